@@ -1,0 +1,69 @@
+"""Small, real things to test with: sizes are distinct primes where they can be, seeds are fixed."""
+
+import os
+
+os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
+
+import numpy as np
+import pytest
+
+from transformer_viz.config import TransformerConfig
+
+REVIEWS = [
+    "What a lovely film, I could not stop smiling!",
+    "A dull and lifeless story; not good at all.",
+    "Great acting, great music, and a clever plot.",
+    "I want these two hours of my life back.",
+    "Funny, warm and beautifully shot.",
+    "Terrible dialogue, wooden acting and no plot.",
+]
+
+
+@pytest.fixture(scope="session")
+def reviews():
+    return REVIEWS
+
+
+@pytest.fixture(scope="session")
+def small_config():
+    """A pre-norm, two-block encoder whose every size is another prime."""
+    return TransformerConfig(
+        vocab_size=53,
+        max_len=23,
+        d_model=14,
+        num_layers=2,
+        num_heads=3,
+        head_dim=5,
+        value_dim=7,
+        ffn_dim=11,
+        norm="pre",
+        positions="learned",
+        labels=("bad", "fair", "good"),
+        dropout=0.0,
+    )
+
+
+@pytest.fixture(scope="session")
+def small_model(small_config):
+    """A model with parameters large enough for its attention to be far from uniform."""
+    import keras
+
+    from transformer_viz.model import Transformer
+
+    keras.utils.set_random_seed(7)
+    model = Transformer(small_config)
+    random = np.random.default_rng(7)
+    for variable in model.parameters().values():
+        variable.assign(random.normal(scale=0.5, size=variable.shape))
+    return model
+
+
+@pytest.fixture(scope="session")
+def explorer(small_config, small_model, reviews):
+    """The small model with a tokenizer that knows the words of `REVIEWS`."""
+    from transformer_viz.explorer import Explorer
+    from transformer_viz.text import Tokenizer
+
+    tokenizer = Tokenizer.train(reviews, small_config.vocab_size)
+    assert tokenizer.vocab_size == small_config.vocab_size
+    return Explorer(small_model, tokenizer, name="small")

@@ -1,0 +1,141 @@
+import dataclasses
+import json
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from transformer_viz.config import CHOICES, PRESETS, TransformerConfig
+
+COUNTS = {
+    "attention-only": 2_609_281,
+    "position-attention": 2_609_281,
+    "single-block": 2_642_817,
+    "six-layers-learned": 9_944_578 + 128 * 256,
+}
+
+
+@pytest.mark.parametrize(("name", "count"), COUNTS.items())
+def test_presets_have_the_parameters_of_the_systems_they_stand_for(name, count):
+    assert PRESETS[name].num_parameters == count
+
+
+def test_every_preset_is_counted():
+    assert PRESETS.keys() == COUNTS.keys()
+
+
+def valid_configs():
+    sizes = st.integers(1, 9)
+    return st.builds(
+        lambda d, **values: TransformerConfig(d_model=2 * d * values["num_heads"], **values),
+        sizes,
+        num_heads=sizes,
+        num_layers=sizes,
+        ffn_dim=st.integers(0, 9),
+        vocab_size=st.integers(2, 99),
+        max_len=st.just(2),
+        labels=st.lists(st.text(min_size=1).filter(str.strip), min_size=2, max_size=5, unique=True).map(
+            tuple
+        ),
+        dropout=st.floats(0, 0.99),
+        **{name: st.sampled_from(CHOICES[name]) for name in ("positions", "norm", "pooling", "activation")},
+        **{
+            name: st.booleans()
+            for name in ("attention_bias", "output_projection", "mask_padding", "residual")
+        },
+    )
+
+
+@given(valid_configs())
+def test_json_round_trip_is_exact(config):
+    assert TransformerConfig.from_json(config.to_json()) == config
+
+
+def test_replace_recomputes_head_widths_that_followed_from_the_sizes():
+    changed = PRESETS["single-block"].replace(d_model=64, num_heads=4)
+    assert (changed.head_dim, changed.value_dim) == (16, 16)
+
+
+def test_replace_keeps_head_widths_that_were_chosen():
+    changed = PRESETS["six-layers-learned"].replace(num_heads=4)
+    assert (changed.head_dim, changed.value_dim) == (128, 128)
+
+
+def test_configs_are_hashable_cache_keys():
+    assert len({PRESETS["single-block"], PRESETS["single-block"].replace()}) == 1
+
+
+ERRORS = {
+    "`num_heads` must be a whole number. Received: True.": {"num_heads": True},
+    "`num_heads` must be a whole number. Received: '4'.": {"num_heads": "4"},
+    "`num_layers` must be at least 1. Received: 0.": {"num_layers": 0},
+    "`ffn_dim` must be at least 0. Received: -1.": {"ffn_dim": -1},
+    "`dropout` must be a finite number. Received: nan.": {"dropout": float("nan")},
+    "`dropout` must be at least 0 and below 1. Received: 1.0.": {"dropout": 1.0},
+    "`residual` must be True or False. Received: 1.": {"residual": 1},
+    "`norm` must be one of 'none', 'post', 'pre'. Received: 'mid'.": {"norm": "mid"},
+    "`labels` must be a list of two or more different, non-empty names. Received: ('a', 'a').": {
+        "labels": ("a", "a")
+    },
+    "`d_model` = 10 cannot be shared out among `num_heads` = 3. Choose a multiple of 3, or set `head_dim`.": {
+        "d_model": 10,
+        "num_heads": 3,
+    },
+    "`output` = 'sigmoid' tells two `labels` apart. Received 3 labels: use `output` = 'softmax'.": {
+        "output": "sigmoid",
+        "labels": ("a", "b", "c"),
+    },
+    "Without `output_projection`, `num_heads` * `value_dim` = 35 must equal `d_model` = 14. Set "
+    "`output_projection` to True, or change a size.": {
+        "output_projection": False,
+        "d_model": 14,
+        "num_heads": 7,
+        "value_dim": 5,
+    },
+    "`positions` = 'sinusoidal' needs an even `d_model`. Received: 7.": {"d_model": 7, "num_heads": 7},
+    "`positions` = 'one-hot' gives each position a dimension of its own: `max_len` = 9 must not exceed "
+    "`d_model` = 8.": {"positions": "one-hot", "max_len": 9, "d_model": 8},
+}
+
+
+@pytest.mark.parametrize(("message", "values"), ERRORS.items(), ids=lambda v: str(v)[:40])
+def test_error_names_the_field_the_value_and_the_way_out(message, values):
+    with pytest.raises(ValueError) as error:  # noqa: PT011  the whole message is compared
+        TransformerConfig(**values)
+    assert str(error.value) == message
+
+
+def test_replace_names_a_field_that_does_not_exist():
+    with pytest.raises(ValueError, match="A config has no field 'heads'"):
+        PRESETS["single-block"].replace(heads=3)
+
+
+def stored(**changes):
+    values = json.loads(PRESETS["single-block"].to_json()) | changes
+    return json.dumps({name: value for name, value in values.items() if value is not ...})
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("{", "config.json is not JSON"),
+        ("[" * 100_000, "config.json is not JSON"),
+        ("[]", "config.json must hold one JSON object."),
+        (stored(format_version=...), "config.json has no whole number as `format_version`."),
+        (stored(format_version=True), "config.json has no whole number as `format_version`."),
+        (stored(format_version=2), "made by a newer version of Transformer Viz"),
+        (stored(norm=...), "Missing: 'norm'; unknown: none."),
+        (stored(extra=1), "Missing: none; unknown: 'extra'."),
+        (stored(labels="ab"), "`labels` must be a list"),
+        (stored(norm=["post"]), "`norm` must be one of"),
+    ],
+    ids=lambda text: text[:20],
+)
+def test_a_file_that_is_no_config_is_refused_with_a_sentence(text, message):
+    with pytest.raises(ValueError, match=message.replace("[", r"\[")):
+        TransformerConfig.from_json(text)
+
+
+def test_a_config_cannot_be_changed():
+    with pytest.raises(dataclasses.FrozenInstanceError):
+        PRESETS["single-block"].d_model = 3

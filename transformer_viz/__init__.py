@@ -1,0 +1,30 @@
+"""Train a Keras Transformer, type a sentence, and see what every attention head does.
+
+Importing the package is instant: what needs Keras is loaded when first touched.
+"""
+
+import importlib
+
+from transformer_viz.config import PRESETS, TransformerConfig
+from transformer_viz.trace import Intervention, Run, Trace
+
+__version__ = "0.1.0"
+
+__all__ = [
+    "PRESETS",
+    "Explorer",
+    "Intervention",
+    "Run",
+    "Trace",
+    "Transformer",
+    "TransformerConfig",
+    "load",
+]
+
+_NEEDS_KERAS = {"Explorer": "explorer", "load": "explorer", "Transformer": "model"}
+
+
+def __getattr__(name):
+    if name not in _NEEDS_KERAS:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(importlib.import_module(f"{__name__}.{_NEEDS_KERAS[name]}"), name)

@@ -1,0 +1,307 @@
+"""What a Transformer is made of: one frozen config, its checks, and the presets.
+
+No Keras here: the shapes of every parameter follow from the config alone, so a model folder can be
+checked, and a cost shown, before any network is built.
+"""
+
+import dataclasses
+import json
+import math
+from dataclasses import dataclass
+
+CHOICES = {
+    "architecture": ("encoder",),
+    "positions": ("none", "one-hot", "learned", "sinusoidal", "sinusoidal-halves"),
+    "norm": ("post", "pre", "none"),
+    "pooling": ("mean", "max", "first"),
+    "activation": ("relu", "gelu"),
+    "output": ("softmax", "sigmoid"),
+    "truncation": ("end", "middle"),
+}
+"""The values each named switch accepts."""
+
+PAD_ID, UNK_ID = 0, 1
+"""Token ids of padding and of a word that is not in the vocabulary."""
+
+FORMAT_VERSION = 1
+"""Version of `config.json`; a file with a higher one was made by a newer program."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class TransformerConfig:
+    """Every size and switch of one Transformer (Vaswani et al., 2017, section 3).
+
+    Attributes:
+        architecture: "encoder": one stack that reads a text and classifies it.
+        vocab_size: Rows of the token embedding; id 0 is [PAD], id 1 is [UNK].
+        max_len: Longest input in tokens.
+        truncation: What a longer text loses: its "end", or its "middle" (a quarter of `max_len` is
+            kept from the beginning and three quarters from the end).
+        d_model: Width of the residual stream.
+        num_layers: Blocks in the encoder.
+        num_heads: Attention heads in each block.
+        head_dim: Width of one head's query and key (the paper's d_k); None: d_model // num_heads.
+        value_dim: Width of one head's value (the paper's d_v); None: the same as `head_dim`.
+        ffn_dim: Width of the feed-forward layer; 0: none.
+        activation: Of the feed-forward layer.
+        positions: Position table added to the token embedding; "sinusoidal" alternates sine and
+            cosine (the paper), "sinusoidal-halves" puts all sines first (tensor2tensor).
+        scale_embedding: Multiply token embeddings by sqrt(d_model) (section 3.4).
+        norm: Layer normalisation "post" (the paper: after adding), "pre" (before each sub-layer,
+            and once at the end) or "none".
+        residual: Add each sub-layer to its input; False leaves the bare sub-layer.
+        attention_bias: Bias in the query, key, value and output projections.
+        output_projection: The paper's W^O; False: heads are only concatenated.
+        mask_padding: Nobody attends to [PAD], and pooling leaves it out.
+        pooling: How the positions become one vector.
+        output: "softmax" over the labels, or one "sigmoid" for the second of two labels.
+        labels: Class names, in the order of the outputs.
+        dropout: On the pooled vector, and on each sub-layer's output before it is added.
+        embedding_dropout: On the sum of token embedding and position (section 5.4).
+
+    Raises:
+        ValueError: If a value is out of range or two of them cannot go together; names the fields.
+    """
+
+    architecture: str = "encoder"
+    vocab_size: int = 20_000
+    max_len: int = 256
+    truncation: str = "end"
+    d_model: int = 128
+    num_layers: int = 1
+    num_heads: int = 8
+    head_dim: int | None = None
+    value_dim: int | None = None
+    ffn_dim: int = 512
+    activation: str = "relu"
+    positions: str = "sinusoidal"
+    scale_embedding: bool = False
+    norm: str = "post"
+    residual: bool = True
+    attention_bias: bool = True
+    output_projection: bool = True
+    mask_padding: bool = True
+    pooling: str = "mean"
+    output: str = "softmax"
+    labels: tuple[str, ...] = ("negative", "positive")
+    dropout: float = 0.1
+    embedding_dropout: float = 0.0
+
+    def __post_init__(self):
+        if isinstance(self.labels, list):
+            object.__setattr__(self, "labels", tuple(self.labels))
+        self._check_types()
+        self._check_ranges()
+        if self.head_dim is None:
+            self._check_division()
+            object.__setattr__(self, "head_dim", self.d_model // self.num_heads)
+        if self.value_dim is None:
+            object.__setattr__(self, "value_dim", self.head_dim)
+        self._check_combinations()
+
+    @property
+    def num_outputs(self) -> int:
+        """Width of the logits: 1 for a sigmoid, otherwise one for each label."""
+        return 1 if self.output == "sigmoid" else len(self.labels)
+
+    @property
+    def num_parameters(self) -> int:
+        """Trained numbers, counted from the shapes."""
+        return sum(math.prod(shape) for shape in self.parameter_shapes().values())
+
+    def replace(self, **changes) -> "TransformerConfig":
+        """Return a copy with some fields changed, checked anew.
+
+        Head widths that followed from `d_model` and `num_heads` follow the new ones.
+        """
+        if {"d_model", "num_heads"} & changes.keys() and self.head_dim * self.num_heads == self.d_model:
+            if self.value_dim == self.head_dim:
+                changes.setdefault("value_dim", None)
+            changes.setdefault("head_dim", None)
+        unknown = changes.keys() - {field.name for field in dataclasses.fields(self)}
+        if unknown:
+            raise ValueError(f"A config has no field {_listed(unknown)}. Fields: {_listed(self.__dict__)}.")
+        return dataclasses.replace(self, **changes)
+
+    def parameter_shapes(self) -> dict[str, tuple[int, ...]]:
+        """Return name -> shape of every trained parameter, in the order the model creates them."""
+        shapes = {"token_embedding/embeddings": (self.vocab_size, self.d_model)}
+        if self.positions == "learned":
+            shapes["position_embedding/embeddings"] = (self.max_len, self.d_model)
+        for layer in range(self.num_layers):
+            shapes |= {f"encoder_{layer}/{name}": shape for name, shape in self._block_shapes().items()}
+        if self.norm == "pre":
+            shapes |= self._norm_shapes("final_norm")
+        shapes |= _dense("classifier", self.d_model, self.num_outputs)
+        return shapes
+
+    def to_json(self) -> str:
+        """Return the text of `config.json`."""
+        return json.dumps({"format_version": FORMAT_VERSION, **dataclasses.asdict(self)}, indent=2) + "\n"
+
+    @classmethod
+    def from_json(cls, text: str) -> "TransformerConfig":
+        """Read what `to_json` wrote.
+
+        Raises:
+            ValueError: If the text is not such a file, or was made by a newer version.
+        """
+        try:
+            values = json.loads(text)
+        except (ValueError, RecursionError) as error:
+            raise ValueError(f"config.json is not JSON: {error}.") from None
+        if not isinstance(values, dict):
+            raise ValueError("config.json must hold one JSON object.")
+        version = values.pop("format_version", None)
+        if type(version) is not int or version < 1:
+            raise ValueError("config.json has no whole number as `format_version`.")
+        if version > FORMAT_VERSION:
+            raise ValueError(
+                f"config.json has format version {version}, made by a newer version of Transformer Viz; "
+                f"this one reads up to {FORMAT_VERSION}. Update the program."
+            )
+        names = {field.name for field in dataclasses.fields(cls)}
+        if values.keys() != names:
+            raise ValueError(
+                f"config.json must have exactly the fields of a config. "
+                f"Missing: {_listed(names - values.keys())}; unknown: {_listed(values.keys() - names)}."
+            )
+        return cls(**values)
+
+    def _block_shapes(self) -> dict[str, tuple[int, ...]]:
+        shapes = {}
+        for name, width in (("query", self.head_dim), ("key", self.head_dim), ("value", self.value_dim)):
+            shapes |= _dense(f"attention/{name}", self.d_model, self.num_heads * width, self.attention_bias)
+        if self.output_projection:
+            width = self.num_heads * self.value_dim
+            shapes |= _dense("attention/output", width, self.d_model, self.attention_bias)
+        if self.norm != "none":
+            shapes |= self._norm_shapes("attention_norm")
+        if self.ffn_dim:
+            shapes |= _dense("ffn/hidden", self.d_model, self.ffn_dim)
+            shapes |= _dense("ffn/output", self.ffn_dim, self.d_model)
+            if self.norm != "none":
+                shapes |= self._norm_shapes("ffn_norm")
+        return shapes
+
+    def _norm_shapes(self, name):
+        return {f"{name}/gamma": (self.d_model,), f"{name}/beta": (self.d_model,)}
+
+    def _check_types(self):
+        for field in dataclasses.fields(self):
+            value, kind = getattr(self, field.name), field.type
+            if kind == int | None and value is None:
+                continue
+            if kind in (int, int | None):
+                good, want = type(value) is int, "a whole number"
+            elif kind is float:
+                good, want = type(value) in (int, float) and math.isfinite(value), "a finite number"
+            elif kind is bool:
+                good, want = type(value) is bool, "True or False"
+            elif kind is str:
+                good, want = value in CHOICES[field.name], f"one of {_listed(CHOICES[field.name])}"
+            else:
+                good, want = _is_labels(value), "a list of two or more different, non-empty names"
+            if not good:
+                raise ValueError(f"`{field.name}` must be {want}. Received: {value!r}.")
+
+    def _check_ranges(self):
+        sizes = ("max_len", "d_model", "num_layers", "num_heads", "head_dim", "value_dim")
+        bounds = {**dict.fromkeys(sizes, 1), "vocab_size": 2, "ffn_dim": 0}
+        for name, least in bounds.items():
+            value = getattr(self, name)
+            if value is not None and value < least:
+                raise ValueError(f"`{name}` must be at least {least}. Received: {value}.")
+        for name in ("dropout", "embedding_dropout"):
+            if not 0 <= getattr(self, name) < 1:
+                raise ValueError(f"`{name}` must be at least 0 and below 1. Received: {getattr(self, name)}.")
+
+    def _check_division(self):
+        if self.d_model % self.num_heads:
+            raise ValueError(
+                f"`d_model` = {self.d_model} cannot be shared out among `num_heads` = {self.num_heads}. "
+                f"Choose a multiple of {self.num_heads}, or set `head_dim`."
+            )
+
+    def _check_combinations(self):
+        if self.output == "sigmoid" and len(self.labels) != 2:
+            raise ValueError(
+                f"`output` = 'sigmoid' tells two `labels` apart. Received {len(self.labels)} labels: "
+                "use `output` = 'softmax'."
+            )
+        heads_width = self.num_heads * self.value_dim
+        if not self.output_projection and heads_width != self.d_model:
+            raise ValueError(
+                f"Without `output_projection`, `num_heads` * `value_dim` = {heads_width} must equal "
+                f"`d_model` = {self.d_model}. Set `output_projection` to True, or change a size."
+            )
+        if self.positions.startswith("sinusoidal") and self.d_model % 2:
+            raise ValueError(
+                f"`positions` = '{self.positions}' needs an even `d_model`. Received: {self.d_model}."
+            )
+        if self.positions == "one-hot" and self.max_len > self.d_model:
+            raise ValueError(
+                f"`positions` = 'one-hot' gives each position a dimension of its own: `max_len` = "
+                f"{self.max_len} must not exceed `d_model` = {self.d_model}."
+            )
+
+
+def _dense(name, inputs, outputs, bias=True):
+    kernel = {f"{name}/kernel": (inputs, outputs)}
+    return kernel | {f"{name}/bias": (outputs,)} if bias else kernel
+
+
+def _is_labels(value):
+    return (
+        isinstance(value, tuple)
+        and len(value) >= 2
+        and all(isinstance(label, str) and label.strip() for label in value)
+        and len(set(value)) == len(value)
+    )
+
+
+def _listed(names):
+    return ", ".join(f"'{name}'" for name in sorted(names)) or "none"
+
+
+_ATTENTION_ONLY = TransformerConfig(
+    vocab_size=20_000,
+    max_len=80,
+    d_model=128,
+    num_heads=8,
+    ffn_dim=0,
+    positions="none",
+    norm="none",
+    residual=False,
+    attention_bias=False,
+    output_projection=False,
+    mask_padding=False,
+    output="sigmoid",
+    dropout=0.5,
+)
+
+PRESETS = {
+    "attention-only": _ATTENTION_ONLY,
+    "position-attention": _ATTENTION_ONLY.replace(positions="sinusoidal-halves", mask_padding=True),
+    "single-block": _ATTENTION_ONLY.replace(norm="post", residual=True, ffn_dim=128, dropout=0.1),
+    "six-layers-learned": TransformerConfig(
+        vocab_size=50_000,
+        max_len=256,
+        d_model=128,
+        num_layers=6,
+        num_heads=8,
+        head_dim=128,
+        ffn_dim=256,
+        positions="learned",
+        attention_bias=False,
+    ),
+}
+"""Name -> config of the systems people learn Transformers from.
+
+- attention-only: bare multi-head attention over word embeddings, no positions, no mask: the smallest
+  thing that attends. Look at how [PAD] soaks up attention.
+- position-attention: the same, told where words stand and what is padding. Compare with the first.
+- single-block: the same attention inside one post-norm Transformer block with a feed-forward layer.
+- six-layers-learned: six blocks, heads as wide as the model, learned positions. Look at how heads
+  differ between the layers.
+"""

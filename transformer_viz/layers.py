@@ -1,0 +1,205 @@
+"""The layers of a Transformer. Each returns what it computed; changes go in as tensors."""
+
+import math
+
+import keras
+from keras import ops
+
+from transformer_viz.trace import AttentionTrace, EncoderBlockTrace, FeedForwardTrace
+
+MASKED_SCORE = -1e9
+"""Takes the place of a masked score in the softmax; finite, so that a fully masked row stays a number."""
+
+NORM_EPSILON = 1e-6
+"""Added to the variance in layer normalisation."""
+
+
+def attend(query, key, value, attention_mask, intervention=None):
+    """Return scaled dot-product attention (Vaswani et al., 2017, eq. 1) step by step.
+
+    scores = query @ key^T / sqrt(head_dim); weights = softmax(scores); context = weights @ value.
+
+    Args:
+        query: (batch, head, query, head_dim).
+        key: (batch, head, key, head_dim).
+        value: (batch, head, key, value_dim).
+        attention_mask: bool, True = may attend; broadcastable to (batch, head, query, key).
+        intervention: `Intervention` to apply, or None. A score bias of -inf masks the edge.
+
+    Returns:
+        scores (batch, head, query, key), before mask and bias; weights (batch, head, query, key), rows
+        summing to 1, or to 0 where nothing may be attended to; context (batch, head, query, value_dim).
+    """
+    scores = ops.matmul(query, ops.swapaxes(key, -1, -2)) / math.sqrt(key.shape[-1])
+    allowed, biased = attention_mask, scores
+    if intervention is not None:
+        allowed = ops.logical_and(allowed, intervention.score_bias > -math.inf)
+        biased = scores + intervention.score_bias
+    weights = ops.softmax(ops.where(allowed, biased, MASKED_SCORE), axis=-1)
+    weights = ops.where(allowed, weights, 0.0)
+    if intervention is None:
+        return scores, weights, ops.matmul(weights, value)
+    weights = weights * intervention.weight_gate
+    return scores, weights, ops.matmul(weights, value) * intervention.head_gate
+
+
+class MultiHeadAttention(keras.layers.Layer):
+    """Multi-head attention (Vaswani et al., 2017, section 3.2.2) that returns everything it computes.
+
+    Args:
+        d_model: Width of input and output.
+        num_heads: Heads, each with its own query, key and value projection.
+        head_dim: Width of one head's query and key (the paper's d_k).
+        value_dim: Width of one head's value (the paper's d_v).
+        use_bias: Bias in all projections.
+        output_projection: Multiply the joined heads by W^O; False: the joined heads are the output.
+
+    Call arguments:
+        x: float (batch, query, d_model), who reads.
+        source: float (batch, key, d_model), who is read; `x` itself for self-attention.
+        attention_mask: bool, broadcastable to (batch, head, query, key), True = may attend.
+        intervention: `Intervention`, or None.
+
+    Returns:
+        `AttentionTrace`.
+    """
+
+    def __init__(
+        self, d_model, num_heads, head_dim, value_dim, *, use_bias=True, output_projection=True, name=None
+    ):
+        super().__init__(name=name)
+        self.d_model = d_model
+        self.num_heads = num_heads
+        self.query_dense = keras.layers.Dense(num_heads * head_dim, use_bias=use_bias, name="query")
+        self.key_dense = keras.layers.Dense(num_heads * head_dim, use_bias=use_bias, name="key")
+        self.value_dense = keras.layers.Dense(num_heads * value_dim, use_bias=use_bias, name="value")
+        self.output_dense = None
+        if output_projection:
+            self.output_dense = keras.layers.Dense(d_model, use_bias=use_bias, name="output")
+
+    def build(self, x_shape, source_shape=None):
+        """Create the parameters; all sizes are known from the constructor."""
+        for dense in (self.query_dense, self.key_dense, self.value_dense):
+            dense.build((None, None, self.d_model))
+        if self.output_dense is not None:
+            self.output_dense.build((None, None, self.value_dense.units))
+
+    def call(self, x, source, attention_mask, intervention=None):
+        """Attend; see the class."""
+        query = self._split_heads(self.query_dense(x))
+        key = self._split_heads(self.key_dense(source))
+        value = self._split_heads(self.value_dense(source))
+        scores, weights, context = attend(query, key, value, attention_mask, intervention)
+        joined = ops.swapaxes(context, 1, 2)
+        joined = ops.reshape(joined, (-1, ops.shape(x)[1], self.value_dense.units))
+        output = joined if self.output_dense is None else self.output_dense(joined)
+        return AttentionTrace(query, key, value, scores, weights, context, output)
+
+    def _split_heads(self, projected):
+        """(batch, position, head * width) -> (batch, head, position, width)."""
+        width = projected.shape[-1] // self.num_heads
+        heads = ops.reshape(projected, (-1, ops.shape(projected)[1], self.num_heads, width))
+        return ops.swapaxes(heads, 1, 2)
+
+
+class FeedForward(keras.layers.Layer):
+    """Two dense layers applied to each position by itself (Vaswani et al., 2017, section 3.3).
+
+    Args:
+        d_model: Width of input and output.
+        ffn_dim: Width between them; 0: the layer adds nothing.
+        activation: "relu" (the paper) or "gelu".
+
+    Call arguments:
+        x: float (batch, position, d_model).
+
+    Returns:
+        `FeedForwardTrace`.
+    """
+
+    def __init__(self, d_model, ffn_dim, *, activation="relu", name=None):
+        super().__init__(name=name)
+        self.d_model = d_model
+        self.ffn_dim = ffn_dim
+        if ffn_dim:
+            self.hidden_dense = keras.layers.Dense(ffn_dim, activation=activation, name="hidden")
+            self.output_dense = keras.layers.Dense(d_model, name="output")
+
+    def build(self, x_shape):
+        """Create the parameters; all sizes are known from the constructor."""
+        if self.ffn_dim:
+            self.hidden_dense.build((None, None, self.d_model))
+            self.output_dense.build((None, None, self.ffn_dim))
+
+    def call(self, x):
+        """Transform each position; see the class."""
+        if not self.ffn_dim:
+            return FeedForwardTrace(x[..., :0], ops.zeros_like(x))
+        hidden = self.hidden_dense(x)
+        return FeedForwardTrace(hidden, self.output_dense(hidden))
+
+
+class EncoderBlock(keras.layers.Layer):
+    """Self-attention, then feed-forward, each added to its input (Vaswani et al., 2017, section 3.1).
+
+    Args:
+        config: `TransformerConfig`; its `norm` says where layer normalisation stands and its
+            `residual` whether sub-layers are added to their input at all.
+
+    Call arguments:
+        x: float (batch, position, d_model).
+        attention_mask: bool, broadcastable to (batch, head, query, key), True = may attend.
+        intervention: `Intervention` on the attention, or None.
+
+    Returns:
+        `EncoderBlockTrace`.
+    """
+
+    def __init__(self, config, *, name=None):
+        super().__init__(name=name)
+        self.config = config
+        self.attention = MultiHeadAttention(
+            config.d_model,
+            config.num_heads,
+            config.head_dim,
+            config.value_dim,
+            use_bias=config.attention_bias,
+            output_projection=config.output_projection,
+            name="attention",
+        )
+        self.ffn = FeedForward(config.d_model, config.ffn_dim, activation=config.activation, name="ffn")
+        self.attention_norm = layer_norm("attention_norm") if config.norm != "none" else None
+        self.ffn_norm = layer_norm("ffn_norm") if config.norm != "none" and config.ffn_dim else None
+        self.dropout = keras.layers.Dropout(config.dropout)
+
+    def build(self, x_shape, attention_mask_shape=None):
+        """Create the parameters; all sizes are known from the config."""
+        stream = (None, None, self.config.d_model)
+        self.attention.build(stream)
+        if self.attention_norm is not None:
+            self.attention_norm.build(stream)
+        self.ffn.build(stream)
+        if self.ffn_norm is not None:
+            self.ffn_norm.build(stream)
+
+    def call(self, x, attention_mask, intervention=None):
+        """Run the block; see the class."""
+        source = self._before(self.attention_norm, x)
+        attention = self.attention(source, source, attention_mask, intervention=intervention)
+        resid_mid = self._after(self.attention_norm, x, attention.output)
+        ffn = self.ffn(self._before(self.ffn_norm, resid_mid))
+        resid_post = self._after(self.ffn_norm, resid_mid, ffn.output) if self.config.ffn_dim else resid_mid
+        return EncoderBlockTrace(x, attention, resid_mid, ffn, resid_post)
+
+    def _before(self, norm, x):
+        return norm(x) if norm is not None and self.config.norm == "pre" else x
+
+    def _after(self, norm, x, update):
+        if self.config.residual:
+            update = x + self.dropout(update)
+        return norm(update) if norm is not None and self.config.norm == "post" else update
+
+
+def layer_norm(name):
+    """Return the layer normalisation used everywhere (Ba et al., 2016)."""
+    return keras.layers.LayerNormalization(epsilon=NORM_EPSILON, name=name)
