@@ -28,7 +28,7 @@ def reviews():
 def small_config():
     """A pre-norm, two-block encoder whose every size is another prime."""
     return TransformerConfig(
-        vocab_size=53,
+        vocab_size=43,
         max_len=23,
         d_model=14,
         num_layers=2,
@@ -67,3 +67,27 @@ def explorer(small_config, small_model, reviews):
     tokenizer = Tokenizer.train(reviews, small_config.vocab_size)
     assert tokenizer.vocab_size == small_config.vocab_size
     return Explorer(small_model, tokenizer, name="small")
+
+
+@pytest.fixture(scope="session")
+def models_folder(explorer, tmp_path_factory):
+    """A folder of models with the small one in it, in use by everything in this process and its children."""
+    from transformer_viz import store
+
+    folder = tmp_path_factory.mktemp("models")
+    store.write_model(
+        "small",
+        config=explorer.config,
+        tokenizer=explorer.tokenizer.to_json(),
+        card={"task": "classification", "examples": [*REVIEWS[:4]]},
+        parameters={name: np.asarray(v.numpy()) for name, v in explorer.model.parameters().items()},
+        folder=folder,
+        dtype="float32",
+    )
+    before = os.environ.get("TRANSFORMER_VIZ_MODELS")
+    os.environ["TRANSFORMER_VIZ_MODELS"] = str(folder)
+    yield folder
+    if before is None:
+        del os.environ["TRANSFORMER_VIZ_MODELS"]
+    else:
+        os.environ["TRANSFORMER_VIZ_MODELS"] = before

@@ -46,10 +46,10 @@ def test_none_adds_nothing():
 
 
 def test_odd_width_is_refused():
-    with pytest.raises(ValueError, match="`d_model` must be even. Received: 5."):
+    with pytest.raises(ValueError, match=r"`d_model` must be even\. Received: 5\."):
         sinusoidal_positions(np.arange(3), 5)
 
 
 def test_a_learned_table_cannot_be_computed():
-    with pytest.raises(ValueError, match="Received: 'learned'; a learned table belongs to its model."):
+    with pytest.raises(ValueError, match=r"Received: 'learned'; a learned table belongs to its model\."):
         position_table("learned", 3, 4)

@@ -4,6 +4,7 @@ Importing the package is instant: what needs Keras is loaded when first touched.
 """
 
 import importlib
+import os
 
 from transformer_viz.config import PRESETS, TransformerConfig
 from transformer_viz.trace import Intervention, Run, Trace
@@ -20,6 +21,9 @@ __all__ = [
     "TransformerConfig",
     "load",
 ]
+
+os.environ.setdefault("KERAS_BACKEND", "tensorflow")
+os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")  # its start-up chatter is not for people
 
 _NEEDS_KERAS = {"Explorer": "explorer", "load": "explorer", "Transformer": "model"}
 

@@ -61,8 +61,12 @@ class Transformer(keras.Model):
             self.final_norm.build(stream)
         self.classifier.build((None, self.config.d_model))
 
-    def call(self, token_ids):
-        """Return the logits; the compiled graph drops every tensor that only `trace` reads."""
+    def call(self, token_ids, training=None):
+        """Return the logits; the compiled graph drops every tensor that only `trace` reads.
+
+        `training` reaches the dropout layers through Keras' call context, and `fit` passes it only to a
+        model that names it.
+        """
         return self.trace(token_ids).logits
 
     def trace(

@@ -63,12 +63,16 @@ def position_table(kind, length, d_model):
         float32 (length, d_model).
 
     Raises:
-        ValueError: If the kind is not one that can be computed.
+        ValueError: If the kind cannot be computed, or has no dimension left for a position.
     """
     positions = ops.arange(length)
     if kind == "none":
         return ops.zeros((length, d_model), dtype="float32")
     if kind == "one-hot":
+        if length > d_model:
+            raise ValueError(
+                f"`positions` = 'one-hot' needs `d_model` >= `max_len`: {d_model} is less than {length}."
+            )
         return one_hot_positions(positions, d_model)
     if kind in ("sinusoidal", "sinusoidal-halves"):
         return sinusoidal_positions(positions, d_model, halves=kind == "sinusoidal-halves")

@@ -9,9 +9,12 @@ import json
 import typing
 from dataclasses import dataclass
 from typing import Any, NamedTuple
+from zipfile import BadZipFile
 
 import numpy as np
 import pandas as pd
+
+from transformer_viz.config import UNK_ID
 
 Tensor = Any
 
@@ -129,13 +132,18 @@ class Trace:
 
     @property
     def logits(self) -> np.ndarray:
-        """float32 (num_outputs,): the model's output before softmax or sigmoid."""
+        """The model's output before softmax or sigmoid: float32 (num_outputs,)."""
         return self.values.logits
 
     @property
     def words(self) -> tuple[str, ...]:
         """What was typed for each token, unknown words included."""
         return tuple(self.text[start:end] for start, end in self.offsets)
+
+    @property
+    def unknown(self) -> np.ndarray:
+        """Where the model saw only [UNK]: bool (position,)."""
+        return self.token_ids == UNK_ID
 
     @property
     def nbytes(self) -> int:
@@ -184,8 +192,8 @@ class Trace:
             ValueError: If the file is not a saved trace.
         """
         try:
-            with np.load(path, allow_pickle=False) as file:
-                arrays = dict(file)
+            with open(path, "rb") as file, np.load(file, allow_pickle=False) as archive:
+                arrays = dict(archive)
             meta = json.loads(str(arrays.pop("meta")))
             meta["offsets"] = tuple(map(tuple, meta["offsets"]))
             meta |= {name: tuple(meta[name]) for name in ("tokens", "labels")}
@@ -193,7 +201,7 @@ class Trace:
             return cls(**meta, token_ids=token_ids, probs=probs, values=_restore(ModelTrace, "", arrays))
         except FileNotFoundError:
             raise ValueError(f"There is no file {path}.") from None
-        except (OSError, ValueError, KeyError, TypeError, EOFError) as error:
+        except (OSError, ValueError, KeyError, TypeError, EOFError, BadZipFile) as error:
             raise ValueError(f"{path} is not a trace saved by Transformer Viz ({error}).") from None
 
 

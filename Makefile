@@ -1,0 +1,29 @@
+PYTHON ?= python3
+BIN = .venv/bin
+
+.PHONY: app test lint bench clean
+
+app: .venv/app            ## set up and open the app
+	$(BIN)/streamlit run app.py
+
+test: .venv/dev browser   ## set up and pass the tests
+	$(BIN)/python -m pytest
+
+lint: .venv/dev           ## style and format
+	$(BIN)/ruff check . && $(BIN)/ruff format --check .
+
+bench: .venv/dev browser  ## every figure of speed the README states
+	for script in benchmarks/*.py; do $(BIN)/python $$script || exit 1; done
+
+clean:                    ## forget the environment
+	rm -rf .venv
+
+.venv/app: requirements.txt
+	$(PYTHON) -m venv .venv && $(BIN)/python -m pip install -q -r requirements.txt && touch $@
+
+.venv/dev: requirements.txt requirements-dev.txt
+	$(PYTHON) -m venv .venv && $(BIN)/python -m pip install -q -r requirements-dev.txt && touch $@ .venv/app
+
+.PHONY: browser
+browser:                  ## Debian's Chromium and CJK font, where they are missing and may be installed
+	sh tests/install_browser.sh

@@ -1,0 +1,12 @@
+"""Transformer Viz in the browser: `streamlit run app.py`."""
+
+if __name__ == "__main__":  # the script of every visit
+    from transformer_viz.ui.frame import show
+
+    show()
+elif __name__ != "__mp_main__":  # the server, which starts the engine before the first visitor comes
+    import streamlit as st
+
+    from transformer_viz.ui.server import lifespan
+
+    app = st.App(__file__, lifespan=lifespan)

@@ -1,0 +1,163 @@
+import keras
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from numpy.testing import assert_allclose, assert_array_equal
+from test_config import valid_configs
+
+from transformer_viz.config import PRESETS, TransformerConfig
+from transformer_viz.masks import causal_mask
+from transformer_viz.model import Transformer
+
+TOKENS = np.array([[5, 17, 3, 41, 8, 29, 2]], dtype=np.int32)
+
+
+def to_numpy(value):
+    return keras.tree.map_structure(keras.ops.convert_to_numpy, value)
+
+
+@pytest.mark.parametrize("name", PRESETS)
+def test_a_model_has_exactly_the_parameters_its_config_declares(name):
+    model = Transformer(PRESETS[name])
+    shapes = {name: tuple(variable.shape) for name, variable in model.parameters().items()}
+    assert shapes == PRESETS[name].parameter_shapes()
+    assert model.count_params() == PRESETS[name].num_parameters
+
+
+@settings(max_examples=15, deadline=None)
+@given(valid_configs())
+def test_any_valid_config_builds_and_declares_its_parameters(config):
+    model = Transformer(config)
+    shapes = {name: tuple(variable.shape) for name, variable in model.parameters().items()}
+    assert shapes == config.parameter_shapes()
+    assert model(np.array([[1, 0]])).shape == (1, config.num_outputs)
+
+
+def test_call_is_the_logits_of_trace(small_model):
+    assert_array_equal(small_model(TOKENS), to_numpy(small_model.trace(TOKENS)).logits)
+
+
+@pytest.mark.parametrize("length", [1, 5, 16])
+@pytest.mark.parametrize("pooling", ["mean", "max", "first"])
+def test_padding_does_not_change_the_logits(small_config, small_model, pooling, length):
+    model = Transformer(small_config.replace(pooling=pooling))
+    for name, variable in model.parameters().items():
+        variable.assign(small_model.parameters()[name])
+    padded = np.pad(TOKENS, ((0, 0), (0, length)))
+    assert_allclose(model(padded), model(TOKENS), atol=1e-5)
+
+
+def test_without_positions_permuting_tokens_permutes_the_representation(small_config):
+    model = Transformer(small_config.replace(positions="none"))
+    order = np.random.default_rng(3).permutation(TOKENS.shape[1])
+    trace, permuted = to_numpy(model.trace(TOKENS)), to_numpy(model.trace(TOKENS[:, order]))
+    assert_allclose(permuted.final, trace.final[:, order], atol=1e-5)
+    assert_allclose(permuted.logits, trace.logits, atol=1e-5)
+
+
+def test_with_positions_the_order_matters(small_model):
+    reversed_logits = to_numpy(small_model(TOKENS[:, ::-1].copy()))
+    assert np.abs(reversed_logits - to_numpy(small_model(TOKENS))).max() > 1e-3
+
+
+def test_under_a_causal_mask_a_later_token_changes_nothing_before_it(small_model):
+    mask = causal_mask(TOKENS.shape[1])
+    changed = TOKENS.copy()
+    changed[0, 4] = 11
+    trace, other = (
+        to_numpy(small_model.trace(ids, attention_mask=mask)).final[0] for ids in (TOKENS, changed)
+    )
+    assert_array_equal(trace[:4], other[:4])
+    assert np.abs(trace[4:] - other[4:]).max() > 1e-3
+
+
+def test_position_ids_choose_the_rows_of_the_table(small_model):
+    ids = np.array([[6, 5, 4, 3, 2, 1, 0]], dtype=np.int32)
+    trace = to_numpy(small_model.trace(TOKENS, position_ids=ids))
+    assert_array_equal(trace.position_embedding[0], to_numpy(small_model.position_table())[ids[0]])
+
+
+def test_a_zero_table_takes_the_positions_away(small_model):
+    table = np.zeros_like(to_numpy(small_model.position_table()))
+    order = [6, 5, 4, 3, 2, 1, 0]
+    trace = to_numpy(small_model.trace(TOKENS, position_table=table))
+    permuted = to_numpy(small_model.trace(TOKENS[:, order], position_table=table))
+    assert_allclose(permuted.logits, trace.logits, atol=1e-5)
+
+
+def test_the_residual_stream_runs_from_the_embeddings_to_the_last_block(small_model):
+    trace = to_numpy(small_model.trace(TOKENS))
+    first, last = trace.encoder
+    assert_array_equal(first.resid_pre, trace.token_embedding + trace.position_embedding)
+    assert_array_equal(last.resid_pre, first.resid_post)
+    added = sum(block.attention.output + block.ffn.output for block in trace.encoder)
+    assert_allclose(first.resid_pre + added, last.resid_post, atol=1e-5)
+
+
+def test_scaled_embeddings_are_the_plain_ones_times_the_root_of_d_model(small_config, small_model):
+    model = Transformer(small_config.replace(scale_embedding=True))
+    for name, variable in model.parameters().items():
+        variable.assign(small_model.parameters()[name])
+    plain, scaled = (to_numpy(m.trace(TOKENS)).token_embedding for m in (small_model, model))
+    assert_allclose(scaled, plain * np.sqrt(14), rtol=1e-6)
+
+
+def test_dropout_works_in_training_only(small_config):
+    model = Transformer(small_config.replace(dropout=0.5, embedding_dropout=0.5))
+    assert_array_equal(model(TOKENS), model(TOKENS))
+    assert np.abs(to_numpy(model(TOKENS, training=True)) - to_numpy(model(TOKENS))).max() > 0
+
+
+def test_dropout_works_in_fit(small_config):
+    model = Transformer(small_config.replace(dropout=0.5))
+    model.compile(keras.optimizers.SGD(0.0), keras.losses.SparseCategoricalCrossentropy(from_logits=True))
+    losses = {float(model.train_on_batch(TOKENS, np.array([1]))) for _ in range(5)}
+    assert len(losses) > 1
+
+
+def test_a_model_without_padding_mask_reads_padding(small_config):
+    model = Transformer(small_config.replace(mask_padding=False))
+    trace = to_numpy(model.trace(np.pad(TOKENS, ((0, 0), (0, 2)))))
+    assert (trace.encoder[0].attention.weights[..., -2:] > 0).all()
+
+
+def test_get_config_round_trip_builds_the_same_network(small_model):
+    again = Transformer.from_config(small_model.get_config())
+    assert again.config == small_model.config
+
+
+def test_equals_a_plain_numpy_forward_pass(small_config, small_model):
+    """The paper's equations, written out by hand for a pre-norm encoder."""
+    p = {name: to_numpy(variable) for name, variable in small_model.parameters().items()}
+
+    def norm(x, name):
+        x = (x - x.mean(-1, keepdims=True)) / np.sqrt(x.var(-1, keepdims=True) + 1e-6)
+        return x * p[f"{name}/gamma"] + p[f"{name}/beta"]
+
+    def dense(x, name):
+        return x @ p[f"{name}/kernel"] + p[f"{name}/bias"]
+
+    ids = TOKENS[0]
+    x = p["token_embedding/embeddings"][ids] + p["position_embedding/embeddings"][: len(ids)]
+    for i in range(2):
+        source = norm(x, f"encoder_{i}/attention_norm")
+        heads = []
+        query, key, value = (dense(source, f"encoder_{i}/attention/{n}") for n in ("query", "key", "value"))
+        for h in range(3):
+            scores = query[:, 5 * h : 5 * h + 5] @ key[:, 5 * h : 5 * h + 5].T / np.sqrt(5)
+            powers = np.exp(scores)
+            heads.append(powers / powers.sum(-1, keepdims=True) @ value[:, 7 * h : 7 * h + 7])
+        x = x + dense(np.concatenate(heads, -1), f"encoder_{i}/attention/output")
+        hidden = np.maximum(dense(norm(x, f"encoder_{i}/ffn_norm"), f"encoder_{i}/ffn/hidden"), 0)
+        x = x + dense(hidden, f"encoder_{i}/ffn/output")
+    logits = dense(norm(x, "final_norm").mean(axis=0), "classifier")
+    assert_allclose(to_numpy(small_model(TOKENS))[0], logits, atol=1e-4)
+
+
+def test_relu_and_gelu_differ(small_config):
+    relu = TransformerConfig(vocab_size=11, d_model=8, num_heads=2, ffn_dim=16)
+    model, other = Transformer(relu), Transformer(relu.replace(activation="gelu"))
+    for name, variable in other.parameters().items():
+        variable.assign(model.parameters()[name])
+    ids = np.array([[3, 4, 5]])
+    assert np.abs(to_numpy(model(ids)) - to_numpy(other(ids))).max() > 1e-6

@@ -1,0 +1,83 @@
+import numpy as np
+import pytest
+from numpy.testing import assert_array_equal
+
+from transformer_viz.trace import Run, Trace
+
+TEXT = "A lovely zyzzyva, not good."
+
+
+@pytest.fixture(scope="module")
+def trace(explorer):
+    return explorer.trace(TEXT)
+
+
+def test_save_and_load_give_every_array_and_word_back(trace, tmp_path):
+    trace.save(tmp_path / "t.npz")
+    again = Trace.load(tmp_path / "t.npz")
+    for name in ("model", "text", "tokens", "offsets", "num_dropped", "cut_at", "labels"):
+        assert getattr(again, name) == getattr(trace, name)
+    assert_array_equal(again.probs, trace.probs)
+    assert_array_equal(again.token_ids, trace.token_ids)
+    assert len(again.encoder) == 2
+    for ours, theirs in zip(trace.encoder, again.encoder, strict=True):
+        for name in ours.attention._fields:
+            assert_array_equal(getattr(theirs.attention, name), getattr(ours.attention, name))
+        assert_array_equal(theirs.ffn.hidden, ours.ffn.hidden)
+        assert_array_equal(theirs.resid_post, ours.resid_post)
+    assert_array_equal(again.values.pooled, trace.values.pooled)
+
+
+def test_a_saved_trace_holds_no_pickle(trace, tmp_path):
+    trace.save(tmp_path / "t.npz")
+    with np.load(tmp_path / "t.npz", allow_pickle=False) as file:
+        assert all(file[name].dtype != object for name in file.files)
+
+
+@pytest.mark.parametrize("content", [b"", b"PK\x03\x04 no zip", b"text"])
+def test_a_file_that_is_no_trace_is_refused_with_a_sentence(tmp_path, content):
+    path = tmp_path / "t.npz"
+    path.write_bytes(content)
+    with pytest.raises(ValueError, match=r"t\.npz is not a trace saved by Transformer Viz"):
+        Trace.load(path)
+
+
+def test_a_zip_of_something_else_is_refused_with_a_sentence(tmp_path):
+    np.savez(tmp_path / "t.npz", x=np.arange(3))
+    with pytest.raises(ValueError, match=r"t\.npz is not a trace saved by Transformer Viz"):
+        Trace.load(tmp_path / "t.npz")
+
+
+def test_a_missing_file_is_named(tmp_path):
+    with pytest.raises(ValueError, match=r"There is no file .*t\.npz"):
+        Trace.load(tmp_path / "t.npz")
+
+
+def test_the_frame_has_one_row_for_each_weight(trace):
+    frame = trace.to_frame()
+    assert list(frame) == [
+        *("stack", "layer", "kind", "head", "query", "key"),
+        *("query_token", "key_token", "score", "weight"),
+    ]
+    assert len(frame) == 2 * 3 * 7 * 7
+    row = frame[(frame.layer == 1) & (frame["head"] == 2) & (frame["query"] == 3) & (frame.key == 0)].iloc[0]
+    attention = trace.encoder[1].attention
+    assert (row.weight, row.score) == (attention.weights[2, 3, 0], attention.scores[2, 3, 0])
+    assert (row.query_token, row.key_token) == (trace.tokens[3], trace.tokens[0])
+
+
+def test_words_are_what_was_typed(trace):
+    assert trace.words == ("A", "lovely", "zyzzyva", ",", "not", "good", ".")
+    assert trace.tokens == ("a", "lovely", "[UNK]", ",", "not", "good", ".")
+    assert_array_equal(trace.unknown, [False, False, True, False, False, False, False])
+
+
+def test_nbytes_counts_the_arrays(trace):
+    attention = trace.encoder[0].attention
+    assert trace.nbytes > 2 * sum(array.nbytes for array in attention)
+
+
+def test_a_run_is_a_cache_key():
+    assert (
+        len({Run("m", "text", ablate=((0, 1),)), Run("m", "text", ablate=((0, 1),)), Run("m", "text")}) == 2
+    )

@@ -1,0 +1,258 @@
+"""The command line: `python -m transformer_viz COMMAND --help`."""
+
+import argparse
+import dataclasses
+import json
+import os
+import platform
+import shlex
+import sys
+from importlib import metadata
+from pathlib import Path
+
+import pandas as pd
+
+from transformer_viz import PRESETS, __version__, store
+from transformer_viz.datasets import read_labelled
+from transformer_viz.training.settings import TrainingSettings
+
+EXAMPLES = {
+    "models": "python -m transformer_viz models",
+    "predict": 'python -m transformer_viz predict --model imdb-sentiment --text "What a lovely film"',
+    "trace": 'python -m transformer_viz trace --model imdb-sentiment --text "Not good at all" --out t.npz',
+    "train": "python -m transformer_viz train --preset single-block --data reviews.csv --out models/my-model",
+    "evaluate": "python -m transformer_viz evaluate --model imdb-sentiment --data test.csv.gz",
+    "doctor": "python -m transformer_viz doctor",
+}
+
+SETTINGS_HELP = {
+    "epochs": "most passes over the training rows",
+    "batch_size": "texts in a step",
+    "learning_rate": "highest learning rate of Adam",
+    "warmup": "share of all steps in which the learning rate rises",
+    "weight_decay": "of AdamW, in each step times the learning rate; 0: Adam",
+    "label_smoothing": "share of the target spread over all labels",
+    "word_dropout": "share of the tokens hidden behind [UNK] while training",
+    "average": "decay of the moving average of the parameters; 0: none",
+    "patience": "epochs without a better validation accuracy before stopping",
+    "validation": "share of the rows held out to choose the best epoch",
+    "seed": "of the split, the parameters, the order and dropout",
+}
+
+
+def main(argv=None) -> int:
+    """Run one command; return 0, or 2 for a mistake of the user's, said in one sentence."""
+    argv = sys.argv[1:] if argv is None else argv
+    arguments = build_parser().parse_args(argv)
+    arguments.argv = argv
+    try:
+        return arguments.command(arguments) or 0
+    except (ValueError, MemoryError) as error:
+        sentence = str(error) or "There is not enough memory for this. Choose a smaller model or batch."
+        print(f"transformer_viz {argv[0]}: {sentence}", file=sys.stderr)
+        return 2
+    except KeyboardInterrupt:
+        print(f"transformer_viz {argv[0]}: stopped.", file=sys.stderr)
+        return 130
+
+
+def build_parser() -> argparse.ArgumentParser:
+    """Return the parser of all commands."""
+    parser = argparse.ArgumentParser(prog="python -m transformer_viz", description=__doc__)
+    parser.add_argument("--version", action="version", version=f"Transformer Viz {__version__}")
+    commands = parser.add_subparsers(required=True, metavar="COMMAND")
+
+    def add(name, command, text):
+        sub = commands.add_parser(name, help=text, description=text, epilog=f"example: {EXAMPLES[name]}")
+        sub.set_defaults(command=command)
+        return sub
+
+    add("models", list_models, "List what can be loaded.")
+    add("doctor", doctor, "Say what is installed, which devices there are, and what is missing.")
+
+    sub = add("predict", predict, "Classify texts.")
+    sub.add_argument("--model", required=True, help="a name in models/, or a folder")
+    sub.add_argument("--text", required=True, nargs="+", help="one or more texts, each in quotes")
+
+    sub = add("trace", trace, "Write everything the model computes for a text to an .npz file.")
+    sub.add_argument("--model", required=True, help="a name in models/, or a folder")
+    sub.add_argument("--text", required=True, help="the text, in quotes")
+    sub.add_argument("--out", required=True, type=Path, help="the .npz file to write")
+
+    sub = add("evaluate", evaluate, "Measure a model on labelled rows.")
+    sub.add_argument("--model", required=True, help="a name in models/, or a folder")
+    sub.add_argument(
+        "--data", required=True, type=Path, help="CSV with the columns text,label; plain or gzip"
+    )
+
+    _add_train_arguments(add("train", train, "Train a model on labelled rows and write its folder."))
+    return parser
+
+
+def list_models(arguments):
+    """Print name, task, size and test figure of every model."""
+    folder = store.models_folder()
+    models = store.list_models(folder)
+    if not models:
+        print(f"There are no models in {folder}. Train one: {EXAMPLES['train']}")
+        return
+    rows = []
+    for model in models:
+        accuracy = model.card.get("test", {}).get("accuracy")
+        parameters = f"{model.config.num_parameters:,}" if model.config else ""
+        task = f"damaged: {model.problem}" if model.problem else model.card.get("task", "")
+        test = f"accuracy {accuracy:.4f}" if accuracy is not None else "not measured"
+        rows.append((model.name, task, parameters, f"{model.size / 1e6:.1f} MB", test))
+    print(pd.DataFrame(rows, columns=["name", "task", "parameters", "size", "test"]).to_string(index=False))
+
+
+def predict(arguments):
+    """Print label, probability and text of each text."""
+    frame = _load(arguments.model).predict(arguments.text)
+    for row in frame.to_dict("records"):
+        print(f"{row['label']}  {row['prob_' + row['label']]:.4f}  {row['text']}")
+
+
+def trace(arguments):
+    """Write one trace and say what was read."""
+    if not arguments.out.parent.is_dir():
+        raise ValueError(f"There is no folder {arguments.out.parent} to write {arguments.out.name} to.")
+    result = _load(arguments.model).trace(arguments.text)
+    try:
+        result.save(arguments.out)
+    except OSError as error:
+        raise ValueError(f"{arguments.out} cannot be written: {error.strerror}.") from None
+    print(" ".join(result.tokens))
+    if result.num_dropped:
+        print(f"{len(result.tokens)} of {len(result.tokens) + result.num_dropped} tokens were read.")
+    print(", ".join(f"{label} {p:.4f}" for label, p in zip(result.labels, result.probs, strict=True)))
+    print(f"Wrote {arguments.out} ({arguments.out.stat().st_size / 1e6:.1f} MB).")
+
+
+def evaluate(arguments):
+    """Print accuracy, precision, recall and a confusion table."""
+    from transformer_viz.evaluation import evaluate as measure  # noqa: PLC0415  imports Keras
+
+    result = measure(_load(arguments.model), read_labelled(arguments.data), progress=True)
+    print(f"rows      {result.rows:,}\naccuracy  {result.accuracy:.4f}\n")
+    print(result.by_label.to_string(float_format="{:.4f}".format))
+    print(f"\n{result.confusion.to_string()}\n(rows: true label; columns: predicted)")
+
+
+def train(arguments):
+    """Train, showing a progress bar, and print the figures."""
+    from transformer_viz.training.job import TrainingJob, run_job  # noqa: PLC0415  imports Keras
+
+    settings = TrainingSettings(
+        **{field.name: getattr(arguments, field.name) for field in dataclasses.fields(TrainingSettings)}
+    )
+    job = TrainingJob(
+        config=PRESETS[arguments.preset].replace(**dict(map(_assignment, arguments.set))),
+        settings=settings,
+        data=arguments.data,
+        out=arguments.out,
+        test=arguments.test,
+        label_names=dict(map(_label_name, arguments.label_names)),
+        card={
+            "preset": arguments.preset,
+            "command": _command_of(arguments),
+            "source": arguments.source,
+            "licence": arguments.licence,
+            "examples": arguments.examples,
+        },
+        overwrite=arguments.overwrite,
+    )
+    card = run_job(job, verbose=1 if sys.stdout.isatty() else 2)
+    print(f"Wrote {arguments.out}: {card['parameters']:,} parameters, best epoch {card['best_epoch']}.")
+    print(f"validation accuracy  {card['validation']['accuracy']:.4f}  {card['validation']['rows']:,} rows")
+    if "test" in card:
+        print(f"test accuracy        {card['test']['accuracy']:.4f}  {card['test']['rows']:,} rows")
+
+
+def doctor(arguments):
+    """Print versions, devices and folders; return 1 if something that is needed is missing."""
+    print(f"Transformer Viz {__version__}, Python {platform.python_version()}, {platform.platform()}")
+    problems = []
+    for package in ("tensorflow", "keras", "streamlit", "plotly", "tokenizers", "safetensors", "pandas"):
+        try:
+            print(f"  {package:12} {metadata.version(package)}")
+        except metadata.PackageNotFoundError:
+            problems.append(f"{package} is not installed: pip install -r requirements.txt")
+    if not problems:
+        import tensorflow as tf  # noqa: PLC0415  takes seconds
+
+        gpus = tf.config.list_physical_devices("GPU")
+        print("  devices      CPU" + "".join(f", {gpu.name}" for gpu in gpus))
+        if not gpus:
+            print("               no GPU found; for NVIDIA on Linux: pip install -r requirements-gpu.txt")
+    folder = store.models_folder()
+    models = store.list_models(folder)
+    print(f"  models       {len(models)} in {folder}")
+    if not os.access(folder, os.W_OK):
+        problems.append(f"{folder} cannot be written: models cannot be saved there.")
+    problems += [f"{model.name}: {model.problem}" for model in models if model.problem]
+    print("\n".join(f"  problem      {problem}" for problem in problems) or "  all is well")
+    return 1 if problems else 0
+
+
+def _add_train_arguments(sub):
+    sub.add_argument("--preset", required=True, choices=PRESETS, help="the architecture to start from")
+    sub.add_argument(
+        "--data", required=True, type=Path, help="CSV with the columns text,label; plain or gzip"
+    )
+    sub.add_argument("--out", required=True, type=Path, help="the model folder to write, models/NAME")
+    sub.add_argument("--test", type=Path, help="CSV to measure the finished model on, once")
+    sub.add_argument("--overwrite", action="store_true", help="replace a model of that name")
+    sub.add_argument(
+        "--set", nargs="+", default=[], metavar="FIELD=VALUE", help="change fields of the preset: d_model=64"
+    )
+    sub.add_argument(
+        "--label-names", nargs="+", default=[], metavar="LABEL=NAME", help="names to show: 0=negative"
+    )
+    sub.add_argument("--source", default="", help="where the data come from, for the model card")
+    sub.add_argument("--licence", default="", help="terms of the data, for the model card")
+    sub.add_argument(
+        "--examples", nargs="+", default=[], help="texts for the app to offer, the best one first"
+    )
+    group = sub.add_argument_group("training")
+    for field in dataclasses.fields(TrainingSettings):
+        group.add_argument(
+            f"--{field.name.replace('_', '-')}",
+            type=field.type,
+            default=field.default,
+            help=f"{SETTINGS_HELP[field.name]} (default {field.default})",
+        )
+
+
+def _load(model):
+    from transformer_viz.explorer import load  # noqa: PLC0415  imports Keras
+
+    return load(model)
+
+
+def _assignment(text):
+    """FIELD=VALUE -> (field, value as JSON says, or the text itself)."""
+    field, equals, value = text.partition("=")
+    if not equals:
+        raise ValueError(f"--set takes FIELD=VALUE. Received: {text!r}.")
+    try:
+        return field, json.loads(value)
+    except ValueError:
+        return field, value
+
+
+def _label_name(text):
+    label, equals, name = text.partition("=")
+    if not (equals and name):
+        raise ValueError(f"--label-names takes LABEL=NAME. Received: {text!r}.")
+    return label, name
+
+
+def _command_of(arguments):
+    """Return the command as typed, with files by their name alone."""
+    paths = {str(path): path.name for path in (arguments.data, arguments.test) if path}
+    return "python -m transformer_viz " + shlex.join(paths.get(part, part) for part in arguments.argv)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,168 @@
+"""Text <-> tokens <-> ids, with the place of each token in the text."""
+
+import re
+import unicodedata
+from collections.abc import Iterable
+from typing import NamedTuple
+
+import numpy as np
+import tokenizers
+from tokenizers import Regex, models, normalizers, pre_tokenizers, trainers
+
+from transformer_viz.config import PAD_ID, UNK_ID
+
+PAD, UNK = "[PAD]", "[UNK]"
+
+MAX_SHOWN = 24
+"""Characters of a token that are shown."""
+
+WORD = r"\w+(?:'\w+)*|[^\w\s]"
+"""A word with the apostrophes inside it, or one punctuation mark."""
+
+LINE_BREAK = r"(?i)<br\s*/?>"
+"""HTML line breaks, as in the IMDB reviews: white space, not words."""
+
+
+class Encoding(NamedTuple):
+    """A text as a model reads it.
+
+    Attributes:
+        text: The cleaned text; `offsets` point into it.
+        ids: int32 (position,).
+        tokens: Vocabulary strings; "[UNK]" for a word that is not in the vocabulary.
+        offsets: (start, end) of each token in `text`, in characters.
+        num_dropped: Tokens left out because the text is too long.
+        cut_at: Index of the first token after the gap, `len(ids)` if the end was left out, None if
+            nothing was.
+    """
+
+    text: str
+    ids: np.ndarray
+    tokens: tuple[str, ...]
+    offsets: tuple[tuple[int, int], ...]
+    num_dropped: int
+    cut_at: int | None
+
+
+class Tokenizer:
+    """Words and punctuation marks as tokens, lower-cased; wraps `tokenizers.Tokenizer`.
+
+    >>> Tokenizer.train(["A film. A plot."], 5).encode("A FILM!", max_len=9).tokens
+    ('a', 'film', '[UNK]')
+    """
+
+    def __init__(self, backend):
+        self._backend = backend
+
+    @classmethod
+    def train(cls, texts: Iterable[str], vocab_size: int) -> "Tokenizer":
+        """Return a tokenizer of the most frequent words of some texts.
+
+        Args:
+            texts: The texts to count words in: the training split alone.
+            vocab_size: Most tokens, [PAD] and [UNK] included; fewer if the texts have fewer words.
+        """
+        backend = tokenizers.Tokenizer(models.WordLevel(unk_token=UNK))
+        backend.normalizer = normalizers.Sequence(
+            [
+                normalizers.Replace(Regex(LINE_BREAK), " "),
+                normalizers.Replace("’", "'"),
+                normalizers.Lowercase(),
+            ]
+        )
+        backend.pre_tokenizer = pre_tokenizers.Split(Regex(WORD), "removed", invert=True)
+        trainer = trainers.WordLevelTrainer(
+            vocab_size=vocab_size, special_tokens=[PAD, UNK], show_progress=False
+        )
+        backend.train_from_iterator((clean_text(text) for text in texts), trainer)
+        return cls.from_json(backend.to_str())
+
+    @classmethod
+    def from_json(cls, text: str) -> "Tokenizer":
+        """Read what `to_json` wrote.
+
+        Raises:
+            ValueError: If the text is not a tokenizer, or its ids 0 and 1 are not [PAD] and [UNK].
+        """
+        try:
+            backend = tokenizers.Tokenizer.from_str(text)
+        except Exception as error:  # the library raises nothing more precise
+            raise ValueError(f"tokenizer.json is not a tokenizer: {error}.") from None
+        if (backend.id_to_token(PAD_ID), backend.id_to_token(UNK_ID)) != (PAD, UNK):
+            raise ValueError(f"tokenizer.json must have {PAD} as token 0 and {UNK} as token 1.")
+        backend.encode_special_tokens = True
+        return cls(backend)
+
+    def to_json(self) -> str:
+        """Return the text of `tokenizer.json`."""
+        return self._backend.to_str(pretty=True)
+
+    @property
+    def vocab_size(self) -> int:
+        """Number of tokens, [PAD] and [UNK] included."""
+        return self._backend.get_vocab_size()
+
+    def token(self, token_id: int) -> str:
+        """Return the vocabulary string of an id."""
+        return self._backend.id_to_token(token_id)
+
+    def encode(self, text: str, *, max_len: int, truncation: str = "end") -> Encoding:
+        """Return a text as a model reads it.
+
+        Args:
+            text: Anything a person can type.
+            max_len: Most tokens that are kept.
+            truncation: What a longer text loses: its "end", or its "middle" (a quarter of `max_len`
+                is kept from the beginning, the rest from the end).
+        """
+        text = clean_text(text)
+        encoding = self._backend.encode(text)
+        kept, cut_at = _kept(len(encoding.ids), max_len, truncation)
+        ids, tokens, offsets = encoding.ids, encoding.tokens, encoding.offsets
+        return Encoding(
+            text,
+            np.array([ids[i] for i in kept], dtype=np.int32),
+            tuple(tokens[i] for i in kept),
+            tuple(offsets[i] for i in kept),
+            len(ids) - len(kept),
+            cut_at,
+        )
+
+    def encode_batch(self, texts, *, max_len: int, truncation: str = "end") -> list[np.ndarray]:
+        """Return the ids of many texts: one int32 (position,) for each, cut as by `encode`."""
+        rows = []
+        for encoding in self._backend.encode_batch_fast([clean_text(text) for text in texts]):
+            ids = np.array(encoding.ids, dtype=np.int32)
+            rows.append(ids[_kept(len(ids), max_len, truncation)[0]])
+        return rows
+
+
+def clean_text(text: str) -> str:
+    """Return text as it may enter: lone surrogates replaced, composed (Unicode NFC)."""
+    return unicodedata.normalize("NFC", text.encode("utf-8", "replace").decode("utf-8"))
+
+
+def visible(token: str) -> str:
+    r"""Return a token as it is shown: nothing in it is invisible or disturbs the line it stands in.
+
+    >>> visible("a\x00b")
+    'a␀b'
+    """
+    shown = re.sub(r"[\x00-\x1f\x7f-\x9f\u200b-\u200f\u2028-\u202f\u2060-\u206f\ufeff]", _named, token)
+    shown = re.sub(r"([\u0300-\u036f]{4})[\u0300-\u036f]+", r"\1…", shown)
+    return shown if len(shown) <= MAX_SHOWN else shown[: MAX_SHOWN - 1] + "…"
+
+
+def _named(match):
+    code = ord(match[0])
+    if code == 0x200D:
+        return match[0]
+    return chr(0x2400 + code) if code < 0x20 else f"⟨U+{code:04X}⟩"
+
+
+def _kept(length, max_len, truncation):
+    """Return the positions that are kept, and the index of the first one after the gap."""
+    if length <= max_len:
+        return list(range(length)), None
+    head = max_len if truncation == "end" else max_len // 4
+    return [*range(head), *range(length - (max_len - head), length)], head

@@ -1,0 +1,1 @@
+"""The Streamlit app: read widgets, ask the engine, draw. Keras never comes in here."""

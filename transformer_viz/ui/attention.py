@@ -1,0 +1,162 @@
+"""The Attention page: a sentence, its prediction, and what one head does with it."""
+
+import numpy as np
+import streamlit as st
+
+from transformer_viz import store
+from transformer_viz.engine import EngineError
+from transformer_viz.figures import weights_heatmap
+from transformer_viz.text import visible
+from transformer_viz.trace import Run, Trace
+from transformer_viz.ui.language import plain, t
+from transformer_viz.ui.sentence import ask_sentence
+from transformer_viz.ui.server import shared_engine
+
+MAX_BARS = 3
+"""Labels whose probability is drawn, the likeliest ones."""
+
+PLOT_HEIGHT = 460
+"""Pixels held for the heatmap while the first answer is on its way."""
+
+
+def show(model: store.ModelSummary | None) -> None:
+    """Show the page for one model."""
+    st.header(t("attention.title"), anchor=False)
+    if model is None:
+        st.info(t("model.none"), icon=":material/school:")
+        st.code(
+            "python -m transformer_viz train --preset single-block --data reviews.csv --out models/my-model"
+        )
+        return
+    text = ask_sentence(model.card.get("examples", []))
+    with st.skeleton(height=PLOT_HEIGHT):
+        trace = answer(Run(model.name, text))
+    if trace is None:
+        return
+    show_prediction(trace)
+    show_reading(trace)
+    show_head(trace)
+    with st.expander(t("attention.what"), icon=":material/help:"):
+        st.markdown(t("attention.explained"))
+        st.latex(r"\mathrm{weights} = \mathrm{softmax}\left(\frac{Q K^\top}{\sqrt{d_k}}\right)")
+
+
+def answer(run: Run) -> Trace | None:
+    """Ask the engine; where it cannot answer, say why in one sentence and return None."""
+    if not run.text.strip():
+        st.info(t("sentence.empty"), icon=":material/edit:")
+        return None
+    engine = shared_engine()
+    restarts = engine.restarts
+    try:
+        trace = cached_trace(run, store.stamp(run.model))
+    except (EngineError, ValueError) as error:
+        st.error(plain(str(error)), icon=":material/error:")
+        return None
+    if engine.restarts > restarts:
+        st.info(t("engine.restarted"), icon=":material/restart_alt:")
+    return trace
+
+
+@st.cache_data(max_entries=64, show_spinner=False)
+def cached_trace(run: Run, stamp) -> Trace:
+    """Return the trace of a run; a model folder written anew has another stamp."""
+    return shared_engine().trace(run)
+
+
+def show_prediction(trace: Trace) -> None:
+    """Say the prediction in words, with the probabilities of the likeliest labels."""
+    best = int(trace.probs.argmax())
+    likeliest = sorted(np.argsort(-trace.probs)[:MAX_BARS])
+    words, *bars = st.columns([2, *[1] * len(likeliest)], vertical_alignment="center", gap="medium")
+    words.markdown(
+        t("prediction.sentence", label=plain(trace.labels[best]), percent=f"{trace.probs[best]:.1%}")
+    )
+    for bar, i in zip(bars, likeliest, strict=True):
+        bar.progress(float(trace.probs[i]), text=f"{plain(trace.labels[i])} · {trace.probs[i]:.1%}")
+
+
+def show_reading(trace: Trace) -> None:
+    """Say what the model did not see: words cut away, words it does not know."""
+    if trace.num_dropped:
+        total = len(trace.tokens) + trace.num_dropped
+        key = "reading.cut_end" if trace.cut_at == len(trace.tokens) else "reading.cut_middle"
+        st.caption(
+            t(
+                key,
+                read=len(trace.tokens),
+                total=total,
+                head=trace.cut_at,
+                tail=len(trace.tokens) - trace.cut_at,
+            )
+        )
+    unknown = list(dict.fromkeys(visible(trace.words[i]) for i in np.flatnonzero(trace.unknown)))
+    if unknown:
+        shown = ", ".join(f"“{plain(word)}”" for word in unknown[:8]) + (" …" if len(unknown) > 8 else "")
+        key = "reading.all_unknown" if trace.unknown.all() else "reading.unknown"
+        st.caption(t(key, count=int(trace.unknown.sum()), words=shown))
+
+
+def show_head(trace: Trace) -> None:
+    """Let the visitor choose a head, and draw it."""
+    layers = range(1, len(trace.encoder) + 1)
+    heads = range(1, trace.encoder[0].attention.weights.shape[0] + 1)
+    with st.container(horizontal=True, gap="medium"):
+        layer = choose("layer", layers)
+        head = choose("head", heads)
+        full = st.segmented_control(
+            t("scale.label"),
+            [False, True],
+            default=False,
+            format_func=lambda full: t("scale.full" if full else "scale.head"),
+            key="scale",
+            required=True,
+            help=t("scale.help"),
+        )
+    weights = trace.encoder[layer - 1].attention.weights[head - 1]
+    tokens = axis_tokens(trace)
+    query, key = np.unravel_index(weights.argmax(), weights.shape)
+    st.markdown(
+        t(
+            "head.sentence",
+            layer=layer,
+            head=head,
+            query=plain(tokens[query]),
+            key=plain(tokens[key]),
+            weight=f"{weights[query, key]:.2f}",
+        )
+    )
+    theme = st.context.theme.type or "light"
+    labels = {name: t(f"heatmap.{name}") for name in ("query", "key", "weight", "reads")}
+    filename = f"{trace.model}-layer{layer}-head{head}"
+    vmax = 1.0 if full else float(weights.max()) or 1.0
+    figure = weights_heatmap(weights, tokens, tokens, labels=labels, vmax=vmax, theme=theme)
+    st.plotly_chart(
+        figure,
+        key="heatmap",
+        config={"displaylogo": False, "toImageButtonOptions": {"filename": filename, "scale": 2}},
+        alt=t("heatmap.alt", layer=layer, head=head),
+    )
+    st.download_button(
+        t("download.csv"),
+        lambda: trace.to_frame().to_csv(index=False),
+        file_name=f"{trace.model}-attention.csv",
+        mime="text/csv",
+        icon=":material/download:",
+        type="tertiary",
+    )
+
+
+def choose(name, numbers) -> int:
+    """Show the choice of a layer or a head, counted from 1 and kept in the URL."""
+    return st.segmented_control(
+        t(f"{name}.label"), list(numbers), default=1, key=name, bind="query-params", required=True
+    )
+
+
+def axis_tokens(trace: Trace) -> list[str]:
+    """Return the tokens as the axes show them: an unknown word as typed, marked."""
+    return [
+        f"{word} [UNK]" if unknown else token
+        for token, word, unknown in zip(trace.tokens, trace.words, trace.unknown, strict=True)
+    ]

@@ -1,0 +1,42 @@
+"""What the server holds for all visitors: one engine, started before the first of them comes."""
+
+import contextlib
+import functools
+import gc
+import webbrowser
+
+import streamlit as st
+
+from transformer_viz import store
+from transformer_viz.engine import Engine
+
+FIRST_MODEL = "imdb-sentiment"
+"""The model a visitor sees first, where there is one of that name."""
+
+
+@functools.cache
+def shared_engine() -> Engine:
+    """Return the engine of this server, its child already loading the first model."""
+    engine = Engine()
+    for model in in_order(store.list_models()):
+        if not model.problem:
+            engine.warm(model.name)
+            break
+    return engine
+
+
+def in_order(models) -> list[store.ModelSummary]:
+    """Return the models by name, the one to show first in front."""
+    return sorted(models, key=lambda model: (model.name != FIRST_MODEL, model.name))
+
+
+@contextlib.asynccontextmanager
+async def lifespan(app):
+    """Start the engine with the server, open the browser, and end the engine with it."""
+    engine = shared_engine()
+    gc.collect()
+    gc.freeze()
+    if not st.get_option("server.headless"):
+        webbrowser.open(f"http://localhost:{st.get_option('server.port')}")
+    yield {}
+    engine.close()
