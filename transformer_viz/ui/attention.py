@@ -90,11 +90,13 @@ def show_reading(trace: Trace) -> None:
                 tail=len(trace.tokens) - trace.cut_at,
             )
         )
+    if trace.unknown.all():
+        st.caption(t("reading.all_unknown"))
+        return
     unknown = list(dict.fromkeys(visible(trace.words[i]) for i in np.flatnonzero(trace.unknown)))
     if unknown:
         shown = ", ".join(f"“{plain(word)}”" for word in unknown[:8]) + (" …" if len(unknown) > 8 else "")
-        key = "reading.all_unknown" if trace.unknown.all() else "reading.unknown"
-        st.caption(t(key, count=int(trace.unknown.sum()), words=shown))
+        st.caption(t("reading.unknown", words=shown, count=trace.unknown.sum(), total=len(trace.tokens)))
 
 
 def show_head(trace: Trace) -> None:

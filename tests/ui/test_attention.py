@@ -1,0 +1,200 @@
+"""The Attention page, run by Streamlit's own test harness against a real engine."""
+
+import base64
+import json
+import os
+import signal
+from pathlib import Path
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+from streamlit.testing.v1 import AppTest
+
+from transformer_viz.ui.server import shared_engine
+
+APP = str(Path(__file__).parents[2] / "app.py")
+
+
+@pytest.fixture(scope="module", autouse=True)
+def engine(models_folder):
+    shared_engine.cache_clear()
+    yield shared_engine()
+    shared_engine().close()
+    shared_engine.cache_clear()
+
+
+def open_page(**address):
+    app = AppTest.from_file(APP, default_timeout=60)
+    for name, value in address.items():
+        app.query_params[name] = value
+    app.run()
+    assert not app.exception
+    return app
+
+
+def type_sentence(app, text):
+    app.text_area(key="sentence").set_value(text).run()
+    assert not app.exception
+    return app
+
+
+def shown(app):
+    """Return everything the page says, in one text."""
+    kinds = (app.header, app.markdown, app.caption, app.info, app.error, app.warning)
+    return "\n".join(element.value for kind in kinds for element in kind)
+
+
+def drawn(app):
+    """Return the one figure on the page, as the browser gets it."""
+    [chart] = app.get("plotly_chart")
+    return json.loads(chart.proto.spec)
+
+
+def heatmap(app):
+    """Return the weights and the column labels that are drawn."""
+    figure = drawn(app)
+    z = figure["data"][0]["z"]
+    weights = np.frombuffer(base64.b64decode(z["bdata"]), z["dtype"])
+    weights = weights.reshape([int(size) for size in z["shape"].split(",")])
+    return weights, figure["layout"]["xaxis"]["ticktext"]
+
+
+def test_the_first_heatmap_stands_there_without_a_click(explorer, reviews):
+    app = open_page()
+    expected = explorer.trace(reviews[0])
+    weights, tokens = heatmap(app)
+    assert app.text_area(key="sentence").value == reviews[0]
+    assert_allclose(weights, expected.encoder[0].attention.weights[0])
+    assert tuple(tokens) == expected.tokens
+
+
+def test_another_head_is_another_matrix(explorer, reviews):
+    app = open_page()
+    app.segmented_control(key="head").set_value(3).run()
+    app.segmented_control(key="layer").set_value(2).run()
+    expected = explorer.trace(reviews[0]).encoder[1].attention.weights[2]
+    assert_allclose(heatmap(app)[0], expected)
+    assert "Layer 2, head 3." in shown(app)
+
+
+def test_another_sentence_is_another_picture_and_prediction(explorer):
+    app = type_sentence(open_page(), "A dull film.")
+    trace = explorer.trace("A dull film.")
+    assert heatmap(app)[0].shape == (4, 4)
+    best = trace.probs.argmax()
+    assert f"The model says **{trace.labels[best]}**" in shown(app)
+    assert f"{trace.probs[best]:.1%}" in shown(app)
+
+
+def test_an_example_is_one_click_away(reviews):
+    app = open_page()
+    app.button(key="example-2").click().run()
+    assert app.text_area(key="sentence").value == reviews[2]
+    assert heatmap(app)[0].shape[0] == 11
+
+
+def test_an_address_opens_the_same_view(explorer):
+    app = open_page(text="A dull film.", layer="2", head="3")
+    assert_allclose(heatmap(app)[0], explorer.trace("A dull film.").encoder[1].attention.weights[2])
+
+
+@pytest.mark.parametrize(
+    "address", [{"head": "99"}, {"layer": "x"}, {"model": "../../etc"}, {"lang": "../en"}, {"text": "\x00"}]
+)
+def test_an_address_somebody_made_up_opens_the_page_all_the_same(address):
+    assert heatmap(open_page(**address))
+
+
+def test_the_colour_scale_says_where_it_ends(reviews):
+    app = open_page()
+    assert drawn(app)["data"][0]["zmax"] == heatmap(app)[0].max()
+    app.segmented_control(key="scale").set_value(True).run()
+    assert drawn(app)["data"][0]["zmax"] == 1
+
+
+def test_an_unknown_word_is_marked_and_named():
+    app = type_sentence(open_page(), "A zyzzyva film.")
+    assert heatmap(app)[1][1] == "zyzzyva [UNK]"
+    assert "The model does not know “zyzzyva”: it saw only [UNK] there (1 of 4 tokens)." in shown(app)
+
+
+def test_only_unknown_words_are_said_to_say_little():
+    app = type_sentence(open_page(), "qwx zyzzyva")
+    assert "The model knows none of these words" in shown(app)
+
+
+def test_a_text_that_is_too_long_is_said_to_be_cut():
+    app = type_sentence(open_page(), "good " * 40)
+    assert "The text has 40 tokens; the model read the first 23." in shown(app)
+
+
+@pytest.mark.parametrize("text", ["", "   ", "\n"])
+def test_no_sentence_is_a_hint_and_no_picture(text):
+    app = type_sentence(open_page(), text)
+    assert not app.get("plotly_chart")
+    assert "Type a sentence above" in shown(app)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "a" * 1_000_000,
+        "good film " * 100_000,
+        "😀👩‍👩‍👧‍👦 film",
+        "\x00",
+        "film \u202e tnet",
+        "مرحبا بالعالم",
+        "一部好电影。",
+        "<script>alert(1)</script> <b>good</b><br />film",
+        "$x$ `y` **z** [a](http://b) :red[c] \\d",
+        "e" + "\u0301" * 300,
+        "a\ufeffb \u2028 c\r\nd",
+    ],
+    ids=lambda text: ascii(text[:12]),
+)
+def test_whatever_a_person_types_gives_a_picture(text):
+    app = type_sentence(open_page(), text)
+    weights, tokens = heatmap(app)
+    assert np.isfinite(weights).all()
+    assert not any("<" in token or "\x00" in token for token in tokens)
+
+
+def test_markdown_in_a_word_is_shown_as_it_was_typed():
+    app = type_sentence(open_page(), "film :red[x] $y$")
+    assert r"“\:”" in shown(app)
+
+
+def test_every_language_says_everything():
+    app = open_page(lang="zh")
+    assert app.header[0].value == "每个注意力头在看什么？"
+    app.segmented_control(key="lang").set_value("en").run()
+    assert app.header[0].value == "What does each head look at?"
+
+
+def test_a_killed_engine_is_one_sentence_and_the_picture(engine):
+    app = open_page()
+    os.kill(engine.pid, signal.SIGKILL)
+    type_sentence(app, "A clever plot, funny and warm.")
+    assert "The engine had stopped and was started again. Nothing was lost." in shown(app)
+    assert heatmap(app)[0].shape == (8, 8)
+    type_sentence(app, "A clever plot.")
+    assert "The engine had stopped" not in shown(app)
+
+
+def test_a_damaged_model_is_named_and_the_others_work(models_folder):
+    damaged = models_folder / "broken"
+    damaged.mkdir()
+    try:
+        app = open_page()
+        assert "manifest" in app.warning[0].value
+        assert heatmap(app)
+    finally:
+        damaged.rmdir()
+
+
+def test_without_any_model_the_page_says_how_to_train_one(tmp_path, monkeypatch):
+    monkeypatch.setenv("TRANSFORMER_VIZ_MODELS", str(tmp_path))
+    app = open_page()
+    assert "There is no model to look into yet" in shown(app)
+    assert "transformer_viz train" in app.code[0].value

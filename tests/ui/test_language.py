@@ -1,0 +1,40 @@
+import re
+from pathlib import Path
+
+import pytest
+
+import transformer_viz.ui
+from transformer_viz.ui.language import LANGUAGES, plain, sentences
+
+UI = Path(transformer_viz.ui.__file__).parent
+NAMES = re.compile(r"\{(\w+)\}")
+
+
+def test_every_language_has_the_same_sentences():
+    assert len({frozenset(sentences(language)) for language in LANGUAGES}) == 1
+
+
+@pytest.mark.parametrize("key", sentences("en"))
+def test_a_sentence_is_filled_in_alike_in_every_language(key):
+    assert len({frozenset(NAMES.findall(sentences(language)[key])) for language in LANGUAGES}) == 1
+
+
+def test_no_sentence_is_unused_and_none_is_missing():
+    source = "\n".join(path.read_text(encoding="utf-8") for path in UI.glob("*.py"))
+    used = set(re.findall(r'"([a-z_]+\.[a-z_]+)"', source)) | {
+        f"{start}.{end}"
+        for start, ends in {"layer": ["label"], "head": ["label"], "heatmap": ["query", "key", "weight", "reads"]}.items()
+        for end in ends
+    }
+    assert used - {"app.py", "icon.svg", "server.headless", "server.port"} == set(sentences("en"))
+
+
+def test_no_chinese_sentence_was_left_in_english():
+    for key, sentence in sentences("zh").items():
+        assert re.search(r"[\u4e00-\u9fff]", sentence), key
+
+
+@pytest.mark.parametrize("text", ["**a**", "$x$", ":red[a]", "<b>", "[a](b)", "a_b`c`", "\\"])
+def test_plain_text_has_every_mark_escaped(text):
+    assert re.sub(r"\\(.)", r"\1", plain(text)) == text
+    assert not re.search(r"(?<!\\)[*$:<\[\]`_]", plain(text))
