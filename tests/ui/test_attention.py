@@ -4,6 +4,8 @@ import base64
 import json
 import os
 import signal
+import subprocess
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -198,3 +200,22 @@ def test_without_any_model_the_page_says_how_to_train_one(tmp_path, monkeypatch)
     app = open_page()
     assert "There is no model to look into yet" in shown(app)
     assert "transformer_viz train" in app.code[0].value
+
+
+def test_a_process_that_has_shown_every_page_holds_neither_keras_nor_tensorflow(models_folder):
+    code = f"""
+import sys
+from streamlit.testing.v1 import AppTest
+from transformer_viz.ui.server import shared_engine
+if __name__ == "__main__":
+    app = AppTest.from_file({APP!r}, default_timeout=60).run()
+    assert len(app.get("plotly_chart")) == 1
+    print(*sorted({{"keras", "tensorflow", "torch", "jax"}} & sys.modules.keys()))
+    shared_engine().close()
+"""
+    script = models_folder.parent / "show_pages.py"
+    script.write_text(code)
+    environment = os.environ | {"PYTHONPATH": str(Path(APP).parent)}
+    command = [sys.executable, str(script)]
+    shown = subprocess.run(command, capture_output=True, text=True, env=environment, check=False)
+    assert (shown.returncode, shown.stdout.strip()) == (0, ""), shown.stderr
