@@ -29,7 +29,15 @@ def free_port():
 
 
 def start_app(port):
-    command = [sys.executable, "-m", "streamlit", "run", "app.py", f"--server.port={port}", "--server.headless=true"]
+    command = [
+        sys.executable,
+        "-m",
+        "streamlit",
+        "run",
+        "app.py",
+        f"--server.port={port}",
+        "--server.headless=true",
+    ]
     app = subprocess.Popen(command, cwd=ROOT, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     health = f"http://127.0.0.1:{port}/_stcore/health"
     deadline = time.monotonic() + 60
@@ -44,7 +52,9 @@ def start_app(port):
 
 
 def children(pid):
-    found = subprocess.run(["ps", "-o", "pid=", "--ppid", str(pid)], capture_output=True, text=True, check=False)
+    found = subprocess.run(
+        ["ps", "-o", "pid=", "--ppid", str(pid)], capture_output=True, text=True, check=False
+    )
     return [int(child) for child in found.stdout.split()]
 
 

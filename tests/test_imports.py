@@ -10,13 +10,25 @@ import pytest
 ROOT = Path(__file__).parent.parent
 PACKAGE = "transformer_viz"
 
-GROUND = ["config", "trace", "batches", "text", "datasets", "store", "analysis", "figures", "views"]
+GROUND = [
+    "config",
+    "startup",
+    "trace",
+    "batches",
+    "text",
+    "datasets",
+    "store",
+    "analysis",
+    "figures",
+    "views",
+]
 UPPER = ["masks", "positions", "layers", "model", "explorer", "evaluation", "decode", "gradients", "training"]
 ROWS = [*GROUND, *UPPER]
 BETWEEN = {"engine": GROUND, "ui": [*GROUND, "engine"], "__main__": ROWS, "__init__": ROWS}
 
 LIBRARIES = {
     "config": set(),
+    "startup": set(),
     "trace": {"numpy", "pandas"},
     "batches": {"numpy"},
     "text": {"numpy", "tokenizers"},
@@ -50,30 +62,21 @@ def room(path):
 
 
 def imports(path):
-    """Return (dotted name, inside a function) of everything a file imports."""
-    tree = ast.parse(path.read_text(encoding="utf-8"))
-    inside = {
-        id(node)
-        for function in ast.walk(tree)
-        if isinstance(function, ast.FunctionDef | ast.AsyncFunctionDef)
-        for node in ast.walk(function)
-    }
-    for node in ast.walk(tree):
+    """Return the dotted name of everything a file imports, inside functions too."""
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
         if isinstance(node, ast.Import):
-            yield from ((alias.name, id(node) in inside) for alias in node.names)
+            yield from (alias.name for alias in node.names)
         elif isinstance(node, ast.ImportFrom) and node.module == PACKAGE:
-            yield from ((f"{PACKAGE}.{alias.name}", id(node) in inside) for alias in node.names)
+            yield from (f"{PACKAGE}.{alias.name}" for alias in node.names)
         elif isinstance(node, ast.ImportFrom):
-            yield node.module, id(node) in inside
+            yield node.module
 
 
 @pytest.mark.parametrize("path", modules(), ids=lambda path: str(path.relative_to(ROOT)))
 def test_a_file_imports_only_from_the_rows_above_it(path):
     here = room(path)
     allowed = BETWEEN.get(here) or ROWS[: ROWS.index(here)]
-    if here == "engine":
-        allowed = [*GROUND, *(name.split(".")[1] for name, inside in imports(path) if inside)]
-    for name, _ in imports(path):
+    for name in imports(path):
         if name.startswith(f"{PACKAGE}."):
             there = name.split(".")[1]
             assert there in (*allowed, here, "__version__", "PRESETS"), f"{here} imports {name}"
@@ -84,7 +87,7 @@ def test_a_file_uses_only_the_libraries_of_its_room(path):
     here = room(path)
     if here not in LIBRARIES:
         return
-    used = {name.split(".")[0] for name, _ in imports(path)} - sys.stdlib_module_names - {PACKAGE}
+    used = {name.split(".")[0] for name in imports(path)} - sys.stdlib_module_names - {PACKAGE}
     assert used <= LIBRARIES[here]
 
 

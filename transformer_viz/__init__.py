@@ -3,10 +3,8 @@
 Importing the package is instant: what needs Keras is loaded when first touched.
 """
 
-import importlib
-import os
-
 from transformer_viz.config import PRESETS, TransformerConfig
+from transformer_viz.startup import load_upper_floor
 from transformer_viz.trace import Intervention, Run, Trace
 
 __version__ = "0.1.0"
@@ -22,8 +20,6 @@ __all__ = [
     "load",
 ]
 
-os.environ.setdefault("KERAS_BACKEND", "tensorflow")
-os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")  # its start-up chatter is not for people
 
 _NEEDS_KERAS = {"Explorer": "explorer", "load": "explorer", "Transformer": "model"}
 
@@ -31,4 +27,4 @@ _NEEDS_KERAS = {"Explorer": "explorer", "load": "explorer", "Transformer": "mode
 def __getattr__(name):
     if name not in _NEEDS_KERAS:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(importlib.import_module(f"{__name__}.{_NEEDS_KERAS[name]}"), name)
+    return getattr(load_upper_floor(_NEEDS_KERAS[name]), name)

@@ -14,6 +14,7 @@ import pandas as pd
 
 from transformer_viz import PRESETS, __version__, store
 from transformer_viz.datasets import read_labelled
+from transformer_viz.startup import load_upper_floor
 from transformer_viz.training.settings import TrainingSettings
 
 EXAMPLES = {
@@ -131,9 +132,8 @@ def trace(arguments):
 
 def evaluate(arguments):
     """Print accuracy, precision, recall and a confusion table."""
-    from transformer_viz.evaluation import evaluate as measure  # noqa: PLC0415  imports Keras
-
-    result = measure(_load(arguments.model), read_labelled(arguments.data), progress=True)
+    explorer, rows = _load(arguments.model), read_labelled(arguments.data)
+    result = load_upper_floor("evaluation").evaluate(explorer, rows, progress=True)
     print(f"rows      {result.rows:,}\naccuracy  {result.accuracy:.4f}\n")
     print(result.by_label.to_string(float_format="{:.4f}".format))
     print(f"\n{result.confusion.to_string()}\n(rows: true label; columns: predicted)")
@@ -141,12 +141,11 @@ def evaluate(arguments):
 
 def train(arguments):
     """Train, showing a progress bar, and print the figures."""
-    from transformer_viz.training.job import TrainingJob, run_job  # noqa: PLC0415  imports Keras
-
     settings = TrainingSettings(
         **{field.name: getattr(arguments, field.name) for field in dataclasses.fields(TrainingSettings)}
     )
-    job = TrainingJob(
+    training = load_upper_floor("training.job")
+    job = training.TrainingJob(
         config=PRESETS[arguments.preset].replace(**dict(map(_assignment, arguments.set))),
         settings=settings,
         data=arguments.data,
@@ -162,7 +161,7 @@ def train(arguments):
         },
         overwrite=arguments.overwrite,
     )
-    card = run_job(job, verbose=1 if sys.stdout.isatty() else 2)
+    card = training.run_job(job, verbose=1 if sys.stdout.isatty() else 2)
     print(f"Wrote {arguments.out}: {card['parameters']:,} parameters, best epoch {card['best_epoch']}.")
     print(f"validation accuracy  {card['validation']['accuracy']:.4f}  {card['validation']['rows']:,} rows")
     if "test" in card:
@@ -179,10 +178,8 @@ def doctor(arguments):
         except metadata.PackageNotFoundError:
             problems.append(f"{package} is not installed: pip install -r requirements.txt")
     if not problems:
-        import tensorflow as tf  # noqa: PLC0415  takes seconds
-
-        gpus = tf.config.list_physical_devices("GPU")
-        print("  devices      CPU" + "".join(f", {gpu.name}" for gpu in gpus))
+        gpus = load_upper_floor("explorer").gpus()
+        print("  devices      " + ", ".join(["CPU", *gpus]))
         if not gpus:
             print("               no GPU found; for NVIDIA on Linux: pip install -r requirements-gpu.txt")
     folder = store.models_folder()
@@ -225,9 +222,7 @@ def _add_train_arguments(sub):
 
 
 def _load(model):
-    from transformer_viz.explorer import load  # noqa: PLC0415  imports Keras
-
-    return load(model)
+    return load_upper_floor("explorer").load(model)
 
 
 def _assignment(text):

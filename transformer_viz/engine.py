@@ -15,6 +15,7 @@ from concurrent.futures.process import BrokenProcessPool
 
 from transformer_viz import store
 from transformer_viz.config import UNK_ID
+from transformer_viz.startup import load_upper_floor
 from transformer_viz.trace import Run, Trace
 
 TIMEOUT = 120
@@ -132,6 +133,4 @@ def _trace(run, stamp):
 @functools.lru_cache(MODELS_KEPT)
 def _explorer(model, stamp):
     """Load a model; another `stamp` means that its folder was written anew."""
-    from transformer_viz.explorer import load  # noqa: PLC0415  the upper floor, in the child alone
-
-    return load(model)
+    return load_upper_floor("explorer").load(model)

@@ -28,6 +28,15 @@ def load(name_or_path) -> "Explorer":
     return Explorer(model, Tokenizer.from_json(stored.tokenizer), name=stored.name, card=stored.card)
 
 
+def gpus() -> list[str]:
+    """Return the names of the GPUs TensorFlow found."""
+    devices = tf.config.list_physical_devices("GPU")
+    return [
+        tf.config.experimental.get_device_details(device).get("device_name", device.name)
+        for device in devices
+    ]
+
+
 class Explorer:
     """A model that can be looked into.
 

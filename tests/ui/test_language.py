@@ -23,7 +23,11 @@ def test_no_sentence_is_unused_and_none_is_missing():
     source = "\n".join(path.read_text(encoding="utf-8") for path in UI.glob("*.py"))
     used = set(re.findall(r'"([a-z_]+\.[a-z_]+)"', source)) | {
         f"{start}.{end}"
-        for start, ends in {"layer": ["label"], "head": ["label"], "heatmap": ["query", "key", "weight", "reads"]}.items()
+        for start, ends in {
+            "layer": ["label"],
+            "head": ["label"],
+            "heatmap": ["query", "key", "weight", "reads"],
+        }.items()
         for end in ends
     }
     assert used - {"app.py", "icon.svg", "server.headless", "server.port"} == set(sentences("en"))

@@ -74,7 +74,15 @@ def weights_heatmap(
         plot_bgcolor="rgba(0,0,0,0)",
         meta={"filename": filename},
     )
-    common = {"showgrid": False, "zeroline": False, "automargin": True, "ticks": "", "constrain": "domain"}
+    tick_font = {"size": 13, "color": TEXT[theme]}
+    common = {
+        "tickfont": tick_font,
+        "showgrid": False,
+        "zeroline": False,
+        "automargin": True,
+        "ticks": "",
+        "constrain": "domain",
+    }
     title_font = {"size": 13, "color": MUTED[theme]}
     figure.update_xaxes(
         **common,

@@ -11,7 +11,7 @@ from transformer_viz.ui.server import in_order
 
 ICON = Path(__file__).parent / "icon.svg"
 
-COMPACT = "<style>.stMainBlockContainer { padding: 2.5rem 3rem 2rem }</style>"
+COMPACT = "<style>.stMainBlockContainer { padding: 3.2rem 3rem 2rem }</style>"
 """The picture should stand on the first screen, not below it."""
 
 

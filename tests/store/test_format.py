@@ -1,0 +1,227 @@
+import json
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from model_folders import (
+    AGAIN,
+    CARD,
+    CONFIG,
+    EMBEDDING,
+    MATCH,
+    NAME_RULE,
+    NEWER,
+    WORDS,
+    config_text,
+    parameters,
+    put,
+    refused,
+    refused_with,
+    write,
+)
+from safetensors.numpy import save
+
+from transformer_viz import store
+from transformer_viz.store import ModelError, list_models, read_model
+
+BAD_NAMES = ["", "..", ".", "CON/..", "con", "lpt1", "a\0b", "\0", "a" * 65, "a" * 300, "Tiny", "-a", "_a"]
+BAD_NAMES += ["a b", "a.b", "a\n", "影评", "a/b", "/a", "a\\b", "~", "\ud800"]
+
+
+@pytest.mark.parametrize("name", BAD_NAMES)
+def test_a_name_that_is_no_name_is_refused(model, name):
+    before = sorted(model.parent.rglob("*"))
+    shown = store.format.clean(repr(name))
+    with refused(f"{NAME_RULE} Received: {shown}. For a folder give a path: './name'."):
+        write(model.parent, name)
+    with pytest.raises(ModelError):
+        read_model(name, model.parent)
+    assert sorted(model.parent.rglob("*")) == before
+
+
+@given(st.text(max_size=5) | st.text(alphabet="./\\\0aA", max_size=5))
+def test_any_text_as_a_name_is_refused_or_unknown(tmp_path_factory, name):
+    with pytest.raises(ModelError):
+        read_model(name, tmp_path_factory.getbasetemp() / "none")
+
+
+def test_a_newer_config_is_told_from_a_damaged_one(model):
+    put(model, "config.json", CONFIG.to_json().replace('"format_version": 1', '"format_version": 2'))
+    with refused(f"{model / 'config.json'} cannot be used: config.json has format version 2, {NEWER}"):
+        read_model(model)
+
+
+@pytest.mark.parametrize("name", ["card.json", "config.json", "tokenizer.json"])
+def test_text_that_is_not_utf8_is_refused(model, name):
+    put(model, name, b'"\xff"')
+    with refused_with(f"{model / name} is not UTF-8 text: 'utf-8' codec can't decode byte 0xff"):
+        read_model(model)
+
+
+@pytest.mark.parametrize("name", ["card.json", "tokenizer.json"])
+@pytest.mark.parametrize("text", ["", "{", "[]", "null", "[" * 100_000, '{"a":' * 100_000, "9" * 5000])
+def test_text_that_is_no_json_object_is_refused(model, name, text):
+    put(model, name, text)
+    with refused(f"{model / name} must hold one JSON object. {AGAIN}"):
+        read_model(model)
+
+
+@pytest.mark.parametrize(
+    ("text", "problem"),
+    [
+        ("[" * 100_000, "config.json is not JSON: maximum recursion depth exceeded"),
+        ("[]", "config.json must hold one JSON object."),
+        (config_text(num_heads="3"), "`num_heads` must be a whole number. Received: '3'."),
+        (config_text(dropout=10**400), "int too large to convert to float"),
+        (config_text(norm="\x1b[2J\ud800\n"), "`norm` must be one of 'none', 'post', 'pre'."),
+        (config_text(**{"\x1b\ud800\n": 1}), "Missing: none; unknown: '   '."),
+        (config_text(labels="x" * 9999), "`labels` must be a list"),
+    ],
+    ids=lambda text: text[:20],
+)
+def test_a_config_that_is_none_is_refused_in_one_printable_line(model, text, problem):
+    put(model, "config.json", text)
+    with pytest.raises(ModelError) as error:
+        read_model(model)
+    assert f"{model / 'config.json'} cannot be used: {problem}" in str(error.value).replace(
+        "config.json must have exactly the fields of a config. ", ""
+    )
+    assert str(error.value).isprintable()
+    assert len(str(error.value)) < 600
+
+
+@pytest.mark.parametrize(
+    "sizes",
+    [{"num_layers": 10**9}, {"vocab_size": 10**9}, {"ffn_dim": 10**4000}, {"num_layers": 257}],
+    ids=str.__call__,
+)
+def test_a_config_that_lies_about_its_sizes_costs_nothing(model, sizes):
+    put(model, "config.json", config_text(**sizes))
+    sentence = (
+        f"{model / 'config.json'} describes too large a model. Choose at most 256 layers and 200,000,000 "
+        "parameters."
+    )
+    start = time.perf_counter()
+    with refused(sentence):
+        read_model(model)
+    assert [summary.problem for summary in list_models(model.parent)] == [sentence]
+    assert time.perf_counter() - start < 1
+
+
+def test_another_vocabulary_is_refused(model):
+    def text(vocab, **content):
+        return json.dumps({"model": {"vocab": vocab}, **content})
+
+    def sentence(count):
+        return (
+            f"{model / 'tokenizer.json'} must number its tokens from 0 to 10: its config has `vocab_size` = "
+            f"11. Received {count} numbers. {MATCH}"
+        )
+
+    fewer = {word: token_id for word, token_id in WORDS.items() if token_id < 10}
+    unfit = {
+        10: (text(fewer), text([["a", 0.0]] * 10), text(fewer, added_tokens=[])),
+        11: (text({**fewer, "word10": 11}), text({**fewer, "word10": True}), text({**fewer, "word10": [10]})),
+        12: (text({**WORDS, "word11": 11}), text({**fewer, "word10": 9, "word11": 9})),
+    }
+    for count, tokenizers in unfit.items():
+        for tokenizer in tokenizers:
+            put(model, "tokenizer.json", tokenizer)
+            with refused(sentence(count)):
+                read_model(model)
+            with refused(sentence(count)):
+                write(model.parent, tokenizer=tokenizer, overwrite=True)
+    for tokenizer in (
+        text(fewer, added_tokens=[{"id": 10, "content": "word10"}]),
+        text(WORDS, added_tokens=[{"id": 0, "content": "[PAD]"}]),
+        text([["a", 0.0]] * 11),
+        "{}",
+        '{"model": {"type": "other"}}',
+    ):
+        put(model, "tokenizer.json", tokenizer)
+        assert read_model(model).tokenizer == tokenizer
+
+
+@pytest.mark.parametrize(
+    "text",
+    ['{"model": {"vocab": 3}}', '{"model": {"vocab": {}}, "added_tokens": [{}]}'],
+    ids=["vocab", "added"],
+)
+def test_a_tokenizer_of_another_format_is_refused(model, text):
+    put(model, "tokenizer.json", text)
+    sentence = f"is not in the format of the `tokenizers` library. {AGAIN}"
+    with refused(f"{model / 'tokenizer.json'} {sentence}"):
+        read_model(model)
+
+
+@pytest.mark.parametrize("value", [np.nan, np.inf])
+def test_parameters_that_are_not_finite_are_refused(model, value):
+    bad = {**parameters(), "classifier/bias": np.array([0, value], np.float32)}
+    sentence = (
+        f"{model / 'parameters.safetensors'}: `classifier/bias` must hold finite floats. If its training "
+        "diverged, train again with a lower learning rate."
+    )
+    with refused(sentence):
+        write(model.parent, parameters=bad, overwrite=True)
+    assert read_model(model).card == CARD
+    put(model, "parameters.safetensors", save(bad))
+    with refused(sentence):
+        read_model(model)
+
+
+def without(name):
+    return {key: array for key, array in parameters().items() if key != name}
+
+
+UNFIT = {
+    f"'{EMBEDDING}'. Shape of the first: (6, 11); expected: (11, 6).": {
+        **parameters(),
+        EMBEDDING: np.zeros((6, 11), np.float32),
+    },
+    f"'{EMBEDDING}'. Shape of the first: none; expected: (11, 6).": without(EMBEDDING),
+    "'extra'. Shape of the first: (3,); expected: none.": {**parameters(), "extra": np.zeros(3, np.float32)},
+}
+
+
+@pytest.mark.parametrize(("problem", "arrays"), UNFIT.items(), ids=["turned", "missing", "extra"])
+def test_parameters_of_another_config_are_refused_unread(model, monkeypatch, problem, arrays):
+    sentence = f"{model / 'parameters.safetensors'} does not fit its config: {problem} {MATCH}"
+    with refused(sentence):
+        write(model.parent, parameters=arrays, overwrite=True)
+    put(model, "parameters.safetensors", save(arrays))
+    monkeypatch.setattr(store.read, "safe_open", HeaderOnly)
+    with refused(sentence):
+        read_model(model)
+
+
+class HeaderOnly:
+    """`safe_open` that lets nobody read data."""
+
+    def __init__(self, *args, **kwargs):
+        self.file = safe_open(*args, **kwargs)
+
+    def __enter__(self):
+        self.file.__enter__()
+        return self
+
+    def __exit__(self, *args):
+        return self.file.__exit__(*args)
+
+    def keys(self):
+        return self.file.keys()
+
+    def get_slice(self, name):
+        return self.file.get_slice(name)
+
+
+safe_open = store.read.safe_open
+
+
+def test_the_package_needs_neither_keras_nor_pickle():
+    files = [*Path(store.__file__).parent.glob("*.py")]
+    assert files
+    source = "".join(file.read_text(encoding="utf-8") for file in files)
+    assert not any(word in source for word in ("keras", "tensorflow", "pickle", "eval("))

@@ -1,0 +1,202 @@
+"""What a model folder must be, for those who read it and those who write it."""
+
+import contextlib
+import json
+import os
+import re
+from collections.abc import Collection, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from transformer_viz.config import TransformerConfig
+
+FORMAT_VERSION = 1
+"""Version of `manifest.json`; a folder with a higher one was made by a newer program."""
+
+MAX_PARAMETERS = 200_000_000
+"""Trained numbers a model may have: 0.8 GB in memory."""
+
+MAX_LAYERS = 256
+"""Blocks a model may have; checked before the shapes of its parameters are listed."""
+
+LARGEST = {
+    "config.json": 2**20,
+    "parameters.safetensors": 4 * MAX_PARAMETERS + 2**24,
+    "tokenizer.json": 2**25,
+    "card.json": 2**22,
+    "manifest.json": 2**16,
+}
+"""Name -> most bytes of each file in a model folder."""
+
+PAYLOAD = LARGEST.keys() - {"manifest.json"}
+DESKTOP = {".DS_Store", "Thumbs.db", "desktop.ini"}  # left behind by file managers, never read
+_RESERVED = r"(?:con|prn|aux|nul|com\d|lpt\d)"  # devices on Windows
+NAME = re.compile(rf"(?!{_RESERVED}$)[a-z0-9][a-z0-9_-]{{0,63}}")
+AGAIN = "Copy the folder again from where it came from, or train the model again."
+MATCH = "Both must come from the same model."
+ADVICE = {
+    "read": "Check that you may read it.",
+    "written": "Nothing was changed: check the space and your rights there, or choose another folder.",
+}
+
+
+class ModelError(ValueError):
+    """A model folder cannot be listed, read or written; says where, what is wrong and the way out."""
+
+
+@dataclass(frozen=True)
+class ModelSummary:
+    """One row in the list of models; `problem` says why a model cannot be used, or is None.
+
+    A model with a problem has no `config` and an empty `card`; `size` is in bytes.
+    """
+
+    name: str
+    config: TransformerConfig | None
+    card: dict
+    size: int
+    problem: str | None
+
+
+@dataclass(frozen=True)
+class StoredModel:
+    """All that a model folder holds; `parameters` maps names to finite float32 arrays."""
+
+    name: str
+    path: Path
+    config: TransformerConfig
+    tokenizer: str
+    card: dict
+    parameters: dict[str, np.ndarray]
+
+
+def models_folder() -> Path:
+    """Return TRANSFORMER_VIZ_MODELS, or `models/` beside the package."""
+    return Path(os.environ.get("TRANSFORMER_VIZ_MODELS") or Path(__file__).parents[2] / "models")
+
+
+def folder_of_models(folder: Path | None) -> Path:
+    """Return the folder of models that is meant; None: `models_folder()`."""
+    return models_folder() if folder is None else Path(folder)
+
+
+def checked_name(name: str) -> str:
+    """Return a model's name, having checked that it is one on any system."""
+    if not isinstance(name, str) or not NAME.fullmatch(name):
+        raise ModelError(
+            "A model's name must be 1 to 64 of a-z, 0-9, '_' and '-', begin with a letter or digit, and be no"
+            f" device name of Windows. Received: {clean(repr(name))}. For a folder give a path: './name'."
+        )
+    return name
+
+
+def old_folder(path: Path) -> Path:
+    """Return where a writer keeps the old model while it puts the new one in its place."""
+    return path.parent / f".old-{path.name}"
+
+
+def present(path: Path) -> Path | None:
+    """Return where the model is: a writer killed between two renames leaves only the old folder."""
+    return next((place for place in (path, old_folder(path), path) if os.path.isdir(place)), None)
+
+
+def check_size(file: Path, size: int) -> None:
+    """Check that a file is not larger than what is read."""
+    if size > LARGEST[file.name]:
+        raise ModelError(
+            f"{file} has {size:,} bytes, more than the {LARGEST[file.name]:,} that are read. "
+            "Choose a smaller model."
+        )
+
+
+def json_object(file: Path, text: str) -> dict:
+    """Return the JSON object that the text of a file holds."""
+    try:
+        content = json.loads(text)
+    except (ValueError, RecursionError):
+        content = None
+    if not isinstance(content, dict):
+        raise ModelError(f"{file} must hold one JSON object. {AGAIN}")
+    return content
+
+
+def check_config(file: Path, config: TransformerConfig) -> None:
+    """Check that a model is not too large to be read, before its shapes are listed."""
+    if config.num_layers > MAX_LAYERS or config.num_parameters > MAX_PARAMETERS:
+        raise ModelError(
+            f"{file} describes too large a model. Choose at most {MAX_LAYERS} layers and {MAX_PARAMETERS:,} "
+            "parameters."
+        )
+
+
+def check_shapes(file: Path, shapes: dict[str, tuple], config: TransformerConfig) -> None:
+    """Check that there are exactly the parameters of a config, in its shapes."""
+    expected = config.parameter_shapes()
+    wrong = sorted(name for name in expected | shapes if shapes.get(name) != expected.get(name))
+    if wrong:
+        raise ModelError(
+            f"{file} does not fit its config: {listed(wrong)}. Shape of the first: "
+            f"{clean(shapes.get(wrong[0], 'none'))}; expected: {expected.get(wrong[0], 'none')}. {MATCH}"
+        )
+
+
+def check_finite(file: Path, arrays: dict[str, np.ndarray]) -> None:
+    """Check that arrays hold floats, none of them infinite or NaN."""
+    for name, array in arrays.items():
+        if array.dtype.kind != "f" or not np.isfinite(array).all():
+            raise ModelError(
+                f"{file}: `{name}` must hold finite floats. If its training diverged, train again with a "
+                "lower learning rate."
+            )
+
+
+def check_vocabulary(file: Path, text: str, config: TransformerConfig) -> None:
+    """Check that token ids are the rows of the embedding, where the tokenizer lists them."""
+    content = json_object(file, text)
+    model = content.get("model")
+    if not isinstance(model, dict) or "vocab" not in model:
+        return
+    try:
+        ids = range(len(model["vocab"])) if isinstance(model["vocab"], list) else model["vocab"].values()
+        ids = [*ids, *(token["id"] for token in content.get("added_tokens") or ())]
+    except (TypeError, AttributeError, KeyError):
+        raise ModelError(f"{file} is not in the format of the `tokenizers` library. {AGAIN}") from None
+    rows = config.vocab_size
+    if not all(type(row) is int and 0 <= row < rows for row in ids) or len(set(ids)) != rows:
+        raise ModelError(
+            f"{file} must number its tokens from 0 to {rows - 1}: its config has `vocab_size` = {rows}. "
+            f"Received {len(ids)} numbers. {MATCH}"
+        )
+
+
+@contextlib.contextmanager
+def errors_named(place: Path, done: str) -> Iterator[None]:
+    """Turn an error of the disk into a sentence: what cannot be "read" or "written", why and what to do."""
+    try:
+        yield
+    except OSError as error:
+        raise ModelError(f"{place} cannot be {done}: {reason(error)}. {ADVICE[done]}") from None
+
+
+def reason(error: Exception) -> str:
+    """Return why something failed, without the path that Python puts into it."""
+    return clean(getattr(error, "strerror", None) or str(error) or type(error).__name__)
+
+
+def dump(content: object) -> str:
+    """Return JSON in the one form in which it is written."""
+    return json.dumps(content, indent=2, sort_keys=True) + "\n"
+
+
+def listed(names: Collection[str]) -> str:
+    """Return the first names of several, for a sentence."""
+    first = ", ".join(clean(repr(name)) for name in sorted(names)[:3])
+    return (first + ", ..." if len(names) > 3 else first) or "none"
+
+
+def clean(text: object) -> str:
+    """Return foreign text as one short line that any terminal and page can show."""
+    line = "".join(letter if letter.isprintable() else " " for letter in str(text))
+    return line if len(line) <= 300 else line[:300] + "..."

@@ -1,0 +1,258 @@
+"""List and read model folders, while others may be writing them."""
+
+import contextlib
+import hashlib
+import json
+import os
+import stat
+from pathlib import Path
+
+import numpy as np
+from safetensors import SafetensorError, safe_open
+
+from transformer_viz.config import TransformerConfig
+from transformer_viz.store.format import (
+    ADVICE,
+    AGAIN,
+    DESKTOP,
+    FORMAT_VERSION,
+    LARGEST,
+    NAME,
+    PAYLOAD,
+    ModelError,
+    ModelSummary,
+    StoredModel,
+    check_config,
+    check_finite,
+    check_shapes,
+    check_size,
+    check_vocabulary,
+    checked_name,
+    clean,
+    dump,
+    errors_named,
+    folder_of_models,
+    json_object,
+    listed,
+    present,
+    reason,
+)
+
+_READS = 20
+
+
+def list_models(folder: Path | None = None) -> list[ModelSummary]:
+    """Return what is in a folder of models, by name, without reading their parameters.
+
+    Args:
+        folder: Where to look; None: `models_folder()`. One that does not exist holds no models.
+
+    Returns:
+        A summary of each folder in it, also of a broken one; hidden folders and files are left out.
+
+    Raises:
+        ModelError: If `folder` itself cannot be listed.
+    """
+    folder = folder_of_models(folder)
+    return [_summary(folder / name) for name in _names(folder)]
+
+
+def read_model(name_or_path: str | Path, folder: Path | None = None) -> StoredModel:
+    """Read a model and check everything in its folder.
+
+    A folder that is being replaced meanwhile gives the old model or the new one, never a mixture.
+
+    Args:
+        name_or_path: A name in `folder`; or the path of a model folder: a `Path` to a folder there is, or a
+            text with a separator in it or a dot in front.
+        folder: Where names are looked up; None: `models_folder()`.
+
+    Raises:
+        ModelError: If there is no such model, or its folder is damaged, unfit or of a newer version.
+    """
+    path = _path(name_or_path, folder)
+    return _settled(path, lambda found: _read(found, os.path.basename(os.path.abspath(path))))
+
+
+def stamp(name_or_path: str | Path, folder: Path | None = None) -> str:
+    """Return a text that changes whenever the model is written anew; arguments as in `read_model`.
+
+    Raises:
+        ModelError: If there is no such model.
+    """
+    return _settled(_path(name_or_path, folder), _identity)
+
+
+def _path(name_or_path, folder):
+    text = os.fspath(name_or_path)
+    is_path = text.startswith(".") or set(text) & {"/", "\\"}
+    if is_path or (isinstance(name_or_path, Path) and present(name_or_path)):
+        return Path(text)
+    return folder_of_models(folder) / checked_name(text)
+
+
+def _names(folder):
+    try:
+        found = [entry.name for entry in folder.iterdir() if os.path.isdir(entry)]
+    except FileNotFoundError:
+        return []
+    except (OSError, ValueError) as error:
+        raise ModelError(f"{clean(folder)} cannot be listed: {reason(error)}. {ADVICE['read']}") from None
+    replaced = {name[5:] for name in found if name.startswith(".old-") and NAME.fullmatch(name[5:])}
+    return sorted(replaced.union(name for name in found if not name.startswith(".")))
+
+
+def _identity(folder):
+    try:
+        found = os.stat(folder / "manifest.json")
+    except OSError:
+        return "none"
+    return f"{found.st_ino}-{found.st_mtime_ns}"
+
+
+def _settled(path, read):
+    """Return `read(folder)` from a time in which nobody replaced the folder."""
+    for _ in range(_READS):
+        found = present(path)
+        if found is None:
+            models = ", ".join(_names(path.parent)) or "none"
+            raise ModelError(f"There is no model {clean(path)}. Models in that place: {models}.")
+        before = _identity(found)
+        try:
+            result, error = read(found), None
+        except ModelError as caught:
+            result, error = None, caught
+        if (present(path), _identity(found)) == (found, before):
+            if error:
+                raise error
+            return result
+    raise ModelError(f"{path} is being written over and over. Try again when that has ended.")
+
+
+def _summary(path):
+    try:
+        checked_name(path.name)
+        config, card = _settled(path, _config_and_card)
+        problem = None
+    except ModelError as error:
+        config, card, problem = None, {}, str(error)
+    size = 0
+    with contextlib.suppress(OSError):
+        size = sum(file.lstat().st_size for file in (present(path) or path).iterdir())
+    return ModelSummary(path.name, config, card, size, problem)
+
+
+def _config_and_card(folder):
+    hashes = _checked_files(folder)
+    config = _config(folder / "config.json", _text(folder / "config.json", hashes))
+    return config, json_object(folder / "card.json", _text(folder / "card.json", hashes))
+
+
+def _read(folder, name):
+    hashes = _checked_files(folder)
+    file = folder / "parameters.safetensors"
+    tokenizer = _text(folder / "tokenizer.json", hashes)
+    with errors_named(file, "read"), file.open("rb") as stream:
+        _check_hash(file, hashlib.file_digest(stream, "sha256"), hashes)
+    config, card = _config_and_card(folder)
+    parameters = _parameters(file, config)
+    check_vocabulary(folder / "tokenizer.json", tokenizer, config)
+    return StoredModel(name, folder, config, tokenizer, card, parameters)
+
+
+def _checked_files(folder):
+    """Return name -> sha256 of the files in the manifest, having checked everything but the hashes."""
+    with errors_named(folder, "read"):
+        if folder.is_symlink():
+            raise ModelError(f"{folder} is a link. Give the path of the folder itself.")
+        sizes = {file.name: _size(file) for file in folder.iterdir() if file.name not in DESKTOP}
+    manifest = folder / "manifest.json"
+    if manifest.name not in sizes:
+        raise ModelError(f"{manifest} is missing: the folder is no model, or not a whole one. {AGAIN}")
+    files = _manifest_files(manifest)
+    for place, names in ((manifest, files.keys()), (folder, sizes.keys() - {manifest.name})):
+        if names != PAYLOAD:
+            raise ModelError(
+                f"{place} must name exactly the files of a model. Missing: {listed(PAYLOAD - names)}; "
+                f"unknown: {listed(names - PAYLOAD)}. Remove what is unknown. {AGAIN}"
+            )
+    for name, entry in files.items():
+        if entry["size"] != sizes[name]:
+            raise ModelError(
+                f"{folder / name} is cut off or changed: it has {sizes[name]} bytes; manifest.json says "
+                f"{clean(entry['size'])}. {AGAIN}"
+            )
+    return {name: entry["sha256"] for name, entry in files.items()}
+
+
+def _manifest_files(manifest):
+    """Return what `manifest.json` says of each file; a byte changed in it, even a space, is an error."""
+    with errors_named(manifest, "read"):
+        data = manifest.read_bytes()
+    try:
+        content = json.loads(data)
+        version = content["format_version"]
+        if type(version) is not int or version < 1 or dump(content).encode() != data:
+            raise ValueError
+    except (ValueError, TypeError, KeyError, RecursionError):
+        raise ModelError(f"{manifest} is damaged: it is not as it was written. {AGAIN}") from None
+    if version > FORMAT_VERSION:
+        raise ModelError(
+            f"{manifest} has format version {clean(version)}, made by a newer version of Transformer Viz; "
+            f"this one reads up to {FORMAT_VERSION}. Update the program."
+        )
+    files = content.get("files")
+    entries = files.values() if isinstance(files, dict) and len(content) == 2 else [None]
+    if not all(isinstance(entry, dict) and entry.keys() == {"size", "sha256"} for entry in entries):
+        raise ModelError(f"{manifest} must give the size and sha256 of each file, nothing else. {AGAIN}")
+    return files
+
+
+def _size(file):
+    found = file.lstat()
+    if not stat.S_ISREG(found.st_mode):
+        raise ModelError(f"{clean(file)} must be a plain file; a link or a folder is not read. {AGAIN}")
+    if file.name in LARGEST:
+        check_size(file, found.st_size)
+    return found.st_size
+
+
+def _check_hash(file, digest, hashes):
+    if digest.hexdigest() != hashes[file.name]:
+        raise ModelError(f"{file} is damaged: its sha256 is not the one in manifest.json. {AGAIN}")
+
+
+def _text(file, hashes):
+    with errors_named(file, "read"):
+        data = file.read_bytes()
+    _check_hash(file, hashlib.sha256(data), hashes)
+    try:
+        return data.decode()
+    except UnicodeDecodeError as error:
+        raise ModelError(f"{file} is not UTF-8 text: {error}. {AGAIN}") from None
+
+
+def _config(file, text):
+    try:
+        config = TransformerConfig.from_json(text)
+    except (ValueError, ArithmeticError) as error:
+        raise ModelError(f"{file} cannot be used: {clean(error)}") from None
+    check_config(file, config)
+    return config
+
+
+def _parameters(file, config):
+    try:
+        with safe_open(file, framework="np") as tensors:
+            declared = {name: tensors.get_slice(name) for name in tensors.keys()}  # noqa: SIM118  no mapping
+            check_shapes(file, {name: tuple(part.get_shape()) for name, part in declared.items()}, config)
+            for name, part in declared.items():
+                if part.get_dtype() not in ("F16", "F32"):
+                    raise ModelError(f"{file}: `{name}` must be F16 or F32, not {part.get_dtype()}. {AGAIN}")
+            parameters = {name: tensors.get_tensor(name).astype(np.float32, copy=False) for name in declared}
+    except ModelError:
+        raise
+    except (SafetensorError, OSError, ValueError, TypeError, MemoryError) as error:
+        raise ModelError(f"{file} cannot be read: {reason(error)}. {AGAIN}") from None
+    check_finite(file, parameters)
+    return parameters

@@ -1,0 +1,220 @@
+"""Write model folders, so that a reader finds the old model or the new one whatever happens meanwhile."""
+
+import contextlib
+import errno
+import hashlib
+import os
+import re
+import secrets
+import shutil
+import time
+from pathlib import Path
+
+import numpy as np
+from safetensors.numpy import save
+
+from transformer_viz.config import TransformerConfig
+from transformer_viz.store.format import (
+    DESKTOP,
+    FORMAT_VERSION,
+    LARGEST,
+    NAME,
+    ModelError,
+    check_config,
+    check_finite,
+    check_shapes,
+    check_size,
+    check_vocabulary,
+    checked_name,
+    clean,
+    dump,
+    errors_named,
+    folder_of_models,
+    json_object,
+    listed,
+    old_folder,
+    present,
+)
+
+_TEMPORARY = re.compile(rf"\.tmp-{NAME.pattern}-(\d+)-[0-9a-f]{{16}}")
+
+
+def check_writable(name: str, *, folder: Path | None = None, overwrite: bool = False) -> None:
+    """Find out before a long training whether `write_model` would be refused; arguments as there.
+
+    Raises:
+        ModelError: If the name is unfit or taken, or the folder cannot be written.
+    """
+    target = folder_of_models(folder) / checked_name(name)
+    old = present(target)
+    if os.path.islink(target) or (os.path.exists(target) and old != target):
+        raise ModelError(f"{target} is a file or a link, not a folder. Remove it, or choose another name.")
+    if old and not overwrite:
+        raise ModelError(f"{target} exists already. Choose another name, or allow it to be overwritten.")
+    with errors_named(target, "written"):
+        strange = set(os.listdir(old)) - LARGEST.keys() - DESKTOP if old else ()
+        if strange:
+            raise ModelError(
+                f"{target} holds more than a model and is not overwritten: {listed(strange)}. "
+                "Move that away, or choose another name."
+            )
+        target.parent.mkdir(parents=True, exist_ok=True)
+        probe = _temporary(target)
+        probe.mkdir()
+        probe.rmdir()
+
+
+def write_model(
+    name: str,
+    *,
+    config: TransformerConfig,
+    tokenizer: str,
+    card: dict,
+    parameters: dict[str, np.ndarray],
+    folder: Path | None = None,
+    dtype: str = "float16",
+    overwrite: bool = False,
+) -> Path:
+    """Write a model folder; whatever happens, its place holds the old model or the new one, whole.
+
+    Args:
+        name: Up to 64 of a-z, 0-9, "_" and "-".
+        config: What the network is built from.
+        tokenizer: Text of `tokenizer.json`.
+        card: What the model is and where it came from; anything JSON can hold.
+        parameters: Name -> array of floats, as in `config.parameter_shapes()`.
+        folder: Where the model's folder goes; None: `models_folder()`. Created if need be.
+        dtype: "float16" (half the size, about three digits) or "float32" (exact).
+        overwrite: Replace a model of that name.
+
+    Returns:
+        The model's folder.
+
+    Raises:
+        ModelError: If the parts do not fit each other or the folder cannot be written.
+    """
+    check_writable(name, folder=folder, overwrite=overwrite)
+    target = folder_of_models(folder) / name
+    check_config(target / "config.json", config)
+    check_vocabulary(target / "tokenizer.json", tokenizer, config)
+    arrays = _cast(target / "parameters.safetensors", parameters, config, dtype)
+    try:
+        texts = {"config.json": config.to_json(), "tokenizer.json": tokenizer, "card.json": dump(card)}
+        files = {file: text.encode() for file, text in texts.items()}
+    except (ValueError, TypeError, RecursionError) as error:
+        raise ModelError(f"{target} cannot be written as JSON: {clean(error)}. Correct the card.") from None
+    json_object(target / "card.json", texts["card.json"])
+    files["parameters.safetensors"] = save(arrays)
+    entries = {
+        file: {"size": len(data), "sha256": hashlib.sha256(data).hexdigest()} for file, data in files.items()
+    }
+    files["manifest.json"] = dump({"format_version": FORMAT_VERSION, "files": entries}).encode()
+    for file, data in files.items():
+        check_size(target / file, len(data))
+    _sweep(target.parent)
+    _replace(target, files)
+    return target
+
+
+def _cast(file, parameters, config, dtype):
+    if dtype not in ("float16", "float32"):
+        raise ModelError(f"`dtype` must be 'float16' or 'float32'. Received: {dtype!r}.")
+    arrays = {name: np.asarray(value) for name, value in parameters.items()}
+    check_shapes(file, {name: array.shape for name, array in arrays.items()}, config)
+    check_finite(file, arrays)
+    with np.errstate(over="ignore"):
+        cast = {name: np.array(array, dtype=dtype, order="C") for name, array in arrays.items()}
+    for name, array in cast.items():
+        if not np.isfinite(array).all():
+            raise ModelError(
+                f"{file}: `{name}` holds numbers beyond {np.finfo(dtype).max:g}, the largest {dtype}. "
+                "Write it with `dtype` = 'float32', or train again with a lower learning rate."
+            )
+    return cast
+
+
+def _replace(target, files):
+    needed, temporary = 2 * sum(map(len, files.values())), _temporary(target)
+    try:
+        with errors_named(target, "written"):
+            free = shutil.disk_usage(target.parent).free
+            if free < needed:
+                raise ModelError(
+                    f"{target} needs {needed / 1e6:.1f} MB while it is written, and {free / 1e6:.1f} MB are "
+                    "free. Make space, or choose another folder."
+                )
+            temporary.mkdir()
+            for name, data in files.items():
+                with (temporary / name).open("xb") as stream:
+                    stream.write(data)
+                    stream.flush()
+                    os.fsync(stream.fileno())
+            _sync_folder(temporary)
+            _swap(temporary, target)
+    finally:
+        shutil.rmtree(temporary, ignore_errors=True)
+
+
+def _swap(temporary, target):
+    """Put the new folder in the place of the old one; on any failure, put the old one back."""
+    old = old_folder(target)
+    if target.exists():
+        if old.exists():
+            _discard(old)
+        os.rename(target, old)
+    try:
+        os.rename(temporary, target)
+        _sync_folder(target.parent)
+    except BaseException:
+        with contextlib.suppress(OSError):
+            if target.exists():
+                os.rename(target, temporary)
+            if old.exists():
+                os.rename(old, target)
+        raise
+    with contextlib.suppress(OSError):
+        _discard(old)
+
+
+def _discard(old):
+    """Remove a folder in such a way that nobody ever finds half of it under its name."""
+    trash = _temporary(old.parent / old.name.removeprefix(".old-"))
+    os.rename(old, trash)
+    shutil.rmtree(trash, ignore_errors=True)
+
+
+def _temporary(target):
+    return target.parent / f".tmp-{target.name}-{os.getpid()}-{secrets.token_hex(8)}"
+
+
+def _sweep(folder):
+    """Remove what killed writers left behind."""
+    for place in folder.glob(".tmp-*"):
+        match = _TEMPORARY.fullmatch(place.name)
+        if match and not _is_alive(int(match[1]), place):
+            shutil.rmtree(place, ignore_errors=True)
+
+
+def _is_alive(pid, place):
+    if os.name == "nt":  # os.kill would end the process there
+        return time.time() - os.path.getmtime(place) < 24 * 60 * 60
+    try:
+        os.kill(pid, 0)
+    except (ProcessLookupError, OverflowError):
+        return False
+    except PermissionError:
+        pass
+    return True
+
+
+def _sync_folder(folder):
+    if os.name == "nt":  # a folder cannot be opened there
+        return
+    handle = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    except OSError as error:
+        if error.errno != errno.EINVAL:  # what some network shares answer
+            raise
+    finally:
+        os.close(handle)
