@@ -1,4 +1,4 @@
-"""What a visitor waits for, in headless Chromium: the first heatmap, another head, a click that changes nothing.
+"""What a visitor waits for in headless Chromium: the first heatmap, another head, a click for nothing.
 
 `python benchmarks/browser.py`. Starts the app itself. A click counts until the heatmap of the new head is
 painted (its image replaced and two animation frames passed); a click that changes nothing until Streamlit
@@ -25,7 +25,8 @@ PAINTED = """() => new Promise(done => {
     const before = document.querySelector('.heatmaplayer image')?.getAttribute('href');
     const check = () => {
         const now = document.querySelector('.heatmaplayer image')?.getAttribute('href');
-        if (now && now !== before) requestAnimationFrame(() => requestAnimationFrame(() => done(performance.now())));
+        const painted = () => done(performance.now());
+        if (now && now !== before) requestAnimationFrame(() => requestAnimationFrame(painted));
         else requestAnimationFrame(check);
     };
     window.__clicked();
@@ -82,12 +83,8 @@ def measure(page, pid):
     button = page.get_by_role("button", name="Show attention")
     nothing = [click(page, button, ENDED) for _ in range(CLICKS)]
     used = (processor_seconds(pid) - used) / (2 * CLICKS)
-    print(
-        f"another head, click to painted             {statistics.median(head):6.0f} ms (median of {CLICKS})"
-    )
-    print(
-        f"a click that changes nothing               {statistics.median(nothing):6.0f} ms (median of {CLICKS})"
-    )
+    print(f"another head, click to painted             {statistics.median(head):6.0f} ms")
+    print(f"a click that changes nothing               {statistics.median(nothing):6.0f} ms")
     print(f"processor time of the server for one run   {1000 * used:6.1f} ms")
 
 
