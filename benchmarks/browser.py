@@ -7,17 +7,12 @@ says that the run has ended.
 
 import os
 import shutil
-import socket
 import statistics
-import subprocess
-import sys
 import time
-import urllib.request
-from pathlib import Path
 
 from playwright.sync_api import sync_playwright
+from running_app import processor_seconds, running_app
 
-ROOT = Path(__file__).parent.parent
 CHROMIUM = os.environ.get("CHROMIUM") or shutil.which("chromium") or shutil.which("google-chrome")
 CLICKS = 20
 
@@ -49,29 +44,18 @@ ENDED = """() => new Promise(done => {
 
 def main():
     """Print the figures."""
-    with socket.socket() as listener:
-        listener.bind(("127.0.0.1", 0))
-        port = listener.getsockname()[1]
     begin = time.perf_counter()
-    command = ["streamlit", "run", "app.py", f"--server.port={port}", "--server.headless=true"]
-    app = subprocess.Popen([sys.executable, "-m", *command], cwd=ROOT, stdout=subprocess.DEVNULL)
-    try:
-        wait_for(f"http://127.0.0.1:{port}/_stcore/health")
-        with sync_playwright() as playwright:
-            flags = ["--no-sandbox", "--disable-gpu", "--disable-background-networking"]
-            browser = playwright.chromium.launch(executable_path=CHROMIUM, args=flags)
-            page = browser.new_page(viewport={"width": 1440, "height": 1000})
-            page.goto(f"http://localhost:{port}")
-            page.locator("[data-testid=stTextArea]").wait_for()
-            frame = time.perf_counter() - begin
-            page.locator(".heatmaplayer .hm").wait_for()
-            print(f"from the command to the frame of the page  {frame:6.2f} s")
-            print(f"from the command to the first heatmap      {time.perf_counter() - begin:6.2f} s")
-            measure(page, app.pid)
-            browser.close()
-    finally:
-        app.terminate()
-        app.wait()
+    with running_app() as (process, port), sync_playwright() as playwright:
+        flags = ["--no-sandbox", "--disable-gpu", "--disable-background-networking"]
+        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=flags)
+        page = browser.new_page(viewport={"width": 1440, "height": 1000})
+        page.goto(f"http://localhost:{port}")
+        page.locator("[data-testid=stTextArea]").wait_for()
+        print(f"from the command to the frame of the page  {time.perf_counter() - begin:6.2f} s")
+        page.locator(".heatmaplayer .hm").wait_for()
+        print(f"from the command to the first heatmap      {time.perf_counter() - begin:6.2f} s")
+        measure(page, process.pid)
+        browser.close()
 
 
 def measure(page, pid):
@@ -95,23 +79,6 @@ def click(page, element, until):
     taken = page.evaluate(until)
     page.wait_for_timeout(150)
     return taken
-
-
-def processor_seconds(pid):
-    """Return the user and system time of one process, without its children (Linux)."""
-    fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
-    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
-
-
-def wait_for(address):
-    """Wait until a server answers."""
-    for _ in range(600):
-        try:
-            with urllib.request.urlopen(address, timeout=1):
-                return
-        except OSError:
-            time.sleep(0.05)
-    raise TimeoutError(address)
 
 
 if __name__ == "__main__":

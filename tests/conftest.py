@@ -37,6 +37,7 @@ def small_config():
         value_dim=7,
         ffn_dim=11,
         norm="pre",
+        final_norm=True,
         positions="learned",
         labels=("bad", "fair", "good"),
         dropout=0.0,

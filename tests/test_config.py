@@ -41,7 +41,7 @@ def valid_configs():
         **{name: st.sampled_from(CHOICES[name]) for name in ("positions", "norm", "pooling", "activation")},
         **{
             name: st.booleans()
-            for name in ("attention_bias", "output_projection", "mask_padding", "residual")
+            for name in ("attention_bias", "output_projection", "mask_padding", "residual", "final_norm")
         },
     )
 

@@ -31,6 +31,7 @@ SETTINGS_HELP = {
     "batch_size": "texts in a step",
     "learning_rate": "highest learning rate of Adam",
     "warmup": "share of all steps in which the learning rate rises",
+    "beta_2": "decay of Adam's running mean of squared gradients",
     "weight_decay": "of AdamW, in each step times the learning rate; 0: Adam",
     "label_smoothing": "share of the target spread over all labels",
     "word_dropout": "share of the tokens hidden behind [UNK] while training",

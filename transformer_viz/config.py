@@ -47,8 +47,9 @@ class TransformerConfig:
         positions: Position table added to the token embedding; "sinusoidal" alternates sine and
             cosine (the paper), "sinusoidal-halves" puts all sines first (tensor2tensor).
         scale_embedding: Multiply token embeddings by sqrt(d_model) (section 3.4).
-        norm: Layer normalisation "post" (the paper: after adding), "pre" (before each sub-layer,
-            and once at the end) or "none".
+        norm: Layer normalisation "post" (the paper: after adding), "pre" (before each sub-layer) or
+            "none".
+        final_norm: Layer normalisation once more after the last block, as GPT-2 has it with "pre".
         residual: Add each sub-layer to its input; False leaves the bare sub-layer.
         attention_bias: Bias in the query, key, value and output projections.
         output_projection: The paper's W^O; False: heads are only concatenated.
@@ -77,6 +78,7 @@ class TransformerConfig:
     positions: str = "sinusoidal"
     scale_embedding: bool = False
     norm: str = "post"
+    final_norm: bool = False
     residual: bool = True
     attention_bias: bool = True
     output_projection: bool = True
@@ -130,7 +132,7 @@ class TransformerConfig:
             shapes["position_embedding/embeddings"] = (self.max_len, self.d_model)
         for layer in range(self.num_layers):
             shapes |= {f"encoder_{layer}/{name}": shape for name, shape in self._block_shapes().items()}
-        if self.norm == "pre":
+        if self.final_norm:
             shapes |= self._norm_shapes("final_norm")
         shapes |= _dense("classifier", self.d_model, self.num_outputs)
         return shapes

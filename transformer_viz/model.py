@@ -44,7 +44,7 @@ class Transformer(keras.Model):
             )
         self.embedding_dropout = keras.layers.Dropout(config.embedding_dropout)
         self.encoder = [EncoderBlock(config, name=f"encoder_{i}") for i in range(config.num_layers)]
-        self.final_norm = layer_norm("final_norm") if config.norm == "pre" else None
+        self.final_norm = layer_norm("final_norm") if config.final_norm else None
         self.pooled_dropout = keras.layers.Dropout(config.dropout)
         self.classifier = keras.layers.Dense(config.num_outputs, name="classifier")
         self.build((None, None))

@@ -45,6 +45,7 @@ def fit_classifier(config, settings, train, validation, *, verbose=1):
             validation_data=validation_batches(config, settings, *validation),
             epochs=settings.epochs,
             callbacks=callbacks,
+            shuffle=False,  # the batches come shuffled
             verbose=verbose,
         ).history
     except RuntimeError as error:
@@ -90,7 +91,9 @@ def optimizer(settings, num_rows):
         warmup_steps=warmup,
     )
     average = {"use_ema": True, "ema_momentum": settings.average} if settings.average else {}
-    return keras.optimizers.AdamW(schedule, weight_decay=settings.weight_decay, **average)
+    return keras.optimizers.AdamW(
+        schedule, beta_2=settings.beta_2, weight_decay=settings.weight_decay, **average
+    )
 
 
 def objective(config, label_smoothing=0.0):

@@ -1,0 +1,143 @@
+"""The command line, called as a process: what is printed where, and the exit status."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from transformer_viz import Trace
+from transformer_viz.__main__ import EXAMPLES, main
+
+ROOT = Path(__file__).parent.parent
+
+
+def run(*arguments):
+    command = [sys.executable, "-m", "transformer_viz", *map(str, arguments)]
+    return subprocess.run(command, capture_output=True, text=True, cwd=ROOT, env=os.environ, check=False)
+
+
+@pytest.fixture(scope="module")
+def csv(tmp_path_factory, reviews, explorer):
+    path = tmp_path_factory.mktemp("csv") / "reviews.csv"
+    labels = explorer.predict(reviews)["label"]
+    path.write_text(
+        "text,label\n" + "".join(f'"{text}",{label}\n' for text, label in zip(reviews, labels, strict=True))
+    )
+    return path
+
+
+def test_models_lists_name_task_size_and_figure(models_folder):
+    done = run("models")
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "small" in done.stdout
+    assert "classification" in done.stdout
+    assert "not measured" in done.stdout
+
+
+def test_predict_prints_a_line_for_each_text(models_folder, explorer):
+    done = run("predict", "--model", "small", "--text", "A lovely film.", "Not good.")
+    expected = explorer.predict(["A lovely film.", "Not good."])
+    assert (done.returncode, done.stderr) == (0, "")
+    for line, row in zip(done.stdout.splitlines(), expected.to_dict("records"), strict=True):
+        assert line == f"{row['label']}  {row['prob_' + row['label']]:.4f}  {row['text']}"
+
+
+def test_trace_writes_a_file_that_loads(models_folder, tmp_path):
+    done = run(
+        "trace", "--model", models_folder / "small", "--text", "A lovely film.", "--out", tmp_path / "t.npz"
+    )
+    assert (done.returncode, done.stderr) == (0, "")
+    assert Trace.load(tmp_path / "t.npz").tokens == ("a", "lovely", "film", ".")
+    assert done.stdout.startswith("a lovely film .\n")
+
+
+def test_evaluate_prints_every_figure(models_folder, csv):
+    done = run("evaluate", "--model", "small", "--data", csv)
+    assert done.returncode == 0
+    for word in ("rows      6", "accuracy  1.0000", "precision", "recall", "f1", "predicted"):
+        assert word in done.stdout
+
+
+def test_train_writes_a_model_and_the_command_to_train_it_again(models_folder, tmp_path):
+    data = tmp_path / "rows.csv"
+    data.write_text("text,label\n" + "".join(f"good {i},1\nbad {i},0\n" for i in range(40)))
+    out = tmp_path / "mine"
+    sizes = ["d_model=16", "num_heads=2", "norm=pre"]
+    done = run(
+        *("train", "--preset", "single-block", "--data", data, "--out", out, "--set", *sizes),
+        *("--label-names", "0=no", "1=yes", "--epochs", 2, "--test", data, "--source", "made up"),
+    )
+    assert done.returncode == 0, done.stderr
+    assert "test accuracy" in done.stdout
+    card = run("models")
+    assert card.returncode == 0
+    stored = __import__("json").loads((out / "card.json").read_text())
+    assert stored["command"].startswith(
+        "python -m transformer_viz train --preset single-block --data rows.csv"
+    )
+    assert stored["source"] == "made up"
+    assert "\nValueError" not in done.stderr
+
+
+def test_doctor_finds_everything(models_folder):
+    done = run("doctor")
+    assert done.returncode == 0, done.stdout
+    assert "tensorflow" in done.stdout
+    assert "all is well" in done.stdout
+
+
+MISTAKES = {
+    "There is no model": ("predict", "--model", "missing", "--text", "a"),
+    "A model's name must be": ("predict", "--model", "No Name", "--text", "a"),
+    "There is no file nothing.csv.": ("evaluate", "--model", "small", "--data", "nothing.csv"),
+    "The text has no words. Type at least one.": (
+        "trace",
+        "--model",
+        "small",
+        "--text",
+        " ",
+        "--out",
+        "t.npz",
+    ),
+    "There is no folder nowhere to write t.npz to.": (
+        *("trace", "--model", "small", "--text", "a", "--out", "nowhere/t.npz"),
+    ),
+    "--set takes FIELD=VALUE. Received: 'd_model'.": (
+        *("train", "--preset", "single-block", "--data", "x", "--out", "y", "--set", "d_model"),
+    ),
+    "A config has no field 'heads'.": (
+        *("train", "--preset", "single-block", "--data", "x", "--out", "y", "--set", "heads=3"),
+    ),
+    "--label-names takes LABEL=NAME. Received: '0'.": (
+        *("train", "--preset", "single-block", "--data", "x", "--out", "y", "--label-names", "0"),
+    ),
+    "`epochs` must be a whole number of at least 1. Received: 0.": (
+        *("train", "--preset", "single-block", "--data", "x", "--out", "y", "--epochs", "0"),
+    ),
+}
+
+
+@pytest.mark.parametrize(("sentence", "arguments"), MISTAKES.items(), ids=lambda part: part[0][:20])
+def test_a_mistake_is_one_sentence_and_status_two(models_folder, capsys, sentence, arguments):
+    assert main(arguments) == 2
+    error = capsys.readouterr().err
+    assert sentence in error
+    assert error.count("\n") == 1
+    assert error.startswith(f"transformer_viz {arguments[0]}: ")
+
+
+def test_a_mistake_in_a_real_process_prints_no_traceback(models_folder):
+    done = run("predict", "--model", "missing", "--text", "a")
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr.startswith("transformer_viz predict: There is no model")
+    assert "Traceback" not in done.stderr
+
+
+@pytest.mark.parametrize("command", EXAMPLES)
+def test_help_has_an_example(command, capsys):
+    with pytest.raises(SystemExit) as end:
+        main([command, "--help"])
+    assert end.value.code == 0
+    assert "example: python -m transformer_viz" in " ".join(capsys.readouterr().out.split())

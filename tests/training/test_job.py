@@ -1,0 +1,72 @@
+import json
+
+import pytest
+
+from transformer_viz import store
+from transformer_viz.config import PRESETS
+from transformer_viz.datasets import DataError
+from transformer_viz.explorer import load
+from transformer_viz.store import ModelError
+from transformer_viz.training.job import TrainingJob, run_job
+from transformer_viz.training.settings import TrainingSettings
+
+CONFIG = PRESETS["single-block"].replace(d_model=16, num_heads=2, ffn_dim=8)
+
+
+@pytest.fixture(scope="module")
+def data(tmp_path_factory):
+    """Two kinds of reviews, 120 of each, as a CSV."""
+    path = tmp_path_factory.mktemp("data") / "reviews.csv"
+    lines = [f"a lovely film number {i},good\na dull film number {i},bad" for i in range(120)]
+    path.write_text("text,label\n" + "\n".join(lines) + "\n")
+    return path
+
+
+@pytest.fixture(scope="module")
+def trained(data, tmp_path_factory):
+    out = tmp_path_factory.mktemp("trained") / "reviews"
+    settings = TrainingSettings(epochs=8, learning_rate=0.01)
+    job = TrainingJob(
+        config=CONFIG, settings=settings, data=data, out=out, test=data, label_names={"bad": "thumbs down"}
+    )
+    return out, run_job(job, verbose=0)
+
+
+def test_a_job_leaves_a_model_that_has_learned(trained):
+    out, card = trained
+    assert card["test"]["accuracy"] > 0.95
+    assert card["validation"]["accuracy"] > 0.95
+    frame = load(out).predict(["a lovely film", "a dull film"])
+    assert list(frame.label) == ["good", "thumbs down"]
+
+
+def test_the_card_says_what_was_done(trained, data):
+    out, card = trained
+    assert json.loads((out / "card.json").read_text()) == card
+    assert card["label_values"] == {"thumbs down": "bad", "good": "good"}
+    assert card["data"]["file"] == "reviews.csv"
+    assert card["data"]["rows"] == 240
+    assert card["settings"]["epochs"] == 8
+    assert len(card["history"]) >= card["best_epoch"] >= 1
+    assert card["parameters"] == load(out).config.num_parameters
+    assert str(data.parent) not in json.dumps(card)
+
+
+def test_the_vocabulary_is_of_the_training_rows_and_the_labels_of_the_data(trained):
+    config = store.read_model(trained[0]).config
+    assert config.labels == ("thumbs down", "good")
+    assert config.vocab_size < CONFIG.vocab_size
+
+
+def test_a_taken_name_is_refused_before_anything_is_trained(trained, data):
+    job = TrainingJob(config=CONFIG, settings=TrainingSettings(), data=data, out=trained[0])
+    with pytest.raises(ModelError, match="exists already"):
+        run_job(job)
+
+
+def test_a_label_that_is_not_in_the_data_cannot_be_named(data, tmp_path):
+    job = TrainingJob(
+        config=CONFIG, settings=TrainingSettings(), data=data, out=tmp_path / "m", label_names={"x": "y"}
+    )
+    with pytest.raises(DataError, match=r"The data have no label 'x' to be named 'y'\. Labels: bad, good\."):
+        run_job(job)
