@@ -5,7 +5,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from transformer_viz.config import CHOICES, PRESETS, TransformerConfig
+from transformer_viz.config import CHOICES, TransformerConfig
+from transformer_viz.presets import PRESETS
 
 COUNTS = {
     "attention-only": 2_609_281,

@@ -12,6 +12,7 @@ PACKAGE = "transformer_viz"
 
 GROUND = [
     "config",
+    "presets",
     "startup",
     "trace",
     "batches",
@@ -28,6 +29,7 @@ BETWEEN = {"engine": GROUND, "ui": [*GROUND, "engine"], "__main__": ROWS, "__ini
 
 LIBRARIES = {
     "config": set(),
+    "presets": set(),
     "startup": set(),
     "trace": {"numpy", "pandas"},
     "batches": {"numpy"},

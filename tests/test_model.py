@@ -5,9 +5,10 @@ from hypothesis import given, settings
 from numpy.testing import assert_allclose, assert_array_equal
 from test_config import valid_configs
 
-from transformer_viz.config import PRESETS, TransformerConfig
+from transformer_viz.config import TransformerConfig
 from transformer_viz.masks import causal_mask
 from transformer_viz.model import Transformer
+from transformer_viz.presets import PRESETS
 
 TOKENS = np.array([[5, 17, 3, 41, 8, 29, 2]], dtype=np.int32)
 

@@ -3,7 +3,8 @@
 Importing the package is instant: what needs Keras is loaded when first touched.
 """
 
-from transformer_viz.config import PRESETS, TransformerConfig
+from transformer_viz.config import TransformerConfig
+from transformer_viz.presets import PRESETS
 from transformer_viz.startup import load_upper_floor
 from transformer_viz.trace import Intervention, Run, Trace
 

@@ -3,9 +3,9 @@ import json
 import pytest
 
 from transformer_viz import store
-from transformer_viz.config import PRESETS
 from transformer_viz.datasets import DataError
 from transformer_viz.explorer import load
+from transformer_viz.presets import PRESETS
 from transformer_viz.store import ModelError
 from transformer_viz.training.job import TrainingJob, run_job
 from transformer_viz.training.settings import TrainingSettings

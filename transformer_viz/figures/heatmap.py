@@ -16,9 +16,7 @@ CELL, LEAST, MOST = 30, 300, 860
 """Pixels: height of a row, and bounds of the whole plot."""
 
 
-def weights_heatmap(
-    weights, query_tokens, key_tokens, *, labels, mask=None, vmax=1.0, theme="light", filename="attention"
-):
+def weights_heatmap(weights, query_tokens, key_tokens, *, labels, mask=None, vmax=1.0, theme="light"):
     """Draw the attention weights of one head.
 
     Args:
@@ -30,7 +28,6 @@ def weights_heatmap(
         mask: bool, broadcastable to `weights`, True = may attend; masked cells are gaps. None: all may.
         vmax: Weight at the end of the colour scale, above 0; the scale begins at 0.
         theme: "light" or "dark".
-        filename: Of the downloaded picture, without its ending.
 
     Returns:
         `plotly.graph_objects.Figure`; its first trace holds the weights as float32, NaN where masked,
@@ -65,38 +62,19 @@ def weights_heatmap(
             hovertemplate=f"%{{y}} {labels['reads']} %{{x}}<br>{labels['weight']}: %{{z:.4f}}<extra></extra>",
         )
     )
-    height = min(MOST, max(LEAST, CELL * len(rows))) + 110
     figure.update_layout(
-        height=height,
+        height=min(MOST, max(LEAST, CELL * len(rows))) + 110,
         margin={"l": 10, "r": 10, "t": 10, "b": 10},
         font={"color": TEXT[theme], "size": 13},
         paper_bgcolor="rgba(0,0,0,0)",
         plot_bgcolor="rgba(0,0,0,0)",
-        meta={"filename": filename},
     )
-    tick_font = {"size": 13, "color": TEXT[theme]}
-    common = {
-        "tickfont": tick_font,
-        "showgrid": False,
-        "zeroline": False,
-        "automargin": True,
-        "ticks": "",
-        "constrain": "domain",
-    }
-    title_font = {"size": 13, "color": MUTED[theme]}
-    figure.update_xaxes(
-        **common,
-        **_ticks(columns),
-        side="top",
-        tickangle=0 if len(columns) <= 6 else -45 if len(columns) <= 24 else -90,
-        title={"text": labels["key"], "font": title_font},
-    )
-    figure.update_yaxes(
-        **common,
-        **_ticks(rows),
-        autorange="reversed",
-        title={"text": labels["query"], "font": title_font},
-    )
+    across, down = _axis(columns, labels["key"], theme), _axis(rows, labels["query"], theme)
+    slant = 0 if len(columns) <= 6 else -45 if len(columns) <= 24 else -90
+    figure.update_xaxes(**across, side="top", tickangle=slant)
+    figure.update_yaxes(**down, autorange="reversed")
+    if len(rows) > MAX_LABELS or len(columns) > MAX_LABELS:
+        _thin_labels(figure)
     return figure
 
 
@@ -105,7 +83,29 @@ def axis_label(token) -> str:
     return html.escape(visible(token), quote=False).replace("$", "&#36;") or "␠"
 
 
-def _ticks(labels):
-    """Return tick positions and texts: all of them, or every n-th."""
-    step = math.ceil(len(labels) / MAX_LABELS)
-    return {"tickmode": "array", "tickvals": list(range(0, len(labels), step)), "ticktext": labels[::step]}
+def _axis(tokens, title, theme):
+    """Return an axis whose positions are whole numbers and whose texts are the tokens."""
+    return {
+        "title": {"text": title, "font": {"size": 13, "color": MUTED[theme]}},
+        "tickfont": {"size": 13, "color": TEXT[theme]},
+        "tickmode": "array",
+        "tickvals": list(range(len(tokens))),
+        "ticktext": tokens,
+        "ticks": "",
+        "showgrid": False,
+        "zeroline": False,
+        "automargin": True,
+        "constrain": "domain",
+    }
+
+
+def _thin_labels(figure):
+    """Write every n-th token only, on axes of their own: the hover text needs all of them on the first."""
+    layout = figure.layout
+    for name, letter in (("xaxis", "x"), ("yaxis", "y")):
+        axis = layout[name].to_plotly_json()
+        step = math.ceil(len(axis["ticktext"]) / MAX_LABELS)
+        thin = {"tickvals": axis["tickvals"][::step], "ticktext": axis["ticktext"][::step]}
+        layout[f"{name}2"] = {**axis, **thin, "overlaying": letter, "matches": letter}
+        layout[name].update(showticklabels=False, title=None)
+    figure.add_scatter(x=[None], y=[None], xaxis="x2", yaxis="y2", hoverinfo="skip", showlegend=False)

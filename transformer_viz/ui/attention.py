@@ -100,43 +100,29 @@ def show_reading(trace: Trace) -> None:
 
 
 def show_head(trace: Trace) -> None:
-    """Let the visitor choose a head, and draw it."""
-    layers = range(1, len(trace.encoder) + 1)
-    heads = range(1, trace.encoder[0].attention.weights.shape[0] + 1)
+    """Let the visitor choose a head, say what is strongest in it, and draw it."""
     with st.container(horizontal=True, gap="medium"):
-        layer = choose("layer", layers)
-        head = choose("head", heads)
-        full = st.segmented_control(
-            t("scale.label"),
-            [False, True],
-            default=False,
-            format_func=lambda full: t("scale.full" if full else "scale.head"),
-            key="scale",
-            required=True,
-            help=t("scale.help"),
-        )
+        layer = choose("layer", len(trace.encoder))
+        head = choose("head", len(trace.encoder[layer - 1].attention.weights))
+        to_one = choose_scale()
     weights = trace.encoder[layer - 1].attention.weights[head - 1]
     tokens = axis_tokens(trace)
     query, key = np.unravel_index(weights.argmax(), weights.shape)
-    st.markdown(
-        t(
-            "head.sentence",
-            layer=layer,
-            head=head,
-            query=plain(tokens[query]),
-            key=plain(tokens[key]),
-            weight=f"{weights[query, key]:.2f}",
-        )
+    strongest = {"query": plain(tokens[query]), "key": plain(tokens[key]), "weight": f"{weights.max():.2f}"}
+    st.markdown(t("head.sentence", layer=layer, head=head, **strongest))
+    figure = weights_heatmap(
+        weights,
+        tokens,
+        tokens,
+        labels={name: t(f"heatmap.{name}") for name in ("query", "key", "weight", "reads")},
+        vmax=1.0 if to_one else float(weights.max()) or 1.0,
+        theme=st.context.theme.type or "light",
     )
-    theme = st.context.theme.type or "light"
-    labels = {name: t(f"heatmap.{name}") for name in ("query", "key", "weight", "reads")}
-    filename = f"{trace.model}-layer{layer}-head{head}"
-    vmax = 1.0 if full else float(weights.max()) or 1.0
-    figure = weights_heatmap(weights, tokens, tokens, labels=labels, vmax=vmax, theme=theme)
+    picture = {"filename": f"{trace.model}-layer{layer}-head{head}", "scale": 2}
     st.plotly_chart(
         figure,
         key="heatmap",
-        config={"displaylogo": False, "toImageButtonOptions": {"filename": filename, "scale": 2}},
+        config={"displaylogo": False, "toImageButtonOptions": picture},
         alt=t("heatmap.alt", layer=layer, head=head),
     )
     st.download_button(
@@ -149,10 +135,24 @@ def show_head(trace: Trace) -> None:
     )
 
 
-def choose(name, numbers) -> int:
-    """Show the choice of a layer or a head, counted from 1 and kept in the URL."""
+def choose_scale() -> bool:
+    """Show the choice of the colour scale; True if it goes to 1."""
     return st.segmented_control(
-        t(f"{name}.label"), list(numbers), default=1, key=name, bind="query-params", required=True
+        t("scale.label"),
+        [False, True],
+        default=False,
+        format_func=lambda to_one: t("scale.full" if to_one else "scale.head"),
+        key="scale",
+        required=True,
+        help=t("scale.help"),
+    )
+
+
+def choose(name, count) -> int:
+    """Show the choice of a layer or a head, counted from 1 and kept in the URL."""
+    numbers = list(range(1, count + 1))
+    return st.segmented_control(
+        t(f"{name}.label"), numbers, default=1, key=name, bind="query-params", required=True
     )
 
 
