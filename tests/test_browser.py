@@ -13,6 +13,7 @@ from pathlib import Path
 
 import pytest
 from playwright.sync_api import expect, sync_playwright
+from processes import children, is_running
 
 ROOT = Path(__file__).parent.parent
 CHROMIUM = os.environ.get("CHROMIUM") or shutil.which("chromium") or shutil.which("google-chrome")
@@ -49,13 +50,6 @@ def start_app(port):
             assert app.poll() is None
             assert time.monotonic() < deadline
             time.sleep(0.1)
-
-
-def children(pid):
-    found = subprocess.run(
-        ["ps", "-o", "pid=", "--ppid", str(pid)], capture_output=True, text=True, check=False
-    )
-    return [int(child) for child in found.stdout.split()]
 
 
 @pytest.fixture(scope="module")
@@ -196,6 +190,6 @@ def test_a_server_that_is_told_to_end_leaves_no_process(models_folder):
     process.send_signal(signal.SIGTERM)
     process.wait(timeout=15)
     deadline = time.monotonic() + 5
-    while any(Path(f"/proc/{pid}").exists() for pid in before):
+    while any(map(is_running, before)):
         assert time.monotonic() < deadline
         time.sleep(0.05)

@@ -7,6 +7,7 @@ import time
 import numpy as np
 import pytest
 from numpy.testing import assert_array_equal
+from processes import is_running
 
 from transformer_viz import engine as engine_module
 from transformer_viz.engine import Engine, EngineError
@@ -22,15 +23,6 @@ def engine(models_folder):
     engine.warm("small")
     yield engine
     engine.close()
-
-
-def is_running(pid):
-    try:
-        os.kill(pid, 0)
-        with open(f"/proc/{pid}/stat") as file:
-            return file.read().rpartition(")")[2].split()[0] != "Z"
-    except (ProcessLookupError, FileNotFoundError):
-        return False
 
 
 def wait_until(condition, seconds=20):

@@ -94,10 +94,10 @@ class Explorer:
             positions: A kind of position table ("none", "sinusoidal", ...) in place of the model's own.
 
         Returns:
-            `Trace`; for a text without a single token its arrays have no positions.
+            `Trace`.
 
         Raises:
-            ValueError: If the text has no tokens, or a head or edge does not exist.
+            ValueError: If the text has no tokens, or an argument asks for what is not there.
         """
         encoding = self.tokenizer.encode(text, max_len=self.config.max_len, truncation=self.config.truncation)
         length = len(encoding.ids)

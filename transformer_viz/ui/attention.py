@@ -58,7 +58,7 @@ def answer(run: Run) -> Trace | None:
     return trace
 
 
-@st.cache_data(max_entries=64, show_spinner=False)
+@st.cache_data(max_entries=32, show_spinner=False)
 def cached_trace(run: Run, stamp) -> Trace:
     """Return the trace of a run; a model folder written anew has another stamp."""
     return shared_engine().trace(run)

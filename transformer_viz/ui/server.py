@@ -1,5 +1,6 @@
 """What the server holds for all visitors: one engine, started before the first of them comes."""
 
+import asyncio
 import contextlib
 import functools
 import gc
@@ -37,6 +38,8 @@ async def lifespan(app):
     gc.collect()
     gc.freeze()
     if not st.get_option("server.headless"):
-        webbrowser.open(f"http://localhost:{st.get_option('server.port')}")
+        address = f"http://localhost:{st.get_option('server.port')}"
+        loop = asyncio.get_running_loop()  # the port is open a moment after this function yields
+        loop.call_later(0.5, loop.run_in_executor, None, webbrowser.open, address)
     yield {}
     engine.close()

@@ -1,0 +1,41 @@
+import asyncio
+import time
+
+import pytest
+import streamlit as st
+
+from transformer_viz.store import ModelSummary
+from transformer_viz.ui import server
+
+
+def summary(name):
+    return ModelSummary(name, None, {}, 0, None)
+
+
+def test_the_model_to_show_first_stands_in_front_and_the_others_by_name():
+    models = [summary("b"), summary("imdb-sentiment"), summary("a")]
+    assert [model.name for model in server.in_order(models)] == ["imdb-sentiment", "a", "b"]
+
+
+@pytest.mark.parametrize(("headless", "opened"), [(True, 0), (False, 1)])
+def test_the_browser_opens_once_the_server_listens_unless_there_is_no_screen(
+    monkeypatch, models_folder, headless, opened
+):
+    addresses = []
+    options = {"server.headless": headless, "server.port": 8765}
+    monkeypatch.setattr(st, "get_option", options.get)
+    monkeypatch.setattr(server.webbrowser, "open", addresses.append)
+    server.shared_engine.cache_clear()
+
+    async def serve():
+        async with server.lifespan(None):
+            assert addresses == []
+            engine = server.shared_engine()
+            deadline = time.monotonic() + 20
+            while len(addresses) < opened or engine.pid is None:
+                assert time.monotonic() < deadline
+                await asyncio.sleep(0.05)
+            assert addresses == ["http://localhost:8765"] * opened
+
+    asyncio.run(serve())
+    server.shared_engine.cache_clear()
