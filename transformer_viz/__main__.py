@@ -35,6 +35,7 @@ SETTINGS_HELP = {
     "weight_decay": "of AdamW, in each step times the learning rate; 0: Adam",
     "label_smoothing": "share of the target spread over all labels",
     "word_dropout": "share of the tokens hidden behind [UNK] while training",
+    "crop": "share of the training texts of which only a random part is read",
     "average": "decay of the moving average of the parameters; 0: none",
     "patience": "epochs without a better validation accuracy before stopping",
     "validation": "share of the rows held out to choose the best epoch",

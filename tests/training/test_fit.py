@@ -3,7 +3,7 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
 from transformer_viz.config import PAD_ID, UNK_ID, TransformerConfig
-from transformer_viz.training.fit import fit_classifier, objective, optimizer, targets, training_batches
+from transformer_viz.training.fit import crop, fit_classifier, objective, optimizer, targets, training_batches
 from transformer_viz.training.settings import TrainingSettings
 
 CONFIG = TransformerConfig(
@@ -63,6 +63,16 @@ def test_word_dropout_hides_its_share_of_words_and_no_padding():
     words = np.concatenate([batch[batch != PAD_ID] for batch in ids])
     assert len(words) == sum(map(len, token_ids))
     assert abs((words == UNK_ID).mean() - 0.3) < 0.02
+
+
+def test_a_crop_is_a_part_of_its_text():
+    text = np.arange(40)
+    crops = [crop(text, RANDOM) for _ in range(300)]
+    assert all((np.diff(part) == 1).all() for part in crops)
+    assert (min(map(len, crops)), max(map(len, crops))) == (8, 40)
+    assert {part[0] for part in crops} > set(range(20))
+    for short in ([], [7], [7, 8]):
+        assert list(crop(np.array(short), RANDOM)) == short
 
 
 def test_every_epoch_shows_every_row_once():

@@ -10,6 +10,9 @@ from transformer_viz.batches import by_length, pad, shuffled_by_length
 from transformer_viz.config import PAD_ID, UNK_ID
 from transformer_viz.model import Transformer
 
+SHORTEST_CROP = 8
+"""Tokens of the shortest part of a text that is trained on."""
+
 
 def fit_classifier(config, settings, train, validation, *, verbose=1):
     """Train a new model and return it as it was at its best epoch.
@@ -62,12 +65,21 @@ def training_batches(config, settings, token_ids, label_ids):
     expected = targets(config, label_ids)
 
     def epoch():
-        for rows in shuffled_by_length(token_ids, settings.batch_size, random):
-            ids = pad([token_ids[row] for row in rows])
+        parts = [crop(ids, random) if random.random() < settings.crop else ids for ids in token_ids]
+        for rows in shuffled_by_length(parts, settings.batch_size, random):
+            ids = pad([parts[row] for row in rows])
             hidden = (random.random(ids.shape) < settings.word_dropout) & (ids != PAD_ID)
             yield np.where(hidden, UNK_ID, ids), expected[rows]
 
     return _dataset(epoch, config, settings, len(token_ids))
+
+
+def crop(token_ids, random):
+    """Return a random part of a text: its length log-uniform from `SHORTEST_CROP` tokens to all of them."""
+    longest = max(len(token_ids), 1)
+    length = round(np.exp(random.uniform(np.log(min(SHORTEST_CROP, longest)), np.log(longest))))
+    start = random.integers(longest - length + 1)
+    return token_ids[start : start + length]
 
 
 def validation_batches(config, settings, token_ids, label_ids):

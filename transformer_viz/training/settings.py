@@ -20,6 +20,8 @@ class TrainingSettings:
         weight_decay: Of AdamW (Loshchilov and Hutter, 2019), in each step times the learning rate; 0: Adam.
         label_smoothing: Share of the target spread over all labels (Szegedy et al., 2016).
         word_dropout: Share of the tokens hidden behind [UNK] in each training batch (Iyyer et al., 2015).
+        crop: Share of the training texts of which, anew each epoch, only a random part is read: short texts
+            are then nothing new to the model.
         average: Decay of the moving average of the parameters that is validated and kept; 0: none.
         patience: Epochs without a better validation accuracy before training stops early.
         validation: Share of the rows held out to choose the best epoch.
@@ -37,6 +39,7 @@ class TrainingSettings:
     weight_decay: float = 0.0
     label_smoothing: float = 0.0
     word_dropout: float = 0.0
+    crop: float = 0.0
     average: float = 0.0
     patience: int = 3
     validation: float = 0.1
