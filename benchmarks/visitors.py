@@ -1,150 +1,279 @@
 """Visitors over the real websocket, without browsers: how long each waits, and what the server spends.
 
-`python benchmarks/visitors.py [--visitors 30] [--think 5] [--seconds 60]`. Starts the app. Each visitor
-opens a session, waits for the first heatmap, then acts after random pauses of `--think` seconds on average:
-70 of 100 times another head, else another sentence. A wait lasts from sending the action to Streamlit's word
-that the run has ended. Exit status 1 if anything went wrong.
+`python benchmarks/visitors.py [--visitors 30] [--think 5] [--seconds 60] [--url http://127.0.0.1:8501]`.
+Without `--url` it starts the app and waits until one visitor has seen a heatmap. Then all arrive at once,
+each in a session of its own; when the last has its page, each acts after random pauses of `--think` seconds
+on average: 70 of 100 times another head, else another sentence. A wait lasts from sending the action to
+Streamlit's word that the run has ended. Processor time is that of the server process while they act, without
+its children; under `--url` it is not measured. Exit status 1 if there was any error: an exception on the
+page, a run that failed or showed no chart, a closed socket.
 """
 
 import argparse
 import asyncio
+import contextlib
+import itertools
+import math
+import os
 import random
 import sys
 import time
+from collections import Counter
+from pathlib import Path
+from urllib.parse import parse_qsl, urlencode
 
 import websockets
 from running_app import processor_seconds, running_app
 from streamlit.proto.BackMsg_pb2 import BackMsg
 from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
 
-ENDED_WELL = (ForwardMsg.FINISHED_SUCCESSFULLY, ForwardMsg.FINISHED_FRAGMENT_RUN_SUCCESSFULLY)
-SUBJECTS = ("The film", "This story", "Her acting", "The music", "Every scene", "That ending", "The plot")
-VERBS = ("was", "felt", "was never", "was not", "seemed", "was anything but")
-JUDGEMENTS = ("dull.", "a delight!", "far too long.", "clever and warm.", "a waste of time.", "wonderful.")
+PATIENCE = 60
+"""Seconds after which a run counts as failed."""
+
+ACTIONS = {"head": "head", "sentence": "sentence", "text": "sentence"}
+"""What a widget is for, by its user key, with or without `attention.` in front."""
+
+SENTENCES = """\
+A film so warm that I forgave its slow first hour.
+I left before the end and regret nothing.
+The jokes were not funny, and there were hundreds of them.
+Brilliant!
+Nobody in this cast seems to have met another human being.
+My daughter laughed from start to finish; I slept, and we were both happy.
+It could have been great, but the script gives up halfway.
+Not the worst thing I have seen this year, though close.
+The camera loves her, and so will you.
+Two hours of rain, silence and wonderful faces.
+Predictable, loud and far too long.
+I expected nothing and got one of the best evenings in years.
+The sequel has everything the original had, except a reason to exist.
+An honest little story about bread, debt and forgiveness.
+Why was the villain the only sensible person on screen?
+Boring boring boring.
+The battle on the bridge is worth the ticket alone.
+He acts with his eyebrows, and it works.
+I have never been so glad to see the credits.
+Subtle, sad and beautifully lit.
+The music tells you what to feel, and it is always wrong.
+A masterpiece of wasted talent.
+It is hardly a thriller when you can guess the murderer from the poster.
+Watch it twice: the second time you will cry earlier.
+The dialogue sounds as if a committee had translated it.
+Charming leads, a silly plot, and a dog that steals every scene.
+I wanted to like it more than I did.
+Cheap effects, rich imagination: pure joy.
+The book was better, shorter and had fewer explosions.
+Nothing happens, slowly, and I could not look away.
+An insult to everybody who paid for popcorn.
+This director has finally learned to trust the audience.
+The ending ruins what was otherwise a clever mystery.
+Neither scary nor funny, which is a pity for a horror comedy.
+Her best performance since the one nobody saw.
+If you enjoy watching paint dry, this is your blockbuster.
+A delight for children, and no torture for their parents.
+Overrated, but that last shot still haunts me.
+They should show this in schools, as a warning.
+Simple, funny, human: go and see it.""".splitlines()
+
+REVIEWS = [" ".join(pair) for pair in itertools.permutations(SENTENCES, 2)]
+"""What is typed: more texts than the server keeps answers for."""
 
 
 class Visitor:
-    """One session: the widgets it has seen, and the answers it got."""
+    """One session: the page it has seen, how long it waited, and what went wrong."""
 
-    def __init__(self, address, chance):
-        self.address = address
-        self.chance = chance
-        self.widgets = {}
-        self.values = {}
-        self.waits = {"head": [], "sentence": [], "arrival": []}
+    def __init__(self, address, seed):
+        self.address, self.chance, self.socket = address, random.Random(seed), None
+        self.widgets, self.values, self.query = {}, {}, {}
+        self.kept, self.max_age, self.runs, self.charts = {}, 0, 0, 0
+        self.waits = {"arrival": [], "head": [], "sentence": []}
         self.errors = []
 
-    async def visit(self, think, until):
-        """Arrive, act until the time is over, and leave."""
+    @contextlib.contextmanager
+    def noting_errors(self):
+        """Note a socket that closes or stays silent; the session is over then."""
         try:
-            async with websockets.connect(
-                self.address, subprotocols=["streamlit"], max_size=None
-            ) as self.socket:
-                await self.run("arrival")
-                while True:
-                    pause = self.chance.expovariate(1 / think)
-                    if time.monotonic() + pause > until:
-                        return
-                    await asyncio.sleep(pause)
-                    await self.act()
-        except (OSError, TimeoutError, websockets.WebSocketException) as error:
+            yield
+        except (OSError, websockets.WebSocketException) as error:
             self.errors.append(repr(error))
 
-    async def act(self):
-        """Choose another head or type another sentence."""
-        if self.chance.random() < 0.7:
-            heads = [option.content for option in self.widgets["head"].options]
-            self.values["head"] = self.chance.choice(
-                [h for h in heads if h != self.values.get("head", heads[0])]
+    async def arrive(self):
+        """Open the session and wait for its page."""
+        with self.noting_errors():
+            self.socket = await websockets.connect(
+                self.address, subprotocols=["streamlit"], max_size=None, proxy=None
             )
-            await self.run("head")
-        else:
-            parts = (SUBJECTS, VERBS, JUDGEMENTS)
-            self.values["sentence"] = " ".join(self.chance.choice(part) for part in parts)
-            await self.run("sentence")
+            await self.run("arrival")
 
-    async def run(self, kind):
-        """Send the widgets' values, read until the run has ended, and note the wait."""
+    async def stay(self, think, until):
+        """Act after random pauses until the time is over."""
+        with self.noting_errors():
+            while self.socket and time.monotonic() < until:
+                pause = self.chance.expovariate(1 / think)
+                with contextlib.suppress(TimeoutError):
+                    async with asyncio.timeout(min(pause, until - time.monotonic())):
+                        while True:
+                            self.take(await self.socket.recv())
+                if time.monotonic() < until:
+                    await self.act("head" if self.chance.random() < 0.7 else "sentence")
+
+    async def leave(self):
+        """Close the session."""
+        if self.socket:
+            await self.socket.close()
+
+    async def act(self, name):
+        """Choose another head or type another sentence; a page starts with its first head."""
+        values = choices(self.widgets[name][0]) if name in self.widgets else []
+        others = [value for value in values if value != self.values.get(name, values[0])]
+        if not others:
+            self.errors.append(f"no other {name} to choose on the page")
+            return
+        self.values[name] = self.chance.choice(others)
+        if key := self.widgets[name][0].query_param_key:
+            self.query[key] = self.values[name]
+        await self.run(name)
+
+    async def run(self, name):
+        """Send what a browser sends, read until the run has ended, and note the wait."""
         message = BackMsg()
-        message.rerun_script.query_string = ""
-        for name, value in self.values.items():
-            state = message.rerun_script.widget_states.widgets.add(id=self.widgets[name].id)
-            if name == "head":
-                state.string_array_value.data.append(value)
-            else:
-                state.string_value = value
+        request = message.rerun_script
+        request.query_string = urlencode(self.query)
+        request.cached_message_hashes.extend(self.kept)
+        if name in self.widgets:
+            request.fragment_id = self.widgets[name][1]
+        for action, value in self.values.items():
+            add_state(request.widget_states.widgets, self.widgets[action][0], value)
+        errors = len(self.errors)
         begin = time.perf_counter()
         await self.socket.send(message.SerializeToString())
-        charts = 0
-        while True:
-            answer = ForwardMsg.FromString(await asyncio.wait_for(self.socket.recv(), 60))
-            charts += self.note(answer)
-            if answer.WhichOneof("type") == "script_finished":
-                break
-        self.waits[kind].append(1000 * (time.perf_counter() - begin))
-        if answer.script_finished not in ENDED_WELL or not charts:
-            self.errors.append(f"{kind}: ended as {answer.script_finished} with {charts} charts")
+        async with asyncio.timeout(PATIENCE):
+            while not self.take(await self.socket.recv()):
+                pass
+        wait = 1000 * (time.perf_counter() - begin)
+        if not self.charts:
+            self.errors.append(f"{name}: no chart")
+        if len(self.errors) == errors:
+            self.waits[name].append(wait)
 
-    def note(self, answer):
-        """Remember the widgets of a message; return 1 if it holds, or stands for, a chart."""
-        if answer.WhichOneof("type") == "ref_hash":
-            return answer.ref_hash in CHARTS
-        element = answer.delta.new_element
-        kind = element.WhichOneof("type")
-        if kind == "exception":
-            self.errors.append(element.exception.message)
-        elif kind in ("button_group", "text_area"):
-            widget = getattr(element, kind)
-            self.widgets[widget.id.rpartition("-")[2]] = widget
-        elif kind == "plotly_chart":
-            CHARTS.add(answer.hash)
-            return 1
-        return 0
+    def take(self, payload):
+        """Take one message; return whether it ends a run."""
+        message = ForwardMsg.FromString(payload)
+        match message.WhichOneof("type"):
+            case "new_session":
+                self.charts, self.max_age = 0, message.new_session.config.max_cached_message_age
+            case "page_info_changed":
+                self.query = dict(parse_qsl(message.page_info_changed.query_string))
+            case "delta":
+                if message.metadata.cacheable:
+                    self.kept[message.hash] = message.delta, self.runs
+                self.see(message.delta)
+            case "ref_hash":
+                delta, _ = self.kept[message.ref_hash]
+                self.kept[message.ref_hash] = delta, self.runs
+                self.see(delta)
+            case "script_finished" if message.script_finished != ForwardMsg.FINISHED_EARLY_FOR_RERUN:
+                if message.script_finished == ForwardMsg.FINISHED_WITH_COMPILE_ERROR:
+                    self.errors.append("the script does not compile")
+                self.runs += 1
+                self.kept = {h: kept for h, kept in self.kept.items() if self.runs - kept[1] <= self.max_age}
+                return True
+        return False
+
+    def see(self, delta):
+        """Note the element of a delta where it is a chart, an exception or a widget to use."""
+        kind = delta.new_element.WhichOneof("type")
+        if kind == "plotly_chart":
+            self.charts += 1
+        elif kind == "exception":
+            self.errors.append(f"{delta.new_element.exception.type}: {delta.new_element.exception.message}")
+        elif kind in ("button_group", "selectbox", "text_area", "text_input"):
+            widget = getattr(delta.new_element, kind)
+            action = ACTIONS.get(widget.id.split("-", 2)[-1].removeprefix("attention."))
+            if action:
+                self.widgets[action] = widget, delta.fragment_id
 
 
-CHARTS = set()
-"""Hashes of the messages that held a chart: the server sends such a message once and then its hash."""
+def choices(widget):
+    """Return the values that can be given to a widget, in the form in which they are sent."""
+    if not hasattr(widget, "options"):
+        return REVIEWS
+    return [o if isinstance(o, str) else f"{o.content_icon} {o.content}".strip() for o in widget.options]
 
 
-async def visits(port, options):
-    """Let all visitors come at once, and return them when the last has left."""
-    address = f"ws://localhost:{port}/_stcore/stream"
+def add_state(states, widget, value):
+    """Add a widget's value to a request: pills and segments send a list of labels, the others a string."""
+    state = states.add(id=widget.id)
+    if widget.DESCRIPTOR.name == "ButtonGroup":
+        state.string_array_value.data.append(value)
+    else:
+        state.string_value = value
+
+
+async def measure(url, options, pid=None):
+    """Let the visitors come, act and go; return them and the server's processor seconds while they acted."""
+    address = url.replace("http", "ws", 1).rstrip("/") + "/_stcore/stream"
+    await warm_up(address)
+    everybody = [Visitor(address, seed) for seed in range(options.visitors)]
+    await asyncio.gather(*(visitor.arrive() for visitor in everybody))
+    before = processor_seconds(pid) if pid else 0
     until = time.monotonic() + options.seconds
-    everybody = [Visitor(address, random.Random(i)) for i in range(options.visitors)]
-    await asyncio.gather(*(visitor.visit(options.think, until) for visitor in everybody))
-    return everybody
+    await asyncio.gather(*(visitor.stay(options.think, until) for visitor in everybody))
+    used = processor_seconds(pid) - before if pid else 0
+    await asyncio.gather(*(visitor.leave() for visitor in everybody))
+    return everybody, used
 
 
-def report(everybody, used):
-    """Print the figures; return 1 if anything went wrong."""
-    waits = {kind: sorted(w for v in everybody for w in v.waits[kind]) for kind in everybody[0].waits}
-    acts = sorted(waits["head"] + waits["sentence"])
-    runs = len(acts) + len(waits["arrival"])
-    print(f"{len(everybody)} visitors, {len(acts)} actions")
-    for kind, values in (("all actions", acts), *waits.items()):
-        median, p95, p99 = (values[int(share * (len(values) - 1))] for share in (0.5, 0.95, 0.99))
-        figures = {"median": median, "p95": p95, "p99": p99, "worst": values[-1]}
-        print(f"{kind:12}", *(f"{name} {value:6.0f} ms  " for name, value in figures.items()))
-    print(f"processor time of the server for one run {1000 * used / runs:.1f} ms")
-    errors = [error for visitor in everybody for error in visitor.errors]
-    print(f"errors {len(errors)}", *errors[:5], sep="\n  ")
-    return 1 if errors else 0
+async def warm_up(address):
+    """Return when a first visitor has seen a heatmap."""
+    until = time.monotonic() + 2 * PATIENCE
+    while True:
+        first = Visitor(address, 0)
+        await first.arrive()
+        await first.leave()
+        if not first.errors:
+            return
+        if time.monotonic() > until:
+            sys.exit(f"No heatmap within {2 * PATIENCE} s: {first.errors[0]}")
+        await asyncio.sleep(0.5)
+
+
+def report(everybody):
+    """Print the waits and the errors; return the number of actions and of errors."""
+    waits = {name: [w for visitor in everybody for w in visitor.waits[name]] for name in everybody[0].waits}
+    waits["both"] = waits["head"] + waits["sentence"]
+    errors = Counter(error for visitor in everybody for error in visitor.errors)
+    print(f"{len(everybody)} visitors, {len(waits['both'])} actions, {errors.total()} errors")
+    for name, values in waits.items():
+        values.sort()
+        shares = {"p50": 0.5, "p95": 0.95, "p99": 0.99, "max": 1} if values else {}
+        ranks = {label: math.ceil(share * len(values)) - 1 for label, share in shares.items()}
+        print(f"{name:8}", *(f"{label} {values[rank]:5.0f} ms" for label, rank in ranks.items()), sep="  ")
+    for error, count in errors.most_common(5):
+        print(f"{count:5} x {error}")
+    return len(waits["both"]), errors.total()
 
 
 def main():
-    """Start the app, let the visitors come, and print the figures."""
+    """Let the visitors come to an app, and print the figures."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--visitors", type=int, default=30)
-    parser.add_argument("--think", type=float, default=5.0)
+    parser.add_argument("--think", type=float, default=5.0, help="mean pause in seconds")
     parser.add_argument("--seconds", type=float, default=60.0)
+    parser.add_argument("--url", help="an app that runs already")
     options = parser.parse_args()
+    if options.url:
+        everybody, _ = asyncio.run(measure(options.url, options))
+        return 1 if report(everybody)[1] else 0
     with running_app() as (process, port):
-        asyncio.run(visits(port, argparse.Namespace(visitors=1, think=1, seconds=1)))
-        used = processor_seconds(process.pid)
-        everybody = asyncio.run(visits(port, options))
-        return report(everybody, processor_seconds(process.pid) - used)
+        everybody, used = asyncio.run(measure(f"http://127.0.0.1:{port}", options, process.pid))
+        pages = int(Path(f"/proc/{process.pid}/statm").read_text().split()[1])
+        actions, errors = report(everybody)
+    print(f"server: {1000 * used / max(actions, 1):.1f} ms of processor time for each action,", end=" ")
+    print(f"{pages * os.sysconf('SC_PAGE_SIZE') / 1e6:.0f} MB resident")
+    return 1 if errors else 0
 
 
 if __name__ == "__main__":

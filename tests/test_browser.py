@@ -29,7 +29,7 @@ def free_port():
         return listener.getsockname()[1]
 
 
-def start_app(port):
+def start_app(port, stderr=subprocess.DEVNULL):
     command = [
         sys.executable,
         "-m",
@@ -39,7 +39,7 @@ def start_app(port):
         f"--server.port={port}",
         "--server.headless=true",
     ]
-    app = subprocess.Popen(command, cwd=ROOT, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    app = subprocess.Popen(command, cwd=ROOT, stdout=subprocess.DEVNULL, stderr=stderr)
     health = f"http://127.0.0.1:{port}/_stcore/health"
     deadline = time.monotonic() + 60
     while True:
@@ -184,11 +184,12 @@ def test_the_server_listens_on_the_loopback_address_alone(app):
 
 
 def test_a_server_that_is_told_to_end_leaves_no_process(models_folder):
-    process = start_app(free_port())
+    process = start_app(free_port(), stderr=subprocess.PIPE)
     before = children(process.pid)
     assert before
     process.send_signal(signal.SIGTERM)
-    process.wait(timeout=15)
+    _, complaints = process.communicate(timeout=15)
+    assert b"leaked" not in complaints
     deadline = time.monotonic() + 5
     while any(map(is_running, before)):
         assert time.monotonic() < deadline

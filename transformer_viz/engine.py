@@ -73,8 +73,10 @@ class Engine:
         return next(iter(self._pool._processes or ()), None)
 
     def close(self) -> None:
-        """End the child, whatever it is doing."""
-        _end(self._pool)
+        """End the child, whatever it is doing, and give back what the system held for it."""
+        pool, self._pool = self._pool, None
+        _end(pool)
+        pool.shutdown(wait=True)
 
     def _answer(self, pool, run):
         try:

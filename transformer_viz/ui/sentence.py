@@ -4,7 +4,7 @@ import textwrap
 
 import streamlit as st
 
-from transformer_viz.ui.language import t
+from transformer_viz.ui.language import plain, t
 
 MAX_CHARS = 20_000
 """Longest text that is read; the rest is left out, and the page says so."""
@@ -22,12 +22,12 @@ def ask_sentence(examples) -> str:
         st.button(t("sentence.show"), type="primary", icon=":material/visibility:")
         for number, example in enumerate(examples):
             st.button(
-                textwrap.shorten(example, 30, placeholder=" …"),
+                plain(textwrap.shorten(example, 30, placeholder=" …")),
                 key=f"example-{number}",
                 on_click=use_example,
                 args=(example,),
                 type="tertiary",
-                help=example,
+                help=plain(example),
             )
     keep_in_url(text, examples)
     if len(text) > MAX_CHARS:
