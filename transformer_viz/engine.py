@@ -75,8 +75,9 @@ class Engine:
     def close(self) -> None:
         """End the child, whatever it is doing, and give back what the system held for it."""
         pool, self._pool = self._pool, None
-        _end(pool)
-        pool.shutdown(wait=True)
+        _end(pool, wait=True)
+        del pool
+        gc.collect()  # its semaphores, before a signal ends this process without ceremony
 
     def _answer(self, pool, run):
         try:
@@ -103,10 +104,10 @@ def _new_pool():
     return ProcessPoolExecutor(1, mp_context=context, initializer=_start_child)
 
 
-def _end(pool):
+def _end(pool, *, wait=False):
     for process in list((pool._processes or {}).values()):
         process.kill()
-    pool.shutdown(wait=False, cancel_futures=True)
+    pool.shutdown(wait=wait, cancel_futures=True)
 
 
 def _start_child():

@@ -34,9 +34,9 @@ def in_order(models) -> list[store.ModelSummary]:
 @contextlib.asynccontextmanager
 async def lifespan(app):
     """Start the engine with the server, open the browser, and end the engine with it."""
-    engine = shared_engine()
     gc.collect()
-    gc.freeze()
+    gc.freeze()  # before the engine is made: what is frozen is never given back
+    engine = shared_engine()
     if not st.get_option("server.headless"):
         address = f"http://localhost:{st.get_option('server.port')}"
         loop = asyncio.get_running_loop()  # the port is open a moment after this function yields
