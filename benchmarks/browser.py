@@ -30,15 +30,13 @@ PAINTED = """() => new Promise(done => {
 
 ENDED = """() => new Promise(done => {
     const app = document.querySelector('[data-testid=stApp]');
-    let ran = false;
-    const check = () => {
-        const state = app.getAttribute('data-test-script-state');
-        ran ||= state === 'running';
-        if (ran && state === 'notRunning') requestAnimationFrame(() => done(performance.now()));
-        else setTimeout(check, 0);
-    };
+    const observer = new MutationObserver(() => {
+        if (app.dataset.testScriptState !== 'notRunning') return;
+        observer.disconnect();
+        requestAnimationFrame(() => done(performance.now()));
+    });
+    observer.observe(app, {attributeFilter: ['data-test-script-state']});
     window.__clicked();
-    check();
 }).then(end => end - window.__start)"""
 
 

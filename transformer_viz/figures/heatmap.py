@@ -45,37 +45,51 @@ def weights_heatmap(weights, query_tokens, key_tokens, *, labels, mask=None, vma
     if mask is not None:
         weights = np.where(mask, weights, np.float32("nan"))
     rows, columns = [axis_label(token) for token in query_tokens], [axis_label(token) for token in key_tokens]
-    figure = go.Figure(
-        go.Heatmap(
-            z=weights,
-            zmin=0,
-            zmax=vmax,
-            colorscale=SEQUENTIAL[theme],
-            hoverongaps=False,
-            xgap=1 if len(columns) <= MAX_LABELS else 0,
-            ygap=1 if len(rows) <= MAX_LABELS else 0,
-            colorbar={
-                "title": {"text": labels["weight"], "side": "right"},
-                "thickness": 12,
-                "outlinewidth": 0,
-            },
-            hovertemplate=f"%{{y}} {labels['reads']} %{{x}}<br>{labels['weight']}: %{{z:.4f}}<extra></extra>",
-        )
-    )
-    figure.update_layout(
-        height=min(MOST, max(LEAST, CELL * len(rows))) + 110,
-        margin={"l": 10, "r": 10, "t": 10, "b": 10},
-        font={"color": TEXT[theme], "size": 13},
-        paper_bgcolor="rgba(0,0,0,0)",
-        plot_bgcolor="rgba(0,0,0,0)",
-    )
-    across, down = _axis(columns, labels["key"], theme), _axis(rows, labels["query"], theme)
+    many = max(len(rows), len(columns)) > MAX_LABELS
+    heatmap = {
+        "type": "heatmap",
+        "z": weights,
+        "zmin": 0,
+        "zmax": vmax,
+        "colorscale": SEQUENTIAL[theme],
+        "hoverongaps": False,
+        "xgap": 1 if len(columns) <= MAX_LABELS else 0,
+        "ygap": 1 if len(rows) <= MAX_LABELS else 0,
+        "colorbar": {
+            "title": {"text": labels["weight"], "side": "right"},
+            "thickness": 12,
+            "outlinewidth": 0,
+        },
+        "hovertemplate": f"%{{y}} {labels['reads']} %{{x}}<br>{labels['weight']}: %{{z:.4f}}<extra></extra>",
+    }
     slant = 0 if len(columns) <= 6 else -45 if len(columns) <= 24 else -90
-    figure.update_xaxes(**across, side="top", tickangle=slant)
-    figure.update_yaxes(**down, autorange="reversed")
-    if len(rows) > MAX_LABELS or len(columns) > MAX_LABELS:
-        _thin_labels(figure)
-    return figure
+    across = _axis(columns, labels["key"], theme) | {"side": "top", "tickangle": slant}
+    down = _axis(rows, labels["query"], theme) | {"autorange": "reversed"}
+    layout = {
+        "height": min(MOST, max(LEAST, CELL * len(rows))) + 110,
+        "margin": {"l": 10, "r": 10, "t": 10, "b": 10},
+        "font": {"color": TEXT[theme], "size": 13},
+        "paper_bgcolor": "rgba(0,0,0,0)",
+        "plot_bgcolor": "rgba(0,0,0,0)",
+        "xaxis": across | ({"showticklabels": False, "title": None} if many else {}),
+        "yaxis": down | ({"showticklabels": False, "title": None} if many else {}),
+    }
+    if not many:
+        return go.Figure([heatmap], layout)
+    # the hover text needs every token on the heatmap's own axes: what is written stands on a second pair
+    layout |= {
+        "xaxis2": _thinned(across) | {"overlaying": "x", "matches": "x"},
+        "yaxis2": _thinned(down) | {"overlaying": "y", "matches": "y"},
+    }
+    nothing = {
+        "x": [None],
+        "y": [None],
+        "xaxis": "x2",
+        "yaxis": "y2",
+        "hoverinfo": "skip",
+        "showlegend": False,
+    }
+    return go.Figure([heatmap, {"type": "scatter", **nothing}], layout)
 
 
 def axis_label(token) -> str:
@@ -99,13 +113,7 @@ def _axis(tokens, title, theme):
     }
 
 
-def _thin_labels(figure):
-    """Write every n-th token only, on axes of their own: the hover text needs all of them on the first."""
-    layout = figure.layout
-    for name, letter in (("xaxis", "x"), ("yaxis", "y")):
-        axis = layout[name].to_plotly_json()
-        step = math.ceil(len(axis["ticktext"]) / MAX_LABELS)
-        thin = {"tickvals": axis["tickvals"][::step], "ticktext": axis["ticktext"][::step]}
-        layout[f"{name}2"] = {**axis, **thin, "overlaying": letter, "matches": letter}
-        layout[name].update(showticklabels=False, title=None)
-    figure.add_scatter(x=[None], y=[None], xaxis="x2", yaxis="y2", hoverinfo="skip", showlegend=False)
+def _thinned(axis):
+    """Return an axis on which every n-th token is written."""
+    step = math.ceil(len(axis["ticktext"]) / MAX_LABELS)
+    return axis | {"tickvals": axis["tickvals"][::step], "ticktext": axis["ticktext"][::step]}
