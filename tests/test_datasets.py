@@ -1,5 +1,6 @@
 import csv
 import gzip
+import threading
 
 import numpy as np
 import pandas as pd
@@ -57,7 +58,11 @@ def test_a_byte_order_mark_is_no_part_of_the_header(file):
         ("text;label\na;1\n", "Its first line is: text;label."),
         ("text,label\na,1\nb, c,1\n", "line 3: 3 fields instead of 2. A text with a comma"),
         ("text,label\na\n", "line 2: 1 fields instead of 2."),
-        ('text,label\n"a,1\nb,2\n', "unexpected end of data. Is a quote left open"),
+        (
+            'text,label\na,1\n"a,1\nb,2\n',
+            "the row that begins in line 3: unexpected end of data. Is a quote left open",
+        ),
+        ("text,label\na,1\n\nb,1\n", "line 3 is empty. Remove it."),
         ("text,label\na,1\n ,1\n", "line 3: the text is empty. Fill it in or remove the row."),
         ("text,label\na,\n", "line 2: the label is empty."),
         ("text,label\na\x00b,1\n" + " " * 0, "is in UTF-16 or is no text."),
@@ -68,6 +73,8 @@ def test_a_byte_order_mark_is_no_part_of_the_header(file):
         ("text,label\na,1\ncaf\xe9,1\n".encode("latin-1"), "line 3: not UTF-8."),
         (b"PK\x03\x04....", "is an Excel workbook or a zip archive, not a CSV."),
         (b"PAR1....", "is a Parquet file, not a CSV."),
+        (b"SQLite format 3\x00", "is an SQLite database, not a CSV."),
+        (b"\xd0\xcf\x11\xe0....", "is an old Excel workbook, not a CSV."),
         (b"%PDF-1.7", "is a PDF, not a CSV."),
         (b"\x1f\x8b broken", "cannot be read"),
         (gzip.compress(GOOD.encode())[:-9], "cannot be read"),
@@ -89,6 +96,27 @@ def test_a_missing_file_and_a_folder_are_named(tmp_path):
         read_labelled(tmp_path / "none.csv")
     with pytest.raises(DataError, match=r"is a folder\. Give the path of a CSV file"):
         read_labelled(tmp_path)
+
+
+@pytest.mark.parametrize("name", ["x" * 5000, "a\x00b", "a\ud800b"], ids=["long", "NUL", "surrogate"])
+def test_a_name_that_no_file_can_have_is_refused(name):
+    with pytest.raises(DataError, match="cannot be read: "):
+        read_labelled(name)
+
+
+def test_a_damaged_gzip_is_rows_or_a_sentence(file):
+    packed = gzip.compress(b"text,label\n" + b"".join(b"film %d,%d\n" % (i, i % 2) for i in range(300)))
+    refused = 0
+    for place in range(10, len(packed), 9):
+        damaged = bytearray(packed)
+        damaged[place] ^= 0xFF
+        path = file(bytes(damaged))
+        try:
+            read_labelled(path)
+        except DataError as error:
+            assert str(error).startswith(str(path))  # noqa: PT017
+            refused += 1
+    assert refused > 50
 
 
 def test_a_gzip_bomb_is_not_unpacked(file, monkeypatch):
@@ -115,6 +143,29 @@ def test_any_bytes_are_rows_or_a_sentence(tmp_path_factory, content):
 def test_reading_leaves_the_field_limit_of_csv_as_it_was(file):
     before = csv.field_size_limit()
     read_labelled(file(GOOD))
+    assert csv.field_size_limit() == before
+
+
+def test_two_readers_at_once_do_not_change_each_others_limit(file, monkeypatch):
+    path = file("text,label\n" + "a" * 200_000 + ",1\n")
+    inside, go = threading.Event(), threading.Event()
+    rows = datasets._rows
+
+    def slow(*arguments):
+        inside.set()
+        assert go.wait(10)
+        return rows(*arguments)
+
+    monkeypatch.setattr(datasets, "_rows", slow)
+    before, results = csv.field_size_limit(), []
+    readers = [threading.Thread(target=lambda: results.append(read_labelled(path))) for _ in range(2)]
+    for reader in readers:
+        reader.start()
+    assert inside.wait(10)
+    go.set()
+    for reader in readers:
+        reader.join(10)
+    assert [len(result) for result in results] == [1, 1]
     assert csv.field_size_limit() == before
 
 
@@ -147,6 +198,14 @@ def test_texts_that_differ_only_in_case_and_space_stay_on_one_side():
     train, validation = split(data, validation=0.3)
     sides = [set(part["text"].str.strip().str.casefold()) for part in (train, validation)]
     assert not sides[0] & sides[1]
+
+
+def test_rows_are_told_apart_by_their_place_not_their_index():
+    data = frame(*[(f"t{i}", "ab"[i % 2]) for i in range(100)])
+    twice = pd.concat([data, data.assign(text=data["text"] + "x")])
+    train, validation = split(twice, validation=0.2)
+    assert (len(train), len(validation)) == (160, 40)
+    assert dict(validation["label"].value_counts()) == {"a": 20, "b": 20}
 
 
 @pytest.mark.parametrize(

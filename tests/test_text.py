@@ -1,4 +1,5 @@
 import json
+import unicodedata
 
 import numpy as np
 import pytest
@@ -6,6 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_array_equal
 
+from transformer_viz import text as module
 from transformer_viz.text import PAD, UNK, Tokenizer, clean_text, visible
 
 ANY_TEXT = st.text(alphabet=st.characters(exclude_categories=()))
@@ -79,6 +81,13 @@ def test_a_batch_is_encoded_as_one_by_one(truncation):
         assert_array_equal(ids, TOKENIZER.encode(text, max_len=7, truncation=truncation).ids)
 
 
+def test_a_batch_longer_than_one_portion_keeps_its_order(monkeypatch):
+    monkeypatch.setattr(module, "PORTION", 2)
+    words = ["the", "film", "plot", "work", "a"]
+    rows = TOKENIZER.encode_batch(iter(words), max_len=7)
+    assert [TOKENIZER.token(*row) for row in rows] == words
+
+
 @given(ANY_TEXT)
 def test_any_text_has_tokens_in_order_within_its_bounds(text):
     encoding = TOKENIZER.encode(text, max_len=50)
@@ -128,11 +137,49 @@ def test_a_tokenizer_with_other_first_tokens_is_refused():
         Tokenizer.from_json(json.dumps(content))
 
 
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"model": {"type": "WordLevel", "vocab": {PAD: 0, UNK: 1}, "unk_token": "<unk>"}},
+        {"normalizer": {"type": "Precompiled", "precompiled_charsmap": "AAAA"}},
+        {"normalizer": None, "pre_tokenizer": {"type": "WhitespaceSplit"}},
+    ],
+    ids=["no unknown word", "panics", "padding can be typed"],
+)
+def test_a_tokenizer_that_cannot_read_any_text_is_refused(change):
+    content = json.loads(TOKENIZER.to_json()) | change
+    with pytest.raises(ValueError, match=r"^tokenizer\.json (is not a tokenizer: |cannot read every text: )"):
+        Tokenizer.from_json(json.dumps(content))
+
+
+def test_a_file_cannot_make_a_tokenizer_pad_or_cut():
+    content = json.loads(TOKENIZER.to_json())
+    content["padding"] = {"strategy": {"Fixed": 6}, "direction": "Right", "pad_to_multiple_of": None}
+    content["padding"] |= {"pad_id": 0, "pad_type_id": 0, "pad_token": PAD}
+    content["truncation"] = {"direction": "Right", "max_length": 2, "strategy": "LongestFirst", "stride": 0}
+    again = Tokenizer.from_json(json.dumps(content))
+    assert again.encode("the film plot", max_len=9).tokens == ("the", "film", "plot")
+    assert again.encode("the", max_len=9).tokens == ("the",)
+
+
 @given(ANY_TEXT)
 def test_cleaned_text_is_composed_and_can_be_written(text):
     cleaned = clean_text(text)
     cleaned.encode("utf-8")
     assert clean_text(cleaned) == cleaned
+
+
+@given(
+    st.lists(st.sampled_from("e\u0301\u0316\u0344\u0f73\u0f71한ᄒ\u1161電\u034f "), max_size=40).map("".join)
+)
+def test_long_runs_are_composed_as_unicode_says(text):
+    assert module._in_canonical_order(text) == unicodedata.normalize("NFD", text)
+    long = text * 60
+    assert clean_text(long) == unicodedata.normalize("NFC", long)
+
+
+def test_a_megabyte_of_combining_marks_is_cleaned_before_the_test_run_is_cut_off():
+    assert clean_text("a" + "\u0316\u0301" * 250_000) == "á" + "\u0316" * 250_000 + "\u0301" * 249_999
 
 
 @pytest.mark.parametrize(
@@ -143,11 +190,34 @@ def test_cleaned_text_is_composed_and_can_be_written(text):
         ("\t", "␉"),
         ("\u202e", "⟨U+202E⟩"),
         ("\u200b", "⟨U+200B⟩"),
+        ("\u061c", "⟨U+061C⟩"),
+        ("fi\xadlm", "fi⟨U+00AD⟩lm"),
+        ("\ufff9", "⟨U+FFF9⟩"),
+        ("\ud800", "⟨U+D800⟩"),
+        ("\u3164", "⟨U+3164⟩"),
+        ("\U000e0041", "⟨U+E0041⟩"),
         ("👩\u200d👧", "👩\u200d👧"),
+        ("\u200d", "⟨U+200D⟩"),
+        ("fi\u200dlm", "fi⟨U+200D⟩lm"),
+        ("❤\ufe0f", "❤\ufe0f"),
+        ("电影", "电影"),
         ("مرحبا", "مرحبا"),
         ("e" + "\u0301" * 9, "e" + "\u0301" * 4 + "…"),
+        ("e" + "\u20dd" * 9, "e" + "\u20dd" * 4 + "…"),
+        ("ก" + "\u0e49" * 5 + "า", "ก" + "\u0e49" * 4 + "…า"),
+        ("x" * 24, "x" * 24),
         ("x" * 30, "x" * 23 + "…"),
     ],
 )
 def test_a_token_is_shown_without_anything_invisible(token, shown):
     assert visible(token) == shown
+
+
+@given(ANY_TEXT)
+def test_whatever_is_shown_fits_one_line_and_can_be_written(token):
+    shown = visible(token)
+    shown.encode("utf-8")
+    assert len(shown) <= module.MAX_SHOWN
+    assert len(shown.splitlines()) <= 1
+    assert not {unicodedata.category(character) for character in shown} & {"Cc", "Cs", "Zl", "Zp"}
+    assert not set(shown) & set("\u061c\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")

@@ -3,6 +3,8 @@
 import csv
 import gzip
 import io
+import threading
+import zlib
 from collections import Counter
 from pathlib import Path
 from typing import NamedTuple
@@ -22,6 +24,9 @@ MAX_LABELS = 50
 """More labels than this are taken for a mistake."""
 
 FEWEST_ROWS = 10
+
+_FIELD_LIMIT = threading.Lock()
+"""The limit of the `csv` module is one for the whole process."""
 
 _FOREIGN = {
     b"PK\x03\x04": "an Excel workbook or a zip archive",
@@ -68,11 +73,12 @@ def read_labelled(path) -> pd.DataFrame:
     """
     path = Path(path)
     stream = io.StringIO(_decoded(path), newline="")
-    limit = csv.field_size_limit(MAX_CHARS)
-    try:
-        rows = _rows(path, csv.reader(stream, strict=True))
-    finally:
-        csv.field_size_limit(limit)
+    with _FIELD_LIMIT:
+        limit = csv.field_size_limit(MAX_CHARS)
+        try:
+            rows = _rows(path, csv.reader(stream, strict=True))
+        finally:
+            csv.field_size_limit(limit)
     frame = pd.DataFrame(rows, columns=list(COLUMNS), dtype=object)
     labels = frame["label"].nunique()
     if labels > MAX_LABELS:
@@ -104,10 +110,10 @@ def split(frame, *, validation=0.1, seed=0) -> tuple[pd.DataFrame, pd.DataFrame]
         raise DataError(f"All rows have the label '{labels[0]}'; training needs at least two labels.")
     random = np.random.default_rng(seed)
     group = frame["text"].str.strip().str.casefold()
-    first = frame.loc[~group.duplicated(), "label"]
+    first = ~group.duplicated()
     held_out = set()
     for label in labels:
-        groups = group[first.index[first == label]].to_numpy()
+        groups = group[first & (frame["label"] == label)].to_numpy()
         if len(groups) < 2:
             raise DataError(
                 f"The label '{label}' has fewer than two different texts of its own; "
@@ -134,16 +140,18 @@ def describe(frame) -> DataReport:
 
 def _decoded(path):
     """Return the text of a file, plain or gzip, or say what it is instead."""
-    if path.is_dir():
-        raise DataError(f"{path} is a folder. Give the path of a CSV file.")
     try:
+        if path.is_dir():
+            raise DataError(f"{path} is a folder. Give the path of a CSV file.")
         with path.open("rb") as file:
             packed = file.read(2) == b"\x1f\x8b"
         with gzip.open(path, "rb") if packed else path.open("rb") as file:
             data = file.read(MAX_BYTES + 1)
     except FileNotFoundError:
         raise DataError(f"There is no file {path}.") from None
-    except (OSError, EOFError) as error:
+    except DataError:
+        raise
+    except (OSError, EOFError, ValueError, zlib.error) as error:
         raise DataError(f"{path} cannot be read: {error}.") from None
     if len(data) > MAX_BYTES:
         raise DataError(f"{path} has more than {MAX_BYTES // 2**20} MB. Use a part of it.")
@@ -160,36 +168,46 @@ def _decoded(path):
 
 
 def _rows(path, reader):
+    begin = 1
     try:
         header = next(reader, None)
-        if not header:
-            raise DataError(f"{path} is empty. Its first line must be: text,label")
-        if sorted(header) != sorted(COLUMNS):
-            raise DataError(
-                f"{path} must have exactly the columns text and label. Its first line is: "
-                f"{', '.join(name[:40] for name in header[:8])}."
-            )
+        _check_header(path, header)
         text, label = header.index("text"), header.index("label")
-        rows = []
+        rows, begin = [], reader.line_num + 1
         for row in reader:
-            if len(row) != 2:
-                raise DataError(
-                    f"{path}, line {reader.line_num}: {len(row)} fields instead of 2. "
-                    "A text with a comma or a quote in it must stand in quotes."
-                )
-            empty = [name for name, value in zip(header, row, strict=True) if not value.strip()]
-            if empty:
-                raise DataError(
-                    f"{path}, line {reader.line_num}: the {empty[0]} is empty. Fill it in or remove the row."
-                )
-            if "\x00" in row[0] + row[1]:
-                raise DataError(f"{path}, line {reader.line_num}: a NUL character. Remove it.")
+            _check_row(f"{path}, line {reader.line_num}", header, row)
             rows.append((row[text], row[label].strip()))
+            begin = reader.line_num + 1
     except csv.Error as error:
         raise DataError(
-            f"{path}, line {reader.line_num}: {error}. Is a quote left open, or a text longer than "
-            f"{MAX_CHARS:,} characters?"
+            f"{path}, the row that begins in line {begin}: {error}. Is a quote left open, or a text longer "
+            f"than {MAX_CHARS:,} characters?"
         ) from None
     if not rows:
         raise DataError(f"{path} has a header but no rows.")
     return rows
+
+
+def _check_header(path, header):
+    if not header:
+        raise DataError(f"{path} is empty. Its first line must be: text,label")
+    if sorted(header) != sorted(COLUMNS):
+        raise DataError(
+            f"{path} must have exactly the columns text and label. Its first line is: "
+            f"{', '.join(name[:40] for name in header[:8])}."
+        )
+
+
+def _check_row(place, header, row):
+    if not row:
+        raise DataError(f"{place} is empty. Remove it.")
+    if len(row) != 2:
+        raise DataError(
+            f"{place}: {len(row)} fields instead of 2. "
+            "A text with a comma or a quote in it must stand in quotes."
+        )
+    for name, value in zip(header, row, strict=True):
+        if not value.strip():
+            raise DataError(f"{place}: the {name} is empty. Fill it in or remove the row.")
+        if "\x00" in value:
+            raise DataError(f"{place}: a NUL character. Remove it.")

@@ -3,6 +3,7 @@
 import re
 import unicodedata
 from collections.abc import Iterable
+from itertools import groupby, islice
 from typing import NamedTuple
 
 import numpy as np
@@ -16,11 +17,24 @@ PAD, UNK = "[PAD]", "[UNK]"
 MAX_SHOWN = 24
 """Characters of a token that are shown."""
 
+MAX_MARKS = 4
+"""Combining marks in a row that are shown."""
+
 WORD = r"\w+(?:'\w+)*|[^\w\s]"
 """A word with the apostrophes inside it, or one punctuation mark."""
 
 LINE_BREAK = r"(?i)<br\s*/?>"
 """HTML line breaks, as in the IMDB reviews: white space, not words."""
+
+PORTION = 1000
+"""Texts that are encoded at once: 25,000 reviews in one portion hold 600 MB."""
+
+INVISIBLE = re.compile(
+    "[\x00-\x1f\x7f-\x9f\xad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b\u200c\u200e\u200f"
+    "\u2028-\u202f\u2060-\u206f\u3164\ufeff\uffa0\ufff0-\ufffb\ud800-\udfff\U000e0000-\U000e0fff]"
+    "|(?<![^\x00-\u02ff\u200d])\u200d|\u200d(?![^\x00-\u02ff\u200d])"
+)
+"""Characters without a shape of their own, or that turn the line round; a ZWJ only where it joins nothing."""
 
 
 class Encoding(NamedTuple):
@@ -61,7 +75,12 @@ class Tokenizer:
         Args:
             texts: The texts to count words in: the training split alone.
             vocab_size: Most tokens, [PAD] and [UNK] included; fewer if the texts have fewer words.
+
+        Raises:
+            ValueError: If `vocab_size` is below 2.
         """
+        if vocab_size < 2:
+            raise ValueError(f"`vocab_size` must be at least 2, for {PAD} and {UNK}. Received: {vocab_size}.")
         backend = tokenizers.Tokenizer(models.WordLevel(unk_token=UNK))
         backend.normalizer = normalizers.Sequence(
             [
@@ -82,15 +101,26 @@ class Tokenizer:
         """Read what `to_json` wrote.
 
         Raises:
-            ValueError: If the text is not a tokenizer, or its ids 0 and 1 are not [PAD] and [UNK].
+            ValueError: If the text is not a tokenizer, its ids 0 and 1 are not [PAD] and [UNK], it
+            has no id for some words, or a typed "[PAD]" becomes padding.
         """
         try:
             backend = tokenizers.Tokenizer.from_str(text)
-        except Exception as error:  # the library raises nothing more precise
+        except (KeyboardInterrupt, SystemExit):
+            raise
+        except BaseException as error:  # the library raises nothing more precise; a panic is no Exception
             raise ValueError(f"tokenizer.json is not a tokenizer: {error}.") from None
         if (backend.id_to_token(PAD_ID), backend.id_to_token(UNK_ID)) != (PAD, UNK):
             raise ValueError(f"tokenizer.json must have {PAD} as token 0 and {UNK} as token 1.")
         backend.encode_special_tokens = True
+        backend.no_padding()
+        backend.no_truncation()
+        try:
+            typed = backend.encode(f"{PAD} \U0010fffd").ids
+        except Exception as error:  # as above
+            raise ValueError(f"tokenizer.json cannot read every text: {error}.") from None
+        if PAD_ID in typed:
+            raise ValueError(f"tokenizer.json cannot read every text: a typed {PAD} becomes padding.")
         return cls(backend)
 
     def to_json(self) -> str:
@@ -130,16 +160,19 @@ class Tokenizer:
 
     def encode_batch(self, texts, *, max_len: int, truncation: str = "end") -> list[np.ndarray]:
         """Return the ids of many texts: one int32 (position,) for each, cut as by `encode`."""
-        rows = []
-        for encoding in self._backend.encode_batch_fast([clean_text(text) for text in texts]):
-            ids = np.array(encoding.ids, dtype=np.int32)
-            rows.append(ids[_kept(len(ids), max_len, truncation)[0]])
+        rows, cleaned = [], map(clean_text, texts)
+        while portion := list(islice(cleaned, PORTION)):
+            for encoding in self._backend.encode_batch_fast(portion):
+                ids = np.array(encoding.ids, dtype=np.int32)
+                rows.append(ids[_kept(len(ids), max_len, truncation)[0]])
         return rows
 
 
 def clean_text(text: str) -> str:
     """Return text as it may enter: lone surrogates replaced, composed (Unicode NFC)."""
-    return unicodedata.normalize("NFC", text.encode("utf-8", "replace").decode("utf-8"))
+    text = text.encode("utf-8", "replace").decode("utf-8")
+    text = re.sub(r"[^\x00-\x7f]{1000,}", lambda run: _in_canonical_order(run[0]), text)
+    return unicodedata.normalize("NFC", text)
 
 
 def visible(token: str) -> str:
@@ -148,16 +181,34 @@ def visible(token: str) -> str:
     >>> visible("a\x00b")
     'a␀b'
     """
-    shown = re.sub(r"[\x00-\x1f\x7f-\x9f\u200b-\u200f\u2028-\u202f\u2060-\u206f\ufeff]", _named, token)
-    shown = re.sub(r"([\u0300-\u036f]{4})[\u0300-\u036f]+", r"\1…", shown)
+    runs = groupby(INVISIBLE.sub(_named, token), _is_mark)
+    shown = "".join(_few("".join(run)) if are_marks else "".join(run) for are_marks, run in runs)
     return shown if len(shown) <= MAX_SHOWN else shown[: MAX_SHOWN - 1] + "…"
 
 
 def _named(match):
     code = ord(match[0])
-    if code == 0x200D:
-        return match[0]
     return chr(0x2400 + code) if code < 0x20 else f"⟨U+{code:04X}⟩"
+
+
+def _is_mark(character):
+    return unicodedata.category(character).startswith("M")
+
+
+def _few(marks):
+    return marks if len(marks) <= MAX_MARKS else marks[:MAX_MARKS] + "…"
+
+
+def _in_canonical_order(text):
+    """Return text in Unicode NFD; `unicodedata` takes time squared for a long run of marks."""
+    parts = (part for character in text for part in unicodedata.normalize("NFD", character))
+    pieces = []
+    for are_marks, run in groupby(parts, lambda part: unicodedata.combining(part) > 0):
+        characters = list(run)
+        if are_marks:
+            characters.sort(key=unicodedata.combining)
+        pieces += characters
+    return "".join(pieces)
 
 
 def _kept(length, max_len, truncation):
