@@ -12,6 +12,7 @@ from processes import is_running
 from transformer_viz import engine as engine_module
 from transformer_viz.engine import Engine, EngineError
 from transformer_viz.store import ModelError
+from transformer_viz.text import NoTokensError
 from transformer_viz.trace import Run
 
 TEXT = "A lovely film, not good."
@@ -57,7 +58,7 @@ def test_a_question_that_cannot_be_answered_is_a_sentence_and_the_engine_goes_on
     restarts = engine.restarts
     with pytest.raises(ModelError, match="There is no model"):
         engine.trace(Run("missing", TEXT))
-    with pytest.raises(ValueError, match="The text has no words"):
+    with pytest.raises(NoTokensError, match="The text has no words"):
         engine.trace(Run("small", " "))
     assert np.isfinite(engine.trace(Run("small", TEXT)).probs).all()
     assert engine.restarts == restarts

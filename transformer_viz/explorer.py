@@ -11,7 +11,7 @@ from transformer_viz.batches import by_length, pad
 from transformer_viz.config import CHOICES
 from transformer_viz.model import Transformer
 from transformer_viz.positions import position_table
-from transformer_viz.text import Tokenizer
+from transformer_viz.text import NoTokensError, Tokenizer
 from transformer_viz.trace import Intervention, Run, Trace
 
 
@@ -97,12 +97,13 @@ class Explorer:
             `Trace`.
 
         Raises:
-            ValueError: If the text has no tokens, or an argument asks for what is not there.
+            NoTokensError: If the text has no tokens.
+            ValueError: If an argument asks for what is not there.
         """
         encoding = self.tokenizer.encode(text, max_len=self.config.max_len, truncation=self.config.truncation)
         length = len(encoding.ids)
         if not length:
-            raise ValueError("The text has no words. Type at least one.")
+            raise NoTokensError("The text has no words. Type at least one.")
         token_ids = encoding.ids[None]
         if attention_mask is None:
             mask = keras.ops.convert_to_numpy(self.model.default_mask(token_ids))

@@ -37,6 +37,10 @@ INVISIBLE = re.compile(
 """Characters without a shape of their own, or that turn the line round; a ZWJ only where it joins nothing."""
 
 
+class NoTokensError(ValueError):
+    """There is nothing to read in a text."""
+
+
 class Encoding(NamedTuple):
     """A text as a model reads it.
 

@@ -3,6 +3,7 @@
 import base64
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -136,6 +137,26 @@ def test_no_sentence_is_a_hint_and_no_picture(text):
     app = type_sentence(open_page(), text)
     assert not app.get("plotly_chart")
     assert "Type a sentence above" in shown(app)
+
+
+def test_a_text_without_words_is_said_to_have_none():
+    app = type_sentence(open_page(lang="zh"), "<br />")
+    assert not app.get("plotly_chart")
+    assert "这段文本中没有任何词" in shown(app)
+
+
+def test_a_model_that_cannot_be_read_is_named_with_the_reason(models_folder):
+    changed = models_folder / "changed"
+    shutil.copytree(next(folder for folder in models_folder.iterdir() if folder.is_dir()), changed)
+    parameters = bytearray((changed / "parameters.safetensors").read_bytes())
+    parameters[-1] ^= 1
+    (changed / "parameters.safetensors").write_bytes(parameters)
+    try:
+        app = open_page(model="changed")
+        assert app.error[0].value.startswith("The model cannot be read: ")
+        assert "parameters" in app.error[0].value
+    finally:
+        shutil.rmtree(changed)
 
 
 @pytest.mark.parametrize(

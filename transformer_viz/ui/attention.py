@@ -6,7 +6,7 @@ import streamlit as st
 from transformer_viz import store
 from transformer_viz.engine import EngineError
 from transformer_viz.figures import weights_heatmap
-from transformer_viz.text import visible
+from transformer_viz.text import NoTokensError, visible
 from transformer_viz.trace import Run, Trace
 from transformer_viz.ui.language import plain, t
 from transformer_viz.ui.sentence import ask_sentence
@@ -50,8 +50,14 @@ def answer(run: Run) -> Trace | None:
     restarts = engine.restarts
     try:
         trace = cached_trace(run, store.stamp(run.model))
-    except (EngineError, ValueError) as error:
-        st.error(plain(str(error)), icon=":material/error:")
+    except NoTokensError:
+        st.info(t("sentence.no_tokens"), icon=":material/edit:")
+        return None
+    except EngineError:
+        st.error(t("engine.failed"), icon=":material/error:")
+        return None
+    except store.ModelError as error:
+        st.error(t("model.unreadable", reason=plain(str(error))), icon=":material/error:")
         return None
     if engine.restarts > restarts:
         st.info(t("engine.restarted"), icon=":material/restart_alt:")
