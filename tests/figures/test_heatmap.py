@@ -69,7 +69,8 @@ def test_of_many_tokens_every_nth_is_written_and_none_of_the_cells_is_lost():
     size = 2 * MAX_LABELS + 1
     tokens = [f"t{i}" for i in range(size)]
     figure = draw(np.zeros((size, size)), tokens, tokens)
-    assert figure.layout.xaxis2.ticktext[:2] == ("t0", "t3")
+    assert figure.layout.xaxis2.ticktext[:2] == ("t0", "t5")
+    assert figure.layout.yaxis2.ticktext[:2] == ("t0", "t3")
     assert figure.layout.xaxis.ticktext == tuple(tokens)
     assert not figure.layout.xaxis.showticklabels
     assert figure.data[0].z.shape == (size, size)

@@ -78,8 +78,8 @@ def weights_heatmap(weights, query_tokens, key_tokens, *, labels, mask=None, vma
         return go.Figure([heatmap], layout)
     # the hover text needs every token on the heatmap's own axes: what is written stands on a second pair
     layout |= {
-        "xaxis2": _thinned(across) | {"overlaying": "x", "matches": "x"},
-        "yaxis2": _thinned(down) | {"overlaying": "y", "matches": "y"},
+        "xaxis2": _thinned(across, MAX_LABELS // 2) | {"overlaying": "x", "matches": "x"},
+        "yaxis2": _thinned(down, MAX_LABELS) | {"overlaying": "y", "matches": "y"},
     }
     nothing = {
         "x": [None],
@@ -113,7 +113,7 @@ def _axis(tokens, title, theme):
     }
 
 
-def _thinned(axis):
-    """Return an axis on which every n-th token is written."""
-    step = math.ceil(len(axis["ticktext"]) / MAX_LABELS)
+def _thinned(axis, most):
+    """Return an axis on which every n-th token is written, `most` at most: columns are narrower than rows."""
+    step = math.ceil(len(axis["ticktext"]) / most)
     return axis | {"tickvals": axis["tickvals"][::step], "ticktext": axis["ticktext"][::step]}
