@@ -25,26 +25,48 @@ def test_every_preset_is_counted():
     assert PRESETS.keys() == COUNTS.keys()
 
 
-def valid_configs():
-    sizes = st.integers(1, 9)
-    return st.builds(
-        lambda d, **values: TransformerConfig(d_model=2 * d * values["num_heads"], **values),
-        sizes,
-        num_heads=sizes,
-        num_layers=sizes,
-        ffn_dim=st.integers(0, 9),
-        vocab_size=st.integers(2, 99),
-        max_len=st.just(2),
-        labels=st.lists(st.text(min_size=1).filter(str.strip), min_size=2, max_size=5, unique=True).map(
-            tuple
-        ),
-        dropout=st.floats(0, 0.99),
-        **{name: st.sampled_from(CHOICES[name]) for name in ("positions", "norm", "pooling", "activation")},
+@st.composite
+def valid_configs(draw):
+    """Draw a small config of any architecture, every switch among those that go with it."""
+    architecture = draw(st.sampled_from(CHOICES["architecture"]))
+    sizes = st.integers(1, 4)
+    num_heads, num_layers = draw(sizes), draw(st.integers(1, 3))
+    values = {
+        "architecture": architecture,
+        "d_model": 2 * draw(st.integers(5, 9)) * num_heads,
+        "num_heads": num_heads,
+        "num_layers": num_layers,
+        "head_dim": draw(st.none() | sizes),
+        "ffn_dim": draw(st.integers(0, 9)),
+        "vocab_size": draw(st.integers(9, 40)),
+        "max_len": draw(st.integers(5, 9)),
+        "dropout": draw(st.floats(0, 0.99)),
+        "window": draw(st.none() | st.integers(0, 3)),
+        "truncation": draw(st.sampled_from(CHOICES["truncation"])),
+        **{name: draw(st.sampled_from(CHOICES[name])) for name in ("positions", "norm", "activation")},
         **{
-            name: st.booleans()
-            for name in ("attention_bias", "output_projection", "mask_padding", "residual", "final_norm")
+            name: draw(st.booleans())
+            for name in (
+                *("attention_bias", "mask_padding", "residual", "final_norm"),
+                *("padding_position", "scale_embedding"),
+            )
         },
-    )
+    }
+    if values["head_dim"] is None:
+        values["output_projection"] = draw(st.booleans())
+    else:
+        values["value_dim"] = draw(sizes)
+    if architecture == "encoder":
+        names = st.lists(st.text(min_size=1).filter(str.strip), min_size=2, max_size=5, unique=True)
+        values |= {"labels": tuple(draw(names)), "causal": draw(st.booleans())}
+        values["pooling"] = draw(st.sampled_from(CHOICES["pooling"]))
+    else:
+        values["tie_embeddings"] = draw(st.booleans())
+    if architecture == "encoder-decoder":
+        values |= {"num_decoder_layers": draw(st.integers(1, 3)), "target_max_len": draw(st.integers(5, 9))}
+        if not values["tie_embeddings"]:
+            values["target_vocab_size"] = draw(st.integers(9, 40))
+    return TransformerConfig(**values)
 
 
 @given(valid_configs())
@@ -94,8 +116,8 @@ ERRORS = {
         "value_dim": 5,
     },
     "`positions` = 'sinusoidal' needs an even `d_model`. Received: 7.": {"d_model": 7, "num_heads": 7},
-    "`positions` = 'one-hot' gives each position a dimension of its own: `max_len` = 9 must not exceed "
-    "`d_model` = 8.": {"positions": "one-hot", "max_len": 9, "d_model": 8},
+    "`positions` = 'one-hot' gives each position a dimension of its own: 9 positions must not exceed "
+    "`d_model` = 8. Lower `max_len`.": {"positions": "one-hot", "max_len": 9, "d_model": 8},
 }
 
 

@@ -10,10 +10,10 @@ import math
 from dataclasses import dataclass
 
 CHOICES = {
-    "architecture": ("encoder",),
+    "architecture": ("encoder", "encoder-decoder", "decoder"),
     "positions": ("none", "one-hot", "learned", "sinusoidal", "sinusoidal-halves"),
     "norm": ("post", "pre", "none"),
-    "pooling": ("mean", "max", "first"),
+    "pooling": ("mean", "max", "first", "attention"),
     "activation": ("relu", "gelu"),
     "output": ("softmax", "sigmoid"),
     "truncation": ("end", "middle"),
@@ -22,6 +22,9 @@ CHOICES = {
 
 PAD_ID, UNK_ID = 0, 1
 """Token ids of padding and of a word that is not in the vocabulary."""
+
+START_ID, END_ID = 2, 3
+"""Token ids of the beginning and the end of a text, in the vocabulary of a decoder."""
 
 FORMAT_VERSION = 1
 """Version of `config.json`; a file with a higher one was made by a newer program."""
@@ -32,13 +35,18 @@ class TransformerConfig:
     """Every size and switch of one Transformer (Vaswani et al., 2017, section 3).
 
     Attributes:
-        architecture: "encoder": one stack that reads a text and classifies it.
+        architecture: "encoder": one stack that reads a text and classifies it. "encoder-decoder": a second
+            stack writes a target, reading the first one's output (section 3.1). "decoder": one stack whose
+            positions see only what came before predicts the next token (Radford et al., 2018).
         vocab_size: Rows of the token embedding; id 0 is [PAD], id 1 is [UNK].
+        target_vocab_size: The same for the target of an encoder-decoder; None: `vocab_size`.
         max_len: Longest input in tokens.
+        target_max_len: Longest target of an encoder-decoder in tokens; None: `max_len`.
         truncation: What a longer text loses: its "end", or its "middle" (a quarter of `max_len` is
             kept from the beginning and three quarters from the end).
         d_model: Width of the residual stream.
-        num_layers: Blocks in the encoder.
+        num_layers: Blocks in the encoder, or in the decoder of a "decoder".
+        num_decoder_layers: Blocks in the decoder of an encoder-decoder; None: `num_layers`.
         num_heads: Attention heads in each block.
         head_dim: Width of one head's query and key (the paper's d_k); None: d_model // num_heads.
         value_dim: Width of one head's value (the paper's d_v); None: the same as `head_dim`.
@@ -46,6 +54,7 @@ class TransformerConfig:
         activation: Of the feed-forward layer.
         positions: Position table added to the token embedding; "sinusoidal" alternates sine and
             cosine (the paper), "sinusoidal-halves" puts all sines first (tensor2tensor).
+        padding_position: Positions count from 1, and [PAD] stands at 0, in a row of the table of its own.
         scale_embedding: Multiply token embeddings by sqrt(d_model) (section 3.4).
         norm: Layer normalisation "post" (the paper: after adding), "pre" (before each sub-layer) or
             "none".
@@ -54,9 +63,15 @@ class TransformerConfig:
         attention_bias: Bias in the query, key, value and output projections.
         output_projection: The paper's W^O; False: heads are only concatenated.
         mask_padding: Nobody attends to [PAD], and pooling leaves it out.
-        pooling: How the positions become one vector.
-        output: "softmax" over the labels, or one "sigmoid" for the second of two labels.
-        labels: Class names, in the order of the outputs.
+        causal: A position attends only to itself and what came before; of the encoder's self-attention, a
+            decoder's is always so. None: False, for a "decoder" True.
+        window: In self-attention a position reads only those at most so far away, on both sides (Beltagy
+            et al., 2020); None: all.
+        pooling: How the positions of an encoder become one vector; "attention" weights them by the softmax of
+            a learned score (Yang et al., 2016).
+        output: "softmax" over the labels or the vocabulary, or one "sigmoid" for the second of two labels.
+        labels: Class names of an encoder, in the order of the outputs; None: "negative" and "positive".
+        tie_embeddings: The output reuses the token embedding, and so does the target's (section 3.4).
         dropout: On the pooled vector, and on each sub-layer's output before it is added.
         embedding_dropout: On the sum of token embedding and position (section 5.4).
 
@@ -66,16 +81,20 @@ class TransformerConfig:
 
     architecture: str = "encoder"
     vocab_size: int = 20_000
+    target_vocab_size: int | None = None
     max_len: int = 256
+    target_max_len: int | None = None
     truncation: str = "end"
     d_model: int = 128
     num_layers: int = 1
+    num_decoder_layers: int | None = None
     num_heads: int = 8
     head_dim: int | None = None
     value_dim: int | None = None
     ffn_dim: int = 512
     activation: str = "relu"
     positions: str = "sinusoidal"
+    padding_position: bool = False
     scale_embedding: bool = False
     norm: str = "post"
     final_norm: bool = False
@@ -83,9 +102,12 @@ class TransformerConfig:
     attention_bias: bool = True
     output_projection: bool = True
     mask_padding: bool = True
+    causal: bool | None = None
+    window: int | None = None
     pooling: str = "mean"
     output: str = "softmax"
-    labels: tuple[str, ...] = ("negative", "positive")
+    labels: tuple[str, ...] | None = None
+    tie_embeddings: bool = False
     dropout: float = 0.1
     embedding_dropout: float = 0.0
 
@@ -96,15 +118,35 @@ class TransformerConfig:
         self._check_ranges()
         if self.head_dim is None:
             self._check_division()
-            object.__setattr__(self, "head_dim", self.d_model // self.num_heads)
-        if self.value_dim is None:
-            object.__setattr__(self, "value_dim", self.head_dim)
+        self._check_architecture()
+        for name, value in self._followed().items():
+            if getattr(self, name) is None:
+                object.__setattr__(self, name, value())
         self._check_combinations()
 
     @property
     def num_outputs(self) -> int:
-        """Width of the logits: 1 for a sigmoid, otherwise one for each label."""
+        """Width of the logits: one for each label, 1 for a sigmoid; for a decoder, the vocabulary's."""
+        if self.has_decoder:
+            return self.target_vocab_size or self.vocab_size
         return 1 if self.output == "sigmoid" else len(self.labels)
+
+    @property
+    def has_encoder(self) -> bool:
+        """Whether a stack reads the whole input."""
+        return self.architecture != "decoder"
+
+    @property
+    def has_decoder(self) -> bool:
+        """Whether a stack predicts tokens."""
+        return self.architecture != "encoder"
+
+    @property
+    def stacks(self) -> dict[str, int]:
+        """Name -> number of blocks of the stacks, in the order in which they run."""
+        if self.architecture == "encoder-decoder":
+            return {"encoder": self.num_layers, "decoder": self.num_decoder_layers}
+        return {self.architecture: self.num_layers}
 
     @property
     def num_parameters(self) -> int:
@@ -114,12 +156,11 @@ class TransformerConfig:
     def replace(self, **changes) -> "TransformerConfig":
         """Return a copy with some fields changed, checked anew.
 
-        Head widths that followed from `d_model` and `num_heads` follow the new ones.
+        What followed from other fields, as `head_dim` from `d_model` and `num_heads`, follows the new ones.
         """
-        if {"d_model", "num_heads"} & changes.keys() and self.head_dim * self.num_heads == self.d_model:
-            if self.value_dim == self.head_dim:
-                changes.setdefault("value_dim", None)
-            changes.setdefault("head_dim", None)
+        for name, value in self._followed().items():
+            if getattr(self, name) == value():
+                changes.setdefault(name, None)
         unknown = changes.keys() - {field.name for field in dataclasses.fields(self)}
         if unknown:
             raise ValueError(f"A config has no field {_listed(unknown)}. Fields: {_listed(self.__dict__)}.")
@@ -127,15 +168,27 @@ class TransformerConfig:
 
     def parameter_shapes(self) -> dict[str, tuple[int, ...]]:
         """Return name -> shape of every trained parameter, in the order the model creates them."""
-        shapes = {"token_embedding/embeddings": (self.vocab_size, self.d_model)}
-        if self.positions == "learned":
-            shapes["position_embedding/embeddings"] = (self.max_len, self.d_model)
-        for layer in range(self.num_layers):
-            shapes |= {f"encoder_{layer}/{name}": shape for name, shape in self._block_shapes().items()}
-        if self.final_norm:
-            shapes |= self._norm_shapes("final_norm")
-        shapes |= _dense("classifier", self.d_model, self.num_outputs)
-        return shapes
+        shapes = {}
+        for side in ("", "target_") if self.architecture == "encoder-decoder" else ("",):
+            size, length = getattr(self, f"{side}vocab_size"), getattr(self, f"{side}max_len")
+            if not (side and self.tie_embeddings):
+                shapes[f"{side}token_embedding/embeddings"] = (size, self.d_model)
+            if self.positions == "learned":
+                rows = length + self.padding_position
+                shapes[f"{side}position_embedding/embeddings"] = (rows, self.d_model)
+        for stack, count in self.stacks.items():
+            for layer in range(count):
+                block = self._block_shapes(stack).items()
+                shapes |= {f"{stack}_{layer}/{name}": shape for name, shape in block}
+            if self.final_norm:
+                shapes |= self._norm_shapes(f"{stack}_norm")
+        if self.has_decoder:
+            return (
+                shapes if self.tie_embeddings else shapes | _dense("output", self.d_model, self.num_outputs)
+            )
+        if self.pooling == "attention":
+            shapes |= _dense("pooling", self.d_model, 1)
+        return shapes | _dense("classifier", self.d_model, self.num_outputs)
 
     def to_json(self) -> str:
         """Return the text of `config.json`."""
@@ -170,20 +223,41 @@ class TransformerConfig:
             )
         return cls(**values)
 
-    def _block_shapes(self) -> dict[str, tuple[int, ...]]:
+    def _followed(self):
+        """Return name -> function that computes the field where it is not given, in order."""
+        translates = self.architecture == "encoder-decoder"
+        return {
+            "head_dim": lambda: None if self.d_model % self.num_heads else self.d_model // self.num_heads,
+            "value_dim": lambda: self.head_dim,
+            "num_decoder_layers": lambda: self.num_layers if translates else None,
+            "target_vocab_size": lambda: self.vocab_size if translates else None,
+            "target_max_len": lambda: self.max_len if translates else None,
+            "causal": lambda: not self.has_encoder,
+            "labels": lambda: () if self.has_decoder else ("negative", "positive"),
+        }
+
+    def _block_shapes(self, stack) -> dict[str, tuple[int, ...]]:
+        names = {"encoder": ["attention"], "decoder": ["self_attention"]}[stack]
+        if len(self.stacks) == 2 and stack == "decoder":
+            names.append("cross_attention")
         shapes = {}
-        for name, width in (("query", self.head_dim), ("key", self.head_dim), ("value", self.value_dim)):
-            shapes |= _dense(f"attention/{name}", self.d_model, self.num_heads * width, self.attention_bias)
-        if self.output_projection:
-            width = self.num_heads * self.value_dim
-            shapes |= _dense("attention/output", width, self.d_model, self.attention_bias)
-        if self.norm != "none":
-            shapes |= self._norm_shapes("attention_norm")
+        for name in names:
+            shapes |= {f"{name}/{part}": shape for part, shape in self._attention_shapes().items()}
+            if self.norm != "none":
+                shapes |= self._norm_shapes(f"{name}_norm")
         if self.ffn_dim:
             shapes |= _dense("ffn/hidden", self.d_model, self.ffn_dim)
             shapes |= _dense("ffn/output", self.ffn_dim, self.d_model)
             if self.norm != "none":
                 shapes |= self._norm_shapes("ffn_norm")
+        return shapes
+
+    def _attention_shapes(self):
+        shapes = {}
+        for name, width in (("query", self.head_dim), ("key", self.head_dim), ("value", self.value_dim)):
+            shapes |= _dense(name, self.d_model, self.num_heads * width, self.attention_bias)
+        if self.output_projection:
+            shapes |= _dense("output", self.num_heads * self.value_dim, self.d_model, self.attention_bias)
         return shapes
 
     def _norm_shapes(self, name):
@@ -192,24 +266,27 @@ class TransformerConfig:
     def _check_types(self):
         for field in dataclasses.fields(self):
             value, kind = getattr(self, field.name), field.type
-            if kind == int | None and value is None:
+            if value is None and field.default is None:
                 continue
             if kind in (int, int | None):
                 good, want = type(value) is int, "a whole number"
             elif kind is float:
                 good, want = type(value) in (int, float) and math.isfinite(value), "a finite number"
-            elif kind is bool:
+            elif kind in (bool, bool | None):
                 good, want = type(value) is bool, "True or False"
             elif kind is str:
                 good, want = value in CHOICES[field.name], f"one of {_listed(CHOICES[field.name])}"
+            elif self.has_decoder:
+                good, want = value == (), f"empty for architecture {self.architecture!r}"
             else:
                 good, want = _is_labels(value), "a list of two or more different, non-empty names"
             if not good:
                 raise ValueError(f"`{field.name}` must be {want}. Received: {value!r}.")
 
     def _check_ranges(self):
-        sizes = ("max_len", "d_model", "num_layers", "num_heads", "head_dim", "value_dim")
-        bounds = {**dict.fromkeys(sizes, 1), "vocab_size": 2, "ffn_dim": 0}
+        sizes = ("max_len", "target_max_len", "d_model", "num_layers", "num_decoder_layers", "num_heads")
+        bounds = dict.fromkeys((*sizes, "head_dim", "value_dim"), 1)
+        bounds |= {"vocab_size": 2, "target_vocab_size": 2, "ffn_dim": 0, "window": 0}
         for name, least in bounds.items():
             value = getattr(self, name)
             if value is not None and value < least:
@@ -225,7 +302,36 @@ class TransformerConfig:
                 f"Choose a multiple of {self.num_heads}, or set `head_dim`."
             )
 
+    def _check_architecture(self):
+        if self.architecture != "encoder-decoder":
+            for name in ("target_vocab_size", "target_max_len", "num_decoder_layers"):
+                if getattr(self, name) is not None:
+                    raise ValueError(
+                        f"`{name}` belongs to architecture 'encoder-decoder'. Leave it out for "
+                        f"{self.architecture!r}."
+                    )
+        if self.architecture == "decoder" and self.causal is False:
+            raise ValueError(
+                "`causal` = False would show a 'decoder' the token it is to predict. Leave it out, or use "
+                "architecture 'encoder'."
+            )
+        if self.has_decoder and self.output == "sigmoid":
+            raise ValueError(
+                f"`output` = 'sigmoid' belongs to architecture 'encoder': {self.architecture!r} chooses "
+                "among all tokens. Use `output` = 'softmax'."
+            )
+        if self.tie_embeddings and not self.has_decoder:
+            raise ValueError(
+                "`tie_embeddings` needs an output over the vocabulary; architecture 'encoder' has one over "
+                "`labels`. Set it to False."
+            )
+
     def _check_combinations(self):
+        if self.tie_embeddings and self.target_vocab_size not in (None, self.vocab_size):
+            raise ValueError(
+                f"`tie_embeddings` needs one vocabulary for both sides: `target_vocab_size` = "
+                f"{self.target_vocab_size} must equal `vocab_size` = {self.vocab_size}."
+            )
         if self.output == "sigmoid" and len(self.labels) != 2:
             raise ValueError(
                 f"`output` = 'sigmoid' tells two `labels` apart. Received {len(self.labels)} labels: "
@@ -241,10 +347,11 @@ class TransformerConfig:
             raise ValueError(
                 f"`positions` = '{self.positions}' needs an even `d_model`. Received: {self.d_model}."
             )
-        if self.positions == "one-hot" and self.max_len > self.d_model:
+        longest = max(self.max_len, self.target_max_len or 0) + self.padding_position
+        if self.positions == "one-hot" and longest > self.d_model:
             raise ValueError(
-                f"`positions` = 'one-hot' gives each position a dimension of its own: `max_len` = "
-                f"{self.max_len} must not exceed `d_model` = {self.d_model}."
+                f"`positions` = 'one-hot' gives each position a dimension of its own: "
+                f"{longest} positions must not exceed `d_model` = {self.d_model}. Lower `max_len`."
             )
 
 

@@ -5,7 +5,13 @@ import math
 import keras
 from keras import ops
 
-from transformer_viz.trace import AttentionTrace, EncoderBlockTrace, FeedForwardTrace
+from transformer_viz.trace import (
+    AttentionTrace,
+    BlockIntervention,
+    DecoderBlockTrace,
+    EncoderBlockTrace,
+    FeedForwardTrace,
+)
 
 MASKED_SCORE = -1e9
 """Takes the place of a masked score in the softmax; finite, so that a fully masked row stays a number."""
@@ -40,7 +46,12 @@ def attend(query, key, value, attention_mask, intervention=None):
     if intervention is None:
         return scores, weights, ops.matmul(weights, value)
     weights = weights * intervention.weight_gate
-    return scores, weights, ops.matmul(weights, value) * intervention.head_gate
+    if intervention.weight_patch is not None:
+        weights = weights + intervention.weight_patch
+    context = ops.matmul(weights, value) * intervention.head_gate
+    if intervention.context_patch is not None:
+        context = context + intervention.context_patch
+    return scores, weights, context
 
 
 class MultiHeadAttention(keras.layers.Layer):
@@ -139,65 +150,136 @@ class FeedForward(keras.layers.Layer):
         return FeedForwardTrace(hidden, self.output_dense(hidden))
 
 
-class EncoderBlock(keras.layers.Layer):
-    """Self-attention, then feed-forward, each added to its input (Vaswani et al., 2017, section 3.1).
+class Block(keras.layers.Layer):
+    """What encoder and decoder blocks share: sub-layers, each added to its input and normalised.
 
     Args:
         config: `TransformerConfig`; its `norm` says where layer normalisation stands and its
             `residual` whether sub-layers are added to their input at all.
-
-    Call arguments:
-        x: float (batch, position, d_model).
-        attention_mask: bool, broadcastable to (batch, head, query, key), True = may attend.
-        intervention: `Intervention` on the attention, or None.
-
-    Returns:
-        `EncoderBlockTrace`.
+        attentions: Names of the attention layers, in the order in which they run.
     """
 
-    def __init__(self, config, *, name=None):
+    def __init__(self, config, attentions, *, name=None):
         super().__init__(name=name)
         self.config = config
-        self.attention = MultiHeadAttention(
+        self.ffn = FeedForward(config.d_model, config.ffn_dim, activation=config.activation, name="ffn")
+        self.dropout = keras.layers.Dropout(config.dropout)
+        self.sublayers = [*attentions, "ffn"] if config.ffn_dim else attentions
+        for attention in attentions:
+            setattr(self, attention, self._attention(attention))
+        for sublayer in self.sublayers if config.norm != "none" else ():
+            setattr(self, f"{sublayer}_norm", layer_norm(f"{sublayer}_norm"))
+
+    def build(self, x_shape):
+        """Create the parameters; all sizes are known from the config."""
+        for sublayer in self.sublayers:
+            getattr(self, sublayer).build(x_shape)
+            if self.config.norm != "none":
+                getattr(self, f"{sublayer}_norm").build(x_shape)
+
+    def _attention(self, name):
+        config = self.config
+        return MultiHeadAttention(
             config.d_model,
             config.num_heads,
             config.head_dim,
             config.value_dim,
             use_bias=config.attention_bias,
             output_projection=config.output_projection,
-            name="attention",
+            name=name,
         )
-        self.ffn = FeedForward(config.d_model, config.ffn_dim, activation=config.activation, name="ffn")
-        self.attention_norm = layer_norm("attention_norm") if config.norm != "none" else None
-        self.ffn_norm = layer_norm("ffn_norm") if config.norm != "none" and config.ffn_dim else None
-        self.dropout = keras.layers.Dropout(config.dropout)
 
-    def build(self, x_shape, attention_mask_shape=None):
-        """Create the parameters; all sizes are known from the config."""
-        stream = (None, None, self.config.d_model)
-        self.attention.build(stream)
-        if self.attention_norm is not None:
-            self.attention_norm.build(stream)
-        self.ffn.build(stream)
-        if self.ffn_norm is not None:
-            self.ffn_norm.build(stream)
+    def _attend(self, name, x, source, attention_mask, intervention):
+        """Run one attention layer; return what it reads, its trace, the sum, and the stream after it."""
+        read = self._before(name, x)
+        trace = getattr(self, name)(read, read if source is None else source, attention_mask, intervention)
+        return read, trace, *self._after(name, x, trace.output)
+
+    def _feed_forward(self, x):
+        """Run the feed-forward layer; return the same."""
+        if not self.config.ffn_dim:
+            return x, self.ffn(x), x, x
+        read = self._before("ffn", x)
+        trace = self.ffn(read)
+        return read, trace, *self._after("ffn", x, trace.output)
+
+    def _before(self, name, x):
+        return getattr(self, f"{name}_norm")(x) if self.config.norm == "pre" else x
+
+    def _after(self, name, x, update):
+        total = x + self.dropout(update) if self.config.residual else update
+        return total, getattr(self, f"{name}_norm")(total) if self.config.norm == "post" else total
+
+
+class EncoderBlock(Block):
+    """Self-attention, then feed-forward, each added to its input (Vaswani et al., 2017, section 3.1).
+
+    Args:
+        config: `TransformerConfig`.
+
+    Call arguments:
+        x: float (batch, position, d_model).
+        attention_mask: bool, broadcastable to (batch, head, query, key), True = may attend.
+        intervention: `BlockIntervention`, or None.
+
+    Returns:
+        `EncoderBlockTrace`.
+    """
+
+    def __init__(self, config, *, name=None):
+        super().__init__(config, ["attention"], name=name)
 
     def call(self, x, attention_mask, intervention=None):
         """Run the block; see the class."""
-        source = self._before(self.attention_norm, x)
-        attention = self.attention(source, source, attention_mask, intervention=intervention)
-        resid_mid = self._after(self.attention_norm, x, attention.output)
-        ffn = self.ffn(self._before(self.ffn_norm, resid_mid))
-        resid_post = self._after(self.ffn_norm, resid_mid, ffn.output) if self.config.ffn_dim else resid_mid
-        return EncoderBlockTrace(x, attention, resid_mid, ffn, resid_post)
+        change = intervention or BlockIntervention()
+        x = patch(x, change.resid_pre)
+        *attention, mid = self._attend("attention", x, None, attention_mask, change.self_attention)
+        mid = patch(mid, change.resid_mid)
+        *ffn, post = self._feed_forward(mid)
+        return EncoderBlockTrace(x, *attention, mid, *ffn, patch(post, change.resid_post))
 
-    def _before(self, norm, x):
-        return norm(x) if norm is not None and self.config.norm == "pre" else x
 
-    def _after(self, norm, x, update):
-        if self.config.residual:
-            update = x + self.dropout(update)
-        return norm(update) if norm is not None and self.config.norm == "post" else update
+class DecoderBlock(Block):
+    """Masked self-attention, attention to the encoder, feed-forward (Vaswani et al., 2017, section 3.1).
+
+    Args:
+        config: `TransformerConfig`; without an encoder there is no cross-attention.
+
+    Call arguments:
+        x: float (batch, position, d_model).
+        self_attention_mask: bool, broadcastable to (batch, head, query, key), True = may attend.
+        memory: float (batch, key, d_model), the encoder's output; None without an encoder.
+        cross_attention_mask: bool, broadcastable to (batch, head, query, key); None without an encoder.
+        intervention: `BlockIntervention`, or None.
+
+    Returns:
+        `DecoderBlockTrace`.
+    """
+
+    def __init__(self, config, *, name=None):
+        cross = ["cross_attention"] if config.has_encoder else []
+        super().__init__(config, ["self_attention", *cross], name=name)
+
+    def call(self, x, self_attention_mask, memory=None, cross_attention_mask=None, intervention=None):
+        """Run the block; see the class."""
+        change = intervention or BlockIntervention()
+        x = patch(x, change.resid_pre)
+        *own, mid = self._attend("self_attention", x, None, self_attention_mask, change.self_attention)
+        mid = patch(mid, change.resid_mid)
+        cross, seen = [None] * 4, mid
+        if memory is not None:
+            *cross, seen = self._attend(
+                "cross_attention", mid, memory, cross_attention_mask, change.cross_attention
+            )
+            seen = patch(seen, change.resid_cross)
+            cross.append(seen)
+        *ffn, post = self._feed_forward(seen)
+        return DecoderBlockTrace(x, *own, mid, *cross, *ffn, patch(post, change.resid_post))
+
+
+def patch(resid, change):
+    """Return the residual stream with a `Patch` applied, or as it was if there is none."""
+    return resid if change is None else resid * change.gate + change.value
 
 
 def layer_norm(name):

@@ -10,9 +10,12 @@ import numpy as np
 import tokenizers
 from tokenizers import Regex, models, normalizers, pre_tokenizers, trainers
 
-from transformer_viz.config import PAD_ID, UNK_ID
+from transformer_viz.config import END_ID, PAD_ID, START_ID, UNK_ID
 
 PAD, UNK = "[PAD]", "[UNK]"
+
+START, END = "[START]", "[END]"
+"""What a decoder writes after, and what it ends with."""
 
 MAX_SHOWN = 24
 """Characters of a token that are shown."""
@@ -73,18 +76,23 @@ class Tokenizer:
         self._backend = backend
 
     @classmethod
-    def train(cls, texts: Iterable[str], vocab_size: int) -> "Tokenizer":
+    def train(cls, texts: Iterable[str], vocab_size: int, *, markers: bool = False) -> "Tokenizer":
         """Return a tokenizer of the most frequent words of some texts.
 
         Args:
             texts: The texts to count words in: the training split alone.
             vocab_size: Most tokens, [PAD] and [UNK] included; fewer if the texts have fewer words.
+            markers: Have [START] and [END] too, as a decoder needs them.
 
         Raises:
-            ValueError: If `vocab_size` is below 2.
+            ValueError: If `vocab_size` is too small for these.
         """
-        if vocab_size < 2:
-            raise ValueError(f"`vocab_size` must be at least 2, for {PAD} and {UNK}. Received: {vocab_size}.")
+        special = [PAD, UNK, START, END] if markers else [PAD, UNK]
+        if vocab_size < len(special):
+            raise ValueError(
+                f"`vocab_size` must be at least {len(special)}, for {', '.join(special)}. "
+                f"Received: {vocab_size}."
+            )
         backend = tokenizers.Tokenizer(models.WordLevel(unk_token=UNK))
         backend.normalizer = normalizers.Sequence(
             [
@@ -95,7 +103,7 @@ class Tokenizer:
         )
         backend.pre_tokenizer = pre_tokenizers.Split(Regex(WORD), "removed", invert=True)
         trainer = trainers.WordLevelTrainer(
-            vocab_size=vocab_size, special_tokens=[PAD, UNK], show_progress=False
+            vocab_size=vocab_size, special_tokens=special, show_progress=False
         )
         backend.train_from_iterator((clean_text(text) for text in texts), trainer)
         return cls.from_json(backend.to_str())
@@ -136,11 +144,21 @@ class Tokenizer:
         """Number of tokens, [PAD] and [UNK] included."""
         return self._backend.get_vocab_size()
 
+    @property
+    def has_markers(self) -> bool:
+        """Whether ids 2 and 3 are [START] and [END]."""
+        return (self._backend.id_to_token(START_ID), self._backend.id_to_token(END_ID)) == (START, END)
+
+    @property
+    def vocabulary(self) -> tuple[str, ...]:
+        """Every token, in the order of the ids."""
+        return tuple(self.token(token_id) for token_id in range(self.vocab_size))
+
     def token(self, token_id: int) -> str:
         """Return the vocabulary string of an id."""
         return self._backend.id_to_token(token_id)
 
-    def encode(self, text: str, *, max_len: int, truncation: str = "end") -> Encoding:
+    def encode(self, text: str, *, max_len: int, truncation: str = "end", start: bool = False) -> Encoding:
         """Return a text as a model reads it.
 
         Args:
@@ -148,11 +166,14 @@ class Tokenizer:
             max_len: Most tokens that are kept.
             truncation: What a longer text loses: its "end", or its "middle" (a quarter of `max_len`
                 is kept from the beginning, the rest from the end).
+            start: Put [START] in front, at characters (0, 0).
         """
         text = clean_text(text)
         encoding = self._backend.encode(text)
-        kept, cut_at = _kept(len(encoding.ids), max_len, truncation)
         ids, tokens, offsets = encoding.ids, encoding.tokens, encoding.offsets
+        if start:
+            ids, tokens, offsets = [START_ID, *ids], [START, *tokens], [(0, 0), *offsets]
+        kept, cut_at = _kept(len(ids), max_len, truncation)
         return Encoding(
             text,
             np.array([ids[i] for i in kept], dtype=np.int32),

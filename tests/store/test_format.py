@@ -117,7 +117,7 @@ def test_another_vocabulary_is_refused(model):
 
     def sentence(count):
         return (
-            f"{model / 'tokenizer.json'} must number its tokens from 0 to 10: its config has `vocab_size` = "
+            f"{model / 'tokenizer.json'} must number its tokens from 0 to 10: its config has a vocabulary of "
             f"11. Received {count} numbers. {MATCH}"
         )
 

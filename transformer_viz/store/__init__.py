@@ -1,7 +1,8 @@
 """Model folders: list, read and write them, so that none is half written or damaged without a word.
 
-A folder holds `config.json`, `parameters.safetensors`, `tokenizer.json`, `card.json` and, written last,
-`manifest.json` with the size and sha256 of each. Nothing in it is executed when it is read.
+A folder holds `config.json`, `parameters.safetensors`, `tokenizer.json`, `card.json`, for an encoder-decoder
+`tokenizer_target.json`, and, written last, `manifest.json` with the size and sha256 of each. Nothing in it is
+executed when it is read.
 """
 
 from transformer_viz.store.format import ModelError, ModelSummary, StoredModel, models_folder

@@ -25,12 +25,16 @@ LARGEST = {
     "config.json": 2**20,
     "parameters.safetensors": 4 * MAX_PARAMETERS + 2**24,
     "tokenizer.json": 2**25,
+    "tokenizer_target.json": 2**25,
     "card.json": 2**22,
     "manifest.json": 2**16,
 }
 """Name -> most bytes of each file in a model folder."""
 
-PAYLOAD = LARGEST.keys() - {"manifest.json"}
+TARGET = "tokenizer_target.json"
+"""What only an encoder-decoder has."""
+
+PAYLOAD = LARGEST.keys() - {"manifest.json", TARGET}
 DESKTOP = {".DS_Store", "Thumbs.db", "desktop.ini"}  # left behind by file managers, never read
 _RESERVED = r"(?:con|prn|aux|nul|com\d|lpt\d)"  # devices on Windows
 NAME = re.compile(rf"(?!{_RESERVED}$)[a-z0-9][a-z0-9_-]{{0,63}}")
@@ -62,7 +66,10 @@ class ModelSummary:
 
 @dataclass(frozen=True)
 class StoredModel:
-    """All that a model folder holds; `parameters` maps names to finite float32 arrays."""
+    """All that a model folder holds; `parameters` maps names to finite float32 arrays.
+
+    `target_tokenizer` is None but for an encoder-decoder.
+    """
 
     name: str
     path: Path
@@ -70,6 +77,7 @@ class StoredModel:
     tokenizer: str
     card: dict
     parameters: dict[str, np.ndarray]
+    target_tokenizer: str | None = None
 
 
 def models_folder() -> Path:
@@ -124,7 +132,7 @@ def json_object(file: Path, text: str) -> dict:
 
 def check_config(file: Path, config: TransformerConfig) -> None:
     """Check that a model is not too large to be read, before its shapes are listed."""
-    if config.num_layers > MAX_LAYERS or config.num_parameters > MAX_PARAMETERS:
+    if sum(config.stacks.values()) > MAX_LAYERS or config.num_parameters > MAX_PARAMETERS:
         raise ModelError(
             f"{file} describes too large a model. Choose at most {MAX_LAYERS} layers and {MAX_PARAMETERS:,} "
             "parameters."
@@ -152,7 +160,21 @@ def check_finite(file: Path, arrays: dict[str, np.ndarray]) -> None:
             )
 
 
-def check_vocabulary(file: Path, text: str, config: TransformerConfig) -> None:
+def check_tokenizers(folder: Path, texts: dict[str, str], config: TransformerConfig) -> None:
+    """Check the tokenizers among the texts of a model's files: as many as it reads, and their token ids."""
+    sizes = {"tokenizer.json": config.vocab_size}
+    if config.architecture == "encoder-decoder":
+        sizes[TARGET] = config.target_vocab_size
+    if (TARGET in sizes) != (TARGET in texts):
+        raise ModelError(
+            f"{folder / TARGET} must be there for an encoder-decoder, and for nothing else; its config has "
+            f"`architecture` = {config.architecture!r}. {MATCH}"
+        )
+    for name, size in sizes.items():
+        check_vocabulary(folder / name, texts[name], size)
+
+
+def check_vocabulary(file: Path, text: str, rows: int) -> None:
     """Check that token ids are the rows of the embedding, where the tokenizer lists them."""
     content = json_object(file, text)
     model = content.get("model")
@@ -163,10 +185,9 @@ def check_vocabulary(file: Path, text: str, config: TransformerConfig) -> None:
         ids = [*ids, *(token["id"] for token in content.get("added_tokens") or ())]
     except (TypeError, AttributeError, KeyError):
         raise ModelError(f"{file} is not in the format of the `tokenizers` library. {AGAIN}") from None
-    rows = config.vocab_size
     if not all(type(row) is int and 0 <= row < rows for row in ids) or len(set(ids)) != rows:
         raise ModelError(
-            f"{file} must number its tokens from 0 to {rows - 1}: its config has `vocab_size` = {rows}. "
+            f"{file} must number its tokens from 0 to {rows - 1}: its config has a vocabulary of {rows}. "
             f"Received {len(ids)} numbers. {MATCH}"
         )
 

@@ -19,6 +19,7 @@ from transformer_viz.store.format import (
     LARGEST,
     NAME,
     PAYLOAD,
+    TARGET,
     ModelError,
     ModelSummary,
     StoredModel,
@@ -26,7 +27,7 @@ from transformer_viz.store.format import (
     check_finite,
     check_shapes,
     check_size,
-    check_vocabulary,
+    check_tokenizers,
     checked_name,
     clean,
     dump,
@@ -151,13 +152,13 @@ def _config_and_card(folder):
 def _read(folder, name):
     hashes = _checked_files(folder)
     file = folder / "parameters.safetensors"
-    tokenizer = _text(folder / "tokenizer.json", hashes)
+    texts = {name: _text(folder / name, hashes) for name in hashes if name.startswith("tokenizer")}
     with errors_named(file, "read"), file.open("rb") as stream:
         _check_hash(file, hashlib.file_digest(stream, "sha256"), hashes)
     config, card = _config_and_card(folder)
     parameters = _parameters(file, config)
-    check_vocabulary(folder / "tokenizer.json", tokenizer, config)
-    return StoredModel(name, folder, config, tokenizer, card, parameters)
+    check_tokenizers(folder, texts, config)
+    return StoredModel(name, folder, config, texts["tokenizer.json"], card, parameters, texts.get(TARGET))
 
 
 def _checked_files(folder):
@@ -171,7 +172,7 @@ def _checked_files(folder):
         raise ModelError(f"{manifest} is missing: the folder is no model, or not a whole one. {AGAIN}")
     files = _manifest_files(manifest)
     for place, names in ((manifest, files.keys()), (folder, sizes.keys() - {manifest.name})):
-        if names != PAYLOAD:
+        if names - {TARGET} != PAYLOAD or (TARGET in names) != (TARGET in files):
             raise ModelError(
                 f"{place} must name exactly the files of a model. Missing: {listed(PAYLOAD - names)}; "
                 f"unknown: {listed(names - PAYLOAD)}. Remove what is unknown. {AGAIN}"

@@ -19,12 +19,13 @@ from transformer_viz.store.format import (
     FORMAT_VERSION,
     LARGEST,
     NAME,
+    TARGET,
     ModelError,
     check_config,
     check_finite,
     check_shapes,
     check_size,
-    check_vocabulary,
+    check_tokenizers,
     checked_name,
     clean,
     dump,
@@ -64,13 +65,14 @@ def check_writable(name: str, *, folder: Path | None = None, overwrite: bool = F
         probe.rmdir()
 
 
-def write_model(
+def write_model(  # noqa: PLR0913  the files of a folder, by name
     name: str,
     *,
     config: TransformerConfig,
     tokenizer: str,
     card: dict,
     parameters: dict[str, np.ndarray],
+    target_tokenizer: str | None = None,
     folder: Path | None = None,
     dtype: str = "float16",
     overwrite: bool = False,
@@ -83,6 +85,7 @@ def write_model(
         tokenizer: Text of `tokenizer.json`.
         card: What the model is and where it came from; anything JSON can hold.
         parameters: Name -> array of floats, as in `config.parameter_shapes()`.
+        target_tokenizer: For an encoder-decoder, the text of `tokenizer_target.json`.
         folder: Where the model's folder goes; None: `models_folder()`. Created if need be.
         dtype: "float16" (half the size, about three digits) or "float32" (exact).
         overwrite: Replace a model of that name.
@@ -96,10 +99,13 @@ def write_model(
     check_writable(name, folder=folder, overwrite=overwrite)
     target = folder_of_models(folder) / name
     check_config(target / "config.json", config)
-    check_vocabulary(target / "tokenizer.json", tokenizer, config)
+    tokenizers = {"tokenizer.json": tokenizer}
+    if target_tokenizer is not None:
+        tokenizers[TARGET] = target_tokenizer
+    check_tokenizers(target, tokenizers, config)
     arrays = _cast(target / "parameters.safetensors", parameters, config, dtype)
     try:
-        texts = {"config.json": config.to_json(), "tokenizer.json": tokenizer, "card.json": dump(card)}
+        texts = {"config.json": config.to_json(), "card.json": dump(card)} | tokenizers
         files = {file: text.encode() for file, text in texts.items()}
     except (ValueError, TypeError, RecursionError) as error:
         raise ModelError(f"{target} cannot be written as JSON: {clean(error)}. Correct the card.") from None
