@@ -44,19 +44,23 @@ def small_config():
     )
 
 
-@pytest.fixture(scope="session")
-def small_model(small_config):
-    """A model with parameters large enough for its attention to be far from uniform."""
+def with_random_parameters(config):
+    """Return a model with parameters large enough for its attention to be far from uniform."""
     import keras
 
     from transformer_viz.model import Transformer
 
     keras.utils.set_random_seed(7)
-    model = Transformer(small_config)
+    model = Transformer(config)
     random = np.random.default_rng(7)
     for variable in model.parameters().values():
         variable.assign(random.normal(scale=0.5, size=variable.shape))
     return model
+
+
+@pytest.fixture(scope="session")
+def small_model(small_config):
+    return with_random_parameters(small_config)
 
 
 @pytest.fixture(scope="session")
@@ -68,6 +72,58 @@ def explorer(small_config, small_model, reviews):
     tokenizer = Tokenizer.train(reviews, small_config.vocab_size)
     assert tokenizer.vocab_size == small_config.vocab_size
     return Explorer(small_model, tokenizer, name="small")
+
+
+@pytest.fixture(scope="session")
+def translator(reviews):
+    """A post-norm encoder-decoder with 2 + 3 blocks, every size another prime."""
+    from transformer_viz.explorer import Explorer
+    from transformer_viz.text import Tokenizer
+
+    source = Tokenizer.train(reviews, 43)
+    target = Tokenizer.train(["one two three four five six", "seven eight nine"], 13, markers=True)
+    config = TransformerConfig(
+        architecture="encoder-decoder",
+        vocab_size=43,
+        target_vocab_size=13,
+        max_len=23,
+        target_max_len=17,
+        d_model=14,
+        num_layers=2,
+        num_decoder_layers=3,
+        num_heads=3,
+        head_dim=5,
+        value_dim=7,
+        ffn_dim=11,
+        dropout=0.0,
+    )
+    return Explorer(with_random_parameters(config), source, target_tokenizer=target, name="translator")
+
+
+@pytest.fixture(scope="session")
+def writer(reviews):
+    """A pre-norm decoder of two blocks with tied embeddings."""
+    from transformer_viz.explorer import Explorer
+    from transformer_viz.text import Tokenizer
+
+    config = TransformerConfig(
+        architecture="decoder",
+        vocab_size=43,
+        max_len=23,
+        d_model=14,
+        num_layers=2,
+        num_heads=3,
+        head_dim=5,
+        value_dim=7,
+        ffn_dim=11,
+        norm="pre",
+        final_norm=True,
+        positions="learned",
+        tie_embeddings=True,
+        dropout=0.0,
+    )
+    tokenizer = Tokenizer.train(reviews, 43, markers=True)
+    return Explorer(with_random_parameters(config), tokenizer, name="writer")
 
 
 @pytest.fixture(scope="session")

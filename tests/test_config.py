@@ -13,6 +13,13 @@ COUNTS = {
     "position-attention": 2_609_281,
     "single-block": 2_642_817,
     "six-layers-learned": 9_944_578 + 128 * 256,
+    "encoder-guide": 20_000 * 128 + 4 * (4 * (128 * 128 + 128) + 2 * 128 * 512 + 512 + 128 + 4 * 128) + 258,
+    "vaswani-base": 37_000 * 512 + 6 * (12 * 512**2 + 2 * (2 * 512 * 2048 + 2048 + 512) + 10 * 512),
+    "vaswani-tiny": 4_000 * 64 + 2 * (12 * 64**2 + 2 * (2 * 64 * 256 + 256 + 64) + 10 * 64),
+    "gpt-mini": 8_000 * 128
+    + 128 * 128
+    + 4 * (4 * (128 * 128 + 128) + 2 * 128 * 512 + 512 + 128 + 4 * 128)
+    + 2 * 128,
 }
 
 
@@ -96,6 +103,22 @@ ERRORS = {
     "`dropout` must be a finite number. Received: nan.": {"dropout": float("nan")},
     "`dropout` must be at least 0 and below 1. Received: 1.0.": {"dropout": 1.0},
     "`residual` must be True or False. Received: 1.": {"residual": 1},
+    "`num_decoder_layers` belongs to architecture 'encoder-decoder'. Leave it out for 'encoder'.": {
+        "num_decoder_layers": 2
+    },
+    "`causal` = False would show a 'decoder' the token it is to predict. Leave it out, or use architecture "
+    "'encoder'.": {"architecture": "decoder", "causal": False},
+    "`output` = 'sigmoid' belongs to architecture 'encoder': 'decoder' chooses among all tokens. Use "
+    "`output` = 'softmax'.": {"architecture": "decoder", "output": "sigmoid"},
+    "`tie_embeddings` needs an output over the vocabulary; architecture 'encoder' has one over `labels`. Set "
+    "it to False.": {"tie_embeddings": True},
+    "`tie_embeddings` needs one vocabulary for both sides: `target_vocab_size` = 7 must equal `vocab_size` = "
+    "20000.": {"architecture": "encoder-decoder", "tie_embeddings": True, "target_vocab_size": 7},
+    "`labels` must be empty for architecture 'decoder'. Received: ('a', 'b').": {
+        "architecture": "decoder",
+        "labels": ("a", "b"),
+    },
+    "`window` must be at least 0. Received: -1.": {"window": -1},
     "`norm` must be one of 'none', 'post', 'pre'. Received: 'mid'.": {"norm": "mid"},
     "`labels` must be a list of two or more different, non-empty names. Received: ('a', 'a').": {
         "labels": ("a", "a")

@@ -8,9 +8,9 @@ from reference import Reference
 from test_config import valid_configs
 
 from transformer_viz.config import TransformerConfig
-from transformer_viz.masks import causal_mask
 from transformer_viz.model import Transformer
 from transformer_viz.presets import PRESETS
+from transformer_viz.trace import flatten
 
 TOKENS = np.array([[5, 17, 3, 41, 8, 29, 2]], dtype=np.int32)
 
@@ -79,15 +79,120 @@ def test_with_positions_the_order_matters(small_model):
     assert np.abs(reversed_logits - to_numpy(small_model(TOKENS))).max() > 1e-3
 
 
-def test_under_a_causal_mask_a_later_token_changes_nothing_before_it(small_model):
-    mask = causal_mask(TOKENS.shape[1])
-    changed = TOKENS.copy()
-    changed[0, 4] = 11
-    trace, other = (
-        to_numpy(small_model.trace(ids, attention_mask=mask)).final[0] for ids in (TOKENS, changed)
-    )
-    assert_array_equal(trace[:4], other[:4])
-    assert np.abs(trace[4:] - other[4:]).max() > 1e-3
+@pytest.fixture(params=["encoder", "encoder-decoder", "decoder"])
+def explored(request, explorer, translator, writer):
+    """An explorer of each architecture, with a text and a target for it."""
+    return {
+        "encoder": (explorer, "A lovely film, not good.", None),
+        "encoder-decoder": (translator, "A lovely film, not good.", "one two three two"),
+        "decoder": (writer, "A lovely film, not good.", None),
+    }[request.param]
+
+
+def test_rows_sum_to_one_and_masked_cells_have_no_weight(explored):
+    explorer, text, target = explored
+    trace = explorer.trace(text, target=target)
+    count = 0
+    for stack, _, kind, attention, queries, keys in trace.attentions():
+        assert attention.weights.shape == (3, len(queries), len(keys))
+        assert_allclose(attention.weights.sum(axis=-1), 1, atol=1e-6)
+        if stack == "decoder" and kind == "self":
+            assert not np.triu(attention.weights, 1).any()
+            assert attention.scores[..., 0, 1].all()
+        count += 1
+    assert count == len(trace.encoder) + len(trace.decoder) * (1 + (target is not None))
+
+
+def test_a_later_token_never_changes_what_a_decoder_said_before(translator, writer):
+    for explorer, first, second in (
+        (translator, "one two three two", "one two six nine"),
+        (writer, "not good at all", "not good film funny"),
+    ):
+        sides = [
+            explorer.trace("a film", target=text) if explorer is translator else explorer.trace(text)
+            for text in (first, second)
+        ]
+        assert_array_equal(sides[0].logits[:3], sides[1].logits[:3])
+        assert np.abs(sides[0].logits[3:] - sides[1].logits[3:]).max() > 1e-5
+
+
+def test_deciding_step_by_step_equals_one_pass(translator, writer):
+    whole = translator.trace("a lovely film", target="one two three")
+    for length in range(4):
+        step = translator.trace("a lovely film", target=" ".join(["one", "two", "three"][:length]))
+        assert_allclose(step.logits[-1], whole.logits[length], atol=1e-5)
+    whole = writer.trace("a lovely film")
+    assert_allclose(writer.trace("a lovely").logits[-1], whole.logits[2], atol=1e-5)
+
+
+@pytest.mark.parametrize("length", [1, 5])
+def test_padding_never_changes_the_logits_of_real_tokens(explored, length):
+    explorer, text, target = explored
+    trace = explorer.trace(text, target=target)
+    ids = [trace.token_ids[None]] + ([trace.target_ids[None]] if target else [])
+    plain = to_numpy(explorer.model(ids))
+    behind = to_numpy(explorer.model([np.pad(side, ((0, 0), (0, length))) for side in ids]))
+    kept = behind[:, : plain.shape[1]] if plain.ndim == 3 else behind
+    assert_allclose(kept, plain, atol=1e-5)
+
+
+def test_compiled_equals_eager(explored):
+    explorer, text, target = explored
+    trace = explorer.trace(text, target=target)
+    eager = explorer.model.trace(trace.token_ids[None], *([trace.target_ids[None]] if target else []))
+    ours, theirs = flatten(trace.values), to_numpy(flatten(eager))
+    assert ours.keys() == theirs.keys()
+    for name, array in ours.items():
+        assert_allclose(array, theirs[name][0], atol=2e-5, err_msg=name)
+
+
+def test_the_stream_is_the_sum_of_what_was_added(writer, translator):
+    trace = writer.trace("a lovely film")
+    embedding = trace.values.token_embedding + trace.values.position_embedding
+    added = sum(block.self_attention.output + block.ffn.output for block in trace.decoder)
+    assert_allclose(embedding + added, trace.decoder[-1].resid_post, atol=1e-5)
+    for block in translator.trace("a lovely film", target="one two").decoder:
+        assert_allclose(block.resid_pre + block.self_attention.output, block.self_attention_sum, atol=1e-6)
+        assert_allclose(block.resid_mid + block.cross_attention.output, block.cross_attention_sum, atol=1e-6)
+        assert_allclose(block.resid_cross + block.ffn.output, block.ffn_sum, atol=1e-6)
+
+
+def test_a_window_hides_what_is_farther_away(small_config):
+    model = Transformer(small_config.replace(window=2))
+    weights = to_numpy(model.trace(TOKENS)).encoder[0].attention.weights[0]
+    distance = np.abs(np.subtract.outer(np.arange(7), np.arange(7)))
+    assert (weights[:, distance <= 2] > 0).all()
+    assert not weights[:, distance > 2].any()
+
+
+def test_the_padding_position_is_a_row_of_its_own(small_config):
+    model = Transformer(small_config.replace(padding_position=True))
+    ids = np.array([[5, 17, 0]], np.int32)
+    table, trace = to_numpy(model.position_table()), to_numpy(model.trace(ids))
+    assert table.shape == (24, 14)
+    assert_array_equal(trace.position_embedding[0], table[[1, 2, 0]])
+
+
+def test_pooling_weights_say_what_each_position_gave(small_config):
+    ids = np.pad(TOKENS, ((0, 0), (0, 2)))
+    for pooling in ("mean", "first", "attention"):
+        trace = to_numpy(Transformer(small_config.replace(pooling=pooling)).trace(ids))
+        assert_allclose(trace.pooling_weights.sum(axis=-1), 1, atol=1e-6)
+        assert not trace.pooling_weights[:, 7:].any()
+        assert_allclose(trace.pooling_weights @ trace.final[0], trace.pooled, atol=1e-5)
+
+
+def test_every_architecture_learns_under_fit(explored):
+    """The loss on one batch falls: gradients reach the parameters of both stacks."""
+    explorer, text, target = explored
+    model = Transformer(explorer.config)
+    trace = explorer.trace(text, target=target)
+    inputs = [trace.token_ids[None]] + ([trace.target_ids[None]] if target else [])
+    answer = inputs[-1] if explorer.config.has_decoder else np.array([1])
+    model.compile(keras.optimizers.Adam(0.01), keras.losses.SparseCategoricalCrossentropy(from_logits=True))
+    inputs = inputs if target else inputs[0]
+    losses = model.fit(inputs, answer, epochs=30, verbose=0).history["loss"]
+    assert losses[-1] < 0.7 * losses[0]
 
 
 def test_position_ids_choose_the_rows_of_the_table(small_model):

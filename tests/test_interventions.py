@@ -1,0 +1,172 @@
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+
+from transformer_viz.interventions import ActivationPatch, Changes, build
+from transformer_viz.trace import flatten
+
+TEXT, OTHER, TARGET = "A lovely film, not good.", "A dull plot, not funny.", "one two three two"
+
+
+@pytest.fixture(params=["encoder", "encoder-decoder", "decoder"])
+def ask(request, explorer, translator, writer):
+    """Return a function that traces a text on a model of each architecture, with its kinds of attention."""
+    chosen = {"encoder": explorer, "encoder-decoder": translator, "decoder": writer}[request.param]
+    target = TARGET if chosen is translator else None
+
+    def ask(text=TEXT, **changes):
+        return chosen.trace(text, target=target, **changes)
+
+    ask.explorer = chosen
+    ask.kinds = {"encoder": ["encoder"], "decoder": ["decoder"]}.get(
+        request.param, ["encoder", "decoder", "cross"]
+    )
+    return ask
+
+
+def attention(trace, kind, layer):
+    if kind == "encoder":
+        return trace.encoder[layer].attention
+    block = trace.decoder[layer]
+    return block.self_attention if kind == "decoder" else block.cross_attention
+
+
+def test_neutral_tensors_change_nothing_at_all(ask):
+    """The compiled pass always has them; the plain layers have none."""
+    config = ask.explorer.config
+    lengths = dict.fromkeys(config.stacks, 7)
+    for change in build(config, Changes(), lengths, {}).values():
+        for name, array in flatten(change).items():
+            assert np.all(array == (1 if name.endswith("gate") else 0))
+
+
+def test_every_kind_of_head_is_ablated(ask):
+    for kind in ask.kinds:
+        trace, ablated = ask(), ask(ablate=[(kind, 1, 2)])
+        assert not attention(ablated, kind, 1).context[2].any()
+        assert_array_equal(attention(ablated, kind, 1).context[0], attention(trace, kind, 1).context[0])
+        assert np.abs(ablated.logits - trace.logits).max() > 1e-5
+
+
+def test_a_head_without_a_name_is_one_of_the_first_stack(ask):
+    assert ask(ablate=[(1, 2)]) == ask(ablate=[(ask.kinds[0], 1, 2)])
+
+
+def test_a_head_ablated_to_its_mean_gives_its_mean(ask):
+    texts = [(TEXT, TARGET), (OTHER, TARGET)] if len(ask.kinds) == 3 else [TEXT, OTHER]
+    traces = [ask(TEXT), ask(OTHER)]
+    for kind in ask.kinds:
+        mean = np.concatenate([attention(trace, kind, 1).context[2] for trace in traces]).mean(axis=0)
+        context = attention(ask(ablate=[(kind, 1, 2)], reference=texts), kind, 1).context[2]
+        assert_allclose(context, np.broadcast_to(mean, context.shape), atol=1e-6)
+
+
+def test_an_edge_cut_before_the_softmax_is_shared_out_and_one_muted_after_is_not(ask):
+    for kind in ask.kinds:
+        before = attention(ask(), kind, 0).weights[1, 3]
+        cut = attention(ask(cut=[(kind, 0, 1, 3, 2)]), kind, 0).weights[1, 3]
+        muted = attention(ask(mute=[(kind, 0, 1, 3, 2)]), kind, 0).weights[1, 3]
+        assert cut[2] == muted[2] == 0
+        assert_allclose(cut, np.where(np.arange(len(cut)) == 2, 0, before) / (1 - before[2]), atol=1e-6)
+        assert_array_equal(muted, np.where(np.arange(len(cut)) == 2, 0, before))
+
+
+def test_a_pattern_takes_the_place_of_a_heads_weights(ask):
+    for kind in ask.kinds:
+        shape = attention(ask(), kind, 0).weights.shape[1:]
+        painted = np.random.default_rng(0).random(shape).astype("f4")
+        traced = ask(patterns={(kind, 0, 1): painted})
+        assert_array_equal(attention(traced, kind, 0).weights[1], painted)
+        assert_array_equal(attention(traced, kind, 0).weights[2], attention(ask(), kind, 0).weights[2])
+
+
+def test_uniform_attention_is_alike_on_all_that_may_be_read(ask):
+    for kind in ask.kinds:
+        weights = attention(ask(patterns={(kind, 0, 1): "uniform"}), kind, 0).weights[1]
+        may = np.tril(np.ones(weights.shape)) if kind == "decoder" else np.ones(weights.shape)
+        assert_allclose(weights, may / may.sum(axis=-1, keepdims=True), rtol=1e-6)
+
+
+def test_previous_token_attention_reads_the_token_before(ask):
+    weights = attention(ask(patterns={(0, 1): "previous"}), ask.kinds[0], 0).weights[1]
+    assert_array_equal(weights.argmax(axis=-1), [0, *range(len(weights) - 1)])
+    assert_array_equal(weights.sum(axis=-1), 1)
+
+
+def test_a_patched_stream_goes_on_as_in_the_other_run(ask):
+    """All of the last block's output is patched, so the answer is the other run's."""
+    stack = list(ask.explorer.config.stacks)[-1]
+    last = ask.explorer.config.stacks[stack] - 1
+    other = ask(OTHER)
+    patched = ask(patches=[ActivationPatch(other, f"{stack}.{last}.resid_post")])
+    assert_allclose(patched.logits, other.logits, atol=1e-5)
+
+
+@pytest.mark.parametrize("site", ["resid_pre", "resid_mid", "resid_post"])
+def test_a_patch_of_some_positions_leaves_the_others(ask, site):
+    stack = ask.kinds[0]
+    trace, other = ask(), ask(OTHER)
+    patched = ask(patches=[ActivationPatch(other, f"{stack}.0.{site}", positions=(1, 4))])
+    ours, theirs = (getattr(getattr(run, stack)[0], site) for run in (trace, other))
+    expected = ours.copy()
+    expected[[1, 4]] = theirs[[1, 4]]
+    assert_array_equal(getattr(getattr(patched, stack)[0], site), expected)
+
+
+def test_a_patched_context_is_the_other_runs(ask):
+    other = ask(OTHER)
+    for kind in ask.kinds:
+        patched = ask(patches=[ActivationPatch(other, f"{kind}.1.context.2", positions=(0, 3))])
+        context = attention(patched, kind, 1).context[2]
+        assert_array_equal(context[[0, 3]], attention(other, kind, 1).context[2][[0, 3]])
+        assert_array_equal(context[1:3], attention(ask(), kind, 1).context[2][1:3])
+
+
+def test_everything_combines_and_compiles_nothing_again(ask):
+    other = ask(OTHER)
+    kind = ask.kinds[0]
+    ask(
+        ablate=[(kind, 0, 0)],
+        cut=[(kind, 1, 1, 2, 0)],
+        mute=[(kind, 1, 2, 3, 1)],
+        patterns={(kind, 0, 2): "previous"},
+        patches=[ActivationPatch(other, f"{kind}.1.resid_mid", positions=(2,))],
+        positions="none",
+        attention_mask=np.eye(len(other.tokens), dtype=bool),
+        position_ids=np.arange(len(other.tokens))[::-1],
+    )
+    ask("film")
+    assert ask.explorer.num_compilations == 1
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"ablate": [("middle", 0, 0)]}, "There is no attention 'middle' in this model. It has: encoder"),
+        ({"patterns": {(0, 0): "diagonal"}}, "A pattern must be one of uniform, previous or an array"),
+        ({"patterns": {(0, 0): np.ones((2, 2))}}, r"shape \(query, key\) = \(7, 7\). Received: \(2, 2\)"),
+        (
+            {"patches": [(None, "encoder.0.resid")]},
+            "There is no place 'encoder.0.resid' to patch. Write, for",
+        ),
+        ({"patches": [(..., "encoder.7.resid_pre")]}, "The other run has no 'encoder.7.resid_pre'"),
+        ({"patches": [(..., "encoder.0.resid_pre")]}, r"has shape \(1, 14\), this one's \(7, 14\)"),
+        (
+            {"patches": [(..., "encoder.0.resid_pre", (3,))]},
+            r"`positions` must be from 0 to 0. Received: \(3,",
+        ),
+        ({"patches": [(..., "encoder.0.context.9")]}, r"There is no head \(0, 9\)"),
+    ],
+)
+def test_what_is_not_there_is_named(explorer, changes, message):
+    one = explorer.trace("film")
+    if "patches" in changes:
+        changes = {"patches": [ActivationPatch(one, *patch[1:]) for patch in changes["patches"]]}
+    with pytest.raises(ValueError, match=message):
+        explorer.trace(TEXT, **changes)
+
+
+def test_a_trace_of_weights_only_cannot_be_patched_from(explorer):
+    kept = explorer.trace(TEXT, keep="weights")
+    with pytest.raises(ValueError, match="Trace it with the same model, keeping all"):
+        explorer.trace(TEXT, patches=[ActivationPatch(kept, "encoder.0.context.1")])
