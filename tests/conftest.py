@@ -126,21 +126,28 @@ def writer(reviews):
     return Explorer(with_random_parameters(config), tokenizer, name="writer")
 
 
-@pytest.fixture(scope="session")
-def models_folder(explorer, tmp_path_factory):
-    """A folder of models with the small one in it, in use by everything in this process and its children."""
+def write(explorer, folder):
+    """Write an explorer's model, exactly, under its own name."""
     from transformer_viz import store
 
-    folder = tmp_path_factory.mktemp("models")
+    target = explorer.target_tokenizer
     store.write_model(
-        "small",
+        explorer.name,
         config=explorer.config,
         tokenizer=explorer.tokenizer.to_json(),
+        target_tokenizer=target and target.to_json(),
         card={"task": "classification", "examples": [*REVIEWS[:4]]},
         parameters={name: np.asarray(v.numpy()) for name, v in explorer.model.parameters().items()},
         folder=folder,
         dtype="float32",
     )
+
+
+@pytest.fixture(scope="session")
+def models_folder(explorer, tmp_path_factory):
+    """A folder of models with the small one in it, in use by everything in this process and its children."""
+    folder = tmp_path_factory.mktemp("models")
+    write(explorer, folder)
     before = os.environ.get("TRANSFORMER_VIZ_MODELS")
     os.environ["TRANSFORMER_VIZ_MODELS"] = str(folder)
     yield folder

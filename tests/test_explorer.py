@@ -1,10 +1,11 @@
 import numpy as np
 import pytest
+from conftest import write
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 
-from transformer_viz.explorer import Explorer
+from transformer_viz.explorer import Explorer, load
 
 TEXT = "A lovely film, not good."
 
@@ -96,6 +97,64 @@ def test_a_long_text_is_cut_and_says_so(explorer):
     assert (len(trace.tokens), trace.num_dropped, trace.cut_at) == (23, 17, 23)
 
 
+@pytest.mark.parametrize("name", ["explorer", "translator", "writer"])
+def test_a_folder_round_trip_is_bit_exact(name, request, tmp_path):
+    explorer = request.getfixturevalue(name)
+    write(explorer, tmp_path)
+    side = {"target": "one two"} if name == "translator" else {}
+    assert load(tmp_path / explorer.name).trace(TEXT, **side) == explorer.trace(TEXT, **side)
+
+
+def test_an_encoder_decoder_names_both_texts(translator):
+    trace = translator.trace(TEXT, target="one two eleven")
+    assert trace.tokens == ("a", "lovely", "film", ",", "not", "good", ".")
+    assert trace.target_tokens == ("[START]", "one", "two", "[UNK]")
+    assert trace.target_text[slice(*trace.target_offsets[1])] == "one"
+    assert trace.labels[:4] == ("[PAD]", "[UNK]", "[START]", "[END]")
+    assert trace.logits.shape == trace.probs.shape == (4, 13)
+    assert_allclose(trace.probs.sum(axis=-1), 1, rtol=1e-5)
+    assert (len(trace.encoder), len(trace.decoder)) == (2, 3)
+
+
+def test_a_decoder_begins_with_start_and_has_no_cross_attention(writer):
+    trace = writer.trace(TEXT)
+    assert trace.tokens[0] == "[START]"
+    assert trace.words[0] == ""
+    assert trace.encoder == ()
+    assert trace.decoder[0].cross_attention is None
+    assert trace.probs.shape == (8, 43)
+
+
+def test_predict_refuses_a_model_that_writes(writer):
+    with pytest.raises(ValueError, match=r"writer predicts tokens, not classes\. Use `trace`\."):
+        writer.predict([TEXT])
+
+
+def test_weights_only_keeps_the_same_weights_in_less_memory(translator):
+    whole, kept = (translator.trace(TEXT, target="one two", keep=keep) for keep in ("all", "weights"))
+    for ours, theirs in zip(whole.attentions(), kept.attentions(), strict=True):
+        assert_array_equal(ours[3].weights, theirs[3].weights)
+        assert theirs[3].scores is None
+    assert_array_equal(kept.logits, whole.logits)
+    assert kept.nbytes < whole.nbytes / 3
+    assert kept.to_frame().score.isna().all()
+
+
+def test_a_table_of_ones_own_takes_the_place_of_the_positions(explorer):
+    table = np.random.default_rng(0).normal(size=(30, 14)).astype("f4")
+    trace = explorer.trace(TEXT, positions=table, position_ids=[29, 0, 1, 2, 3, 4, 5])
+    assert_array_equal(trace.values.position_embedding, table[[29, 0, 1, 2, 3, 4, 5]])
+
+
+def test_a_decoder_needs_its_markers_and_an_encoder_decoder_its_second_tokenizer(
+    explorer, writer, translator
+):
+    with pytest.raises(ValueError, match=r"needs \[START\] and \[END\] as tokens 2 and 3"):
+        Explorer(writer.model, explorer.tokenizer)
+    with pytest.raises(ValueError, match="needs a `target_tokenizer`"):
+        Explorer(translator.model, translator.tokenizer)
+
+
 @settings(deadline=None, max_examples=60)
 @given(st.text(alphabet=st.characters(exclude_categories=())))
 def test_any_text_gives_a_trace_or_a_sentence(explorer, text):
@@ -134,6 +193,15 @@ def test_any_text_gives_a_trace_or_a_sentence(explorer, text):
             "`attention_mask` must be bool and broadcast to (head, query, key) = (3, 7, 7). Received float64 "
             "of shape (7, 7).",
         ),
+        (
+            {"position_ids": [0, 1]},
+            "`position_ids` must be 7 whole numbers from 0, one for each token. Received: [0, 1].",
+        ),
+        (
+            {"positions": np.ones((3, 5))},
+            "`positions` must be a kind or a table (any, 14). Received shape (3, 5).",
+        ),
+        ({"keep": "some"}, "`keep` must be 'all' or 'weights'. Received: 'some'."),
         (
             {"positions": "rope"},
             "`positions` must be one of none, one-hot, sinusoidal, sinusoidal-halves. Received: 'rope'.",

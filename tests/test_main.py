@@ -104,6 +104,12 @@ MISTAKES = {
     "There is no folder nowhere to write t.npz to.": (
         *("trace", "--model", "small", "--text", "a", "--out", "nowhere/t.npz"),
     ),
+    "Rows with labels train architecture 'encoder', not 'decoder'.": (
+        *("train", "--preset", "gpt-mini", "--data", "x", "--out", "y"),
+    ),
+    "`target` belongs to an encoder-decoder; small reads one text.": (
+        *("trace", "--model", "small", "--text", "a", "--target", "b", "--out", "t.npz"),
+    ),
     "--set takes FIELD=VALUE. Received: 'd_model'.": (
         *("train", "--preset", "single-block", "--data", "x", "--out", "y", "--set", "d_model"),
     ),

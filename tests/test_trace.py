@@ -1,3 +1,5 @@
+import dataclasses
+
 import numpy as np
 import pytest
 from numpy.testing import assert_array_equal
@@ -26,6 +28,31 @@ def test_save_and_load_give_every_array_and_word_back(trace, tmp_path):
         assert_array_equal(theirs.ffn.hidden, ours.ffn.hidden)
         assert_array_equal(theirs.resid_post, ours.resid_post)
     assert_array_equal(again.values.pooled, trace.values.pooled)
+
+
+@pytest.mark.parametrize("keep", ["all", "weights"])
+@pytest.mark.parametrize("name", ["explorer", "translator", "writer"])
+def test_what_is_loaded_equals_what_was_saved(request, tmp_path, name, keep):
+    explorer = request.getfixturevalue(name)
+    trace = explorer.trace(TEXT, target="one two" if name == "translator" else None, keep=keep)
+    trace.save(tmp_path / "t.npz")
+    again = Trace.load(tmp_path / "t.npz")
+    assert again == trace
+    assert again.nbytes == trace.nbytes
+    assert again != dataclasses.replace(trace, text="other")
+    assert again != dataclasses.replace(trace, probs=trace.probs + 1)
+
+
+def test_the_frame_of_an_encoder_decoder_has_every_attention(translator):
+    frame = translator.trace(TEXT, target="one two").to_frame()
+    cells = frame.groupby(["stack", "kind"]).size()
+    assert dict(cells) == {
+        ("encoder", "self"): 2 * 3 * 7 * 7,
+        ("decoder", "self"): 3 * 3 * 3 * 3,
+        ("decoder", "cross"): 3 * 3 * 3 * 7,
+    }
+    row = frame[(frame.kind == "cross") & (frame["query"] == 1) & (frame.key == 2)].iloc[0]
+    assert (row.query_token, row.key_token) == ("one", "[UNK]")
 
 
 def test_a_saved_trace_holds_no_pickle(trace, tmp_path):

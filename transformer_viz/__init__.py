@@ -4,6 +4,7 @@ Importing the package is instant: what needs Keras is loaded when first touched.
 """
 
 from transformer_viz.config import TransformerConfig
+from transformer_viz.interventions import ActivationPatch
 from transformer_viz.presets import PRESETS
 from transformer_viz.startup import load_upper_floor
 from transformer_viz.trace import Intervention, Run, Trace
@@ -12,17 +13,19 @@ __version__ = "0.1.0"
 
 __all__ = [
     "PRESETS",
+    "ActivationPatch",
     "Explorer",
     "Intervention",
     "Run",
     "Trace",
     "Transformer",
     "TransformerConfig",
+    "gradients",
     "load",
 ]
 
 
-_NEEDS_KERAS = {"Explorer": "explorer", "load": "explorer", "Transformer": "model"}
+_NEEDS_KERAS = {"Explorer": "explorer", "load": "explorer", "gradients": "gradients", "Transformer": "model"}
 
 
 def __getattr__(name):

@@ -26,6 +26,9 @@ EXAMPLES = {
     "doctor": "python -m transformer_viz doctor",
 }
 
+LIKELIEST = 5
+"""Classes or tokens that `trace` prints."""
+
 SETTINGS_HELP = {
     "epochs": "most passes over the training rows",
     "batch_size": "texts in a step",
@@ -80,6 +83,7 @@ def build_parser() -> argparse.ArgumentParser:
     sub = add("trace", trace, "Write everything the model computes for a text to an .npz file.")
     sub.add_argument("--model", required=True, help="a name in models/, or a folder")
     sub.add_argument("--text", required=True, help="the text, in quotes")
+    sub.add_argument("--target", help="for an encoder-decoder, what it has written so far")
     sub.add_argument("--out", required=True, type=Path, help="the .npz file to write")
 
     sub = add("evaluate", evaluate, "Measure a model on labelled rows.")
@@ -117,10 +121,10 @@ def predict(arguments):
 
 
 def trace(arguments):
-    """Write one trace and say what was read."""
+    """Write one trace, say what was read, and what is likeliest: a class, or a decoder's next token."""
     if not arguments.out.parent.is_dir():
         raise ValueError(f"There is no folder {arguments.out.parent} to write {arguments.out.name} to.")
-    result = _load(arguments.model).trace(arguments.text)
+    result = _load(arguments.model).trace(arguments.text, target=arguments.target)
     try:
         result.save(arguments.out)
     except OSError as error:
@@ -128,7 +132,9 @@ def trace(arguments):
     print(" ".join(result.tokens))
     if result.num_dropped:
         print(f"{len(result.tokens)} of {len(result.tokens) + result.num_dropped} tokens were read.")
-    print(", ".join(f"{label} {p:.4f}" for label, p in zip(result.labels, result.probs, strict=True)))
+    probs = result.probs if result.probs.ndim == 1 else result.probs[-1]
+    likeliest = probs.argsort()[::-1][:LIKELIEST]
+    print(", ".join(f"{result.labels[i]} {probs[i]:.4f}" for i in likeliest))
     print(f"Wrote {arguments.out} ({arguments.out.stat().st_size / 1e6:.1f} MB).")
 
 

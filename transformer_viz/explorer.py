@@ -91,10 +91,11 @@ class Explorer:
             for stack, change in self._changed(Changes(), {}, {}).items()
             for name, array in flatten(change, stack).items()
         }
-        signature = self._signature()
         self._compiled_trace = {
-            "all": tf.function(lambda inputs: flatten(self.forward(inputs)), signature),
-            "weights": tf.function(lambda inputs: flatten(weights_only(self.forward(inputs))), signature),
+            "all": tf.function(lambda inputs: flatten(self.forward(inputs)), [self.signature]),
+            "weights": tf.function(
+                lambda inputs: flatten(weights_only(self.forward(inputs))), [self.signature]
+            ),
         }
         self._compiled_logits = tf.function(
             model.__call__, input_signature=[tf.TensorSpec((None, None), tf.int32)]
@@ -331,8 +332,9 @@ class Explorer:
             raise NoTokensError("The text has no words. Type at least one.")
         return encoding
 
-    def _signature(self):
-        """Return the open signature of a forward pass: every axis but widths and layers is free."""
+    @property
+    def signature(self) -> dict[str, tf.TensorSpec]:
+        """Name -> shape of what `forward` takes: every axis but widths and layers is open."""
         ids, mask = tf.TensorSpec((None, None), tf.int32), tf.TensorSpec((None,) * 4, tf.int32)
         table = tf.TensorSpec((None, self.config.d_model), tf.float32)
         specs = {"token_ids": ids, "attention_mask": mask, "position_ids": ids, "position_table": table}
@@ -341,7 +343,7 @@ class Explorer:
             specs["target_position_table"] = table
         for name, tensor in self._neutral.items():
             specs[name] = tf.TensorSpec((tensor.shape[0], *[None] * (tensor.ndim - 1)), tensor.dtype)
-        return [specs]
+        return specs
 
     def _own_masks(self, token_ids, target_ids):
         masks = {"attention_mask": self.model.self_mask(token_ids, causal=self.config.causal)}

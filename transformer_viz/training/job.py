@@ -58,7 +58,13 @@ def run_job(job: TrainingJob, *, verbose=1) -> dict:
     Raises:
         DataError: If a file cannot be used.
         ModelError: If the folder cannot be written.
+        ValueError: If the architecture does not classify.
     """
+    if job.config.has_decoder:
+        raise ValueError(
+            f"Rows with labels train architecture 'encoder', not {job.config.architecture!r}. Choose another "
+            "preset: attention-only, single-block, ..."
+        )
     folder, name = job.out.resolve().parent, job.out.resolve().name
     store.check_writable(name, folder=folder, overwrite=job.overwrite)
     rows = read_labelled(job.data)

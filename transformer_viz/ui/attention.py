@@ -28,6 +28,10 @@ def show(model: store.ModelSummary | None) -> None:
             "python -m transformer_viz train --preset single-block --data reviews.csv --out models/my-model"
         )
         return
+    if model.config.has_decoder:
+        st.info(t("model.writes", name=model.name), icon=":material/school:")
+        st.code(f'tv.load("{model.name}").trace("...")', language="python")
+        return
     text = ask_sentence(model.card.get("examples", []))
     with st.skeleton(height=PLOT_HEIGHT):
         trace = answer(Run(model.name, text))

@@ -1,0 +1,93 @@
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+
+from transformer_viz.gradients import _COMPILED, gradients
+
+TEXT, TARGET = "A lovely film, not good.", "one two three two"
+STEP = 0.02
+
+
+@pytest.fixture(params=["encoder", "encoder-decoder", "decoder"])
+def explored(request, explorer, translator, writer):
+    chosen = {"encoder": explorer, "encoder-decoder": translator, "decoder": writer}[request.param]
+    return chosen, {"target": TARGET} if chosen is translator else {}
+
+
+def slope(explorer, side, name, like, place):
+    """Return how steeply logit 1 rises with one number of a patch shaped as `like`, by two small steps."""
+    inputs, logits = explorer.prepare(TEXT, **side).inputs, []
+    for step in (STEP, -STEP):
+        patch = np.zeros_like(like)
+        patch[place] = step
+        logits.append(explorer.forward(inputs | {name: patch}).logits[0].numpy())
+    rise = np.atleast_2d(logits[0] - logits[1])[-1, 1]
+    return rise / (2 * STEP)
+
+
+def test_gradients_are_the_slopes_of_the_logit(explored):
+    explorer, side = explored
+    found = gradients(explorer, TEXT, output=1, **side)
+    sites = []
+    for kind, weights in found.weights.items():
+        attention = {"encoder": "encoder.self", "decoder": "decoder.self", "cross": "decoder.cross"}[kind]
+        last = len(weights) - 1
+        for place in ((0, 1, 2, 0), (last, 2, weights.shape[2] - 1, 1)):
+            sites += [
+                (f"{attention}_attention.weight_patch", weights, place),
+                (f"{attention}_attention.context_patch", found.context[kind], place),
+            ]
+    embeddings = zip(explorer.config.stacks.items(), found[3:], strict=False)
+    for (stack, layers), embedding in embeddings:
+        in_first_layer = np.zeros((layers, *embedding.shape), np.float32)
+        in_first_layer[0] = embedding
+        sites.append((f"{stack}.resid_pre.value", in_first_layer, (0, 2, 5)))
+    for name, gradient, place in sites:
+        by_steps = slope(explorer, side, name, gradient, place)
+        assert_allclose(gradient[place], by_steps, rtol=0.02, atol=2e-4, err_msg=name)
+
+
+def test_the_logit_is_the_traces(explored):
+    explorer, side = explored
+    logits = np.atleast_2d(explorer.trace(TEXT, **side).logits)
+    assert_allclose(gradients(explorer, TEXT, output=2, **side).logit, logits[-1, 2], rtol=1e-5)
+
+
+def test_every_gradient_has_the_shape_of_its_tensor(explored):
+    explorer, side = explored
+    trace, found = explorer.trace(TEXT, **side), gradients(explorer, TEXT, output=0, **side)
+    assert found.token_embedding.shape == trace.values.token_embedding.shape
+    for stack, layer, kind, attention, *_ in trace.attentions():
+        name = "cross" if kind == "cross" else stack
+        assert found.weights[name][layer].shape == attention.weights.shape
+        assert found.context[name][layer].shape == attention.context.shape
+
+
+def test_a_decoders_logit_does_not_depend_on_what_comes_later(writer):
+    found = gradients(writer, TEXT, output=5, position=2)
+    assert not found.token_embedding[3:].any()
+    assert found.token_embedding[:3].any()
+
+
+def test_an_ablated_head_has_no_influence_through_its_weights(explorer):
+    found = gradients(explorer, TEXT, output=0, ablate=[(1, 2)])
+    assert not found.weights["encoder"][1, 2].any()
+    assert found.weights["encoder"][1, 1].any()
+
+
+def test_another_text_is_not_compiled_again(explorer):
+    for text in (TEXT, "film", "good " * 9):
+        gradients(explorer, text, output=0)
+    assert _COMPILED[explorer].experimental_get_tracing_count() == 1
+
+
+@pytest.mark.parametrize(
+    ("values", "message"),
+    [
+        ({"output": 43}, "`output` must be from 0 to 42. Received: 43."),
+        ({"output": 0, "position": 9}, "`position` must be from -8 to 7. Received: 9."),
+    ],
+)
+def test_a_logit_that_is_not_there_is_named(writer, values, message):
+    with pytest.raises(ValueError, match=message):
+        gradients(writer, TEXT, **values)
