@@ -26,7 +26,8 @@ def test_compiled_trace_equals_eager(explorer, small_model):
         assert_allclose(ours.attention.weights, theirs.attention.weights[0], atol=1e-6)
 
 
-def test_any_text_and_any_intervention_share_one_compilation(explorer, reviews):
+def test_any_text_and_any_intervention_share_one_compilation(small_model, explorer, reviews):
+    explorer = Explorer(small_model, explorer.tokenizer)
     for text in (*reviews, "film", "good " * 40):
         explorer.trace(text)
     explorer.trace(TEXT, ablate=[(1, 2)], cut=[(0, 1, 2, 3)], positions="none")

@@ -125,6 +125,7 @@ def test_a_patched_context_is_the_other_runs(ask):
 def test_everything_combines_and_compiles_nothing_again(ask):
     other = ask(OTHER)
     kind = ask.kinds[0]
+    before = ask.explorer.num_compilations
     ask(
         ablate=[(kind, 0, 0)],
         cut=[(kind, 1, 1, 2, 0)],
@@ -136,7 +137,7 @@ def test_everything_combines_and_compiles_nothing_again(ask):
         position_ids=np.arange(len(other.tokens))[::-1],
     )
     ask("film")
-    assert ask.explorer.num_compilations == 1
+    assert ask.explorer.num_compilations == before
 
 
 @pytest.mark.parametrize(

@@ -140,11 +140,9 @@ class Explorer:
             NoTokensError: If the text has no tokens.
             ValueError: If an argument asks for what is not there.
         """
-        if keep not in self._compiled_trace:
-            raise ValueError(f"`keep` must be 'all' or 'weights'. Received: {keep!r}.")
-        source, written, inputs = self.prepare(text, target=target, **changes)
-        tensors = self._compiled_trace[keep](inputs)
-        values = restore(ModelTrace, "", {name: tensor.numpy()[0] for name, tensor in tensors.items()})
+        question = self.prepare(text, target=target, **changes)
+        source, written, _ = question
+        values = self.answer(question, keep=keep)
         trace = Trace(
             model=self.name,
             text=source.text,
@@ -249,6 +247,13 @@ class Explorer:
         return Question(
             source, written, inputs | masks | self._tensors(changes, lengths, masks, source, written)
         )
+
+    def answer(self, question, *, keep="all") -> ModelTrace:
+        """Run the compiled pass on a `Question`; NumPy arrays, batch axis dropped, as in `trace`."""
+        if keep not in self._compiled_trace:
+            raise ValueError(f"`keep` must be 'all' or 'weights'. Received: {keep!r}.")
+        tensors = self._compiled_trace[keep](question.inputs)
+        return restore(ModelTrace, "", {name: _array(tensor)[0] for name, tensor in tensors.items()})
 
     def forward(self, inputs) -> ModelTrace:
         """Run the model on `Question.inputs`, to be called inside a `tf.function`."""
@@ -405,6 +410,11 @@ class Explorer:
             logits = np.concatenate([np.zeros_like(logits), logits], axis=-1)
         powers = np.exp(logits - logits.max(axis=-1, keepdims=True))
         return powers / powers.sum(axis=-1, keepdims=True)
+
+
+def _array(tensor):
+    """Return a tensor's own memory, read-only: a copy would double what a long text takes."""
+    return np.asarray(memoryview(tensor))
 
 
 def _mask(name, given, config, queries, keys):

@@ -36,16 +36,14 @@ def attend(query, key, value, attention_mask, intervention=None):
         scores (batch, head, query, key), before mask and bias; weights (batch, head, query, key), rows
         summing to 1, or to 0 where nothing may be attended to; context (batch, head, query, value_dim).
     """
-    scores = ops.matmul(query, ops.swapaxes(key, -1, -2)) / math.sqrt(key.shape[-1])
-    allowed, biased = attention_mask, scores
-    if intervention is not None:
-        allowed = ops.logical_and(allowed, intervention.score_bias > -math.inf)
-        biased = scores + intervention.score_bias
-    weights = ops.softmax(ops.where(allowed, biased, MASKED_SCORE), axis=-1)
-    weights = ops.where(allowed, weights, 0.0)
+    scores = ops.matmul(query / math.sqrt(key.shape[-1]), ops.swapaxes(key, -1, -2))
     if intervention is None:
+        weights = ops.softmax(ops.where(attention_mask, scores, MASKED_SCORE), axis=-1)
+        weights = ops.where(attention_mask, weights, 0.0)
         return scores, weights, ops.matmul(weights, value)
-    weights = weights * intervention.weight_gate
+    allowed = ops.logical_and(attention_mask, intervention.score_bias > -math.inf)
+    biased = ops.where(allowed, scores + intervention.score_bias, MASKED_SCORE)
+    weights = ops.softmax(biased, axis=-1) * ops.where(allowed, intervention.weight_gate, 0.0)
     if intervention.weight_patch is not None:
         weights = weights + intervention.weight_patch
     context = ops.matmul(weights, value) * intervention.head_gate

@@ -1,0 +1,218 @@
+"""What looking costs: traced passes against untraced ones, stock Keras, and BERT in PyTorch.
+
+`python benchmarks/tracing.py [part ...]`, parts: untraced, keras, bert, sentences, training, memory. Each is
+a ratio against something real in the same run. "bert" needs PyTorch and Hugging Face's transformers.
+"""
+
+import argparse
+import functools
+import importlib.util
+import random
+import resource
+import statistics
+import subprocess
+import sys
+import time
+
+import numpy as np
+
+from transformer_viz.config import TransformerConfig
+from transformer_viz.startup import load_upper_floor
+from transformer_viz.text import Tokenizer
+
+ROUNDS = 15
+LENGTHS = (16, 64, 128, 512)
+
+BASE = TransformerConfig(
+    vocab_size=30_522, max_len=512, d_model=768, num_layers=12, num_heads=12, ffn_dim=3072, activation="gelu",
+    positions="learned", dropout=0.1,
+)  # fmt: skip
+"""The size of BERT base."""
+
+SIZES = {
+    "4 x 128": BASE.replace(vocab_size=8_000, d_model=128, num_layers=4, num_heads=8, ffn_dim=512),
+    "12 x 768": BASE,
+}
+CLASSROOM = SIZES["4 x 128"]
+
+WORDS = [f"w{i}" for i in range(2_000)]
+
+
+def main():
+    """Print the figures of the parts that were asked for."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("parts", nargs="*", default=list(PARTS), choices=[*PARTS, []])
+    for part in parser.parse_args().parts:
+        PARTS[part]()
+
+
+def untraced():
+    """Print a traced pass, everything of all heads, over the same network returning its logits alone."""
+    print("traced / untraced, same model")
+    for name, config in SIZES.items():
+        explorer = explore(config)
+        against(name, explorer, compiled(explorer.model))
+
+
+def stock_keras():
+    """Print a traced pass over the same network of stock Keras layers that returns its attention weights."""
+    print("traced / stock Keras layers with return_attention_scores=True")
+    for name, config in SIZES.items():
+        against(name, explore(config), compiled(stock_model(config, scores=True)))
+
+
+def bert():
+    """Print a traced pass over Hugging Face's BERT with output_attentions=True."""
+    if not (importlib.util.find_spec("torch") and importlib.util.find_spec("transformers")):
+        print("bert: PyTorch and transformers are not installed")
+        return
+    import torch
+    from transformers import BertConfig, BertModel
+
+    model = BertModel(BertConfig(attn_implementation="eager", output_attentions=True)).eval()
+
+    def attentions(ids):
+        with torch.no_grad():
+            return [part.numpy() for part in model(torch.tensor(ids)).attentions]
+
+    print("traced / Hugging Face BERT base with output_attentions=True")
+    against("12 x 768", explore(SIZES["12 x 768"]), attentions)
+
+
+def against(name, explorer, other):
+    """Print traced passes over `other(token_ids)` for texts of several lengths."""
+    for length in LENGTHS:
+        question = explorer.prepare(text(length))
+        ids = question.inputs["token_ids"]
+        ours, theirs = interleaved(
+            functools.partial(explorer.answer, question), functools.partial(other, ids)
+        )
+        show(f"{name}, {length} tokens", ours, theirs)
+
+
+def sentences():
+    """Print compilations and times of 300 sentences of 60 lengths with 50 interventions."""
+    chance, explorer = random.Random(0), explore(CLASSROOM)
+    changes = [{"ablate": [(i % 4, i % 8)]} for i in range(20)]
+    changes += [{"cut": [(i % 4, i % 8, 3, 2)]} for i in range(20)]
+    changes += [{"patterns": {(i % 4, i % 8): "uniform"}} for i in range(10)]
+    lengths = [1 + length for length in range(4, 64)]
+    explorer.trace(text(5))
+    taken = []
+    for i in range(300):
+        asked, change = text(lengths[i % 60]), chance.choice(changes)
+        start = time.perf_counter()
+        explorer.trace(asked, **change)
+        taken.append(1000 * (time.perf_counter() - start))
+    median, late = statistics.median(taken), sorted(taken)[284]
+    print("300 sentences of 60 lengths, 50 interventions, 4 x 128")
+    print(f"  compilations {explorer.num_compilations}")
+    print(f"  median {median:.2f} ms, p95 {late:.2f} ms, p95 / median {late / median:.2f}")
+
+
+def training():
+    """Print a training step under `fit` over that of the same network of stock Keras layers."""
+    import keras
+
+    print("training step / stock Keras layers under fit, 32 x 64 tokens")
+    models = [load_upper_floor("model").Transformer(CLASSROOM), stock_model(CLASSROOM, scores=False)]
+    ids, labels = np.random.default_rng(0).integers(1, 8_000, (32, 64), dtype=np.int32), np.arange(32) % 2
+    for model in models:
+        model.compile("adam", keras.losses.SparseCategoricalCrossentropy(from_logits=True))
+    ours, theirs = interleaved(*(lambda m=model: m.fit(ids, labels, verbose=0, epochs=4) for model in models))
+    show("4 x 128", ours, theirs)
+
+
+def memory():
+    """Print the most memory a trace of 12 x 12 heads and 512 tokens takes, over what it returns."""
+    command = [sys.executable, __file__, "measure-memory"]
+    print("peak memory of one 12 x 12-head trace of 512 tokens")
+    print(subprocess.run(command, capture_output=True, text=True, check=True).stdout, end="")
+
+
+def measure_memory():
+    """Print the growth of this process while it makes one trace."""
+    explorer = explore(BASE)
+    explorer.trace(text(8))
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    returned = explorer.trace(text(512)).nbytes / 2**20
+    grown = (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) / 2**10
+    print(f"  returned {returned:.0f} MiB, grown by {grown:.0f} MiB, ratio {grown / returned:.2f}")
+
+
+def explore(config):
+    """Return an explorer of a model with random parameters and made-up words."""
+    explorer = load_upper_floor("explorer")
+    tokenizer = Tokenizer.train([" ".join(WORDS)], config.vocab_size)
+    return explorer.Explorer(explorer.Transformer(config), tokenizer)
+
+
+def text(length):
+    """Return so many words."""
+    return " ".join(random.Random(length).choices(WORDS, k=length))
+
+
+def stock_model(config, *, scores):
+    """Return the same post-norm encoder, put together from layers of Keras as tutorials do."""
+    import keras
+
+    ids = keras.Input((None,), dtype="int32")
+    positions = keras.layers.Lambda(lambda x: keras.ops.arange(keras.ops.shape(x)[1])[None])(ids)
+    x = keras.layers.Embedding(config.vocab_size, config.d_model)(ids)
+    x = x + keras.layers.Embedding(config.max_len, config.d_model)(positions)
+    mask = keras.layers.Lambda(lambda x: keras.ops.not_equal(x, 0)[:, None, :])(ids)
+    weights = []
+    for _ in range(config.num_layers):
+        attention = keras.layers.MultiHeadAttention(config.num_heads, config.head_dim)
+        y = attention(x, x, attention_mask=mask, return_attention_scores=scores)
+        if scores:
+            y, found = y
+            weights.append(found)
+        x = keras.layers.LayerNormalization(epsilon=1e-6)(x + keras.layers.Dropout(config.dropout)(y))
+        y = keras.layers.Dense(config.ffn_dim, activation=config.activation)(x)
+        y = keras.layers.Dropout(config.dropout)(keras.layers.Dense(config.d_model)(y))
+        x = keras.layers.LayerNormalization(epsilon=1e-6)(x + y)
+    pooled = keras.layers.Dropout(config.dropout)(keras.layers.GlobalAveragePooling1D()(x))
+    logits = keras.layers.Dense(config.num_outputs)(pooled)
+    return keras.Model(ids, [logits, *weights] if scores else logits)
+
+
+def compiled(model):
+    """Return a forward pass of open length, compiled once, that answers in NumPy."""
+    import keras
+    import tensorflow as tf
+
+    run = tf.function(model.__call__, input_signature=[tf.TensorSpec((None, None), tf.int32)])
+    return lambda ids: keras.tree.map_structure(lambda tensor: tensor.numpy(), run(ids))
+
+
+def interleaved(first, second):
+    """Return the seconds of both functions, called in turns so that both meet the same machine."""
+    taken = [], []
+    for round_number in range(ROUNDS + 2):
+        for function, times in zip((first, second), taken, strict=True):
+            start = time.perf_counter()
+            function()
+            if round_number >= 2:
+                times.append(time.perf_counter() - start)
+    return taken
+
+
+def show(name, ours, theirs):
+    """Print both medians and the median of the ratios."""
+    ratio = statistics.median(a / b for a, b in zip(ours, theirs, strict=True))
+    a, b = (1000 * statistics.median(times) for times in (ours, theirs))
+    print(f"  {name:24} {a:8.1f} ms / {b:8.1f} ms = {ratio:.2f}", flush=True)
+
+
+PARTS = {
+    "untraced": untraced,
+    "keras": stock_keras,
+    "bert": bert,
+    "sentences": sentences,
+    "training": training,
+    "memory": memory,
+}
+
+if __name__ == "__main__":
+    measure_memory() if sys.argv[1:] == ["measure-memory"] else main()
