@@ -5,6 +5,7 @@ batch axis is dropped.
 """
 
 import dataclasses
+import functools
 import json
 import types
 import typing
@@ -355,6 +356,11 @@ def flatten(value, prefix="") -> dict[str, np.ndarray]:
     return arrays
 
 
+@functools.cache
+def _hints(kind):
+    return typing.get_type_hints(kind)
+
+
 def restore(kind, prefix, arrays):
     """Rebuild the NamedTuple `kind` from what `flatten` returned; what is not there is None.
 
@@ -372,5 +378,5 @@ def restore(kind, prefix, arrays):
         return arrays.get(prefix.removesuffix("."))
     if len(options) > 1 and not any(name.startswith(prefix) for name in arrays):
         return None
-    hints = typing.get_type_hints(kind)
+    hints = _hints(kind)
     return kind(*(restore(hints[name], f"{prefix}{name}.", arrays) for name in kind._fields))
