@@ -7,6 +7,7 @@ a ratio against something real in the same run. "bert" needs PyTorch and Hugging
 import argparse
 import functools
 import importlib.util
+import multiprocessing
 import random
 import statistics
 import subprocess
@@ -62,21 +63,36 @@ def stock_keras():
 
 
 def bert():
-    """Print a traced pass over Hugging Face's BERT with output_attentions=True."""
+    """Print a traced pass over Hugging Face's BERT with output_attentions=True.
+
+    BERT runs in a process of its own: TensorFlow's LLVM and PyTorch's do not go together.
+    """
     if not (importlib.util.find_spec("torch") and importlib.util.find_spec("transformers")):
         print("bert: PyTorch and transformers are not installed")
         return
+    here, there = multiprocessing.Pipe()
+    child = multiprocessing.get_context("spawn").Process(target=answer_as_bert, args=(there,), daemon=True)
+    child.start()
+
+    def attentions(ids):
+        here.send(ids)
+        return here.recv()
+
+    print("traced / Hugging Face BERT base with output_attentions=True")
+    against("12 x 768", explore(SIZES["12 x 768"]), attentions)
+    child.kill()
+
+
+def answer_as_bert(pipe):
+    """Run BERT on whatever token ids come through the pipe; answer when its attentions are NumPy arrays."""
     import torch
     from transformers import BertConfig, BertModel
 
     model = BertModel(BertConfig(attn_implementation="eager", output_attentions=True)).eval()
-
-    def attentions(ids):
+    while True:
         with torch.no_grad():
-            return [part.numpy() for part in model(torch.tensor(ids)).attentions]
-
-    print("traced / Hugging Face BERT base with output_attentions=True")
-    against("12 x 768", explore(SIZES["12 x 768"]), attentions)
+            arrays = [part.numpy() for part in model(torch.tensor(pipe.recv())).attentions]
+        pipe.send(len(arrays))
 
 
 def against(name, explorer, other):

@@ -95,13 +95,13 @@ class MultiHeadAttention(keras.layers.Layer):
 
     def call(self, x, source, attention_mask, intervention=None):
         """Attend; see the class."""
-        query = self._split_heads(self.query_dense(x))
-        key = self._split_heads(self.key_dense(source))
-        value = self._split_heads(self.value_dense(source))
+        query = self._split_heads(project(self.query_dense, x))
+        key = self._split_heads(project(self.key_dense, source))
+        value = self._split_heads(project(self.value_dense, source))
         scores, weights, context = attend(query, key, value, attention_mask, intervention)
         joined = ops.swapaxes(context, 1, 2)
         joined = ops.reshape(joined, (-1, ops.shape(x)[1], self.value_dense.units))
-        output = joined if self.output_dense is None else self.output_dense(joined)
+        output = joined if self.output_dense is None else project(self.output_dense, joined)
         return AttentionTrace(query, key, value, scores, weights, context, output)
 
     def _split_heads(self, projected):
@@ -144,8 +144,8 @@ class FeedForward(keras.layers.Layer):
         """Transform each position; see the class."""
         if not self.ffn_dim:
             return FeedForwardTrace(x[..., :0], ops.zeros_like(x))
-        hidden = self.hidden_dense(x)
-        return FeedForwardTrace(hidden, self.output_dense(hidden))
+        hidden = project(self.hidden_dense, x)
+        return FeedForwardTrace(hidden, project(self.output_dense, hidden))
 
 
 class Block(keras.layers.Layer):
@@ -273,6 +273,14 @@ class DecoderBlock(Block):
             cross.append(seen)
         *ffn, post = self._feed_forward(seen)
         return DecoderBlockTrace(x, *own, mid, *cross, *ffn, patch(post, change.resid_post))
+
+
+def project(dense, x):
+    """Return dense(x) of (batch, position, width) as one product of two matrices: on three axes TensorFlow
+    works out the shapes in ten small steps, which cost a short text more than the product.
+    """
+    rows = dense(ops.reshape(x, (-1, x.shape[-1])))
+    return ops.reshape(rows, (-1, ops.shape(x)[1], rows.shape[-1]))
 
 
 def patch(resid, change):

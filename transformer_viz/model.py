@@ -8,7 +8,7 @@ from keras import ops
 
 from transformer_viz import positions
 from transformer_viz.config import PAD_ID, TransformerConfig
-from transformer_viz.layers import MASKED_SCORE, DecoderBlock, EncoderBlock, layer_norm
+from transformer_viz.layers import MASKED_SCORE, DecoderBlock, EncoderBlock, layer_norm, project
 from transformer_viz.masks import causal_mask, padding_mask, window_mask
 from transformer_viz.trace import ModelTrace
 
@@ -221,7 +221,7 @@ class Transformer(keras.Model):
             weights, pooled = self._pool(x, token_ids)
             return weights, pooled, self.classifier(self.pooled_dropout(pooled))
         if self.output_dense is not None:
-            return None, None, self.output_dense(x)
+            return None, None, project(self.output_dense, x)
         return None, None, ops.matmul(x, ops.transpose(self.token_embedding.embeddings))
 
     def _pool(self, x, token_ids):
