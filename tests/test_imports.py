@@ -24,7 +24,18 @@ GROUND = [
     "figures",
     "views",
 ]
-UPPER = ["masks", "positions", "layers", "model", "explorer", "evaluation", "decode", "gradients", "training"]
+UPPER = [
+    "masks",
+    "positions",
+    "layers",
+    "model",
+    "forward",
+    "explorer",
+    "evaluation",
+    "decode",
+    "gradients",
+    "training",
+]
 ROWS = [*GROUND, *UPPER]
 BETWEEN = {"engine": GROUND, "ui": [*GROUND, "engine"], "__main__": ROWS, "__init__": ROWS}
 

@@ -107,7 +107,7 @@ MISTAKES = {
     "Rows with labels train architecture 'encoder', not 'decoder'.": (
         *("train", "--preset", "gpt-mini", "--data", "x", "--out", "y"),
     ),
-    "`target` belongs to an encoder-decoder; small reads one text.": (
+    "`target` belongs to an encoder-decoder; this model reads one text.": (
         *("trace", "--model", "small", "--text", "a", "--target", "b", "--out", "t.npz"),
     ),
     "--set takes FIELD=VALUE. Received: 'd_model'.": (

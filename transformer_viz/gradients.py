@@ -89,7 +89,7 @@ def _compiled(explorer):
             logit = logits[position, output] if config.has_decoder else logits[output]
         return logit, tape.gradient(logit, probes, unconnected_gradients="zero")
 
-    return tf.function(differentiate, input_signature=[explorer.signature, index, index])
+    return tf.function(differentiate, input_signature=[explorer.forward.signature, index, index])
 
 
 def _added(inputs, probes, config):
