@@ -126,7 +126,7 @@ def writer(reviews):
     return Explorer(with_random_parameters(config), tokenizer, name="writer")
 
 
-def write(explorer, folder):
+def write(explorer, folder, *, overwrite=False):
     """Write an explorer's model, exactly, under its own name."""
     from transformer_viz import store
 
@@ -140,6 +140,7 @@ def write(explorer, folder):
         parameters={name: np.asarray(v.numpy()) for name, v in explorer.model.parameters().items()},
         folder=folder,
         dtype="float32",
+        overwrite=overwrite,
     )
 
 

@@ -1,11 +1,14 @@
 import numpy as np
 import pytest
-from conftest import write
-from hypothesis import given, settings
+from conftest import with_random_parameters, write
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
+from test_config import valid_configs
 
 from transformer_viz.explorer import Explorer, load
+from transformer_viz.text import Tokenizer
+from transformer_viz.trace import Trace
 
 TEXT = "A lovely film, not good."
 
@@ -87,6 +90,15 @@ def test_a_mask_of_ones_own_replaces_the_models(explorer):
     assert not trace.encoder[1].attention.weights[:, ~causal].any()
 
 
+def test_a_row_that_may_attend_to_nothing_is_named(explorer):
+    mask = np.ones((3, 7, 7), bool)
+    mask[2, 4] = False
+    trace = explorer.trace(TEXT, attention_mask=mask)
+    assert trace.fully_masked == [("encoder", layer, "self", 2, 4) for layer in range(2)]
+    assert np.isfinite(trace.logits).all()
+    assert explorer.trace(TEXT).fully_masked == []
+
+
 def test_taking_the_positions_away_makes_order_invisible(explorer):
     trace = explorer.trace("good lovely film", positions="none")
     shuffled = explorer.trace("film good lovely", positions="none")
@@ -104,6 +116,25 @@ def test_a_folder_round_trip_is_bit_exact(name, request, tmp_path):
     write(explorer, tmp_path)
     side = {"target": "one two"} if name == "translator" else {}
     assert load(tmp_path / explorer.name).trace(TEXT, **side) == explorer.trace(TEXT, **side)
+
+
+@settings(deadline=None, max_examples=10, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(valid_configs())
+def test_any_valid_config_builds_traces_saves_and_loads(tmp_path, config):
+    words = " ".join(f"w{i}" for i in range(40))
+    markers = config.has_decoder
+    side = {}
+    first = Tokenizer.train([words], config.vocab_size, markers=markers)
+    second = None
+    if config.architecture == "encoder-decoder":
+        second = Tokenizer.train([words], config.target_vocab_size, markers=True)
+        side = {"target": "w3 w1"}
+    explorer = Explorer(with_random_parameters(config), first, target_tokenizer=second, name="any")
+    trace = explorer.trace("w0 w1 w2 zyzzyva", **side)
+    trace.save(tmp_path / "t.npz")
+    assert Trace.load(tmp_path / "t.npz") == trace
+    write(explorer, tmp_path, overwrite=True)
+    assert load(tmp_path / "any").trace("w0 w1 w2 zyzzyva", **side) == trace
 
 
 def test_an_encoder_decoder_names_both_texts(translator):
@@ -201,6 +232,16 @@ def test_any_text_gives_a_trace_or_a_sentence(explorer, text):
         (
             {"positions": np.ones((3, 5))},
             "`positions` must be a kind or a table (any, 14). Received shape (3, 5).",
+        ),
+        (
+            {"positions": np.ones((3, 14))},
+            "The table of positions has 3 rows, and row 6 is asked for. Give a longer table, or lower "
+            "`position_ids`.",
+        ),
+        (
+            {"position_ids": [0, 1, 2, 3, 4, 5, 23]},
+            "The table of positions has 23 rows, and row 23 is asked for. Give a longer table, or lower "
+            "`position_ids`.",
         ),
         ({"keep": "some"}, "`keep` must be 'all' or 'weights'. Received: 'some'."),
         (

@@ -135,10 +135,12 @@ class ForwardPass:
         masks = {
             "attention_mask": _mask("attention_mask", attention_mask, config, *[len(source.ids)] * 2),
         }
+        ids = _position_ids(position_ids, len(source.ids))
+        rows = len(source.ids) + config.padding_position if position_ids is None else ids.max() + 1
         inputs = {
             "token_ids": source.ids[None],
-            "position_ids": _position_ids(position_ids, len(source.ids)),
-            "position_table": self._table(positions, "position_table"),
+            "position_ids": ids,
+            "position_table": self._table(positions, "position_table", rows),
         }
         if written is not None:
             length = len(written.ids)
@@ -148,7 +150,8 @@ class ForwardPass:
             ):
                 masks[name] = _mask(name, given, config, length, keys)
             inputs["target_ids"] = written.ids[None]
-            inputs["target_position_table"] = self._table(positions, "target_position_table")
+            rows = length + config.padding_position
+            inputs["target_position_table"] = self._table(positions, "target_position_table", rows)
         changes = Changes(
             tuple(ablate),
             means,
@@ -222,24 +225,31 @@ class ForwardPass:
         lengths = lengths or dict.fromkeys(self.config.stacks, 1)
         return interventions.build(self.config, changes, lengths, masks)
 
-    def _table(self, positions, own):
-        """Return the model's own table, or the one asked for; each is computed once."""
-        if isinstance(positions, str) and positions == self.config.positions:
-            positions = None
-        if positions is not None and not isinstance(positions, str):
+    def _table(self, positions, own, rows):
+        """Return the model's own table, or the one asked for; computed ones are kept."""
+        if positions is None or isinstance(positions, str):
+            table = self._kept_table(None if positions == self.config.positions else positions, own)
+        else:
             table = np.asarray(positions, np.float32)
             if table.ndim != 2 or table.shape[1] != self.config.d_model:
                 raise ValueError(
                     f"`positions` must be a kind or a table (any, {self.config.d_model}). "
                     f"Received shape {table.shape}."
                 )
-            return table
-        if (own, positions) not in self._tables:
+        if table.shape[0] < rows:
+            raise ValueError(
+                f"The table of positions has {table.shape[0]} rows, and row {rows - 1} is asked for. Give a "
+                "longer table, or lower `position_ids`."
+            )
+        return table
+
+    def _kept_table(self, kind, own):
+        if (own, kind) not in self._tables:
             table = getattr(self.model, own)()
-            if positions is not None:
-                table = self._computed_table(positions, table.shape[0])
-            self._tables[own, positions] = tf.constant(keras.ops.convert_to_numpy(table))
-        return self._tables[own, positions]
+            if kind is not None:
+                table = self._computed_table(kind, table.shape[0])
+            self._tables[own, kind] = tf.constant(keras.ops.convert_to_numpy(table))
+        return self._tables[own, kind]
 
     def _computed_table(self, positions, rows):
         kinds = [kind for kind in CHOICES["positions"] if kind != "learned"]

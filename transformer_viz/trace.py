@@ -252,6 +252,15 @@ class Trace:
             if block.cross_attention is not None:
                 yield "decoder", layer, "cross", block.cross_attention, written, self.tokens
 
+    @property
+    def fully_masked(self) -> list[tuple[str, int, str, int, int]]:
+        """(stack, layer, kind, head, query) of each row that may attend to nothing: its weights are 0."""
+        return [
+            (stack, layer, kind, int(head), int(query))
+            for stack, layer, kind, attention, *_ in self.attentions()
+            for head, query in np.argwhere(~attention.weights.any(axis=-1))
+        ]
+
     def to_frame(self) -> pd.DataFrame:
         """Return one row for every weight.
 
