@@ -11,6 +11,7 @@ from transformer_viz import interventions, store
 from transformer_viz.batches import by_length, pad
 from transformer_viz.forward import ForwardPass, Question
 from transformer_viz.model import Transformer
+from transformer_viz.startup import load_upper_floor
 from transformer_viz.text import Tokenizer
 from transformer_viz.trace import ModelTrace, Run, Trace, flatten, restore, weights_only
 
@@ -101,8 +102,10 @@ class Explorer:
         """Run the model once on one text and keep what it computed.
 
         Args:
-            text: What to read; longer than `config.max_len` tokens, it is cut, and the trace says so.
-            target: For an encoder-decoder, what the decoder has before it; [START] is put in front.
+            text: What to read, or its token ids; a text longer than `config.max_len` tokens is cut, and
+                the trace says so.
+            target: For an encoder-decoder, what the decoder has before it, or its token ids; [START] is put
+                in front.
             keep: "all", or "weights": the attention weights, masks and logits only.
             **changes: What to change: ablate, reference, cut, mute, patterns, patches, attention_mask,
                 target_attention_mask, cross_attention_mask, positions, position_ids. `prepare` says what
@@ -173,6 +176,10 @@ class Explorer:
                 sums[kind] = sums.get(kind, 0) + contexts.sum(axis=2)
                 count[kind] = count.get(kind, 0) + contexts.shape[2]
         return {kind: total / count[kind] for kind, total in sums.items()}
+
+    def generate(self, text, **settings):
+        """Let a decoder write; see `decode.generate`, which stands above this module."""
+        return load_upper_floor("decode").generate(self, text, **settings)
 
     def predict(self, texts, *, batch_size=64, progress=False) -> pd.DataFrame:
         """Classify texts.

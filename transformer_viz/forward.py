@@ -96,8 +96,8 @@ class ForwardPass:
         "decoder" or "cross" in front, in that one.
 
         Args:
-            text: As in `Explorer.trace`.
-            target: As in `Explorer.trace`.
+            text: As in `Explorer.trace`, or token ids.
+            target: The same.
             ablate: (layer, head) pairs whose context is removed.
             means: What is removed becomes the head's mean, as `Explorer.head_means` returns it; None: zero.
             cut: (layer, head, query, key) edges removed before the softmax: what they carried is shared
@@ -191,7 +191,10 @@ class ForwardPass:
             raise ValueError("A decoder's tokenizer needs [START] and [END] as tokens 2 and 3.")
 
     def _read(self, tokenizer, text, max_len, *, start):
-        encoding = tokenizer.encode(text, max_len=max_len, truncation=self.config.truncation, start=start)
+        if isinstance(text, str):
+            encoding = tokenizer.encode(text, max_len=max_len, truncation=self.config.truncation, start=start)
+        else:
+            encoding = tokenizer.encoding(text, start=start)
         if not len(encoding.ids):
             raise NoTokensError("The text has no words. Type at least one.")
         return encoding

@@ -183,6 +183,29 @@ class Tokenizer:
             cut_at,
         )
 
+    def encoding(self, token_ids, *, start: bool = False) -> Encoding:
+        """Return token ids as `encode` returns a text: the text is `decode`'s, with offsets into it.
+
+        Raises:
+            ValueError: If an id is not in the vocabulary.
+        """
+        if any(not 0 <= token_id < self.vocab_size for token_id in token_ids):
+            raise ValueError(
+                f"Token ids must be from 0 to {self.vocab_size - 1}. Received: {list(token_ids)}."
+            )
+        ids = np.array([START_ID, *token_ids] if start else token_ids, dtype=np.int32)
+        tokens = tuple(self.token(int(token_id)) for token_id in ids)
+        text, offsets = self.decode(token_ids), [(0, 0)] if start else []
+        place = 0
+        for token in tokens[start:]:
+            offsets.append((place, place + len(token)))
+            place += len(token) + 1
+        return Encoding(text, ids, tokens, tuple(offsets), 0, None)
+
+    def decode(self, token_ids) -> str:
+        """Return the tokens of some ids, joined by spaces."""
+        return " ".join(self.token(int(token_id)) for token_id in token_ids)
+
     def encode_batch(self, texts, *, max_len: int, truncation: str = "end") -> list[np.ndarray]:
         """Return the ids of many texts: one int32 (position,) for each, cut as by `encode`."""
         rows, cleaned = [], map(clean_text, texts)

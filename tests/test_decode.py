@@ -1,0 +1,100 @@
+import itertools
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+
+from transformer_viz.config import END_ID, START_ID
+from transformer_viz.decode import generate
+
+
+def log_probs(explorer, text, written):
+    """Return the logarithms of the next token's probabilities, [PAD] and [START] left out of the choice."""
+    if explorer.config.has_encoder:
+        trace = explorer.trace(text, target=list(written))
+    else:
+        trace = explorer.trace([*explorer.trace(text).token_ids[1:], *written])
+    found = np.log(trace.probs[-1].astype("f8"))
+    found[[0, START_ID]] = -np.inf
+    return found
+
+
+@pytest.fixture(params=["translator", "writer"])
+def speaker(request):
+    return request.getfixturevalue(request.param)
+
+
+def test_greedy_takes_the_likeliest_token_at_each_step(speaker):
+    written = generate(speaker, "a lovely film", max_new=5).token_ids
+    expected = []
+    for _ in range(5):
+        token = int(log_probs(speaker, "a lovely film", expected).argmax())
+        if token == END_ID:
+            break
+        expected.append(token)
+    assert list(written) == expected
+    assert expected
+
+
+def test_a_wide_beam_finds_the_best_of_all_texts_of_two_tokens(translator):
+    found = generate(translator, "a lovely film", beam_size=150, max_new=2, length_penalty=1.0)
+    scores = {}
+    for ids in [(END_ID,), *itertools.product(range(13), repeat=2)]:
+        if END_ID in ids[:-1]:
+            continue
+        total = sum(log_probs(translator, "a lovely film", ids[:i])[token] for i, token in enumerate(ids))
+        if ids[-1] == END_ID:
+            scores[ids] = total / ((5 + len(ids)) / 6)
+    best = max(scores, key=scores.get)
+    assert tuple(found.token_ids) == best[:-1]
+    assert found.finished
+    assert_allclose(found.score, scores[best], rtol=1e-4)
+
+
+def test_every_step_is_the_pass_that_chose_its_token(speaker):
+    found = generate(speaker, "a lovely film", max_new=4)
+    assert len(found.steps) == len(found.token_ids) + found.finished
+    for step, token in zip(found.steps, [*found.token_ids, END_ID], strict=False):
+        probs = step.probs[-1].copy()
+        probs[[0, START_ID]] = 0
+        assert probs.argmax() == token
+
+
+def test_the_text_is_the_tokens(speaker):
+    found = generate(speaker, "a lovely film", max_new=4)
+    assert found.text == " ".join(found.steps[0].labels[token] for token in found.token_ids)
+
+
+def test_it_ends_where_the_positions_end(translator):
+    model = translator.model
+    bias = model.output_dense.bias
+    before = bias.numpy()
+    bias.assign(before - 1e3 * (np.arange(13) == END_ID))
+    try:
+        found = generate(translator, "a film", keep="weights")
+    finally:
+        bias.assign(before)
+    assert not found.finished
+    assert len(found.token_ids) == 17
+    assert len(found.steps[-1].target_tokens) == 17
+
+
+def test_token_ids_read_as_the_text_they_stand_for(translator, writer):
+    by_text = translator.trace("a lovely film", target="one two")
+    by_ids = translator.trace("a lovely film", target=list(by_text.target_ids[1:]))
+    assert by_ids == by_text
+    trace = writer.trace(list(writer.trace("a film").token_ids[1:]))
+    assert_array_equal(trace.logits, writer.trace("a film").logits)
+    assert trace.words == ("", "a", "film")
+
+
+def test_a_model_that_classifies_does_not_write(explorer):
+    with pytest.raises(ValueError, match="small classifies; it does not write"):
+        explorer.generate("a film")
+
+
+def test_what_cannot_be_is_named(translator):
+    with pytest.raises(ValueError, match=r"`beam_size` and `max_new` must be at least 1\. Received: 0, None"):
+        generate(translator, "a", beam_size=0)
+    with pytest.raises(ValueError, match=r"Token ids must be from 0 to 12. Received: \[99\]"):
+        translator.trace("a", target=[99])

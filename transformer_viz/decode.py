@@ -1,0 +1,121 @@
+"""Generation: a decoder writes token after token, and every step can be looked into."""
+
+import weakref
+from typing import NamedTuple
+
+import numpy as np
+import tensorflow as tf
+
+from transformer_viz.config import END_ID, PAD_ID, START_ID
+from transformer_viz.trace import Trace
+
+_COMPILED = weakref.WeakKeyDictionary()
+
+
+class Generation(NamedTuple):
+    """What a decoder wrote.
+
+    Attributes:
+        text: The tokens joined; for a decoder alone, what came after the text it was given.
+        token_ids: int32 (token,), without [START] and [END].
+        score: Sum of the logarithms of the tokens' probabilities, [END] included, over the length penalty.
+        finished: Whether it ended by itself, not because it had reached the longest length.
+        steps: One `Trace` for each token, and for [END] if it came: the pass that chose it, whose last row
+            of `probs` it was chosen from.
+    """
+
+    text: str
+    token_ids: np.ndarray
+    score: float
+    finished: bool
+    steps: tuple[Trace, ...]
+
+
+class _Beam(NamedTuple):
+    ids: tuple[int, ...]
+    log_prob: float
+
+    def score(self, alpha):
+        """Return the score under the length penalty of Wu et al. (2016), equation 14."""
+        return self.log_prob / ((5 + len(self.ids)) / 6) ** alpha
+
+
+def generate(explorer, text, *, beam_size=1, max_new=None, length_penalty=0.6, keep="all") -> Generation:
+    """Let a decoder write, keeping the likeliest beginnings at each step.
+
+    Args:
+        explorer: `Explorer` of an encoder-decoder or a decoder.
+        text: What an encoder-decoder reads, or what a decoder goes on from.
+        beam_size: Beginnings that are kept; 1: greedy.
+        max_new: Most tokens to write; None: as many as the model has positions for.
+        length_penalty: Exponent by which long texts are favoured (Vaswani et al., 2017, section 6.1: 0.6).
+        keep: What the traces of the steps keep: "all" or "weights".
+
+    Returns:
+        The best `Generation`.
+
+    Raises:
+        NoTokensError: If there is nothing to read.
+        ValueError: If the model does not write, or an argument is out of range.
+    """
+    config = explorer.config
+    if not config.has_decoder:
+        raise ValueError(f"{explorer.name} classifies; it does not write. Use `predict`.")
+    if beam_size < 1 or (max_new is not None and max_new < 1):
+        raise ValueError(f"`beam_size` and `max_new` must be at least 1. Received: {beam_size}, {max_new}.")
+    question = explorer.prepare(text)
+    source = question.source.ids
+    given = (START_ID,) if config.has_encoder else tuple(int(i) for i in source)
+    room = (config.target_max_len if config.has_encoder else config.max_len) + 1 - len(given)
+    most = max(min(room, max_new or room), 0)
+    best = _search(explorer, source, given, most, beam_size, length_penalty)
+    finished = bool(best.ids) and best.ids[-1] == END_ID
+    written = best.ids[:-1] if finished else best.ids
+    tokenizer = explorer.target_tokenizer or explorer.tokenizer
+    steps = []
+    for length in range(len(best.ids)):
+        if config.has_encoder:
+            steps.append(explorer.trace(text, target=list(written[:length]), keep=keep))
+        else:
+            steps.append(explorer.trace([*given[1:], *written[:length]], keep=keep))
+    return Generation(
+        tokenizer.decode(written),
+        np.array(written, np.int32),
+        best.score(length_penalty),
+        finished,
+        tuple(steps),
+    )
+
+
+def _search(explorer, source, given, most, beam_size, alpha):
+    """Return the best beam: ids written after `given`, [END] included if it was reached."""
+    beams, done = [_Beam((), 0.0)], []
+    for _ in range(most):
+        log_probs = _next(explorer, source, np.array([given + beam.ids for beam in beams], np.int32))
+        candidates = []
+        for beam, row in zip(beams, log_probs, strict=True):
+            likeliest = np.argsort(-row, kind="stable")[: beam_size + 1]
+            candidates += [_Beam((*beam.ids, int(i)), beam.log_prob + float(row[i])) for i in likeliest]
+        candidates.sort(key=lambda beam: -beam.log_prob)
+        done += [beam for beam in candidates[:beam_size] if beam.ids[-1] == END_ID]
+        beams = [beam for beam in candidates if beam.ids[-1] != END_ID][:beam_size]
+        if len(done) >= beam_size:
+            break
+    return max(done or beams, key=lambda beam: beam.score(alpha))
+
+
+def _next(explorer, source, written):
+    """Return the next token's log probabilities: float (beam, token); never [PAD] or [START]."""
+    if explorer not in _COMPILED:
+        ids = tf.TensorSpec((None, None), tf.int32)
+        sides = [ids] * len(explorer.config.stacks)
+        model = explorer.model
+        _COMPILED[explorer] = tf.function(
+            lambda *sides: tf.nn.log_softmax(model(sides if len(sides) == 2 else sides[0])[:, -1]), sides
+        )
+    sides = [written]
+    if explorer.config.has_encoder:
+        sides.insert(0, np.repeat(source[None], len(written), axis=0))
+    log_probs = _COMPILED[explorer](*sides).numpy()
+    log_probs[:, [PAD_ID, START_ID]] = -np.inf
+    return log_probs
