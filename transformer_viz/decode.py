@@ -7,6 +7,7 @@ import numpy as np
 import tensorflow as tf
 
 from transformer_viz.config import END_ID, PAD_ID, START_ID
+from transformer_viz.forward import compiled
 from transformer_viz.trace import Trace
 
 _COMPILED = weakref.WeakKeyDictionary()
@@ -110,7 +111,7 @@ def _next(explorer, source, written):
         ids = tf.TensorSpec((None, None), tf.int32)
         sides = [ids] * len(explorer.config.stacks)
         model = explorer.model
-        _COMPILED[explorer] = tf.function(
+        _COMPILED[explorer] = compiled(
             lambda *sides: tf.nn.log_softmax(model(sides if len(sides) == 2 else sides[0])[:, -1]), sides
         )
     sides = [written]

@@ -9,7 +9,7 @@ from tqdm import tqdm
 
 from transformer_viz import interventions, store
 from transformer_viz.batches import by_length, pad
-from transformer_viz.forward import ForwardPass, Question
+from transformer_viz.forward import ForwardPass, Question, compiled
 from transformer_viz.model import Transformer
 from transformer_viz.startup import load_upper_floor
 from transformer_viz.text import Tokenizer
@@ -68,12 +68,10 @@ class Explorer:
         self.forward = ForwardPass(model, tokenizer, target_tokenizer)
         signature = [self.forward.signature]
         self._compiled_trace = {
-            "all": tf.function(lambda inputs: flatten(self.forward(inputs)), signature),
-            "weights": tf.function(lambda inputs: flatten(weights_only(self.forward(inputs))), signature),
+            "all": compiled(lambda inputs: flatten(self.forward(inputs)), signature),
+            "weights": compiled(lambda inputs: flatten(weights_only(self.forward(inputs))), signature),
         }
-        self._compiled_logits = tf.function(
-            model.__call__, input_signature=[tf.TensorSpec((None, None), tf.int32)]
-        )
+        self._compiled_logits = compiled(model.__call__, [tf.TensorSpec((None, None), tf.int32)])
 
     @property
     def num_compilations(self) -> int:

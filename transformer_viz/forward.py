@@ -21,6 +21,15 @@ OWN = -1
 """Stands in a mask or in position ids for "as the model has it"."""
 
 
+def compiled(function, signature):
+    """Return a function as one graph of open shapes, compiled when first called.
+
+    Without AutoGraph: nothing here branches on what a tensor holds, and rewriting the source of everything
+    that is called costs the first visitor a second.
+    """
+    return tf.function(function, input_signature=signature, autograph=False)
+
+
 class Question(NamedTuple):
     """A text, read, with everything a compiled forward pass takes.
 

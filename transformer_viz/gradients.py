@@ -10,6 +10,7 @@ from typing import NamedTuple
 import numpy as np
 import tensorflow as tf
 
+from transformer_viz.forward import compiled
 from transformer_viz.interventions import KINDS, kinds
 
 _COMPILED = weakref.WeakKeyDictionary()
@@ -54,7 +55,7 @@ def gradients(explorer, text, *, output, position=-1, **changes) -> Gradients:
     if explorer.config.has_decoder and not -length <= position < length:
         raise ValueError(f"`position` must be from {-length} to {length - 1}. Received: {position}.")
     if explorer not in _COMPILED:
-        _COMPILED[explorer] = _compiled(explorer)
+        _COMPILED[explorer] = _differentiation(explorer)
     logit, found = _COMPILED[explorer](question.inputs, tf.constant(output), tf.constant(position % length))
     found = {name: gradient.numpy() for name, gradient in found.items()}
     sides = list(explorer.config.stacks)
@@ -67,7 +68,7 @@ def gradients(explorer, text, *, output, position=-1, **changes) -> Gradients:
     )
 
 
-def _compiled(explorer):
+def _differentiation(explorer):
     """Return the compiled function: inputs, output, position -> the logit, name -> gradient."""
     config, index = explorer.config, tf.TensorSpec((), tf.int32)
 
@@ -89,7 +90,7 @@ def _compiled(explorer):
             logit = logits[position, output] if config.has_decoder else logits[output]
         return logit, tape.gradient(logit, probes, unconnected_gradients="zero")
 
-    return tf.function(differentiate, input_signature=[explorer.forward.signature, index, index])
+    return compiled(differentiate, [explorer.forward.signature, index, index])
 
 
 def _added(inputs, probes, config):
