@@ -4,19 +4,10 @@ import os
 
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
 
-import numpy as np
 import pytest
+from small_models import REVIEWS, with_random_parameters, write
 
 from transformer_viz.config import TransformerConfig
-
-REVIEWS = [
-    "What a lovely film, I could not stop smiling!",
-    "A dull and lifeless story; not good at all.",
-    "Great acting, great music, and a clever plot.",
-    "I want these two hours of my life back.",
-    "Funny, warm and beautifully shot.",
-    "Terrible dialogue, wooden acting and no plot.",
-]
 
 
 @pytest.fixture(scope="session")
@@ -42,20 +33,6 @@ def small_config():
         labels=("bad", "fair", "good"),
         dropout=0.0,
     )
-
-
-def with_random_parameters(config):
-    """Return a model with parameters large enough for its attention to be far from uniform."""
-    import keras
-
-    from transformer_viz.model import Transformer
-
-    keras.utils.set_random_seed(7)
-    model = Transformer(config)
-    random = np.random.default_rng(7)
-    for variable in model.parameters().values():
-        variable.assign(random.normal(scale=0.5, size=variable.shape))
-    return model
 
 
 @pytest.fixture(scope="session")
@@ -124,24 +101,6 @@ def writer(reviews):
     )
     tokenizer = Tokenizer.train(reviews, 43, markers=True)
     return Explorer(with_random_parameters(config), tokenizer, name="writer")
-
-
-def write(explorer, folder, *, overwrite=False):
-    """Write an explorer's model, exactly, under its own name."""
-    from transformer_viz import store
-
-    target = explorer.target_tokenizer
-    store.write_model(
-        explorer.name,
-        config=explorer.config,
-        tokenizer=explorer.tokenizer.to_json(),
-        target_tokenizer=target and target.to_json(),
-        card={"task": "classification", "examples": [*REVIEWS[:4]]},
-        parameters={name: np.asarray(v.numpy()) for name, v in explorer.model.parameters().items()},
-        folder=folder,
-        dtype="float32",
-        overwrite=overwrite,
-    )
 
 
 @pytest.fixture(scope="session")

@@ -1,9 +1,9 @@
 import numpy as np
 import pytest
-from conftest import with_random_parameters, write
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
+from small_models import with_random_parameters, write
 from test_config import valid_configs
 
 from transformer_viz.explorer import Explorer, load

@@ -1,0 +1,44 @@
+"""Small models with real numbers in them, and folders of them."""
+
+import numpy as np
+
+REVIEWS = [
+    "What a lovely film, I could not stop smiling!",
+    "A dull and lifeless story; not good at all.",
+    "Great acting, great music, and a clever plot.",
+    "I want these two hours of my life back.",
+    "Funny, warm and beautifully shot.",
+    "Terrible dialogue, wooden acting and no plot.",
+]
+
+
+def with_random_parameters(config):
+    """Return a model with parameters large enough for its attention to be far from uniform."""
+    import keras
+
+    from transformer_viz.model import Transformer
+
+    keras.utils.set_random_seed(7)
+    model = Transformer(config)
+    random = np.random.default_rng(7)
+    for variable in model.parameters().values():
+        variable.assign(random.normal(scale=0.5, size=variable.shape))
+    return model
+
+
+def write(explorer, folder, *, overwrite=False):
+    """Write an explorer's model, exactly, under its own name."""
+    from transformer_viz import store
+
+    target = explorer.target_tokenizer
+    store.write_model(
+        explorer.name,
+        config=explorer.config,
+        tokenizer=explorer.tokenizer.to_json(),
+        target_tokenizer=target and target.to_json(),
+        card={"task": "classification", "examples": [*REVIEWS[:4]]},
+        parameters={name: np.asarray(v.numpy()) for name, v in explorer.model.parameters().items()},
+        folder=folder,
+        dtype="float32",
+        overwrite=overwrite,
+    )
