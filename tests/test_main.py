@@ -104,9 +104,6 @@ MISTAKES = {
     "There is no folder nowhere to write t.npz to.": (
         *("trace", "--model", "small", "--text", "a", "--out", "nowhere/t.npz"),
     ),
-    "Rows with labels train architecture 'encoder', not 'decoder'.": (
-        *("train", "--preset", "gpt-mini", "--data", "x", "--out", "y"),
-    ),
     "`target` belongs to an encoder-decoder; this model reads one text.": (
         *("trace", "--model", "small", "--text", "a", "--target", "b", "--out", "t.npz"),
     ),

@@ -13,13 +13,15 @@ from pathlib import Path
 import pandas as pd
 
 from transformer_viz import PRESETS, __version__, store
-from transformer_viz.datasets import read_labelled
+from transformer_viz.datasets import read_labelled, read_pairs
 from transformer_viz.startup import load_upper_floor
+from transformer_viz.tasks import TASKS
 from transformer_viz.training.settings import TrainingSettings
 
 EXAMPLES = {
     "models": "python -m transformer_viz models",
     "predict": 'python -m transformer_viz predict --model imdb-sentiment --text "What a lovely film"',
+    "generate": 'python -m transformer_viz generate --model reverse-digits --text "1 2 3"',
     "trace": 'python -m transformer_viz trace --model imdb-sentiment --text "Not good at all" --out t.npz',
     "train": "python -m transformer_viz train --preset single-block --data reviews.csv --out models/my-model",
     "evaluate": "python -m transformer_viz evaluate --model imdb-sentiment --data test.csv.gz",
@@ -80,6 +82,11 @@ def build_parser() -> argparse.ArgumentParser:
     sub.add_argument("--model", required=True, help="a name in models/, or a folder")
     sub.add_argument("--text", required=True, nargs="+", help="one or more texts, each in quotes")
 
+    sub = add("generate", generate, "Let a decoder write: translate a text, or go on from it.")
+    sub.add_argument("--model", required=True, help="a name in models/, or a folder")
+    sub.add_argument("--text", required=True, nargs="+", help="one or more texts, each in quotes")
+    sub.add_argument("--beam-size", type=int, default=1, help="beginnings that are kept; 1: greedy")
+
     sub = add("trace", trace, "Write everything the model computes for a text to an .npz file.")
     sub.add_argument("--model", required=True, help="a name in models/, or a folder")
     sub.add_argument("--text", required=True, help="the text, in quotes")
@@ -89,10 +96,10 @@ def build_parser() -> argparse.ArgumentParser:
     sub = add("evaluate", evaluate, "Measure a model on labelled rows.")
     sub.add_argument("--model", required=True, help="a name in models/, or a folder")
     sub.add_argument(
-        "--data", required=True, type=Path, help="CSV with the columns text,label; plain or gzip"
+        "--data", required=True, type=Path, help="CSV: text,label, of a decoder text,target; plain or gzip"
     )
 
-    _add_train_arguments(add("train", train, "Train a model on labelled rows and write its folder."))
+    _add_train_arguments(add("train", train, "Train a model and write its folder."))
     return parser
 
 
@@ -105,10 +112,10 @@ def list_models(arguments):
         return
     rows = []
     for model in models:
-        accuracy = model.card.get("test", {}).get("accuracy")
+        figures = _figures(model.card.get("test", {})).items()
         parameters = f"{model.config.num_parameters:,}" if model.config else ""
         task = f"damaged: {model.problem}" if model.problem else model.card.get("task", "")
-        test = f"accuracy {accuracy:.4f}" if accuracy is not None else "not measured"
+        test = " ".join(f"{name} {value:.4f}" for name, value in figures) or "not measured"
         rows.append((model.name, task, parameters, f"{model.size / 1e6:.1f} MB", test))
     print(pd.DataFrame(rows, columns=["name", "task", "parameters", "size", "test"]).to_string(index=False))
 
@@ -118,6 +125,14 @@ def predict(arguments):
     frame = _load(arguments.model).predict(arguments.text)
     for row in frame.to_dict("records"):
         print(f"{row['label']}  {row['prob_' + row['label']]:.4f}  {row['text']}")
+
+
+def generate(arguments):
+    """Print what a decoder writes for each text."""
+    explorer = _load(arguments.model)
+    for text in arguments.text:
+        written = explorer.generate(text, beam_size=arguments.beam_size, keep="weights")
+        print(f"{text} -> {written.text}{'' if written.finished else ' ...'}")
 
 
 def trace(arguments):
@@ -139,8 +154,15 @@ def trace(arguments):
 
 
 def evaluate(arguments):
-    """Print accuracy, precision, recall and a confusion table."""
-    explorer, rows = _load(arguments.model), read_labelled(arguments.data)
+    """Print accuracy, precision, recall and a confusion table; of a decoder, how much it writes rightly."""
+    explorer = _load(arguments.model)
+    if explorer.config.has_decoder:
+        rows = read_pairs(arguments.data)
+        result = load_upper_floor("evaluation").evaluate_writing(explorer, rows)
+        print(f"rows            {result.rows:,}\nexact match     {result.exact_match:.4f}")
+        print(f"token accuracy  {result.token_accuracy:.4f}")
+        return
+    rows = read_labelled(arguments.data)
     result = load_upper_floor("evaluation").evaluate(explorer, rows, progress=True)
     print(f"rows      {result.rows:,}\naccuracy  {result.accuracy:.4f}\n")
     print(result.by_label.to_string(float_format="{:.4f}".format))
@@ -168,12 +190,23 @@ def train(arguments):
             "examples": arguments.examples,
         },
         overwrite=arguments.overwrite,
+        rows=arguments.rows,
     )
     card = training.run_job(job, verbose=1 if sys.stdout.isatty() else 2)
     print(f"Wrote {arguments.out}: {card['parameters']:,} parameters, best epoch {card['best_epoch']}.")
-    print(f"validation accuracy  {card['validation']['accuracy']:.4f}  {card['validation']['rows']:,} rows")
-    if "test" in card:
-        print(f"test accuracy        {card['test']['accuracy']:.4f}  {card['test']['rows']:,} rows")
+    for kind in ("validation", "test"):
+        if kind in card:
+            figures = ", ".join(f"{name} {value:.4f}" for name, value in _figures(card[kind]).items())
+            print(f"{kind} {figures}, {card[kind]['rows']:,} rows")
+
+
+def _figures(measured):
+    """Return the headline figures among what a card says was measured."""
+    return {
+        name.replace("_", " "): measured[name]
+        for name in ("accuracy", "exact_match", "token_accuracy")
+        if name in measured
+    }
 
 
 def doctor(arguments):
@@ -203,8 +236,13 @@ def doctor(arguments):
 def _add_train_arguments(sub):
     sub.add_argument("--preset", required=True, choices=PRESETS, help="the architecture to start from")
     sub.add_argument(
-        "--data", required=True, type=Path, help="CSV with the columns text,label; plain or gzip"
+        "--data",
+        required=True,
+        type=Path,
+        help="CSV, plain or gzip: text,label for an encoder, text,target for a decoder; or a task that makes "
+        f"its own: {', '.join(TASKS)}",
     )
+    sub.add_argument("--rows", type=int, default=20_000, help="texts that such a task makes (default 20000)")
     sub.add_argument("--out", required=True, type=Path, help="the model folder to write, models/NAME")
     sub.add_argument("--test", type=Path, help="CSV to measure the finished model on, once")
     sub.add_argument("--overwrite", action="store_true", help="replace a model of that name")

@@ -12,8 +12,6 @@ from typing import NamedTuple
 import numpy as np
 import pandas as pd
 
-COLUMNS = ("text", "label")
-
 MAX_BYTES = 500 * 2**20
 """Largest file that is read, decompressed."""
 
@@ -71,15 +69,7 @@ def read_labelled(path) -> pd.DataFrame:
     Raises:
         DataError: If the file is anything else; names file, line and remedy.
     """
-    path = Path(path)
-    stream = io.StringIO(_decoded(path), newline="")
-    with _FIELD_LIMIT:
-        limit = csv.field_size_limit(MAX_CHARS)
-        try:
-            rows = _rows(path, csv.reader(stream, strict=True))
-        finally:
-            csv.field_size_limit(limit)
-    frame = pd.DataFrame(rows, columns=list(COLUMNS), dtype=object)
+    frame = _read(path, ("text", "label"))
     labels = frame["label"].nunique()
     if labels > MAX_LABELS:
         raise DataError(
@@ -87,6 +77,35 @@ def read_labelled(path) -> pd.DataFrame:
             "Is `label` the right column?"
         )
     return frame
+
+
+def read_pairs(path) -> pd.DataFrame:
+    """Read a CSV of texts and what a decoder is to make of them; as `read_labelled` in everything else.
+
+    Returns:
+        Columns text and target.
+
+    Raises:
+        DataError: If the file is anything else; names file, line and remedy.
+    """
+    return _read(path, ("text", "target"))
+
+
+def split_pairs(frame, *, validation=0.1, seed=0) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """Hold out some pairs, no text on both sides; as `split` without labels.
+
+    Raises:
+        DataError: If there are too few rows or different texts.
+    """
+    if len(frame) < FEWEST_ROWS:
+        raise DataError(f"There are {len(frame)} rows; training needs at least {FEWEST_ROWS}.")
+    random = np.random.default_rng(seed)
+    group = frame["text"].str.strip().str.casefold()
+    groups = group[~group.duplicated()].to_numpy()
+    if len(groups) < 2:
+        raise DataError("All rows have the same text; training needs at least two different ones.")
+    count = min(len(groups) - 1, max(1, round(validation * len(groups))))
+    return _apart(frame, group, random.choice(groups, count, replace=False), random)
 
 
 def split(frame, *, validation=0.1, seed=0) -> tuple[pd.DataFrame, pd.DataFrame]:
@@ -121,9 +140,7 @@ def split(frame, *, validation=0.1, seed=0) -> tuple[pd.DataFrame, pd.DataFrame]
             )
         count = min(len(groups) - 1, max(1, round(validation * len(groups))))
         held_out.update(random.choice(groups, count, replace=False))
-    order = random.permutation(len(frame))
-    is_out = group.isin(held_out).to_numpy()[order]
-    return frame.iloc[order[~is_out]], frame.iloc[order[is_out]]
+    return _apart(frame, group, held_out, random)
 
 
 def describe(frame) -> DataReport:
@@ -136,6 +153,26 @@ def describe(frame) -> DataReport:
         duplicates=int(frame["text"].duplicated().sum()),
         conflicting=int((by_text > 1).sum()),
     )
+
+
+def _apart(frame, group, held_out, random):
+    """Return the rows whose group stays and those whose group is held out, each in random order."""
+    order = random.permutation(len(frame))
+    is_out = group.isin(held_out).to_numpy()[order]
+    return frame.iloc[order[~is_out]], frame.iloc[order[is_out]]
+
+
+def _read(path, columns):
+    """Return the rows of a file with exactly these two columns, as they stand there."""
+    path = Path(path)
+    stream = io.StringIO(_decoded(path), newline="")
+    with _FIELD_LIMIT:
+        limit = csv.field_size_limit(MAX_CHARS)
+        try:
+            rows = _rows(path, csv.reader(stream, strict=True), columns)
+        finally:
+            csv.field_size_limit(limit)
+    return pd.DataFrame(rows, columns=list(columns), dtype=object)
 
 
 def _decoded(path):
@@ -167,16 +204,16 @@ def _decoded(path):
         raise DataError(f"{path}, line {line}: not UTF-8. Save the file as CSV in UTF-8.") from None
 
 
-def _rows(path, reader):
+def _rows(path, reader, columns):
     begin = 1
     try:
         header = next(reader, None)
-        _check_header(path, header)
-        text, label = header.index("text"), header.index("label")
+        _check_header(path, header, columns)
+        first, second = map(header.index, columns)
         rows, begin = [], reader.line_num + 1
         for row in reader:
             _check_row(f"{path}, line {reader.line_num}", header, row)
-            rows.append((row[text], row[label].strip()))
+            rows.append((row[first], row[second].strip()))
             begin = reader.line_num + 1
     except csv.Error as error:
         raise DataError(
@@ -188,12 +225,12 @@ def _rows(path, reader):
     return rows
 
 
-def _check_header(path, header):
+def _check_header(path, header, columns):
     if not header:
-        raise DataError(f"{path} is empty. Its first line must be: text,label")
-    if sorted(header) != sorted(COLUMNS):
+        raise DataError(f"{path} is empty. Its first line must be: {','.join(columns)}")
+    if sorted(header) != sorted(columns):
         raise DataError(
-            f"{path} must have exactly the columns text and label. Its first line is: "
+            f"{path} must have exactly the columns {' and '.join(columns)}. Its first line is: "
             f"{', '.join(name[:40] for name in header[:8])}."
         )
 

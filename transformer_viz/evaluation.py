@@ -1,9 +1,12 @@
-"""How well a classifier does on labelled rows."""
+"""How well a classifier does on labelled rows, and a decoder on what it is to write."""
 
 from typing import NamedTuple
 
+import numpy as np
 import pandas as pd
 
+from transformer_viz.batches import by_length, pad
+from transformer_viz.config import END_ID, PAD_ID, START_ID
 from transformer_viz.datasets import DataError
 
 
@@ -63,3 +66,49 @@ def evaluate(explorer, rows, *, progress=False) -> Evaluation:
         }
     )
     return Evaluation(len(rows), float(right.sum() / max(len(rows), 1)), by_label, confusion)
+
+
+class WritingEvaluation(NamedTuple):
+    """Figures of a decoder on some rows.
+
+    Attributes:
+        rows: How many were read.
+        exact_match: Share of the targets that greedy generation writes without a mistake, [END] included.
+        token_accuracy: Share of right tokens, given the right ones before.
+    """
+
+    rows: int
+    exact_match: float
+    token_accuracy: float
+
+
+def evaluate_writing(explorer, rows, *, batch_size=64) -> WritingEvaluation:
+    """Compare what a decoder would write with what it should.
+
+    The likeliest token at each position, given the right ones before it, is the next of greedy generation as
+    long as there was no mistake: so one pass tells both figures.
+
+    Args:
+        explorer: `Explorer` of an encoder-decoder, or of a decoder.
+        rows: DataFrame with columns text and target; a decoder alone reads them as one text.
+        batch_size: Rows that go through the model together.
+    """
+    config = explorer.config
+    if config.has_encoder:
+        source = explorer.tokenizer.encode_batch(rows["text"], max_len=config.max_len)
+        most = config.target_max_len - 1
+        target = explorer.target_tokenizer.encode_batch(rows["target"], max_len=most)
+    else:
+        whole = (rows["text"] + " " + rows["target"]).str.strip()
+        source, target = None, explorer.tokenizer.encode_batch(whole, max_len=config.max_len - 1)
+    exact = tokens = total = 0
+    for batch in by_length(target, batch_size):
+        inputs = [pad([[START_ID, *target[row]] for row in batch])]
+        if source is not None:
+            inputs.insert(0, pad([source[row] for row in batch]))
+        answers = pad([[*target[row], END_ID] for row in batch])
+        logits = explorer.model(inputs if source is not None else inputs[0])
+        right, real = np.asarray(logits).argmax(axis=-1) == answers, answers != PAD_ID
+        exact += int((right | ~real).all(axis=-1).sum())
+        tokens, total = tokens + int((right & real).sum()), total + int(real.sum())
+    return WritingEvaluation(len(rows), exact / max(len(rows), 1), tokens / max(total, 1))

@@ -31,21 +31,52 @@ def fit_classifier(config, settings, train, validation, *, verbose=1):
     Raises:
         ValueError: If the loss is no longer a number.
     """
+    return fit(
+        config,
+        settings,
+        training_batches(config, settings, *train),
+        validation_batches(config, settings, *validation),
+        num_rows=len(train[0]),
+        monitor="val_accuracy",
+        verbose=verbose,
+        **objective(config, settings.label_smoothing),
+    )
+
+
+def fit(config, settings, training, validation, *, num_rows, monitor, verbose, **objective):
+    """Train a new model on any batches and return it as it was at its best epoch.
+
+    Args:
+        config: `TransformerConfig`.
+        settings: `TrainingSettings`.
+        training: `tf.data.Dataset` of (inputs, answers).
+        validation: The same, held out.
+        num_rows: Rows of an epoch.
+        monitor: Name of the figure that says which epoch was best; higher is better.
+        verbose: As in `keras.Model.fit`.
+        **objective: Loss and metrics, as arguments of `compile`.
+
+    Returns:
+        The `Transformer`, and its history: one dict for each epoch.
+
+    Raises:
+        ValueError: If the loss is no longer a number.
+    """
     keras.utils.set_random_seed(settings.seed)
     model = Transformer(config)
     callbacks = [
         keras.callbacks.TerminateOnNaN(raise_error=True),
         keras.callbacks.EarlyStopping(
-            monitor="val_accuracy", mode="max", patience=settings.patience, restore_best_weights=True
+            monitor=monitor, mode="max", patience=settings.patience, restore_best_weights=True
         ),
     ]
     if settings.average:
         callbacks.insert(0, keras.callbacks.SwapEMAWeights(swap_on_epoch=True))
-    model.compile(optimizer(settings, len(train[0])), **objective(config, settings.label_smoothing))
+    model.compile(optimizer(settings, num_rows), **objective)
     try:
         history = model.fit(
-            training_batches(config, settings, *train),
-            validation_data=validation_batches(config, settings, *validation),
+            training,
+            validation_data=validation,
             epochs=settings.epochs,
             callbacks=callbacks,
             shuffle=False,  # the batches come shuffled
@@ -71,7 +102,7 @@ def training_batches(config, settings, token_ids, label_ids):
             hidden = (random.random(ids.shape) < settings.word_dropout) & (ids != PAD_ID)
             yield np.where(hidden, UNK_ID, ids), expected[rows]
 
-    return _dataset(epoch, config, settings, len(token_ids))
+    return dataset(epoch, signature(config), math.ceil(len(token_ids) / settings.batch_size))
 
 
 def crop(token_ids, random):
@@ -90,7 +121,7 @@ def validation_batches(config, settings, token_ids, label_ids):
         for rows in by_length(token_ids, settings.batch_size):
             yield pad([token_ids[row] for row in rows]), expected[rows]
 
-    return _dataset(epoch, config, settings, len(token_ids))
+    return dataset(epoch, signature(config), math.ceil(len(token_ids) / settings.batch_size))
 
 
 def optimizer(settings, num_rows):
@@ -128,12 +159,12 @@ def targets(config, label_ids) -> np.ndarray:
     return np.eye(config.num_outputs, dtype=np.float32)[label_ids]
 
 
-def _dataset(epoch, config, settings, num_rows):
-    """Wrap a generator with open shapes, so that batches of any width share one compilation."""
-    shapes = (
-        tf.TensorSpec((None, None), tf.int32),
-        tf.TensorSpec((None, config.num_outputs), tf.float32),
-    )
-    dataset = tf.data.Dataset.from_generator(epoch, output_signature=shapes)
-    cardinality = tf.data.experimental.assert_cardinality(math.ceil(num_rows / settings.batch_size))
-    return dataset.apply(cardinality).prefetch(2)
+def signature(config):
+    """Return the open shapes of a classifier's batches, so that those of any width share one compilation."""
+    return tf.TensorSpec((None, None), tf.int32), tf.TensorSpec((None, config.num_outputs), tf.float32)
+
+
+def dataset(epoch, shapes, num_batches):
+    """Return the batches of a generator function as a dataset that knows its length."""
+    batches = tf.data.Dataset.from_generator(epoch, output_signature=shapes)
+    return batches.apply(tf.data.experimental.assert_cardinality(num_batches)).prefetch(2)

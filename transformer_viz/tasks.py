@@ -1,0 +1,123 @@
+"""Tasks made on the spot: what a Transformer can learn in a minute, and one thing attention cannot.
+
+Each makes (text, target) pairs of words with spaces between, from a seed; both sides are strings as a person
+would type them. A task for a decoder alone has one text and no target.
+"""
+
+import datetime
+from dataclasses import dataclass
+
+import numpy as np
+
+MONTHS = (
+    *("January", "February", "March", "April", "May", "June", "July", "August", "September"),
+    *("October", "November", "December"),
+)
+
+DIGITS = 12
+"""Most digits in a string."""
+
+
+@dataclass(frozen=True)
+class Task:
+    """A task.
+
+    Attributes:
+        name: As on the command line.
+        make: NumPy random generator -> (text, target); target is None for a decoder alone.
+        teaches: What to look at, in one sentence.
+    """
+
+    name: str
+    make: object
+    teaches: str
+
+    def pairs(self, count: int, *, seed: int = 0, unlike=()) -> list[tuple[str, str | None]]:
+        """Return so many different pairs, none of whose texts is in `unlike`.
+
+        Raises:
+            ValueError: If the task has not so many different texts.
+        """
+        random, seen, pairs = np.random.default_rng(seed), set(unlike), []
+        for _ in range(50 * count):
+            if len(pairs) == count:
+                return pairs
+            text, target = self.make(random)
+            if text not in seen:
+                seen.add(text)
+                pairs.append((text, target))
+        raise ValueError(
+            f"The task {self.name!r} has too few different texts for {count:,} more. Ask for fewer rows."
+        )
+
+
+def _digits(random):
+    return random.integers(0, 10, random.integers(1, DIGITS + 1))
+
+
+def _spaced(items):
+    return " ".join(map(str, items))
+
+
+def _reverse(random):
+    digits = _digits(random)
+    return _spaced(digits), _spaced(digits[::-1])
+
+
+def _copy(random):
+    digits = _digits(random)
+    return _spaced(digits), _spaced(digits)
+
+
+def _sort(random):
+    digits = _digits(random)
+    return _spaced(digits), _spaced(sorted(digits))
+
+
+def _dates(random):
+    """Dates of 1900 to 2099, written as people do, to ISO 8601; digits and hyphens are words of their own."""
+    first = datetime.date(1900, 1, 1).toordinal()
+    last = datetime.date(2099, 12, 31).toordinal()
+    date = datetime.date.fromordinal(int(random.integers(first, last + 1)))
+    month, year = MONTHS[date.month - 1], _spaced(str(date.year))
+    day = _spaced(str(date.day))
+    written = (f"{month} {day} , {year}", f"{day} {month} {year}", f"{month[:3]} {day} {year}")
+    return written[random.integers(len(written))], _spaced(date.isoformat())
+
+
+def _addition(random):
+    first, second = random.integers(0, 1000, 2)
+    return f"{_spaced(str(first))} + {_spaced(str(second))}", _spaced(str(first + second))
+
+
+def _parity(random):
+    """Whether a string has an odd number of ones: every digit counts, so no weighting of them helps."""
+    bits = random.integers(0, 2, random.integers(1, 2 * DIGITS + 1))
+    return _spaced(bits), ("even", "odd")[bits.sum() % 2]
+
+
+def _repeat(random):
+    """Random letters, and the same letters again: what an induction head completes (Olsson et al., 2022)."""
+    letters = random.choice(list("abcdefghijklmnopqrstuvwxyz"), random.integers(4, 16))
+    return _spaced([*letters, *letters]), None
+
+
+TASKS = {
+    task.name: task
+    for task in (
+        Task("reverse", _reverse, "The cross-attention runs down the other diagonal."),
+        Task("copy", _copy, "The cross-attention runs down the diagonal."),
+        Task("sort", _sort, "The decoder looks for the next larger digit, wherever it stands."),
+        Task("dates", _dates, "Each part of the answer reads its own part of the date."),
+        Task(
+            "addition", _addition, "A digit of the sum reads two digits, and the carry those to their right."
+        ),
+        Task(
+            "parity",
+            _parity,
+            "Attention averages, and an average cannot count odd and even: it stays at half.",
+        ),
+        Task("repeat", _repeat, "In the second half a head reads the token after the last one alike."),
+    )
+}
+"""Name -> task."""
