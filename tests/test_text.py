@@ -88,6 +88,13 @@ def test_a_batch_longer_than_one_portion_keeps_its_order(monkeypatch):
     assert [TOKENIZER.token(*row) for row in rows] == words
 
 
+def test_split_digits_are_tokens_of_their_own():
+    tokenizer = Tokenizer.train(["March 3, 2021 isn't B2B"], 30, split_digits=True)
+    encoding = tokenizer.encode("March 3, 2021 isn't B2B", max_len=30)
+    assert encoding.tokens == ("march", "3", ",", "2", "0", "2", "1", "isn't", "b", "2", "b")
+    assert encoding.offsets[3] == (9, 10)
+
+
 @given(ANY_TEXT)
 def test_any_text_has_tokens_in_order_within_its_bounds(text):
     encoding = TOKENIZER.encode(text, max_len=50)

@@ -26,6 +26,8 @@ MAX_MARKS = 4
 WORD = r"\w+(?:'\w+)*|[^\w\s]"
 """A word with the apostrophes inside it, or one punctuation mark."""
 
+WORD_WITHOUT_DIGITS = r"[^\W\d]+(?:'[^\W\d]+)*|[^\w\s]"
+
 LINE_BREAK = r"(?i)<br\s*/?>"
 """HTML line breaks, as in the IMDB reviews: white space, not words."""
 
@@ -76,13 +78,16 @@ class Tokenizer:
         self._backend = backend
 
     @classmethod
-    def train(cls, texts: Iterable[str], vocab_size: int, *, markers: bool = False) -> "Tokenizer":
+    def train(
+        cls, texts: Iterable[str], vocab_size: int, *, markers: bool = False, split_digits: bool = False
+    ) -> "Tokenizer":
         """Return a tokenizer of the most frequent words of some texts.
 
         Args:
             texts: The texts to count words in: the training split alone.
             vocab_size: Most tokens, [PAD] and [UNK] included; fewer if the texts have fewer words.
             markers: Have [START] and [END] too, as a decoder needs them.
+            split_digits: Make each digit a token, so that any number can be read and written.
 
         Raises:
             ValueError: If `vocab_size` is too small for these.
@@ -101,7 +106,9 @@ class Tokenizer:
                 normalizers.Lowercase(),
             ]
         )
-        backend.pre_tokenizer = pre_tokenizers.Split(Regex(WORD), "removed", invert=True)
+        backend.pre_tokenizer = pre_tokenizers.Split(
+            Regex(rf"\d|{WORD_WITHOUT_DIGITS}" if split_digits else WORD), "removed", invert=True
+        )
         trainer = trainers.WordLevelTrainer(
             vocab_size=vocab_size, special_tokens=special, show_progress=False
         )

@@ -105,11 +105,12 @@ class Pairs:
 
     def _train_tokenizers(self, config, train):
         """Return the tokenizers of both sides and the sizes that follow from them."""
+        digits = {"markers": True, "split_digits": True}
         if not config.has_encoder or config.tie_embeddings:
-            tokenizer = Tokenizer.train([*train["text"], *train["target"]], config.vocab_size, markers=True)
+            tokenizer = Tokenizer.train([*train["text"], *train["target"]], config.vocab_size, **digits)
             return tokenizer, tokenizer, {"vocab_size": tokenizer.vocab_size}
-        source = Tokenizer.train(train["text"], config.vocab_size)
-        target = Tokenizer.train(train["target"], config.target_vocab_size, markers=True)
+        source = Tokenizer.train(train["text"], config.vocab_size, split_digits=True)
+        target = Tokenizer.train(train["target"], config.target_vocab_size, **digits)
         return source, target, {"vocab_size": source.vocab_size, "target_vocab_size": target.vocab_size}
 
     def fit(self, settings, verbose):
