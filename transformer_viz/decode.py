@@ -50,7 +50,7 @@ def generate(explorer, text, *, beam_size=1, max_new=None, length_penalty=0.6, k
         beam_size: Beginnings that are kept; 1: greedy.
         max_new: Most tokens to write; None: as many as the model has positions for.
         length_penalty: Exponent by which long texts are favoured (Vaswani et al., 2017, section 6.1: 0.6).
-        keep: What the traces of the steps keep: "all" or "weights".
+        keep: What the traces of the steps keep: "all" or "weights"; None: no traces.
 
     Returns:
         The best `Generation`.
@@ -74,7 +74,7 @@ def generate(explorer, text, *, beam_size=1, max_new=None, length_penalty=0.6, k
     written = best.ids[:-1] if finished else best.ids
     tokenizer = explorer.target_tokenizer or explorer.tokenizer
     steps = []
-    for length in range(len(best.ids)):
+    for length in range(len(best.ids) if keep else 0):
         if config.has_encoder:
             steps.append(explorer.trace(text, target=list(written[:length]), keep=keep))
         else:

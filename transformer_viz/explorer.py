@@ -86,10 +86,14 @@ class Explorer:
         return (self.target_tokenizer or self.tokenizer).vocabulary
 
     def run(self, run: Run) -> Trace:
-        """Answer one `Run`."""
+        """Answer one `Run`; without a target, an encoder-decoder writes its own, greedily."""
+        target = run.target
+        if target is None and self.target_tokenizer is not None:
+            written = self.generate(run.text, keep=None).token_ids
+            target = written[: self.config.target_max_len - 1]  # [START] needs a position too
         return self.trace(
             run.text,
-            target=run.target,
+            target=target,
             ablate=run.ablate,
             cut=run.cut,
             mute=run.mute,

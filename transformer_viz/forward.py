@@ -135,7 +135,8 @@ class ForwardPass:
         lengths = {next(iter(config.stacks)): len(source.ids)}
         written = None
         if self.target_tokenizer is not None:
-            written = self._read(self.target_tokenizer, target or "", config.target_max_len, start=True)
+            target = "" if target is None else target
+            written = self._read(self.target_tokenizer, target, config.target_max_len, start=True)
             lengths["decoder"] = len(written.ids)
         elif target is not None:
             raise ValueError(

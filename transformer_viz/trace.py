@@ -148,7 +148,7 @@ class Run:
     Attributes:
         model: Name or folder of the model.
         text: The text as typed.
-        target: For an encoder-decoder, the target as typed.
+        target: For an encoder-decoder, the target as typed; None: what the model itself writes.
         ablate: (layer, head) pairs whose output is removed; see `interventions` for other stacks.
         cut: (layer, head, query, key) edges removed before the softmax.
         mute: The same, removed after the softmax.

@@ -11,7 +11,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from numpy.testing import assert_allclose
+from numpy.testing import assert_allclose, assert_array_equal
+from small_models import write
 from streamlit.testing.v1 import AppTest
 
 from transformer_viz.ui.server import shared_engine
@@ -186,6 +187,58 @@ def test_whatever_a_person_types_gives_a_picture(text):
 def test_markdown_in_a_word_is_shown_as_it_was_typed():
     app = type_sentence(open_page(), "film :red[x] $y$")
     assert r"“\:”" in shown(app)
+
+
+@pytest.fixture
+def decoders(translator, writer, models_folder):
+    """The two models that write, beside the small classifier."""
+    for explorer in (translator, writer):
+        write(explorer, models_folder)
+    yield
+    for explorer in (translator, writer):
+        shutil.rmtree(models_folder / explorer.name)
+
+
+def test_an_encoder_decoder_shows_what_it_writes_and_its_cross_attention(decoders, translator, reviews):
+    app = open_page(model="translator")
+    written = translator.generate(reviews[0])
+    trace = translator.trace(reviews[0], target=written.token_ids[:16])
+    assert not written.finished
+    assert f"The model writes **{trace.target_text} …**" in shown(app)
+    assert_allclose(heatmap(app)[0], trace.decoder[0].cross_attention.weights[0], atol=1e-6)
+    rows = drawn(app)["layout"]["yaxis"]["ticktext"]
+    assert rows[0] == f"[START] → {trace.target_tokens[1]}"
+
+
+def test_each_attention_of_an_encoder_decoder_is_a_choice(decoders, translator, reviews):
+    app = open_page(model="translator")
+    app.text_input(key="target").set_value("one two three").run()
+    assert "Next the model would write" in shown(app)
+    trace = translator.trace(reviews[0], target="one two three")
+    app.segmented_control(key="kind").set_value("encoder").run()
+    assert_allclose(heatmap(app)[0], trace.encoder[0].attention.weights[0], atol=1e-6)
+    app.segmented_control(key="kind").set_value("decoder").run()
+    app.segmented_control(key="layer").set_value(3).run()
+    weights = heatmap(app)[0]
+    assert_array_equal(np.isnan(weights), np.triu(np.ones((4, 4), bool), 1))
+    assert_allclose(np.nan_to_num(weights), trace.decoder[2].self_attention.weights[0], atol=1e-6)
+
+
+def test_a_decoder_shows_its_next_token_and_gaps_for_what_comes_later(decoders, writer):
+    app = type_sentence(open_page(model="writer"), "A lovely film")
+    trace = writer.trace("A lovely film")
+    assert f"{trace.probs[-1].max():.1%}" in shown(app)
+    assert_array_equal(np.isnan(heatmap(app)[0]), np.triu(np.ones((4, 4), bool), 1))
+
+
+def test_another_model_brings_its_own_example_unless_something_was_typed(decoders, models_folder):
+    app = open_page(model="small")
+    card = json.loads((models_folder / "writer" / "card.json").read_text())
+    app.selectbox(key="model").set_value("writer").run()
+    assert app.text_area(key="sentence").value == card["examples"][0]
+    type_sentence(app, "A dull film")
+    app.selectbox(key="model").set_value("small").run()
+    assert app.text_area(key="sentence").value == "A dull film"
 
 
 def test_every_language_says_everything():

@@ -26,6 +26,7 @@ def test_no_sentence_is_unused_and_none_is_missing():
         for start, ends in {
             "layer": ["label"],
             "head": ["label"],
+            "kind": ["encoder", "decoder", "cross"],
             "heatmap": ["query", "key", "weight", "reads"],
         }.items()
         for end in ends

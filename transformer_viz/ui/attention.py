@@ -6,7 +6,7 @@ import streamlit as st
 from transformer_viz import store
 from transformer_viz.engine import EngineError
 from transformer_viz.figures import weights_heatmap
-from transformer_viz.text import NoTokensError, visible
+from transformer_viz.text import END, NoTokensError, visible
 from transformer_viz.trace import Run, Trace
 from transformer_viz.ui.language import plain, t
 from transformer_viz.ui.sentence import ask_sentence
@@ -28,21 +28,34 @@ def show(model: store.ModelSummary | None) -> None:
             "python -m transformer_viz train --preset single-block --data reviews.csv --out models/my-model"
         )
         return
-    if model.config.has_decoder:
-        st.info(t("model.writes", name=model.name), icon=":material/school:")
-        st.code(f'tv.load("{model.name}").trace("...")', language="python")
-        return
     text = ask_sentence(model.card.get("examples", []))
+    target = ask_target() if model.config.architecture == "encoder-decoder" else None
     with st.skeleton(height=PLOT_HEIGHT):
-        trace = answer(Run(model.name, text))
+        trace = answer(Run(model.name, text, target))
     if trace is None:
         return
-    show_prediction(trace)
+    if model.config.has_decoder:
+        show_writing(trace, own=target is None)
+    else:
+        show_prediction(trace)
     show_reading(trace)
     show_head(trace)
     with st.expander(t("attention.what"), icon=":material/help:"):
         st.markdown(t("attention.explained"))
         st.latex(r"\mathrm{weights} = \mathrm{softmax}\left(\frac{Q K^\top}{\sqrt{d_k}}\right)")
+
+
+def ask_target() -> str | None:
+    """Show the box for what the decoder has written; None if the model is to write it itself."""
+    typed = st.text_input(
+        t("target.label"),
+        key="target",
+        bind="query-params",
+        placeholder=t("target.placeholder"),
+        help=t("target.help"),
+        max_chars=2_000,
+    )
+    return typed if typed and typed.strip() else None
 
 
 def answer(run: Run) -> Trace | None:
@@ -62,6 +75,9 @@ def answer(run: Run) -> Trace | None:
         return None
     except store.ModelError as error:
         st.error(t("model.unreadable", reason=plain(str(error))), icon=":material/error:")
+        return None
+    except ValueError as error:
+        st.error(plain(str(error)), icon=":material/error:")
         return None
     if engine.restarts > restarts:
         st.info(t("engine.restarted"), icon=":material/restart_alt:")
@@ -84,6 +100,21 @@ def show_prediction(trace: Trace) -> None:
     )
     for bar, i in zip(bars, likeliest, strict=True):
         bar.progress(float(trace.probs[i]), text=f"{plain(trace.labels[i])} · {trace.probs[i]:.1%}")
+
+
+def show_writing(trace: Trace, *, own: bool) -> None:
+    """Say what the model wrote, or what it would write next after what it was given."""
+    probs = trace.probs[-1]
+    if own and trace.encoder:
+        goes_on = "" if trace.labels[probs.argmax()] == END else " …"
+        st.markdown(t("writing.sentence", text=(plain(trace.target_text) or "∅") + goes_on))
+        return
+    likeliest = np.argsort(-probs)[:MAX_BARS]
+    words, *bars = st.columns([2, *[1] * len(likeliest)], vertical_alignment="center", gap="medium")
+    best = likeliest[0]
+    words.markdown(t("writing.next", token=plain(trace.labels[best]), percent=f"{probs[best]:.1%}"))
+    for bar, i in zip(bars, likeliest, strict=True):
+        bar.progress(float(probs[i]), text=f"{plain(visible(trace.labels[i]))} · {probs[i]:.1%}")
 
 
 def show_reading(trace: Trace) -> None:
@@ -110,21 +141,28 @@ def show_reading(trace: Trace) -> None:
 
 
 def show_head(trace: Trace) -> None:
-    """Let the visitor choose a head, say what is strongest in it, and draw it."""
+    """Let the visitor choose an attention, a layer and a head, say what is strongest in it, and draw it."""
     with st.container(horizontal=True, gap="medium"):
-        layer = choose("layer", len(trace.encoder))
-        head = choose("head", len(trace.encoder[layer - 1].attention.weights))
+        chosen = choose_attention(trace)
+        layer = choose("layer", len(chosen))
+        stack, _, kind, attention, query_tokens, key_tokens = chosen[layer - 1]
+        head = choose("head", len(attention.weights))
         to_one = choose_scale()
-    weights = trace.encoder[layer - 1].attention.weights[head - 1]
-    tokens = axis_tokens(trace)
+    weights, mask = attention.weights[head - 1], mask_of(trace, stack, kind)[0]
+    queries, keys = axis_tokens(trace, query_tokens), axis_tokens(trace, key_tokens)
     query, key = np.unravel_index(weights.argmax(), weights.shape)
-    strongest = {"query": plain(tokens[query]), "key": plain(tokens[key]), "weight": f"{weights.max():.2f}"}
+    strongest = {"query": plain(queries[query]), "key": plain(keys[key]), "weight": f"{weights.max():.2f}"}
     st.markdown(t("head.sentence", layer=layer, head=head, **strongest))
+    rows = queries if stack == "encoder" else writing_tokens(trace, queries)
     figure = weights_heatmap(
         weights,
-        tokens,
-        tokens,
-        labels={name: t(f"heatmap.{name}") for name in ("query", "key", "weight", "reads")},
+        rows,
+        keys,
+        mask=mask,
+        labels={
+            "query": t("heatmap.query" if stack == "encoder" else "heatmap.writes"),
+            **{name: t(f"heatmap.{name}") for name in ("key", "weight", "reads")},
+        },
         vmax=1.0 if to_one else float(weights.max()) or 1.0,
         theme=st.context.theme.type or "light",
     )
@@ -166,8 +204,47 @@ def choose(name, count) -> int:
     )
 
 
-def axis_tokens(trace: Trace) -> list[str]:
-    """Return the tokens as the axes show them: an unknown word as typed, marked."""
+def choose_attention(trace: Trace) -> list:
+    """Show the choice among a model's attentions, where it has more than one; return its layers."""
+    kinds = {}
+    for layer in trace.attentions():
+        stack, _, kind, *_ = layer
+        kinds.setdefault("cross" if kind == "cross" else stack, []).append(layer)
+    if len(kinds) == 1:
+        return next(iter(kinds.values()))
+    return kinds[
+        st.segmented_control(
+            t("kind.label"),
+            list(kinds),
+            default="cross",
+            format_func=lambda kind: t(f"kind.{kind}"),
+            key="kind",
+            bind="query-params",
+            required=True,
+            help=t("kind.help"),
+        )
+    ]
+
+
+def mask_of(trace: Trace, stack, kind) -> np.ndarray:
+    """Return the model's own mask of one attention, the same for all heads: bool (1, query or 1, key)."""
+    if kind == "cross":
+        return trace.values.cross_attention_mask
+    if stack == "decoder" and trace.encoder:
+        return trace.values.target_attention_mask
+    return trace.values.attention_mask
+
+
+def writing_tokens(trace: Trace, tokens) -> list[str]:
+    """Return a decoder's tokens with what it would write after each."""
+    following = [trace.labels[i] for i in trace.probs.argmax(axis=-1)]
+    return [f"{token} → {after}" for token, after in zip(tokens, following, strict=True)]
+
+
+def axis_tokens(trace: Trace, tokens) -> list[str]:
+    """Return the tokens of one side as the axes show them: an unknown word as typed, marked."""
+    if tokens is not trace.tokens:
+        return list(tokens)
     return [
         f"{word} [UNK]" if unknown else token
         for token, word, unknown in zip(trace.tokens, trace.words, trace.unknown, strict=True)

@@ -15,8 +15,12 @@ MAX_URL_CHARS = 2_000
 
 def ask_sentence(examples) -> str:
     """Show the box, filled with the URL's text or the first example, and return what stands in it."""
+    first = examples[0] if examples else ""
+    former, st.session_state.examples = st.session_state.get("examples", examples), examples
     if "sentence" not in st.session_state:
-        st.session_state.sentence = st.query_params.get("text", examples[0] if examples else "")
+        st.session_state.sentence = st.query_params.get("text", first)
+    elif former != examples and st.session_state.sentence in former:  # another model, nothing typed yet
+        st.session_state.sentence = first
     text = st.text_area(t("sentence.label"), key="sentence", height=68, placeholder=t("sentence.placeholder"))
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):
         st.button(t("sentence.show"), type="primary", icon=":material/visibility:")
