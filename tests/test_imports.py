@@ -51,6 +51,7 @@ LIBRARIES = {
     "datasets": {"numpy", "pandas"},
     "tasks": {"numpy"},
     "store": {"numpy", "safetensors"},
+    "analysis": {"numpy"},
     "figures": {"numpy", "plotly"},
     "engine": set(),
     "ui": {"numpy", "streamlit"},

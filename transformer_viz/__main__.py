@@ -204,7 +204,7 @@ def _figures(measured):
     """Return the headline figures among what a card says was measured."""
     return {
         name.replace("_", " "): measured[name]
-        for name in ("accuracy", "exact_match", "token_accuracy")
+        for name in ("accuracy", "exact_match", "token_accuracy", "induction_score")
         if name in measured
     }
 

@@ -5,6 +5,7 @@ from typing import NamedTuple
 import numpy as np
 import pandas as pd
 
+from transformer_viz.analysis import induction_score
 from transformer_viz.batches import by_length, pad
 from transformer_viz.config import END_ID, PAD_ID, START_ID
 from transformer_viz.datasets import DataError
@@ -80,6 +81,27 @@ class WritingEvaluation(NamedTuple):
     rows: int
     exact_match: float
     token_accuracy: float
+
+
+def induction_scores(explorer, *, texts=50, length=12, seed=0) -> np.ndarray:
+    """Return how much each head of a decoder completes what it has read once (Olsson et al., 2022).
+
+    Args:
+        explorer: `Explorer` of a decoder.
+        texts: Random texts, each of tokens of the model's own and the same again.
+        length: Tokens before the repetition.
+        seed: Of the texts.
+
+    Returns:
+        float (layer, head): the mean `induction_score`, from 0 to 1.
+    """
+    random, scores = np.random.default_rng(seed), []
+    for _ in range(texts):
+        ids = random.integers(END_ID + 1, explorer.config.vocab_size, length)
+        trace = explorer.trace([*ids, *ids], keep="weights")
+        weights = np.stack([block.self_attention.weights for block in trace.decoder])
+        scores.append(induction_score(weights, trace.token_ids))
+    return np.mean(scores, axis=0)
 
 
 def evaluate_writing(explorer, rows, *, batch_size=64) -> WritingEvaluation:

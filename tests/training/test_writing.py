@@ -82,6 +82,7 @@ def test_a_decoder_alone_learns_to_go_on(tmp_path):
     )
     assert card["task"] == "next token"
     assert card["test"]["token_accuracy"] > 1 / 26
+    assert 0 <= card["test"]["induction_score"] <= 1
     assert load(tmp_path / "repeat").generate("a b c a b", max_new=2).steps
 
 

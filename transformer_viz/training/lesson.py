@@ -6,7 +6,7 @@ from pathlib import Path
 import pandas as pd
 
 from transformer_viz.datasets import DataError, read_labelled, read_pairs, split, split_pairs
-from transformer_viz.evaluation import evaluate, evaluate_writing
+from transformer_viz.evaluation import evaluate, evaluate_writing, induction_scores
 from transformer_viz.tasks import TASKS
 from transformer_viz.text import Tokenizer
 from transformer_viz.training.fit import fit_classifier
@@ -122,7 +122,10 @@ class Pairs:
         if self._test is None:
             return None
         result = evaluate_writing(explorer, self._test)
-        return self._test_facts | {"exact_match": result.exact_match, "token_accuracy": result.token_accuracy}
+        figures = {"exact_match": result.exact_match, "token_accuracy": result.token_accuracy}
+        if not explorer.config.has_encoder:
+            figures["induction_score"] = float(induction_scores(explorer).max())
+        return self._test_facts | figures
 
 
 def _whole(frame):
