@@ -97,9 +97,13 @@ def _parity(random):
 
 
 def _repeat(random):
-    """Random letters, and the same letters again: what an induction head completes (Olsson et al., 2022)."""
-    letters = random.choice(list("abcdefghijklmnopqrstuvwxyz"), random.integers(4, 16))
-    return _spaced([*letters, *letters]), None
+    """Random letters over and over: what an induction head completes (Olsson et al., 2022).
+
+    How many there are before they come again is random, so that their places tell nothing.
+    """
+    period = int(random.integers(3, 17))
+    letters = random.permutation(list("abcdefghijklmnopqrstuvwxyz"))[:period]
+    return _spaced(np.resize(letters, random.integers(2 * period, 49))), None
 
 
 TASKS = {

@@ -15,6 +15,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from small_models import write
 from streamlit.testing.v1 import AppTest
 
+from transformer_viz.ui.attention import strongest
 from transformer_viz.ui.server import shared_engine
 
 APP = str(Path(__file__).parents[2] / "app.py")
@@ -231,6 +232,12 @@ def test_a_decoder_shows_its_next_token_and_gaps_for_what_comes_later(decoders, 
     assert_array_equal(np.isnan(heatmap(app)[0]), np.triu(np.ones((4, 4), bool), 1))
 
 
+def test_the_strongest_weight_is_one_that_was_chosen():
+    only, weights = np.tril(np.ones((3, 3), bool)), np.array([[1, 0, 0], [0.3, 0.7, 0], [0.8, 0.1, 0.1]])
+    assert strongest(weights, only) == (2, 0)
+    assert strongest(weights, np.eye(3, dtype=bool)) == (0, 0)
+
+
 def test_another_model_brings_its_own_example_unless_something_was_typed(decoders, models_folder):
     app = open_page(model="small")
     card = json.loads((models_folder / "writer" / "card.json").read_text())
@@ -280,6 +287,7 @@ def test_a_process_that_has_shown_every_page_holds_neither_keras_nor_tensorflow(
     code = f"""
 import sys
 from streamlit.testing.v1 import AppTest
+from transformer_viz.ui.attention import strongest
 from transformer_viz.ui.server import shared_engine
 if __name__ == "__main__":
     app = AppTest.from_file({APP!r}, default_timeout=60).run()

@@ -150,9 +150,9 @@ def show_head(trace: Trace) -> None:
         to_one = choose_scale()
     weights, mask = attention.weights[head - 1], mask_of(trace, stack, kind)[0]
     queries, keys = axis_tokens(trace, query_tokens), axis_tokens(trace, key_tokens)
-    query, key = np.unravel_index(weights.argmax(), weights.shape)
-    strongest = {"query": plain(queries[query]), "key": plain(keys[key]), "weight": f"{weights.max():.2f}"}
-    st.markdown(t("head.sentence", layer=layer, head=head, **strongest))
+    query, key = strongest(weights, mask)
+    names = {"query": plain(queries[query]), "key": plain(keys[key])}
+    st.markdown(t("head.sentence", layer=layer, head=head, weight=f"{weights[query, key]:.2f}", **names))
     rows = queries if stack == "encoder" else writing_tokens(trace, queries)
     figure = weights_heatmap(
         weights,
@@ -181,6 +181,14 @@ def show_head(trace: Trace) -> None:
         icon=":material/download:",
         type="tertiary",
     )
+
+
+def strongest(weights, mask) -> tuple[int, int]:
+    """Return the row and column of the largest weight, among rows that have a choice where there are any."""
+    choices = np.broadcast_to(mask, weights.shape).sum(axis=-1, keepdims=True)
+    free = np.where(choices > 1, weights, -1) if (choices > 1).any() else weights
+    query, key = np.unravel_index(free.argmax(), weights.shape)
+    return int(query), int(key)
 
 
 def choose_scale() -> bool:
