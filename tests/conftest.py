@@ -10,6 +10,12 @@ from small_models import REVIEWS, with_random_parameters, write
 from transformer_viz.config import TransformerConfig
 
 
+@pytest.fixture(scope="session", autouse=True)
+def runs_folder(tmp_path_factory):
+    """A folder of training runs of the tests' own, also for the processes they start."""
+    os.environ["TRANSFORMER_VIZ_RUNS"] = str(tmp_path_factory.mktemp("runs"))
+
+
 @pytest.fixture(scope="session")
 def reviews():
     return REVIEWS

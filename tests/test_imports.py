@@ -21,6 +21,7 @@ GROUND = [
     "datasets",
     "tasks",
     "store",
+    "runs",
     "analysis",
     "figures",
     "views",
@@ -38,7 +39,13 @@ UPPER = [
     "training",
 ]
 ROWS = [*GROUND, *UPPER]
-BETWEEN = {"engine": GROUND, "ui": [*GROUND, "engine"], "__main__": ROWS, "__init__": ROWS}
+BETWEEN = {
+    "engine": GROUND,
+    "trainer": GROUND,
+    "ui": [*GROUND, "engine", "trainer"],
+    "__main__": ROWS,
+    "__init__": ROWS,
+}
 
 LIBRARIES = {
     "config": set(),
@@ -51,6 +58,8 @@ LIBRARIES = {
     "datasets": {"numpy", "pandas"},
     "tasks": {"numpy"},
     "store": {"numpy", "safetensors"},
+    "runs": {"psutil"},
+    "trainer": set(),
     "analysis": {"numpy"},
     "figures": {"numpy", "plotly"},
     "engine": set(),
@@ -59,7 +68,7 @@ LIBRARIES = {
 
 WITHOUT_KERAS = """
 import sys
-import transformer_viz, transformer_viz.__main__, transformer_viz.engine
+import transformer_viz, transformer_viz.__main__, transformer_viz.engine, transformer_viz.trainer
 import transformer_viz.ui.frame, transformer_viz.ui.server
 print(*sorted({"keras", "tensorflow", "torch", "jax"} & sys.modules.keys()))
 """

@@ -11,12 +11,21 @@ from importlib import metadata
 from pathlib import Path
 
 import pandas as pd
+from tqdm import tqdm
 
 from transformer_viz import PRESETS, __version__, store
 from transformer_viz.datasets import read_labelled, read_pairs
+from transformer_viz.runs import (
+    RunError,
+    TrainingJob,
+    TrainingSettings,
+    create_run,
+    list_runs,
+    open_run,
+    runs_folder,
+)
 from transformer_viz.startup import load_upper_floor
 from transformer_viz.tasks import TASKS
-from transformer_viz.training.settings import TrainingSettings
 
 EXAMPLES = {
     "models": "python -m transformer_viz models",
@@ -24,6 +33,9 @@ EXAMPLES = {
     "generate": 'python -m transformer_viz generate --model reverse-digits --text "1 2 3"',
     "trace": 'python -m transformer_viz trace --model imdb-sentiment --text "Not good at all" --out t.npz',
     "train": "python -m transformer_viz train --preset single-block --data reviews.csv --out models/my-model",
+    "runs": "python -m transformer_viz runs",
+    "resume": "python -m transformer_viz resume 20260301-101500-reviews-3f2a",
+    "stop": "python -m transformer_viz stop 20260301-101500-reviews-3f2a",
     "evaluate": "python -m transformer_viz evaluate --model imdb-sentiment --data test.csv.gz",
     "doctor": "python -m transformer_viz doctor",
 }
@@ -35,13 +47,16 @@ SETTINGS_HELP = {
     "epochs": "most passes over the training rows",
     "batch_size": "texts in a step",
     "learning_rate": "highest learning rate of Adam",
-    "warmup": "share of all steps in which the learning rate rises",
+    "schedule": "what becomes of it after the warm-up: cosine, paper (1 / root of the step) or constant",
+    "warmup": "share of all steps in which the learning rate rises; 1 or more: how many steps",
     "beta_2": "decay of Adam's running mean of squared gradients",
     "weight_decay": "of AdamW, in each step times the learning rate; 0: Adam",
+    "clip_norm": "longest gradient, all parameters together; 0: any",
     "label_smoothing": "share of the target spread over all labels",
     "word_dropout": "share of the tokens hidden behind [UNK] while training",
     "crop": "share of the training texts of which only a random part is read",
     "average": "decay of the moving average of the parameters; 0: none",
+    "precision": "float32, or bfloat16 or float16 where a GPU has units for it",
     "patience": "epochs without a better validation accuracy before stopping",
     "validation": "share of the rows held out to choose the best epoch",
     "seed": "of the split, the parameters, the order and dropout",
@@ -100,6 +115,12 @@ def build_parser() -> argparse.ArgumentParser:
     )
 
     _add_train_arguments(add("train", train, "Train a model and write its folder."))
+    add("runs", list_all_runs, "List training runs: what was asked, how far they are.")
+    for name, command, text in (
+        ("resume", resume, "Go on with a training run from its last checkpoint."),
+        ("stop", stop, "Stop a training run; the best model so far is kept."),
+    ):
+        add(name, command, text).add_argument("run", help="its id, as `runs` lists it")
     return parser
 
 
@@ -170,18 +191,18 @@ def evaluate(arguments):
 
 
 def train(arguments):
-    """Train, showing a progress bar, and print the figures."""
+    """Train in a run of its own, showing how it goes, and print the figures."""
     settings = TrainingSettings(
         **{field.name: getattr(arguments, field.name) for field in dataclasses.fields(TrainingSettings)}
     )
-    training = load_upper_floor("training.job")
-    job = training.TrainingJob(
+    job = TrainingJob(
         config=PRESETS[arguments.preset].replace(**dict(map(_assignment, arguments.set))),
         settings=settings,
         data=arguments.data,
-        out=arguments.out,
-        test=arguments.test,
+        rows=arguments.rows,
+        test=arguments.test or "",
         label_names=dict(map(_label_name, arguments.label_names)),
+        probes=tuple(arguments.probes),
         card={
             "preset": arguments.preset,
             "command": _command_of(arguments),
@@ -189,15 +210,85 @@ def train(arguments):
             "licence": arguments.licence,
             "examples": arguments.examples,
         },
+        out=arguments.out,
         overwrite=arguments.overwrite,
-        rows=arguments.rows,
     )
-    card = training.run_job(job, verbose=1 if sys.stdout.isatty() else 2)
-    print(f"Wrote {arguments.out}: {card['parameters']:,} parameters, best epoch {card['best_epoch']}.")
+    _work(create_run(job))
+
+
+def resume(arguments):
+    """Go on with a run that was stopped, interrupted or has failed."""
+    run = open_run(arguments.run)
+    run.queue()
+    _work(run)
+
+
+def stop(arguments):
+    """Ask a run to stop; the best model so far is kept."""
+    open_run(arguments.run).stop()
+
+
+def list_all_runs(arguments):
+    """Print id, status, steps and best figure of every run."""
+    rows = []
+    for run in list_runs():
+        state = run.state()
+        steps = f"{state.step:,} of {state.facts.get('total_steps', 0):,}"
+        figure = state.facts.get("figure", "")
+        best = f"{figure.replace('_', ' ')} {state.best['val_' + figure]:.4f}" if state.best else ""
+        rows.append((run.id, state.status, steps, best))
+    if not rows:
+        print(f"There are no runs in {runs_folder()}. Begin one: {EXAMPLES['train']}")
+        return
+    print(pd.DataFrame(rows, columns=["run", "status", "steps", "best"]).to_string(index=False))
+
+
+def _work(run):
+    """Work on a run in this process; Ctrl-C stops it between two steps."""
+    worker, job = load_upper_floor("training.worker"), load_upper_floor("training.job")
+    print(f"Run {run.id}; stop it with Ctrl-C, go on with: python -m transformer_viz resume {run.id}")
+    with worker.alone(), worker.stopped_by_signals(run), Progress() as progress:
+        if run.state().status == "queued":  # the app's own process may have done it while we waited
+            job.work(run, watch=progress.watch)
+    state = run.state()
+    if state.status == "failed":
+        raise RunError(state.message)
+    place = run.job.out or run.model
+    if state.status == "stopped":
+        best = run.model if state.best else "none yet"
+        print(f"Stopped at step {state.step:,}. The best model so far: {best}.")
+        return
+    card = store.read_model(Path(place)).card
+    print(f"Wrote {place}: {card['parameters']:,} parameters, best epoch {card['best_epoch']}.")
     for kind in ("validation", "test"):
         if kind in card:
             figures = ", ".join(f"{name} {value:.4f}" for name, value in _figures(card[kind]).items())
             print(f"{kind} {figures}, {card[kind]['rows']:,} rows")
+
+
+class Progress:
+    """What a run says, as a progress bar and a line for each epoch."""
+
+    def __enter__(self):
+        self._bar = None
+        return self
+
+    def __exit__(self, *error):
+        if self._bar is not None:
+            self._bar.close()
+
+    def watch(self, event):
+        """Show an event."""
+        kind = event["event"]
+        if kind == "data":
+            self._bar = tqdm(total=event["total_steps"], unit="step", disable=not sys.stderr.isatty())
+        elif kind in ("step", "epoch"):
+            self._bar.update(event["step"] - self._bar.n)
+            self._bar.set_postfix_str(f"loss {event['loss']:.4f}")
+        if kind == "epoch":
+            unsaid = ("event", "epoch", "step", "best", "seconds")
+            figures = (f"{name} {value:.4f}" for name, value in event.items() if name not in unsaid)
+            tqdm.write(f"epoch {event['epoch']}: {', '.join(figures)}{' *' if event['best'] else ''}")
 
 
 def _figures(measured):
@@ -256,6 +347,12 @@ def _add_train_arguments(sub):
     sub.add_argument("--licence", default="", help="terms of the data, for the model card")
     sub.add_argument(
         "--examples", nargs="+", default=[], help="texts for the app to offer, the best one first"
+    )
+    sub.add_argument(
+        "--probes",
+        nargs="+",
+        default=[],
+        help="texts whose attention is kept as it forms, in the run's folder",
     )
     group = sub.add_argument_group("training")
     for field in dataclasses.fields(TrainingSettings):

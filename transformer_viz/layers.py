@@ -13,11 +13,16 @@ from transformer_viz.trace import (
     FeedForwardTrace,
 )
 
-MASKED_SCORE = -1e9
-"""Takes the place of a masked score in the softmax; finite, so that a fully masked row stays a number."""
-
 NORM_EPSILON = 1e-6
 """Added to the variance in layer normalisation."""
+
+
+def masked_score(scores) -> float:
+    """Return what takes the place of a masked score in the softmax of such scores.
+
+    It is finite, so that a fully masked row stays a number; float16 ends at -65504.
+    """
+    return -6e4 if keras.backend.standardize_dtype(scores.dtype) == "float16" else -1e9
 
 
 def attend(query, key, value, attention_mask, intervention=None):
@@ -38,11 +43,11 @@ def attend(query, key, value, attention_mask, intervention=None):
     """
     scores = ops.matmul(query / math.sqrt(key.shape[-1]), ops.swapaxes(key, -1, -2))
     if intervention is None:
-        weights = ops.softmax(ops.where(attention_mask, scores, MASKED_SCORE), axis=-1)
+        weights = ops.softmax(ops.where(attention_mask, scores, masked_score(scores)), axis=-1)
         weights = ops.where(attention_mask, weights, 0.0)
         return scores, weights, ops.matmul(weights, value)
     allowed = ops.logical_and(attention_mask, intervention.score_bias > -math.inf)
-    biased = ops.where(allowed, scores + intervention.score_bias, MASKED_SCORE)
+    biased = ops.where(allowed, scores + intervention.score_bias, masked_score(scores))
     weights = ops.softmax(biased, axis=-1) * ops.where(allowed, intervention.weight_gate, 0.0)
     if intervention.weight_patch is not None:
         weights = weights + intervention.weight_patch

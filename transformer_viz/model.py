@@ -3,12 +3,11 @@
 import dataclasses
 
 import keras
-import numpy as np
 from keras import ops
 
 from transformer_viz import positions
 from transformer_viz.config import PAD_ID, TransformerConfig
-from transformer_viz.layers import MASKED_SCORE, DecoderBlock, EncoderBlock, layer_norm, project
+from transformer_viz.layers import DecoderBlock, EncoderBlock, layer_norm, masked_score, project
 from transformer_viz.masks import causal_mask, padding_mask, window_mask
 from transformer_viz.trace import ModelTrace
 
@@ -209,7 +208,7 @@ class Transformer(keras.Model):
         if self.config.scale_embedding:
             token = token * self.config.d_model**0.5
         position_ids = self.position_ids(token_ids) if position_ids is None else position_ids
-        position = ops.take(table, position_ids, axis=0)
+        position = ops.cast(ops.take(table, position_ids, axis=0), token.dtype)
         return self.embedding_dropout(token + position), token, position
 
     def _norm(self, stack, x):
@@ -228,12 +227,13 @@ class Transformer(keras.Model):
         """Return the share of each position, (batch, position), and the pooled vector, (batch, d_model)."""
         real = self.readable(token_ids)[:, 0, 0]
         if self.config.pooling == "max":
-            return None, ops.max(ops.where(real[..., None], x, np.finfo("float32").min), axis=1)
+            return None, ops.max(ops.where(real[..., None], x, masked_score(x)), axis=1)
         if self.config.pooling == "first":
             first = ops.equal(ops.arange(ops.shape(x)[1]), 0)
             share = ops.cast(first, x.dtype) + ops.zeros_like(x[..., 0])
         elif self.config.pooling == "attention":
-            share = ops.softmax(ops.where(real, self.pooling(x)[..., 0], MASKED_SCORE), axis=-1)
+            scores = self.pooling(x)[..., 0]
+            share = ops.softmax(ops.where(real, scores, masked_score(scores)), axis=-1)
         else:
             share = ops.cast(real, x.dtype)
             share = share / ops.maximum(ops.sum(share, axis=-1, keepdims=True), 1.0)

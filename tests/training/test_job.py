@@ -3,12 +3,10 @@ import json
 import pytest
 
 from transformer_viz import store
-from transformer_viz.datasets import DataError
 from transformer_viz.explorer import load
 from transformer_viz.presets import PRESETS
-from transformer_viz.store import ModelError
-from transformer_viz.training.job import TrainingJob, run_job
-from transformer_viz.training.settings import TrainingSettings
+from transformer_viz.runs import RunError, TrainingJob, TrainingSettings
+from transformer_viz.training.job import run_job
 
 CONFIG = PRESETS["single-block"].replace(d_model=16, num_heads=2, ffn_dim=8)
 
@@ -29,7 +27,7 @@ def trained(data, tmp_path_factory):
     job = TrainingJob(
         config=CONFIG, settings=settings, data=data, out=out, test=data, label_names={"bad": "thumbs down"}
     )
-    return out, run_job(job, verbose=0)
+    return out, run_job(job)
 
 
 def test_a_job_leaves_a_model_that_has_learned(trained):
@@ -60,7 +58,7 @@ def test_the_vocabulary_is_of_the_training_rows_and_the_labels_of_the_data(train
 
 def test_a_taken_name_is_refused_before_anything_is_trained(trained, data):
     job = TrainingJob(config=CONFIG, settings=TrainingSettings(), data=data, out=trained[0])
-    with pytest.raises(ModelError, match="exists already"):
+    with pytest.raises(RunError, match="exists already"):
         run_job(job)
 
 
@@ -68,5 +66,5 @@ def test_a_label_that_is_not_in_the_data_cannot_be_named(data, tmp_path):
     job = TrainingJob(
         config=CONFIG, settings=TrainingSettings(), data=data, out=tmp_path / "m", label_names={"x": "y"}
     )
-    with pytest.raises(DataError, match=r"The data have no label 'x' to be named 'y'\. Labels: bad, good\."):
+    with pytest.raises(RunError, match=r"The data have no label 'x' to be named 'y'\. Labels: bad, good\."):
         run_job(job)

@@ -1,98 +1,308 @@
-"""From rows to a model folder: read or make them, train, write, test what was written once."""
+"""Working on a run: from where it stands to a model folder, every step written down."""
 
+import contextlib
 import dataclasses
 import datetime
+import errno
+import itertools
+import os
 import platform
-from dataclasses import dataclass, field
+import time
+import traceback
 from importlib import metadata
 from pathlib import Path
 
-import keras
+import numpy as np
+import psutil
+import tensorflow as tf
 
 from transformer_viz import __version__, store
-from transformer_viz.config import TransformerConfig
-from transformer_viz.explorer import load
+from transformer_viz.explorer import gpus, load
+from transformer_viz.runs import RunError, create_run
+from transformer_viz.training.checkpoint import Place, read_checkpoint, write_checkpoint
+from transformer_viz.training.examiner import Examiner, Totals
+from transformer_viz.training.learner import Learner
 from transformer_viz.training.lesson import Labels, Pairs
-from transformer_viz.training.settings import TrainingSettings
+
+STEP_SECONDS = 0.3
+"""Time between two step events at first."""
+
+STEP_SHARE = 1 / 500
+"""Share of the time so far between two step events: a long run's log stays short."""
+
+CHECKPOINT_SECONDS = 10
+"""Least time between two checkpoints within an epoch."""
+
+CHECKPOINT_SHARE = 0.03
+"""Most of a run's time that is spent on writing checkpoints."""
+
+RESERVE = 2**16
+"""Bytes kept so that a full disk still has room for the line that says so."""
 
 
-@dataclass(frozen=True, kw_only=True)
-class TrainingJob:
-    """What was asked for.
-
-    Attributes:
-        config: `TransformerConfig`; its `labels` and `vocab_size` become those of the data.
-        settings: `TrainingSettings`.
-        data: CSV (plain or gzip) to train and validate on: text,label for an encoder, text,target for a
-            decoder; or the name of a built-in task.
-        rows: Texts that a built-in task makes.
-        out: The model folder to write; its name is the model's.
-        test: CSV to measure the finished model on, once.
-        label_names: label as in the file -> name to show; a label that is not in it keeps its own.
-        card: Facts for the model card that no program knows: licence, source, command, examples.
-        overwrite: Replace a model of that name.
-    """
-
-    config: TransformerConfig
-    settings: TrainingSettings
-    data: Path | str
-    out: Path
-    test: Path | None = None
-    label_names: dict = field(default_factory=dict)
-    card: dict = field(default_factory=dict)
-    overwrite: bool = False
-    rows: int = 20_000
+class Stopped(Exception):  # noqa: N818  no error: somebody asked for it
+    """Somebody asked the run to stop."""
 
 
-def run_job(job: TrainingJob, *, verbose=1) -> dict:
-    """Train, keep the best epoch, write the model folder, and test what was written.
+def run_job(job, *, runs=None, watch=None) -> dict:
+    """Do a new run from beginning to end; return the card of the model.
 
     Args:
-        job: What to do.
-        verbose: As in `keras.Model.fit`: 1 a progress bar, 2 a line for each epoch, 0 silence.
-
-    Returns:
-        The card that was written.
+        job: `TrainingJob`.
+        runs: Folder of runs; None: `runs_folder()`.
+        watch: Called with each event, a dict.
 
     Raises:
-        DataError: If a file cannot be used.
-        ModelError: If the folder cannot be written.
+        RunError: If the run fails; says why.
     """
-    folder, name = job.out.resolve().parent, job.out.resolve().name
-    store.check_writable(name, folder=folder, overwrite=job.overwrite)
-    lesson = (Pairs if job.config.has_decoder else Labels)(job)
-    model, history = lesson.fit(job.settings, verbose)
-    parts = {
-        "config": lesson.config,
-        "parameters": {key: keras.ops.convert_to_numpy(value) for key, value in model.parameters().items()},
-        "folder": folder,
-        **lesson.tokenizers,
-    }
-    card = _card(job, lesson, history)
-    store.write_model(name, **parts, card=card, overwrite=job.overwrite)
-    measured = lesson.measure(load(job.out.resolve()))
-    if measured is not None:
-        card["test"] = measured
-        store.write_model(name, **parts, card=card, overwrite=True)
-    return card
+    run = create_run(job, folder=runs)
+    work(run, watch=watch)
+    state = run.state()
+    if state.status != "finished":
+        raise RunError(state.message or f"The run {run.id} was stopped.")
+    return store.read_model(Path(job.out) if job.out else run.model).card
 
 
-def _card(job, lesson, history):
-    """Return what the model is, where it came from, and how to train it again."""
-    figures = [epoch[f"val_{lesson.figure}"] for epoch in history]
-    best = max(range(len(history)), key=figures.__getitem__)
-    return {
-        "parameters": lesson.config.num_parameters,
-        **job.card,
-        **lesson.card,
-        "settings": dataclasses.asdict(job.settings),
-        "versions": {
-            "transformer-viz": __version__,
-            "python": platform.python_version(),
-            **{name: metadata.version(name) for name in ("keras", "tensorflow", "tokenizers", "numpy")},
-        },
-        "created": datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
-        "history": history,
-        "best_epoch": best + 1,
-        "validation": {"rows": lesson.num_validation, lesson.figure: figures[best]},
-    }
+def work(run, *, watch=None, strategy=None) -> None:
+    """Work on a run until it has finished, fails or is asked to stop; its log says which.
+
+    Args:
+        run: `TrainingRun`; one that has a checkpoint goes on from there.
+        watch: Called with each event, a dict.
+        strategy: `tf.distribute.Strategy`; None: all GPUs there are, or the processor; with TF_CONFIG, all
+            machines it names.
+    """
+    worker = _Worker(run, watch or (lambda event: None), strategy or _strategy())
+    try:
+        worker.work()
+        worker.tell("finished")
+    except Stopped:
+        worker.tell("stopped")
+    except Exception as error:
+        with contextlib.suppress(OSError):
+            (run.path / "reserve").unlink()
+            (run.path / "traceback.txt").write_text(traceback.format_exc(), encoding="utf-8")
+        worker.tell("failed", message=_sentence(error, run))
+    finally:
+        (run.path / "reserve").unlink(missing_ok=True)
+
+
+def device() -> str:
+    """Return in words what a run computes on."""
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
+    return ", ".join(gpus()) or f"CPU ({cores} cores)"
+
+
+class _Worker:
+    """What changes while a run is worked on."""
+
+    def __init__(self, run, watch, strategy):
+        self.run, self.watch, self.strategy = run, watch, strategy
+        self.place = Place()
+        self.process = psutil.Process()
+        self.told = 0.0
+        self.tokens = self.tokens_seconds = 0.0
+        self.kept = time.monotonic()
+        self.pause = CHECKPOINT_SECONDS
+
+    def tell(self, event, **facts):
+        """Write down what happened, and say it to whoever watches."""
+        self.run.append(event, **facts)
+        self.watch({"event": event, **facts})
+
+    def work(self):
+        """Read or make the rows, train, and write the best model."""
+        self.run.claim()
+        (self.run.path / "reserve").write_bytes(bytes(RESERVE))
+        self.job = self.run.job
+        self.settings = self.job.settings
+        state, self.place = read_checkpoint(self.run.checkpoint) or (None, Place())
+        self.tell("started", step=self.place.step, device=device())
+        self._check_stop()
+        out = Path(self.job.out or self.run.model).resolve()
+        store.check_writable(out.name, folder=out.parent, overwrite=self.job.overwrite or not self.job.out)
+        self.lesson = (Pairs if self.job.config.has_decoder else Labels)(self.job)
+        self.steps_per_epoch = self.settings.steps_per_epoch(self.lesson.num_rows)
+        self.tell("data", **self._facts())
+        self.learner = Learner(self.lesson, self.settings, self.strategy)
+        self.examiner = Examiner(self.lesson, self.settings)
+        if state:
+            self.learner.restore(state)
+        while self.place.epoch < self.settings.epochs and self.place.stale < self.settings.patience:
+            self._do_epoch()
+        self._finish(out)
+
+    def _facts(self):
+        lesson = self.lesson
+        return {
+            "train": lesson.num_rows,
+            "validation": lesson.num_validation,
+            "parameters": lesson.config.num_parameters,
+            "steps_per_epoch": self.steps_per_epoch,
+            "total_steps": self.steps_per_epoch * self.settings.epochs,
+            "figure": lesson.figure,
+            "data": lesson.card["data"],
+        }
+
+    def _check_stop(self):
+        if self.run.stop_requested:
+            if self.place.step:
+                self._keep()
+            raise Stopped
+
+    def _do_epoch(self):
+        """Do the rest of an epoch, and find out what it brought."""
+        place, totals = self.place, Totals(self.place.sums)
+        batches = self.lesson.batches(self.settings, place.epoch)
+        batches = _prefetched(itertools.islice(batches, place.batch, None), self.lesson.signature)
+        for inputs, answers in batches:
+            self._check_stop()
+            before = time.monotonic()
+            rate = self.settings.learning_rate_at(place.step, self.lesson.num_rows)
+            measured = self.learner.train(inputs, answers, rate)
+            place.seconds += time.monotonic() - before
+            self._check_finite(measured["loss"][0])
+            totals.add(measured)
+            place.batch, place.step, place.sums = place.batch + 1, place.step + 1, totals.sums
+            self._tell_step(measured, rate, time.monotonic() - before)
+            if place.batch == self.steps_per_epoch:
+                break
+            if place.step == 1 or (self.job.frame_steps and place.step % self.job.frame_steps == 0):
+                self._picture()
+            if time.monotonic() - self.kept > self.pause:
+                self._keep()
+        self._end_epoch(totals)
+
+    def _tell_step(self, measured, rate, seconds):
+        self.tokens += measured.pop("tokens")[0]
+        self.tokens_seconds += seconds
+        if time.monotonic() - self.told < max(STEP_SECONDS, STEP_SHARE * self.place.seconds):
+            return
+        self.tell(
+            "step",
+            step=self.place.step,
+            **{name: total / max(count, 1.0) for name, (total, count) in measured.items()},
+            learning_rate=rate,
+            tokens_per_second=self.tokens / self.tokens_seconds,
+            memory=self.process.memory_info().rss,
+        )
+        self.told, self.tokens, self.tokens_seconds = time.monotonic(), 0.0, 0.0
+
+    def _check_finite(self, *values):
+        if not all(np.isfinite(value).all() for value in values):
+            raise RunError(
+                f"At step {self.place.step + 1} the loss was no longer a number. Lower the learning rate, or "
+                "clip the gradients. The best model so far is kept."
+            )
+
+    def _end_epoch(self, totals):
+        """Validate, write the model if it is the best so far, and a checkpoint."""
+        place = self.place
+        self._picture()
+        figures = totals.means() | self.examiner.validate(self._check_stop)
+        value = figures[f"val_{self.lesson.figure}"]
+        is_best = place.best is None or value > place.best
+        place.best, place.stale = (value, 0) if is_best else (place.best, place.stale + 1)
+        place.epoch, place.batch, place.sums = place.epoch + 1, 0, {}
+        self.tell("epoch", epoch=place.epoch, step=place.step, best=is_best, seconds=place.seconds, **figures)
+        if is_best:
+            self._write_model(self.learner.parameters())
+        self._keep()
+        self.tell("samples", step=place.step, samples=self.examiner.samples())
+
+    def _picture(self):
+        """Write the attention of the probes as it is now."""
+        self.examiner.take(self.learner.parameters())
+        folder = self.run.path / "frames"
+        folder.mkdir(exist_ok=True)
+        for number, trace in enumerate(self.examiner.traces()):
+            if trace is not None:
+                temporary = folder / ".tmp-frame"
+                trace.save(temporary)
+                os.replace(temporary, self.run.frame(self.place.step, number))
+        self.tell("frame", step=self.place.step)
+
+    def _keep(self):
+        """Write a checkpoint, and see to it that checkpoints take little of the time."""
+        before = time.monotonic()
+        state = self.learner.state()
+        self._check_finite(*(value for value in state.values() if value.dtype.kind == "f"))
+        write_checkpoint(self.run.checkpoint, state, self.place)
+        self.kept = time.monotonic()
+        self.pause = max(CHECKPOINT_SECONDS, (self.kept - before) / CHECKPOINT_SHARE)
+
+    def _finish(self, out):
+        """Write the best model where it was asked for, and measure what was written on the test rows."""
+        best = store.read_model(self.run.model).parameters
+        if self.job.out:
+            self.run.save(out.name, folder=out.parent, overwrite=self.job.overwrite)
+        measured = self.lesson.measure(load(out))
+        self._write_model(best, test=measured)
+        if self.job.out:
+            self.run.save(out.name, folder=out.parent, overwrite=True)
+
+    def _write_model(self, parameters, *, test=None):
+        store.write_model(
+            "model",
+            folder=self.run.path,
+            config=self.lesson.config,
+            parameters=parameters,
+            card=self._card() | ({} if test is None else {"test": test}),
+            dtype="float32",
+            overwrite=True,
+            **self.lesson.tokenizers,
+        )
+
+    def _card(self):
+        """Return what the model is, where it came from, and how to train it again."""
+        state = self.run.state()
+        figure = f"val_{self.lesson.figure}"
+        unlike = ("event", "time", "step", "best", "seconds", "epoch")
+        epochs = [
+            {name: value for name, value in epoch.items() if name not in unlike} for epoch in state.epochs
+        ]
+        return {
+            "parameters": self.lesson.config.num_parameters,
+            **self.job.card,
+            **self.lesson.card,
+            "settings": dataclasses.asdict(self.settings),
+            "versions": {
+                "transformer-viz": __version__,
+                "python": platform.python_version(),
+                **{name: metadata.version(name) for name in ("keras", "tensorflow", "tokenizers", "numpy")},
+            },
+            "created": datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
+            "device": state.device,
+            "seconds": round(self.place.seconds, 1),
+            "history": epochs,
+            "best_epoch": state.best["epoch"],
+            "validation": {"rows": self.lesson.num_validation, self.lesson.figure: state.best[figure]},
+        }
+
+
+def _strategy():
+    """Return how to share the work out: over machines, over GPUs, or not at all (None)."""
+    if os.environ.get("TF_CONFIG"):
+        return tf.distribute.MultiWorkerMirroredStrategy()
+    return tf.distribute.MirroredStrategy() if len(gpus()) > 1 else None
+
+
+def _prefetched(batches, signature):
+    """Return batches as tensors, made while the model is busy with the ones before."""
+    return tf.data.Dataset.from_generator(lambda: batches, output_signature=signature).prefetch(2)
+
+
+def _sentence(error, run):
+    """Return what to say of an error: what happened and the way out."""
+    if isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG):
+        return f"The disk of {run.path} is full. Make space and resume: the last checkpoint is kept."
+    if isinstance(error, MemoryError | tf.errors.ResourceExhaustedError):
+        return (
+            "There is not enough memory for this. Choose a smaller batch, shorter texts or a smaller model."
+        )
+    if isinstance(error, ValueError) and not isinstance(error, UnicodeError) and str(error):
+        return str(error)
+    return (
+        f"Something unexpected happened: {type(error).__name__}. The last checkpoint is kept; "
+        f"{run.path / 'traceback.txt'} has the details."
+    )

@@ -1,19 +1,31 @@
-"""What a job trains on, and how that is fitted and measured: labelled rows, or pairs of texts."""
+"""What a job trains on, and how that is batched and measured: labelled rows, or pairs of texts."""
 
 import hashlib
 from pathlib import Path
 
+import numpy as np
 import pandas as pd
+import tensorflow as tf
 
+from transformer_viz.batches import by_length, pad, shuffled_by_length
+from transformer_viz.config import END_ID, PAD_ID, START_ID, UNK_ID
 from transformer_viz.datasets import DataError, read_labelled, read_pairs, split, split_pairs
 from transformer_viz.evaluation import evaluate, evaluate_writing, induction_scores
 from transformer_viz.tasks import TASKS
 from transformer_viz.text import Tokenizer
-from transformer_viz.training.fit import fit_classifier
-from transformer_viz.training.writing import fit_writer
+from transformer_viz.training import objectives
 
 TEST_ROWS = 1_000
 """Fresh texts a model of a built-in task is measured on."""
+
+NUM_PROBES = 3
+"""Rows held out whose attention is watched, if the job names no texts."""
+
+SHORTEST_CROP = 8
+"""Tokens of the shortest part of a text that is trained on."""
+
+_IDS = tf.TensorSpec((None, None), tf.int32)
+"""Open shapes, so that batches of any width share one compilation."""
 
 
 class Labels:
@@ -23,45 +35,64 @@ class Labels:
         config: The job's config with the labels and the vocabulary of the data.
         tokenizers: What `store.write_model` takes: tokenizer, and target_tokenizer if there is one.
         card: What the model card says of the data.
+        num_rows: Rows trained on.
         num_validation: Rows held out.
-        figure: Name of the figure that says how good a model is.
+        figure: Name of the figure that says how good a model is; higher is better.
+        signature: Shapes of (inputs, answers) of a batch.
+        probes: (text, target) pairs to watch; target is None for an encoder.
     """
 
     figure = "accuracy"
+    signature = (_IDS, tf.TensorSpec((None,), tf.int32))
 
     def __init__(self, job):
-        rows, test = _rows(job, read_labelled, ["text", "label"])
-        self._test = test
+        rows, self._test = _rows(job, read_labelled, ["text", "label"])
         names = _label_names(sorted(rows["label"].unique()), job.label_names)
         train, validation = split(rows, validation=job.settings.validation, seed=job.settings.seed)
         tokenizer = Tokenizer.train(train["text"], job.config.vocab_size)
         self.config = job.config.replace(labels=tuple(names.values()), vocab_size=tokenizer.vocab_size)
         self.tokenizers = {"tokenizer": tokenizer.to_json()}
-        self.num_validation = len(validation)
+        self.num_rows, self.num_validation = len(train), len(validation)
+        watched = job.probes or sorted(validation["text"], key=len)[:NUM_PROBES]
+        self.probes = [(_probe(probe)[0], None) for probe in watched]
         self.card = {
             "task": "classification",
             "label_values": {name: value for value, name in names.items()},
             "data": _facts(job, job.data, rows),
         }
-        self._test_facts = None if test is None else _facts(job, job.test or job.data, test)
+        self._test_facts = None if self._test is None else _facts(job, job.test or job.data, self._test)
 
         def prepare(frame):
             token_ids = tokenizer.encode_batch(
                 frame["text"], max_len=self.config.max_len, truncation=self.config.truncation
             )
-            return token_ids, frame["label"].map(list(names).index).to_numpy()
+            return token_ids, frame["label"].map(list(names).index).to_numpy(np.int32)
 
         self._train, self._validation = prepare(train), prepare(validation)
 
-    def fit(self, settings, verbose):
-        """Return the trained model and its history."""
-        return fit_classifier(self.config, settings, self._train, self._validation, verbose=verbose)
+    def objective(self, settings):
+        """Return what is to become small, as `objectives` says."""
+        return objectives.classification(self.config, settings.label_smoothing)
+
+    def batches(self, settings, epoch):
+        """Yield the (inputs, answers) of one epoch; the same ones whenever the same epoch is asked for."""
+        token_ids, label_ids = self._train
+        random = np.random.default_rng([settings.seed, epoch])
+        parts = [crop(ids, random) if random.random() < settings.crop else ids for ids in token_ids]
+        for rows in shuffled_by_length(parts, settings.batch_size, random):
+            yield hide(pad([parts[row] for row in rows]), settings.word_dropout, random), label_ids[rows]
+
+    def validation_batches(self, settings):
+        """Yield the (inputs, answers) of the rows held out."""
+        token_ids, label_ids = self._validation
+        for rows in by_length(token_ids, settings.batch_size):
+            yield pad([token_ids[row] for row in rows]), label_ids[rows]
 
     def measure(self, explorer):
         """Return the figures of the stored model on rows it has not seen, or None if there are none."""
         if self._test is None:
             return None
-        result = evaluate(explorer, self._test, progress=True)
+        result = evaluate(explorer, self._test)
         return self._test_facts | {
             "accuracy": result.accuracy,
             "by_label": result.by_label.to_dict("index"),
@@ -76,27 +107,31 @@ class Pairs:
     """
 
     def __init__(self, job):
-        rows, test = _rows(job, read_pairs, ["text", "target"])
-        self._test = test
+        rows, self._test = _rows(job, read_pairs, ["text", "target"])
         self.figure = "exact_match" if job.config.has_encoder else "token_accuracy"
         train, validation = split_pairs(rows, validation=job.settings.validation, seed=job.settings.seed)
         source, target, sizes = self._train_tokenizers(job.config, train)
         self.config = job.config.replace(**sizes)
         self.tokenizers = {"tokenizer": source.to_json()}
-        if job.config.has_encoder:
+        translates = job.config.has_encoder
+        self.signature = ((_IDS, _IDS), _IDS) if translates else (_IDS, _IDS)
+        if translates:
             self.tokenizers["target_tokenizer"] = target.to_json()
-        self.num_validation = len(validation)
+        self.num_rows, self.num_validation = len(train), len(validation)
+        held_out = validation[["text", "target"]] if translates else _whole(validation)
+        first = held_out[:NUM_PROBES].to_numpy().tolist()
+        self.probes = [_probe(probe) for probe in job.probes or first]
         self.card = {
-            "task": "sequence to sequence" if job.config.has_encoder else "next token",
+            "task": "sequence to sequence" if translates else "next token",
             "data": _facts(job, job.data, rows),
         }
-        self._test_facts = None if test is None else _facts(job, job.test or job.data, test)
+        self._test_facts = None if self._test is None else _facts(job, job.test or job.data, self._test)
 
         def encode(tokenizer, texts, most):
             return tokenizer.encode_batch(texts, max_len=most, truncation=self.config.truncation)
 
         def prepare(frame):
-            if not self.config.has_encoder:
+            if not translates:
                 return None, encode(source, _whole(frame), self.config.max_len - 1)
             target_ids = encode(target, frame["target"], self.config.target_max_len - 1)
             return encode(source, frame["text"], self.config.max_len), target_ids
@@ -113,9 +148,32 @@ class Pairs:
         target = Tokenizer.train(train["target"], config.target_vocab_size, **digits)
         return source, target, {"vocab_size": source.vocab_size, "target_vocab_size": target.vocab_size}
 
-    def fit(self, settings, verbose):
-        """Return the trained model and its history."""
-        return fit_writer(self.config, settings, self._train, self._validation, verbose=verbose)
+    def objective(self, settings):
+        """Return what is to become small, as `objectives` says."""
+        return objectives.writing(settings.label_smoothing)
+
+    def batches(self, settings, epoch):
+        """Yield the (inputs, answers) of one epoch; the same ones whenever the same epoch is asked for."""
+        random = np.random.default_rng([settings.seed, epoch])
+        lengths = self._train[1] if self._train[0] is None else self._train[0]
+        for rows in shuffled_by_length(lengths, settings.batch_size, random):
+            inputs, answers = self._batch(self._train, rows)
+            if self._train[0] is None:
+                yield hide(inputs, settings.word_dropout, random), answers
+            else:
+                yield (hide(inputs[0], settings.word_dropout, random), inputs[1]), answers
+
+    def validation_batches(self, settings):
+        """Yield the (inputs, answers) of the rows held out."""
+        for rows in by_length(self._validation[1], settings.batch_size):
+            yield self._batch(self._validation, rows)
+
+    def _batch(self, side, rows):
+        """Return ((source, [START] target), target [END]), or without the source."""
+        source_ids, target_ids = side
+        before = pad([[START_ID, *target_ids[row]] for row in rows])
+        answers = pad([[*target_ids[row], END_ID] for row in rows])
+        return before if source_ids is None else (pad([source_ids[row] for row in rows]), before), answers
 
     def measure(self, explorer):
         """Return the figures of the stored model on texts it has not seen, or None if there are none."""
@@ -128,17 +186,38 @@ class Pairs:
         return self._test_facts | figures
 
 
+def crop(token_ids, random):
+    """Return a random part of a text: its length log-uniform from `SHORTEST_CROP` tokens to all of them."""
+    longest = max(len(token_ids), 1)
+    length = round(np.exp(random.uniform(np.log(min(SHORTEST_CROP, longest)), np.log(longest))))
+    start = random.integers(longest - length + 1)
+    return token_ids[start : start + length]
+
+
+def hide(token_ids, share, random):
+    """Return a batch with that share of its tokens hidden behind [UNK], markers and padding left alone."""
+    if not share:
+        return token_ids
+    marks = (PAD_ID, START_ID) if (token_ids[:, 0] == START_ID).all() else (PAD_ID,)
+    hidden = (random.random(token_ids.shape) < share) & ~np.isin(token_ids, marks)
+    return np.where(hidden, UNK_ID, token_ids)
+
+
+def _probe(probe):
+    return (probe, None) if isinstance(probe, str) else tuple(probe)
+
+
 def _whole(frame):
     return (frame["text"] + " " + frame["target"]).str.strip()
 
 
 def _rows(job, read, columns):
     """Return the rows to train on and those to test on, from files or made by a built-in task."""
-    if str(job.data) not in TASKS:
+    if job.data not in TASKS:
         return read(job.data), read(job.test) if job.test else None
     if job.test:
         raise DataError(f"The task '{job.data}' makes its own test. Leave --test out.")
-    task = TASKS[str(job.data)]
+    task = TASKS[job.data]
     pairs = task.pairs(job.rows, seed=job.settings.seed)
     test = task.pairs(TEST_ROWS, seed=job.settings.seed + 1, unlike=[text for text, _ in pairs])
     frames = [pd.DataFrame(made, columns=columns, dtype=object).fillna("") for made in (pairs, test)]
@@ -159,7 +238,7 @@ def _label_names(values, names):
 
 
 def _facts(job, path, rows):
-    if str(path) in TASKS:
-        return {"task": str(path), "made_with_seed": job.settings.seed, "rows": len(rows)}
+    if path in TASKS:
+        return {"task": path, "made_with_seed": job.settings.seed, "rows": len(rows)}
     digest = hashlib.sha256(Path(path).read_bytes()).hexdigest()
     return {"file": Path(path).name, "sha256": digest, "rows": len(rows)}

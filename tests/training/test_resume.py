@@ -1,0 +1,235 @@
+"""A run that is killed, stopped or breaks off goes on from its checkpoint as if nothing had been."""
+
+import random
+import subprocess
+import sys
+import time
+
+import numpy as np
+import pytest
+from numpy.testing import assert_array_equal
+
+from transformer_viz import store
+from transformer_viz.config import TransformerConfig
+from transformer_viz.presets import PRESETS
+from transformer_viz.runs import TrainingJob, TrainingSettings, create_run
+from transformer_viz.training import job as job_module
+from transformer_viz.training.checkpoint import read_checkpoint
+from transformer_viz.training.job import work
+
+CONFIG = TransformerConfig(
+    d_model=8, num_heads=2, ffn_dim=8, norm="pre", dropout=0.2, embedding_dropout=0.1, max_len=32
+)
+SETTINGS = TrainingSettings(
+    epochs=6, batch_size=8, learning_rate=0.01, average=0.95, word_dropout=0.1, crop=0.3, patience=6
+)
+JOB = TrainingJob(config=CONFIG, settings=SETTINGS, data="parity", rows=4000)
+
+CHILD = """
+import sys
+from pathlib import Path
+from transformer_viz.runs import TrainingRun
+from transformer_viz.startup import load_upper_floor
+job = load_upper_floor("training.job")
+job.CHECKPOINT_SECONDS, job.CHECKPOINT_SHARE = 0.05, 1.0
+job.work(TrainingRun(Path(sys.argv[1])))
+"""
+
+KILLS = 10
+
+
+def start(run):
+    return subprocess.Popen([sys.executable, "-c", CHILD, str(run.path)])
+
+
+def wait_for(run, event, count):
+    deadline = time.monotonic() + 60
+    while sum(found["event"] == event for found in run.events()) < count:
+        assert time.monotonic() < deadline
+        time.sleep(0.02)
+
+
+def parameters(run):
+    return store.read_model(run.model).parameters
+
+
+@pytest.fixture(scope="module")
+def undisturbed(tmp_path_factory):
+    run = create_run(JOB, folder=tmp_path_factory.mktemp("undisturbed"))
+    work(run)
+    assert run.state().status == "finished"
+    return run
+
+
+def test_killed_ten_times_ends_with_the_same_parameters(undisturbed, tmp_path):
+    run, moments = create_run(JOB, folder=tmp_path), random.Random(5)
+    reached = []
+    for _ in range(KILLS):
+        before = len((run.path / "events.jsonl").read_text().splitlines())
+        child = start(run)
+        deadline = time.monotonic() + 60
+        while len((run.path / "events.jsonl").read_text().splitlines()) < before + 3:  # started, data, a step
+            assert child.poll() is None
+            assert time.monotonic() < deadline
+            time.sleep(0.01)
+        time.sleep(moments.uniform(0, 0.8))
+        child.kill()
+        child.wait()
+        assert run.state().status == "interrupted"
+        found = read_checkpoint(run.checkpoint)
+        reached.append(found[1].step if found else 0)
+    assert reached == sorted(reached)
+    assert 0 < reached[-1] < SETTINGS.total_steps(3600)
+    work(run)
+    state, expected = run.state(), undisturbed.state()
+    assert state.status == "finished"
+    unlike = ("time", "seconds")
+    assert [{k: v for k, v in epoch.items() if k not in unlike} for epoch in state.epochs] == [
+        {k: v for k, v in epoch.items() if k not in unlike} for epoch in expected.epochs
+    ]
+    for name, value in parameters(undisturbed).items():
+        assert_array_equal(parameters(run)[name], value)
+    ours, theirs = read_checkpoint(run.checkpoint)[0], read_checkpoint(undisturbed.checkpoint)[0]
+    for name, value in theirs.items():
+        assert_array_equal(ours[name], value)
+
+
+def test_stopped_and_resumed_ends_with_the_same_parameters(undisturbed, tmp_path):
+    run = create_run(JOB, folder=tmp_path)
+
+    def stop_at(event):
+        if event["event"] == "epoch" and event["epoch"] == 2:
+            run.stop()
+
+    work(run, watch=stop_at)
+    state = run.state()
+    assert (state.status, state.step) == ("stopped", 2 * SETTINGS.steps_per_epoch(3600))
+    assert parameters(run)  # the best so far is a model folder already
+    run.queue()
+    work(run)
+    for name, value in parameters(undisturbed).items():
+        assert_array_equal(parameters(run)[name], value)
+
+
+def test_a_run_stops_at_the_next_step(tmp_path):
+    run = create_run(JOB, folder=tmp_path)
+    child = start(run)
+    wait_for(run, "step", 1)
+    run.stop()
+    asked = time.time()
+    assert child.wait(timeout=30) == 0
+    assert run.state().status == "stopped"
+    step = run.state().step
+    assert read_checkpoint(run.checkpoint)[1].step >= step
+    assert run.events()[-1]["time"] - asked < 10
+
+
+def test_a_loss_that_is_no_number_ends_with_a_sentence_and_the_last_good_checkpoint(tmp_path, monkeypatch):
+    settings = TrainingSettings(epochs=2, batch_size=8, learning_rate=0.01)
+    run = create_run(TrainingJob(config=CONFIG, settings=settings, data="parity", rows=400), folder=tmp_path)
+    train, steps = job_module.Learner.train, iter(range(1000))
+
+    def diverging(self, *batch):
+        if next(steps) == 60:  # in the second epoch, a parameter becomes infinite
+            variable = self.model.trainable_variables[0]
+            variable.assign(np.full(variable.shape, np.inf, np.float32))
+        return train(self, *batch)
+
+    monkeypatch.setattr(job_module.Learner, "train", diverging)
+    work(run)
+    state = run.state()
+    assert state.status == "failed"
+    assert state.message == (
+        "At step 61 the loss was no longer a number. Lower the learning rate, or clip the gradients. "
+        "The best model so far is kept."
+    )
+    assert read_checkpoint(run.checkpoint)[1].epoch == 1
+    assert all(np.isfinite(value).all() for value in parameters(run).values())
+    monkeypatch.undo()
+    run.queue()
+    work(run)
+    assert run.state().status == "finished"
+
+
+def test_a_full_disk_ends_with_a_sentence_and_the_last_good_checkpoint(tmp_path):
+    """A real limit of the system: no file may grow beyond it, as on a disk that is full."""
+    run = create_run(JOB, folder=tmp_path)
+    child = start(run)
+    wait_for(run, "epoch", 1)
+    run.stop()
+    child.wait()
+    place = read_checkpoint(run.checkpoint)[1]
+    run.queue()
+    limit = "import resource, signal\nsignal.signal(signal.SIGXFSZ, signal.SIG_IGN)\n"
+    limit += f"resource.setrlimit(resource.RLIMIT_FSIZE, ({run.checkpoint.stat().st_size - 1},) * 2)\n"
+    subprocess.run([sys.executable, "-c", limit + CHILD, str(run.path)], check=True, timeout=120)
+    state = run.state()
+    assert state.status == "failed"
+    assert state.message == (
+        f"The disk of {run.path} is full. Make space and resume: the last checkpoint is kept."
+    )
+    assert read_checkpoint(run.checkpoint)[1] == place
+    assert not list(run.path.glob(".tmp-*"))
+    assert not (run.path / "reserve").exists()
+
+
+def test_exhausted_memory_is_a_sentence(tmp_path, monkeypatch):
+    run = create_run(JOB, folder=tmp_path)
+
+    def too_much(self, *batch):
+        raise MemoryError
+
+    monkeypatch.setattr(job_module.Learner, "train", too_much)
+    work(run)
+    assert run.state().message == (
+        "There is not enough memory for this. Choose a smaller batch, shorter texts or a smaller model."
+    )
+
+
+def test_what_nobody_expected_is_a_sentence_with_the_details_beside_it(tmp_path, monkeypatch):
+    run = create_run(JOB, folder=tmp_path)
+
+    def broken(self, *batch):
+        raise ZeroDivisionError("of our own making")
+
+    monkeypatch.setattr(job_module.Learner, "train", broken)
+    work(run)
+    assert run.state().message.startswith("Something unexpected happened: ZeroDivisionError.")
+    assert "of our own making" in (run.path / "traceback.txt").read_text()
+
+
+def test_a_damaged_checkpoint_is_a_sentence(tmp_path):
+    run = create_run(JOB, folder=tmp_path)
+    run.checkpoint.write_bytes(b"not a checkpoint")
+    work(run)
+    assert run.state().message.startswith(f"{run.checkpoint} is damaged: ")
+
+
+def test_pictures_of_the_probes_are_kept_as_they_form(tmp_path):
+    from transformer_viz.trace import Trace
+
+    config = PRESETS["vaswani-tiny"].replace(d_model=16, num_layers=1, num_heads=2, ffn_dim=16)
+    settings = TrainingSettings(epochs=2, batch_size=32)
+    job = TrainingJob(
+        config=config, settings=settings, data="copy", rows=320, probes=(("1 2 3", "1 2 3"),), frame_steps=4
+    )
+    run = create_run(job, folder=tmp_path)
+    work(run)
+    frames = run.frames()
+    assert [step for step, _, _ in frames] == [1, 4, 8, 9, 12, 16, 18]
+    traces = [Trace.load(path) for _, _, path in frames]
+    assert {trace.target_tokens for trace in traces} == {("[START]", "1", "2", "3")}
+    first, last = (trace.decoder[0].cross_attention.weights for trace in (traces[0], traces[-1]))
+    assert first.shape == (2, 4, 3)
+    assert np.abs(first - last).max() > 0.01
+    [sample] = run.state().samples
+    assert (sample["text"], sample["expected"]) == ("1 2 3", "1 2 3")
+    assert isinstance(sample["written"], str)
+
+
+def test_the_best_so_far_becomes_a_model(undisturbed, tmp_path):
+    undisturbed.save("mine", folder=tmp_path, dtype="float32")
+    stored = store.read_model("mine", tmp_path)
+    assert stored.card["data"]["task"] == "parity"
+    for name, value in parameters(undisturbed).items():
+        assert_array_equal(stored.parameters[name], value)

@@ -1,0 +1,319 @@
+"""The folder of a training run: whoever trains appends to it, whoever shows it reads it."""
+
+import contextlib
+import datetime
+import json
+import os
+import re
+import secrets
+import shutil
+import time
+from pathlib import Path
+from typing import NamedTuple
+
+import psutil
+
+from transformer_viz import store
+from transformer_viz.runs.job import TrainingJob
+
+ID = re.compile(r"[a-z0-9][a-z0-9-]{0,80}")
+
+ENDS = ("finished", "stopped", "failed")
+"""Events after which nobody works on a run."""
+
+RECENT = 20
+"""Step events from which the pace is taken."""
+
+
+class RunError(ValueError):
+    """A run is not there, or cannot do what was asked of it; says why and the way out."""
+
+
+class RunState(NamedTuple):
+    """A run as it stands.
+
+    Attributes:
+        status: "queued", "running", "finished", "stopped" (on request), "failed", or "interrupted" (its
+            process is gone without a word).
+        message: Why it failed, or "".
+        facts: What was found in the data: rows, parameters, steps_per_epoch, total_steps, figure ...
+        steps: One dict for each step event: time, step, loss, learning_rate, tokens_per_second, memory ...
+        epochs: One dict for each epoch: epoch, step, loss, val_loss, ... and whether it was the best so far.
+        samples: The last few predictions, each a dict of text, expected and written.
+        device: What it runs on.
+        seconds_left: Estimated from the pace of the last steps; None if nothing is known.
+    """
+
+    status: str
+    message: str
+    facts: dict
+    steps: list
+    epochs: list
+    samples: list
+    device: str
+    seconds_left: float | None
+
+    @property
+    def step(self) -> int:
+        """Steps done, as far as anybody said."""
+        return max((event["step"] for event in (*self.steps[-1:], *self.epochs[-1:])), default=0)
+
+    @property
+    def best(self) -> dict | None:
+        """The best epoch so far."""
+        return next((epoch for epoch in reversed(self.epochs) if epoch["best"]), None)
+
+
+class TrainingRun:
+    """The folder of one run; a handle without state of its own.
+
+    Attributes:
+        path: The folder.
+        id: Its name.
+    """
+
+    def __init__(self, path):
+        self.path = Path(path)
+        self.id = self.path.name
+
+    def __eq__(self, other):
+        return isinstance(other, TrainingRun) and self.path == other.path
+
+    def __hash__(self):
+        return hash(self.path)
+
+    @property
+    def checkpoint(self) -> Path:
+        """File to go on from."""
+        return self.path / "checkpoint.safetensors"
+
+    @property
+    def model(self) -> Path:
+        """Model folder with the best so far."""
+        return self.path / "model"
+
+    @property
+    def job(self) -> TrainingJob:
+        """What was asked.
+
+        Raises:
+            RunError: If the folder is no run.
+        """
+        try:
+            return TrainingJob.from_json((self.path / "job.json").read_text(encoding="utf-8"))
+        except (OSError, ValueError) as error:
+            raise RunError(f"{self.path} is not a training run: {error}") from None
+
+    def append(self, event, **facts) -> None:
+        """Add a line to the log: what happened, and when."""
+        line = json.dumps({"event": event, "time": time.time(), **facts}, ensure_ascii=False)
+        with (self.path / "events.jsonl").open("ab+") as log:
+            log.seek(max(0, log.seek(0, os.SEEK_END) - 1))
+            whole = log.read(1) in (b"", b"\n")  # a kill may have cut the last line off
+            log.write((b"" if whole else b"\n") + line.encode() + b"\n")
+
+    def events(self) -> list[dict]:
+        """Return what happened, in order, what was undone by going back to a checkpoint left out."""
+        try:
+            lines = (self.path / "events.jsonl").read_text(encoding="utf-8").splitlines()
+        except OSError:
+            return []
+        events = []
+        for line in lines:
+            try:
+                event = json.loads(line)
+            except ValueError:  # cut off by a kill, or being written
+                continue
+            if event["event"] == "started":
+                events = [old for old in events if old.get("step", 0) <= event["step"]]
+            events.append(event)
+        return events
+
+    def state(self) -> RunState:
+        """Return the run as it stands."""
+        events = self.events()
+        by_kind = {}
+        for event in events:
+            by_kind.setdefault(event["event"], []).append(event)
+        steps, epochs = by_kind.get("step", []), by_kind.get("epoch", [])
+        turns = [event for event in events if event["event"] in ("queued", "started", *ENDS)]
+        last = turns[-1] if turns else {"event": "queued"}
+        status = last["event"]
+        if status == "started":
+            status = "running" if self._is_worked_on() else "interrupted"
+        facts = by_kind.get("data", [{}])[-1]
+        return RunState(
+            status,
+            last.get("message", ""),
+            facts,
+            steps,
+            epochs,
+            by_kind.get("samples", [{}])[-1].get("samples", []),
+            by_kind.get("started", [{}])[-1].get("device", ""),
+            _seconds_left(steps, facts) if status == "running" else None,
+        )
+
+    def frames(self) -> list[tuple[int, int, Path]]:
+        """Return (step, probe, path of a saved `Trace`) of every picture of the probes, in order."""
+        names = (path.stem.split("-") for path in sorted((self.path / "frames").glob("*-*.npz")))
+        last = max((event["step"] for event in self.events() if "step" in event), default=0)
+        return [
+            (int(step), int(probe), self.frame(int(step), int(probe)))
+            for step, probe in names
+            if int(step) <= last
+        ]
+
+    def frame(self, step, probe) -> Path:
+        """Return the path of the picture of one probe at one step."""
+        return self.path / "frames" / f"{step:07d}-{probe}.npz"
+
+    def queue(self) -> None:
+        """Ask for the run to be worked on, from its checkpoint if there is one.
+
+        Raises:
+            RunError: If it is being worked on, or has finished.
+        """
+        status = self.state().status
+        if status in ("running", "finished"):
+            raise RunError(f"The run {self.id} is {status}; there is nothing to resume.")
+        (self.path / "stop").unlink(missing_ok=True)
+        self.append("queued")
+
+    def stop(self) -> None:
+        """Ask whoever works on the run to stop within a step, and to keep the best so far."""
+        if self.state().status == "queued":
+            self.append("stopped")
+        else:
+            (self.path / "stop").touch()
+
+    @property
+    def stop_requested(self) -> bool:
+        """Whether somebody asked to stop."""
+        return (self.path / "stop").exists()
+
+    def claim(self) -> None:
+        """Write down that this process works on the run."""
+        process = psutil.Process()
+        text = json.dumps({"pid": process.pid, "created": process.create_time()})
+        temporary = self.path / ".tmp-process.json"
+        temporary.write_text(text)
+        os.replace(temporary, self.path / "process.json")
+
+    def save(self, name, *, folder=None, overwrite=False, dtype="float16", card=None) -> Path:
+        """Write the best model so far to `models/<name>`.
+
+        Args:
+            name: The model's name.
+            folder: Folder of models; None: `store.models_folder()`.
+            overwrite: Replace a model of that name.
+            dtype: As in `store.write_model`.
+            card: Facts that are added to the card.
+
+        Raises:
+            ModelError: If there is no model yet, or it cannot be written there.
+        """
+        best = store.read_model(self.model)
+        return store.write_model(
+            name,
+            config=best.config,
+            tokenizer=best.tokenizer,
+            target_tokenizer=best.target_tokenizer,
+            card=best.card | (card or {}),
+            parameters=best.parameters,
+            folder=folder,
+            dtype=dtype,
+            overwrite=overwrite,
+        )
+
+    def delete(self) -> None:
+        """Remove the folder, in such a way that nobody finds half of it.
+
+        Raises:
+            RunError: If it is being worked on.
+        """
+        if self.state().status == "running":
+            raise RunError(f"The run {self.id} is running. Stop it first.")
+        trash = self.path.parent / f".trash-{self.id}-{secrets.token_hex(4)}"
+        os.rename(self.path, trash)
+        shutil.rmtree(trash, ignore_errors=True)
+
+    def _is_worked_on(self):
+        try:
+            claim = json.loads((self.path / "process.json").read_text())
+            process = psutil.Process(claim["pid"])
+            return process.create_time() == claim["created"] and process.status() != psutil.STATUS_ZOMBIE
+        except (OSError, ValueError, KeyError, psutil.Error):
+            return False
+
+
+def runs_folder() -> Path:
+    """Return TRANSFORMER_VIZ_RUNS, or `runs/` beside the package."""
+    return Path(os.environ.get("TRANSFORMER_VIZ_RUNS") or Path(__file__).parents[2] / "runs")
+
+
+def create_run(job: TrainingJob, *, title="", folder=None) -> TrainingRun:
+    """Make the folder of a new run and put it into the queue.
+
+    Args:
+        job: What to do.
+        title: A word for its id: the task or the file.
+        folder: Folder of runs; None: `runs_folder()`.
+
+    Raises:
+        RunError: If the folder cannot be written.
+    """
+    folder = Path(folder or runs_folder())
+    slug = re.sub(r"[^a-z0-9]+", "-", (title or Path(job.data).stem.split(".")[0]).lower()).strip("-")[:24]
+    stamp = datetime.datetime.now().strftime("%Y%m%d-%H%M%S")
+    path = folder / "-".join(filter(None, (stamp, slug, secrets.token_hex(2))))
+    try:
+        path.mkdir(parents=True)
+        (path / "job.json").write_text(job.to_json(), encoding="utf-8")
+        run = TrainingRun(path)
+        run.append("queued")
+    except OSError as error:
+        with contextlib.suppress(OSError):
+            shutil.rmtree(path)
+        raise RunError(
+            f"{folder} cannot be written: {error.strerror}. Make space, or set TRANSFORMER_VIZ_RUNS to "
+            "another folder."
+        ) from None
+    return run
+
+
+def list_runs(folder=None) -> list[TrainingRun]:
+    """Return all runs, the newest first; folders that are none are left out."""
+    folder = Path(folder or runs_folder())
+    try:
+        found = [
+            entry for entry in folder.iterdir() if ID.fullmatch(entry.name) and (entry / "job.json").exists()
+        ]
+    except OSError:
+        return []
+    return [TrainingRun(path) for path in sorted(found, reverse=True)]
+
+
+def queued_runs(folder=None) -> list[TrainingRun]:
+    """Return the runs that wait for their turn, the oldest first."""
+    return [run for run in reversed(list_runs(folder)) if run.state().status == "queued"]
+
+
+def open_run(name, folder=None) -> TrainingRun:
+    """Return a run by its id.
+
+    Raises:
+        RunError: If there is none.
+    """
+    if ID.fullmatch(str(name)):
+        run = TrainingRun(Path(folder or runs_folder()) / str(name))
+        if (run.path / "job.json").exists():
+            return run
+    raise RunError(f"There is no training run {name!r}. List them with: python -m transformer_viz runs")
+
+
+def _seconds_left(steps, facts):
+    recent = steps[-RECENT:]
+    if len(recent) < 2 or "total_steps" not in facts or recent[-1]["step"] == recent[0]["step"]:
+        return None
+    pace = (recent[-1]["time"] - recent[0]["time"]) / (recent[-1]["step"] - recent[0]["step"])
+    return max(0.0, pace * (facts["total_steps"] - recent[-1]["step"]))

@@ -1,0 +1,80 @@
+"""What was asked of a training run: one frozen record that survives as JSON."""
+
+import dataclasses
+import json
+from dataclasses import dataclass, field
+
+from transformer_viz.config import TransformerConfig
+from transformer_viz.runs.settings import TrainingSettings
+
+
+@dataclass(frozen=True, kw_only=True)
+class TrainingJob:
+    """What was asked for.
+
+    Attributes:
+        config: `TransformerConfig`; its `labels` and `vocab_size` become those of the data.
+        settings: `TrainingSettings`.
+        data: Path of the rows to train and validate on: labelled texts for an encoder, pairs for a decoder;
+            or the name of a built-in task or named data set.
+        rows: Texts that a built-in task makes.
+        columns: Role -> name of the column in the file; what is not named is guessed.
+        tokens: Kind of tokens, as in `Tokenizer.train`.
+        keep_case: Tell capital letters from small ones.
+        test: Path of the rows to measure the finished model on, once; "" for none.
+        label_names: label as in the file -> name to show; a label that is not in it keeps its own.
+        probes: Texts, of an encoder-decoder (text, target) pairs, whose attention is kept as it forms; empty:
+            the first rows held out.
+        frame_steps: Steps from one picture of the probes to the next, beside those at the end of each epoch;
+            0: only those.
+        card: Facts for the model card that no program knows: licence, source, command, examples.
+        out: Path of the model folder to write in the end; "" for none: the best model stays in the run.
+        overwrite: Replace a model of that name.
+    """
+
+    config: TransformerConfig
+    settings: TrainingSettings
+    data: str
+    rows: int = 20_000
+    columns: dict = field(default_factory=dict)
+    tokens: str = "words"
+    keep_case: bool = False
+    test: str = ""
+    label_names: dict = field(default_factory=dict)
+    probes: tuple = ()
+    frame_steps: int = 0
+    card: dict = field(default_factory=dict)
+    out: str = ""
+    overwrite: bool = False
+
+    def __post_init__(self):
+        for name in ("rows", "frame_steps"):
+            value = getattr(self, name)
+            if type(value) is not int or value < 0:
+                raise ValueError(f"`{name}` must be a whole number of at least 0. Received: {value!r}.")
+        for name in ("data", "test", "out"):  # paths are welcome
+            object.__setattr__(self, name, str(getattr(self, name)))
+        probes = tuple(probe if isinstance(probe, str) else tuple(probe) for probe in self.probes)
+        object.__setattr__(self, "probes", probes)
+
+    def to_json(self) -> str:
+        """Return the text of `job.json`."""
+        facts = {entry.name: getattr(self, entry.name) for entry in dataclasses.fields(self)}
+        facts["config"] = json.loads(self.config.to_json())
+        facts["settings"] = dataclasses.asdict(self.settings)
+        return json.dumps(facts, indent=2, ensure_ascii=False) + "\n"
+
+    @classmethod
+    def from_json(cls, text: str) -> "TrainingJob":
+        """Read what `to_json` wrote.
+
+        Raises:
+            ValueError: If the text is anything else.
+        """
+        try:
+            facts = json.loads(text)
+            facts["config"] = TransformerConfig.from_json(json.dumps(facts["config"]))
+            facts["settings"] = TrainingSettings(**facts["settings"])
+            return cls(**facts)
+        except (KeyError, TypeError) as error:
+            raise ValueError(f"job.json is not what was asked of a training run: {error}.") from None

@@ -1,0 +1,70 @@
+"""One file to go on from: written whole or not at all."""
+
+import dataclasses
+import json
+import os
+from dataclasses import dataclass, field
+
+from safetensors import SafetensorError, safe_open
+from safetensors.numpy import save
+
+from transformer_viz.runs import RunError
+
+
+@dataclass
+class Place:
+    """Where in a run training stands.
+
+    Attributes:
+        epoch: Epochs done.
+        batch: Batches of the next one done.
+        step: Steps done.
+        best: Figure of the best epoch so far; None before the first.
+        stale: Epochs since then.
+        sums: name -> [sum, count] of what the batches of this epoch measured.
+        seconds: Time spent in steps.
+    """
+
+    epoch: int = 0
+    batch: int = 0
+    step: int = 0
+    best: float | None = None
+    stale: int = 0
+    sums: dict = field(default_factory=dict)
+    seconds: float = 0.0
+
+
+def write_checkpoint(path, state, place) -> None:
+    """Write a learner's state and its place, so that a kill leaves the old file or the new one.
+
+    Args:
+        path: The file.
+        state: As `Learner.state` returns it.
+        place: `Place`.
+    """
+    data = save(state, metadata={"place": json.dumps(dataclasses.asdict(place))})
+    temporary = path.with_name(f".tmp-{path.name}")
+    try:
+        with temporary.open("wb") as file:
+            file.write(data)
+            file.flush()
+            os.fsync(file.fileno())
+        os.replace(temporary, path)
+    finally:
+        temporary.unlink(missing_ok=True)
+
+
+def read_checkpoint(path):
+    """Return (state, `Place`), or None if there is no checkpoint.
+
+    Raises:
+        RunError: If the file is damaged.
+    """
+    if not path.exists():
+        return None
+    try:
+        with safe_open(path, framework="np") as file:
+            place = Place(**json.loads(file.metadata()["place"]))
+            return {name: file.get_tensor(name) for name in file.keys()}, place  # noqa: SIM118  no mapping
+    except (SafetensorError, OSError, ValueError, TypeError, KeyError) as error:
+        raise RunError(f"{path} is damaged: {error}. Remove it to begin the run anew.") from None

@@ -1,0 +1,147 @@
+"""A model that learns, one batch at a time; all that decides its future can be taken out and put back."""
+
+import contextlib
+
+import keras
+import numpy as np
+import tensorflow as tf
+from keras import ops
+
+from transformer_viz.config import PAD_ID
+from transformer_viz.forward import compiled
+from transformer_viz.model import Transformer
+from transformer_viz.runs import RunError
+
+
+class Learner:
+    """A model in training.
+
+    A batch that is split over several devices gives the parameters that it would give on one: each device
+    sums over its rows, and the sums are divided by what the whole batch counts.
+
+    Args:
+        lesson: What is learned: config, objective, signature, num_rows.
+        settings: `TrainingSettings`.
+        strategy: `tf.distribute.Strategy`; None: one device.
+
+    Attributes:
+        model: `Transformer`.
+    """
+
+    def __init__(self, lesson, settings, strategy=None):
+        self._strategy = strategy or tf.distribute.get_strategy()
+        self._count = self._strategy.num_replicas_in_sync
+        self._objective = lesson.objective(settings)
+        self._averages = settings.average > 0
+        keras.utils.set_random_seed(settings.seed)
+        with self._strategy.scope(), _precision(settings.precision):
+            self.model = Transformer(lesson.config)
+            self.optimizer = optimizer(settings)
+            self.optimizer.build(self.model.trainable_variables)
+        self._train = compiled(self._train_everywhere, lesson.signature)
+
+    def train(self, inputs, answers, learning_rate) -> dict[str, tuple[float, float]]:
+        """Do one step; return name -> (sum, count) of loss, figures and tokens."""
+        self.optimizer.learning_rate = learning_rate
+        return numbers(self._train(inputs, answers))
+
+    def parameters(self) -> dict[str, np.ndarray]:
+        """Return what is to be validated and kept: the parameters, or their moving averages."""
+        if not self._averages:
+            return self._parameters()
+        variables = self.model.trainable_variables
+        raw = [ops.convert_to_numpy(variable) for variable in variables]
+        self.optimizer.finalize_variable_values(variables)
+        averages = self._parameters()
+        for variable, value in zip(variables, raw, strict=True):
+            variable.assign(value)
+        return averages
+
+    def state(self) -> dict[str, np.ndarray]:
+        """Return everything that decides how training goes on: parameters, optimizer, states of dropout."""
+        return {name: ops.convert_to_numpy(variable) for name, variable in self._variables().items()}
+
+    def restore(self, state) -> None:
+        """Put back what `state` returned.
+
+        Raises:
+            RunError: If it is of another model.
+        """
+        variables = self._variables()
+        if {name: value.shape for name, value in state.items()} != {
+            name: tuple(variable.shape) for name, variable in variables.items()
+        }:
+            raise RunError("The checkpoint is of another model than the run asks for. Start a new run.")
+        for name, variable in variables.items():
+            variable.assign(state[name])
+
+    def _parameters(self):
+        return {name: ops.convert_to_numpy(value) for name, value in self.model.parameters().items()}
+
+    def _variables(self):
+        everything = [*self.model.variables, *self.optimizer.variables]
+        return {
+            f"{number:04d}": variable for number, variable in enumerate(everything)
+        }  # names differ by process
+
+    def _train_everywhere(self, inputs, answers):
+        """Let each device learn from its rows, and add up what they measured."""
+        if self._count == 1:
+            return self._train_here(inputs, answers)
+        measured = self._strategy.run(self._train_here, (inputs, answers))
+        return self._strategy.reduce(tf.distribute.ReduceOp.SUM, measured, axis=None)
+
+    def _train_here(self, inputs, answers):
+        here = tf.distribute.get_replica_context()
+        if self._count > 1:
+            inputs, answers = tf.nest.map_structure(
+                lambda tensor: tensor[here.replica_id_in_sync_group :: self._count], (inputs, answers)
+            )
+        variables = self.model.trainable_variables
+        with tf.GradientTape() as tape:
+            measured = self._objective(answers, self.model(inputs, training=True))
+            total, count = measured["loss"]
+            if self._count > 1:
+                count = here.all_reduce(tf.distribute.ReduceOp.SUM, count)
+            loss = self.optimizer.scale_loss(total / ops.maximum(count, 1.0))
+        gradients = tape.gradient(loss, [variable.value for variable in variables])
+        if self._count > 1:
+            # Keras clips before it adds up the devices' gradients: added up here, they are clipped as one
+            gradients = here.all_reduce(tf.distribute.ReduceOp.SUM, [*map(tf.convert_to_tensor, gradients)])
+            gradients = [gradient / self._count for gradient in gradients]
+        self.optimizer.apply(gradients, variables)
+        ones = ops.ones(())
+        return measured | {"tokens": (sum(map(_tokens, tf.nest.flatten(inputs))), ones)}
+
+
+def optimizer(settings):
+    """Return Adam, or AdamW, as the settings say."""
+    average = {"use_ema": True, "ema_momentum": settings.average} if settings.average else {}
+    adam = keras.optimizers.AdamW(
+        settings.learning_rate,
+        beta_2=settings.beta_2,
+        weight_decay=settings.weight_decay,
+        global_clipnorm=settings.clip_norm or None,
+        **average,
+    )
+    return keras.optimizers.LossScaleOptimizer(adam) if settings.precision == "float16" else adam
+
+
+@contextlib.contextmanager
+def _precision(name):
+    """Let layers made meanwhile compute in that precision, with parameters in float32."""
+    before = keras.config.dtype_policy()
+    keras.config.set_dtype_policy(name if name == "float32" else f"mixed_{name}")
+    try:
+        yield
+    finally:
+        keras.config.set_dtype_policy(before)
+
+
+def _tokens(token_ids):
+    return ops.sum(ops.cast(ops.not_equal(token_ids, PAD_ID), "float32"))
+
+
+def numbers(measured) -> dict[str, tuple[float, float]]:
+    """Return name -> (sum, count) of what an objective measured."""
+    return {name: (float(total), float(count)) for name, (total, count) in measured.items()}

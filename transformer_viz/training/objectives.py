@@ -1,0 +1,75 @@
+"""What is to become small, and what is counted beside it.
+
+Each is a sum with its count, so that the parts of a batch add up to the whole.
+"""
+
+from keras import ops
+
+from transformer_viz.config import PAD_ID
+
+
+def classification(config, label_smoothing=0.0):
+    """Return the objective of a classifier.
+
+    Args:
+        config: `TransformerConfig`.
+        label_smoothing: Share of the target spread over all labels (Szegedy et al., 2016).
+
+    Returns:
+        Function of label ids, int (row,), and logits: name -> (sum, count) of loss and accuracy.
+    """
+
+    def measure(label_ids, logits):
+        logits = ops.cast(logits, "float32")
+        if config.output == "sigmoid":  # a single logit z is the softmax of (0, z)
+            logits = ops.concatenate([ops.zeros_like(logits), logits], axis=-1)
+        loss = cross_entropy(label_ids, logits, label_smoothing)
+        right = ops.equal(ops.cast(ops.argmax(logits, axis=-1), "int32"), label_ids)
+        rows = ops.cast(ops.shape(label_ids)[0], "float32")
+        return {"loss": (ops.sum(loss), rows), "accuracy": (_count(right), rows)}
+
+    return measure
+
+
+def writing(label_smoothing=0.0):
+    """Return the objective of a decoder: the next token at every position, [PAD] left out.
+
+    The mean is over the tokens of a batch, so that a long text counts more than a short one (Vaswani et al.,
+    2017, section 5.4, for the smoothing).
+
+    Returns:
+        Function of token ids, int (row, position), and logits: name -> (sum, count) of loss, token_accuracy
+        and exact_match, the share of texts in which every token is the likeliest one, given those before it:
+        just those that greedy generation writes without a mistake.
+    """
+
+    def measure(token_ids, logits):
+        logits = ops.cast(logits, "float32")
+        real = ops.not_equal(token_ids, PAD_ID)
+        right = ops.equal(ops.cast(ops.argmax(logits, axis=-1), "int32"), token_ids)
+        loss = ops.where(real, cross_entropy(token_ids, logits, label_smoothing), 0.0)
+        exact = ops.all(ops.logical_or(right, ops.logical_not(real)), axis=-1)
+        return {
+            "loss": (ops.sum(loss), _count(real)),
+            "token_accuracy": (_count(ops.logical_and(right, real)), _count(real)),
+            "exact_match": (_count(exact), ops.cast(ops.shape(exact)[0], "float32")),
+        }
+
+    return measure
+
+
+def cross_entropy(answers, logits, label_smoothing=0.0):
+    """Return the cross-entropy of each answer, its target smoothed over all choices: float32 (...).
+
+    Args:
+        answers: int (...).
+        logits: float32 (..., choice).
+        label_smoothing: Share of the target spread over all choices.
+    """
+    log_probs = ops.log_softmax(logits, axis=-1)
+    right = ops.take_along_axis(log_probs, answers[..., None], axis=-1)[..., 0]
+    return -(1 - label_smoothing) * right - label_smoothing * ops.mean(log_probs, axis=-1)
+
+
+def _count(true):
+    return ops.sum(ops.cast(true, "float32"))
