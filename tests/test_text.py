@@ -67,12 +67,17 @@ def test_the_middle_is_cut_after_a_quarter():
     assert surface(encoding) == list(encoding.tokens)
 
 
+def test_the_beginning_is_cut():
+    encoding = TOKENIZER.encode("a the film plot work", max_len=2, truncation="beginning")
+    assert (encoding.tokens, encoding.num_dropped, encoding.cut_at) == (("plot", "work"), 3, 0)
+
+
 def test_a_text_that_fits_is_not_cut():
     encoding = TOKENIZER.encode("a the film", max_len=3, truncation="middle")
     assert (encoding.num_dropped, encoding.cut_at) == (0, None)
 
 
-@pytest.mark.parametrize("truncation", ["end", "middle"])
+@pytest.mark.parametrize("truncation", ["end", "middle", "beginning"])
 def test_a_batch_is_encoded_as_one_by_one(truncation):
     texts = ["The film.", "", "a " * 30, "zyzzyva İ 😀"]
     batch = TOKENIZER.encode_batch(texts, max_len=7, truncation=truncation)

@@ -26,6 +26,7 @@ from transformer_viz.runs import (
 )
 from transformer_viz.startup import load_upper_floor
 from transformer_viz.tasks import TASKS
+from transformer_viz.token_kinds import TOKEN_KINDS
 
 EXAMPLES = {
     "models": "python -m transformer_viz models",
@@ -200,6 +201,8 @@ def train(arguments):
         settings=settings,
         data=arguments.data,
         rows=arguments.rows,
+        tokens=arguments.tokens,
+        keep_case=arguments.keep_case,
         test=arguments.test or "",
         label_names=dict(map(_label_name, arguments.label_names)),
         probes=tuple(arguments.probes),
@@ -333,6 +336,8 @@ def _add_train_arguments(sub):
         help="CSV, plain or gzip: text,label for an encoder, text,target for a decoder; or a task that makes "
         f"its own: {', '.join(TASKS)}",
     )
+    sub.add_argument("--tokens", default="words", choices=TOKEN_KINDS, help="what a token is (default words)")
+    sub.add_argument("--keep-case", action="store_true", help="tell capital letters from small ones")
     sub.add_argument("--rows", type=int, default=20_000, help="texts that such a task makes (default 20000)")
     sub.add_argument("--out", required=True, type=Path, help="the model folder to write, models/NAME")
     sub.add_argument("--test", type=Path, help="CSV to measure the finished model on, once")

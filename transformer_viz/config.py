@@ -16,7 +16,7 @@ CHOICES = {
     "pooling": ("mean", "max", "first", "attention"),
     "activation": ("relu", "gelu"),
     "output": ("softmax", "sigmoid"),
-    "truncation": ("end", "middle"),
+    "truncation": ("end", "middle", "beginning"),
 }
 """The values each named switch accepts."""
 
@@ -42,8 +42,8 @@ class TransformerConfig:
         target_vocab_size: The same for the target of an encoder-decoder; None: `vocab_size`.
         max_len: Longest input in tokens.
         target_max_len: Longest target of an encoder-decoder in tokens; None: `max_len`.
-        truncation: What a longer text loses: its "end", or its "middle" (a quarter of `max_len` is
-            kept from the beginning and three quarters from the end).
+        truncation: What a longer text loses: its "end", its "beginning", or its "middle" (a quarter of
+            `max_len` is kept from the beginning and three quarters from the end).
         d_model: Width of the residual stream.
         num_layers: Blocks in the encoder, or in the decoder of a "decoder".
         num_decoder_layers: Blocks in the decoder of an encoder-decoder; None: `num_layers`.

@@ -6,6 +6,7 @@ from typing import NamedTuple
 import numpy as np
 import tensorflow as tf
 
+from transformer_viz.batches import by_length, pad
 from transformer_viz.config import END_ID, PAD_ID, START_ID
 from transformer_viz.forward import compiled
 from transformer_viz.trace import Trace
@@ -88,11 +89,40 @@ def generate(explorer, text, *, beam_size=1, max_new=None, length_penalty=0.6, k
     )
 
 
+def generate_all(explorer, texts, *, batch_size=64) -> list[str]:
+    """Let an encoder-decoder write greedily for many texts.
+
+    Args:
+        explorer: `Explorer` of an encoder-decoder.
+        texts: What it reads; one without words is answered by "".
+        batch_size: Texts of similar length that go through the model together.
+
+    Returns:
+        What it wrote, in the order of the texts.
+    """
+    config = explorer.config
+    source = explorer.tokenizer.encode_batch(texts, max_len=config.max_len, truncation=config.truncation)
+    written = [""] * len(source)
+    for rows in by_length(source, batch_size):
+        rows = [row for row in rows if len(source[row])]
+        if not rows:
+            continue
+        ids = np.full((len(rows), 1), START_ID, np.int32)
+        while ids.shape[1] <= config.target_max_len and not (ids == END_ID).any(axis=-1).all():
+            log_probs = _next(explorer, pad([source[row] for row in rows]), ids)
+            ids = np.hstack([ids, log_probs.argmax(axis=-1).astype(np.int32)[:, None]])
+        for row, line in zip(rows, ids[:, 1:], strict=True):
+            end = np.flatnonzero(line == END_ID)
+            written[row] = explorer.target_tokenizer.decode(line[: end[0]] if len(end) else line)
+    return written
+
+
 def _search(explorer, source, given, most, beam_size, alpha):
     """Return the best beam: ids written after `given`, [END] included if it was reached."""
     beams, done = [_Beam((), 0.0)], []
     for _ in range(most):
-        log_probs = _next(explorer, source, np.array([given + beam.ids for beam in beams], np.int32))
+        ids = np.array([given + beam.ids for beam in beams], np.int32)
+        log_probs = _next(explorer, np.repeat(source[None], len(beams), axis=0), ids)
         candidates = []
         for beam, row in zip(beams, log_probs, strict=True):
             likeliest = np.argsort(-row, kind="stable")[: beam_size + 1]
@@ -106,7 +136,13 @@ def _search(explorer, source, given, most, beam_size, alpha):
 
 
 def _next(explorer, source, written):
-    """Return the next token's log probabilities: float (beam, token); never [PAD] or [START]."""
+    """Return the next token's log probabilities: float (row, token); never [PAD] or [START].
+
+    Args:
+        explorer: `Explorer`.
+        source: What an encoder reads: int32 (row, position); anything for a decoder alone.
+        written: int32 (row, position).
+    """
     if explorer not in _COMPILED:
         ids = tf.TensorSpec((None, None), tf.int32)
         sides = [ids] * len(explorer.config.stacks)
@@ -116,7 +152,7 @@ def _next(explorer, source, written):
         )
     sides = [written]
     if explorer.config.has_encoder:
-        sides.insert(0, np.repeat(source[None], len(written), axis=0))
+        sides.insert(0, source)
     log_probs = _COMPILED[explorer](*sides).numpy()
     log_probs[:, [PAD_ID, START_ID]] = -np.inf
     return log_probs

@@ -181,8 +181,8 @@ class Tokenizer:
         Args:
             text: Anything a person can type.
             max_len: Most tokens that are kept.
-            truncation: What a longer text loses: its "end", or its "middle" (a quarter of `max_len`
-                is kept from the beginning, the rest from the end).
+            truncation: What a longer text loses: its "end", its "beginning", or its "middle" (a quarter of
+                `max_len` is kept from the beginning, the rest from the end).
             start: Put [START] in front, at characters (0, 0).
         """
         text = clean_text(text)
@@ -295,5 +295,5 @@ def _kept(length, max_len, truncation):
     """Return the positions that are kept, and the index of the first one after the gap."""
     if length <= max_len:
         return list(range(length)), None
-    head = max_len if truncation == "end" else max_len // 4
+    head = {"end": max_len, "middle": max_len // 4, "beginning": 0}[truncation]
     return [*range(head), *range(length - (max_len - head), length)], head

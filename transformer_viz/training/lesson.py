@@ -49,7 +49,7 @@ class Labels:
         rows, self._test = _rows(job, read_labelled, ["text", "label"])
         names = _label_names(sorted(rows["label"].unique()), job.label_names)
         train, validation = split(rows, validation=job.settings.validation, seed=job.settings.seed)
-        tokenizer = Tokenizer.train(train["text"], job.config.vocab_size)
+        tokenizer = Tokenizer.train(train["text"], job.config.vocab_size, **_kind(job))
         self.config = job.config.replace(labels=tuple(names.values()), vocab_size=tokenizer.vocab_size)
         self.tokenizers = {"tokenizer": tokenizer.to_json()}
         self.num_rows, self.num_validation = len(train), len(validation)
@@ -110,7 +110,7 @@ class Pairs:
         rows, self._test = _rows(job, read_pairs, ["text", "target"])
         self.figure = "exact_match" if job.config.has_encoder else "token_accuracy"
         train, validation = split_pairs(rows, validation=job.settings.validation, seed=job.settings.seed)
-        source, target, sizes = self._train_tokenizers(job.config, train)
+        source, target, sizes = self._train_tokenizers(job, train)
         self.config = job.config.replace(**sizes)
         self.tokenizers = {"tokenizer": source.to_json()}
         translates = job.config.has_encoder
@@ -138,14 +138,15 @@ class Pairs:
 
         self._train, self._validation = prepare(train), prepare(validation)
 
-    def _train_tokenizers(self, config, train):
+    def _train_tokenizers(self, job, train):
         """Return the tokenizers of both sides and the sizes that follow from them."""
-        digits = {"markers": True, "split_digits": True}
+        config, kind = job.config, {"split_digits": True, **_kind(job)}
         if not config.has_encoder or config.tie_embeddings:
-            tokenizer = Tokenizer.train([*train["text"], *train["target"]], config.vocab_size, **digits)
+            texts = [*train["text"], *train["target"]]
+            tokenizer = Tokenizer.train(texts, config.vocab_size, markers=True, **kind)
             return tokenizer, tokenizer, {"vocab_size": tokenizer.vocab_size}
-        source = Tokenizer.train(train["text"], config.vocab_size, split_digits=True)
-        target = Tokenizer.train(train["target"], config.target_vocab_size, **digits)
+        source = Tokenizer.train(train["text"], config.vocab_size, **kind)
+        target = Tokenizer.train(train["target"], config.target_vocab_size, markers=True, **kind)
         return source, target, {"vocab_size": source.vocab_size, "target_vocab_size": target.vocab_size}
 
     def objective(self, settings):
@@ -201,6 +202,10 @@ def hide(token_ids, share, random):
     marks = (PAD_ID, START_ID) if (token_ids[:, 0] == START_ID).all() else (PAD_ID,)
     hidden = (random.random(token_ids.shape) < share) & ~np.isin(token_ids, marks)
     return np.where(hidden, UNK_ID, token_ids)
+
+
+def _kind(job):
+    return {"kind": job.tokens, "lowercase": not job.keep_case}
 
 
 def _probe(probe):
