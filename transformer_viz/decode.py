@@ -103,10 +103,8 @@ def generate_all(explorer, texts, *, batch_size=64) -> list[str]:
     config = explorer.config
     source = explorer.tokenizer.encode_batch(texts, max_len=config.max_len, truncation=config.truncation)
     written = [""] * len(source)
-    for rows in by_length(source, batch_size):
-        rows = [row for row in rows if len(source[row])]
-        if not rows:
-            continue
+    readable = np.array([row for row, ids in enumerate(source) if len(ids)], int)
+    for rows in by_length(source, batch_size, readable):
         ids = np.full((len(rows), 1), START_ID, np.int32)
         while ids.shape[1] <= config.target_max_len and not (ids == END_ID).any(axis=-1).all():
             log_probs = _next(explorer, pad([source[row] for row in rows]), ids)

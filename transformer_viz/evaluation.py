@@ -4,6 +4,7 @@ from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
+import sacrebleu
 
 from transformer_viz.analysis import induction_score
 from transformer_viz.batches import by_length, pad
@@ -84,7 +85,7 @@ class WritingEvaluation(NamedTuple):
 
 
 def bleu(written, targets) -> tuple[float, str]:
-    """Return how much of some translations stands in the right ones (Papineni et al., 2002), as papers state it.
+    """Return how much of some translations stands in the right ones (Papineni et al., 2002).
 
     Args:
         written: What was written.
@@ -93,8 +94,6 @@ def bleu(written, targets) -> tuple[float, str]:
     Returns:
         BLEU, 0 to 100, and the signature of `sacrebleu` (Post, 2018) that says how it was counted.
     """
-    import sacrebleu  # a third of a second, for those who translate
-
     chinese = any("\u4e00" <= character <= "\u9fff" for target in targets for character in target)
     metric = sacrebleu.BLEU(tokenize="zh" if chinese else "13a")
     score = metric.corpus_score(list(written), [list(targets)])

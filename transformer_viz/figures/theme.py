@@ -8,3 +8,18 @@ SEQUENTIAL = {
 
 TEXT = {"light": "#31333f", "dark": "#e6e8ee"}
 MUTED = {"light": "#6b7080", "dark": "#9aa1b0"}
+
+GRID = {"light": "rgba(49,51,63,0.10)", "dark": "rgba(230,232,238,0.12)"}
+"""Lines behind curves."""
+
+HEADS = {
+    "light": ["#1f6fb2", "#d1632b", "#2a8f5b", "#9b4fb0", "#b8860b", "#c2406f", "#4a7f8c", "#6f6f6f"],
+    "dark": ["#3fa7c4", "#f0935e", "#63c58f", "#c58ad8", "#e0bb4f", "#ef7fa5", "#8fc3cf", "#a9a9a9"],
+}
+"""Colours that tell curves apart, in order."""
+
+SIDES = {
+    "light": {"train": "#9db2cc", "validation": "#1f6fb2"},
+    "dark": {"train": "#66758c", "validation": "#3fa7c4"},
+}
+"""Colours of the rows trained on and of those held out."""

@@ -1,0 +1,80 @@
+"""What to start a training from: for each task a model and settings that are known to learn it."""
+
+from dataclasses import dataclass, field
+
+from transformer_viz.config import TransformerConfig
+from transformer_viz.presets import PRESETS
+from transformer_viz.runs.settings import TrainingSettings
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """A starting point.
+
+    Attributes:
+        preset: Name in `PRESETS`.
+        changes: Fields of its config that differ.
+        settings: Fields of `TrainingSettings` that differ from their defaults.
+        rows: Texts that a built-in task makes.
+    """
+
+    preset: str
+    changes: dict = field(default_factory=dict)
+    settings: dict = field(default_factory=dict)
+    rows: int = 20_000
+
+    def config(self, **changes) -> TransformerConfig:
+        """Return the config, with further changes."""
+        return PRESETS[self.preset].replace(**self.changes | changes)
+
+    def training(self, **changes) -> TrainingSettings:
+        """Return the settings, with further changes."""
+        return TrainingSettings(**self.settings | changes)
+
+
+_QUICK = {"num_layers": 1, "dropout": 0.0, "embedding_dropout": 0.0}
+_FAST = {"epochs": 5, "batch_size": 64, "learning_rate": 0.003, "beta_2": 0.98}
+
+_WRITES = Recipe("vaswani-tiny", _QUICK, _FAST)
+
+RECIPES = {
+    "reverse": _WRITES,
+    "copy": _WRITES,
+    "sort": _WRITES,
+    "dates": _WRITES,
+    "addition": Recipe("vaswani-tiny", _QUICK | {"num_layers": 2}, _FAST | {"epochs": 10}, rows=40_000),
+    "parity": Recipe(
+        "single-block",
+        {"d_model": 32, "num_heads": 4, "ffn_dim": 64, "positions": "sinusoidal", "dropout": 0.0},
+        {"epochs": 6, "batch_size": 64},
+    ),
+    "repeat": Recipe(
+        "gpt-mini",
+        {
+            **_QUICK,
+            "num_layers": 2,
+            "d_model": 64,
+            "ffn_dim": 0,
+            "max_len": 64,
+            "positions": "sinusoidal",
+            "scale_embedding": True,
+            "tie_embeddings": False,
+        },
+        {"epochs": 4, "batch_size": 32, "learning_rate": 0.003, "beta_2": 0.98},
+    ),
+    "labels": Recipe("single-block", {"output": "softmax", "mask_padding": True}, {"epochs": 4}),
+    "pairs": Recipe(
+        "vaswani-tiny",
+        {"d_model": 128, "num_heads": 8, "ffn_dim": 512},
+        {"epochs": 8, "batch_size": 64, "learning_rate": 0.002, "beta_2": 0.98, "label_smoothing": 0.1},
+    ),
+    "texts": Recipe("gpt-mini", {}, {"epochs": 4, "beta_2": 0.98}),
+}
+"""Built-in task, or kind of rows in a file -> where to start from."""
+
+
+def presets_for(recipe: Recipe) -> list[str]:
+    """Return the presets that can learn what a recipe's preset can, its own first."""
+    own = PRESETS[recipe.preset].architecture
+    fitting = [name for name, config in PRESETS.items() if config.architecture == own]
+    return sorted(fitting, key=lambda name: name != recipe.preset)
