@@ -40,7 +40,7 @@ def training_curves(history, *, figure, labels, best=None, theme="light"):
     for axis, key, title in panels:
         traces += _curves(history, key, axis, labels, theme)
         axes[f"xaxis{axis}"] = _axis(labels["epoch"], theme) | {
-            "domain": [0, 0.44 if figure else 1] if not axis else [0.56, 1],
+            "domain": [0.59, 1] if axis else [0, 0.41 if figure else 1],
             "anchor": f"y{axis}",
             "range": [0.5, len(history) + 0.5],
             "dtick": math.ceil(len(history) / 10),
