@@ -15,6 +15,8 @@ import pytest
 from playwright.sync_api import expect, sync_playwright
 from processes import children, is_running
 
+from transformer_viz import store
+
 ROOT = Path(__file__).parent.parent
 CHROMIUM = os.environ.get("CHROMIUM") or shutil.which("chromium") or shutil.which("google-chrome")
 HOSTILE = '<img src=x onerror="window.__x=1"> $x$ <b>'
@@ -75,13 +77,18 @@ def page(browser, app):
     context = browser.new_context(viewport={"width": 1440, "height": 1000})
     page = context.new_page()
     wrong = []
-    page.on("console", lambda message: message.type == "error" and wrong.append(message.text))
+    page.on("console", lambda message: is_error(message) and wrong.append(message.text))
     page.on("pageerror", lambda error: wrong.append(str(error)))
     page.on("request", lambda request: is_foreign(request.url, app[1]) and wrong.append(request.url))
     page.set_default_timeout(60_000)
     yield page
     context.close()
     assert wrong == []
+
+
+def is_error(message):
+    """Whether it is an error of ours: opened at /models, Streamlit asks there for itself, in vain."""
+    return message.type == "error" and "/models/_stcore/" not in message.location["url"]
 
 
 def is_foreign(url, home):
@@ -162,6 +169,114 @@ def test_the_picture_can_be_downloaded_under_its_name(page, app):
     with page.expect_download() as download:
         page.locator(".modebar-btn[data-title*=png i]").click()
     assert download.value.suggested_filename == "small-layer1-head1.png"
+
+
+def open_models(page, app, address=""):
+    page.goto(f"{app[1]}/models{address}")
+    page.get_by_test_id("stDataFrame").wait_for()
+    settle(page)
+
+
+def heading(page):
+    """Return the name of the model whose card is shown."""
+    return page.get_by_test_id("stMain").locator("h3").first
+
+
+def click_row(page, row):
+    """Click into the name of a row of the list."""
+    box = page.get_by_test_id("stDataFrame").bounding_box()
+    page.mouse.click(box["x"] + 120, box["y"] + 35 * row + 52)
+
+
+@pytest.fixture
+def second(models_folder):
+    """A second model on the shelf, and nothing left over of it afterwards."""
+    store.duplicate_model("small", "twin", models_folder)
+    yield models_folder / "twin"
+    for folder in models_folder.glob("twin*"):
+        shutil.rmtree(folder)
+    store.empty_trash(models_folder, older_than=0)
+
+
+def test_a_click_anywhere_in_a_row_shows_its_card_and_stands_in_the_address(page, app, second):
+    open_models(page, app)
+    expect(heading(page)).to_have_text("small")
+    click_row(page, 1)
+    expect(heading(page)).to_have_text("twin")
+    expect(page).to_have_url(re.compile("show=twin"))
+    page.reload()
+    expect(heading(page)).to_have_text("twin")
+
+
+def test_a_model_goes_out_as_a_zip_and_comes_back_the_same(page, app, second, tmp_path):
+    before = {file.name: file.read_bytes() for file in second.iterdir()}
+    open_models(page, app, "?show=twin")
+    with page.expect_download() as download:
+        page.get_by_test_id("stDownloadButton").click()
+    assert download.value.suggested_filename == "twin.zip"
+    download.value.save_as(tmp_path / "twin.zip")
+    page.get_by_role("button", name="Delete").click()
+    expect(page.get_by_text("twin was deleted.")).to_be_visible()
+    expect(heading(page)).to_have_text("small")
+    assert not second.exists()
+    page.get_by_role("button", name="Upload", exact=True).click()
+    page.locator("input[type=file]").set_input_files(tmp_path / "twin.zip")
+    expect(heading(page)).to_have_text("twin")
+    assert {file.name: file.read_bytes() for file in second.iterdir()} == before
+
+
+def test_a_zip_that_is_no_model_is_refused_on_the_page(page, app, second, tmp_path):
+    (tmp_path / "other.zip").write_bytes(b"MZ no zip")
+    open_models(page, app)
+    page.get_by_role("button", name="Upload", exact=True).click()
+    page.locator("input[type=file]").set_input_files(tmp_path / "other.zip")
+    expect(page.get_by_text("This file was not added. This is not a zip.")).to_be_visible()
+
+
+def test_a_deleted_model_is_taken_back_and_opened(page, app, second):
+    open_models(page, app, "?show=twin&lang=zh")
+    page.get_by_role("button", name="删除").click()
+    page.get_by_role("button", name="撤销").click()
+    expect(heading(page)).to_have_text("twin")
+    page.get_by_role("button", name="打开").click()
+    page.locator(".heatmaplayer .hm").wait_for()
+    expect(page).to_have_url(re.compile(r"[?&]model=twin"))
+    expect(page).to_have_url(re.compile(r"[?&]lang=zh"))
+    page.get_by_test_id("stTopNavLink").first.click()
+    page.get_by_test_id("stTopNavLink").last.click()
+    click_row(page, 0)
+    expect(heading(page)).to_have_text("small")
+    page.get_by_role("button", name="打开").click()
+    expect(page.get_by_role("combobox")).to_have_value("small")
+
+
+def test_going_to_the_models_and_back_changes_nothing(page, app, second):
+    open_app(page, app, "/?model=twin&text=A%20dull%20film.&head=3")
+    page.get_by_test_id("stTopNavLink").filter(has_text="Models").click()
+    expect(heading(page)).to_have_text("twin")
+    page.get_by_test_id("stTopNavLink").filter(has_text="Attention").click()
+    expect(page.get_by_text("Layer 1, head 3.")).to_be_visible()
+    expect(page.locator(".xtick text")).to_have_text(["a", "dull", "film", "."])
+    for part in ("model=twin", "head=3", "text=A"):
+        expect(page).to_have_url(re.compile(part))
+
+
+def test_renaming_closes_the_box_and_shows_the_new_name(page, app, second):
+    open_models(page, app, "?show=twin")
+    page.get_by_role("button", name="Rename").click()
+    page.get_by_label("New name").fill("twin-b")
+    page.get_by_label("New name").press("Enter")
+    expect(heading(page)).to_have_text("twin-b")
+    expect(page.get_by_label("New name")).to_have_count(0)
+
+
+@pytest.mark.parametrize("width", [1440, 900])
+def test_the_models_are_no_wider_than_the_window(page, app, second, width):
+    page.set_viewport_size({"width": width, "height": 1000})
+    store.rename_model("twin", "twin-" + "long-" * 11 + "name", second.parent)
+    open_models(page, app, "?show=twin-" + "long-" * 11 + "name")
+    main = page.locator("[data-testid=stMainBlockContainer]")
+    assert main.evaluate("element => element.scrollWidth <= element.clientWidth")
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")

@@ -289,9 +289,12 @@ import sys
 from streamlit.testing.v1 import AppTest
 from transformer_viz.ui.attention import strongest
 from transformer_viz.ui.server import shared_engine
+from streamlit.util import calc_hash
 if __name__ == "__main__":
     app = AppTest.from_file({APP!r}, default_timeout=60).run()
     assert len(app.get("plotly_chart")) == 1
+    app._page_hash = calc_hash("models")
+    assert app.run().dataframe
     print(*sorted({{"keras", "tensorflow", "torch", "jax"}} & sys.modules.keys()))
     shared_engine().close()
 """

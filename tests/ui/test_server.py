@@ -8,6 +8,19 @@ from transformer_viz.store import ModelSummary
 from transformer_viz.ui import server
 
 
+def test_the_server_empties_the_trash_of_yesterday_as_it_starts(monkeypatch, models_folder):
+    monkeypatch.setattr(st, "get_option", {"server.headless": True}.get)
+    server.shared_engine.cache_clear()
+    (models_folder / (".trash-old-1-" + "0" * 16)).mkdir()
+
+    async def serve():
+        async with server.lifespan(None):
+            assert not list(models_folder.glob(".trash-*"))
+
+    asyncio.run(serve())
+    server.shared_engine.cache_clear()
+
+
 def summary(name):
     return ModelSummary(name, None, {}, 0, None)
 

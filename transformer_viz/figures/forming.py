@@ -199,7 +199,7 @@ def _panels(weights, labels, theme):
             "xgap": 1,
             "ygap": 1,
             "name": f"{labels['head']} {number + 1}",
-            "hovertemplate": f"%{{y}} {labels['reads']} %{{x}}<br>{labels['weight']}: %{{z}} %<extra></extra>",
+            "hovertemplate": f"%{{y}} {labels['reads']} %{{x}}: %{{z}} %<extra>%{{fullData.name}}</extra>",
         }
         for number, head in enumerate(weights)
     ]

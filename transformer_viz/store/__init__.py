@@ -1,4 +1,4 @@
-"""Model folders: list, read and write them, so that none is half written or damaged without a word.
+"""Model folders: list, read, write and manage them, so that none is half written or damaged without a word.
 
 A folder holds `config.json`, `parameters.safetensors`, `tokenizer.json`, `card.json`, for an encoder-decoder
 `tokenizer_target.json`, and, written last, `manifest.json` with the size and sha256 of each. Nothing in it is
@@ -6,17 +6,35 @@ executed when it is read.
 """
 
 from transformer_viz.store.format import ModelError, ModelSummary, StoredModel, models_folder
+from transformer_viz.store.manage import (
+    Deleted,
+    delete_model,
+    duplicate_model,
+    empty_trash,
+    rename_model,
+    restore_model,
+)
+from transformer_viz.store.pack import pack_model, packed_name, unpack_model
 from transformer_viz.store.read import list_models, read_model, stamp
 from transformer_viz.store.write import check_writable, write_model
 
 __all__ = [
+    "Deleted",
     "ModelError",
     "ModelSummary",
     "StoredModel",
     "check_writable",
+    "delete_model",
+    "duplicate_model",
+    "empty_trash",
     "list_models",
     "models_folder",
+    "pack_model",
+    "packed_name",
     "read_model",
+    "rename_model",
+    "restore_model",
     "stamp",
+    "unpack_model",
     "write_model",
 ]

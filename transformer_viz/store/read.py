@@ -75,6 +75,15 @@ def read_model(name_or_path: str | Path, folder: Path | None = None) -> StoredMo
     return _settled(path, lambda found: _read(found, os.path.basename(os.path.abspath(path))))
 
 
+def read_files(name_or_path: str | Path, folder: Path | None = None) -> dict[str, bytes]:
+    """Return name -> bytes of a model's files, each as its manifest says; arguments as in `read_model`.
+
+    Raises:
+        ModelError: If there is no such model, or a file of it is missing, strange or changed.
+    """
+    return _settled(_path(name_or_path, folder), _files)
+
+
 def stamp(name_or_path: str | Path, folder: Path | None = None) -> str:
     """Return a text that changes whenever the model is written anew; arguments as in `read_model`.
 
@@ -159,6 +168,16 @@ def _read(folder, name):
     parameters = _parameters(file, config)
     check_tokenizers(folder, texts, config)
     return StoredModel(name, folder, config, texts["tokenizer.json"], card, parameters, texts.get(TARGET))
+
+
+def _files(folder):
+    hashes, files = _checked_files(folder), {}
+    for name in [*hashes, "manifest.json"]:
+        with errors_named(folder / name, "read"):
+            files[name] = (folder / name).read_bytes()
+        if name in hashes:
+            _check_hash(folder / name, hashlib.sha256(files[name]), hashes)
+    return files
 
 
 def _checked_files(folder):

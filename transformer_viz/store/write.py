@@ -1,24 +1,18 @@
 """Write model folders, so that a reader finds the old model or the new one whatever happens meanwhile."""
 
-import contextlib
-import errno
 import hashlib
 import os
-import re
-import secrets
-import shutil
-import time
 from pathlib import Path
 
 import numpy as np
 from safetensors.numpy import save
 
 from transformer_viz.config import TransformerConfig
+from transformer_viz.store.atomic import sweep, temporary_beside, write_files
 from transformer_viz.store.format import (
     DESKTOP,
     FORMAT_VERSION,
     LARGEST,
-    NAME,
     TARGET,
     ModelError,
     check_config,
@@ -33,11 +27,8 @@ from transformer_viz.store.format import (
     folder_of_models,
     json_object,
     listed,
-    old_folder,
     present,
 )
-
-_TEMPORARY = re.compile(rf"\.tmp-{NAME.pattern}-(\d+)-[0-9a-f]{{16}}")
 
 
 def check_writable(name: str, *, folder: Path | None = None, overwrite: bool = False) -> None:
@@ -60,7 +51,7 @@ def check_writable(name: str, *, folder: Path | None = None, overwrite: bool = F
                 "Move that away, or choose another name."
             )
         target.parent.mkdir(parents=True, exist_ok=True)
-        probe = _temporary(target)
+        probe = temporary_beside(target)
         probe.mkdir()
         probe.rmdir()
 
@@ -117,8 +108,8 @@ def write_model(  # noqa: PLR0913  the files of a folder, by name
     files["manifest.json"] = dump({"format_version": FORMAT_VERSION, "files": entries}).encode()
     for file, data in files.items():
         check_size(target / file, len(data))
-    _sweep(target.parent)
-    _replace(target, files)
+    sweep(target.parent)
+    write_files(target, files)
     return target
 
 
@@ -137,90 +128,3 @@ def _cast(file, parameters, config, dtype):
                 "Write it with `dtype` = 'float32', or train again with a lower learning rate."
             )
     return cast
-
-
-def _replace(target, files):
-    needed, temporary = 2 * sum(map(len, files.values())), _temporary(target)
-    try:
-        with errors_named(target, "written"):
-            free = shutil.disk_usage(target.parent).free
-            if free < needed:
-                raise ModelError(
-                    f"{target} needs {needed / 1e6:.1f} MB while it is written, and {free / 1e6:.1f} MB are "
-                    "free. Make space, or choose another folder."
-                )
-            temporary.mkdir()
-            for name, data in files.items():
-                with (temporary / name).open("xb") as stream:
-                    stream.write(data)
-                    stream.flush()
-                    os.fsync(stream.fileno())
-            _sync_folder(temporary)
-            _swap(temporary, target)
-    finally:
-        shutil.rmtree(temporary, ignore_errors=True)
-
-
-def _swap(temporary, target):
-    """Put the new folder in the place of the old one; on any failure, put the old one back."""
-    old = old_folder(target)
-    if target.exists():
-        if old.exists():
-            _discard(old)
-        os.rename(target, old)
-    try:
-        os.rename(temporary, target)
-        _sync_folder(target.parent)
-    except BaseException:
-        with contextlib.suppress(OSError):
-            if target.exists():
-                os.rename(target, temporary)
-            if old.exists():
-                os.rename(old, target)
-        raise
-    with contextlib.suppress(OSError):
-        _discard(old)
-
-
-def _discard(old):
-    """Remove a folder in such a way that nobody ever finds half of it under its name."""
-    trash = _temporary(old.parent / old.name.removeprefix(".old-"))
-    os.rename(old, trash)
-    shutil.rmtree(trash, ignore_errors=True)
-
-
-def _temporary(target):
-    return target.parent / f".tmp-{target.name}-{os.getpid()}-{secrets.token_hex(8)}"
-
-
-def _sweep(folder):
-    """Remove what killed writers left behind."""
-    for place in folder.glob(".tmp-*"):
-        match = _TEMPORARY.fullmatch(place.name)
-        if match and not _is_alive(int(match[1]), place):
-            shutil.rmtree(place, ignore_errors=True)
-
-
-def _is_alive(pid, place):
-    if os.name == "nt":  # os.kill would end the process there
-        return time.time() - os.path.getmtime(place) < 24 * 60 * 60
-    try:
-        os.kill(pid, 0)
-    except (ProcessLookupError, OverflowError):
-        return False
-    except PermissionError:
-        pass
-    return True
-
-
-def _sync_folder(folder):
-    if os.name == "nt":  # a folder cannot be opened there
-        return
-    handle = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(handle)
-    except OSError as error:
-        if error.errno != errno.EINVAL:  # what some network shares answer
-            raise
-    finally:
-        os.close(handle)

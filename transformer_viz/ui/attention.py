@@ -8,6 +8,7 @@ from transformer_viz.engine import EngineError
 from transformer_viz.figures import weights_heatmap
 from transformer_viz.text import END, NoTokensError, visible
 from transformer_viz.trace import Run, Trace
+from transformer_viz.ui.card import examples_of
 from transformer_viz.ui.language import plain, t
 from transformer_viz.ui.sentence import ask_sentence
 from transformer_viz.ui.server import shared_engine
@@ -28,7 +29,7 @@ def show(model: store.ModelSummary | None) -> None:
             "python -m transformer_viz train --preset single-block --data reviews.csv --out models/my-model"
         )
         return
-    text = ask_sentence(model.card.get("examples", []))
+    text = ask_sentence(examples_of(model.card))
     target = ask_target() if model.config.architecture == "encoder-decoder" else None
     with st.skeleton(height=PLOT_HEIGHT):
         trace = answer(Run(model.name, text, target))
@@ -199,6 +200,7 @@ def choose_scale() -> bool:
         default=False,
         format_func=lambda to_one: t("scale.full" if to_one else "scale.head"),
         key="scale",
+        persist_state="session",
         required=True,
         help=t("scale.help"),
     )

@@ -1,17 +1,18 @@
-"""The frame of every page: title, sidebar, navigation."""
+"""The frame of every page: title, navigation, sidebar."""
 
 from pathlib import Path
 
 import streamlit as st
 
 from transformer_viz import store
-from transformer_viz.ui import attention
+from transformer_viz.ui import attention, models
 from transformer_viz.ui.language import choose_language, plain, t
+from transformer_viz.ui.models import said
 from transformer_viz.ui.server import in_order
 
 ICON = Path(__file__).parent / "icon.svg"
 
-COMPACT = "<style>.stMainBlockContainer { padding: 3.2rem 3rem 2rem }</style>"
+COMPACT = "<style>.stMainBlockContainer { padding: 4.2rem 3rem 2rem }</style>"
 """The picture should stand on the first screen, not below it."""
 
 
@@ -22,14 +23,35 @@ def show() -> None:
     with st.sidebar:
         st.subheader("Transformer Viz", anchor=False)
         controls, language = st.container(), st.container()
-        with language:
-            choose_language()
+    with language:
+        choose_language()
+
+    def show_attention():
         with controls:
             model = choose_model()
+        attention.show(model)
+
+    def show_models():
+        models.show(open_model)
+
+    def open_model(name):
+        st.session_state.model = name
+        st.switch_page(pages[0], query_params={"model": name})
+
     pages = [
-        st.Page(lambda: attention.show(model), title=t("attention.nav"), url_path="attention", default=True)
+        st.Page(
+            show_attention,
+            title=t("attention.nav"),
+            icon=":material/visibility:",
+            url_path="attention",
+            default=True,
+        ),
+        st.Page(show_models, title=t("models.nav"), icon=":material/inventory_2:", url_path="models"),
     ]
-    st.navigation(pages, position="hidden").run()
+    page = st.navigation(pages, position="top")
+    if page is not pages[1]:
+        models.leave()
+    page.run()
 
 
 def choose_model() -> store.ModelSummary | None:
@@ -37,11 +59,14 @@ def choose_model() -> store.ModelSummary | None:
     usable = {}
     for model in in_order(store.list_models()):
         if model.problem:
-            st.warning(plain(model.problem), icon=":material/broken_image:")
+            st.warning(said(model.problem), icon=":material/broken_image:")
         else:
             usable[model.name] = model
     if not usable:
         return None
+    wanted = st.session_state.get("model") or st.query_params.get("model")
+    if wanted and wanted not in usable:
+        st.toast(t("model.gone", name=plain(wanted[:64])), icon=":material/search_off:")
     return usable[
         st.selectbox(t("model.label"), list(usable), key="model", bind="query-params", help=t("model.help"))
     ]

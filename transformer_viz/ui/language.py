@@ -35,6 +35,7 @@ def choose_language() -> None:
         key="lang",
         required=True,
         width="stretch",
+        persist_state="session",  # one page may open another, and Streamlit forgets then
     )
     if st.query_params.get("lang") != language:
         st.query_params["lang"] = language

@@ -21,7 +21,13 @@ def ask_sentence(examples) -> str:
         st.session_state.sentence = st.query_params.get("text", first)
     elif former != examples and st.session_state.sentence in former:  # another model, nothing typed yet
         st.session_state.sentence = first
-    text = st.text_area(t("sentence.label"), key="sentence", height=68, placeholder=t("sentence.placeholder"))
+    text = st.text_area(
+        t("sentence.label"),
+        key="sentence",
+        height=68,
+        placeholder=t("sentence.placeholder"),
+        persist_state="session",
+    )
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):
         st.button(t("sentence.show"), type="primary", icon=":material/visibility:")
         for number, example in enumerate(examples):

@@ -34,6 +34,7 @@ def in_order(models) -> list[store.ModelSummary]:
 @contextlib.asynccontextmanager
 async def lifespan(app):
     """Start the engine with the server, open the browser, and end the engine with it."""
+    store.empty_trash()
     gc.collect()
     gc.freeze()  # before the engine is made: what is frozen is never given back
     engine = shared_engine()

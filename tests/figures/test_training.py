@@ -1,0 +1,72 @@
+import pytest
+
+from transformer_viz.figures import training_curves
+
+LABELS = {
+    "epoch": "epoch",
+    "loss": "loss",
+    "figure": "accuracy",
+    "train": "trained on",
+    "validation": "held out",
+    "best": "kept",
+}
+HISTORY = [
+    {"loss": 0.9, "val_loss": 0.8, "accuracy": 0.5, "val_accuracy": 0.6},
+    {"loss": 0.5, "val_loss": 0.7, "accuracy": 0.7, "val_accuracy": 0.75},
+    {"loss": 0.3, "val_loss": 0.9, "accuracy": 0.9, "val_accuracy": 0.7},
+]
+
+
+def draw(history=HISTORY, figure="accuracy", **options):
+    return training_curves(history, figure=figure, labels=LABELS, **options)
+
+
+def test_each_curve_stands_over_its_epochs_in_the_panel_of_its_axis():
+    traces = draw().data
+    assert [trace.y for trace in traces] == [
+        (0.9, 0.5, 0.3),
+        (0.8, 0.7, 0.9),
+        (0.5, 0.7, 0.9),
+        (0.6, 0.75, 0.7),
+    ]
+    assert {trace.x for trace in traces} == {(1, 2, 3)}
+    assert [trace.yaxis for trace in traces] == ["y", "y", "y2", "y2"]
+    assert [trace.name for trace in traces] == ["trained on", "held out"] * 2
+
+
+def test_each_axis_is_named_and_each_side_stands_in_the_legend_once():
+    figure = draw()
+    assert (figure.layout.yaxis.title.text, figure.layout.yaxis2.title.text) == ("loss", "accuracy")
+    assert figure.layout.xaxis.title.text == figure.layout.xaxis2.title.text == "epoch"
+    assert [trace.showlegend for trace in figure.data] == [True, True, False, False]
+    assert len({trace.line.color for trace in figure.data}) == 2
+
+
+def test_without_a_figure_the_loss_has_the_whole_width():
+    figure = draw(figure=None)
+    assert len(figure.data) == 2
+    assert figure.layout.xaxis.domain == (0, 1)
+
+
+def test_the_epoch_that_was_kept_is_marked_in_both_panels():
+    figure = draw(best=2)
+    assert [(mark.x0, mark.x1, mark.xref) for mark in figure.layout.shapes] == [(2, 2, "x"), (2, 2, "x2")]
+    assert figure.layout.annotations[0].text == "kept"
+    assert draw().layout.shapes == draw().layout.annotations == ()
+
+
+@pytest.mark.parametrize("value", [None, "0.5", float("nan"), float("inf"), True, [1]])
+def test_what_is_no_number_is_a_gap(value):
+    figure = draw([*HISTORY, {"loss": value}])
+    assert figure.data[0].y[3] is None
+    assert figure.data[3].y[3] is None
+
+
+def test_one_epoch_is_a_point_and_a_hundred_keep_their_ticks_apart():
+    assert draw(HISTORY[:1]).layout.xaxis.range == (0.5, 1.5)
+    assert draw(HISTORY * 33 + HISTORY[:1]).layout.xaxis.dtick == 10
+
+
+def test_no_epoch_is_refused():
+    with pytest.raises(ValueError, match="`history` must hold at least one epoch"):
+        draw([])

@@ -1,0 +1,414 @@
+"""The Models page and the navigation, run by Streamlit's own test harness; no engine is needed here."""
+
+import io
+import json
+import shutil
+import zipfile
+from pathlib import Path
+
+import pytest
+from small_models import REVIEWS, write
+from streamlit.testing.v1 import AppTest
+from streamlit.util import calc_hash
+
+from transformer_viz import store
+from transformer_viz.ui.card import examples_of, figures_of, history_of, origin
+from transformer_viz.ui.models import free_name
+
+ROOT = Path(__file__).parents[2]
+CARD = {
+    "task": "classification",
+    "created": "2026-02-03T04:05:06+00:00",
+    "source": "Six reviews",
+    "licence": "CC0",
+    "data": {"file": "reviews.csv", "rows": 6, "sha256": "0123456789abcdef" * 4},
+    "test": {"accuracy": 0.75, "rows": 1234},
+    "validation": {"accuracy": 0.5, "rows": 2},
+    "history": [{"loss": 0.9, "accuracy": 0.5, "val_loss": 0.8, "val_accuracy": 0.5}],
+    "best_epoch": 1,
+    "command": "python -m transformer_viz train --preset single-block",
+    "versions": {"keras": "3.15.1"},
+    "examples": [*REVIEWS[:2], "a *b* $c$"],
+}
+
+
+@pytest.fixture
+def shelf(explorer, tmp_path, monkeypatch):
+    """A folder with the models alpha, with a full card, and beta, with hardly any."""
+    monkeypatch.setenv("TRANSFORMER_VIZ_MODELS", str(tmp_path))
+    write(explorer, tmp_path)
+    (tmp_path / "small").rename(tmp_path / "beta")
+    stored = store.read_model("beta", tmp_path)
+    parts = {"config": stored.config, "tokenizer": stored.tokenizer, "parameters": stored.parameters}
+    store.write_model("alpha", **parts, card=CARD, folder=tmp_path)
+    return tmp_path
+
+
+def open_page(name="models", **address):
+    app = AppTest.from_file(str(ROOT / "app.py"), default_timeout=60)
+    for key, value in address.items():
+        app.query_params[key] = value
+    return go(app, name)
+
+
+def go(app, name):
+    app._page_hash = calc_hash(name)
+    return run(app)
+
+
+def run(app):
+    app.run()
+    assert not app.exception
+    return app
+
+
+def choose(app, row):
+    app.session_state["shelf"] = {"selection": {"rows": [row], "columns": [], "cells": []}}
+    return run(app)
+
+
+def press(app, label):
+    [button] = [button for button in app.button if button.label == label]
+    button.click()
+    return run(app)
+
+
+def listed(app):
+    return list(app.dataframe[0].value["name"])
+
+
+def title(app):
+    """Return the name of the model whose card is shown."""
+    return app.main.subheader[0].value
+
+
+def shown(app):
+    kinds = (
+        app.header,
+        app.subheader,
+        app.markdown,
+        app.caption,
+        app.info,
+        app.error,
+        app.warning,
+        app.toast,
+    )
+    return "\n".join(element.value for kind in kinds for element in kind)
+
+
+def upload(app, data, name="model.zip"):
+    [uploader] = app.file_uploader
+    uploader.set_value((name, data, "application/zip"))
+    return run(app)
+
+
+def test_the_list_says_what_each_model_is(shelf):
+    app = open_page()
+    assert app.header[0].value == "What can each model do?"
+    rows = app.dataframe[0].value.to_dict("records")
+    assert [row["name"] for row in rows] == ["alpha", "beta"]
+    alpha, beta = rows
+    assert (alpha["task"], alpha["test"], alpha["data"], alpha["licence"]) == (
+        "Classifies texts",
+        "accuracy 75.0%",
+        "Six reviews",
+        "CC0",
+    )
+    assert alpha["parameters"] == store.list_models()[0].config.num_parameters
+    assert alpha["size"] == sum(file.stat().st_size for file in (shelf / "alpha").iterdir())
+    assert str(alpha["created"]) == "2026-02-03"
+    assert beta["test"] == ""
+
+
+def test_the_card_shows_everything_that_is_known(shelf):
+    app = open_page()
+    assert title(app) == "alpha"
+    metrics = {(metric.label, metric.value, metric.delta) for metric in app.metric}
+    assert ("accuracy", "75.0%", "test, 1,234 rows") in metrics
+    assert ("accuracy", "50.0%", "validation, 2 rows") in metrics
+    assert app.code[0].value == CARD["command"]
+    assert r"a \*b\* \$c\$" in shown(app)
+    assert r"keras 3\.15\.1" in shown(app)
+    tables = " ".join(str(value) for table in app.table for value in table.value.to_numpy().flat)
+    for fact in (
+        "2 encoder",
+        "3 × 5",
+        r"reviews\.csv",
+        "CC0",
+        "0123456789abcdef",
+        "learned",
+        "bad, fair, good",
+    ):
+        assert fact.replace(", ", r"\, ") in tables or fact in tables
+    [chart] = app.get("plotly_chart")
+    figure = json.loads(chart.proto.spec)
+    assert [trace["y"] for trace in figure["data"]] == [[0.9], [0.8], [0.5], [0.5]]
+
+
+def test_a_card_that_says_little_shows_what_the_config_says(shelf):
+    app = choose(open_page(), 1)
+    assert title(app) == "beta"
+    assert not app.get("plotly_chart")
+    assert [metric.label for metric in app.metric] == ["Parameters"]
+
+
+@pytest.mark.parametrize("value", [None, 5, "x", [], [5], {}, {"a": [1]}, True, 1e400, "<b>$x$"])
+def test_whatever_stands_in_a_card_the_page_and_the_attention_page_can_be_opened(shelf, value):
+    stored = store.read_model("alpha")
+    parts = {"config": stored.config, "tokenizer": stored.tokenizer, "parameters": stored.parameters}
+    store.write_model("alpha", **parts, card=dict.fromkeys(CARD, value), overwrite=True)
+    app = open_page()
+    assert title(app) == "alpha"
+    assert isinstance(examples_of(store.list_models()[0].card), list)
+
+
+def test_a_row_is_chosen_by_the_address_and_stands_in_it(shelf):
+    app = open_page(show="beta")
+    assert title(app) == "beta"
+    choose(app, 0)
+    assert app.query_params["show"] in ("alpha", ["alpha"])
+    assert title(open_page(show="../../etc")) == "alpha"
+
+
+def test_a_renamed_model_stays_chosen_under_its_new_name(shelf):
+    app = open_page()
+    app.text_input(key="models.rename-to-alpha").set_value("zeta")
+    press(app, "Rename")
+    assert (listed(app), title(app)) == (["beta", "zeta"], "zeta")
+    assert "The model is now called **zeta**." in shown(app)
+    assert store.read_model("zeta").card == CARD
+
+
+@pytest.mark.parametrize(
+    ("name", "sentence"),
+    [
+        ("beta", "There is already a model “beta”. Choose another name."),
+        ("Big Model", "A name is 1 to 64 of the characters"),
+        ("../x", "A name is 1 to 64 of the characters"),
+        ("", "A name is 1 to 64 of the characters"),
+    ],
+)
+def test_a_name_that_will_not_do_is_refused_in_a_sentence(shelf, name, sentence):
+    app = open_page()
+    app.text_input(key="models.rename-to-alpha").set_value(name)
+    press(app, "Rename")
+    assert sentence in app.error[0].value
+    assert listed(app) == ["alpha", "beta"]
+
+
+def test_a_duplicate_is_offered_a_free_name(shelf):
+    app = press(open_page(), "Duplicate")
+    assert (listed(app), title(app)) == (["alpha", "alpha-2", "beta"], "alpha-2")
+    press(app, "Duplicate")
+    assert listed(app) == ["alpha", "alpha-2", "alpha-3", "beta"]
+
+
+def test_a_deleted_model_is_restored_exactly(shelf):
+    before = {file.name: file.read_bytes() for file in (shelf / "alpha").iterdir()}
+    app = press(open_page(), "Delete")
+    assert (listed(app), title(app)) == (["beta"], "beta")
+    assert "**alpha** was deleted." in shown(app)
+    press(app, "Undo")
+    assert (listed(app), title(app)) == (["alpha", "beta"], "alpha")
+    assert "was deleted" not in shown(app)
+    assert {file.name: file.read_bytes() for file in (shelf / "alpha").iterdir()} == before
+
+
+def test_each_of_several_deleted_models_can_be_taken_back(shelf):
+    app = press(press(open_page(), "Delete"), "Delete")
+    assert not app.dataframe
+    assert "There is no model yet." in shown(app)
+    for button in [button for button in app.button if button.label == "Undo"][:1]:
+        button.click()
+    run(app)
+    assert listed(app) == ["alpha"]
+    assert listed(press(app, "Undo")) == ["alpha", "beta"]
+
+
+def test_after_a_deletion_the_one_below_is_chosen(shelf):
+    store.duplicate_model("beta", "gamma")
+    app = press(choose(open_page(), 1), "Delete")
+    assert title(app) == "gamma"
+    assert title(press(app, "Delete")) == "alpha"
+
+
+def test_leaving_the_page_ends_the_offer_to_undo(shelf, monkeypatch):
+    app = press(open_page(), "Delete")
+    monkeypatch.setattr("transformer_viz.ui.attention.show", lambda model: None)
+    go(app, "attention")
+    go(app, "models")
+    assert listed(app) == ["beta"]
+    assert "was deleted" not in shown(app)
+
+
+def test_an_undo_that_comes_too_late_says_so(shelf):
+    app = press(open_page(), "Delete")
+    store.duplicate_model("beta", "alpha")
+    press(app, "Undo")
+    assert "another model has been given that name meanwhile" in app.error[0].value
+    assert str(shelf) not in app.error[0].value
+    store.delete_model("alpha")
+    store.empty_trash(older_than=0)
+    press(app, "Undo")
+    assert "the trash was emptied" in app.error[0].value.replace("\\", "")
+
+
+@pytest.mark.parametrize("label", ["Delete", "Rename", "Duplicate"])
+def test_what_another_visitor_took_away_is_a_sentence(shelf, label):
+    app = open_page()
+    if label == "Rename":
+        app.text_input(key="models.rename-to-alpha").set_value("zeta")
+    shutil.rmtree(shelf / "alpha")
+    press(app, label)
+    assert listed(app) == ["beta"]
+
+
+def test_the_page_after_another_visitor_changed_the_folder_shows_what_is_there(shelf):
+    app = choose(open_page(), 1)
+    store.rename_model("alpha", "zulu")
+    run(app)
+    assert (listed(app), title(app)) == (["beta", "zulu"], "beta")
+    store.delete_model("beta")
+    assert title(run(app)) == "zulu"
+
+
+def test_a_damaged_model_says_what_is_wrong_and_can_be_deleted(shelf):
+    (shelf / "beta" / "manifest.json").unlink()
+    app = choose(open_page(), 1)
+    assert app.dataframe[0].value["task"][1] == "⚠ cannot be used"
+    assert "beta/manifest.json is missing" in app.dataframe[0].value["data"][1]
+    assert "is missing" in app.error[0].value
+    assert not {"Open", "Duplicate"} & {button.label for button in app.button}
+    assert listed(press(app, "Delete")) == ["alpha"]
+
+
+def test_a_folder_with_an_unfit_name_is_shown_and_left_alone(shelf):
+    (shelf / "My Model").mkdir()
+    app = open_page(show="My Model")
+    assert title(app) == "My Model"
+    assert not {"Open", "Rename", "Delete"} & {button.label for button in app.button}
+
+
+def test_without_a_model_the_page_says_what_to_do(tmp_path, monkeypatch):
+    monkeypatch.setenv("TRANSFORMER_VIZ_MODELS", str(tmp_path))
+    app = open_page()
+    assert "There is no model yet." in shown(app)
+    assert "transformer_viz train" in app.code[0].value
+    assert app.file_uploader
+
+
+def test_a_packed_model_is_added_and_chosen(shelf):
+    data = store.pack_model("beta")
+    shutil.rmtree(shelf / "beta")
+    app = upload(open_page(), data)
+    assert (listed(app), title(app)) == (["alpha", "beta"], "beta")
+    assert "**beta** was added." in shown(app)
+    assert app.file_uploader[0].value is None
+
+
+def test_a_packed_model_whose_name_is_taken_gets_another(shelf):
+    app = upload(open_page(), store.pack_model("beta"))
+    assert listed(app) == ["alpha", "beta"]
+    assert "The name **beta** is taken" in shown(app)
+    assert app.text_input(key="upload-to").value == "beta-2"
+    app.text_input(key="upload-to").set_value("alpha")
+    press(app, "Add the model")
+    assert "There is already a model “alpha”." in app.error[0].value
+    app.text_input(key="upload-to").set_value("guest")
+    press(app, "Add the model")
+    assert (listed(app), title(app)) == (["alpha", "beta", "guest"], "guest")
+
+
+def hostile():
+    out = io.BytesIO()
+    with zipfile.ZipFile(out, "w") as archive:
+        archive.writestr("../../etc/passwd", "x")
+    return out.getvalue()
+
+
+@pytest.mark.parametrize("data", [b"", b"MZ", b"\x89HDF\r\n\x1a\n", b"PK\x03\x04", hostile()])
+def test_any_other_file_is_refused_in_a_sentence(shelf, data):
+    app = upload(open_page(), data, "../../evil.zip")
+    assert app.error[0].value.startswith("This file was not added. ")
+    assert listed(app) == ["alpha", "beta"]
+
+
+def test_the_page_speaks_chinese(shelf):
+    app = press(open_page(lang="zh"), "删除")
+    assert app.header[0].value == "每个模型会做什么？"
+    assert "已删除 **alpha**" in shown(app)
+
+
+def test_a_page_is_left_and_found_again_as_it_was(shelf, monkeypatch):
+    seen = []
+    monkeypatch.setattr("transformer_viz.ui.attention.show", seen.append)
+    app = open_page("attention", model="beta", lang="zh")
+    go(app, "models")
+    assert title(app) == "beta"
+    assert not app.selectbox
+    go(app, "attention")
+    assert [model.name for model in seen] == ["beta", "beta"]
+    assert app.selectbox(key="model").value == "beta"
+    assert app.session_state["lang"] == "zh"
+
+
+def test_open_shows_the_attention_of_the_model(shelf, monkeypatch):
+    seen = []
+    monkeypatch.setattr("transformer_viz.ui.attention.show", seen.append)
+    press(choose(open_page(lang="zh"), 1), "打开")
+    assert [model.name for model in seen] == ["beta"]
+
+
+@pytest.mark.parametrize("gone", ["renamed", "../../etc", "$x$"])
+def test_a_model_that_is_gone_is_named_and_another_shown(shelf, monkeypatch, gone):
+    seen = []
+    monkeypatch.setattr("transformer_viz.ui.attention.show", seen.append)
+    app = open_page("attention", model=gone)
+    assert [model.name for model in seen] == ["alpha"]
+    assert app.toast[0].value.startswith("There is no model “")
+
+
+def test_a_model_renamed_while_it_is_open_is_named_and_another_shown(shelf, monkeypatch):
+    seen = []
+    monkeypatch.setattr("transformer_viz.ui.attention.show", seen.append)
+    app = open_page("attention", model="beta")
+    store.rename_model("beta", "zeta")
+    run(app)
+    assert [model.name for model in seen] == ["beta", "alpha"]
+    assert "beta" in app.toast[0].value
+
+
+def test_renaming_the_model_that_is_open_keeps_it_open(shelf, monkeypatch):
+    seen = []
+    monkeypatch.setattr("transformer_viz.ui.attention.show", seen.append)
+    app = go(open_page("attention", model="beta"), "models")
+    app.text_input(key="models.rename-to-beta").set_value("zeta")
+    go(press(app, "Rename"), "attention")
+    assert [model.name for model in seen] == ["beta", "zeta"]
+
+
+def test_figures_of_a_decoder_leave_out_what_says_nothing(small_config):
+    measured = {"rows": 5, "exact_match": 0.0, "bleu": 31.5, "token_accuracy": 0.5, "x": float("nan")}
+    assert figures_of(measured, small_config) == {"exact_match": 0.0, "token_accuracy": 0.5, "bleu": 31.5}
+    decoder = small_config.replace(architecture="decoder", labels=None, causal=None)
+    assert figures_of(measured, decoder) == {"token_accuracy": 0.5, "bleu": 31.5}
+
+
+def test_what_a_card_does_not_say_is_left_out():
+    assert origin({"data": {"rows": True}, "source": 5}) == {}
+    assert history_of({"history": [{"loss": 1}, 5]}) == []
+
+
+@pytest.mark.parametrize(
+    ("name", "free"),
+    [
+        ("new", "new"),
+        ("a", "a-2"),
+        ("My Model", "my-model"),
+        ("日期", "model"),
+        ("con", "con-2"),
+        ("x" * 99, "x" * 60),
+    ],
+)
+def test_a_free_name_is_fit_and_close_to_what_was_meant(name, free):
+    assert free_name(name, ["a", "b"]) == free

@@ -1,0 +1,122 @@
+"""Changes of a folder of models that are seen whole or not at all, whatever happens meanwhile.
+
+Everything is prepared in a hidden sibling, flushed, and put into its place by a rename.
+"""
+
+import contextlib
+import errno
+import os
+import re
+import secrets
+import shutil
+import time
+from pathlib import Path
+
+from transformer_viz.store.format import NAME, ModelError, errors_named, old_folder
+
+_TEMPORARY = re.compile(rf"\.tmp-{NAME.pattern}-(\d+)-[0-9a-f]{{16}}")
+
+
+def write_files(target: Path, files: dict[str, bytes]) -> None:
+    """Write a folder of these files in the place of what is there; `errors_named` says what went wrong."""
+    with new_folder(target, 2 * sum(map(len, files.values()))) as temporary:
+        for name, data in files.items():
+            with (temporary / name).open("xb") as stream:
+                stream.write(data)
+                stream.flush()
+                os.fsync(stream.fileno())
+
+
+@contextlib.contextmanager
+def new_folder(target: Path, needed: int):
+    """Give an empty hidden folder to fill; put it in the target's place unless an error ends the block.
+
+    Args:
+        target: Where the folder is to stand; a folder that stands there is replaced.
+        needed: Bytes that must be free before anything is written.
+
+    Raises:
+        ModelError: If there is no space or the disk refuses.
+    """
+    temporary = temporary_beside(target)
+    try:
+        with errors_named(target, "written"):
+            free = shutil.disk_usage(target.parent).free
+            if free < needed:
+                raise ModelError(
+                    f"{target} needs {needed / 1e6:.1f} MB while it is written, and {free / 1e6:.1f} MB are "
+                    "free. Make space, or choose another folder."
+                )
+            temporary.mkdir()
+            yield temporary
+            sync_folder(temporary)
+            swap(temporary, target)
+    finally:
+        shutil.rmtree(temporary, ignore_errors=True)
+
+
+def swap(temporary: Path, target: Path) -> None:
+    """Put the new folder in the place of the old one; on any failure, put the old one back."""
+    old = old_folder(target)
+    if target.exists():
+        if old.exists():
+            discard(old, target)
+        os.rename(target, old)
+    try:
+        os.rename(temporary, target)
+        sync_folder(target.parent)
+    except BaseException:
+        with contextlib.suppress(OSError):
+            if target.exists():
+                os.rename(target, temporary)
+            if old.exists():
+                os.rename(old, target)
+        raise
+    with contextlib.suppress(OSError):
+        discard(old, target)
+
+
+def discard(folder: Path, target: Path) -> None:
+    """Remove a hidden folder of a model so that nobody ever finds half of it under its name."""
+    trash = temporary_beside(target)
+    os.rename(folder, trash)
+    shutil.rmtree(trash, ignore_errors=True)
+
+
+def temporary_beside(target: Path) -> Path:
+    """Return a hidden name beside the target that nobody else has and `sweep` knows."""
+    return target.parent / f".tmp-{target.name}-{os.getpid()}-{secrets.token_hex(8)}"
+
+
+def sweep(folder: Path) -> None:
+    """Remove what killed writers left behind."""
+    for place in folder.glob(".tmp-*"):
+        match = _TEMPORARY.fullmatch(place.name)
+        if match and not _is_alive(int(match[1]), place):
+            shutil.rmtree(place, ignore_errors=True)
+
+
+def sync_folder(folder: Path) -> None:
+    """Flush what a folder lists."""
+    if os.name == "nt":  # a folder cannot be opened there
+        return
+    handle = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    except OSError as error:
+        if error.errno != errno.EINVAL:  # what some network shares answer
+            raise
+    finally:
+        os.close(handle)
+
+
+def _is_alive(pid, place):
+    if os.name == "nt":  # os.kill would end the process there
+        return time.time() - os.path.getmtime(place) < 24 * 60 * 60
+    try:
+        os.kill(pid, 0)
+    except (ProcessLookupError, OverflowError):
+        return False
+    except PermissionError:
+        pass
+    return True

@@ -1,0 +1,144 @@
+"""Rename, duplicate, delete and restore models; each is done whole or not at all, also when killed."""
+
+import contextlib
+import os
+import re
+import secrets
+import time
+from dataclasses import dataclass
+from pathlib import Path
+
+from transformer_viz.store.atomic import discard, sweep, sync_folder, write_files
+from transformer_viz.store.format import (
+    DESKTOP,
+    LARGEST,
+    NAME,
+    ModelError,
+    checked_name,
+    errors_named,
+    folder_of_models,
+    listed,
+    old_folder,
+    present,
+)
+from transformer_viz.store.read import read_files
+from transformer_viz.store.write import check_writable
+
+DAY = 24 * 60 * 60
+"""Seconds for which a deleted model can be restored at least."""
+
+_TRASH = re.compile(rf"\.trash-({NAME.pattern})-(\d+)-[0-9a-f]{{16}}")
+
+
+@dataclass(frozen=True)
+class Deleted:
+    """A model that was deleted: its name, and the hidden folder in which it waits to be restored."""
+
+    name: str
+    path: Path
+
+
+def rename_model(name: str, new_name: str, folder: Path | None = None) -> None:
+    """Give a model another name; its folder stays as it is.
+
+    Args:
+        name: Of the model.
+        new_name: One that no other model has.
+        folder: Where the model is; None: `models_folder()`.
+
+    Raises:
+        ModelError: If there is no such model, the new name is unfit or taken, or the disk refuses.
+    """
+    place = _place(name, folder)
+    check_writable(new_name, folder=folder)
+    _move(place, folder_of_models(folder) / new_name)
+
+
+def duplicate_model(name: str, new_name: str, folder: Path | None = None) -> None:
+    """Write an exact copy of a model, whose files are checked meanwhile; arguments as in `rename_model`.
+
+    Raises:
+        ModelError: If the model is damaged, the new name is unfit or taken, or the disk refuses.
+    """
+    check_writable(new_name, folder=folder)
+    files = read_files(checked_name(name), folder)
+    target = folder_of_models(folder) / new_name
+    sweep(target.parent)
+    write_files(target, files)
+
+
+def delete_model(name: str, folder: Path | None = None) -> Deleted:
+    """Move a model, also a damaged one, into the trash beside it, for a day at least.
+
+    Args:
+        name: Of the model.
+        folder: Where the model is; None: `models_folder()`.
+
+    Returns:
+        What `restore_model` takes back.
+
+    Raises:
+        ModelError: If there is no such model, its folder holds something else too, or the disk refuses.
+    """
+    place = _place(name, folder)
+    with errors_named(place, "read"):
+        strange = set(os.listdir(place)) - LARGEST.keys() - DESKTOP
+    if strange:
+        raise ModelError(
+            f"{place} holds more than a model and is not deleted: {listed(strange)}. Move that away first."
+        )
+    empty_trash(folder)
+    trash = place.parent / f".trash-{name}-{int(time.time())}-{secrets.token_hex(8)}"
+    _move(place, trash)
+    return Deleted(name, trash)
+
+
+def restore_model(deleted: Deleted) -> None:
+    """Put a deleted model back exactly as it was.
+
+    Raises:
+        ModelError: If another model has its name by now, the trash was emptied, or the disk refuses.
+    """
+    target = deleted.path.parent / checked_name(deleted.name)
+    if present(target) or os.path.lexists(target):
+        raise ModelError(
+            f"{target} cannot be restored: another model has been given that name meanwhile. Rename that one "
+            "first."
+        )
+    if not deleted.path.is_dir():
+        raise ModelError(f"{target} cannot be restored: it was restored already, or the trash was emptied.")
+    _move(deleted.path, target)
+
+
+def empty_trash(folder: Path | None = None, *, older_than: float = DAY) -> None:
+    """Remove for good what was deleted more than so many seconds ago; what cannot be removed stays.
+
+    Args:
+        folder: Where the models are; None: `models_folder()`.
+        older_than: Seconds; 0: everything.
+    """
+    for place in folder_of_models(folder).glob(".trash-*"):
+        match = _TRASH.fullmatch(place.name)
+        if match and int(match[2]) <= time.time() - older_than:
+            with contextlib.suppress(OSError):
+                discard(place, place.parent / match[1])
+
+
+def _place(name, folder):
+    """Return where the one model of that name stands, having removed what an interrupted write left of it."""
+    target = folder_of_models(folder) / checked_name(name)
+    place = present(target)
+    if place is None:
+        raise ModelError(f"There is no model {target}. Perhaps it was deleted or renamed meanwhile.")
+    if target.is_symlink():
+        raise ModelError(f"{target} is a link. Rename or remove it where it was made.")
+    if place == target and old_folder(target).exists():  # or the older model would come back
+        with errors_named(target, "written"):
+            discard(old_folder(target), target)
+    return place
+
+
+def _move(place, target):
+    with errors_named(target, "written"):
+        os.rename(place, target)
+        sync_folder(target.parent)

@@ -1,0 +1,179 @@
+"""Models as one zip: packed to be taken elsewhere, unpacked without trusting a byte of it."""
+
+import io
+import os
+import stat
+import struct
+import zipfile
+import zlib
+from pathlib import Path
+
+from transformer_viz.store.atomic import new_folder, sweep
+from transformer_viz.store.format import (
+    LARGEST,
+    PAYLOAD,
+    ModelError,
+    check_size,
+    checked_name,
+    clean,
+    errors_named,
+    folder_of_models,
+    listed,
+)
+from transformer_viz.store.read import read_files, read_model
+from transformer_viz.store.write import check_writable
+
+MAX_RATIO = 100
+"""How many times its own size a zip may unpack to: trained numbers hardly shrink."""
+
+_FILES = PAYLOAD | {"manifest.json"}
+_ENTRY = b"PK\x01\x02"
+_KERAS = {"config.json", "metadata.json", "model.weights.h5"}
+_DAMAGED = (zipfile.BadZipFile, zlib.error, struct.error, EOFError, OverflowError, RuntimeError, ValueError)
+_PACKED = "Choose a zip that this program packed from one model."
+_CHUNK = 2**20
+
+
+def pack_model(name: str, folder: Path | None = None) -> bytes:
+    """Return a zip of a model's folder, the same bytes on every machine; its files are checked meanwhile.
+
+    Args:
+        name: Of the model.
+        folder: Where the model is; None: `models_folder()`.
+
+    Raises:
+        ModelError: If there is no such model, or it is damaged.
+    """
+    packed = io.BytesIO()
+    with zipfile.ZipFile(packed, "w") as archive:
+        for file, data in sorted(read_files(checked_name(name), folder).items()):
+            entry = zipfile.ZipInfo(f"{name}/{file}")  # of 1980, as if no clock had been there
+            entry.create_system, entry.external_attr = 3, 0o644 << 16
+            archive.writestr(entry, data)
+    return packed.getvalue()
+
+
+def unpack_model(
+    data: bytes | Path, *, name: str | None = None, folder: Path | None = None, overwrite: bool = False
+) -> str:
+    """Write the model that a zip holds, if it is one from the first byte to the last.
+
+    Args:
+        data: The zip, or the path of one.
+        name: What to call the model; None: as its folder in the zip.
+        folder: Where its folder goes; None: `models_folder()`. Created if need be.
+        overwrite: Replace a model of that name.
+
+    Returns:
+        The model's name.
+
+    Raises:
+        ModelError: If the zip is anything else than one whole model, the name is unfit or taken, or the
+            disk refuses.
+    """
+    if isinstance(data, Path):
+        data = _read(data)
+    with _opened(data) as archive:
+        inner, entries = _checked_entries(archive, len(data))
+        name = checked_name(inner if name is None else name)
+        check_writable(name, folder=folder, overwrite=overwrite)
+        target = folder_of_models(folder) / name
+        sweep(target.parent)
+        with new_folder(target, 2 * sum(entry.file_size for entry in entries.values())) as temporary:
+            for file, entry in entries.items():
+                _extract(archive, entry, temporary / file)
+            try:
+                read_model(temporary)
+            except ModelError as error:
+                raise ModelError(str(error).replace(str(temporary), name)) from None
+    return name
+
+
+def packed_name(data: bytes | Path) -> str:
+    """Return what the model in a zip is called there, which need not be a fit name.
+
+    Raises:
+        ModelError: If the zip does not look like one model.
+    """
+    if isinstance(data, Path):
+        data = _read(data)
+    with _opened(data) as archive:
+        return _checked_entries(archive, len(data))[0]
+
+
+def _read(file):
+    with errors_named(file, "read"):
+        return file.read_bytes()
+
+
+def _opened(data):
+    if data.startswith(b"\x89HDF"):
+        raise ModelError(f"This is an HDF5 file, as Keras writes it, not a packed model. {_PACKED}")
+    if not data.startswith(b"PK"):
+        raise ModelError(f"This is not a zip. {_PACKED}")
+    if data.count(_ENTRY) > 1000:  # listing them would fill the memory
+        raise ModelError(f"The zip holds too many files for one model. {_PACKED}")
+    try:
+        return zipfile.ZipFile(io.BytesIO(data))
+    except (*_DAMAGED, OSError):
+        raise _damaged() from None
+
+
+def _checked_entries(archive, size):
+    """Return the name of the one folder in a zip, and file -> entry, having checked what is declared."""
+    entries = {entry.orig_filename: entry for entry in archive.infolist()}
+    paths = [path for path in entries if not path.endswith("/")]
+    if set(paths) >= _KERAS:
+        raise ModelError(f"This is a model saved by Keras, not a packed one. {_PACKED}")
+    inner = paths[0].partition("/")[0] if paths else ""
+    files = {path.removeprefix(f"{inner}/") for path in paths}
+    unknown = entries.keys() - {f"{inner}/", *(f"{inner}/{file}" for file in LARGEST)}
+    if unknown or not files >= _FILES or inner in ("", ".", ".."):
+        raise ModelError(
+            "The zip must hold one folder with exactly the files of a model. "
+            f"Missing: {listed(_FILES - files)}; unknown: {listed(unknown)}. {_PACKED}"
+        )
+    if len(entries) < len(archive.infolist()):
+        raise ModelError(f"The zip holds a file twice. {_PACKED}")
+    for entry in entries.values():
+        _check_entry(entry)
+    total = sum(entry.file_size for entry in entries.values())
+    if total > MAX_RATIO * size:
+        raise ModelError(
+            f"The zip unpacks to {total:,} bytes, more than {MAX_RATIO} times its size, as no model does. "
+            f"{_PACKED}"
+        )
+    return inner, {file: entries[f"{inner}/{file}"] for file in sorted(files)}
+
+
+def _check_entry(entry):
+    path, kind = entry.orig_filename, stat.S_IFMT(entry.external_attr >> 16)
+    if entry.flag_bits & 1:
+        raise ModelError(f"{clean(path)} is encrypted. Pack the model without a password.")
+    if kind not in (0, stat.S_IFDIR if path.endswith("/") else stat.S_IFREG):
+        raise ModelError(f"{clean(path)} is a link or a device in the zip, not a plain file. {_PACKED}")
+    if entry.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
+        raise ModelError(f"{clean(path)} is compressed in an unusual way. Pack it as a plain zip.")
+    if not path.endswith("/"):
+        check_size(Path(path), entry.file_size)
+
+
+def _extract(archive, entry, file):
+    """Write one file of a zip, never more of it than the largest there may be."""
+    written = 0
+    try:
+        with archive.open(entry) as packed, file.open("xb") as stream:
+            while chunk := packed.read(_CHUNK):
+                written += len(chunk)
+                check_size(file, written)
+                stream.write(chunk)
+            stream.flush()
+            os.fsync(stream.fileno())
+    except ModelError:
+        raise
+    except _DAMAGED:
+        raise _damaged() from None
+
+
+def _damaged():
+    return ModelError("The zip is cut off or damaged. Download or copy it again.")

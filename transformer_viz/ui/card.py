@@ -1,0 +1,220 @@
+"""A model's card in words, figures and a curve; a card may come from anybody, so nothing in it is trusted."""
+
+import datetime
+import math
+
+import streamlit as st
+
+from transformer_viz import store
+from transformer_viz.config import TransformerConfig
+from transformer_viz.figures import training_curves
+from transformer_viz.ui.language import plain, t
+
+TASKS = {
+    "classification": "task.classification",
+    "sequence to sequence": "task.sequence",
+    "next token": "task.next",
+}
+
+FIGURES = {
+    "accuracy": "figure.accuracy",
+    "exact_match": "figure.exact_match",
+    "token_accuracy": "figure.token_accuracy",
+    "induction_score": "figure.induction_score",
+    "loss": "figure.loss",
+}
+"""Figures with a name in every language, the one to show first in front."""
+
+SHARES = ("accuracy", "exact_match", "token_accuracy")
+"""Figures that are shares of all rows, shown as percentages."""
+
+MAX_EPOCHS = 10_000
+"""Epochs that are drawn at most."""
+
+
+def show_card(model: store.ModelSummary) -> None:
+    """Show everything that is known of a model that can be used."""
+    show_figures(model)
+    show_training(model)
+    left, right = st.columns(2, gap="large")
+    with left:
+        show_heading(t("card.architecture"))
+        show_rows(architecture(model.config))
+    with right:
+        show_heading(t("card.data"))
+        show_rows(origin(model.card))
+        if examples := examples_of(model.card):
+            show_heading(t("card.examples"))
+            st.markdown("\n".join(f"- {plain(example)}" for example in examples))
+    if command := text_in(model.card, "command"):
+        show_heading(t("card.again"))
+        st.code(command, language="bash", wrap_lines=True)
+    if versions := part(model.card, "versions"):
+        st.caption(plain(" · ".join(f"{name} {version}" for name, version in versions.items())))
+
+
+def show_figures(model: store.ModelSummary) -> None:
+    """Show what was measured on the test and the validation rows, and the size of the model."""
+    with st.container(horizontal=True, gap="small"):
+        for name, side in (("test", "card.on_test"), ("validation", "card.on_validation")):
+            measured = part(model.card, name)
+            for figure, value in figures_of(measured, model.config).items():
+                where = t(side, rows=count_in(measured, "rows") or "?")
+                st.metric(plain(figure_name(figure)), written(figure, value), where, **METRIC)
+        st.metric(t("models.parameters"), f"{model.config.num_parameters:,}", bytes_of(model.size), **METRIC)
+
+
+METRIC = {"delta_color": "off", "delta_arrow": "off", "border": True, "width": "content"}
+
+
+def show_training(model: store.ModelSummary) -> None:
+    """Draw loss and headline figure over the epochs, where the card holds them."""
+    history = history_of(model.card)
+    if not history:
+        return
+    best = model.card.get("best_epoch")
+    names = [*figures_of(part(model.card, "validation"), model.config), *FIGURES]
+    figure = next((name for name in names if name != "loss" and f"val_{name}" in history[-1]), None)
+    show_heading(t("card.training"))
+    st.plotly_chart(
+        training_curves(
+            history,
+            figure=figure,
+            labels={
+                "epoch": t("curve.epoch"),
+                "loss": t("figure.loss"),
+                "figure": figure and figure_name(figure),
+                "train": t("curve.train"),
+                "validation": t("curve.validation"),
+                "best": t("curve.best"),
+            },
+            best=best if type(best) is int and 1 <= best <= len(history) else None,
+            theme=st.context.theme.type or "light",
+        ),
+        key="curves",
+        config={"displayModeBar": False},
+        alt=t("curve.alt", model=model.name),
+    )
+
+
+def show_heading(text) -> None:
+    """Show the heading of a part of the card."""
+    st.markdown(f"##### {text}")
+
+
+def show_rows(rows: dict[str, str]) -> None:
+    """Show names and what they stand for, one under the other."""
+    table = {"name": list(map(plain, rows)), "value": list(map(plain, rows.values()))}
+    st.table(table, border="horizontal", hide_index=True, hide_header=True)
+
+
+def architecture(config: TransformerConfig) -> dict[str, str]:
+    """Return what a network is built of, in words."""
+    layers = " + ".join(f"{count} {t(f'kind.{stack}')}" for stack, count in config.stacks.items())
+    vocabulary, longest = f"{config.vocab_size:,}", f"{config.max_len:,}"
+    if config.architecture == "encoder-decoder":
+        vocabulary += f" → {config.target_vocab_size:,}"
+        longest += f" → {config.target_max_len:,}"
+    rows = {
+        t("config.layers"): layers,
+        t("config.heads"): f"{config.num_heads} × {config.head_dim}",
+        t("config.d_model"): f"{config.d_model:,}",
+        t("config.ffn"): f"{config.ffn_dim:,} ({config.activation})" if config.ffn_dim else t("config.none"),
+        t("config.vocabulary"): vocabulary,
+        t("config.longest"): longest,
+        t("config.positions"): config.positions,
+        t("config.norm"): config.norm,
+    }
+    if config.has_decoder:
+        return rows
+    return rows | {t("config.pooling"): config.pooling, t("config.labels"): ", ".join(config.labels)}
+
+
+def origin(card: dict) -> dict[str, str]:
+    """Return where the rows came from that a model was trained on."""
+    data = part(card, "data")
+    found = {
+        t("card.source"): text_in(card, "source"),
+        t("card.file"): text_in(data, "file"),
+        t("card.rows"): count_in(data, "rows"),
+        "sha256": text_in(data, "sha256")[:16],
+        t("models.licence"): text_in(card, "licence"),
+        t("models.created"): text_in(card, "created")[:10],
+    }
+    return {name: value for name, value in found.items() if value}
+
+
+def headline(model: store.ModelSummary) -> str:
+    """Return the first figure of the test in words; "" if nothing was measured."""
+    for figure, value in figures_of(part(model.card, "test"), model.config).items():
+        return f"{figure_name(figure)} {written(figure, value)}"
+    return ""
+
+
+def task_of(card: dict) -> str:
+    """Return what a model does, in the visitor's language where it is known."""
+    task = text_in(card, "task")
+    return t(TASKS[task]) if task in TASKS else task
+
+
+def created(card: dict) -> datetime.date | None:
+    """Return the day on which a model was trained."""
+    try:
+        return datetime.date.fromisoformat(text_in(card, "created")[:10])
+    except ValueError:
+        return None
+
+
+def figures_of(measured: dict, config: TransformerConfig) -> dict[str, float]:
+    """Return name -> value of what was measured, the headline first.
+
+    A decoder alone cannot know how a text begins, so whether it has a whole text right says nothing.
+    """
+    numbers = {name: value for name, value in measured.items() if isinstance(value, float)}
+    if config.architecture == "decoder":
+        numbers.pop("exact_match", None)
+    known = {name: numbers[name] for name in FIGURES if name in numbers}
+    return {name: value for name, value in (known | numbers).items() if math.isfinite(value)}
+
+
+def figure_name(figure: str) -> str:
+    """Return the name of a figure in the visitor's language where there is one."""
+    return t(FIGURES[figure]) if figure in FIGURES else figure.replace("_", " ")
+
+
+def written(figure: str, value: float) -> str:
+    """Return a figure as it is read: shares as percentages."""
+    return f"{value:.1%}" if figure in SHARES else f"{value:.3g}"
+
+
+def bytes_of(size: int) -> str:
+    """Return a size on disk as it is read."""
+    return f"{size / 1e6:.1f} MB" if size >= 1e6 else f"{size / 1e3:.0f} kB"
+
+
+def part(card: dict, name: str) -> dict:
+    """Return a part of a card; empty if it is none."""
+    return card[name] if isinstance(card.get(name), dict) else {}
+
+
+def text_in(card: dict, name: str) -> str:
+    """Return a text of a card; "" if it is none."""
+    return card[name] if isinstance(card.get(name), str) else ""
+
+
+def count_in(card: dict, name: str) -> str:
+    """Return a whole number of a card as it is read; "" if it is none."""
+    return f"{card[name]:,}" if type(card.get(name)) is int else ""
+
+
+def examples_of(card: dict) -> list[str]:
+    """Return the example texts of a card."""
+    examples = card.get("examples")
+    return [text for text in examples if isinstance(text, str)] if isinstance(examples, list) else []
+
+
+def history_of(card: dict) -> list[dict]:
+    """Return the epochs of a card."""
+    history = card.get("history")
+    epochs = history[:MAX_EPOCHS] if isinstance(history, list) else []
+    return epochs if all(isinstance(epoch, dict) for epoch in epochs) else []

@@ -1,0 +1,260 @@
+"""The Models page: what is on the shelf, each model's card, and what can be done with one."""
+
+import itertools
+import os
+import re
+
+import streamlit as st
+
+from transformer_viz import store
+from transformer_viz.store.format import NAME
+from transformer_viz.ui.card import created, headline, show_card, task_of, text_in
+from transformer_viz.ui.language import plain, t
+from transformer_viz.ui.server import in_order
+
+
+def show(open_model) -> None:
+    """Show the page; `open_model(name)` leaves it to look into a model."""
+    models = in_order(store.list_models())
+    names = [model.name for model in models]
+    with st.container(horizontal=True, horizontal_alignment="distribute", vertical_alignment="center"):
+        st.header(t("models.title"), anchor=False, width="content")
+        ask_upload(names)
+    show_news()
+    if not models:
+        st.info(t("models.none"), icon=":material/inventory_2:")
+        st.code(
+            "python -m transformer_viz train --preset vaswani-tiny --data reverse --out models/my-reverse"
+        )
+        return
+    model = choose_row(models)
+    with st.container(horizontal=True, horizontal_alignment="distribute", vertical_alignment="center"):
+        st.subheader(model.name, anchor=False, width="content")
+        show_actions(model, names, open_model)
+    if model.problem:
+        st.error(said(model.problem), icon=":material/broken_image:")
+    else:
+        show_card(model)
+
+
+def leave() -> None:
+    """Forget what belongs to this page alone: what was deleted stays deleted."""
+    for key in ("deleted", "listed", "refusal", "notice"):
+        st.session_state.pop(key, None)
+
+
+def choose_row(models) -> store.ModelSummary:
+    """Show the list and return the model whose row is chosen; it stays chosen while others come and go."""
+    names = [model.name for model in models]
+    state, before = st.session_state, st.session_state.get("listed")
+    if before != names:
+        wanted = (state.get("shown"), st.query_params.get("show"), state.get("model"))
+        row = next((names.index(name) for name in wanted if name in names), 0)
+        if before and state.get("shown") in before and state.shown not in names:  # the one below moves up
+            row = min(before.index(state.shown), len(names) - 1)
+        state.listed, state.shelf = names, selected(row)
+    chosen = st.dataframe(
+        [row_of(model) for model in models],
+        key="shelf",
+        on_select=choose_row_of_cell,
+        selection_mode=["single-row-required", "single-cell"],
+        hide_index=True,
+        placeholder="",
+        column_config={
+            "name": st.column_config.TextColumn(t("models.name"), width="medium"),
+            "task": t("models.task"),
+            "parameters": st.column_config.NumberColumn(t("models.parameters"), format="localized"),
+            "size": st.column_config.NumberColumn(t("models.size"), format="bytes"),
+            "test": t("models.test"),
+            "created": st.column_config.DateColumn(t("models.created"), format="YYYY-MM-DD"),
+            "data": t("card.data"),
+            "licence": t("models.licence"),
+        },
+        alt=t("models.alt"),
+    )
+    rows = [row for row in chosen.selection.rows if row < len(models)]
+    model = models[rows[0] if rows else 0]
+    state.shown = model.name
+    if st.query_params.get("show") != model.name:
+        st.query_params["show"] = model.name
+    return model
+
+
+def choose_row_of_cell() -> None:
+    """Let a click anywhere in a row choose it, not only one on its mark."""
+    if cells := st.session_state.shelf.selection.cells:
+        st.session_state.shelf = selected(cells[0][0])
+
+
+def selected(row) -> dict:
+    """Return the state of a list in which one row is chosen."""
+    return {"selection": {"rows": [row], "columns": [], "cells": []}}
+
+
+def row_of(model: store.ModelSummary) -> dict:
+    """Return one row of the list."""
+    usable = model.problem is None
+    return {
+        "name": model.name,
+        "task": task_of(model.card) if usable else "⚠ " + t("models.unusable"),
+        "test": headline(model) if usable else "",
+        "parameters": model.config.num_parameters if usable else None,
+        "size": model.size,
+        "created": created(model.card),
+        "data": text_in(model.card, "source") if usable else without_paths(model.problem),
+        "licence": text_in(model.card, "licence"),
+    }
+
+
+def show_actions(model: store.ModelSummary, names, open_model) -> None:
+    """Show what can be done with a model; with a damaged one only what may help."""
+    with st.container(horizontal=True, gap="small", width="content"):
+        if not model.problem:
+            if st.button(t("models.open"), type="primary", icon=":material/visibility:"):
+                open_model(model.name)
+            st.download_button(
+                t("models.download"),
+                lambda: store.pack_model(model.name),
+                file_name=f"{model.name}.zip",
+                mime="application/zip",
+                icon=":material/download:",
+                type="tertiary",
+                on_click="ignore",
+                key=f"download-{model.name}",
+            )
+        if not NAME.fullmatch(model.name):
+            return
+        ask_name("models.rename", ":material/edit:", model.name, names, store.rename_model)
+        if not model.problem:
+            ask_name("models.duplicate", ":material/content_copy:", model.name, names, store.duplicate_model)
+        st.button(
+            t("models.delete"), icon=":material/delete:", type="tertiary", on_click=delete, args=(model.name,)
+        )
+
+
+def ask_name(key, icon, name, names, change) -> None:
+    """Show a button that asks for a new name and then changes the store."""
+    with (
+        st.popover(t(key), icon=icon, key=f"{key}-{name}", type="tertiary"),
+        st.form(f"{key}-form-{name}", border=False),
+    ):
+        default = name if change is store.rename_model else free_name(name, names)
+        new = st.text_input(t("models.new_name"), default, max_chars=64, key=f"{key}-to-{name}")
+        if not st.form_submit_button(t(key)) or (change is store.rename_model and new == name):
+            return
+        if problem := problem_of(new, names):
+            st.error(problem)
+            return
+        try:
+            change(name, new)
+        except store.ModelError as error:
+            st.error(said(error))
+            return
+    if change is store.rename_model and st.session_state.get("model") == name:
+        st.session_state.model = new
+    finish(new, t("models.renamed" if change is store.rename_model else "models.duplicated", name=plain(new)))
+
+
+def ask_upload(names) -> None:
+    """Show a button that takes a packed model, and asks for a name if its own will not do."""
+    state = st.session_state
+    count = state.get("uploads", 0)
+    with st.popover(
+        t("models.upload"),
+        icon=":material/upload:",
+        type="tertiary",
+        key=f"upload-{count}",
+    ):
+        packed = st.file_uploader(t("models.upload_what"), type="zip", key=f"zip-{count}")
+        if packed is None:
+            return
+        data = packed.getvalue()
+        try:
+            name = store.packed_name(data)
+            if problem_of(name, names):
+                st.markdown(t("models.upload_taken", name=plain(name)))
+                name = st.text_input(
+                    t("models.new_name"), free_name(name, names), max_chars=64, key="upload-to"
+                )
+                if not st.button(t("models.add"), type="primary"):
+                    return
+                if problem := problem_of(name, names):
+                    st.error(problem)
+                    return
+            store.unpack_model(data, name=name)
+        except store.ModelError as error:
+            st.error(t("models.refused", reason=said(error)))
+            return
+    state.uploads = count + 1  # another popover and another, empty uploader
+    finish(name, t("models.uploaded", name=plain(name)))
+
+
+def finish(name, notice) -> None:
+    """Show the list anew, with this model chosen and a word about what was done."""
+    st.session_state.shown, st.session_state.notice = name, notice
+    st.session_state.pop("listed", None)
+    st.rerun()
+
+
+def delete(name) -> None:
+    """Move a model to the trash; it can be taken back until the page is left."""
+    try:
+        st.session_state.setdefault("deleted", []).append(store.delete_model(name))
+    except store.ModelError as error:
+        st.session_state.refusal = said(error)
+
+
+def undo(deleted: store.Deleted) -> None:
+    """Put a model back, and show it."""
+    try:
+        store.restore_model(deleted)
+    except store.ModelError as error:
+        st.session_state.refusal = said(error)
+        return
+    st.session_state.deleted.remove(deleted)
+    st.session_state.shown = deleted.name
+    st.session_state.pop("listed", None)
+
+
+def show_news() -> None:
+    """Say what was done or refused, and offer to take back what was deleted."""
+    state = st.session_state
+    if notice := state.pop("notice", None):
+        st.toast(notice, icon=":material/check:")
+    if refusal := state.pop("refusal", None):
+        st.error(refusal, icon=":material/error:")
+    for deleted in state.get("deleted", []):
+        with st.container(border=True, horizontal=True, vertical_alignment="center"):
+            st.markdown(t("models.deleted", name=plain(deleted.name)), width="stretch")
+            st.button(
+                t("models.undo"),
+                icon=":material/undo:",
+                on_click=undo,
+                args=(deleted,),
+                key=f"undo-{deleted.path.name}",
+            )
+
+
+def problem_of(name, names) -> str | None:
+    """Say in the visitor's language why a name will not do; None if it will."""
+    if not NAME.fullmatch(name or ""):
+        return t("name.rule")
+    return t("name.taken", name=plain(name)) if name in names else None
+
+
+def free_name(name, names) -> str:
+    """Return a fit name like this one that nobody has."""
+    fit = re.sub("[^a-z0-9_-]+", "-", name.lower()).strip("-_")[:60] or "model"
+    stem = re.sub(r"-\d+$", "", fit)
+    numbered = itertools.chain([fit], (f"{stem}-{number}" for number in itertools.count(2)))
+    return next(name for name in numbered if name not in names and NAME.fullmatch(name))
+
+
+def said(error) -> str:
+    """Return what the store said, for the page: without the paths of this machine."""
+    return plain(without_paths(str(error)))
+
+
+def without_paths(text) -> str:
+    """Return a sentence of the store in which places are named as in the list."""
+    return text.replace(f"{store.models_folder()}{os.sep}", "")
