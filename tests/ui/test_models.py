@@ -22,7 +22,11 @@ CARD = {
     "source": "Six reviews",
     "licence": "CC0",
     "data": {"file": "reviews.csv", "rows": 6, "sha256": "0123456789abcdef" * 4},
-    "test": {"accuracy": 0.75, "rows": 1234},
+    "test": {
+        "accuracy": 0.75,
+        "rows": 1234,
+        "by_label": {"bad": {"precision": 0.875, "recall": 0.125, "f1": 0.25, "rows": 617}, "good": 5},
+    },
     "validation": {"accuracy": 0.5, "rows": 2},
     "history": [{"loss": 0.9, "accuracy": 0.5, "val_loss": 0.8, "val_accuracy": 0.5}],
     "best_epoch": 1,

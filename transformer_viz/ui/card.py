@@ -25,6 +25,9 @@ FIGURES = {
 }
 """Figures with a name in every language, the one to show first in front."""
 
+BY_LABEL = {"precision": "figure.precision", "recall": "figure.recall", "f1": "figure.fscore"}
+"""Figures of each label."""
+
 SHARES = ("accuracy", "exact_match", "token_accuracy")
 """Figures that are shares of all rows, shown as percentages."""
 
@@ -46,6 +49,7 @@ def show_card(model: store.ModelSummary) -> None:
         if examples := examples_of(model.card):
             show_heading(t("card.examples"))
             st.markdown("\n".join(f"- {plain(example)}" for example in examples))
+    show_labels(part(part(model.card, "test"), "by_label"))
     if command := text_in(model.card, "command"):
         show_heading(t("card.again"))
         st.code(command, language="bash", wrap_lines=True)
@@ -95,6 +99,20 @@ def show_training(model: store.ModelSummary) -> None:
         config={"displayModeBar": False},
         alt=t("curve.alt", model=model.name),
     )
+
+
+def show_labels(by_label: dict) -> None:
+    """Show the figures of each label on the test, where the card holds them."""
+    labels = {plain(label): found for label, found in by_label.items() if isinstance(found, dict)}
+    if not labels:
+        return
+    show_heading(t("card.by_label"))
+    table = {t("card.label"): list(labels)}
+    for figure, key in BY_LABEL.items():
+        numbers = [found.get(figure) for found in labels.values()]
+        table[t(key)] = [f"{value:.1%}" if isinstance(value, float) else "" for value in numbers]
+    table[t("card.rows")] = [count_in(found, "rows") for found in labels.values()]
+    st.table(table, border="horizontal", hide_index=True)
 
 
 def show_heading(text) -> None:

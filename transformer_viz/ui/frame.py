@@ -12,8 +12,11 @@ from transformer_viz.ui.server import in_order
 
 ICON = Path(__file__).parent / "icon.svg"
 
-COMPACT = "<style>.stMainBlockContainer { padding: 4.2rem 3rem 2rem }</style>"
-"""The picture should stand on the first screen, not below it."""
+COMPACT = """<style>
+.stMainBlockContainer { padding: 4.2rem 3rem 2rem }
+.stMainBlockContainer .stHeading h2 { padding-top: 0 }
+</style>"""
+"""The picture should stand on the first screen, not below it; all titles stand at the same height."""
 
 
 def show() -> None:
@@ -36,20 +39,20 @@ def show() -> None:
 
     def open_model(name):
         st.session_state.model = name
-        st.switch_page(pages[0], query_params={"model": name})
+        st.switch_page(attention_page, query_params={"model": name})
 
-    pages = [
-        st.Page(
-            show_attention,
-            title=t("attention.nav"),
-            icon=":material/visibility:",
-            url_path="attention",
-            default=True,
-        ),
-        st.Page(show_models, title=t("models.nav"), icon=":material/inventory_2:", url_path="models"),
-    ]
-    page = st.navigation(pages, position="top")
-    if page is not pages[1]:
+    attention_page = st.Page(
+        show_attention,
+        title=t("attention.nav"),
+        icon=":material/visibility:",
+        url_path="attention",
+        default=True,
+    )
+    models_page = st.Page(
+        show_models, title=t("models.nav"), icon=":material/inventory_2:", url_path="models"
+    )
+    page = st.navigation([attention_page, models_page], position="top")
+    if page is not models_page:
         models.leave()
     page.run()
 
