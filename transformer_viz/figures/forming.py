@@ -140,12 +140,13 @@ class _Grid:
     def layout(self, labels, theme):
         """Return the layout: axes of every panel, their titles, and those of the curves."""
         axes, titles = {}, []
+        slant = 0 if max(map(len, self.columns_text)) <= 2 else -90
         for panel in range(self.heads):
             (left, right), up = self.place(panel)
             number = panel + 1 if panel else ""
             axes |= {
                 f"xaxis{number}": self.axis(self.columns_text, theme)
-                | {"domain": (left, right), "anchor": axis_of("y", panel), "side": "top", "tickangle": -90},
+                | {"domain": (left, right), "anchor": axis_of("y", panel), "side": "top", "tickangle": slant},
                 f"yaxis{number}": self.axis(self.rows_text, theme)
                 | {"domain": up, "anchor": axis_of("x", panel), "autorange": "reversed"},
             }

@@ -48,7 +48,7 @@ def learning_curves(steps, epochs, *, figure, total_steps, labels, theme="light"
         common = {"gridcolor": GRID[theme], "zeroline": False, "fixedrange": True}
         common["tickfont"] = {"size": 12, "color": TEXT[theme]}
         axes[f"xaxis{number}"] = common | {
-            "domain": [0.55, 1] if place else [0, 0.45],
+            "domain": [0.58, 1] if place else [0, 0.42],
             "anchor": f"y{number}",
             "range": [0, total_steps],
             "showgrid": False,

@@ -101,7 +101,7 @@ class _Worker:
         self.place = Place()
         self.process = psutil.Process()
         self.told = 0.0
-        self.tokens = self.tokens_seconds = 0.0
+        self.untold, self.untold_seconds = Totals(), 0.0
         self.kept = time.monotonic()
         self.pause = CHECKPOINT_SECONDS
 
@@ -174,19 +174,20 @@ class _Worker:
         self._end_epoch(totals)
 
     def _tell_step(self, measured, rate, seconds):
-        self.tokens += measured.pop("tokens")[0]
-        self.tokens_seconds += seconds
+        """Say, from time to time, what was measured since the last time."""
+        self.untold.add(measured)
+        self.untold_seconds += seconds
         if time.monotonic() - self.told < max(STEP_SECONDS, STEP_SHARE * self.place.seconds):
             return
         self.tell(
             "step",
             step=self.place.step,
-            **{name: total / max(count, 1.0) for name, (total, count) in measured.items()},
+            **self.untold.means(),
             learning_rate=rate,
-            tokens_per_second=self.tokens / self.tokens_seconds,
+            tokens_per_second=self.untold.sums["tokens"][0] / self.untold_seconds,
             memory=self.process.memory_info().rss,
         )
-        self.told, self.tokens, self.tokens_seconds = time.monotonic(), 0.0, 0.0
+        self.told, self.untold, self.untold_seconds = time.monotonic(), Totals(), 0.0
 
     def _check_finite(self, *values):
         if not all(np.isfinite(value).all() for value in values):
@@ -208,7 +209,6 @@ class _Worker:
         if is_best:
             self._write_model(self.learner.parameters())
         self._keep()
-        self.tell("samples", step=place.step, samples=self.examiner.samples())
 
     def _picture(self):
         """Write the attention of the probes as it is now."""
@@ -220,7 +220,7 @@ class _Worker:
                 temporary = folder / ".tmp-frame"
                 trace.save(temporary)
                 os.replace(temporary, self.run.frame(self.place.step, number))
-        self.tell("frame", step=self.place.step)
+        self.tell("samples", step=self.place.step, samples=self.examiner.samples())
 
     def _keep(self):
         """Write a checkpoint, and see to it that checkpoints take little of the time."""

@@ -66,9 +66,11 @@ def cross_entropy(answers, logits, label_smoothing=0.0):
         logits: float32 (..., choice).
         label_smoothing: Share of the target spread over all choices.
     """
-    log_probs = ops.log_softmax(logits, axis=-1)
-    right = ops.take_along_axis(log_probs, answers[..., None], axis=-1)[..., 0]
-    return -(1 - label_smoothing) * right - label_smoothing * ops.mean(log_probs, axis=-1)
+    if not label_smoothing:
+        return ops.sparse_categorical_crossentropy(answers, logits, from_logits=True)
+    choices = logits.shape[-1]
+    target = ops.one_hot(answers, choices) * (1 - label_smoothing) + label_smoothing / choices
+    return ops.categorical_crossentropy(target, logits, from_logits=True)
 
 
 def _count(true):

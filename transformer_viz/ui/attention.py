@@ -122,10 +122,10 @@ def show_reading(trace: Trace) -> None:
     """Say what the model did not see: words cut away, words it does not know."""
     if trace.num_dropped:
         total = len(trace.tokens) + trace.num_dropped
-        key = "reading.cut_end" if trace.cut_at == len(trace.tokens) else "reading.cut_middle"
+        key = {0: "beginning", len(trace.tokens): "end"}.get(trace.cut_at, "middle")
         st.caption(
             t(
-                key,
+                f"reading.cut_{key}",
                 read=len(trace.tokens),
                 total=total,
                 head=trace.cut_at,

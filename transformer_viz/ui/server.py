@@ -10,6 +10,7 @@ import streamlit as st
 
 from transformer_viz import store
 from transformer_viz.engine import Engine
+from transformer_viz.trainer import Trainer
 
 FIRST_MODEL = "imdb-sentiment"
 """The model a visitor sees first, where there is one of that name."""
@@ -24,6 +25,12 @@ def shared_engine() -> Engine:
             engine.warm(model.name)
             break
     return engine
+
+
+@functools.cache
+def shared_trainer() -> Trainer:
+    """Return what starts trainings; its process is started when the first visitor comes to train."""
+    return Trainer()
 
 
 def in_order(models) -> list[store.ModelSummary]:
@@ -44,3 +51,4 @@ async def lifespan(app):
         loop.call_later(0.5, loop.run_in_executor, None, webbrowser.open, address)
     yield {}
     engine.close()
+    shared_trainer().close()
