@@ -1,10 +1,14 @@
 """The process that trains, seen from outside: ready before it is needed, and left alone once it works."""
 
+import contextlib
 import subprocess
 import sys
 import threading
 
-from transformer_viz.runs import TrainingJob, TrainingRun, create_run, queued_runs, runs_folder
+from transformer_viz.runs import TrainingJob, TrainingRun, create_run, list_runs, queued_runs, runs_folder
+
+WORKER = "transformer_viz.training.worker"
+"""Module the child runs."""
 
 
 class Trainer:
@@ -17,6 +21,7 @@ class Trainer:
     def __init__(self):
         self._lock = threading.Lock()
         self._child = None
+        self._told = []
         self._closed = False
 
     def warm(self) -> None:
@@ -50,41 +55,42 @@ class Trainer:
         return self._child.pid if self._child else None
 
     def close(self) -> None:
-        """Let go of the child: it ends if it was told nothing."""
+        """End the child that waits; one that works is left alone."""
         with self._lock:
             child, self._child, self._closed = self._child, None, True
         if child:
+            child.kill()
+            child.wait()
             child.stdin.close()
 
     def _tell(self):
         """Send the waiting child to the queue; another waits in its place when it has ended."""
         child = self._ready_child()
-        try:
-            child.stdin.write(b"\n")
-            child.stdin.close()
-        except OSError:  # it died while it waited
-            child = self._ready_child()
-            child.stdin.write(b"\n")
-            child.stdin.close()
         with self._lock:
             self._child = None
-        waiting = len(queued_runs())
-        threading.Thread(target=self._replace, args=(child, waiting), daemon=True).start()
+            self._told.append(child)
+        with contextlib.suppress(OSError):  # it died while it waited: seen below
+            child.stdin.write(b"\n")
+            child.stdin.close()
+        threading.Thread(target=self._see_to_the_end_of, args=(child,), daemon=True).start()
 
-    def _replace(self, child, waiting):
+    def _see_to_the_end_of(self, child):
         """Wait for the child's end; see to what it left in the queue, and have another one wait."""
-        failed, left = child.wait() != 0, queued_runs()
+        died = child.wait() != 0
+        self._told.remove(child)
+        left = queued_runs()
         if self._closed:
             return
         if (
-            failed and left and len(left) < waiting
-        ):  # it died over one of them: the others are still to be done
+            died and left and any(run.pid == child.pid for run in list_runs())
+        ):  # over a run: go on with the next
             self._tell()
-            return
-        for run in left if failed else ():
+        elif died and left and not self._told:
             log = runs_folder() / "worker.log"
-            run.append("failed", message=f"The training process does not start; {log} says why.")
-        self._ready_child()
+            for run in left:
+                run.append("failed", message=f"The training process does not start; {log} says why.")
+        elif not self._told:
+            self._ready_child()
 
     def _ready_child(self):
         with self._lock:
@@ -96,8 +102,8 @@ class Trainer:
 def _spawn():
     runs_folder().mkdir(parents=True, exist_ok=True)
     with (runs_folder() / "worker.log").open("ab") as log:
-        return subprocess.Popen(
-            [sys.executable, "-m", "transformer_viz.training.worker"],
+        return subprocess.Popen(  # noqa: S603  our own module
+            [sys.executable, "-m", WORKER],
             stdin=subprocess.PIPE,
             stdout=log,
             stderr=log,

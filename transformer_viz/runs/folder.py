@@ -237,12 +237,23 @@ class TrainingRun:
         os.rename(self.path, trash)
         shutil.rmtree(trash, ignore_errors=True)
 
-    def _is_worked_on(self):
+    @property
+    def pid(self) -> int | None:
+        """Id of the process that worked on the run last; None if there was none."""
+        return self._claim()["pid"]
+
+    def _claim(self):
         try:
-            claim = json.loads((self.path / "process.json").read_text())
+            return json.loads((self.path / "process.json").read_text())
+        except (OSError, ValueError):
+            return {"pid": None}
+
+    def _is_worked_on(self):
+        claim = self._claim()
+        try:
             process = psutil.Process(claim["pid"])
             return process.create_time() == claim["created"] and process.status() != psutil.STATUS_ZOMBIE
-        except (OSError, ValueError, KeyError, psutil.Error):
+        except (KeyError, psutil.Error):
             return False
 
 
@@ -264,7 +275,7 @@ def create_run(job: TrainingJob, *, title="", folder=None) -> TrainingRun:
     """
     folder = Path(folder or runs_folder())
     slug = re.sub(r"[^a-z0-9]+", "-", (title or Path(job.data).stem.split(".")[0]).lower()).strip("-")[:24]
-    stamp = datetime.datetime.now().strftime("%Y%m%d-%H%M%S")
+    stamp = datetime.datetime.now().strftime("%Y%m%d-%H%M%S%f")  # in the order in which they were asked for
     path = folder / "-".join(filter(None, (stamp, slug, secrets.token_hex(2))))
     try:
         path.mkdir(parents=True)

@@ -75,7 +75,7 @@ def show_actions(run, status) -> None:
 
 
 def show_progress(run, status_of_page, choosable) -> None:
-    """Show how far the run is, its curves and what it says of the probes; what else changes needs the page."""
+    """Show how far the run is, its curves and its answers; whatever else changes needs the whole page."""
     state = run.state()
     if state.status != status_of_page or (not choosable and run.frames()):
         st.rerun(scope="app")

@@ -1,0 +1,109 @@
+"""The process that trains: warm before it is needed, alone at its work, gone when nobody needs it."""
+
+import os
+import signal
+import time
+
+import pytest
+from processes import is_running
+
+from transformer_viz.config import TransformerConfig
+from transformer_viz.runs import TrainingJob, TrainingSettings, create_run, list_runs, queued_runs
+from transformer_viz.trainer import Trainer
+
+CONFIG = TransformerConfig(d_model=8, num_heads=2, ffn_dim=8, norm="pre", max_len=32)
+
+
+def a_job(epochs=1, rows=400):
+    settings = TrainingSettings(epochs=epochs, batch_size=8, learning_rate=0.01, patience=epochs)
+    return TrainingJob(config=CONFIG, settings=settings, data="parity", rows=rows)
+
+
+@pytest.fixture
+def trainer(tmp_path, monkeypatch):
+    monkeypatch.setenv("TRANSFORMER_VIZ_RUNS", str(tmp_path))
+    trainer = Trainer()
+    yield trainer
+    for run in list_runs():
+        run.stop()
+    trainer.close()
+
+
+def until(condition, seconds=90):
+    deadline = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < deadline
+        time.sleep(0.02)
+
+
+def test_two_runs_are_done_one_after_the_other(trainer):
+    first, second = trainer.start(a_job()), trainer.start(a_job())
+    until(lambda: first.state().status == second.state().status == "finished")
+    began = [
+        next(event["time"] for event in run.events() if event["event"] == "started")
+        for run in (first, second)
+    ]
+    ended = [run.events()[-1]["time"] for run in (first, second)]
+    early, late = sorted(zip(began, ended, strict=True))
+    assert early[1] <= late[0]
+
+
+def test_a_child_waits_and_is_ended_if_it_was_told_nothing(trainer):
+    trainer.warm()
+    child = trainer.pid
+    assert is_running(child)
+    trainer.close()
+    assert not is_running(child)
+
+
+def test_a_run_outlives_whoever_started_it(trainer):
+    run = trainer.start(a_job(epochs=3, rows=2000))
+    until(lambda: run.state().status == "running")
+    trainer.close()
+    until(lambda: run.state().status == "finished")
+
+
+def test_another_server_neither_stops_nor_doubles_a_run(trainer):
+    run = trainer.start(a_job(epochs=3, rows=2000))
+    until(lambda: run.state().status == "running")
+    other = Trainer()
+    other.warm()
+    until(lambda: run.state().status == "finished")
+    other.close()
+    assert sum(event["event"] == "started" for event in run.events()) == 1
+
+
+def test_a_run_left_in_the_queue_is_done_by_the_next_server(trainer):
+    run = create_run(a_job())
+    trainer.warm()
+    until(lambda: run.state().status == "finished")
+
+
+def test_a_child_killed_over_a_run_is_replaced_and_the_queue_goes_on(trainer):
+    killed, waiting = trainer.start(a_job(epochs=50, rows=4000)), trainer.start(a_job())
+    until(lambda: killed.state().status == "running")
+    os.kill(killed.pid, signal.SIGKILL)
+    until(lambda: waiting.state().status == "finished")
+    assert killed.state().status == "interrupted"
+    trainer.resume(killed)
+    until(lambda: killed.state().status == "running")
+    killed.stop()
+    until(lambda: killed.state().status == "stopped")
+
+
+def test_a_polite_end_stops_a_run_between_two_steps(trainer):
+    run = trainer.start(a_job(epochs=50, rows=4000))
+    until(lambda: run.state().steps)
+    os.kill(run.pid, signal.SIGTERM)
+    until(lambda: run.state().status == "stopped", seconds=20)
+    assert run.checkpoint.exists()
+
+
+def test_a_process_that_cannot_start_is_a_sentence(trainer, monkeypatch, tmp_path):
+    monkeypatch.setattr("transformer_viz.trainer.WORKER", "transformer_viz.nothing_of_that_name")
+    run = trainer.start(a_job())
+    until(lambda: run.state().status == "failed")
+    assert run.state().message == (
+        f"The training process does not start; {tmp_path / 'worker.log'} says why."
+    )
+    assert not queued_runs()
