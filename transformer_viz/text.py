@@ -8,28 +8,29 @@ from typing import NamedTuple
 
 import numpy as np
 import tokenizers
-from tokenizers import Regex, models, normalizers, pre_tokenizers, trainers
 
 from transformer_viz.config import END_ID, PAD_ID, START_ID, UNK_ID
+from transformer_viz.token_kinds import (
+    END,
+    LINE_BREAK,
+    PAD,
+    SPACE,
+    START,
+    TOKEN_KINDS,
+    UNK,
+    kind_of,
+    pieces,
+    trained,
+)
 
-PAD, UNK = "[PAD]", "[UNK]"
-
-START, END = "[START]", "[END]"
-"""What a decoder writes after, and what it ends with."""
+__all__ = ["END", "PAD", "START", "TOKEN_KINDS", "UNK", "Encoding", "NoTokensError", "Tokenizer"]
+__all__ += ["clean_text", "visible"]
 
 MAX_SHOWN = 24
 """Characters of a token that are shown."""
 
 MAX_MARKS = 4
 """Combining marks in a row that are shown."""
-
-WORD = r"\w+(?:'\w+)*|[^\w\s]"
-"""A word with the apostrophes inside it, or one punctuation mark."""
-
-WORD_WITHOUT_DIGITS = r"[^\W\d]+(?:'[^\W\d]+)*|[^\w\s]"
-
-LINE_BREAK = r"(?i)<br\s*/?>"
-"""HTML line breaks, as in the IMDB reviews: white space, not words."""
 
 PORTION = 1000
 """Texts that are encoded at once: 25,000 reviews in one portion hold 600 MB."""
@@ -40,6 +41,10 @@ INVISIBLE = re.compile(
     "|(?<![^\x00-\u02ff\u200d])\u200d|\u200d(?![^\x00-\u02ff\u200d])"
 )
 """Characters without a shape of their own, or that turn the line round; a ZWJ only where it joins nothing."""
+
+
+_BLANK = re.compile(rf"{LINE_BREAK}|[\s{SPACE}]")
+"""What BPE reads as a space."""
 
 
 class NoTokensError(ValueError):
@@ -68,7 +73,7 @@ class Encoding(NamedTuple):
 
 
 class Tokenizer:
-    """Words and punctuation marks as tokens, lower-cased; wraps `tokenizers.Tokenizer`.
+    """Cuts texts into tokens of one kind; wraps `tokenizers.Tokenizer`.
 
     >>> Tokenizer.train(["A film. A plot."], 5).encode("A FILM!", max_len=9).tokens
     ('a', 'film', '[UNK]')
@@ -76,43 +81,48 @@ class Tokenizer:
 
     def __init__(self, backend):
         self._backend = backend
+        self.kind = kind_of(backend)
 
     @classmethod
     def train(
-        cls, texts: Iterable[str], vocab_size: int, *, markers: bool = False, split_digits: bool = False
+        cls,
+        texts: Iterable[str],
+        vocab_size: int,
+        *,
+        kind: str = "words",
+        lowercase: bool = True,
+        markers: bool = False,
+        split_digits: bool = False,
     ) -> "Tokenizer":
-        """Return a tokenizer of the most frequent words of some texts.
+        """Return a tokenizer of the most frequent tokens of some texts.
 
         Args:
-            texts: The texts to count words in: the training split alone.
-            vocab_size: Most tokens, [PAD] and [UNK] included; fewer if the texts have fewer words.
+            texts: The texts to count in: the training split alone.
+            vocab_size: Most tokens, [PAD] and [UNK] included; fewer if the texts have fewer.
+            kind: What a token is.
+                "words": a word or a punctuation mark. Words are what stands between spaces and
+                punctuation; Chinese has none between its words, so there a whole clause is one: use
+                another kind.
+                "characters": one visible character with its combining marks; white space is left out.
+                "bpe": a frequent part of a word (byte-pair encoding); "▁" marks where a space stood
+                before, so `decode` gives the text back.
+                "wordpiece": a frequent part of a word; "##" marks what goes on with a word. A Chinese
+                character is a word.
+            lowercase: Make no difference between upper and lower case.
             markers: Have [START] and [END] too, as a decoder needs them.
             split_digits: Make each digit a token, so that any number can be read and written.
 
         Raises:
-            ValueError: If `vocab_size` is too small for these.
+            ValueError: If there is no such kind, or `vocab_size` is too small for [PAD] and the like.
         """
-        special = [PAD, UNK, START, END] if markers else [PAD, UNK]
-        if vocab_size < len(special):
-            raise ValueError(
-                f"`vocab_size` must be at least {len(special)}, for {', '.join(special)}. "
-                f"Received: {vocab_size}."
-            )
-        backend = tokenizers.Tokenizer(models.WordLevel(unk_token=UNK))
-        backend.normalizer = normalizers.Sequence(
-            [
-                normalizers.Replace(Regex(LINE_BREAK), " "),
-                normalizers.Replace("’", "'"),
-                normalizers.Lowercase(),
-            ]
+        backend = trained(
+            (clean_text(text) for text in texts),
+            vocab_size,
+            kind=kind,
+            lowercase=lowercase,
+            markers=markers,
+            split_digits=split_digits,
         )
-        backend.pre_tokenizer = pre_tokenizers.Split(
-            Regex(rf"\d|{WORD_WITHOUT_DIGITS}" if split_digits else WORD), "removed", invert=True
-        )
-        trainer = trainers.WordLevelTrainer(
-            vocab_size=vocab_size, special_tokens=special, show_progress=False
-        )
-        backend.train_from_iterator((clean_text(text) for text in texts), trainer)
         return cls.from_json(backend.to_str())
 
     @classmethod
@@ -178,6 +188,9 @@ class Tokenizer:
         text = clean_text(text)
         encoding = self._backend.encode(text)
         ids, tokens, offsets = encoding.ids, encoding.tokens, encoding.offsets
+        if self.kind == "bpe":
+            blanked = _BLANK.sub(lambda blank: " " * len(blank[0]), text)
+            offsets = [_without_space(blanked, *place) for place in zip(tokens, offsets, strict=True)]
         if start:
             ids, tokens, offsets = [START_ID, *ids], [START, *tokens], [(0, 0), *offsets]
         kept, cut_at = _kept(len(ids), max_len, truncation)
@@ -202,16 +215,21 @@ class Tokenizer:
             )
         ids = np.array([START_ID, *token_ids] if start else token_ids, dtype=np.int32)
         tokens = tuple(self.token(int(token_id)) for token_id in ids)
-        text, offsets = self.decode(token_ids), [(0, 0)] if start else []
-        place = 0
-        for token in tokens[start:]:
-            offsets.append((place, place + len(token)))
-            place += len(token) + 1
+        text, offsets = "", [(0, 0)] if start else []
+        for gap, piece in pieces(self.kind, tokens[start:]):
+            begin = len(text) + len(gap)
+            text += gap + piece
+            offsets.append((begin, len(text)))
         return Encoding(text, ids, tokens, tuple(offsets), 0, None)
 
     def decode(self, token_ids) -> str:
-        """Return the tokens of some ids, joined by spaces."""
-        return " ".join(self.token(int(token_id)) for token_id in token_ids)
+        """Return the text that some ids stand for.
+
+        Words are joined by spaces, punctuation marks too; characters by nothing; BPE has its spaces where
+        they were; WordPiece has them between words and marks, but for Chinese ones.
+        """
+        tokens = [self.token(int(token_id)) for token_id in token_ids]
+        return "".join(gap + piece for gap, piece in pieces(self.kind, tokens))
 
     def encode_batch(self, texts, *, max_len: int, truncation: str = "end") -> list[np.ndarray]:
         """Return the ids of many texts: one int32 (position,) for each, cut as by `encode`."""
@@ -252,6 +270,13 @@ def _is_mark(character):
 
 def _few(marks):
     return marks if len(marks) <= MAX_MARKS else marks[:MAX_MARKS] + "…"
+
+
+def _without_space(text, token, offset):
+    """Return where a BPE token stands, without its space; a bare "▁" has no width."""
+    begin, end = offset
+    begin = end - len(text[begin:end].lstrip(" "))
+    return begin, begin if token == SPACE else end
 
 
 def _in_canonical_order(text):

@@ -1,0 +1,172 @@
+"""The kinds of tokens a text can be cut into, each trained by the `tokenizers` library."""
+
+import re
+from collections import Counter
+
+import tokenizers
+from tokenizers import Regex, decoders, models, normalizers, pre_tokenizers, trainers
+
+TOKEN_KINDS = ("words", "characters", "bpe", "wordpiece")
+"""What a token can be; `Tokenizer.train` says what each is."""
+
+PAD, UNK = "[PAD]", "[UNK]"
+
+START, END = "[START]", "[END]"
+"""What a decoder writes after, and what it ends with."""
+
+SPACE = "▁"
+"""What begins a BPE token that begins a word."""
+
+CONTINUED = "##"
+"""What begins a WordPiece token that goes on with a word."""
+
+WORD = r"\w+(?:'\w+)*|[^\w\s]"
+"""A word with the apostrophes inside it, or one punctuation mark."""
+
+WORD_WITHOUT_DIGITS = r"[^\W\d]+(?:'[^\W\d]+)*|[^\w\s]"
+
+LINE_BREAK = r"(?i)<br\s*/?>"
+"""HTML line breaks, as in the IMDB reviews: white space, not words."""
+
+SMALL_ALPHABET = 256
+"""Characters that always find room in a vocabulary of sub-words, if it is large enough at all."""
+
+TWICE = 2
+"""How often two pieces must have met to become one: what happened once teaches nothing."""
+
+_HAN = re.compile("[\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff]")
+
+_UNSPACED = re.compile(rf"{_HAN.pattern}|[\u3000-\u303f\uff00-\uff65]")
+"""Chinese characters and marks, which have no spaces beside them."""
+
+
+def trained(texts, vocab_size, *, kind, lowercase, markers, split_digits) -> tokenizers.Tokenizer:
+    """Return the library's tokenizer of one kind; arguments as of `Tokenizer.train`, `texts` cleaned.
+
+    The same texts give the same tokenizer.
+
+    Raises:
+        ValueError: If there is no such kind, or `vocab_size` is too small for the special tokens.
+    """
+    if kind not in TOKEN_KINDS:
+        raise ValueError(f"`kind` must be one of {', '.join(TOKEN_KINDS)}. Received: {kind!r}.")
+    special = [PAD, UNK, START, END] if markers else [PAD, UNK]
+    if vocab_size < len(special):
+        raise ValueError(
+            f"`vocab_size` must be at least {len(special)}, for {', '.join(special)}. Received: {vocab_size}."
+        )
+    normalizer = _normalizer(kind, lowercase)
+    splitter, decoder = _splitter(kind, split_digits), _decoder(kind)
+    if kind in ("words", "characters"):
+        model, trainer = models.WordLevel(unk_token=UNK), trainers.WordLevelTrainer
+        alphabet, options = [], {}
+    else:
+        texts = list(texts)
+        alphabet = _alphabet(map(normalizer.normalize_str, texts), vocab_size - len(special), kind)
+        options = {"min_frequency": TWICE}
+        # exactly these characters: the library's own choice among equally frequent ones is random
+        options |= {"initial_alphabet": [c for c in alphabet if len(c) == 1]}
+        options |= {"limit_alphabet": len(options["initial_alphabet"])}
+        if kind == "bpe":
+            model, trainer = models.BPE(unk_token=UNK, fuse_unk=True), trainers.BpeTrainer
+            alphabet = []
+        else:
+            model, trainer = models.WordPiece(unk_token=UNK), trainers.WordPieceTrainer
+    backend = tokenizers.Tokenizer(model)
+    backend.normalizer, backend.pre_tokenizer = normalizer, splitter
+    backend.train_from_iterator(
+        texts,
+        # a WordPiece alphabet stands among the special tokens, so that its ids do not hang on chance
+        trainer(vocab_size=vocab_size, special_tokens=[*special, *alphabet], show_progress=False, **options),
+    )
+    if kind == "wordpiece":
+        vocabulary = backend.get_vocab()
+        backend = tokenizers.Tokenizer(models.WordPiece(vocabulary, unk_token=UNK))
+        backend.normalizer, backend.pre_tokenizer = normalizer, splitter
+        backend.add_special_tokens(special)
+    if decoder is not None:
+        backend.decoder = decoder
+    return backend
+
+
+def kind_of(backend) -> str:
+    """Return which of `TOKEN_KINDS` a tokenizer is; one of another maker counts as words."""
+    if isinstance(backend.model, models.BPE):
+        return "bpe"
+    if isinstance(backend.model, models.WordPiece):
+        return "wordpiece"
+    return "characters" if isinstance(backend.decoder, decoders.Fuse) else "words"
+
+
+def pieces(kind, tokens) -> list[tuple[str, str]]:
+    """Return what each token adds to a text: the space before it or nothing, and its own characters."""
+    if kind == "bpe":
+        found = [(" " * t.startswith(SPACE), t.removeprefix(SPACE)) for t in tokens]
+    elif kind == "wordpiece":
+        unspaced = [_UNSPACED.match(token) is not None for token in tokens]
+        beside = [here or before for here, before in zip(unspaced, [True, *unspaced], strict=False)]
+        found = [
+            ("", token[2:]) if token.startswith(CONTINUED) and len(token) > 2 else (" " * (not tight), token)
+            for token, tight in zip(tokens, beside, strict=True)
+        ]
+    else:
+        found = [(" " if kind == "words" else "", token) for token in tokens]
+    return [("", found[0][1]), *found[1:]] if found else []
+
+
+def _normalizer(kind, lowercase):
+    steps = [normalizers.Replace(Regex(LINE_BREAK), " "), normalizers.Replace("’", "'")]
+    if kind in ("bpe", "wordpiece"):  # the one letter that is two in lower case, which could be torn apart
+        steps.append(normalizers.Replace("İ", "I"))
+    if lowercase:
+        steps.append(normalizers.Lowercase())
+    if kind == "bpe":  # one space where there was white space, for it is written back
+        steps += [normalizers.Replace(Regex(rf"[\s{SPACE}]+"), " "), normalizers.Strip()]
+    return normalizers.Sequence(steps)
+
+
+def _splitter(kind, split_digits):
+    word = rf"\d|{WORD_WITHOUT_DIGITS}" if split_digits else WORD
+    if kind == "characters":
+        return pre_tokenizers.Split(Regex(r"\S\p{M}*"), "removed", invert=True)
+    if kind == "wordpiece":  # as in BERT, a Chinese character is a word: no clause is one
+        han, other = r"\p{Han}", word.replace(r"\w+", r"[\w&&[^\p{Han}]]+")
+        other = other.replace(r"[^\W\d]+", r"[[^\W\d]&&[^\p{Han}]]+")
+        return pre_tokenizers.Split(Regex(f"{han}|{other}"), "removed", invert=True)
+    if kind == "bpe":
+        spaced = Regex(rf"{SPACE}?(?:{word.replace(chr(92) + 's', SPACE)})|{SPACE}")
+        marked = pre_tokenizers.Metaspace(replacement=SPACE, prepend_scheme="always", split=False)
+        return pre_tokenizers.Sequence([marked, pre_tokenizers.Split(spaced, "isolated")])
+    return pre_tokenizers.Split(Regex(word), "removed", invert=True)
+
+
+def _decoder(kind):
+    """Return what the library itself joins tokens by; none: spaces."""
+    return {
+        "words": None,
+        "characters": decoders.Fuse(),
+        "bpe": decoders.Metaspace(replacement=SPACE, prepend_scheme="always"),
+        "wordpiece": decoders.WordPiece(prefix=CONTINUED, cleanup=False),
+    }[kind]
+
+
+def _alphabet(texts, room, kind):
+    """Return the tokens sub-words are built from, the most frequent characters first.
+
+    They take at most half of the vocabulary, so that Chinese, with its thousands of characters, has room
+    for words too; a rarer character is unknown.
+    """
+    counts = Counter()
+    for text in texts:
+        counts.update(text)
+    ranked = sorted(counts.keys() - set(f" {SPACE}"), key=lambda c: (-counts[c], c))
+    ranked = [character for character in ranked if kind == "bpe" or not character.isspace()]
+    most, alphabet = min(room, max(room // 2, SMALL_ALPHABET)), [SPACE] if kind == "bpe" else []
+    for character in ranked:
+        forms = [character]
+        if kind == "wordpiece" and not _HAN.match(character) and re.match(r"[\w']", character):
+            forms.append(CONTINUED + character)
+        if len(alphabet) + len(forms) > most:
+            break
+        alphabet += forms
+    return alphabet[:room]
