@@ -33,7 +33,7 @@ class Labels:
         rows, test = _rows(job, read_labelled, ["text", "label"])
         self._test = test
         names = _label_names(sorted(rows["label"].unique()), job.label_names)
-        train, validation = split(rows, validation=job.settings.validation, seed=job.settings.seed)
+        train, validation, _ = split(rows, validation=job.settings.validation, seed=job.settings.seed)
         tokenizer = Tokenizer.train(train["text"], job.config.vocab_size)
         self.config = job.config.replace(labels=tuple(names.values()), vocab_size=tokenizer.vocab_size)
         self.tokenizers = {"tokenizer": tokenizer.to_json()}
@@ -79,7 +79,7 @@ class Pairs:
         rows, test = _rows(job, read_pairs, ["text", "target"])
         self._test = test
         self.figure = "exact_match" if job.config.has_encoder else "token_accuracy"
-        train, validation = split_pairs(rows, validation=job.settings.validation, seed=job.settings.seed)
+        train, validation, _ = split_pairs(rows, validation=job.settings.validation, seed=job.settings.seed)
         source, target, sizes = self._train_tokenizers(job.config, train)
         self.config = job.config.replace(**sizes)
         self.tokenizers = {"tokenizer": source.to_json()}

@@ -1,0 +1,10 @@
+"""Texts to train on, from a file: read strictly, described, split without leaks."""
+
+from transformer_viz.datasets.columns import KINDS
+from transformer_viz.datasets.files import DataError
+from transformer_viz.datasets.parts import Split, split, split_pairs, split_texts
+from transformer_viz.datasets.read import Preview, preview, read_labelled, read_pairs, read_texts
+from transformer_viz.datasets.report import DataReport, TextReport, describe
+
+__all__ = ["KINDS", "DataError", "DataReport", "Preview", "Split", "TextReport", "describe", "preview"]
+__all__ += ["read_labelled", "read_pairs", "read_texts", "split", "split_pairs", "split_texts"]
