@@ -13,9 +13,10 @@ from pathlib import Path
 import pandas as pd
 
 from transformer_viz import PRESETS, __version__, store
-from transformer_viz.datasets import read_labelled, read_pairs
+from transformer_viz.datasets import NAMED, read_for_decoder, read_labelled, read_pairs
 from transformer_viz.startup import load_upper_floor
 from transformer_viz.tasks import TASKS
+from transformer_viz.text import TOKEN_KINDS
 from transformer_viz.training.settings import TrainingSettings
 
 EXAMPLES = {
@@ -27,6 +28,11 @@ EXAMPLES = {
     "evaluate": "python -m transformer_viz evaluate --model imdb-sentiment --data test.csv.gz",
     "doctor": "python -m transformer_viz doctor",
 }
+
+FILES = (
+    "CSV, TSV or JSONL, plain or gzip: text,label for an encoder, text,target for a decoder; "
+    "a decoder alone reads plain text too"
+)
 
 LIKELIEST = 5
 """Classes or tokens that `trace` prints."""
@@ -95,9 +101,8 @@ def build_parser() -> argparse.ArgumentParser:
 
     sub = add("evaluate", evaluate, "Measure a model on labelled rows.")
     sub.add_argument("--model", required=True, help="a name in models/, or a folder")
-    sub.add_argument(
-        "--data", required=True, type=Path, help="CSV: text,label, of a decoder text,target; plain or gzip"
-    )
+    sub.add_argument("--data", required=True, type=Path, help=f"{FILES}; or {', '.join(NAMED)}")
+    _add_columns(sub)
 
     _add_train_arguments(add("train", train, "Train a model and write its folder."))
     return parser
@@ -157,12 +162,14 @@ def evaluate(arguments):
     """Print accuracy, precision, recall and a confusion table; of a decoder, how much it writes rightly."""
     explorer = _load(arguments.model)
     if explorer.config.has_decoder:
-        rows = read_pairs(arguments.data)
+        read = read_pairs if explorer.config.has_encoder else read_for_decoder
+        rows = read(arguments.data, _columns(arguments))
         result = load_upper_floor("evaluation").evaluate_writing(explorer, rows)
         print(f"rows            {result.rows:,}\nexact match     {result.exact_match:.4f}")
         print(f"token accuracy  {result.token_accuracy:.4f}")
         return
-    rows = read_labelled(arguments.data)
+    name = str(arguments.data)
+    rows = NAMED[name]()[1] if name in NAMED else read_labelled(arguments.data, _columns(arguments))
     result = load_upper_floor("evaluation").evaluate(explorer, rows, progress=True)
     print(f"rows      {result.rows:,}\naccuracy  {result.accuracy:.4f}\n")
     print(result.by_label.to_string(float_format="{:.4f}".format))
@@ -191,6 +198,9 @@ def train(arguments):
         },
         overwrite=arguments.overwrite,
         rows=arguments.rows,
+        columns=_columns(arguments),
+        tokens=arguments.tokens,
+        keep_case=arguments.keep_case,
     )
     card = training.run_job(job, verbose=1 if sys.stdout.isatty() else 2)
     print(f"Wrote {arguments.out}: {card['parameters']:,} parameters, best epoch {card['best_epoch']}.")
@@ -239,12 +249,14 @@ def _add_train_arguments(sub):
         "--data",
         required=True,
         type=Path,
-        help="CSV, plain or gzip: text,label for an encoder, text,target for a decoder; or a task that makes "
-        f"its own: {', '.join(TASKS)}",
+        help=f"{FILES}; or a data set: {', '.join(NAMED)}; or a task that makes its own: {', '.join(TASKS)}",
     )
+    _add_columns(sub)
+    sub.add_argument("--tokens", choices=TOKEN_KINDS, default="words", help="what a token is (default words)")
+    sub.add_argument("--keep-case", action="store_true", help="tell upper from lower case")
     sub.add_argument("--rows", type=int, default=20_000, help="texts that such a task makes (default 20000)")
     sub.add_argument("--out", required=True, type=Path, help="the model folder to write, models/NAME")
-    sub.add_argument("--test", type=Path, help="CSV to measure the finished model on, once")
+    sub.add_argument("--test", type=Path, help="file to measure the finished model on, once")
     sub.add_argument("--overwrite", action="store_true", help="replace a model of that name")
     sub.add_argument(
         "--set", nargs="+", default=[], metavar="FIELD=VALUE", help="change fields of the preset: d_model=64"
@@ -265,6 +277,27 @@ def _add_train_arguments(sub):
             default=field.default,
             help=f"{SETTINGS_HELP[field.name]} (default {field.default})",
         )
+
+
+def _add_columns(sub):
+    sub.add_argument(
+        "--columns",
+        nargs="+",
+        default=[],
+        metavar="ROLE=NAME",
+        help="which column is the text, label, target or group, where it cannot be guessed: text=review",
+    )
+
+
+def _columns(arguments):
+    """Return role -> column."""
+    columns = {}
+    for each in arguments.columns:
+        role, equals, name = each.partition("=")
+        if not (role and equals and name):
+            raise ValueError(f"--columns takes ROLE=NAME. Received: {each!r}.")
+        columns[role] = name
+    return columns
 
 
 def _load(model):

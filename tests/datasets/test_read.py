@@ -6,7 +6,16 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from transformer_viz.datasets import DataError, files, preview, read_labelled, read_pairs, read_texts, tables
+from transformer_viz.datasets import (
+    DataError,
+    files,
+    preview,
+    read_for_decoder,
+    read_labelled,
+    read_pairs,
+    read_texts,
+    tables,
+)
 
 GOOD = "text,label\na film,1\nno film,0\n"
 
@@ -235,3 +244,23 @@ def test_pairs_are_read_by_either_name_of_their_text(file):
 def test_an_endless_file_is_refused():
     with pytest.raises(DataError, match=r"^/dev/zero is a pipe or a device\. Give the path of a CSV file\.$"):
         read_labelled("/dev/zero")
+
+
+@pytest.mark.parametrize(
+    ("content", "columns", "rows"),
+    [
+        ("Well, well.\nNo, no.\n", None, [["Well, well.", ""], ["No, no.", ""]]),
+        ("text,target\na,b\n", None, [["a", "b"]]),
+        (
+            "text,title\na film it is,some words\nb film,other words\n",
+            None,
+            [["a film it is", ""], ["b film", ""]],
+        ),
+        ("text,title\na,b\n", {"target": "title"}, [["a", "b"]]),
+        ("text,label\na,b\n", {"text": "label"}, [["b", ""]]),
+    ],
+)
+def test_a_decoder_alone_reads_pairs_only_where_a_target_is_named(file, content, columns, rows):
+    frame = read_for_decoder(file(content), columns)
+    assert list(frame) == ["text", "target"]
+    assert frame.to_numpy().tolist() == rows

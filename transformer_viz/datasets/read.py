@@ -4,7 +4,7 @@ from typing import NamedTuple
 
 import pandas as pd
 
-from transformer_viz.datasets.columns import KINDS, MAX_LABELS, SAMPLE, choose
+from transformer_viz.datasets.columns import KINDS, MAX_LABELS, SAMPLE, choose, is_known
 from transformer_viz.datasets.files import DataError
 from transformer_viz.datasets.tables import MAX_CHARS, read_table
 
@@ -102,6 +102,28 @@ def read_texts(path, columns=None) -> pd.DataFrame:
         DataError: If the file is anything else; names file, line and remedy.
     """
     return _read(path, "texts", columns)
+
+
+def read_for_decoder(path, columns=None) -> pd.DataFrame:
+    """Read what a decoder alone learns from: pairs if the file names a target, else texts.
+
+    Args:
+        path: The file.
+        columns: As `read_pairs` or `read_texts` takes them.
+
+    Returns:
+        Columns text and target, and group if it was named; the target of a text alone is empty.
+
+    Raises:
+        DataError: If the file is anything else; names file, line and remedy.
+    """
+    columns = columns or {}
+    guess = {} if columns else preview(path).guess.get("pairs", {})
+    if {"target", "source"} & columns.keys() or is_known(guess.get("target", "")):
+        return read_pairs(path, columns)
+    frame = read_texts(path, columns)
+    frame.insert(1, "target", "")
+    return frame
 
 
 def _read(path, kind, columns):

@@ -23,14 +23,17 @@ class TrainingJob:
     Attributes:
         config: `TransformerConfig`; its `labels` and `vocab_size` become those of the data.
         settings: `TrainingSettings`.
-        data: CSV (plain or gzip) to train and validate on: text,label for an encoder, text,target for a
-            decoder; or the name of a built-in task.
+        data: File to train and validate on: labelled texts for an encoder, pairs for a decoder, or texts
+            for a decoder alone; or the name of a data set or a built-in task.
         rows: Texts that a built-in task makes.
         out: The model folder to write; its name is the model's.
-        test: CSV to measure the finished model on, once.
+        test: File to measure the finished model on, once.
         label_names: label as in the file -> name to show; a label that is not in it keeps its own.
         card: Facts for the model card that no program knows: licence, source, command, examples.
         overwrite: Replace a model of that name.
+        columns: role (text, label, target, group) -> column in the files; what is not in it is guessed.
+        tokens: Kind of token, one of `TOKEN_KINDS`.
+        keep_case: Tell upper from lower case.
     """
 
     config: TransformerConfig
@@ -42,6 +45,9 @@ class TrainingJob:
     card: dict = field(default_factory=dict)
     overwrite: bool = False
     rows: int = 20_000
+    columns: dict = field(default_factory=dict)
+    tokens: str = "words"
+    keep_case: bool = False
 
 
 def run_job(job: TrainingJob, *, verbose=1) -> dict:

@@ -5,7 +5,15 @@ from pathlib import Path
 
 import pandas as pd
 
-from transformer_viz.datasets import DataError, read_labelled, read_pairs, split, split_pairs
+from transformer_viz.datasets import (
+    NAMED,
+    DataError,
+    read_for_decoder,
+    read_labelled,
+    read_pairs,
+    split,
+    split_pairs,
+)
 from transformer_viz.evaluation import evaluate, evaluate_writing, induction_scores
 from transformer_viz.tasks import TASKS
 from transformer_viz.text import Tokenizer
@@ -34,7 +42,7 @@ class Labels:
         self._test = test
         names = _label_names(sorted(rows["label"].unique()), job.label_names)
         train, validation, _ = split(rows, validation=job.settings.validation, seed=job.settings.seed)
-        tokenizer = Tokenizer.train(train["text"], job.config.vocab_size)
+        tokenizer = Tokenizer.train(train["text"], job.config.vocab_size, **_kind_of_token(job))
         self.config = job.config.replace(labels=tuple(names.values()), vocab_size=tokenizer.vocab_size)
         self.tokenizers = {"tokenizer": tokenizer.to_json()}
         self.num_validation = len(validation)
@@ -76,11 +84,12 @@ class Pairs:
     """
 
     def __init__(self, job):
-        rows, test = _rows(job, read_pairs, ["text", "target"])
+        read = read_pairs if job.config.has_encoder else read_for_decoder
+        rows, test = _rows(job, read, ["text", "target"])
         self._test = test
         self.figure = "exact_match" if job.config.has_encoder else "token_accuracy"
         train, validation, _ = split_pairs(rows, validation=job.settings.validation, seed=job.settings.seed)
-        source, target, sizes = self._train_tokenizers(job.config, train)
+        source, target, sizes = self._train_tokenizers(job, train)
         self.config = job.config.replace(**sizes)
         self.tokenizers = {"tokenizer": source.to_json()}
         if job.config.has_encoder:
@@ -103,14 +112,16 @@ class Pairs:
 
         self._train, self._validation = prepare(train), prepare(validation)
 
-    def _train_tokenizers(self, config, train):
+    def _train_tokenizers(self, job, train):
         """Return the tokenizers of both sides and the sizes that follow from them."""
-        digits = {"markers": True, "split_digits": True}
+        config, kind = job.config, _kind_of_token(job) | {"split_digits": True}
         if not config.has_encoder or config.tie_embeddings:
-            tokenizer = Tokenizer.train([*train["text"], *train["target"]], config.vocab_size, **digits)
+            tokenizer = Tokenizer.train(
+                [*train["text"], *train["target"]], config.vocab_size, **kind, markers=True
+            )
             return tokenizer, tokenizer, {"vocab_size": tokenizer.vocab_size}
-        source = Tokenizer.train(train["text"], config.vocab_size, split_digits=True)
-        target = Tokenizer.train(train["target"], config.target_vocab_size, **digits)
+        source = Tokenizer.train(train["text"], config.vocab_size, **kind)
+        target = Tokenizer.train(train["target"], config.target_vocab_size, **kind, markers=True)
         return source, target, {"vocab_size": source.vocab_size, "target_vocab_size": target.vocab_size}
 
     def fit(self, settings, verbose):
@@ -134,8 +145,10 @@ def _whole(frame):
 
 def _rows(job, read, columns):
     """Return the rows to train on and those to test on, from files or made by a built-in task."""
+    if str(job.data) in NAMED:
+        return _named_rows(job, columns)
     if str(job.data) not in TASKS:
-        return read(job.data), read(job.test) if job.test else None
+        return read(job.data, job.columns), read(job.test, job.columns) if job.test else None
     if job.test:
         raise DataError(f"The task '{job.data}' makes its own test. Leave --test out.")
     task = TASKS[str(job.data)]
@@ -145,6 +158,20 @@ def _rows(job, read, columns):
     if columns[1] == "label" and frames[0]["label"].nunique() > len(frames[0]) // 10:
         raise DataError(f"The task '{task.name}' has no labels. Choose an encoder-decoder: vaswani-tiny.")
     return frames
+
+
+def _named_rows(job, columns):
+    """Return the rows of a named data set of labelled texts; a decoder alone reads the texts."""
+    if job.test:
+        raise DataError(f"The data set '{job.data}' has its own test. Leave --test out.")
+    if job.config.has_decoder and job.config.has_encoder:
+        raise DataError(f"The data set '{job.data}' has labels, no targets. Choose an encoder or a decoder.")
+    frames = NAMED[str(job.data)]()
+    return [frame.reindex(columns=columns, fill_value="") for frame in frames]
+
+
+def _kind_of_token(job):
+    return {"kind": job.tokens, "lowercase": not job.keep_case}
 
 
 def _label_names(values, names):
@@ -161,5 +188,7 @@ def _label_names(values, names):
 def _facts(job, path, rows):
     if str(path) in TASKS:
         return {"task": str(path), "made_with_seed": job.settings.seed, "rows": len(rows)}
+    if str(path) in NAMED:
+        return {"named": str(path), "rows": len(rows)}
     digest = hashlib.sha256(Path(path).read_bytes()).hexdigest()
     return {"file": Path(path).name, "sha256": digest, "rows": len(rows)}
