@@ -67,6 +67,12 @@ BAD = {
         ", line 22: 3 fields instead of 2. A text with a semicolon or a quote in it must stand in quotes.",
     ),
     "empty line": (GOOD + "\na,1\n", ", line 22 is empty. Remove it."),
+    "empty first line": ("\n" + GOOD, ", line 1 is empty. Remove it."),
+    "header over two lines": (
+        '"a\nb",c\n1,2\n',
+        ": no column is clearly the text. Its columns are: a b, c. "
+        "Say which, on the command line: --columns text=NAME label=NAME",
+    ),
     "missing label": (GOOD + "a film,\n", ", line 22: the label is empty. Fill it in or remove the row."),
     "missing text": (GOOD + " ,1\n", ", line 22: the text is empty. Fill it in or remove the row."),
     "open quote": (

@@ -157,7 +157,7 @@ def _unclear(table, kind, role, found, chosen):
 
 
 def _listed(table):
-    names = ", ".join(name[:40] for name in table.columns[:_LISTED])
+    names = ", ".join(" ".join(name.split())[:40] for name in table.columns[:_LISTED])
     return names + (", ..." if len(table.columns) > _LISTED else "")
 
 

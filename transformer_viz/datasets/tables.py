@@ -167,6 +167,8 @@ def _unquoted(field):
 
 def _header(path, row):
     """Return the names of columns, one without a name numbered."""
+    if not row:
+        raise DataError(f"{path}, line 1 is empty. Remove it.")
     if len(row) > MAX_COLUMNS:
         raise DataError(
             f"{path} has {len(row):,} columns; more than {MAX_COLUMNS} are taken for a mistake. "
