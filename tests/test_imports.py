@@ -57,7 +57,7 @@ LIBRARIES = {
     "batches": {"numpy"},
     "token_kinds": {"tokenizers"},
     "text": {"numpy", "tokenizers"},
-    "datasets": {"numpy", "pandas"},
+    "datasets": {"numpy", "pandas", "tqdm"},
     "tasks": {"numpy"},
     "store": {"numpy", "safetensors"},
     "runs": {"psutil"},

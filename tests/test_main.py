@@ -60,6 +60,15 @@ def test_evaluate_prints_every_figure(models_folder, csv):
         assert word in done.stdout
 
 
+def test_evaluate_reads_the_columns_it_is_told(models_folder, csv, tmp_path):
+    path = tmp_path / "odd.tsv"
+    rows = (line.rpartition(",") for line in csv.read_text().splitlines()[1:])
+    path.write_text("first\tsecond\n" + "".join(f"{label}\t{text}\n" for text, _, label in rows))
+    done = run("evaluate", "--model", "small", "--data", path, "--columns", "text=second", "label=first")
+    assert done.returncode == 0, done.stderr
+    assert "accuracy  1.0000" in done.stdout
+
+
 def test_train_writes_a_model_and_the_command_to_train_it_again(models_folder, tmp_path):
     data = tmp_path / "rows.csv"
     data.write_text("text,label\n" + "".join(f"good {i},1\nbad {i},0\n" for i in range(40)))
@@ -115,6 +124,9 @@ MISTAKES = {
     ),
     "--label-names takes LABEL=NAME. Received: '0'.": (
         *("train", "--preset", "single-block", "--data", "x", "--out", "y", "--label-names", "0"),
+    ),
+    "--columns takes ROLE=NAME. Received: 'review'.": (
+        *("train", "--preset", "single-block", "--data", "x", "--out", "y", "--columns", "review"),
     ),
     "`epochs` must be a whole number of at least 1. Received: 0.": (
         *("train", "--preset", "single-block", "--data", "x", "--out", "y", "--epochs", "0"),

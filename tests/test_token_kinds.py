@@ -105,6 +105,15 @@ def test_a_vocabulary_begins_with_its_special_tokens_and_is_never_larger_than_as
 
 
 @every_kind
+@given(texts=st.lists(ANY_TEXT | st.text("a'\u0301e1한#▁ İ"), max_size=4), size=st.integers(4, 30))
+def test_any_texts_make_a_vocabulary_that_reads_them(kind, texts, size):
+    tokenizer = Tokenizer.train(texts, size, kind=kind, markers=True)
+    assert tokenizer.vocab_size <= size
+    for text in texts:
+        assert not {0, 2, 3} & set(tokenizer.encode(text, max_len=99).ids.tolist())
+
+
+@every_kind
 def test_the_same_texts_give_the_same_tokenizer(kind):
     texts = ["zyx wvu tsr", "abc def ghi jkl", "mno pqr stu"] * 2  # every letter as often as the others
     assert len({Tokenizer.train(texts, 20, kind=kind).to_json() for _ in range(9)}) == 1

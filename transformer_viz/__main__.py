@@ -14,7 +14,7 @@ import pandas as pd
 from tqdm import tqdm
 
 from transformer_viz import PRESETS, __version__, store
-from transformer_viz.datasets import read_labelled, read_pairs
+from transformer_viz.datasets import NAMED, read_for_decoder, read_labelled, read_pairs
 from transformer_viz.runs import (
     RunError,
     TrainingJob,
@@ -41,6 +41,11 @@ EXAMPLES = {
     "doctor": "python -m transformer_viz doctor",
 }
 
+FILES = (
+    "CSV, TSV or JSONL, plain or gzip: text,label for an encoder, text,target for a decoder; "
+    "a decoder alone reads plain text too"
+)
+
 LIKELIEST = 5
 """Classes or tokens that `trace` prints."""
 
@@ -60,6 +65,7 @@ SETTINGS_HELP = {
     "precision": "float32, or bfloat16 or float16 where a GPU has units for it",
     "patience": "epochs without a better validation accuracy before stopping",
     "validation": "share of the rows held out to choose the best epoch",
+    "test_share": "share held out to measure the finished model on, once",
     "seed": "of the split, the parameters, the order and dropout",
 }
 
@@ -111,9 +117,8 @@ def build_parser() -> argparse.ArgumentParser:
 
     sub = add("evaluate", evaluate, "Measure a model on labelled rows.")
     sub.add_argument("--model", required=True, help="a name in models/, or a folder")
-    sub.add_argument(
-        "--data", required=True, type=Path, help="CSV: text,label, of a decoder text,target; plain or gzip"
-    )
+    sub.add_argument("--data", required=True, type=Path, help=f"{FILES}; or {', '.join(NAMED)}")
+    _add_columns(sub)
 
     _add_train_arguments(add("train", train, "Train a model and write its folder."))
     add("runs", list_all_runs, "List training runs: what was asked, how far they are.")
@@ -179,12 +184,14 @@ def evaluate(arguments):
     """Print accuracy, precision, recall and a confusion table; of a decoder, how much it writes rightly."""
     explorer = _load(arguments.model)
     if explorer.config.has_decoder:
-        rows = read_pairs(arguments.data)
+        read = read_pairs if explorer.config.has_encoder else read_for_decoder
+        rows = read(arguments.data, _columns(arguments))
         result = load_upper_floor("evaluation").evaluate_writing(explorer, rows)
         print(f"rows            {result.rows:,}\nexact match     {result.exact_match:.4f}")
         print(f"token accuracy  {result.token_accuracy:.4f}")
         return
-    rows = read_labelled(arguments.data)
+    name = str(arguments.data)
+    rows = NAMED[name]()[1] if name in NAMED else read_labelled(arguments.data, _columns(arguments))
     result = load_upper_floor("evaluation").evaluate(explorer, rows, progress=True)
     print(f"rows      {result.rows:,}\naccuracy  {result.accuracy:.4f}\n")
     print(result.by_label.to_string(float_format="{:.4f}".format))
@@ -215,6 +222,7 @@ def train(arguments):
         },
         out=arguments.out,
         overwrite=arguments.overwrite,
+        columns=_columns(arguments),
     )
     _work(create_run(job))
 
@@ -298,7 +306,7 @@ def _figures(measured):
     """Return the headline figures among what a card says was measured."""
     return {
         name.replace("_", " "): measured[name]
-        for name in ("accuracy", "exact_match", "token_accuracy", "induction_score")
+        for name in ("accuracy", "bleu", "exact_match", "token_accuracy", "induction_score")
         if name in measured
     }
 
@@ -333,14 +341,14 @@ def _add_train_arguments(sub):
         "--data",
         required=True,
         type=Path,
-        help="CSV, plain or gzip: text,label for an encoder, text,target for a decoder; or a task that makes "
-        f"its own: {', '.join(TASKS)}",
+        help=f"{FILES}; or a data set: {', '.join(NAMED)}; or a task that makes its own: {', '.join(TASKS)}",
     )
-    sub.add_argument("--tokens", default="words", choices=TOKEN_KINDS, help="what a token is (default words)")
-    sub.add_argument("--keep-case", action="store_true", help="tell capital letters from small ones")
+    _add_columns(sub)
+    sub.add_argument("--tokens", choices=TOKEN_KINDS, default="words", help="what a token is (default words)")
+    sub.add_argument("--keep-case", action="store_true", help="tell upper from lower case")
     sub.add_argument("--rows", type=int, default=20_000, help="texts that such a task makes (default 20000)")
     sub.add_argument("--out", required=True, type=Path, help="the model folder to write, models/NAME")
-    sub.add_argument("--test", type=Path, help="CSV to measure the finished model on, once")
+    sub.add_argument("--test", type=Path, help="file to measure the finished model on, once")
     sub.add_argument("--overwrite", action="store_true", help="replace a model of that name")
     sub.add_argument(
         "--set", nargs="+", default=[], metavar="FIELD=VALUE", help="change fields of the preset: d_model=64"
@@ -367,6 +375,27 @@ def _add_train_arguments(sub):
             default=field.default,
             help=f"{SETTINGS_HELP[field.name]} (default {field.default})",
         )
+
+
+def _add_columns(sub):
+    sub.add_argument(
+        "--columns",
+        nargs="+",
+        default=[],
+        metavar="ROLE=NAME",
+        help="which column is the text, label, target or group, where it cannot be guessed: text=review",
+    )
+
+
+def _columns(arguments):
+    """Return role -> column."""
+    columns = {}
+    for each in arguments.columns:
+        role, equals, name = each.partition("=")
+        if not (role and equals and name):
+            raise ValueError(f"--columns takes ROLE=NAME. Received: {each!r}.")
+        columns[role] = name
+    return columns
 
 
 def _load(model):

@@ -124,7 +124,7 @@ def _start_child():
 def _warm(model):
     """Import Keras, load the model and compile its trace, so that the first visitor need not wait."""
     explorer = _explorer(model, store.stamp(model))
-    explorer.trace(explorer.tokenizer.token(UNK_ID + 1))
+    explorer.trace([UNK_ID + 1])  # an id: a sub-word need not be a text that can be typed
     gc.collect()
     gc.freeze()
 

@@ -237,7 +237,7 @@ class Tokenizer:
         while portion := list(islice(cleaned, PORTION)):
             for encoding in self._backend.encode_batch_fast(portion):
                 ids = np.array(encoding.ids, dtype=np.int32)
-                rows.append(ids[_kept(len(ids), max_len, truncation)[0]])
+                rows.append(ids if len(ids) <= max_len else ids[_kept(len(ids), max_len, truncation)[0]])
         return rows
 
 

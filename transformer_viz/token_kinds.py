@@ -34,9 +34,9 @@ SMALL_ALPHABET = 256
 TWICE = 2
 """How often two pieces must have met to become one: what happened once teaches nothing."""
 
-_HAN = re.compile("[\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff]")
-
-_UNSPACED = re.compile(rf"{_HAN.pattern}|[\u3000-\u303f\uff00-\uff65]")
+_UNSPACED = re.compile(
+    "[\u3000-\u303f\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\uff00-\uff65\U00020000-\U0003ffff]"
+)
 """Chinese characters and marks, which have no spaces beside them."""
 
 
@@ -62,7 +62,7 @@ def trained(texts, vocab_size, *, kind, lowercase, markers, split_digits) -> tok
         alphabet, options = [], {}
     else:
         texts = list(texts)
-        alphabet = _alphabet(map(normalizer.normalize_str, texts), vocab_size - len(special), kind)
+        alphabet = _alphabet(map(normalizer.normalize_str, texts), vocab_size - len(special), splitter, kind)
         options = {"min_frequency": TWICE}
         # exactly these characters: the library's own choice among equally frequent ones is random
         options |= {"initial_alphabet": [c for c in alphabet if len(c) == 1]}
@@ -150,7 +150,7 @@ def _decoder(kind):
     }[kind]
 
 
-def _alphabet(texts, room, kind):
+def _alphabet(texts, room, splitter, kind):
     """Return the tokens sub-words are built from, the most frequent characters first.
 
     They take at most half of the vocabulary, so that Chinese, with its thousands of characters, has room
@@ -164,7 +164,9 @@ def _alphabet(texts, room, kind):
     most, alphabet = min(room, max(room // 2, SMALL_ALPHABET)), [SPACE] if kind == "bpe" else []
     for character in ranked:
         forms = [character]
-        if kind == "wordpiece" and not _HAN.match(character) and re.match(r"[\w']", character):
+        if (
+            kind == "wordpiece" and len(splitter.pre_tokenize_str(f"a{character}a")) == 1
+        ):  # goes on with words
             forms.append(CONTINUED + character)
         if len(alphabet) + len(forms) > most:
             break

@@ -1,8 +1,12 @@
 import numpy as np
+import pandas as pd
 import pytest
 
 from transformer_viz.config import PAD_ID, START_ID, UNK_ID, TransformerConfig
+from transformer_viz.datasets import NAMED, DataError
+from transformer_viz.presets import PRESETS
 from transformer_viz.runs import TrainingJob, TrainingSettings
+from transformer_viz.text import Tokenizer
 from transformer_viz.training.lesson import Labels, Pairs, crop, hide
 
 RANDOM = np.random.default_rng(2)
@@ -49,3 +53,73 @@ def test_every_epoch_has_every_row_once_in_an_order_of_its_own(kind, task, archi
     assert sorted(first) == sorted(other)
     assert len(first) == lesson.num_rows
     assert len(lesson.probes) == 3
+
+
+def job(path, preset="single-block", **options):
+    parts = {"config": PRESETS[preset], "settings": TrainingSettings(), "data": path}
+    return TrainingJob(**parts | options)
+
+
+@pytest.fixture
+def file(tmp_path):
+    def write(content):
+        path = tmp_path / "data"
+        path.write_text(content, encoding="utf-8")
+        return path
+
+    return write
+
+
+CHINESE = "stars\tcomment\n" + "".join(f"{i % 2}\t第{i}家酒店很好，Wifi 快\n" for i in range(40))
+
+
+@pytest.mark.parametrize("kind", ["words", "characters", "bpe", "wordpiece"])
+def test_labels_have_tokens_of_the_kind_and_case_that_was_asked_for(file, kind):
+    lesson = Labels(job(file(CHINESE), columns={"text": "comment"}, tokens=kind, keep_case=True))
+    tokenizer = Tokenizer.from_json(lesson.tokenizers["tokenizer"])
+    assert tokenizer.kind == kind
+    assert "Wifi" in tokenizer.decode(tokenizer.encode("Wifi", max_len=9).ids)
+    assert lesson.config.vocab_size == tokenizer.vocab_size
+    assert lesson.config.labels == ("0", "1")
+
+
+@pytest.mark.parametrize("tied", [True, False])
+def test_both_tokenizers_of_pairs_are_of_the_kind(file, tied):
+    path = file("en,fr\n" + "".join(f"a film {i},un film {i}\n" for i in range(30)))
+    config = PRESETS["vaswani-tiny"].replace(tie_embeddings=tied)
+    lesson = Pairs(job(path, config=config, tokens="bpe"))
+    for text in lesson.tokenizers.values():
+        assert Tokenizer.from_json(text).kind == "bpe"
+    assert Tokenizer.from_json(lesson.tokenizers["target_tokenizer"]).has_markers
+
+
+def test_a_decoder_alone_reads_plain_text_or_pairs(file):
+    lines = [f"What a film, number {i}!" for i in range(30)]
+    lesson = Pairs(job(file("\n".join(lines)), "gpt-mini", tokens="bpe", keep_case=True))
+    tokenizer = Tokenizer.from_json(lesson.tokenizers["tokenizer"])
+    _, rows = lesson._train
+    assert {tokenizer.decode(row) for row in rows} <= set(lines)
+    lesson = Pairs(job(file("text,target\n" + "".join(f"a film {i},good\n" for i in range(30))), "gpt-mini"))
+    assert "good" in Tokenizer.from_json(lesson.tokenizers["tokenizer"]).vocabulary
+
+
+@pytest.fixture
+def imdb(monkeypatch):
+    frame = pd.DataFrame([(f"film {i}", ("negative", "positive")[i % 2]) for i in range(40)])
+    frame.columns = ["text", "label"]
+    monkeypatch.setitem(NAMED, "imdb", lambda: (frame, frame))
+
+
+def test_a_named_data_set_brings_its_own_test(imdb, tmp_path):
+    lesson = Labels(job(tmp_path, data="imdb"))
+    assert lesson.config.labels == ("negative", "positive")
+    assert lesson.card["data"] == {"named": "imdb", "rows": 40}
+    with pytest.raises(DataError, match=r"^The data set 'imdb' has its own test\. Leave --test out\.$"):
+        Labels(job(tmp_path, data="imdb", test=tmp_path))
+
+
+def test_a_decoder_alone_reads_the_texts_of_a_named_data_set(imdb, tmp_path):
+    lesson = Pairs(job(tmp_path, "gpt-mini", data="imdb"))
+    assert "positive" not in Tokenizer.from_json(lesson.tokenizers["tokenizer"]).vocabulary
+    with pytest.raises(DataError, match=r"has labels, no targets\. Choose an encoder or a decoder\.$"):
+        Pairs(job(tmp_path, "vaswani-tiny", data="imdb"))

@@ -34,7 +34,7 @@ class TrainingSettings:
             (Micikevicius et al., 2018). Faster on GPUs that have units for it; not on processors.
         patience: Epochs without a better validation figure before training stops early.
         validation: Share of the rows held out to choose the best epoch.
-        test: Share held out to measure the finished model on, once; 0: none.
+        test_share: Share held out to measure the finished model on, once; 0: none.
         seed: Of the split, the initial parameters, the order of the batches and dropout.
 
     Raises:
@@ -56,7 +56,7 @@ class TrainingSettings:
     precision: str = "float32"
     patience: int = 3
     validation: float = 0.1
-    test: float = 0.0
+    test_share: float = 0.0
     seed: int = 0
 
     def __post_init__(self):
@@ -74,8 +74,8 @@ class TrainingSettings:
         for name in ("learning_rate", "validation"):
             if getattr(self, name) == 0:
                 raise ValueError(f"`{name}` must be above 0.")
-        if self.validation + self.test >= 1:
-            raise ValueError("`validation` and `test` leave no rows to train on: choose smaller shares.")
+        if self.validation + self.test_share >= 1:
+            raise ValueError("`validation` and `test_share` leave no rows to train on: choose smaller shares.")
         if self.schedule == "paper" and self.warmup == 0:
             raise ValueError('`schedule` = "paper" falls from the end of the warm-up: set `warmup` above 0.')
 

@@ -9,8 +9,17 @@ import tensorflow as tf
 
 from transformer_viz.batches import by_length, pad, shuffled_by_length
 from transformer_viz.config import END_ID, PAD_ID, START_ID, UNK_ID
-from transformer_viz.datasets import DataError, read_labelled, read_pairs, split, split_pairs
-from transformer_viz.evaluation import evaluate, evaluate_writing, induction_scores
+from transformer_viz.datasets import (
+    NAMED,
+    DataError,
+    read_for_decoder,
+    read_labelled,
+    read_pairs,
+    split,
+    split_pairs,
+)
+from transformer_viz.decode import generate_all
+from transformer_viz.evaluation import bleu, evaluate, evaluate_writing, induction_scores
 from transformer_viz.tasks import TASKS
 from transformer_viz.text import Tokenizer
 from transformer_viz.training import objectives
@@ -20,6 +29,9 @@ TEST_ROWS = 1_000
 
 NUM_PROBES = 3
 """Rows held out whose attention is watched, if the job names no texts."""
+
+EXAMPLES = 10
+"""Rows of the test that a card shows with what was written, good or bad: simply the first ones."""
 
 SHORTEST_CROP = 8
 """Tokens of the shortest part of a text that is trained on."""
@@ -46,9 +58,9 @@ class Labels:
     signature = (_IDS, tf.TensorSpec((None,), tf.int32))
 
     def __init__(self, job):
-        rows, self._test = _rows(job, read_labelled, ["text", "label"])
+        rows, test = _rows(job, read_labelled, ["text", "label"])
         names = _label_names(sorted(rows["label"].unique()), job.label_names)
-        train, validation = split(rows, validation=job.settings.validation, seed=job.settings.seed)
+        train, validation, self._test = _parts(job, split, rows, test)
         tokenizer = Tokenizer.train(train["text"], job.config.vocab_size, **_kind(job))
         self.config = job.config.replace(labels=tuple(names.values()), vocab_size=tokenizer.vocab_size)
         self.tokenizers = {"tokenizer": tokenizer.to_json()}
@@ -60,7 +72,7 @@ class Labels:
             "label_values": {name: value for value, name in names.items()},
             "data": _facts(job, job.data, rows),
         }
-        self._test_facts = None if self._test is None else _facts(job, job.test or job.data, self._test)
+        self._test_facts = _test_facts(job, self._test)
 
         def prepare(frame):
             token_ids = tokenizer.encode_batch(
@@ -107,9 +119,11 @@ class Pairs:
     """
 
     def __init__(self, job):
-        rows, self._test = _rows(job, read_pairs, ["text", "target"])
+        read = read_pairs if job.config.has_encoder else read_for_decoder
+        rows, test = _rows(job, read, ["text", "target"])
+        self._is_task = job.data in TASKS
         self.figure = "exact_match" if job.config.has_encoder else "token_accuracy"
-        train, validation = split_pairs(rows, validation=job.settings.validation, seed=job.settings.seed)
+        train, validation, self._test = _parts(job, split_pairs, rows, test)
         source, target, sizes = self._train_tokenizers(job, train)
         self.config = job.config.replace(**sizes)
         self.tokenizers = {"tokenizer": source.to_json()}
@@ -125,7 +139,7 @@ class Pairs:
             "task": "sequence to sequence" if translates else "next token",
             "data": _facts(job, job.data, rows),
         }
-        self._test_facts = None if self._test is None else _facts(job, job.test or job.data, self._test)
+        self._test_facts = _test_facts(job, self._test)
 
         def encode(tokenizer, texts, most):
             return tokenizer.encode_batch(texts, max_len=most, truncation=self.config.truncation)
@@ -184,7 +198,23 @@ class Pairs:
         figures = {"exact_match": result.exact_match, "token_accuracy": result.token_accuracy}
         if not explorer.config.has_encoder:
             figures["induction_score"] = float(induction_scores(explorer).max())
+        elif not self._is_task:
+            figures |= translation_figures(explorer, self._test)
         return self._test_facts | figures
+
+
+def translation_figures(explorer, rows) -> dict:
+    """Return the BLEU of what a model writes for some rows, how it was counted, and the first as they are.
+
+    Args:
+        explorer: `Explorer` of an encoder-decoder.
+        rows: DataFrame with columns text and target.
+    """
+    written = generate_all(explorer, rows["text"])
+    score, signature = bleu(written, rows["target"])
+    first = zip(rows["text"][:EXAMPLES], rows["target"][:EXAMPLES], written[:EXAMPLES], strict=True)
+    examples = [dict(zip(("text", "target", "written"), each, strict=True)) for each in first]
+    return {"bleu": score, "bleu_signature": signature, "examples": examples}
 
 
 def crop(token_ids, random):
@@ -216,10 +246,31 @@ def _whole(frame):
     return (frame["text"] + " " + frame["target"]).str.strip()
 
 
+def _parts(job, split, rows, test):
+    """Return the rows to train on, to validate and to test with, no text in two of them."""
+    shares = {"validation": job.settings.validation, "seed": job.settings.seed}
+    if test is None:
+        train, validation, test = split(rows, test=job.settings.test_share, **shares)
+        return train, validation, test if len(test) else None
+    if job.settings.test_share:
+        raise DataError("The rows have a test of their own. Leave --test-share at 0.")
+    return *split(rows, **shares)[:2], test
+
+
+def _test_facts(job, test):
+    if test is None:
+        return None
+    if job.test or job.data in TASKS or job.data in NAMED:
+        return _facts(job, job.test or job.data, test)
+    return {"share_held_out": job.settings.test_share, "rows": len(test)}
+
+
 def _rows(job, read, columns):
     """Return the rows to train on and those to test on, from files or made by a built-in task."""
+    if job.data in NAMED:
+        return _named_rows(job, columns)
     if job.data not in TASKS:
-        return read(job.data), read(job.test) if job.test else None
+        return read(job.data, job.columns), read(job.test, job.columns) if job.test else None
     if job.test:
         raise DataError(f"The task '{job.data}' makes its own test. Leave --test out.")
     task = TASKS[job.data]
@@ -229,6 +280,15 @@ def _rows(job, read, columns):
     if columns[1] == "label" and frames[0]["label"].nunique() > len(frames[0]) // 10:
         raise DataError(f"The task '{task.name}' has no labels. Choose an encoder-decoder: vaswani-tiny.")
     return frames
+
+
+def _named_rows(job, columns):
+    """Return the rows of a named data set of labelled texts; a decoder alone reads the texts."""
+    if job.test:
+        raise DataError(f"The data set '{job.data}' has its own test. Leave --test out.")
+    if job.config.has_decoder and job.config.has_encoder:
+        raise DataError(f"The data set '{job.data}' has labels, no targets. Choose an encoder or a decoder.")
+    return [frame.reindex(columns=columns, fill_value="") for frame in NAMED[job.data]()]
 
 
 def _label_names(values, names):
@@ -245,5 +305,7 @@ def _label_names(values, names):
 def _facts(job, path, rows):
     if path in TASKS:
         return {"task": path, "made_with_seed": job.settings.seed, "rows": len(rows)}
+    if path in NAMED:
+        return {"named": path, "rows": len(rows)}
     digest = hashlib.sha256(Path(path).read_bytes()).hexdigest()
     return {"file": Path(path).name, "sha256": digest, "rows": len(rows)}

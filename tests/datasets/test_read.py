@@ -2,32 +2,22 @@ import csv
 import gzip
 import threading
 
-import numpy as np
-import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from transformer_viz import datasets
-from transformer_viz.datasets import DataError, describe, read_labelled, split
+from transformer_viz.datasets import (
+    DataError,
+    files,
+    preview,
+    read_for_decoder,
+    read_labelled,
+    read_pairs,
+    read_texts,
+    tables,
+)
 
 GOOD = "text,label\na film,1\nno film,0\n"
-
-
-@pytest.fixture
-def file(tmp_path):
-    """Return a function that writes a file and returns its path."""
-
-    def write(content, name="data.csv"):
-        path = tmp_path / name
-        path.write_bytes(content if isinstance(content, bytes) else content.encode())
-        return path
-
-    return write
-
-
-def frame(*rows):
-    return pd.DataFrame(rows, columns=["text", "label"], dtype=object)
 
 
 def test_rows_come_in_file_order_as_text(file):
@@ -52,10 +42,9 @@ def test_a_byte_order_mark_is_no_part_of_the_header(file):
     [
         ("", "is empty. Its first line must be: text,label"),
         ("text,label\n", "has a header but no rows."),
-        ("a,b\n1,2\n", "must have exactly the columns text and label. Its first line is: a, b."),
-        ("text,label,more\n1,2,3\n", "Its first line is: text, label, more."),
-        ("text,text\n1,2\n", "Its first line is: text, text."),
-        ("text;label\na;1\n", "Its first line is: text;label."),
+        ("a,b\n1,2\n", "no column is clearly the text. Its columns are: a, b. Say which"),
+        ("text,text\n1,2\n", "has two columns named 'text'. Give each its own name."),
+        ("text,label,label\n1,2,3\n", "has two columns named 'label'. Give each its own name."),
         ("text,label\na,1\nb, c,1\n", "line 3: 3 fields instead of 2. A text with a comma"),
         ("text,label\na\n", "line 2: 1 fields instead of 2."),
         (
@@ -69,7 +58,7 @@ def test_a_byte_order_mark_is_no_part_of_the_header(file):
         ("text,label\n" + "a,1\n" * 300 + "a\x00b,1\n", "line 302: a NUL character. Remove it."),
         (GOOD.encode("utf-16"), "is in UTF-16 or is no text. Save it as CSV in UTF-8."),
         (GOOD.encode("utf-16-le"), "is in UTF-16 or is no text."),
-        ("text,label\n一部好电影,1\n".encode("gbk"), "line 2: not UTF-8. Save the file as CSV in UTF-8."),
+        ("text,label\n一部好电影,1\n".encode("gbk"), "line 2: not UTF-8; it looks like GBK. Save the file"),
         ("text,label\na,1\ncaf\xe9,1\n".encode("latin-1"), "line 3: not UTF-8."),
         (b"PK\x03\x04....", "is an Excel workbook or a zip archive, not a CSV."),
         (b"PAR1....", "is a Parquet file, not a CSV."),
@@ -120,7 +109,7 @@ def test_a_damaged_gzip_is_rows_or_a_sentence(file):
 
 
 def test_a_gzip_bomb_is_not_unpacked(file, monkeypatch):
-    monkeypatch.setattr(datasets, "MAX_BYTES", 2**20)
+    monkeypatch.setattr(files, "MAX_BYTES", 2**20)
     path = file(gzip.compress(b" " * 2**24))
     with pytest.raises(DataError, match=r"has more than 1 MB\. Use a part of it"):
         read_labelled(path)
@@ -149,14 +138,14 @@ def test_reading_leaves_the_field_limit_of_csv_as_it_was(file):
 def test_two_readers_at_once_do_not_change_each_others_limit(file, monkeypatch):
     path = file("text,label\n" + "a" * 200_000 + ",1\n")
     inside, go = threading.Event(), threading.Event()
-    rows = datasets._rows
+    header = tables._header
 
     def slow(*arguments):
         inside.set()
         assert go.wait(10)
-        return rows(*arguments)
+        return header(*arguments)
 
-    monkeypatch.setattr(datasets, "_rows", slow)
+    monkeypatch.setattr(tables, "_header", slow)
     before, results = csv.field_size_limit(), []
     readers = [threading.Thread(target=lambda: results.append(read_labelled(path))) for _ in range(2)]
     for reader in readers:
@@ -169,66 +158,109 @@ def test_two_readers_at_once_do_not_change_each_others_limit(file, monkeypatch):
     assert csv.field_size_limit() == before
 
 
-@given(
-    st.lists(st.tuples(st.integers(0, 40), st.sampled_from("abc")), min_size=60, max_size=200),
-    st.sampled_from([0.1, 0.3]),
-    st.integers(0, 9),
-)
-def test_split_shares_out_every_row_and_no_text_twice(rows, share, seed):
-    data = frame(*[(f"Text {number}{label}", label) for number, label in rows], *[("x", "a"), ("y", "a")] * 2)
-    data = pd.concat([data, frame(*[(t, k) for k in "bc" for t in (f"{k}1", f"{k}2")])], ignore_index=True)
-    train, validation = split(data, validation=share, seed=seed)
-    assert sorted([*train.index, *validation.index]) == list(data.index)
-    assert not set(train["text"]) & set(validation["text"])
-    assert set(train["label"]) == set(validation["label"]) == set("abc")
+ROWS = [["a, good film", "1"], ["no “film”; no", "0"]]
+TABLES = {
+    "csv": 'text,label\n"a, good film",1\nno “film”; no,0\n',
+    "tsv": "text\tlabel\na, good film\t1\nno “film”; no\t0\n",
+    "semicolon": 'text;label\na, good film;1\n"no “film”; no";0\n',
+    "jsonl": '{"text": "a, good film", "label": 1}\n{"label": "0", "text": "no “film”; no"}\n',
+}
 
 
-def test_split_keeps_the_proportions_and_is_repeatable():
-    data = frame(*[(f"t{i}", "a" if i % 4 else "b") for i in range(1000)])
-    train, validation = split(data, validation=0.2, seed=3)
-    again = split(data, validation=0.2, seed=3)
-    assert (len(train), len(validation), (validation["label"] == "b").sum()) == (800, 200, 50)
-    pd.testing.assert_frame_equal(train, again[0])
-    assert list(train.index) != list(split(data, validation=0.2, seed=4)[0].index)
+@pytest.mark.parametrize("packed", [False, True])
+@pytest.mark.parametrize("mark", ["", "\ufeff"])
+@pytest.mark.parametrize("end", ["\n", "\r\n"])
+@pytest.mark.parametrize("kind", TABLES)
+def test_a_format_is_known_by_its_content(file, kind, end, mark, packed):
+    content = (mark + TABLES[kind].replace("\n", end)).encode()
+    path = file(gzip.compress(content) if packed else content, "data.txt")
+    assert read_labelled(path).to_numpy().tolist() == ROWS
+    found = preview(path)
+    assert (found.format, found.columns, found.kind) == (kind, ("text", "label"), "labels")
+    assert found.guess["labels"] == {"text": "text", "label": "label"}
+    assert [list(map(str, row)) for row in found.rows.to_numpy()] == ROWS
 
 
-def test_texts_that_differ_only_in_case_and_space_stay_on_one_side():
-    data = frame(*[(variant, "a") for i in range(20) for variant in (f"Film {i}", f" film {i} ")])
-    data = pd.concat([data, frame(*[(f"other {i}", "b") for i in range(20)])], ignore_index=True)
-    train, validation = split(data, validation=0.3)
-    sides = [set(part["text"].str.strip().str.casefold()) for part in (train, validation)]
-    assert not sides[0] & sides[1]
-
-
-def test_rows_are_told_apart_by_their_place_not_their_index():
-    data = frame(*[(f"t{i}", "ab"[i % 2]) for i in range(100)])
-    twice = pd.concat([data, data.assign(text=data["text"] + "x")])
-    train, validation = split(twice, validation=0.2)
-    assert (len(train), len(validation)) == (160, 40)
-    assert dict(validation["label"].value_counts()) == {"a": 20, "b": 20}
+def test_plain_text_is_one_text_on_a_line(file):
+    path = file("To be, or not to be, that is the question:\n\nWhether 'tis nobler\r\nin the mind\u2028to\n")
+    texts = ["To be, or not to be, that is the question:", "Whether 'tis nobler", "in the mind\u2028to"]
+    assert read_texts(path)["text"].tolist() == texts
+    assert preview(path)[:3] == ("text", ("text",), {"texts": {"text": "text"}})
+    assert preview(path).kind == "texts"
 
 
 @pytest.mark.parametrize(
-    ("rows", "message"),
+    "content", ["[Enter GHOST]\nMark me.\n", "Well, well.\nNo, no.\n", "{sigh}\nSo be it\n"]
+)
+def test_what_looks_a_little_like_a_table_is_plain_text(file, content):
+    assert read_texts(file(content))["text"].tolist() == content.split("\n")[:2]
+
+
+def test_texts_are_the_text_column_of_a_table(file):
+    assert read_texts(file(TABLES["tsv"]))["text"].tolist() == [row[0] for row in ROWS]
+    assert read_texts(file("text\na film\nb\n"))["text"].tolist() == ["a film", "b"]
+
+
+def test_quotes_in_a_tsv_are_characters_unless_they_enclose_a_field(file):
+    path = file('text\tlabel\n"good" film\t1\n"a ""b"" c"\t0\n6" nails\t0\n')
+    assert read_labelled(path)["text"].tolist() == ['"good" film', 'a "b" c', '6" nails']
+    path = file('text\tlabel\n"two\nlines\tand a tab"\t1\n')
+    assert read_labelled(path)["text"].tolist() == ["two\nlines\tand a tab"]
+
+
+def test_json_values_are_text_as_it_stands_in_the_file(file):
+    lines = ['{"text": "a b", "label": 1.0}', '{"text": "c", "label": true}', '{"text": "d", "label": 1e400}']
+    assert read_labelled(file("\n".join(lines)))["label"].tolist() == ["1.0", "true", "1e400"]
+
+
+def test_a_preview_shows_every_column_and_five_rows(file):
+    path = file("id,review,stars\n" + "".join(f"{i},a film {i},{i % 2}\n" for i in range(50)))
+    found = preview(path)
+    assert found.columns == ("id", "review", "stars")
+    assert found.rows.to_numpy().tolist() == [[str(i), f"a film {i}", str(i % 2)] for i in range(5)]
+    assert found.guess["labels"] == {"text": "review", "label": "stars"}
+
+
+def test_a_preview_reads_only_the_first_rows(file):
+    path = file("text,label\n" + "a film,1\n" * 2000 + "a,b,c\n")
+    assert preview(path).kind == "labels"
+    with pytest.raises(DataError, match="line 2002: 3 fields instead of 2"):
+        read_labelled(path)
+
+
+def test_a_group_is_read_where_it_is_named(file):
+    path = file("film,text,label\nx,a b,1\n")
+    assert read_labelled(path, {"group": "film"}).to_numpy().tolist() == [["a b", "1", "x"]]
+    assert list(read_labelled(path)) == ["text", "label"]
+
+
+def test_pairs_are_read_by_either_name_of_their_text(file):
+    path = file("source,target\na, b\n")
+    expected = [["a", "b"]]
+    for columns in (None, {"source": "source"}, {"text": "source", "target": "target"}):
+        assert read_pairs(path, columns).to_numpy().tolist() == expected
+
+
+def test_an_endless_file_is_refused():
+    with pytest.raises(DataError, match=r"^/dev/zero is a pipe or a device\. Give the path of a CSV file\.$"):
+        read_labelled("/dev/zero")
+
+
+@pytest.mark.parametrize(
+    ("content", "columns", "rows"),
     [
-        ([("a", "1")] * 3, "There are 3 rows; training needs at least 10."),
+        ("Well, well.\nNo, no.\n", None, [["Well, well.", ""], ["No, no.", ""]]),
+        ("text,target\na,b\n", None, [["a", "b"]]),
         (
-            [(f"t{i}", "1") for i in range(10)],
-            "All rows have the label '1'; training needs at least two labels.",
+            "text,title\na film it is,some words\nb film,other words\n",
+            None,
+            [["a film it is", ""], ["b film", ""]],
         ),
-        (
-            [*[(f"t{i}", "1") for i in range(10)], ("x", "2")],
-            "The label '2' has fewer than two different texts",
-        ),
+        ("text,title\na,b\n", {"target": "title"}, [["a", "b"]]),
+        ("text,label\na,b\n", {"text": "label"}, [["b", ""]]),
     ],
 )
-def test_too_little_to_split_is_said(rows, message):
-    with pytest.raises(DataError, match=message):
-        split(frame(*rows))
-
-
-def test_describe_counts():
-    report = describe(frame(("a", "1"), ("bbb", "0"), ("a", "0"), ("cc", "1"), ("a", "1")))
-    assert report == (5, {"0": 2, "1": 3}, 1, 2, 1)
-    assert describe(frame()).rows == 0
-    assert np.isfinite(report.median_chars)
+def test_a_decoder_alone_reads_pairs_only_where_a_target_is_named(file, content, columns, rows):
+    frame = read_for_decoder(file(content), columns)
+    assert list(frame) == ["text", "target"]
+    assert frame.to_numpy().tolist() == rows

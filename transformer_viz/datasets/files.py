@@ -1,0 +1,111 @@
+"""The text of a file, plain or gzip, in UTF-8; or one sentence on what it is instead."""
+
+import gzip
+import re
+import stat
+import zlib
+from pathlib import Path
+
+MAX_BYTES = 500 * 2**20
+"""Largest file that is read, decompressed."""
+
+_CHUNK = 2**20
+
+_LOOKED_AT = 2**16
+"""Bytes that are looked at to guess an encoding."""
+
+_FOREIGN = {
+    b"PK\x03\x04": "an Excel workbook or a zip archive",
+    b"PAR1": "a Parquet file",
+    b"SQLite format 3": "an SQLite database",
+    b"%PDF": "a PDF",
+    b"\xd0\xcf\x11\xe0": "an old Excel workbook",
+}
+
+
+class DataError(ValueError):
+    """A file or its rows cannot be used; says where, what is wrong and the way out."""
+
+
+def read_text(path: Path) -> str:
+    """Return the text of a file, without a byte order mark.
+
+    Raises:
+        DataError: If it is no text in UTF-8, or larger than `MAX_BYTES` when unpacked, which is found out
+            without holding it in memory.
+    """
+    data = _bytes(path)
+    for magic, kind in _FOREIGN.items():
+        if data.startswith(magic):
+            raise DataError(f"{path} is {kind}, not a CSV. Save the table as CSV (UTF-8).")
+    if data.startswith((b"\xff\xfe", b"\xfe\xff")) or b"\x00" in data[:1000]:
+        raise DataError(f"{path} is in UTF-16 or is no text. Save it as CSV in UTF-8.")
+    try:
+        text = data.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        line = data.count(b"\n", 0, error.start) + 1
+        place = f"{path}, line {line}"
+        if _is_gbk(data[max(error.start - 1, 0) :]):
+            raise DataError(
+                f"{place}: not UTF-8; it looks like GBK. Save the file as UTF-8 (in Excel: CSV UTF-8)."
+            ) from None
+        raise DataError(f"{place}: not UTF-8. Save the file as CSV in UTF-8.") from None
+    if "\x00" in text:
+        line = text.count("\n", 0, text.index("\x00")) + 1
+        raise DataError(f"{path}, line {line}: a NUL character. Remove it.")
+    if re.match(r"\s*<(?:!doctype\s+html|html|head|\?xml)\b", text[:1000], re.IGNORECASE):
+        raise DataError(f"{path} is a web page or XML, not a table. Download the file itself, or save a CSV.")
+    return text
+
+
+def _bytes(path):
+    """Return the content of a file, unpacked."""
+    try:
+        mode = path.stat().st_mode
+        if stat.S_ISDIR(mode):
+            raise DataError(f"{path} is a folder. Give the path of a CSV file.")
+        if not stat.S_ISREG(mode):  # a pipe or a device may have no end
+            raise DataError(f"{path} is a pipe or a device. Give the path of a CSV file.")
+        with path.open("rb") as file:
+            packed = file.read(2) == b"\x1f\x8b"
+            file.seek(0)
+            size = _unpacked_size(file) if packed else path.stat().st_size
+            if size > MAX_BYTES:
+                raise DataError(f"{path} has more than {MAX_BYTES // 2**20} MB. Use a part of it.")
+            file.seek(0)
+            return gzip.GzipFile(fileobj=file).read(MAX_BYTES) if packed else file.read(MAX_BYTES)
+    except FileNotFoundError:
+        raise DataError(f"There is no file {path}.") from None
+    except DataError:
+        raise
+    except (OSError, EOFError, ValueError, zlib.error) as error:
+        raise DataError(f"{path} cannot be read: {error}.") from None
+
+
+def _unpacked_size(file):
+    """Return the size of what a gzip file holds, or one that is too large: a small one may hold terabytes."""
+    size, unpacked = 0, gzip.GzipFile(fileobj=file)
+    while size <= MAX_BYTES and (chunk := unpacked.read(_CHUNK)):
+        size += len(chunk)
+    return size
+
+
+def _is_gbk(data):
+    """Return whether bytes read as GBK are mostly common Chinese characters and marks.
+
+    The common ones stand together in GB 2312, rows B0 to D7, the marks in A1 to A3; bytes in another
+    encoding fall anywhere, or are no GBK at all.
+    """
+    data = data[:_LOOKED_AT]
+    if b"\n" in data:  # no half of a character at the end
+        data = data[: data.rindex(b"\n")]
+    for skipped in (0, 1):  # the first wrong byte may be the second half of a character
+        try:
+            text = data[skipped:].decode("gb18030")
+        except UnicodeDecodeError:
+            continue
+        foreign = [letter.encode("gb2312", "replace")[0] for letter in text if letter > "\x7f"]
+        common = sum(0xA1 <= lead <= 0xA3 or 0xB0 <= lead <= 0xD7 for lead in foreign)
+        if foreign and common >= 0.8 * len(foreign):
+            return True
+    return False

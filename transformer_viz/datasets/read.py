@@ -1,0 +1,172 @@
+"""Labelled texts, pairs of texts and texts alone, from any table or a plain text."""
+
+from typing import NamedTuple
+
+import pandas as pd
+
+from transformer_viz.datasets.columns import KINDS, MAX_LABELS, SAMPLE, choose, is_known
+from transformer_viz.datasets.files import DataError
+from transformer_viz.datasets.tables import MAX_CHARS, read_table
+
+SHOWN = 5
+"""Rows of a preview."""
+
+
+class Preview(NamedTuple):
+    """What a file seems to be, for a person to confirm.
+
+    Attributes:
+        format: "csv", "tsv", "semicolon", "jsonl" or "text".
+        columns: Names of its columns; of plain text, "text".
+        guess: kind -> role -> column, for each of `KINDS` the file could be.
+        rows: The first rows, all columns, as they stand there.
+        kind: The likeliest kind; None if the columns must be named.
+    """
+
+    format: str
+    columns: tuple[str, ...]
+    guess: dict[str, dict[str, str]]
+    rows: pd.DataFrame
+    kind: str | None
+
+
+def preview(path) -> Preview:
+    """Look at the first rows of a file.
+
+    Raises:
+        DataError: If no rows can be read at all.
+    """
+    table = read_table(path, most=SAMPLE)
+    guess = {}
+    for kind in KINDS if table.format != "text" else ["texts"]:
+        try:
+            guess[kind] = choose(table, kind)
+        except DataError:
+            continue
+    rows = pd.DataFrame(table.rows[:SHOWN], columns=list(table.columns), dtype=object)
+    return Preview(table.format, table.columns, guess, rows, _likeliest(table, guess))
+
+
+def read_labelled(path, columns=None) -> pd.DataFrame:
+    """Read labelled texts from CSV (commas, semicolons), TSV or JSONL, plain or gzip, in UTF-8.
+
+    Args:
+        path: The file; its first line names the columns.
+        columns: role ("text", "label", "group") -> column in the file; what is not in it is guessed, but for
+            the group, which says what rows belong together when they are split.
+
+    Returns:
+        Columns text and label, and group if it was named, all text as it stands in the file ("NA", "1.0"),
+        in file order.
+
+    Raises:
+        DataError: If the file is anything else; names file, line and remedy.
+    """
+    frame = _read(path, "labels", columns)
+    labels = frame["label"].nunique()
+    if labels > MAX_LABELS:
+        raise DataError(
+            f"{path} has {labels:,} different labels; more than {MAX_LABELS} are taken for a mistake. "
+            f"Is `{frame.attrs['columns']['label']}` the right column?"
+        )
+    return frame
+
+
+def read_pairs(path, columns=None) -> pd.DataFrame:
+    """Read texts and what a decoder is to make of them; as `read_labelled` in everything else.
+
+    Args:
+        path: The file.
+        columns: role ("text" or "source", "target", "group") -> column in the file.
+
+    Returns:
+        Columns text and target, and group if it was named.
+
+    Raises:
+        DataError: If the file is anything else; names file, line and remedy.
+    """
+    return _read(path, "pairs", columns)
+
+
+def read_texts(path, columns=None) -> pd.DataFrame:
+    """Read texts alone, to learn the next token from: plain text, one text on a line, or a table.
+
+    Args:
+        path: The file; empty lines of a plain text are left out.
+        columns: role ("text", "group") -> column in the file, if it is a table.
+
+    Returns:
+        Column text, and group if it was named.
+
+    Raises:
+        DataError: If the file is anything else; names file, line and remedy.
+    """
+    return _read(path, "texts", columns)
+
+
+def read_for_decoder(path, columns=None) -> pd.DataFrame:
+    """Read what a decoder alone learns from: pairs if the file names a target, else texts.
+
+    Args:
+        path: The file.
+        columns: As `read_pairs` or `read_texts` takes them.
+
+    Returns:
+        Columns text and target, and group if it was named; the target of a text alone is empty.
+
+    Raises:
+        DataError: If the file is anything else; names file, line and remedy.
+    """
+    columns = columns or {}
+    guess = {} if columns else preview(path).guess.get("pairs", {})
+    if {"target", "source"} & columns.keys() or is_known(guess.get("target", "")):
+        return read_pairs(path, columns)
+    frame = read_texts(path, columns)
+    frame.insert(1, "target", "")
+    return frame
+
+
+def _read(path, kind, columns):
+    """Return the chosen columns of a file; `attrs["columns"]` says which they were."""
+    table = read_table(path, needed=None if kind == "texts" and not columns else KINDS[kind])
+    chosen = choose(table, kind, columns)
+    frame = pd.DataFrame(
+        {role: _column(table, role, name) for role, name in chosen.items()},
+        columns=[role for role in (*KINDS[kind], "group") if role in chosen],
+        dtype=object,
+    )
+    frame.attrs["columns"] = chosen
+    return frame
+
+
+def _column(table, role, name):
+    """Return the values of a column, each of them checked; of the text alone, with the space around it."""
+    place, values = table.columns.index(name), []
+    for row, line in zip(table.rows, table.lines, strict=True):
+        value = row[place]
+        if not isinstance(value, str) or not value.strip() or len(value) > MAX_CHARS:
+            raise _bad_value(f"{table.path}, line {line}", role, name, value)
+        values.append(value if role == "text" else value.strip())
+    return values
+
+
+def _bad_value(place, role, name, value):
+    if value is None:
+        return DataError(f"{place}: no '{name}', the {role}. Add it or remove the line.")
+    if not isinstance(value, str):
+        return DataError(f"{place}: '{name}', the {role}, is no text but several values. Write one text.")
+    if not value.strip():
+        return DataError(f"{place}: the {role} is empty. Fill it in or remove the row.")
+    return DataError(
+        f"{place}: the {role} has {len(value):,} characters, more than {MAX_CHARS:,}. Cut it into parts."
+    )
+
+
+def _likeliest(table, guess):
+    """Return the kind of a file: labels come again and again, targets do not."""
+    if "labels" in guess:
+        place = table.columns.index(guess["labels"]["label"])
+        labels = [str(row[place]) for row in table.rows]
+        if "pairs" not in guess or len(set(labels)) <= min(MAX_LABELS, len(labels) / 2):
+            return "labels"
+    return next((kind for kind in ("pairs", "texts") if kind in guess), None)
