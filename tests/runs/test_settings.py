@@ -17,7 +17,7 @@ from transformer_viz.runs import TrainingSettings
         ({"validation": 0.0}, "`validation` must be above 0."),
         (
             {"validation": 0.5, "test_share": 0.5},
-            "`validation` and `test_share` leave no rows to train on: choose smaller shares.",
+            "`validation` and `test_share` leave nothing to train on: choose smaller shares.",
         ),
         ({"word_dropout": 1.0}, "`word_dropout` must be at least 0 and below 1. Received: 1.0."),
         ({"weight_decay": -0.1}, "`weight_decay` must be at least 0. Received: -0.1."),

@@ -62,7 +62,12 @@ RECIPES = {
         },
         {"epochs": 4, "batch_size": 32, "learning_rate": 0.003, "beta_2": 0.98},
     ),
-    "labels": Recipe("single-block", {"output": "softmax", "mask_padding": True}, {"epochs": 4}),
+    "labels": Recipe(
+        "single-block",
+        {"output": "softmax", "mask_padding": True, "truncation": "middle", "dropout": 0.3},
+        {"epochs": 4},
+    ),
+    "imdb": Recipe("attention-only", {"truncation": "beginning"}, {"epochs": 4, "schedule": "constant"}),
     "pairs": Recipe(
         "vaswani-tiny",
         {"d_model": 128, "num_heads": 8, "ffn_dim": 512},

@@ -75,7 +75,9 @@ class TrainingSettings:
             if getattr(self, name) == 0:
                 raise ValueError(f"`{name}` must be above 0.")
         if self.validation + self.test_share >= 1:
-            raise ValueError("`validation` and `test_share` leave no rows to train on: choose smaller shares.")
+            raise ValueError(
+                "`validation` and `test_share` leave nothing to train on: choose smaller shares."
+            )
         if self.schedule == "paper" and self.warmup == 0:
             raise ValueError('`schedule` = "paper" falls from the end of the warm-up: set `warmup` above 0.')
 

@@ -1,13 +1,16 @@
 """The Train page: choose what is learned and by what, see what it will cost, start, watch."""
 
+import dataclasses
+import os
+
 import streamlit as st
 
 from transformer_viz.config import CHOICES
 from transformer_viz.presets import PRESETS
 from transformer_viz.runs import PRECISIONS, SCHEDULES, RunError, TrainingJob, list_runs, queued_runs
 from transformer_viz.runs.recipes import RECIPES, presets_for
-from transformer_viz.tasks import TASKS
-from transformer_viz.text import Tokenizer
+from transformer_viz.ui.address import from_address, to_address
+from transformer_viz.ui.data import WIDTH, ask_material, choose_task
 from transformer_viz.ui.language import plain, t
 from transformer_viz.ui.run import show_run, title_of
 from transformer_viz.ui.server import shared_trainer
@@ -16,6 +19,15 @@ WIDTHS = (16, 32, 64, 128, 256, 512)
 RATES = (0.0001, 0.0003, 0.0005, 0.001, 0.002, 0.003, 0.005, 0.01, 0.02)
 ROWS = (2_000, 5_000, 10_000, 20_000, 40_000, 80_000)
 BATCHES = (8, 16, 32, 64, 128, 256)
+
+MOST_PROBES = 6
+"""Texts that are watched."""
+
+EXAMPLES = [
+    ("A lovely film, and I could not stop smiling.", None),
+    ("The plot was thin, but the acting was not bad at all.", None),
+]
+"""Watched where nothing is known of the data yet."""
 
 FRAMES = 36
 """Pictures of the probes that a run takes, beside those at the end of each epoch."""
@@ -37,86 +49,76 @@ def show(open_model) -> None:
 
 def choose_run(runs) -> str:
     """Show the choice among the runs, kept in the URL; "" for a new one."""
+    from_address("run", runs)
     if st.session_state.get("run") not in (None, "", *runs):
         st.session_state.run = ""
         st.toast(t("run.gone"), icon=":material/search_off:")
-    return st.selectbox(
+    chosen = st.selectbox(
         t("train.run"),
         ["", *runs],
         format_func=lambda name: title_of(name) if name else t("train.new"),
         key="run",
-        bind="query-params",
+        persist_state="session",
         help=t("train.run.help"),
         width=340,
         label_visibility="collapsed",
     )
+    to_address("run", chosen)
+    return chosen
 
 
 def ask_job() -> None:
     """Show what can be chosen, and beside it what it comes to."""
+    task = choose_task()
     choices, summary = st.columns([5, 3], gap="large")
+    problem = None
     with choices:
-        task = choose_task()
+        material = ask_material(task)
         try:
-            job = ask_sizes(task)
+            job = material and ask_sizes(material)
         except ValueError as error:
             job, problem = None, str(error)
     with summary, st.container(border=True):
         st.markdown(f"**{t('train.summary')}**")
-        if job is None:
+        if problem:
             st.error(t("train.wrong", reason=plain(problem)), icon=":material/error:")
-            return
-        show_cost(job, task)
-        st.button(
-            t("train.start"),
-            type="primary",
-            icon=":material/play_arrow:",
-            width="stretch",
-            on_click=start,
-            args=(job,),
-        )
-        if "refused" in st.session_state:
-            st.error(plain(st.session_state.pop("refused")), icon=":material/error:")
-        if queued_runs() or any(run.state().status == "running" for run in list_runs()[:5]):
-            st.caption(t("train.queued_behind"))
+        elif job is None:
+            st.caption(t("data.wait"))
+        else:
+            show_cost(job, material)
+            ask_start(job)
 
 
-def choose_task() -> str:
-    """Show the built-in tasks; return the name of one."""
-    task = st.pills(
-        t("train.task"),
-        list(TASKS),
-        default="reverse",
-        format_func=lambda name: t(f"task.{name}"),
-        key="task",
-        bind="query-params",
-        required=True,
+def ask_start(job) -> None:
+    """Show the button that starts the training."""
+    st.button(
+        t("train.start"),
+        type="primary",
+        icon=":material/play_arrow:",
+        width="stretch",
+        on_click=start,
+        args=(job,),
     )
-    text, target = examples(task)[0]
-    st.markdown(t(f"task.{task}.teaches"))
-    key = "train.example" if target else "train.example.text"
-    st.caption(t(key, text=plain(text), target=plain(target or "")))
-    return task
+    if "refused" in st.session_state:
+        st.error(plain(st.session_state.pop("refused")), icon=":material/error:")
+    if queued_runs() or any(run.state().status == "running" for run in list_runs()[:5]):
+        st.caption(t("train.queued_behind"))
 
 
-@st.cache_data(max_entries=16, show_spinner=False)
-def examples(task) -> list[tuple[str, str | None]]:
-    """Return a few hundred texts of a task."""
-    return TASKS[task].pairs(300, seed=1)
-
-
-def ask_sizes(task) -> TrainingJob:
+def ask_sizes(material) -> TrainingJob:
     """Show the sizes of the model and the settings of the training; return what is asked for.
 
     Raises:
         ValueError: If they do not go together.
     """
-    recipe = RECIPES[task]
+    recipe = RECIPES[material.recipe]
+    presets = presets_for(recipe)
     preset = st.selectbox(
-        t("train.preset"), presets_for(recipe), key=f"preset-{task}", help=t("train.preset.help")
+        t("train.preset"), presets, key=f"preset-{material.recipe}", help=t("train.preset.help")
     )
     start_from = recipe.config() if preset == recipe.preset else PRESETS[preset]
-    place = f"{task}-{preset}"
+    start_from = start_from.replace(**material.changes)
+    place = f"{material.recipe}-{preset}"
 
     def slide(name, options, value, **settings):
         options = sorted({*options, value})
@@ -129,38 +131,38 @@ def ask_sizes(task) -> TrainingJob:
             **settings,
         )
 
-    left, middle, right = st.columns(3, gap="medium")
-    with left:
+    with st.container(horizontal=True, gap="small"):
         layers = slide("layers", range(1, 7), start_from.num_layers)
-        epochs = slide("epochs", (1, 2, 3, 4, 5, 6, 8, 10, 15, 20, 30), recipe.training().epochs)
-    with middle:
         heads = slide("heads", (1, 2, 4, 8), start_from.num_heads)
-        rate = slide("rate", RATES, recipe.training().learning_rate)
-    with right:
         width = slide("width", WIDTHS, start_from.d_model)
-        rows = slide("rows", ROWS, recipe.rows)
+        epochs = slide("epochs", (1, 2, 3, 4, 5, 6, 8, 10, 15, 20, 30), recipe.training().epochs)
+        rate = slide("rate", RATES, recipe.training().learning_rate)
+        rows = slide("rows", ROWS, recipe.rows) if material.rows is None else material.rows
     changes = {"num_layers": layers, "num_heads": heads, "d_model": width}
     settings = {"epochs": epochs, "learning_rate": rate}
     with st.expander(t("train.more"), icon=":material/tune:"):
         more, others = ask_more(slide, place, start_from, recipe.training())
     config = start_from.replace(**changes | more)
-    settings = recipe.training(**settings | others)
-    steps = settings.total_steps(int(rows * (1 - settings.validation)))
-    probes = ask_probes(task, config.architecture == "encoder-decoder")
-    return TrainingJob(
+    probes = ask_probes(material, config.architecture == "encoder-decoder")
+    job = TrainingJob(
         config=config,
-        settings=settings,
-        data=task,
+        settings=recipe.training(**settings | others),
+        data=material.data,
         rows=rows,
         probes=probes,
-        frame_steps=max(1, steps // FRAMES),
         card={
             "preset": preset,
-            "source": f"Made by the task {task}",
-            "licence": "None needed: made by a program",
+            "source": title_of_data(material.data),
             "examples": [probe if isinstance(probe, str) else probe[0] for probe in probes],
         },
+        **material.job,
     )
+    return dataclasses.replace(job, frame_steps=max(1, steps_of(job) // FRAMES))
+
+
+def steps_of(job) -> int:
+    """Return the steps of all epochs, as far as they are known before the data are read."""
+    return job.settings.total_steps(int(job.rows * (1 - job.settings.validation)))
 
 
 def ask_more(slide, place, config, settings):
@@ -168,7 +170,12 @@ def ask_more(slide, place, config, settings):
 
     def number(name, value, **limits):
         return st.number_input(
-            t(f"train.{name}"), value=value, key=f"{name}-{place}", help=t(f"train.{name}.help"), **limits
+            t(f"train.{name}"),
+            value=value,
+            key=f"{name}-{place}",
+            help=t(f"train.{name}.help"),
+            width=WIDTH,
+            **limits,
         )
 
     def pick(name, options, value):
@@ -179,27 +186,25 @@ def ask_more(slide, place, config, settings):
             options.index(value),
             key=f"{name}-{place}",
             help=t(f"train.{name}.help"),
+            width=WIDTH,
         )
 
     share = {"min_value": 0.0, "max_value": 0.95, "step": 0.05}
-    left, middle, right = st.columns(3, gap="medium")
-    with left:
+    with st.container(horizontal=True, gap="small"):
         ffn = slide("ffn", (0, 32, 64, 128, 256, 512, 1024), config.ffn_dim)
         positions = pick("positions", CHOICES["positions"], config.positions)
         dropout = number("dropout", config.dropout, **share)
         hide = number("hide", settings.word_dropout, **share)
-    with middle:
         batch = slide("batch", BATCHES, settings.batch_size)
         schedule = pick("schedule", SCHEDULES, settings.schedule)
         warmup = number("warmup", settings.warmup, min_value=0.0, max_value=0.9, step=0.05)
-        smoothing = number("smoothing", settings.label_smoothing, **share)
-        precision = pick("precision", PRECISIONS, settings.precision)
-    with right:
         clip = number("clip", settings.clip_norm, min_value=0.0, step=0.5)
+        smoothing = number("smoothing", settings.label_smoothing, **share)
         average = number(
             "average", settings.average, min_value=0.0, max_value=0.9999, step=0.001, format="%.4f"
         )
         patience = number("patience", settings.patience, min_value=1, step=1)
+        precision = pick("precision", PRECISIONS, settings.precision)
         seed = number("seed", settings.seed, min_value=0, step=1)
     return {"ffn_dim": ffn, "positions": positions, "dropout": dropout}, {
         "word_dropout": hide,
@@ -215,34 +220,34 @@ def ask_more(slide, place, config, settings):
     }
 
 
-def show_cost(job, task) -> None:
+def show_cost(job, material) -> None:
     """Show what a training comes to: parameters, steps, time and memory."""
-    config = job.config.replace(vocab_size=min(job.config.vocab_size, sizes(task)))
-    steps = job.settings.total_steps(int(job.rows * (1 - job.settings.validation)))
-    with st.container(horizontal=True):
-        st.metric(t("train.parameters"), f"{config.num_parameters:,}", help=t("train.parameters.help"))
-        st.metric(t("train.steps"), f"{steps:,}")
+    config = job.config.replace(vocab_size=min(job.config.vocab_size, material.vocab))
+    figures = {"parameters": f"{config.num_parameters:,}", "steps": f"{steps_of(job):,}"}
+    st.markdown("  \n".join(t(f"train.{name}", value=value) for name, value in figures.items()))
 
 
-@st.cache_data(max_entries=16, show_spinner=False)
-def sizes(task) -> int:
-    """Return how many tokens there are in the texts of a task."""
-    texts = [side for pair in examples(task) for side in pair if side]
-    return Tokenizer.train(texts, 1000, markers=True, split_digits=True).vocab_size
-
-
-def ask_probes(task, in_pairs):
+def ask_probes(material, in_pairs):
     """Show the box of the texts to watch; return them, with their targets where the model writes one."""
-    own = examples(task)[1:4]
+    own = material.examples[1:4] or EXAMPLES
     filled = "\n".join(f"{text} => {target}" if in_pairs else text for text, target in own)
     typed = st.text_area(
-        t("train.probes"), filled, key=f"probes-{task}-{in_pairs}", help=t("train.probes.help"), height=100
+        t("train.probes"),
+        filled,
+        key=f"probes-{title_of_data(material.data)}-{in_pairs}",
+        help=t("train.probes.help"),
+        height=100,
     )
-    lines = [line.strip() for line in typed.splitlines() if line.strip()][:6]
+    lines = [line.strip() for line in typed.splitlines() if line.strip()][:MOST_PROBES]
     if not in_pairs:
         return tuple(lines)
     pairs = (line.partition("=>") for line in lines)
     return tuple((text.strip(), target.strip()) for text, _, target in pairs)
+
+
+def title_of_data(data) -> str:
+    """Return what the data are called: the name of a task, or that of a file."""
+    return os.path.basename(data).split(".")[0]
 
 
 def start(job) -> None:

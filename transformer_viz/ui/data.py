@@ -1,0 +1,262 @@
+"""What is to be learned from: a built-in task, a data set by name, or a file, and what is in it."""
+
+import hashlib
+import os
+import re
+from typing import NamedTuple
+
+import streamlit as st
+
+from transformer_viz.datasets import (
+    KINDS,
+    NAMED,
+    DataError,
+    DataReport,
+    Preview,
+    describe,
+    preview,
+    read_labelled,
+    read_pairs,
+    read_texts,
+    split,
+    split_pairs,
+    split_texts,
+)
+from transformer_viz.runs import runs_folder
+from transformer_viz.tasks import TASKS
+from transformer_viz.text import TOKEN_KINDS, Tokenizer
+from transformer_viz.ui.address import from_address, to_address
+from transformer_viz.ui.language import plain, t
+
+FILE = "file"
+"""Stands among the tasks for a file of the visitor's own."""
+
+TYPES = ["csv", "tsv", "jsonl", "txt", "gz"]
+
+LENGTHS = (16, 32, 48, 64, 80, 128, 256, 512, 1024)
+
+WIDTH = 190
+"""Pixels of a choice; as many as fit stand side by side."""
+
+VOCABULARY = 20_000
+"""Most tokens of a vocabulary that is counted for a report."""
+
+READ = {
+    "labels": (read_labelled, split),
+    "pairs": (read_pairs, split_pairs),
+    "texts": (read_texts, split_texts),
+}
+"""Kind of rows -> how they are read and split."""
+
+IMDB = {"rows": 25_000, "vocab": 20_000, "tokens": 230.0}
+"""About what there is in the reviews, known before they are fetched."""
+
+
+class Material(NamedTuple):
+    """What is to be learned from, as far as it is known before a training.
+
+    Attributes:
+        data: As in `TrainingJob.data`.
+        recipe: Name in `RECIPES`.
+        rows: How many there are; None: as many as one likes.
+        examples: (text, target or None) pairs.
+        vocab: Tokens there are.
+        tokens: Tokens of a text, in the mean.
+        job: Further fields of `TrainingJob`.
+        changes: Fields of the config that follow from the data.
+    """
+
+    data: str
+    recipe: str
+    rows: int | None
+    examples: list
+    vocab: int
+    tokens: float
+    job: dict
+    changes: dict
+
+
+class Counted(NamedTuple):
+    """A file, read and counted."""
+
+    report: DataReport
+    vocab: int
+    examples: list
+
+
+def choose_task() -> str:
+    """Show what can be learned; return the name of a task or a data set, or `FILE`."""
+    tasks = [*TASKS, "imdb", FILE]
+    from_address("task", tasks)
+    st.session_state.setdefault("task", tasks[0])
+    task = st.pills(
+        t("train.task"),
+        tasks,
+        format_func=lambda name: t(f"task.{name}"),
+        key="task",
+        required=True,
+        persist_state="session",
+    )
+    to_address("task", task if task != tasks[0] else "")
+    return task
+
+
+def ask_material(task) -> Material | None:
+    """Show what there is to learn from; None as long as there is something missing."""
+    st.markdown(t(f"task.{task}.teaches"))
+    if task == FILE:
+        return ask_file()
+    if task in NAMED:
+        return Material(task, "imdb", IMDB["rows"], [], IMDB["vocab"], IMDB["tokens"], {}, {})
+    examples, vocab, tokens = of_task(task)
+    text, target = examples[0]
+    key = "train.example" if target else "train.example.text"
+    st.caption(t(key, text=plain(text), target=plain(target or "")))
+    return Material(task, task, None, examples, vocab, tokens, {}, {})
+
+
+@st.cache_data(max_entries=16, show_spinner=False)
+def of_task(task):
+    """Return a few hundred texts of a task, how many different tokens they have, and how many each."""
+    pairs = TASKS[task].pairs(300, seed=1)
+    sides = [side for pair in pairs for side in pair if side]
+    tokenizer = Tokenizer.train(sides, 1000, markers=True, split_digits=True)
+    ids = tokenizer.encode_batch([text for text, _ in pairs], max_len=1000)
+    return pairs, tokenizer.vocab_size, sum(map(len, ids)) / len(ids)
+
+
+def ask_file() -> Material | None:
+    """Show the upload, what the file seems to be, and what is in it."""
+    file = st.file_uploader(t("data.file"), type=TYPES, help=t("data.file.help"), key="data-file")
+    if file is None:
+        return None
+    path = kept(file)
+    try:
+        found = previewed(path)
+        st.dataframe(found.rows, hide_index=True, alt=t("data.rows.alt"))
+        kind, columns = ask_columns(found)
+        tokens, keep_case, longest = ask_tokens(kind, found)
+        with st.spinner(t("data.counting"), show_time=True):
+            counted = count(path, kind, tuple(columns.items()), tokens, keep_case, longest)
+    except DataError as error:
+        st.error(plain(str(error).replace(path, file.name)), icon=":material/error:")
+        return None
+    show_report(counted.report)
+    job = {"columns": columns, "tokens": tokens, "keep_case": keep_case}
+    mean = counted.report.texts["text"].median_tokens
+    return Material(
+        path, kind, counted.report.rows, counted.examples, counted.vocab, mean, job, {"max_len": longest}
+    )
+
+
+def kept(file) -> str:
+    """Write an upload beside the runs, under a name made of what is in it, and return its path."""
+    data = file.getvalue()
+    folder = runs_folder() / "uploads"
+    folder.mkdir(parents=True, exist_ok=True)
+    slug = re.sub(r"[^a-z0-9]+", "-", file.name.rpartition("/")[2].lower().split(".")[0]).strip("-")[:24]
+    path = folder / f"{slug or 'data'}.{hashlib.sha256(data).hexdigest()[:16]}"
+    if not path.exists():
+        temporary = path.with_suffix(f".tmp-{os.getpid()}")
+        temporary.write_bytes(data)
+        os.replace(temporary, path)
+    return str(path)
+
+
+@st.cache_data(max_entries=16, show_spinner=False)
+def previewed(path) -> Preview:
+    """Return what a file seems to be."""
+    return preview(path)
+
+
+def ask_columns(found):
+    """Show what the rows are and which column is what, as guessed; return kind, and role -> column."""
+    kinds = [kind for kind in KINDS if len(KINDS[kind]) <= len(found.columns)]
+    row = st.container(horizontal=True, gap="small")
+    kind = row.selectbox(
+        t("data.kind"),
+        kinds,
+        kinds.index(found.kind) if found.kind in kinds else 0,
+        format_func=lambda name: t(f"data.kind.{name}"),
+        help=t("data.kind.help"),
+        width=WIDTH,
+    )
+    guess = found.guess.get(kind, {})
+    chosen = {}
+    for number, role in enumerate(KINDS[kind]):
+        at = found.columns.index(guess[role]) if role in guess else min(number, len(found.columns) - 1)
+        chosen[role] = row.selectbox(
+            t(f"data.{role}"), found.columns, at, key=f"column-{kind}-{role}", width=WIDTH
+        )
+    return kind, {} if found.format == "text" else chosen
+
+
+def ask_tokens(kind, found):
+    """Show what a token is and how long a text may be; return (kind of tokens, keep case, most tokens)."""
+    chinese = any(re.search("[\u4e00-\u9fff]", str(value)) for value in found.rows.to_numpy().ravel())
+    likely = "bpe" if kind != "labels" else "characters" if chinese else "words"
+    row = st.container(horizontal=True, gap="small", vertical_alignment="bottom")
+    tokens = row.selectbox(
+        t("data.tokens"),
+        TOKEN_KINDS,
+        TOKEN_KINDS.index(likely),
+        format_func=lambda name: t(f"data.tokens.{name}"),
+        help=t("data.tokens.help"),
+        key=f"tokens-{kind}",
+        width=WIDTH,
+    )
+    longest = row.select_slider(
+        t("data.longest"),
+        LENGTHS,
+        256 if kind == "labels" else 64,
+        help=t("data.longest.help"),
+        key=f"longest-{kind}",
+        width=WIDTH,
+    )
+    keep_case = row.toggle(t("data.case"), kind != "labels", help=t("data.case.help"), key=f"case-{kind}")
+    return tokens, keep_case, longest
+
+
+@st.cache_data(max_entries=8, show_spinner=False)
+def count(path, kind, columns, tokens, keep_case, longest) -> Counted:
+    """Read a file and count what is in it.
+
+    Raises:
+        DataError: If it cannot be used; says where and why.
+    """
+    read, split_rows = READ[kind]
+    rows = read(path, dict(columns))
+    parts = split_rows(rows)
+    sides = list(parts.train["text"])
+    if kind == "pairs":
+        sides += list(parts.train["target"])
+    tokenizer = Tokenizer.train(sides, VOCABULARY, kind=tokens, lowercase=not keep_case)
+    report = describe(rows, tokenizer=tokenizer, max_len=longest, parts=parts)
+    first = parts.validation.iloc[parts.validation["text"].str.len().argsort(kind="stable")[:200:60]]
+    targets = first["target"] if kind == "pairs" else [None] * len(first)
+    return Counted(report, tokenizer.vocab_size, list(zip(first["text"], targets, strict=True)))
+
+
+def show_report(report) -> None:
+    """Say what is in the rows, and what should make one think."""
+    text = report.texts["text"]
+    figures = {
+        "rows": f"{report.rows:,}",
+        "train": f"{report.sizes['train']:,}",
+        "validation": f"{report.sizes['validation']:,}",
+        "median": f"{text.median_tokens:,}",
+        "cut": f"{text.cut_share:.1%}",
+        "unknown": f"{text.unknown_share:.1%}",
+    }
+    said = " · ".join(t(f"data.{name}", value=value) for name, value in figures.items())
+    st.markdown(said, help=t("data.help", most=f"{text.longest_tokens:,}"))
+    if report.labels:
+        balance = " · ".join(
+            f"{plain(label)} {count / report.rows:.0%}" for label, count in report.labels.items()
+        )
+        st.caption(t("data.labels", balance=balance))
+    if report.duplicates:
+        st.caption(t("data.duplicates", count=f"{report.duplicates:,}"))
+    if report.conflicting:
+        key = "data.conflicting" if report.labels else "data.several"
+        st.caption(t(key, count=f"{report.conflicting:,}"))
