@@ -5,7 +5,7 @@ import signal
 import time
 
 import pytest
-from processes import is_running
+from processes import children, is_running
 
 from transformer_viz.config import TransformerConfig
 from transformer_viz.runs import TrainingJob, TrainingSettings, create_run, list_runs, queued_runs
@@ -46,6 +46,17 @@ def test_two_runs_are_done_one_after_the_other(trainer):
     ended = [run.events()[-1]["time"] for run in (first, second)]
     early, late = sorted(zip(began, ended, strict=True))
     assert early[1] <= late[0]
+
+
+def test_there_is_never_more_than_one_child_at_work_and_one_that_waits(trainer):
+    """However often the page is shown while a run waits for its turn."""
+    runs = [trainer.start(a_job(epochs=2)) for _ in range(3)]
+    most = 0
+    while any(run.state().status != "finished" for run in runs):
+        trainer.warm()
+        most = max(most, len(children(os.getpid())))
+        time.sleep(0.05)
+    assert 1 <= most <= 2
 
 
 def test_a_child_waits_and_is_ended_if_it_was_told_nothing(trainer):

@@ -5,7 +5,7 @@ import subprocess
 import sys
 import threading
 
-from transformer_viz.runs import TrainingJob, TrainingRun, create_run, list_runs, queued_runs, runs_folder
+from transformer_viz.runs import TrainingJob, TrainingRun, create_run, queued_runs, runs_folder
 
 WORKER = "transformer_viz.training.worker"
 """Module the child runs."""
@@ -21,14 +21,16 @@ class Trainer:
     def __init__(self):
         self._lock = threading.Lock()
         self._child = None
-        self._told = []
+        self._told = None
         self._closed = False
 
     def warm(self) -> None:
-        """Start the child, and one for the runs that were left in the queue; return at once."""
-        self._ready_child()
+        """Have a child wait, or see to the runs that were left in the queue; return at once."""
         if queued_runs():
             self._tell()
+        with self._lock:
+            if self._told is None:
+                self._ready_child()
 
     def start(self, job: TrainingJob, *, title="") -> TrainingRun:
         """Put a new run into the queue; one that is running is waited for.
@@ -64,39 +66,37 @@ class Trainer:
             child.stdin.close()
 
     def _tell(self):
-        """Send the waiting child to the queue; another waits in its place when it has ended."""
-        child = self._ready_child()
+        """Send the waiting child to the queue, unless one is at it: that one sees what comes in meanwhile."""
         with self._lock:
-            self._child = None
-            self._told.append(child)
-        with contextlib.suppress(OSError):  # it died while it waited: seen below
+            queued = queued_runs()
+            if self._told is not None or self._closed or not queued:
+                return
+            child, self._child = self._ready_child(), None
+            self._told = child
+        with contextlib.suppress(OSError):  # it died while it waited: seen at its end
             child.stdin.write(b"\n")
             child.stdin.close()
-        threading.Thread(target=self._see_to_the_end_of, args=(child,), daemon=True).start()
+        threading.Thread(target=self._see_to_the_end, args=(child, queued[0]), daemon=True).start()
 
-    def _see_to_the_end_of(self, child):
-        """Wait for the child's end; see to what it left in the queue, and have another one wait."""
-        died = child.wait() != 0
-        self._told.remove(child)
-        left = queued_runs()
-        if self._closed:
-            return
-        if (
-            died and left and any(run.pid == child.pid for run in list_runs())
-        ):  # over a run: go on with the next
-            self._tell()
-        elif died and left and not self._told:
+    def _see_to_the_end(self, child, first):
+        """Wait for the child's end, see to what it left in the queue, and have another one wait."""
+        child.wait()
+        with self._lock:
+            self._told = None
+        if first in queued_runs():  # it never came to it: another child would not either
             log = runs_folder() / "worker.log"
-            for run in left:
-                run.append("failed", message=f"The training process does not start; {log} says why.")
-        elif not self._told:
-            self._ready_child()
+            with contextlib.suppress(OSError):
+                first.append("failed", message=f"The training process does not start; {log} says why.")
+        self._tell()
+        with self._lock:
+            if self._told is None and not self._closed:
+                self._ready_child()
 
     def _ready_child(self):
-        with self._lock:
-            if self._child is None or self._child.poll() is not None:
-                self._child = _spawn()
-            return self._child
+        """Return the child that waits, a new one if there is none; to be called with the lock held."""
+        if self._child is None or self._child.poll() is not None:
+            self._child = _spawn()
+        return self._child
 
 
 def _spawn():

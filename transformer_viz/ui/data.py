@@ -35,7 +35,7 @@ TYPES = ["csv", "tsv", "jsonl", "txt", "gz"]
 
 LENGTHS = (16, 32, 48, 64, 80, 128, 256, 512, 1024)
 
-WIDTH = 190
+WIDTH = 182
 """Pixels of a choice; as many as fit stand side by side."""
 
 VOCABULARY = 20_000

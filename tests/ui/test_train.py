@@ -1,0 +1,242 @@
+"""The Train page, run by Streamlit's own test harness, with trainings in processes of their own."""
+
+import time
+from pathlib import Path
+
+import pytest
+from streamlit.testing.v1 import AppTest
+from streamlit.util import calc_hash
+
+from transformer_viz import store
+from transformer_viz.config import TransformerConfig
+from transformer_viz.runs import TrainingJob, TrainingSettings, create_run, list_runs, open_run
+from transformer_viz.ui.server import shared_trainer
+
+APP = str(Path(__file__).parents[2] / "app.py")
+
+CONFIG = TransformerConfig(d_model=8, num_heads=2, ffn_dim=8, norm="pre", max_len=32)
+
+
+@pytest.fixture(autouse=True)
+def runs(tmp_path, monkeypatch):
+    monkeypatch.setenv("TRANSFORMER_VIZ_RUNS", str(tmp_path))
+    monkeypatch.setenv("TRANSFORMER_VIZ_MODELS", str(tmp_path / "models"))
+    shared_trainer.cache_clear()
+    yield tmp_path
+    for run in list_runs():
+        run.stop()
+    shared_trainer().close()
+    shared_trainer.cache_clear()
+
+
+def open_page(**address):
+    app = AppTest.from_file(APP, default_timeout=60)
+    app._page_hash = calc_hash("train")
+    for name, value in address.items():
+        app.query_params[name] = value
+    return again(app)
+
+
+def again(app):
+    app.run()
+    assert not app.exception
+    return app
+
+
+def shown(app):
+    kinds = (app.header, app.subheader, app.markdown, app.caption, app.info, app.error, app.warning)
+    return "\n".join(element.value for kind in kinds for element in kind)
+
+
+def press(app, label):
+    [button] = [button for button in app.button if button.label == label]
+    button.click()
+    return again(app)
+
+
+def widget(kind, label):
+    [found] = [each for each in kind if each.label == label]
+    return found
+
+
+def until(app, words, seconds=90):
+    deadline = time.monotonic() + seconds
+    while words not in shown(again(app)):
+        assert time.monotonic() < deadline, shown(app)
+        time.sleep(0.2)
+    return app
+
+
+def finished_run(epochs=2):
+    from transformer_viz.training.job import work
+
+    settings = TrainingSettings(epochs=epochs, batch_size=16)
+    job = TrainingJob(config=CONFIG, settings=settings, data="parity", rows=200, frame_steps=5)
+    run = create_run(job)
+    work(run)
+    return run
+
+
+def test_a_task_shows_what_it_teaches_and_what_it_comes_to():
+    app = open_page()
+    assert "Write the digits backwards" in shown(app)
+    assert "**116,864** parameters" in shown(app)
+    assert "**1,410** steps" in shown(app)
+    widget(app.select_slider, "Epochs").set_value(10)
+    assert "**2,820** steps" in shown(again(app))
+    widget(app.select_slider, "Width (d_model)").set_value(128)
+    assert "**116,864** parameters" not in shown(again(app))
+
+
+def test_an_address_opens_a_task_and_one_somebody_made_up_the_first():
+    assert "Write the digits in order" in shown(open_page(task="sort"))
+    assert "Write the digits backwards" in shown(open_page(task="../etc", run="../../etc"))
+
+
+def test_every_task_can_be_asked_for():
+    from transformer_viz.tasks import TASKS
+
+    for task in (*TASKS, "imdb"):
+        app = open_page(task=task)
+        assert [button.label for button in app.main.button] == ["Start training"]
+        assert not app.error
+
+
+def test_what_cannot_be_trained_is_a_sentence():
+    app = open_page()
+    widget(app.select_slider, "Heads").set_value(8)
+    widget(app.select_slider, "Width (d_model)").set_value(16)
+    again(app)
+    widget(app.number_input, "Dropout").set_value(0.95)
+    again(app)
+    assert "Start training" in [button.label for button in app.button]
+    widget(app.number_input, "Warm-up").set_value(0.0)
+    widget(app.selectbox, "Learning rate over time").set_value("paper")
+    again(app)
+    assert "falls from the end of the warm" in app.error[0].value.replace("\\", "")
+    assert "Start training" not in [button.label for button in app.button]
+
+
+def test_a_training_is_started_watched_saved_and_opened(runs):
+    app = open_page(task="copy")
+    widget(app.select_slider, "Examples").set_value(2000)
+    widget(app.select_slider, "Epochs").set_value(1)
+    press(again(app), "Start training")
+    [run] = list_runs()
+    assert app.query_params["run"] == run.id
+    assert run.job.data == "copy"
+    assert run.job.rows == 2000
+    assert len(run.job.probes) == 3
+    until(app, "· finished")
+    assert "On 1,000 new texts" in shown(app)
+    assert "Time-lapse" in shown(app)
+    widget(app.text_input, "Name").set_value("mine")
+    press(app, "Save to the shelf")
+    assert "Saved as **mine**" in shown(app)
+    assert store.read_model("mine").card["data"]["task"] == "copy"
+
+
+def test_a_bad_name_is_a_sentence_and_nothing_is_lost():
+    run = finished_run()
+    app = open_page(run=run.id)
+    widget(app.text_input, "Name").set_value("../x")
+    press(app, "Save to the shelf")
+    assert "name must be" in app.error[0].value
+    widget(app.text_input, "Name").set_value("good")
+    press(app, "Save to the shelf")
+    assert [model.name for model in store.list_models()] == ["good"]
+
+
+def test_a_run_is_stopped_and_goes_on():
+    run = shared_trainer().start(
+        TrainingJob(
+            config=CONFIG,
+            settings=TrainingSettings(epochs=200, batch_size=8, patience=200),
+            data="parity",
+            rows=2000,
+        )
+    )
+    app = open_page(run=run.id)
+    until(app, "· running")
+    press(app, "Stop")
+    until(app, "· stopped")
+    press(app, "Go on")
+    until(app, "· running")
+    run.stop()
+    until(app, "· stopped")
+
+
+def test_a_run_that_failed_says_why():
+    run = create_run(TrainingJob(config=CONFIG, settings=TrainingSettings(), data="parity", rows=200))
+    run.append("started", step=0, device="CPU")
+    run.append("failed", message="The loss <b> was no longer a number.")
+    app = open_page(run=run.id)
+    assert app.error[0].value == "The loss \\<b\\> was no longer a number\\."
+
+
+def test_a_run_whose_process_is_gone_says_so():
+    run = create_run(TrainingJob(config=CONFIG, settings=TrainingSettings(), data="parity", rows=200))
+    run.append("started", step=0, device="CPU")
+    app = open_page(run=run.id)
+    assert "ended without a word" in app.warning[0].value
+    assert "Go on" in [button.label for button in app.button]
+
+
+def test_a_run_is_deleted_after_asking():
+    run = finished_run(epochs=1)
+    app = open_page(run=run.id)
+    press(app, "Delete for good")
+    assert list_runs() == []
+    assert "Start training" in [button.label for button in app.button]
+
+
+def test_a_run_that_is_gone_leads_to_a_new_one():
+    run = finished_run(epochs=1)
+    app = open_page(run=run.id)
+    open_run(run.id).delete()
+    assert "Start training" in [button.label for button in again(app).button]
+
+
+def test_the_time_lapse_has_every_picture():
+    import json
+
+    run = finished_run()
+    app = open_page(run=run.id)
+    [_, lapse] = app.get("plotly_chart")
+    figure = json.loads(lapse.proto.spec)
+    steps = [step for step, probe, _ in run.frames() if probe == 0]
+    assert [frame["name"] for frame in figure["frames"]] == [str(step) for step in steps]
+    assert len([trace for trace in figure["data"] if trace["type"] == "heatmap"]) == CONFIG.num_heads
+
+
+def test_the_page_speaks_chinese():
+    app = open_page(lang="zh")
+    assert app.header[0].value == "让它学什么？"
+    assert "开始训练" in [button.label for button in app.button]
+
+
+CSV = "review,stars\n" + "".join(f"a lovely film {i},5\na dull film {i},1\n" for i in range(30))
+
+
+def test_a_file_is_guessed_counted_and_trained_on():
+    app = open_page(task="file")
+    assert "Start training" not in [button.label for button in app.button]
+    app.file_uploader[0].set_value(("my reviews.csv", CSV.encode(), "text/csv"))
+    again(app)
+    assert "**60** rows" in shown(app)
+    assert "Labels: 1 50% · 5 50%" in shown(app)
+    assert widget(app.selectbox, "Column of the text").value == "review"
+    press(app, "Start training")
+    [run] = list_runs()
+    assert run.job.columns == {"text": "review", "label": "stars"}
+    assert run.id.split("-")[2:4] == ["my", "reviews"]
+    until(app, "· finished")
+
+
+def test_a_file_that_cannot_be_used_is_a_sentence_with_its_own_name():
+    app = open_page(task="file")
+    app.file_uploader[0].set_value(("mine.csv", b"PK\x03\x04 and so on", "text/csv"))
+    again(app)
+    assert "mine" in app.error[0].value
+    assert "Excel" in app.error[0].value
+    assert "Start training" not in [button.label for button in app.button]
