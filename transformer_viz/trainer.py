@@ -83,7 +83,7 @@ class Trainer:
         child.wait()
         with self._lock:
             self._told = None
-        if first in queued_runs():  # it never came to it: another child would not either
+        if first in queued_runs() and first.pid != child.pid:  # never begun: nor would another child begin it
             log = runs_folder() / "worker.log"
             with contextlib.suppress(OSError):
                 first.append("failed", message=f"The training process does not start; {log} says why.")
