@@ -81,6 +81,16 @@ def test_equals_keras_with_the_same_parameters(use_bias, source):
     assert_allclose(trace.weights, weights, atol=1e-6)
 
 
+def test_no_mask_is_a_mask_that_hides_nothing():
+    query, key, value = (np.random.default_rng(5).normal(size=(2, 3, 5, 7)).astype("float32") for _ in "qkv")
+    everything = np.ones((1, 1, 5, 5), bool)
+    change = Intervention(head_gate=np.array([[[0.0]], [[1.0]], [[1.0]]], np.float32))
+    for intervention in (None, change):
+        found = attend(query, key, value, None, intervention)
+        for ours, theirs in zip(found, attend(query, key, value, everything, intervention), strict=True):
+            assert_array_equal(ours, theirs)
+
+
 def test_rows_sum_to_one_or_to_zero_when_fully_masked(trace):
     expected = np.broadcast_to(MASK.any(axis=-1), trace.weights.shape[:-1])
     assert expected.min() == 0

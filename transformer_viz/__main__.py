@@ -264,12 +264,11 @@ def _work(run):
     state = run.state()
     if state.status == "failed":
         raise RunError(state.message)
-    place = run.job.out or run.model
     if state.status == "stopped":
         best = run.model if state.best else "none yet"
         print(f"Stopped at step {state.step:,}. The best model so far: {best}.")
         return
-    card = store.read_model(Path(place)).card
+    card, place = store.read_model(run.model).card, run.events()[-1]["model"]
     print(f"Wrote {place}: {card['parameters']:,} parameters, best epoch {card['best_epoch']}.")
     for kind in ("validation", "test"):
         if kind in card:

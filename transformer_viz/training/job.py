@@ -5,6 +5,7 @@ import dataclasses
 import datetime
 import errno
 import itertools
+import json
 import os
 import platform
 import time
@@ -23,6 +24,7 @@ from transformer_viz.training.checkpoint import Place, read_checkpoint, write_ch
 from transformer_viz.training.examiner import Examiner, Totals
 from transformer_viz.training.learner import Learner
 from transformer_viz.training.lesson import Labels, Pairs
+from transformer_viz.training.team import Team
 
 STEP_SECONDS = 0.3
 """Time between two step events at first."""
@@ -60,7 +62,7 @@ def run_job(job, *, runs=None, watch=None) -> dict:
     state = run.state()
     if state.status != "finished":
         raise RunError(state.message or f"The run {run.id} was stopped.")
-    return store.read_model(Path(job.out) if job.out else run.model).card
+    return store.read_model(run.model).card
 
 
 def work(run, *, watch=None, strategy=None) -> None:
@@ -70,12 +72,13 @@ def work(run, *, watch=None, strategy=None) -> None:
         run: `TrainingRun`; one that has a checkpoint goes on from there.
         watch: Called with each event, a dict.
         strategy: `tf.distribute.Strategy`; None: all GPUs there are, or the processor; with TF_CONFIG, all
-            machines it names.
+            machines it names, each of which works on a run of its own with the same job. What the first one
+            has reached counts, it alone writes the model that was asked for, and a stop of one stops all.
     """
-    worker = _Worker(run, watch or (lambda event: None), strategy or _strategy())
+    worker = _Worker(run, watch or (lambda event: None))
     try:
-        worker.work()
-        worker.tell("finished")
+        worker.work(strategy)
+        worker.tell("finished", model=str(worker.out))
     except Stopped:
         worker.tell("stopped")
     except Exception as error:
@@ -83,6 +86,7 @@ def work(run, *, watch=None, strategy=None) -> None:
             (run.path / "reserve").unlink()
             (run.path / "traceback.txt").write_text(traceback.format_exc(), encoding="utf-8")
         worker.tell("failed", message=_sentence(error, run))
+        worker.team.fail()
     finally:
         (run.path / "reserve").unlink(missing_ok=True)
 
@@ -96,9 +100,9 @@ def device() -> str:
 class _Worker:
     """What changes while a run is worked on."""
 
-    def __init__(self, run, watch, strategy):
-        self.run, self.watch, self.strategy = run, watch, strategy
-        self.place = Place()
+    def __init__(self, run, watch):
+        self.run, self.watch = run, watch
+        self.place, self.team = Place(), Team()
         self.process = psutil.Process()
         self.told = 0.0
         self.untold, self.untold_seconds = Totals(), 0.0
@@ -110,27 +114,40 @@ class _Worker:
         self.run.append(event, **facts)
         self.watch({"event": event, **facts})
 
-    def work(self):
+    def work(self, strategy):
         """Read or make the rows, train, and write the best model."""
         self.run.claim()
+        strategy = strategy or _strategy()  # before anything is computed, or machines do not find together
+        self.team = Team(strategy)
         (self.run.path / "reserve").write_bytes(bytes(RESERVE))
         self.job = self.run.job
         self.settings = self.job.settings
-        state, self.place = read_checkpoint(self.run.checkpoint) or (None, Place())
+        state, self.place = self._begin()
         self.tell("started", step=self.place.step, device=device())
         self._check_stop()
-        out = Path(self.job.out or self.run.model).resolve()
-        store.check_writable(out.name, folder=out.parent, overwrite=self.job.overwrite or not self.job.out)
+        wanted = self.job.out if self.team.is_first else ""
+        self.out = Path(wanted or self.run.model).resolve()
+        overwrite = self.job.overwrite or not wanted
+        store.check_writable(self.out.name, folder=self.out.parent, overwrite=overwrite)
         self.lesson = (Pairs if self.job.config.has_decoder else Labels)(self.job)
         self.steps_per_epoch = self.settings.steps_per_epoch(self.lesson.num_rows)
         self.tell("data", **self._facts())
-        self.learner = Learner(self.lesson, self.settings, self.strategy)
+        self._check_stop()  # every machine has its rows
+        self.learner = Learner(self.lesson, self.settings, strategy)
         self.examiner = Examiner(self.lesson, self.settings)
         if state:
             self.learner.restore(state)
         while self.place.epoch < self.settings.epochs and self.place.stale < self.settings.patience:
             self._do_epoch()
-        self._finish(out)
+        self._finish()
+
+    def _begin(self):
+        """Return the state and the place to go on from: those of the first machine, for all of them."""
+        checkpoint = self.run.checkpoint
+        data = self.team.share(checkpoint.read_bytes() if checkpoint.exists() else b"")
+        if data and not self.team.is_first:
+            checkpoint.write_bytes(data)
+        return (data and read_checkpoint(checkpoint)) or (None, Place())
 
     def _facts(self):
         lesson = self.lesson
@@ -145,7 +162,7 @@ class _Worker:
         }
 
     def _check_stop(self):
-        if self.run.stop_requested:
+        if self.team.agree(self.run.stop_requested):
             if self.place.step:
                 self._keep()
             raise Stopped
@@ -154,8 +171,7 @@ class _Worker:
         """Do the rest of an epoch, and find out what it brought."""
         place, totals = self.place, Totals(self.place.sums)
         batches = self.lesson.batches(self.settings, place.epoch)
-        batches = _prefetched(itertools.islice(batches, place.batch, None), self.lesson.signature)
-        for inputs, answers in batches:
+        for inputs, answers in itertools.islice(batches, place.batch, None):
             self._check_stop()
             before = time.monotonic()
             rate = self.settings.learning_rate_at(place.step, self.lesson.num_rows)
@@ -201,6 +217,7 @@ class _Worker:
         place = self.place
         self._picture()
         figures = totals.means() | self.examiner.validate(self._check_stop)
+        figures = json.loads(self.team.share(json.dumps(figures).encode()))  # machines may round differently
         value = figures[f"val_{self.lesson.figure}"]
         is_best = place.best is None or value > place.best
         place.best, place.stale = (value, 0) if is_best else (place.best, place.stale + 1)
@@ -231,15 +248,17 @@ class _Worker:
         self.kept = time.monotonic()
         self.pause = max(CHECKPOINT_SECONDS, (self.kept - before) / CHECKPOINT_SHARE)
 
-    def _finish(self, out):
+    def _finish(self):
         """Write the best model where it was asked for, and measure what was written on the test rows."""
+        self.team = Team()  # from here on each machine is by itself
         best = store.read_model(self.run.model).parameters
-        if self.job.out:
-            self.run.save(out.name, folder=out.parent, overwrite=self.job.overwrite)
-        measured = self.lesson.measure(load(out))
+        elsewhere = self.out != self.run.model.resolve()
+        if elsewhere:
+            self.run.save(self.out.name, folder=self.out.parent, overwrite=self.job.overwrite)
+        measured = self.lesson.measure(load(self.out))
         self._write_model(best, test=measured)
-        if self.job.out:
-            self.run.save(out.name, folder=out.parent, overwrite=True)
+        if elsewhere:
+            self.run.save(self.out.name, folder=self.out.parent, overwrite=True)
 
     def _write_model(self, parameters, *, test=None):
         store.write_model(
@@ -287,15 +306,12 @@ def _strategy():
     return tf.distribute.MirroredStrategy() if len(gpus()) > 1 else None
 
 
-def _prefetched(batches, signature):
-    """Return batches as tensors, made while the model is busy with the ones before."""
-    return tf.data.Dataset.from_generator(lambda: batches, output_signature=signature).prefetch(2)
-
-
 def _sentence(error, run):
     """Return what to say of an error: what happened and the way out."""
     if isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG):
         return f"The disk of {run.path} is full. Make space and resume: the last checkpoint is kept."
+    if isinstance(error, tf.errors.UnavailableError | tf.errors.AbortedError | tf.errors.CancelledError):
+        return "Another machine is no longer there. Resume on all of them: the last checkpoint is kept."
     if isinstance(error, MemoryError | tf.errors.ResourceExhaustedError):
         return (
             "There is not enough memory for this. Choose a smaller batch, shorter texts or a smaller model."

@@ -36,7 +36,7 @@ class Learner:
         keras.utils.set_random_seed(settings.seed)
         with self._strategy.scope(), _precision(settings.precision):
             self.model = Transformer(lesson.config)
-            self.optimizer = optimizer(settings)
+            self.optimizer = optimizer(settings, self._count)
             self.optimizer.build(self.model.trainable_variables)
         self._train = compiled(self._train_everywhere, lesson.signature)
 
@@ -85,11 +85,12 @@ class Learner:
         }  # names differ by process
 
     def _train_everywhere(self, inputs, answers):
-        """Let each device learn from its rows, and add up what they measured."""
+        """Let each device learn from its rows; return what all of them measured."""
         if self._count == 1:
             return self._train_here(inputs, answers)
         measured = self._strategy.run(self._train_here, (inputs, answers))
-        return self._strategy.reduce(tf.distribute.ReduceOp.SUM, measured, axis=None)
+        copies = self._strategy.experimental_local_results
+        return tf.nest.map_structure(lambda number: copies(number)[0], measured)
 
     def _train_here(self, inputs, answers):
         here = tf.distribute.get_replica_context()
@@ -100,28 +101,41 @@ class Learner:
         variables = self.model.trainable_variables
         with tf.GradientTape() as tape:
             measured = self._objective(answers, self.model(inputs, training=True))
-            total, count = measured["loss"]
+            total = measured["loss"][0]
+            measured["tokens"] = sum(map(_tokens, tf.nest.flatten(inputs))), ops.ones(())
             if self._count > 1:
-                count = here.all_reduce(tf.distribute.ReduceOp.SUM, count)
-            loss = self.optimizer.scale_loss(total / ops.maximum(count, 1.0))
+                measured = self._added_up(measured)
+            loss = self.optimizer.scale_loss(total / ops.maximum(measured["loss"][1], 1.0))
         gradients = tape.gradient(loss, [variable.value for variable in variables])
+        # of an embedding it comes in slices, one for each token, which Keras would square and clip one by one
+        gradients = [*map(tf.convert_to_tensor, gradients)]
         if self._count > 1:
-            # Keras clips before it adds up the devices' gradients: added up here, they are clipped as one
-            gradients = here.all_reduce(tf.distribute.ReduceOp.SUM, [*map(tf.convert_to_tensor, gradients)])
+            # Keras adds them up once more after it has clipped, which `optimizer` knows
+            gradients = here.all_reduce(tf.distribute.ReduceOp.SUM, gradients)
             gradients = [gradient / self._count for gradient in gradients]
         self.optimizer.apply(gradients, variables)
-        ones = ops.ones(())
-        return measured | {"tokens": (sum(map(_tokens, tf.nest.flatten(inputs))), ones)}
+        return measured
+
+    def _added_up(self, measured):
+        """Return the numbers summed over all devices, sent as one."""
+        packed = tf.stop_gradient(tf.stack(tf.nest.flatten(measured)))
+        packed = tf.distribute.get_replica_context().all_reduce(tf.distribute.ReduceOp.SUM, packed)
+        return tf.nest.pack_sequence_as(measured, tf.unstack(packed))
 
 
-def optimizer(settings):
-    """Return Adam, or AdamW, as the settings say."""
+def optimizer(settings, num_devices=1):
+    """Return Adam, with a weight decay AdamW, as the settings say.
+
+    Args:
+        settings: `TrainingSettings`.
+        num_devices: How many give it their equal share of the gradients; it clips such a share.
+    """
     average = {"use_ema": True, "ema_momentum": settings.average} if settings.average else {}
-    adam = keras.optimizers.AdamW(
+    adam = keras.optimizers.Adam(
         settings.learning_rate,
         beta_2=settings.beta_2,
-        weight_decay=settings.weight_decay,
-        global_clipnorm=settings.clip_norm or None,
+        weight_decay=settings.weight_decay or None,  # a decay of 0.0 would still go over all parameters
+        global_clipnorm=settings.clip_norm / num_devices or None,
         **average,
     )
     return keras.optimizers.LossScaleOptimizer(adam) if settings.precision == "float16" else adam
