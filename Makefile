@@ -1,7 +1,7 @@
 PYTHON ?= python3
 BIN = .venv/bin
 
-.PHONY: app test lint bench clean
+.PHONY: app test lint bench models clean
 
 app: .venv/app            ## set up and open the app
 	$(BIN)/streamlit run app.py
@@ -14,6 +14,9 @@ lint: .venv/dev           ## style and format
 
 bench: .venv/dev browser  ## every figure of speed the README states
 	for script in explorer tracing training browser visitors; do $(BIN)/python benchmarks/$$script.py || exit 1; done
+
+models: .venv/app         ## train every model of the shelf: make models DATA=folder
+	sh models/train.sh $(DATA)
 
 clean:                    ## forget the environment
 	rm -rf .venv

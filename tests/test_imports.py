@@ -60,12 +60,12 @@ LIBRARIES = {
     "datasets": {"numpy", "pandas", "tqdm"},
     "tasks": {"numpy"},
     "store": {"numpy", "safetensors"},
-    "runs": {"psutil"},
+    "runs": {"numpy", "psutil"},
     "trainer": set(),
     "analysis": {"numpy"},
     "figures": {"numpy", "plotly"},
     "engine": set(),
-    "ui": {"numpy", "streamlit"},
+    "ui": {"numpy", "psutil", "streamlit"},
 }
 
 WITHOUT_KERAS = """

@@ -420,8 +420,9 @@ def _label_name(text):
 
 
 def _command_of(arguments):
-    """Return the command as typed, with files by their name alone."""
+    """Return the command as typed, with files by their name alone and the model in `models/`."""
     paths = {str(path): path.name for path in (arguments.data, arguments.test) if path}
+    paths[str(arguments.out)] = f"models/{arguments.out.name}"
     return "python -m transformer_viz " + shlex.join(paths.get(part, part) for part in arguments.argv)
 
 

@@ -1,13 +1,23 @@
 """The Train page: choose what is learned and by what, see what it will cost, start, watch."""
 
 import dataclasses
+import datetime
 import os
 
+import psutil
 import streamlit as st
 
 from transformer_viz.config import CHOICES
 from transformer_viz.presets import PRESETS
-from transformer_viz.runs import PRECISIONS, SCHEDULES, RunError, TrainingJob, list_runs, queued_runs
+from transformer_viz.runs import (
+    PRECISIONS,
+    SCHEDULES,
+    RunError,
+    TrainingJob,
+    estimate,
+    list_runs,
+    queued_runs,
+)
 from transformer_viz.runs.recipes import RECIPES, presets_for
 from transformer_viz.ui.address import from_address, to_address
 from transformer_viz.ui.data import WIDTH, ask_material, choose_task
@@ -223,8 +233,21 @@ def ask_more(slide, place, config, settings):
 def show_cost(job, material) -> None:
     """Show what a training comes to: parameters, steps, time and memory."""
     config = job.config.replace(vocab_size=min(job.config.vocab_size, material.vocab))
-    figures = {"parameters": f"{config.num_parameters:,}", "steps": f"{steps_of(job):,}"}
-    st.markdown("  \n".join(t(f"train.{name}", value=value) for name, value in figures.items()))
+    rows = int(job.rows * (1 - job.settings.validation))
+    tokens = min(material.tokens, config.max_len)
+    target = tokens if config.architecture == "encoder-decoder" else 0
+    cost = estimate(config, job.settings, rows, tokens, target)
+    figures = {
+        "parameters": f"{cost.parameters:,}",
+        "steps": f"{steps_of(job):,}",
+        "time": str(datetime.timedelta(seconds=max(1, round(cost.seconds_per_epoch)))),
+        "memory": f"{cost.memory / 1e9:.1f} GB",
+    }
+    said = "  \n".join(t(f"train.{name}", value=value) for name, value in figures.items())
+    st.markdown(said, help=t("train.estimated"))
+    problem = cost.problem(psutil.virtual_memory().available)
+    if problem:
+        st.warning(plain(problem), icon=":material/memory:")
 
 
 def ask_probes(material, in_pairs):

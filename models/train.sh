@@ -1,0 +1,74 @@
+#!/bin/sh
+# Trains every model of the shelf: sh models/train.sh DATA [NAME ...], or `make models DATA=...`
+# DATA holds imdb/train.csv.gz and test.csv.gz (text,label), tatoeba/eng-fra.csv.gz and eng-cmn.csv.gz
+# (source,target) and chinese_sentiment/chnsenticorp_htl.csv.gz (text,label). IMDB as words comes from Keras' cache.
+set -eu
+DATA=$1
+shift
+WANTED=${*:-all}
+cd "$(dirname "$0")/.."
+PYTHON=${PYTHON:-.venv/bin/python}
+
+train() { # name, then the arguments of `train`
+    name=$1
+    shift
+    case " $WANTED " in *" all "* | *" $name "*) ;; *) return 0 ;; esac
+    "$PYTHON" -m transformer_viz train --out "models/$name" --overwrite "$@"
+}
+
+IMDB="IMDB Large Movie Review Dataset, Maas et al., ACL 2011; 25,000 training and 25,000 test reviews"
+WORDS="IMDB as keras.datasets.imdb has it: 25,000 training and 25,000 test reviews as words, Maas et al., ACL 2011"
+IMDB_TERMS="The publisher (Stanford AI Lab) states no licence and asks to cite the paper; the texts belong to their authors and are not included"
+TATOEBA_TERMS="CC BY 2.0 FR. Sentences from tatoeba.org, pairs by www.manythings.org/anki"
+MADE="None needed: made by a program"
+
+train imdb-sentiment --preset single-block --data "$DATA/imdb/train.csv.gz" --test "$DATA/imdb/test.csv.gz" \
+    --set vocab_size=10000 d_model=64 ffn_dim=32 num_heads=4 norm=pre attention_bias=true output_projection=true \
+    mask_padding=true output=softmax max_len=1024 truncation=middle dropout=0.5 embedding_dropout=0.5 \
+    --label-names 0=negative 1=positive --seed 4 --epochs 2 --beta-2 0.98 --average 0.998 --word-dropout 0.3 \
+    --crop 0.2 --label-smoothing 0.05 --validation 0.02 --source "$IMDB" --licence "$IMDB_TERMS" \
+    --examples "This film was not good at all." "I could not stop smiling, what a lovely film." \
+    "The plot was thin, but the acting was not bad at all: I loved every minute." \
+    "An hour too long, yet the ending made me cry."
+
+for name in attention-only position-attention single-block; do
+    train "$name" --preset "$name" --data imdb-words --set truncation=beginning --epochs 3 --patience 2 \
+        --schedule constant --warmup 0 --source "$WORDS" --licence "$IMDB_TERMS" \
+        --examples "This film was not good at all" "I could not stop smiling what a lovely film" \
+        "The plot was thin but the acting was not bad"
+done
+
+QUICK="--set num_layers=1 dropout=0.0 embedding_dropout=0.0 --batch-size 64 --learning-rate 0.003 --beta-2 0.98"
+# shellcheck disable=SC2086
+train reverse-digits --preset vaswani-tiny --data reverse $QUICK --epochs 6 --source "Made by the task reverse" \
+    --licence "$MADE" --examples "3 1 4 1 5 9 2 6" "2 0 2 6" "1 2 3 4 5 6 7 8 9" "7 7 7 1"
+# shellcheck disable=SC2086
+train dates --preset vaswani-tiny --data dates $QUICK --epochs 4 --source "Made by the task dates" \
+    --licence "$MADE" --examples "March 3, 2021" "14 July 1989" "Nov 21 2026" "29 February 2000"
+train induction --preset gpt-mini --data repeat --set num_layers=2 d_model=64 ffn_dim=0 max_len=64 \
+    positions=sinusoidal scale_embedding=true tie_embeddings=false dropout=0.0 embedding_dropout=0.0 --epochs 4 \
+    --learning-rate 0.003 --beta-2 0.98 --source "Made by the task repeat" --licence "$MADE" \
+    --examples "k e y b o a r d k e y b o a" "a x m a x m a x" "t r a n s f o r m t r"
+
+train translate-en-fr --preset vaswani-tiny --data "$DATA/tatoeba/eng-fra.csv.gz" --tokens bpe --keep-case \
+    --set d_model=128 ffn_dim=512 num_heads=8 vocab_size=4000 max_len=48 --epochs 2 --batch-size 64 \
+    --learning-rate 0.003 --beta-2 0.98 --label-smoothing 0.1 --validation 0.01 --test-share 0.02 \
+    --source "Tatoeba English-French sentence pairs, 167,130 rows; split by English sentence" \
+    --licence "$TATOEBA_TERMS" --examples "Where is the station?" "She did not want to go home." "I love you." \
+    "The red car is faster than the blue one."
+train translate-en-zh --preset vaswani-tiny --data "$DATA/tatoeba/eng-cmn.csv.gz" --tokens bpe --keep-case \
+    --set d_model=128 ffn_dim=512 num_heads=8 vocab_size=4000 target_vocab_size=4000 tie_embeddings=false \
+    max_len=48 dropout=0.2 embedding_dropout=0.2 --epochs 6 --batch-size 64 --learning-rate 0.003 --beta-2 0.98 \
+    --label-smoothing 0.1 --validation 0.03 --test-share 0.05 \
+    --source "Tatoeba English-Chinese sentence pairs, 29,055 rows, simplified; split by English sentence" \
+    --licence "$TATOEBA_TERMS; converted to simplified characters by an earlier redistributor" \
+    --examples "I love you." "Where is the station?" "He is older than me." "I don't want to go to school today."
+
+train hotel-zh --preset single-block --data "$DATA/chinese_sentiment/chnsenticorp_htl.csv.gz" \
+    --tokens characters --set vocab_size=3000 d_model=64 num_heads=4 ffn_dim=128 norm=pre attention_bias=true \
+    output_projection=true mask_padding=true output=softmax max_len=256 truncation=middle dropout=0.3 \
+    embedding_dropout=0.3 positions=sinusoidal pooling=mean --epochs 8 --learning-rate 0.002 --beta-2 0.98 \
+    --average 0.99 --word-dropout 0.1 --label-smoothing 0.05 --test-share 0.1 --label-names 0=差评 1=好评 \
+    --source "ChnSentiCorp hotel reviews, Tan Songbo; 7,765 reviews" \
+    --licence "None stated; compiled from Ctrip reviews for research; the texts are not included" \
+    --examples "房间很干净，服务也很好，下次还会来。" "隔音太差，一晚上没睡好。" "位置不错，就是早餐一般。"
