@@ -1,8 +1,8 @@
 """What a training run would cost on this machine, before it is begun: time and memory, by formula.
 
-The formulas count what is multiplied and what is moved; how fast this machine multiplies and moves is measured
-once. What they cannot know (how well TensorFlow uses the machine) are the constants below, fitted to steps of the
-presets on two cores.
+The formulas count what is multiplied and what is moved; how fast this machine multiplies and moves is
+measured once. What they cannot know (how well TensorFlow uses the machine) are the constants below, fitted to
+steps of the presets on two cores.
 """
 
 import functools
@@ -55,8 +55,8 @@ class Cost(NamedTuple):
         if self.memory <= available_bytes:
             return None
         return (
-            f"Training would take about {self.memory / 1e9:.1f} GB of memory; {available_bytes / 1e9:.1f} GB are "
-            "free. Choose a smaller batch, shorter texts or a smaller model."
+            f"Training would take about {self.memory / 1e9:.1f} GB of memory; {available_bytes / 1e9:.1f} GB "
+            "are free. Choose a smaller batch, shorter texts or a smaller model."
         )
 
 
