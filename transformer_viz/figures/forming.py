@@ -99,6 +99,8 @@ def time_lapse(weights, steps, query_tokens, key_tokens, *, entropies, figure, l
         for step, frame in zip(steps, weights, strict=True)
     ]
     layout = grid.layout(labels, theme) | _player(steps, labels, theme)
+    for panel in (heads, heads + 1):
+        layout[f"xaxis{panel + 1}"]["range"] = [0, steps[-1]]
     return go.Figure([*panels, *curves, good, *marks], layout, frames=frames)
 
 
@@ -171,7 +173,7 @@ class _Grid:
                 }
                 titles.append(_words(title, across[0], top, theme) | {"yanchor": "bottom"})
         return {
-            "height": self.height + 40,
+            "height": self.height + (140 if self.curves else 40),
             "margin": {"l": 10, "r": 10, "t": 10, "b": 30},
             "font": {"color": TEXT[theme], "size": 12},
             "paper_bgcolor": "rgba(0,0,0,0)",
@@ -250,16 +252,16 @@ def _player(steps, labels, theme):
 
     common = {"font": {"color": TEXT[theme], "size": 12}, "bordercolor": MUTED[theme], "bgcolor": GRID[theme]}
     return {
-        "margin": {"l": 10, "r": 10, "t": 10, "b": 90},
+        "margin": {"l": 10, "r": 10, "t": 10, "b": 130},
         "sliders": [
             {
                 "active": len(steps) - 1,
-                "x": 0.16,
-                "len": 0.84,
+                "x": 0,
+                "len": 1,
                 "y": 0,
                 "yanchor": "top",
-                "pad": {"t": 34},
-                "currentvalue": {"prefix": f"{labels['step']} ", "font": {"size": 13}},
+                "pad": {"t": 44},
+                "currentvalue": {"prefix": f"{labels['step']} ", "xanchor": "right", "font": {"size": 13}},
                 "steps": [
                     {"label": str(step), "method": "animate", "args": go_to([str(step)], 0)} for step in steps
                 ],
@@ -274,7 +276,7 @@ def _player(steps, labels, theme):
                 "xanchor": "left",
                 "y": 0,
                 "yanchor": "top",
-                "pad": {"t": 44},
+                "pad": {"t": 34},
                 "showactive": False,
                 "buttons": [
                     {"label": f"▶ {labels['play']}", "method": "animate", "args": go_to(None, 250)},

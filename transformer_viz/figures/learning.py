@@ -22,7 +22,7 @@ def learning_curves(steps, epochs, *, figure, total_steps, labels, theme="light"
     Returns:
         `plotly.graph_objects.Figure`: for each panel a trace of the training and one of the validation rows.
     """
-    traces, axes = [], {}
+    traces, axes, titles = [], {}, []
     for place, (key, title) in enumerate((("loss", labels["loss"]), (figure, labels["figure"]))):
         number = place + 1 if place else ""
         for rows, prefix, side, mode in (
@@ -58,8 +58,20 @@ def learning_curves(steps, epochs, *, figure, total_steps, labels, theme="light"
             "anchor": f"x{number}",
             "rangemode": "tozero",
             "automargin": True,
-            "title": {"text": title, "font": {"size": 13, "color": MUTED[theme]}},
         }
+        titles.append(
+            {
+                "text": title,
+                "x": 0.58 if place else 0,
+                "y": 1.02,
+                "xref": "paper",
+                "yref": "paper",
+                "xanchor": "left",
+                "yanchor": "bottom",
+                "showarrow": False,
+                "font": {"size": 13, "color": MUTED[theme]},
+            }
+        )
     axes["yaxis2"] |= {"range": [0, 1.02], "tickformat": ".0%"}
     layout = {
         "height": HEIGHT,
@@ -68,7 +80,8 @@ def learning_curves(steps, epochs, *, figure, total_steps, labels, theme="light"
         "paper_bgcolor": "rgba(0,0,0,0)",
         "plot_bgcolor": "rgba(0,0,0,0)",
         "hovermode": "x unified",
-        "legend": {"orientation": "h", "x": 1, "xanchor": "right", "y": 1.02, "yanchor": "bottom"},
+        "legend": {"orientation": "h", "x": 1, "xanchor": "right", "y": -0.28, "yanchor": "top"},
+        "annotations": titles,
         **axes,
     }
     return go.Figure(traces, layout)
