@@ -155,9 +155,10 @@ class _Grid:
             if panel % MOST_IN_A_ROW:
                 axes[f"yaxis{number}"]["showticklabels"] = False
             name = f"{labels['head']} {panel + 1}"
-            titles.append(
-                _words(name, (left + right) / 2, up[0], theme) | {"yanchor": "top", "xanchor": "center"}
-            )
+            below = _words(name, (left + right) / 2, up[0], theme) | {"yanchor": "top", "xanchor": "center"}
+            if self.curves:  # in the colour of its curve
+                below["font"] = {"size": 12, "color": HEADS[theme][panel % len(HEADS[theme])]}
+            titles.append(below)
         if self.curves:
             top = LINES / self.height
             for place, (title, across) in enumerate(
