@@ -87,8 +87,9 @@ def page(browser, app):
 
 
 def is_error(message):
-    """Whether it is an error of ours: opened at /models, Streamlit asks there for itself, in vain."""
-    return message.type == "error" and "/models/_stcore/" not in message.location["url"]
+    """Whether it is an error of ours: opened at another page, Streamlit asks there for itself, in vain."""
+    own = re.search(r"/(models|train)/_stcore/", message.location["url"])
+    return message.type == "error" and not own
 
 
 def is_foreign(url, home):
@@ -309,3 +310,21 @@ def test_a_server_that_is_told_to_end_leaves_no_process(models_folder):
     while any(map(is_running, before)):
         assert time.monotonic() < deadline
         time.sleep(0.05)
+
+
+def test_a_training_is_started_closed_reopened_and_ends(page, app, browser):
+    """Closing the page and opening it elsewhere neither stops a training nor starts another."""
+    page.goto(app[1] + "/train?lang=en&task=copy")
+    page.get_by_role("button", name="Start training").click()
+    page.get_by_role("button", name="Stop").wait_for()
+    address = page.url
+    page.goto("about:blank")
+    context = browser.new_context(viewport={"width": 1440, "height": 1000})
+    elsewhere = context.new_page()
+    elsewhere.set_default_timeout(120_000)
+    elsewhere.goto(address)
+    elsewhere.locator(".heatmaplayer .hm").first.wait_for()
+    elsewhere.get_by_role("button", name="Stop").click()
+    elsewhere.get_by_role("button", name="Go on").wait_for()
+    elsewhere.get_by_text("▶ Play").wait_for()
+    context.close()
