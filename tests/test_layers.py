@@ -81,6 +81,15 @@ def test_equals_keras_with_the_same_parameters(use_bias, source):
     assert_allclose(trace.weights, weights, atol=1e-6)
 
 
+def test_no_mask_is_a_mask_that_hides_nothing():
+    query, key, value = (RANDOM.normal(size=(2, 3, rows, 11)).astype("float32") for rows in (5, 7, 7))
+    halved = NEUTRAL._replace(weight_gate=np.full((3, 5, 7), 0.5, "float32"))
+    for change in (None, halved):
+        without = attend(query, key, value, None, change)
+        for ours, theirs in zip(without, attend(query, key, value, MASK | True, change), strict=True):
+            assert_array_equal(ours, theirs)
+
+
 def test_rows_sum_to_one_or_to_zero_when_fully_masked(trace):
     expected = np.broadcast_to(MASK.any(axis=-1), trace.weights.shape[:-1])
     assert expected.min() == 0

@@ -34,7 +34,8 @@ def attend(query, key, value, attention_mask, intervention=None):
         query: (batch, head, query, head_dim).
         key: (batch, head, key, head_dim).
         value: (batch, head, key, value_dim).
-        attention_mask: bool, True = may attend; broadcastable to (batch, head, query, key).
+        attention_mask: bool, True = may attend; broadcastable to (batch, head, query, key). None: everybody
+            may attend to everything, which costs a pass over the scores less.
         intervention: `Intervention` to apply, or None. A score bias of -inf masks the edge.
 
     Returns:
@@ -42,11 +43,16 @@ def attend(query, key, value, attention_mask, intervention=None):
         summing to 1, or to 0 where nothing may be attended to; context (batch, head, query, value_dim).
     """
     scores = ops.matmul(query / math.sqrt(key.shape[-1]), ops.swapaxes(key, -1, -2))
+    if intervention is None and attention_mask is None:
+        weights = ops.softmax(scores, axis=-1)
+        return scores, weights, ops.matmul(weights, value)
     if intervention is None:
         weights = ops.softmax(ops.where(attention_mask, scores, masked_score(scores)), axis=-1)
         weights = ops.where(attention_mask, weights, 0.0)
         return scores, weights, ops.matmul(weights, value)
-    allowed = ops.logical_and(attention_mask, intervention.score_bias > -math.inf)
+    allowed = intervention.score_bias > -math.inf
+    if attention_mask is not None:
+        allowed = ops.logical_and(attention_mask, allowed)
     biased = ops.where(allowed, scores + intervention.score_bias, masked_score(scores))
     weights = ops.softmax(biased, axis=-1) * ops.where(allowed, intervention.weight_gate, 0.0)
     if intervention.weight_patch is not None:

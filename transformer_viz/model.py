@@ -122,18 +122,19 @@ class Transformer(keras.Model):
             `ModelTrace`.
         """
         changes = iter(interventions or [None] * (len(self.encoder) + len(self.decoder)))
+        own_mask = attention_mask
         if attention_mask is None:
             attention_mask = self.self_mask(token_ids, causal=self.config.causal)
+            own_mask = attention_mask if self._masks_anything else None
         if position_table is None:
             position_table = self.position_table()
         x, *source = self._embed(token_ids, self.token_embedding, position_ids, position_table)
         encoder, memory, target = [], None, (None, None)
         for block in self.encoder:
-            encoder.append(block(x, attention_mask, intervention=next(changes)))
+            encoder.append(block(x, own_mask, intervention=next(changes)))
             x = encoder[-1].resid_post
         if self.encoder:
             x = self._norm("encoder", x)
-        own_mask = attention_mask
         if target_ids is not None:
             memory = x
             if cross_attention_mask is None:
@@ -163,6 +164,12 @@ class Transformer(keras.Model):
             x,
             *self._output(x, token_ids),
         )
+
+    @property
+    def _masks_anything(self):
+        """Whether the self-attention of the first stack ever has a mask that is not all True."""
+        config = self.config
+        return config.mask_padding or config.causal or config.window is not None
 
     def self_mask(self, token_ids, *, causal):
         """Return the model's own mask of self-attention: bool (batch, 1, query or 1, key)."""

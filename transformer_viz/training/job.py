@@ -171,8 +171,7 @@ class _Worker:
         """Do the rest of an epoch, and find out what it brought."""
         place, totals = self.place, Totals(self.place.sums)
         batches = self.lesson.batches(self.settings, place.epoch)
-        batches = _prefetched(itertools.islice(batches, place.batch, None), self.lesson.signature)
-        for inputs, answers in batches:
+        for inputs, answers in itertools.islice(batches, place.batch, None):
             self._check_stop()
             before = time.monotonic()
             rate = self.settings.learning_rate_at(place.step, self.lesson.num_rows)
@@ -305,11 +304,6 @@ def _strategy():
     if os.environ.get("TF_CONFIG"):
         return tf.distribute.MultiWorkerMirroredStrategy()
     return tf.distribute.MirroredStrategy() if len(gpus()) > 1 else None
-
-
-def _prefetched(batches, signature):
-    """Return batches as tensors, made while the model is busy with the ones before."""
-    return tf.data.Dataset.from_generator(lambda: batches, output_signature=signature).prefetch(2)
 
 
 def _sentence(error, run):

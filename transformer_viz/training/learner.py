@@ -124,17 +124,17 @@ class Learner:
 
 
 def optimizer(settings, num_devices=1):
-    """Return Adam, or AdamW, as the settings say.
+    """Return Adam, with a weight decay AdamW, as the settings say.
 
     Args:
         settings: `TrainingSettings`.
         num_devices: How many give it their equal share of the gradients; it clips such a share.
     """
     average = {"use_ema": True, "ema_momentum": settings.average} if settings.average else {}
-    adam = keras.optimizers.AdamW(
+    adam = keras.optimizers.Adam(
         settings.learning_rate,
         beta_2=settings.beta_2,
-        weight_decay=settings.weight_decay,
+        weight_decay=settings.weight_decay or None,  # a decay of 0.0 would still go over all parameters
         global_clipnorm=settings.clip_norm / num_devices or None,
         **average,
     )
