@@ -58,7 +58,7 @@ LIBRARIES = {
     "datasets": {"numpy", "pandas"},
     "tasks": {"numpy"},
     "store": {"numpy", "safetensors"},
-    "runs": {"psutil"},
+    "runs": {"numpy", "psutil"},
     "trainer": set(),
     "analysis": {"numpy"},
     "figures": {"numpy", "plotly"},

@@ -5,6 +5,7 @@
 attention of a few probe texts as it formed. Whoever shows a run reads this folder and nothing else.
 """
 
+from transformer_viz.runs.cost import Cost, estimate
 from transformer_viz.runs.folder import (
     RunError,
     RunState,
@@ -21,12 +22,14 @@ from transformer_viz.runs.settings import PRECISIONS, SCHEDULES, TrainingSetting
 __all__ = [
     "PRECISIONS",
     "SCHEDULES",
+    "Cost",
     "RunError",
     "RunState",
     "TrainingJob",
     "TrainingRun",
     "TrainingSettings",
     "create_run",
+    "estimate",
     "list_runs",
     "open_run",
     "queued_runs",
