@@ -82,12 +82,11 @@ def test_equals_keras_with_the_same_parameters(use_bias, source):
 
 
 def test_no_mask_is_a_mask_that_hides_nothing():
-    query, key, value = (np.random.default_rng(5).normal(size=(2, 3, 5, 7)).astype("float32") for _ in "qkv")
-    everything = np.ones((1, 1, 5, 5), bool)
-    change = Intervention(head_gate=np.array([[[0.0]], [[1.0]], [[1.0]]], np.float32))
-    for intervention in (None, change):
-        found = attend(query, key, value, None, intervention)
-        for ours, theirs in zip(found, attend(query, key, value, everything, intervention), strict=True):
+    query, key, value = (RANDOM.normal(size=(2, 3, rows, 11)).astype("float32") for rows in (5, 7, 7))
+    halved = NEUTRAL._replace(weight_gate=np.full((3, 5, 7), 0.5, "float32"))
+    for change in (None, halved):
+        without = attend(query, key, value, None, change)
+        for ours, theirs in zip(without, attend(query, key, value, MASK | True, change), strict=True):
             assert_array_equal(ours, theirs)
 
 

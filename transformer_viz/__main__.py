@@ -291,6 +291,8 @@ class Progress:
         """Show an event."""
         kind = event["event"]
         if kind == "data":
+            if "note" in event:
+                tqdm.write(event["note"])
             self._bar = tqdm(total=event["total_steps"], unit="step", disable=not sys.stderr.isatty())
         elif kind in ("step", "epoch"):
             self._bar.update(event["step"] - self._bar.n)

@@ -6,6 +6,7 @@ from transformer_viz import store
 from transformer_viz.explorer import load
 from transformer_viz.presets import PRESETS
 from transformer_viz.runs import RunError, TrainingJob, TrainingSettings
+from transformer_viz.training import job as job_module
 from transformer_viz.training.job import run_job
 
 CONFIG = PRESETS["single-block"].replace(d_model=16, num_heads=2, ffn_dim=8)
@@ -54,6 +55,23 @@ def test_the_vocabulary_is_of_the_training_rows_and_the_labels_of_the_data(train
     config = store.read_model(trained[0]).config
     assert config.labels == ("thumbs down", "good")
     assert config.vocab_size < CONFIG.vocab_size
+
+
+@pytest.mark.parametrize(
+    ("precision", "note"),
+    [
+        ("float32", None),
+        ("float16", "On a processor, float16 is slower than float32. Choose float32, or a GPU."),
+    ],
+)
+def test_a_precision_that_gains_nothing_is_said_once(data, tmp_path, monkeypatch, precision, note):
+    monkeypatch.setattr(job_module, "gpus", lambda: [])
+    settings = TrainingSettings(epochs=2, precision=precision)
+    events = []
+    run_job(TrainingJob(config=CONFIG, settings=settings, data=data), runs=tmp_path, watch=events.append)
+    said = [event.get("note") for event in events if event["event"] == "data"]
+    assert said == [note]
+    assert [event for event in events if "note" in event and event["event"] != "data"] == []
 
 
 def test_a_taken_name_is_refused_before_anything_is_trained(trained, data):

@@ -1,20 +1,21 @@
 """What a training run would cost on this machine, before it is begun: time and memory, by formula.
 
 The formulas count what is multiplied and what is moved; how fast this machine multiplies and moves is
-measured once. What they cannot know (how well TensorFlow uses the machine) are the constants below, fitted to
-steps of the presets on two cores.
+measured once. What they cannot know, how well TensorFlow uses the machine, are the constants below, fitted to
+steps of the presets on two cores. GPUs are faster than all of this.
 """
 
 import functools
+import os
 import time
 from typing import NamedTuple
 
 import numpy as np
 
-BASE_BYTES = 600e6
-"""A process that has TensorFlow loaded and two models compiled."""
+BASE_BYTES = 850e6
+"""A process that has TensorFlow loaded, its rows read and two models compiled."""
 
-STEP_SECONDS, BLOCK_SECONDS = 3e-3, 1.5e-3
+STEP_SECONDS, BLOCK_SECONDS = 2e-3, 7e-4
 """What a step costs before anything is computed, and each block of the model on top."""
 
 OPTIMIZER_FLOATS = 8
@@ -23,11 +24,17 @@ OPTIMIZER_FLOATS = 8
 AVERAGE_FLOATS = 3
 """The same of the moving average of the parameters."""
 
-PASSES = 8
+PASSES = 18
 """How often a step goes over each number that is kept for the backward pass."""
 
-EFFICIENCY = 0.5
-"""Share of the speed of a large product of matrices that those of a model reach."""
+AT_ONCE = 0.82
+"""Share of these numbers that are there at the same time."""
+
+EFFICIENCY = 0.8
+"""Share of the speed of a product of matrices that the products of a model reach."""
+
+ALONE = 64
+"""Rows of the largest matrices that NumPy multiplies on one core."""
 
 FLOAT = 4
 """Bytes of a number."""
@@ -40,7 +47,7 @@ class Cost(NamedTuple):
         parameters: Trained numbers.
         steps_per_epoch: Batches of an epoch.
         step_flops: Multiplications and additions of a step, forward and backward.
-        seconds_per_epoch: On this machine's processor.
+        seconds_per_epoch: On this machine's processor if nothing else needs it, validation left out.
         memory: Bytes of the training process at its largest.
     """
 
@@ -85,26 +92,34 @@ def estimate(config, settings, num_rows, num_tokens, target_tokens=0) -> Cost:
     speed = machine_speed()
     flops, kept = _counts(config, num_tokens, target_tokens)
     parameters, rows = config.num_parameters, min(settings.batch_size, num_rows)
-    step_flops, activations = 3 * rows * flops, rows * kept
+    step_flops, activations = 3 * rows * flops, rows * kept  # backward is twice forward
     per_parameter = OPTIMIZER_FLOATS + AVERAGE_FLOATS * (settings.average > 0)
     moved = FLOAT * (per_parameter * parameters + PASSES * activations)
     steps = settings.steps_per_epoch(num_rows)
     overhead = STEP_SECONDS + BLOCK_SECONDS * sum(config.stacks.values())
     seconds = overhead + step_flops / (EFFICIENCY * speed.flops) + moved / speed.bytes
     copies = 5 + (settings.average > 0)  # value, gradient, Adam's two means, the examiner's value
-    memory = BASE_BYTES + FLOAT * (copies * parameters + activations)
+    memory = BASE_BYTES + FLOAT * (copies * parameters + AT_ONCE * activations)
     return Cost(parameters, steps, step_flops, steps * seconds, memory)
 
 
 @functools.cache
 def machine_speed() -> Speed:
-    """Return how fast this machine is, measured when first asked in about a tenth of a second."""
-    matrix = np.ones((512, 512), np.float32)
-    source = np.ones(2**22, np.float32)
+    """Return how fast this machine is, measured when first asked in about a tenth of a second.
+
+    One core at a time: a product shared out over cores waits, on a busy machine, for the slowest of them.
+    """
+    matrix, product = np.ones((ALONE, ALONE), np.float32), np.empty((ALONE, ALONE), np.float32)
+    source = np.ones(2**21, np.float32)
     target = np.empty_like(source)
-    multiply = _best(lambda: matrix @ matrix)
+    multiply = _best(lambda: np.matmul(matrix, matrix, out=product))
     copy = _best(lambda: np.copyto(target, source))
-    return Speed(2 * 512**3 / multiply, 2 * source.nbytes / copy)
+    return Speed(num_cores() * 2 * ALONE**3 / multiply, 2 * source.nbytes / copy)
+
+
+def num_cores() -> int:
+    """Return how many cores this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
 
 
 def _best(function, seconds=0.05):
@@ -132,7 +147,7 @@ def _counts(config, num_tokens, target_tokens):
         kept += layers * sum(part[1] for part in parts)
         kept += 3 * queries * config.d_model  # embeddings, positions and dropout
     outputs = (lengths["decoder"] if config.has_decoder else 1) * config.num_outputs
-    return flops + 2 * config.d_model * outputs, kept + 4 * outputs
+    return flops + 2 * config.d_model * outputs, kept + 8 * outputs
 
 
 def _attention(config, queries, keys):
@@ -140,7 +155,7 @@ def _attention(config, queries, keys):
     head, value = config.num_heads * config.head_dim, config.num_heads * config.value_dim
     projected = queries * head + keys * (head + value)
     flops = 2 * config.d_model * projected + 2 * queries * keys * (head + value)
-    kept = 2 * projected + 2 * queries * value + 4 * config.num_heads * queries * keys
+    kept = 2 * projected + 2 * queries * value + 3 * config.num_heads * queries * keys
     if config.output_projection:
         flops += 2 * queries * value * config.d_model
     return flops, kept + 4 * queries * config.d_model
@@ -151,4 +166,5 @@ def _feed_forward(config, queries):
     if not config.ffn_dim:
         return 0, 0
     flops = 4 * queries * config.d_model * config.ffn_dim
-    return flops, queries * (2 * config.ffn_dim + 4 * config.d_model)
+    hidden = 2 if config.activation == "relu" else 6  # what an activation leaves for its gradient
+    return flops, queries * (hidden * config.ffn_dim + 4 * config.d_model)

@@ -31,7 +31,8 @@ class TrainingSettings:
             are then nothing new to the model.
         average: Decay of the moving average of the parameters that is validated and kept; 0: none.
         precision: Of what is computed: "float32", or "bfloat16" or "float16", with parameters in float32
-            (Micikevicius et al., 2018). Faster on GPUs that have units for it; not on processors.
+            (Micikevicius et al., 2018). Faster where there are units for it: GPUs, for bfloat16 also some
+            processors.
         patience: Epochs without a better validation figure before training stops early.
         validation: Share of the rows held out to choose the best epoch.
         test_share: Share held out to measure the finished model on, once; 0: none.

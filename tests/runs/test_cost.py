@@ -1,0 +1,131 @@
+import subprocess
+import sys
+import time
+
+import pytest
+
+from transformer_viz.config import TransformerConfig
+from transformer_viz.presets import PRESETS
+from transformer_viz.runs import TrainingSettings, cost, estimate
+
+CONFIG = PRESETS["encoder-guide"]
+
+STEPS = """
+import resource, sys
+from types import SimpleNamespace
+import numpy as np
+from transformer_viz.config import TransformerConfig
+from transformer_viz.runs import TrainingSettings
+from transformer_viz.training import lesson, objectives
+from transformer_viz.training.learner import Learner
+
+config = TransformerConfig.from_json(sys.argv[1])
+ids = lesson._IDS
+learner = Learner(
+    SimpleNamespace(config=config, signature=(ids, ids), objective=lambda settings: objectives.writing()),
+    TrainingSettings(),
+)
+for size in map(int, sys.argv[2:]):
+    batch = np.random.default_rng(0).integers(4, config.vocab_size, (size, 96), dtype=np.int32)
+    for _ in range(3):
+        learner.train(batch, batch, 0.001)
+    print(1024 * resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)
+"""
+
+
+@pytest.fixture(autouse=True)
+def machine(monkeypatch):
+    """A machine of known speed."""
+    monkeypatch.setattr(cost, "machine_speed", lambda: cost.Speed(1e11, 1e10))
+
+
+def of(config=CONFIG, num_rows=3200, num_tokens=50, target_tokens=0, **settings):
+    settings = TrainingSettings(**{"batch_size": 32, **settings})
+    return estimate(config, settings, num_rows, num_tokens, target_tokens)
+
+
+def test_the_flops_of_a_small_model_by_hand():
+    config = TransformerConfig(
+        vocab_size=11, d_model=6, num_heads=2, head_dim=5, value_dim=7, ffn_dim=13, labels=("a", "b", "c")
+    )
+    projections = 2 * 4 * 6 * (2 * 5 + 2 * 5 + 2 * 7) + 2 * 4 * (2 * 7) * 6
+    scores_and_context = 2 * 4 * 4 * (2 * 5 + 2 * 7)
+    feed_forward = 2 * (2 * 4 * 6 * 13)
+    forward = projections + scores_and_context + feed_forward + 2 * 6 * 3
+    assert of(config, num_rows=17, num_tokens=4, batch_size=17).step_flops == 3 * 17 * forward
+
+
+@pytest.mark.parametrize("name", PRESETS)
+def test_parameters_are_those_of_the_config(name):
+    assert of(PRESETS[name], target_tokens=10).parameters == PRESETS[name].num_parameters
+
+
+def test_twice_the_rows_take_twice_the_time_and_no_more_memory():
+    once, twice = of(num_rows=3200), of(num_rows=6400)
+    assert twice.steps_per_epoch == 2 * once.steps_per_epoch == 200
+    assert twice.seconds_per_epoch == pytest.approx(2 * once.seconds_per_epoch)
+    assert twice.memory == once.memory
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"config": CONFIG.replace(num_layers=5)},
+        {"config": CONFIG.replace(ffn_dim=600)},
+        {"config": CONFIG.replace(vocab_size=30_000)},
+        {"config": CONFIG.replace(output_projection=True, num_heads=16, head_dim=16)},
+        {"num_tokens": 60},
+        {"average": 0.99},
+    ],
+)
+def test_more_to_compute_costs_more_time_and_memory(changes):
+    assert of(**changes).seconds_per_epoch > of().seconds_per_epoch
+    assert of(**changes).memory > of().memory
+
+
+def test_memory_grows_with_the_batch_and_with_the_square_of_long_texts():
+    assert of(batch_size=64).memory > of(batch_size=32).memory
+    activations = [of(num_tokens=length).memory - of(num_tokens=1).memory for length in (2000, 4000)]
+    assert 3.5 < activations[1] / activations[0] < 4
+
+
+def test_a_batch_is_never_larger_than_the_data():
+    assert of(num_rows=10, batch_size=512).memory == of(num_rows=10, batch_size=10).memory
+
+
+def test_a_large_vocabulary_is_paid_for_at_every_written_token():
+    config = PRESETS["vaswani-tiny"]
+    short, long = (of(config, target_tokens=length).step_flops for length in (10, 20))
+    assert long - short > 3 * 32 * 10 * 2 * config.d_model * config.num_outputs
+
+
+def test_too_little_memory_is_a_sentence():
+    found = of()._replace(memory=12.34e9)
+    assert found.problem(12.4e9) is None
+    assert found.problem(8e9) == (
+        "Training would take about 12.3 GB of memory; 8.0 GB are free. Choose a smaller batch, shorter texts "
+        "or a smaller model."
+    )
+
+
+def test_the_machine_is_measured_once_and_quickly(monkeypatch):
+    monkeypatch.undo()
+    cost.machine_speed.cache_clear()
+    start = time.process_time()
+    speed = cost.machine_speed()
+    assert time.process_time() - start < 1  # about 0.1; ten times as much on a machine that is busy
+    assert cost.machine_speed() is speed
+    assert 1e8 < speed.flops < 1e15
+    assert 1e8 < speed.bytes < 1e13
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="the peak is counted in other units elsewhere")
+def test_the_memory_of_real_steps_grows_about_as_estimated():
+    config = PRESETS["gpt-mini"].replace(num_layers=2)
+    sizes = (4, 32)
+    command = [sys.executable, "-c", STEPS, config.to_json(), *map(str, sizes)]
+    small, large = map(
+        int, subprocess.run(command, capture_output=True, text=True, check=True).stdout.split()
+    )
+    estimated = [of(config, num_tokens=96, batch_size=size).memory for size in sizes]
+    assert 1 / 1.7 < (large - small) / (estimated[1] - estimated[0]) < 1.7
