@@ -104,7 +104,7 @@ def test_a_child_killed_over_a_run_is_replaced_and_the_queue_goes_on(trainer):
 
 def test_a_polite_end_stops_a_run_between_two_steps(trainer):
     run = trainer.start(a_job(epochs=50, rows=4000))
-    until(lambda: run.state().steps)
+    until(lambda: run.state().step)
     os.kill(run.pid, signal.SIGTERM)
     until(lambda: run.state().status == "stopped", seconds=20)
     assert run.checkpoint.exists()

@@ -245,7 +245,7 @@ def list_all_runs(arguments):
     for run in list_runs():
         state = run.state()
         steps = f"{state.step:,} of {state.facts.get('total_steps', 0):,}"
-        figure = state.facts.get("figure", "")
+        figure = run.job.figure
         best = f"{figure.replace('_', ' ')} {state.best['val_' + figure]:.4f}" if state.best else ""
         rows.append((run.id, state.status, steps, best))
     if not rows:

@@ -89,12 +89,13 @@ def generate(explorer, text, *, beam_size=1, max_new=None, length_penalty=0.6, k
     )
 
 
-def generate_all(explorer, texts, *, batch_size=64) -> list[str]:
+def generate_all(explorer, texts, *, max_new=None, batch_size=64) -> list[str]:
     """Let an encoder-decoder write greedily for many texts.
 
     Args:
         explorer: `Explorer` of an encoder-decoder.
         texts: What it reads; one without words is answered by "".
+        max_new: Most tokens to write for each; None: as many as the model has positions for.
         batch_size: Texts of similar length that go through the model together.
 
     Returns:
@@ -102,11 +103,12 @@ def generate_all(explorer, texts, *, batch_size=64) -> list[str]:
     """
     config = explorer.config
     source = explorer.tokenizer.encode_batch(texts, max_len=config.max_len, truncation=config.truncation)
+    most = min(max_new or config.target_max_len, config.target_max_len)
     written = [""] * len(source)
     readable = np.array([row for row, ids in enumerate(source) if len(ids)], int)
     for rows in by_length(source, batch_size, readable):
         ids = np.full((len(rows), 1), START_ID, np.int32)
-        while ids.shape[1] <= config.target_max_len and not (ids == END_ID).any(axis=-1).all():
+        while ids.shape[1] <= most and not (ids == END_ID).any(axis=-1).all():
             log_probs = _next(explorer, pad([source[row] for row in rows]), ids)
             ids = np.hstack([ids, log_probs.argmax(axis=-1).astype(np.int32)[:, None]])
         for row, line in zip(rows, ids[:, 1:], strict=True):

@@ -52,7 +52,7 @@ class Task:
 
 
 def _digits(random):
-    return random.integers(0, 10, random.integers(1, DIGITS + 1))
+    return random.integers(0, 10, random.integers(1, DIGITS + 1)).tolist()
 
 
 def _spaced(items):
@@ -92,8 +92,8 @@ def _addition(random):
 
 def _parity(random):
     """Whether a string has an odd number of ones: every digit counts, so no weighting of them helps."""
-    bits = random.integers(0, 2, random.integers(1, 2 * DIGITS + 1))
-    return _spaced(bits), ("even", "odd")[bits.sum() % 2]
+    bits = random.integers(0, 2, random.integers(1, 2 * DIGITS + 1)).tolist()
+    return _spaced(bits), ("even", "odd")[sum(bits) % 2]
 
 
 def _repeat(random):

@@ -2,14 +2,13 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
-from transformer_viz.figures import heads_grid, learning_curves, time_lapse
+from transformer_viz.figures import heads_grid, time_lapse
 
 FRAMES, HEADS, QUERY, KEY = 3, 5, 2, 7
 WEIGHTS = np.random.default_rng(1).dirichlet(np.ones(KEY), (FRAMES, HEADS, QUERY)).astype(np.float32)
 QUERIES, KEYS = ["a", "the"], ["the", "the", "<b>", "$x$", "d", "e", "f"]
 GRID = {"head": "Head", "weight": "weight", "reads": "reads"}
 LAPSE = GRID | {"step": "Step", "entropy": "entropy", "figure": "accuracy", "play": "Play", "pause": "Pause"}
-CURVES = {"step": "step", "loss": "loss", "figure": "accuracy", "train": "train", "validation": "held out"}
 
 
 def lapse():
@@ -67,17 +66,3 @@ def test_many_tokens_are_not_written():
     layout = heads_grid(weights, ["a"] * 30, ["b"] * 30, labels=GRID).layout
     assert not layout.xaxis.showticklabels
     assert len(layout.xaxis.ticktext) == 30  # hovering names them
-
-
-def test_curves_show_steps_and_what_was_held_out_on_axes_that_stand_still():
-    steps = [{"step": 1, "loss": 2.0, "accuracy": 0.5}, {"step": 9, "loss": 1.0, "accuracy": 0.7}]
-    epochs = [{"step": 10, "val_loss": 0.8, "val_accuracy": 0.75}]
-    figure = learning_curves(steps, epochs, figure="accuracy", total_steps=40, labels=CURVES)
-    assert [(tuple(trace.x), tuple(trace.y)) for trace in figure.data] == [
-        ((1, 9), (2.0, 1.0)),
-        ((10,), (0.8,)),
-        ((1, 9), (0.5, 0.7)),
-        ((10,), (0.75,)),
-    ]
-    assert figure.layout.xaxis.range == figure.layout.xaxis2.range == (0, 40)
-    assert learning_curves([], [], figure="accuracy", total_steps=1, labels=CURVES).data[0].x == ()

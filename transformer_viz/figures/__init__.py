@@ -3,6 +3,5 @@
 from transformer_viz.figures.forming import heads_grid, time_lapse
 from transformer_viz.figures.heatmap import weights_heatmap
 from transformer_viz.figures.learning import learning_curves
-from transformer_viz.figures.training import training_curves
 
-__all__ = ["heads_grid", "learning_curves", "time_lapse", "training_curves", "weights_heatmap"]
+__all__ = ["heads_grid", "learning_curves", "time_lapse", "weights_heatmap"]

@@ -1,87 +1,127 @@
-"""A training while it runs: loss and one figure over the steps, of the rows trained on and held out."""
+"""A training as curves: the loss and one figure, of the rows trained on and of those held out."""
+
+import math
 
 import plotly.graph_objects as go
 
 from transformer_viz.figures.theme import GRID, MUTED, SIDES, TEXT
 
-HEIGHT = 250
+HEIGHT = 270
 """Pixels of the whole plot."""
 
+SHARES = ("accuracy", "exact_match", "token_accuracy")
+"""Figures that are shares of a whole: their axis runs from 0 to 100 %, so that it stands still."""
 
-def learning_curves(steps, epochs, *, figure, total_steps, labels, theme="light"):
-    """Draw the loss and one figure over the steps, side by side.
+
+def learning_curves(train, validation, *, over, figure, labels, last=None, best=None, theme="light"):
+    """Draw the loss and one figure side by side, over the steps or the epochs.
 
     Args:
-        steps: One dict for each moment of the training rows: "step", "loss" and `figure`.
-        epochs: One dict for each epoch: "step", "val_loss" and "val_" + `figure`.
-        figure: Name of the second panel's figure.
-        total_steps: Steps there will be at most: the axes end there, so that they stand still.
-        labels: Words of the picture: "step", "loss", "figure", "train", "validation".
+        train: One dict for each moment: `over`, "loss" and `figure`; what is missing or no finite number is
+            a gap.
+        validation: The same with "val_loss" and "val_" + `figure`.
+        over: "step" or "epoch".
+        figure: Name of the second panel's figure; None: the loss alone.
+        labels: Words of the picture: `over`, "loss", "figure", "train", "validation" and "best".
+        last: Where the axes end; None: not known yet, the axes have no numbers.
+        best: Epoch whose parameters were kept; None: not marked.
         theme: "light" or "dark".
 
     Returns:
         `plotly.graph_objects.Figure`: for each panel a trace of the training and one of the validation rows.
     """
-    traces, axes, titles = [], {}, []
-    for place, (key, title) in enumerate((("loss", labels["loss"]), (figure, labels["figure"]))):
-        number = place + 1 if place else ""
-        for rows, prefix, side, mode in (
-            (steps, "", "train", "lines"),
-            (epochs, "val_", "validation", "lines+markers"),
-        ):
-            traces.append(
-                {
-                    "type": "scatter",
-                    "mode": mode,
-                    "x": [row["step"] for row in rows],
-                    "y": [row[prefix + key] for row in rows],
-                    "name": labels[side],
-                    "legendgroup": side,
-                    "showlegend": not place,
-                    "xaxis": f"x{number}",
-                    "yaxis": f"y{number}",
-                    "line": {"color": SIDES[theme][side], "width": 2.5 if prefix else 1.5},
-                    "marker": {"size": 8},
-                    "hovertemplate": f"{labels[side]}: %{{y:.4f}}<extra></extra>",
-                }
-            )
-        common = {"gridcolor": GRID[theme], "zeroline": False, "fixedrange": True}
-        common["tickfont"] = {"size": 12, "color": TEXT[theme]}
-        axes[f"xaxis{number}"] = common | {
-            "domain": [0.58, 1] if place else [0, 0.42],
-            "anchor": f"y{number}",
-            "range": [0, total_steps],
+    panels = [("", "loss", labels["loss"])] + ([("2", figure, labels["figure"])] if figure else [])
+    traces, axes, marks, words = [], {}, [], []
+    for axis, key, title in panels:
+        domain = [0.56, 1] if axis else [0, 0.44 if figure else 1]
+        traces += [
+            _curve(train, over, key, "train", axis, labels, theme),
+            _curve(validation, over, "val_" + key, "validation", axis, labels, theme),
+        ]
+        axes[f"xaxis{axis}"] = _axis(theme) | {
+            "domain": domain,
+            "anchor": f"y{axis}",
+            "range": [0, last or 1] if over == "step" else [0.5, last + 0.5],
+            "showticklabels": last is not None,
             "showgrid": False,
-            "title": {"text": labels["step"], "font": {"size": 12, "color": MUTED[theme]}},
+            "title": {"text": labels[over], "font": {"size": 13, "color": MUTED[theme]}},
+            **({"dtick": math.ceil(last / 10), "tick0": 1} if over == "epoch" else {"nticks": 5}),
         }
-        axes[f"yaxis{number}"] = common | {
-            "anchor": f"x{number}",
-            "rangemode": "tozero",
-            "automargin": True,
-        }
-        titles.append(
-            {
-                "text": title,
-                "x": 0.58 if place else 0,
-                "y": 1.02,
-                "xref": "paper",
-                "yref": "paper",
-                "xanchor": "left",
-                "yanchor": "bottom",
-                "showarrow": False,
-                "font": {"size": 13, "color": MUTED[theme]},
-            }
+        axes[f"yaxis{axis}"] = _axis(theme) | {"anchor": f"x{axis}", "automargin": True}
+        axes[f"yaxis{axis}"] |= (
+            {"range": [0, 1.02], "tickformat": ".0%"} if key in SHARES else {"rangemode": "tozero"}
         )
-    axes["yaxis2"] |= {"range": [0, 1.02], "tickformat": ".0%"}
+        words.append(_words(title, theme, x=domain[0], xref="paper", y=1.02, yref="paper", yanchor="bottom"))
+        if best is not None:
+            side = "right" if 2 * best > last else "left"
+            place = {"x": best, "xref": f"x{axis}", "xanchor": side, "y": 0, "yref": f"y{axis} domain"}
+            marks.append(_mark(best, axis, theme))
+            words.append(_words(labels["best"], theme, **place | {"yanchor": "bottom"}))
     layout = {
         "height": HEIGHT,
-        "margin": {"l": 10, "r": 10, "t": 30, "b": 10},
+        "margin": {"l": 10, "r": 14, "t": 30, "b": 76},
         "font": {"color": TEXT[theme], "size": 13},
         "paper_bgcolor": "rgba(0,0,0,0)",
         "plot_bgcolor": "rgba(0,0,0,0)",
         "hovermode": "x unified",
-        "legend": {"orientation": "h", "x": 1, "xanchor": "right", "y": -0.28, "yanchor": "top"},
-        "annotations": titles,
+        "legend": {"orientation": "h", "x": 0, "yref": "container", "y": 0, "yanchor": "bottom"},
+        "shapes": marks,
+        "annotations": words,
         **axes,
     }
     return go.Figure(traces, layout)
+
+
+def _curve(rows, over, key, side, axis, labels, theme):
+    """Return the trace of one side in one panel: dots for the few values of epochs, a line for many steps."""
+    dotted = over == "epoch" or side == "validation"
+    share = ".1%" if key.removeprefix("val_") in SHARES else ".4f"
+    return {
+        "type": "scatter",
+        "mode": "lines+markers" if dotted else "lines",
+        "x": [row[over] for row in rows],
+        "y": [_number(row.get(key)) for row in rows],
+        "name": labels[side],
+        "legendgroup": side,
+        "showlegend": not axis,
+        "xaxis": f"x{axis}",
+        "yaxis": f"y{axis}",
+        "line": {"color": SIDES[theme][side], "width": 2.5 if dotted else 1.5},
+        "marker": {"size": 7},
+        "cliponaxis": False,
+        "hovertemplate": f"{labels[side]}: %{{y:{share}}}<extra></extra>",
+    }
+
+
+def _number(value):
+    good = isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
+    return float(value) if good else None
+
+
+def _axis(theme):
+    return {
+        "tickfont": {"size": 12, "color": TEXT[theme]},
+        "gridcolor": GRID[theme],
+        "zeroline": False,
+        "fixedrange": True,
+    }
+
+
+def _words(text, theme, **place):
+    """Return words that stand at a place."""
+    font = {"size": 13, "color": MUTED[theme]}
+    return {"text": text, "showarrow": False, "font": font, "xanchor": "left", **place}
+
+
+def _mark(best, axis, theme):
+    """Return a dotted line through the epoch that was kept."""
+    return {
+        "type": "line",
+        "xref": f"x{axis}",
+        "yref": f"y{axis} domain",
+        "x0": best,
+        "x1": best,
+        "y0": 0,
+        "y1": 1,
+        "line": {"color": MUTED[theme], "width": 1, "dash": "dot"},
+    }

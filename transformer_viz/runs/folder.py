@@ -37,7 +37,8 @@ class RunState(NamedTuple):
             process is gone without a word).
         message: Why it failed, or "".
         facts: What was found in the data: rows, parameters, steps_per_epoch, total_steps, figure ...
-        steps: One dict for each step event: time, step, loss, learning_rate, tokens_per_second, memory ...
+        steps: One dict for each step event: time, step, loss, learning_rate, tokens_per_second, memory ...;
+            step 0 is the model before it has learned anything.
         epochs: One dict for each epoch: epoch, step, loss, val_loss, ... and whether it was the best so far.
         samples: The last few predictions, each a dict of text, expected and written.
         device: What it runs on.
@@ -323,7 +324,7 @@ def open_run(name, folder=None) -> TrainingRun:
 
 
 def _seconds_left(steps, facts):
-    recent = steps[-RECENT:]
+    recent = [event for event in steps[-RECENT:] if event["step"] > 1]  # the first one was being compiled
     if len(recent) < 2 or "total_steps" not in facts or recent[-1]["step"] == recent[0]["step"]:
         return None
     pace = (recent[-1]["time"] - recent[0]["time"]) / (recent[-1]["step"] - recent[0]["step"])

@@ -7,6 +7,9 @@ from dataclasses import dataclass, field
 from transformer_viz.config import TransformerConfig
 from transformer_viz.runs.settings import TrainingSettings
 
+FIGURES = {"encoder": "accuracy", "decoder": "token_accuracy", "encoder-decoder": "exact_match"}
+"""Architecture -> the figure on rows held out by which the best epoch is chosen; equal ones by the loss."""
+
 
 @dataclass(frozen=True, kw_only=True)
 class TrainingJob:
@@ -56,6 +59,11 @@ class TrainingJob:
             object.__setattr__(self, name, str(getattr(self, name)))
         probes = tuple(probe if isinstance(probe, str) else tuple(probe) for probe in self.probes)
         object.__setattr__(self, "probes", probes)
+
+    @property
+    def figure(self) -> str:
+        """Name of the figure that says how good the model is; higher is better."""
+        return FIGURES[self.config.architecture]
 
     def to_json(self) -> str:
         """Return the text of `job.json`."""

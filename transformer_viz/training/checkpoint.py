@@ -19,7 +19,8 @@ class Place:
         epoch: Epochs done.
         batch: Batches of the next one done.
         step: Steps done.
-        best: Figure of the best epoch so far; None before the first.
+        best: Figure of the best epoch so far and minus its loss, which tells equal figures apart; None before
+            the first.
         stale: Epochs since then.
         sums: name -> [sum, count] of what the batches of this epoch measured.
         seconds: Time spent in steps.
@@ -28,7 +29,7 @@ class Place:
     epoch: int = 0
     batch: int = 0
     step: int = 0
-    best: float | None = None
+    best: list | None = None
     stale: int = 0
     sums: dict = field(default_factory=dict)
     seconds: float = 0.0

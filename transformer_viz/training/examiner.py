@@ -1,5 +1,6 @@
 """How far a model in training has come: figures on rows held out, and the attention of a few probe texts."""
 
+from transformer_viz.decode import generate_all
 from transformer_viz.explorer import Explorer
 from transformer_viz.forward import compiled
 from transformer_viz.model import Transformer
@@ -21,14 +22,16 @@ class Examiner:
         tokenizers = {name: Tokenizer.from_json(text) for name, text in lesson.tokenizers.items()}
         self._explorer = Explorer(self._model, **tokenizers, name="training")
         self._objective = lesson.objective(settings)
-        self._measure = compiled(
-            lambda inputs, answers: self._objective(answers, self._model(inputs)), lesson.signature
-        )
+        self._measure = compiled(self._judge, lesson.signature)
 
     def take(self, parameters) -> None:
         """Take over parameters: name -> array."""
         for name, variable in self._model.parameters().items():
             variable.assign(parameters[name])
+
+    def measure(self, inputs, answers) -> dict[str, tuple[float, float]]:
+        """Return name -> (sum, count) on one batch, without compiling anything: at once, but slow if repeated."""
+        return numbers(self._judge(inputs, answers))
 
     def validate(self, keep_going=lambda: None) -> dict[str, float]:
         """Return val_loss and the other figures, over all rows held out.
@@ -42,13 +45,25 @@ class Examiner:
             totals.add(numbers(self._measure(inputs, answers)))
         return {f"val_{name}": value for name, value in totals.means().items()}
 
+    def _judge(self, inputs, answers):
+        return self._objective(answers, self._model(inputs))
+
     def traces(self) -> list:
         """Return a `Trace` of the attention weights of each probe, None for one without words."""
         return [self._trace(text, target) for text, target in self._lesson.probes]
 
     def samples(self) -> list[dict]:
         """Return text, expected and written of each probe: what the model says of it now."""
-        return [self._sample(text, target) for text, target in self._lesson.probes]
+        texts, targets = zip(*self._lesson.probes, strict=True)
+        expected = [target or "" for target in targets]
+        if self._lesson.config.architecture == "encoder-decoder":
+            tokenizer, config = self._explorer.target_tokenizer, self._lesson.config
+            longest = max(map(len, tokenizer.encode_batch(expected, max_len=config.target_max_len)))
+            written = generate_all(self._explorer, texts, max_new=longest + CONTINUATION)
+        else:
+            written = map(self._said, texts)
+        names = ("text", "expected", "written")
+        return [dict(zip(names, each, strict=True)) for each in zip(texts, expected, written, strict=True)]
 
     def _trace(self, text, target):
         try:
@@ -56,22 +71,19 @@ class Examiner:
         except NoTokensError:
             return None
 
-    def _sample(self, text, target):
+    def _said(self, text):
         try:
-            if not self._lesson.config.has_decoder:
-                trace = self._explorer.trace(text, keep="weights")
-                best = int(trace.probs.argmax())
-                written = f"{trace.labels[best]} ({trace.probs[best]:.0%})"
-            else:
-                most = None if target is not None else CONTINUATION
-                written = self._explorer.generate(text, keep=None, max_new=most).text
+            if self._lesson.config.has_decoder:
+                return self._explorer.generate(text, keep=None, max_new=CONTINUATION).text
+            trace = self._explorer.trace(text, keep="weights")
         except NoTokensError:
-            written = ""
-        return {"text": text, "expected": target or "", "written": written}
+            return ""
+        best = int(trace.probs.argmax())
+        return f"{trace.labels[best]} ({trace.probs[best]:.0%})"
 
 
 CONTINUATION = 12
-"""Most tokens that a decoder alone goes on from a probe."""
+"""Most tokens that a decoder goes on from a probe, or beyond what is expected: untrained, it finds no end."""
 
 
 class Totals:

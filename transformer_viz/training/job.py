@@ -144,9 +144,18 @@ class _Worker:
         self.examiner = Examiner(self.lesson, self.settings)
         if state:
             self.learner.restore(state)
+        else:
+            self._measure_untrained()
         while self.place.epoch < self.settings.epochs and self.place.stale < self.settings.patience:
             self._do_epoch()
         self._finish()
+
+    def _measure_untrained(self):
+        """Say what the loss is before anything was learned: long before the first step is compiled."""
+        self.examiner.take(self.learner.parameters())
+        inputs, answers = next(self.lesson.batches(self.settings, 0))
+        figures = Totals(self.examiner.measure(inputs, answers)).means()
+        self.tell("step", step=0, **figures, learning_rate=0.0, tokens_per_second=None, memory=self._memory())
 
     def _begin(self):
         """Return the state and the place to go on from: those of the first machine, for all of them."""
@@ -164,7 +173,6 @@ class _Worker:
             "parameters": lesson.config.num_parameters,
             "steps_per_epoch": self.steps_per_epoch,
             "total_steps": self.steps_per_epoch * self.settings.epochs,
-            "figure": lesson.figure,
             "data": lesson.card["data"],
             **self._note(),
         }
@@ -214,9 +222,12 @@ class _Worker:
             **self.untold.means(),
             learning_rate=rate,
             tokens_per_second=self.untold.sums["tokens"][0] / self.untold_seconds,
-            memory=self.process.memory_info().rss,
+            memory=self._memory(),
         )
         self.told, self.untold, self.untold_seconds = time.monotonic(), Totals(), 0.0
+
+    def _memory(self):
+        return self.process.memory_info().rss
 
     def _check_finite(self, *values):
         if not all(np.isfinite(value).all() for value in values):
@@ -231,7 +242,7 @@ class _Worker:
         self._picture()
         figures = totals.means() | self.examiner.validate(self._check_stop)
         figures = json.loads(self.team.share(json.dumps(figures).encode()))  # machines may round differently
-        value = figures[f"val_{self.lesson.figure}"]
+        value = [figures[f"val_{self.job.figure}"], -figures["val_loss"]]
         is_best = place.best is None or value > place.best
         place.best, place.stale = (value, 0) if is_best else (place.best, place.stale + 1)
         place.epoch, place.batch, place.sums = place.epoch + 1, 0, {}
@@ -288,7 +299,7 @@ class _Worker:
     def _card(self):
         """Return what the model is, where it came from, and how to train it again."""
         state = self.run.state()
-        figure = f"val_{self.lesson.figure}"
+        figure = f"val_{self.job.figure}"
         unlike = ("event", "time", "step", "best", "seconds", "epoch")
         epochs = [
             {name: value for name, value in epoch.items() if name not in unlike} for epoch in state.epochs
@@ -308,7 +319,7 @@ class _Worker:
             "seconds": round(self.place.seconds, 1),
             "history": epochs,
             "best_epoch": state.best["epoch"],
-            "validation": {"rows": self.lesson.num_validation, self.lesson.figure: state.best[figure]},
+            "validation": {"rows": self.lesson.num_validation, self.job.figure: state.best[figure]},
         }
 
 

@@ -49,12 +49,10 @@ class Labels:
         card: What the model card says of the data.
         num_rows: Rows trained on.
         num_validation: Rows held out.
-        figure: Name of the figure that says how good a model is; higher is better.
         signature: Shapes of (inputs, answers) of a batch.
         probes: (text, target) pairs to watch; target is None for an encoder.
     """
 
-    figure = "accuracy"
     signature = (_IDS, tf.TensorSpec((None,), tf.int32))
 
     def __init__(self, job):
@@ -122,7 +120,6 @@ class Pairs:
         read = read_pairs if job.config.has_encoder else read_for_decoder
         rows, test = _rows(job, read, ["text", "target"])
         self._is_task = job.data in TASKS
-        self.figure = "exact_match" if job.config.has_encoder else "token_accuracy"
         train, validation, self._test = _parts(job, split_pairs, rows, test)
         source, target, sizes = self._train_tokenizers(job, train)
         self.config = job.config.replace(**sizes)

@@ -7,7 +7,8 @@ import streamlit as st
 
 from transformer_viz import store
 from transformer_viz.config import TransformerConfig
-from transformer_viz.figures import training_curves
+from transformer_viz.figures import learning_curves
+from transformer_viz.figures.learning import SHARES
 from transformer_viz.ui.language import plain, t
 
 TASKS = {
@@ -27,9 +28,6 @@ FIGURES = {
 
 BY_LABEL = {"precision": "figure.precision", "recall": "figure.recall", "f1": "figure.fscore"}
 """Figures of each label."""
-
-SHARES = ("accuracy", "exact_match", "token_accuracy")
-"""Figures that are shares of all rows, shown as percentages."""
 
 MAX_EPOCHS = 10_000
 """Epochs that are drawn at most."""
@@ -79,10 +77,13 @@ def show_training(model: store.ModelSummary) -> None:
     best = model.card.get("best_epoch")
     names = [*figures_of(part(model.card, "validation"), model.config), *FIGURES]
     figure = next((name for name in names if name != "loss" and f"val_{name}" in history[-1]), None)
+    epochs = [{"epoch": number, **row} for number, row in enumerate(history, start=1)]
     show_heading(t("card.training"))
     st.plotly_chart(
-        training_curves(
-            history,
+        learning_curves(
+            epochs,
+            epochs,
+            over="epoch",
             figure=figure,
             labels={
                 "epoch": t("curve.epoch"),
@@ -92,6 +93,7 @@ def show_training(model: store.ModelSummary) -> None:
                 "validation": t("curve.validation"),
                 "best": t("curve.best"),
             },
+            last=len(history),
             best=best if type(best) is int and 1 <= best <= len(history) else None,
             theme=st.context.theme.type or "light",
         ),

@@ -1,6 +1,7 @@
 """One training run on the page: how far it is, how its heads form, what can be done with it."""
 
 import datetime
+from typing import NamedTuple
 
 import numpy as np
 import streamlit as st
@@ -15,6 +16,9 @@ from transformer_viz.ui.server import shared_trainer
 
 EVERY = 1
 """Seconds between two looks at a run that is at work."""
+
+SOON = 0.25
+"""The same before its first loss: somebody has pressed a button and waits."""
 
 MOST_FRAMES = 48
 """Pictures that a time-lapse plays; of more, every n-th."""
@@ -33,16 +37,28 @@ ICONS = {
 
 def show_run(run, open_model) -> None:
     """Show a run; as long as somebody works on it, it is looked at again and again."""
-    status = run.state().status
-    show_actions(run, status)
-    every = EVERY if status in AT_WORK else None
-    choosable = bool(run.frames())
-    st.fragment(show_progress, run_every=every)(run, status, choosable)
-    if status not in AT_WORK and run.model.exists():
+    stage = stage_of(run, run.state())
+    show_actions(run, stage.status)
+    at_work = stage.status in AT_WORK
+    st.fragment(show_progress, run_every=(EVERY if stage.learns else SOON) if at_work else None)(run, stage)
+    if not at_work and run.model.exists():
         ask_name(run, open_model)
-    if choosable:
+    if stage.has_pictures:
         choice = choose_heads(run)
-        st.fragment(show_heads, run_every=every)(run, status, *choice)
+        st.fragment(show_heads, run_every=EVERY if at_work else None)(run, stage.status, *choice)
+
+
+class Stage(NamedTuple):
+    """What decides which parts the page has; if it changes, the whole page is drawn anew."""
+
+    status: str
+    learns: bool
+    has_pictures: bool
+
+
+def stage_of(run, state) -> Stage:
+    """Return the stage of a run from its state."""
+    return Stage(state.status, bool(state.steps), bool(run.frames()))
 
 
 def show_actions(run, status) -> None:
@@ -74,22 +90,25 @@ def show_actions(run, status) -> None:
         st.error(plain(st.session_state.pop("refused")), icon=":material/error:")
 
 
-def show_progress(run, status_of_page, choosable) -> None:
-    """Show how far the run is, its curves and its answers; whatever else changes needs the whole page."""
+def show_progress(run, stage) -> None:
+    """Show how far the run is, its curves and its answers."""
     state = run.state()
-    if state.status != status_of_page or (not choosable and run.frames()):
+    if stage_of(run, state) != stage:
         st.rerun(scope="app")
-    total = state.facts.get("total_steps")
     if state.status == "failed":
         st.error(plain(state.message), icon=":material/error:")
     if state.status == "interrupted":
         st.warning(t("run.interrupted.said"), icon=":material/power_off:")
-    if not total:
-        if state.status in AT_WORK:
-            st.progress(0, text=t("run.waiting" if state.status == "queued" else "run.starting"))
+    total = state.facts.get("total_steps")
+    if total and state.steps:
+        st.progress(min(1.0, state.step / total), text=" · ".join(said_of(state, total)))
+    elif state.status in AT_WORK:
+        st.progress(0, text=t("run.waiting" if state.status == "queued" else "run.starting"))
+    else:
         return
-    st.progress(min(1.0, state.step / total), text=" · ".join(said_of(state, total)))
-    figure = state.facts["figure"]
+    if note := state.facts.get("note"):
+        st.caption(plain(note))
+    figure = run.job.figure
     curves, samples = st.columns([3, 2], gap="medium")
     with curves:
         words = {"figure": t(f"run.{figure}"), "step": t("run.steps")}
@@ -98,9 +117,10 @@ def show_progress(run, status_of_page, choosable) -> None:
             learning_curves(
                 state.steps,
                 state.epochs,
+                over="step",
                 figure=figure,
-                total_steps=total,
                 labels=words,
+                last=total,
                 theme=st.context.theme.type or "light",
             ),
             key="curves",
@@ -134,8 +154,8 @@ def said_of(state, total):
             return
         if state.seconds_left is not None:
             yield t("run.left", time=datetime.timedelta(seconds=round(state.seconds_left)))
-    if state.steps:
-        yield t("run.speed", tokens=f"{state.steps[-1]['tokens_per_second']:,.0f}")
+    if speed := state.steps[-1]["tokens_per_second"]:
+        yield t("run.speed", tokens=f"{speed:,.0f}")
     yield t("run.device", device=state.device)
 
 
@@ -195,7 +215,7 @@ def show_heads(run, status, probe, kind, layer) -> None:
     pictures = [attention_of(path, kind, layer) for _, path in frames]
     weights = np.stack([weights for weights, _, _ in pictures])
     state = run.state()
-    figure = state.facts["figure"]
+    figure = run.job.figure
     good = [epoch["step"] for epoch in state.epochs], [epoch[f"val_{figure}"] for epoch in state.epochs]
     st.plotly_chart(
         time_lapse(

@@ -1,9 +1,10 @@
 import pytest
 
-from transformer_viz.figures import training_curves
+from transformer_viz.figures import learning_curves
 
 LABELS = {
     "epoch": "epoch",
+    "step": "step",
     "loss": "loss",
     "figure": "accuracy",
     "train": "trained on",
@@ -18,7 +19,8 @@ HISTORY = [
 
 
 def draw(history=HISTORY, figure="accuracy", **options):
-    return training_curves(history, figure=figure, labels=LABELS, **options)
+    rows = [{"epoch": number, **row} for number, row in enumerate(history, start=1)]
+    return learning_curves(rows, rows, over="epoch", figure=figure, labels=LABELS, last=len(rows), **options)
 
 
 def test_each_curve_stands_over_its_epochs_in_the_panel_of_its_axis():
@@ -36,7 +38,7 @@ def test_each_curve_stands_over_its_epochs_in_the_panel_of_its_axis():
 
 def test_each_axis_is_named_and_each_side_stands_in_the_legend_once():
     figure = draw()
-    assert (figure.layout.yaxis.title.text, figure.layout.yaxis2.title.text) == ("loss", "accuracy")
+    assert [words.text for words in figure.layout.annotations] == ["loss", "accuracy"]
     assert figure.layout.xaxis.title.text == figure.layout.xaxis2.title.text == "epoch"
     assert [trace.showlegend for trace in figure.data] == [True, True, False, False]
     assert len({trace.line.color for trace in figure.data}) == 2
@@ -51,8 +53,8 @@ def test_without_a_figure_the_loss_has_the_whole_width():
 def test_the_epoch_that_was_kept_is_marked_in_both_panels():
     figure = draw(best=2)
     assert [(mark.x0, mark.x1, mark.xref) for mark in figure.layout.shapes] == [(2, 2, "x"), (2, 2, "x2")]
-    assert figure.layout.annotations[0].text == "kept"
-    assert draw().layout.shapes == draw().layout.annotations == ()
+    assert [words.text for words in figure.layout.annotations] == ["loss", "kept", "accuracy", "kept"]
+    assert draw().layout.shapes == ()
 
 
 @pytest.mark.parametrize("value", [None, "0.5", float("nan"), float("inf"), True, [1]])
@@ -67,6 +69,22 @@ def test_one_epoch_is_a_point_and_a_hundred_keep_their_ticks_apart():
     assert draw(HISTORY * 33 + HISTORY[:1]).layout.xaxis.dtick == 10
 
 
-def test_no_epoch_is_refused():
-    with pytest.raises(ValueError, match="`history` must hold at least one epoch"):
-        draw([])
+def test_steps_and_what_was_held_out_stand_on_axes_that_stand_still():
+    steps = [{"step": 1, "loss": 2.0, "accuracy": 0.5}, {"step": 9, "loss": 1.0, "accuracy": 0.7}]
+    epochs = [{"step": 10, "val_loss": 0.8, "val_accuracy": 0.75}]
+    figure = learning_curves(steps, epochs, over="step", figure="accuracy", last=40, labels=LABELS)
+    assert [(tuple(trace.x), tuple(trace.y)) for trace in figure.data] == [
+        ((1, 9), (2.0, 1.0)),
+        ((10,), (0.8,)),
+        ((1, 9), (0.5, 0.7)),
+        ((10,), (0.75,)),
+    ]
+    assert figure.layout.xaxis.range == figure.layout.xaxis2.range == (0, 40)
+    assert figure.layout.yaxis2.range == (0, 1.02)
+
+
+def test_before_anything_is_known_the_axes_stand_without_numbers():
+    figure = learning_curves([], [], over="step", figure="accuracy", labels=LABELS)
+    assert [trace.x for trace in figure.data] == [()] * 4
+    assert not figure.layout.xaxis.showticklabels
+    assert draw().layout.xaxis.showticklabels
