@@ -86,3 +86,29 @@ def test_a_label_that_is_not_in_the_data_cannot_be_named(data, tmp_path):
     )
     with pytest.raises(RunError, match=r"The data have no label 'x' to be named 'y'\. Labels: bad, good\."):
         run_job(job)
+
+
+def test_the_first_loss_is_that_of_the_untrained_model(data, tmp_path):
+    events = []
+    config = CONFIG.replace(dropout=0.0, embedding_dropout=0.0)  # so that the first step computes it as well
+    job = TrainingJob(config=config, settings=TrainingSettings(epochs=1), data=data)
+    run_job(job, runs=tmp_path, watch=events.append)
+    untrained, first = [event for event in events if event["event"] == "step"][:2]
+    assert (untrained["step"], first["step"]) == (0, 1)
+    assert untrained["loss"] == pytest.approx(first["loss"], rel=1e-5)
+
+
+def test_of_two_epochs_without_one_right_answer_the_one_with_less_loss_is_better(tmp_path):
+    config = PRESETS["vaswani-tiny"].replace(d_model=16, num_heads=2, ffn_dim=16, num_layers=1)
+    settings = TrainingSettings(epochs=3, patience=1, learning_rate=0.003, schedule="constant")
+    events = []
+    run_job(
+        TrainingJob(config=config, settings=settings, data="addition", rows=200),
+        runs=tmp_path,
+        watch=events.append,
+    )
+    epochs = [event for event in events if event["event"] == "epoch"]
+    assert [epoch["val_exact_match"] for epoch in epochs] == [0, 0, 0]
+    losses = [epoch["val_loss"] for epoch in epochs]
+    assert losses == sorted(losses, reverse=True)
+    assert [epoch["best"] for epoch in epochs] == [True] * 3

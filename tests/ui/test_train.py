@@ -1,5 +1,6 @@
 """The Train page, run by Streamlit's own test harness, with trainings in processes of their own."""
 
+import json
 import time
 from pathlib import Path
 
@@ -240,3 +241,14 @@ def test_a_file_that_cannot_be_used_is_a_sentence_with_its_own_name():
     assert "mine" in app.error[0].value
     assert "Excel" in app.error[0].value
     assert "Start training" not in [button.label for button in app.button]
+
+
+def test_the_axes_stand_before_there_is_anything_to_draw():
+    run = create_run(TrainingJob(config=CONFIG, settings=TrainingSettings(), data="parity", rows=200))
+    run.claim()  # this process would train it, and so no other one does
+    run.append("started", step=0, device="CPU")
+    app = open_page(run=run.id)
+    assert "· running" in shown(app)
+    [chart] = app.get("plotly_chart")
+    assert not json.loads(chart.proto.spec)["layout"]["xaxis"]["showticklabels"]
+    run.append("stopped")
