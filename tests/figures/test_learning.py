@@ -83,6 +83,12 @@ def test_steps_and_what_was_held_out_stand_on_axes_that_stand_still():
     assert figure.layout.yaxis2.range == (0, 1.02)
 
 
+def test_a_single_step_is_a_dot():
+    rows = [{"step": 0, "loss": 2.0, "accuracy": 0.5}]
+    [loss, *_] = learning_curves(rows, [], over="step", figure="accuracy", last=40, labels=LABELS).data
+    assert loss.mode == "lines+markers"
+
+
 def test_before_anything_is_known_the_axes_stand_without_numbers():
     figure = learning_curves([], [], over="step", figure="accuracy", labels=LABELS)
     assert [trace.x for trace in figure.data] == [()] * 4

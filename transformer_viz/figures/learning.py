@@ -74,7 +74,7 @@ def learning_curves(train, validation, *, over, figure, labels, last=None, best=
 
 def _curve(rows, over, key, side, axis, labels, theme):
     """Return the trace of one side in one panel: dots for the few values of epochs, a line for many steps."""
-    dotted = over == "epoch" or side == "validation"
+    dotted = over == "epoch" or side == "validation" or len(rows) == 1  # a line of one point is not seen
     share = ".1%" if key.removeprefix("val_") in SHARES else ".4f"
     return {
         "type": "scatter",

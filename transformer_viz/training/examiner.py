@@ -30,7 +30,7 @@ class Examiner:
             variable.assign(parameters[name])
 
     def measure(self, inputs, answers) -> dict[str, tuple[float, float]]:
-        """Return name -> (sum, count) on one batch, without compiling anything: at once, but slow if repeated."""
+        """Return name -> (sum, count) on one batch; nothing is compiled: at once, but slow if repeated."""
         return numbers(self._judge(inputs, answers))
 
     def validate(self, keep_going=lambda: None) -> dict[str, float]:

@@ -148,6 +148,7 @@ def said_of_sample(sample) -> str:
 def said_of(state, total):
     """Yield what there is to say of a run's progress."""
     yield t("run.step", step=f"{state.step:,}", total=f"{total:,}")
+    yield t("run.loss_now", loss=f"{state.steps[-1]['loss']:.3g}")
     if state.status == "running":
         if state.step >= total:
             yield t("run.measuring")
