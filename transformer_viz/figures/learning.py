@@ -33,7 +33,7 @@ def learning_curves(train, validation, *, over, figure, labels, last=None, best=
     panels = [("", "loss", labels["loss"])] + ([("2", figure, labels["figure"])] if figure else [])
     traces, axes, marks, words = [], {}, [], []
     for axis, key, title in panels:
-        domain = [0.56, 1] if axis else [0, 0.44 if figure else 1]
+        domain = [0.6, 1] if axis else [0, 0.43 if figure else 1]
         traces += [
             _curve(train, over, key, "train", axis, labels, theme),
             _curve(validation, over, "val_" + key, "validation", axis, labels, theme),

@@ -19,6 +19,7 @@ TASKS = {
 
 FIGURES = {
     "accuracy": "figure.accuracy",
+    "bleu": "figure.bleu",
     "exact_match": "figure.exact_match",
     "token_accuracy": "figure.token_accuracy",
     "induction_score": "figure.induction_score",

@@ -11,6 +11,7 @@ from transformer_viz.analysis import entropy
 from transformer_viz.figures import heads_grid, learning_curves, time_lapse
 from transformer_viz.runs import RunError
 from transformer_viz.trace import Trace
+from transformer_viz.ui.card import figure_name, figures_of, written
 from transformer_viz.ui.language import plain, t
 from transformer_viz.ui.server import shared_trainer
 
@@ -111,7 +112,7 @@ def show_progress(run, stage) -> None:
     figure = run.job.figure
     curves, samples = st.columns([3, 2], gap="medium")
     with curves:
-        words = {"figure": t(f"run.{figure}"), "step": t("run.steps")}
+        words = {"figure": figure_name(figure), "step": t("run.steps")}
         words |= {name: t(f"run.{name}") for name in ("loss", "train", "validation")}
         st.plotly_chart(
             learning_curves(
@@ -129,7 +130,7 @@ def show_progress(run, stage) -> None:
     with samples:
         if state.best:
             value = f"{state.best['val_' + figure]:.1%}"
-            best = t("run.best", figure=t(f"run.{figure}"), value=value, epoch=state.best["epoch"])
+            best = t("run.best", figure=figure_name(figure), value=value, epoch=state.best["epoch"])
             st.markdown(best)
         if state.samples:
             st.caption(t("run.samples"), help=t("run.samples.help"))
@@ -138,11 +139,11 @@ def show_progress(run, stage) -> None:
 
 def said_of_sample(sample) -> str:
     """Return a text and what is written after it, green if it is what it should be, red if not."""
-    written = plain(shortened(sample["written"])) or "∅"
+    said = plain(shortened(sample["written"])) or "∅"
     if sample["expected"]:
         colour = "green" if sample["written"] == sample["expected"] else "red"
-        written = f":{colour}[{written}]"
-    return f"{plain(shortened(sample['text']))} → {written}"
+        said = f":{colour}[{said}]"
+    return f"{plain(shortened(sample['text']))} → {said}"
 
 
 def said_of(state, total):
@@ -225,7 +226,7 @@ def show_heads(run, status, probe, kind, layer) -> None:
             *pictures[-1][1:],
             entropies=entropy(weights),
             figure=good,
-            labels=words | {"figure": t(f"run.{figure}")},
+            labels=words | {"figure": figure_name(figure)},
             theme=theme,
         ),
         key="lapse",
@@ -251,11 +252,8 @@ def ask_name(run, open_model) -> None:
     """Show the box that saves the best model under a name."""
     card = store.read_model(run.model).card
     if "test" in card:
-        figures = ", ".join(
-            f"{t(f'run.{name}')} {card['test'][name]:.1%}"
-            for name in ("accuracy", "exact_match", "token_accuracy")
-            if name in card["test"]
-        )
+        measured = figures_of(card["test"], run.job.config).items()
+        figures = ", ".join(f"{figure_name(name)} {written(name, value)}" for name, value in measured)
         st.markdown(t("run.test", rows=f"{card['test']['rows']:,}", figures=figures))
     with st.container(horizontal=True, vertical_alignment="bottom", gap="small"):
         slug = title_of(run.id).split(" · ")[0]
