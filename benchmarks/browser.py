@@ -2,8 +2,8 @@
 
 `python benchmarks/browser.py`. Starts the app itself. A click counts until the heatmap of the new head is
 painted (its image replaced and two animation frames passed); a click that changes nothing until Streamlit
-says that the run has ended. Then a training is started on the Train page, and heads are changed in another window
-as before.
+says that the run has ended. Then a training is started on the Train page, and heads are changed in another
+window as before.
 """
 
 import os
