@@ -51,15 +51,17 @@ train induction --preset gpt-mini --data repeat --set num_layers=2 d_model=64 ff
     --examples "k e y b o a r d k e y b o a" "a x m a x m a x" "t r a n s f o r m t r"
 
 train translate-en-fr --preset vaswani-tiny --data "$DATA/tatoeba/eng-fra.csv.gz" --tokens bpe --keep-case \
-    --set d_model=128 ffn_dim=512 num_heads=8 vocab_size=4000 max_len=48 --epochs 2 --batch-size 64 \
-    --learning-rate 0.003 --beta-2 0.98 --label-smoothing 0.1 --validation 0.01 --test-share 0.02 \
+    --set d_model=128 ffn_dim=512 num_heads=8 vocab_size=4000 max_len=48 norm=pre final_norm=true --epochs 7 \
+    --batch-size 128 --learning-rate 0.002 --beta-2 0.98 --average 0.999 --label-smoothing 0.1 \
+    --validation 0.01 --test-share 0.02 \
     --source "Tatoeba English-French sentence pairs, 167,130 rows; split by English sentence" \
     --licence "$TATOEBA_TERMS" --examples "Where is the station?" "She did not want to go home." "I love you." \
     "The red car is faster than the blue one."
 train translate-en-zh --preset vaswani-tiny --data "$DATA/tatoeba/eng-cmn.csv.gz" --tokens bpe --keep-case \
     --set d_model=128 ffn_dim=512 num_heads=8 vocab_size=4000 target_vocab_size=4000 tie_embeddings=false \
-    max_len=48 dropout=0.2 embedding_dropout=0.2 --epochs 6 --batch-size 64 --learning-rate 0.003 --beta-2 0.98 \
-    --label-smoothing 0.1 --validation 0.03 --test-share 0.05 \
+    norm=pre final_norm=true max_len=48 dropout=0.15 embedding_dropout=0.15 --epochs 16 --batch-size 64 \
+    --learning-rate 0.002 --beta-2 0.98 --average 0.998 --label-smoothing 0.1 --validation 0.03 \
+    --test-share 0.05 \
     --source "Tatoeba English-Chinese sentence pairs, 29,055 rows, simplified; split by English sentence" \
     --licence "$TATOEBA_TERMS; converted to simplified characters by an earlier redistributor" \
     --examples "I love you." "Where is the station?" "He is older than me." "I don't want to go to school today."
