@@ -19,7 +19,7 @@ def painted(queries, keys):
 
 
 def check(weights, name, key_ids):
-    """Assert that weights are 0 exactly where the mask says, and that rows sum to 1, or to 0 if all is masked."""
+    """Assert that weights are 0 exactly where the mask says, and that rows sum to 1, or to 0 if masked."""
     mask = named_mask(name, weights.shape[1], key_ids)
     assert_array_equal(weights > 0, np.broadcast_to(mask, weights.shape))
     expected = np.broadcast_to(mask.any(axis=-1), weights.shape[:2])
