@@ -70,8 +70,9 @@ def test_every_cell_of_a_painted_mask_has_a_point_row_by_row():
 
 def test_a_painted_mask_is_clicked_or_marked_with_a_box():
     first, second = (paintable_mask(MASK, ROWS, COLUMNS, labels=LABELS, revision=i) for i in (1, 2))
-    assert (first.layout.clickmode, first.layout.dragmode) == ("event+select", "select")
+    assert (first.layout.clickmode, first.layout.dragmode) == ("event+select", "pan")
     assert first.to_json() != second.to_json()
+    assert paintable_mask(MASK, ROWS, COLUMNS, labels=LABELS, box=True).layout.dragmode == "select"
 
 
 def test_bars_stand_before_and_after():

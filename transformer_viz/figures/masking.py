@@ -9,10 +9,10 @@ from transformer_viz.figures.theme import DIVERGING, GAP, GRID, HEADS, MUTED, SE
 MAX_LABELS = 40
 """More tokens than this and none is written on the axes; hovering still names each."""
 
-SMALL, LARGE = 260, 440
+SMALL, LARGE = 260, 400
 """Pixels: height of a matrix of few and of many tokens."""
 
-MANY = 14
+MANY = 16
 """More tokens than this make a matrix large."""
 
 BAR = 46
@@ -75,6 +75,7 @@ def matrix_with_sums(values, query_tokens, key_tokens, *, sums, labels, limit=1.
         "text": [f"{each:.2f}" for each in sums] if len(sums) <= MAX_LABELS else None,
         "textposition": "outside",
         "textfont": {"size": 11, "color": TEXT[theme]},
+        "constraintext": "none",
         "cliponaxis": False,
         "hovertemplate": f"{labels['sum']}: %{{x:.3f}}<extra>%{{y}}</extra>",
     }
@@ -94,14 +95,15 @@ def matrix_with_sums(values, query_tokens, key_tokens, *, sums, labels, limit=1.
     return go.Figure([figure.data[0], bars], layout | {"xaxis2": sums_axis, "bargap": 0.25})
 
 
-def paintable_mask(mask, query_tokens, key_tokens, *, labels, theme="light", revision=0):
-    """Draw a mask whose cells can be clicked, or marked with a box.
+def paintable_mask(mask, query_tokens, key_tokens, *, labels, box=False, theme="light", revision=0):
+    """Draw a mask whose cells can be clicked, or marked several at once.
 
     Args:
         mask: bool (query, key), True = may attend.
         query_tokens: Display strings of the rows.
         key_tokens: Display strings of the columns.
         labels: "may" and "may_not", what a cell says of itself, and "reads".
+        box: Drag a box over several cells, in place of clicking one.
         theme: "light" or "dark".
         revision: Another number is another picture, in which nothing is marked.
 
@@ -126,8 +128,8 @@ def paintable_mask(mask, query_tokens, key_tokens, *, labels, theme="light", rev
         "hovertemplate": f"%{{y}} {labels['reads']} %{{x}}<br>%{{text}}<extra></extra>",
     }
     layout = _layout(query_tokens, key_tokens, theme) | {
-        "clickmode": "event+select",
-        "dragmode": "select",
+        "clickmode": "event" if box else "event+select",
+        "dragmode": "select" if box else "pan",
         "hovermode": "closest",
         "hoverdistance": -1,
         "showlegend": False,
@@ -191,6 +193,7 @@ def before_after_bars(names, before, after, *, labels, theme="light"):
 
 def _cells(values, labels, limit, signed, theme):
     gap = 1 if max(values.shape) <= MAX_LABELS else 0
+    ends = (-limit, 0, limit) if signed else (0, limit)
     return {
         "type": "heatmap",
         "z": np.asarray(values, np.float32),
@@ -204,8 +207,8 @@ def _cells(values, labels, limit, signed, theme):
             "ypad": 6,
             "thickness": 7,
             "outlinewidth": 0,
-            "tickvals": [-limit, 0, limit] if signed else [0, limit],
-            "ticktext": [f"{value:.2g}" for value in ((-limit, 0, limit) if signed else (0, limit))],
+            "tickvals": [0.9999 * end for end in ends],  # at the very end rounding may leave them out
+            "ticktext": [f"{end:.2g}" for end in ends],
             "tickfont": {"size": 11, "color": MUTED[theme]},
         },
         "hoverongaps": False,
@@ -235,7 +238,8 @@ def _layout(query_tokens, key_tokens, theme):
             "fixedrange": True,
         }
 
-    slant = 0 if len(key_tokens) <= 4 else -45 if len(key_tokens) <= 9 else -90
+    narrow = len(key_tokens) <= 4 or max(map(len, key_tokens)) <= 2
+    slant = 0 if narrow else -45 if len(key_tokens) <= 9 else -90
     return {
         "height": SMALL if most <= MANY else LARGE,
         "margin": {"l": 4, "r": 4, "t": 4, "b": 34, "pad": 0},

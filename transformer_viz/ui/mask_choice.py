@@ -11,6 +11,9 @@ from transformer_viz.ui.language import t
 
 KINDS = ("own", "causal", "padding", "window", "none", "painted")
 
+BRUSHES = ("cell", "box")
+"""Ways to paint: a click on one cell, or a box over several."""
+
 MAX_PAINTED = 32
 """Most tokens of a mask that can be painted: its bits must fit into an address."""
 
@@ -191,6 +194,14 @@ def undo() -> None:
 def show_brushes() -> None:
     """Show the buttons that change a painted mask as a whole."""
     with st.container(horizontal=True, gap="small", vertical_alignment="center"):
+        st.segmented_control(
+            t("masks.brush"),
+            BRUSHES,
+            format_func=lambda brush: t(f"masks.brush_{brush}"),
+            key="brush",
+            required=True,
+            label_visibility="collapsed",
+        )
         st.button(
             t("masks.undo"),
             key="paint-undo",
@@ -210,4 +221,4 @@ def show_brushes() -> None:
                 args=(change,),
                 help=t(f"masks.{name}_help"),
             )
-        st.caption(t("masks.paint_hint"), width="content")
+        st.caption(t(f"masks.paint_{st.session_state.brush}"), width="content")

@@ -29,7 +29,7 @@ def show_meters(chosen: Head, other: Head) -> None:
     else:
         st.markdown(t("masks.meter_no_padding"))
     if chosen.same_tokens:
-        shares = [future_share(side.weights) for side in (chosen, other)]
+        shares = [future_share(side.weights[~chosen.row_padding]) for side in (chosen, other)]
         st.markdown(t("masks.meter_future", **percent(shares), **names))
     blocked = [len(blocked_rows(side.mask, side.mask.shape)) for side in (chosen, other)]
     counts = {"count": blocked[0], "other": blocked[1], "total": len(chosen.rows)}
@@ -46,6 +46,7 @@ def show_prediction(chosen: Side, other: Side) -> None:
     st.markdown(f"**{t('masks.prediction_title')}**", help=t("masks.prediction_help"))
     if np.array_equal(chosen.mask, other.mask):
         st.markdown(t("masks.hides_nothing"))
+        return
     trace, before = chosen.trace, other.trace.probs
     after = trace.probs
     if after.ndim == 2:

@@ -23,8 +23,11 @@ MAX_CELLS = 192
 
 LAYOUT = """<style>
 .st-key-mask-effects { display: grid; grid-template-columns: repeat(auto-fit, minmax(380px, 1fr)) }
+.st-key-mask-effects { align-items: stretch }
 .st-key-panels-few { display: grid; grid-template-columns: repeat(auto-fit, minmax(225px, 1fr)) }
-.st-key-panels-many { display: grid; grid-template-columns: repeat(auto-fit, minmax(max(330px, 40%), 1fr)) }
+.st-key-panels-many-3 { display: grid; grid-template-columns: repeat(auto-fit, minmax(max(240px, 30%), 1fr)) }
+.st-key-panels-many { display: grid; grid-template-columns: repeat(auto-fit, minmax(max(240px, 40%), 1fr)) }
+.st-key-mask-effects > div > div { height: 100% }
 </style>"""
 """Panels stand side by side while there is room, and below one another where there is none."""
 
@@ -33,7 +36,7 @@ def show_steps(chosen: Head, other: Head) -> None:
     """Show scores, mask, masked scores and weights of the chosen mask, in the order of the computation."""
     show_heading("steps", len(chosen.rows), len(chosen.columns))
     scores = np.asarray(chosen.scores)
-    limit = float(np.abs(scores).max()) or 1.0
+    limit = most(scores)
     weights = np.where(chosen.mask, chosen.weights, np.nan)
     with grid(chosen):
         show_panel("scores", r"s = QK^\top/\sqrt{d_k}", draw(chosen, scores, "score", limit, signed=True))
@@ -55,11 +58,13 @@ def show_steps(chosen: Head, other: Head) -> None:
 def show_painting(chosen) -> None:
     """Show the mask as a matrix whose cells can be clicked."""
     labels = {name: t(f"masks.{name}") for name in ("may", "may_not")} | {"reads": t("heatmap.reads")}
+    box = st.session_state.setdefault("brush", "cell") == "box"
     figure = paintable_mask(
         chosen.mask,
         chosen.rows,
         chosen.columns,
         labels=labels,
+        box=box,
         theme=theme(),
         revision=st.session_state.painted["revision"],
     )
@@ -69,7 +74,7 @@ def show_painting(chosen) -> None:
             figure,
             key="paint",
             on_select=lambda: click("paint"),
-            selection_mode=("points", "box"),
+            selection_mode="box" if box else "points",
             config={"displaylogo": False, "displayModeBar": False},
             alt=t("masks.paint_alt"),
         )
@@ -82,12 +87,11 @@ def show_change(chosen: Head, other: Head) -> None:
     highest = max(map(most, sides))
     difference = chosen.weights - other.weights
     difference = np.where(chosen.mask | other.mask, difference, np.nan)
-    with grid(chosen):
+    with grid(chosen, three=True):
         for name, side, weights in zip(("with", "other"), (chosen, other), sides, strict=True):
             figure = draw(side, weights, "weight", highest)
             show_panel(name, r"\mathrm{softmax}(s)", figure, mask=t(f"masks.name_{side.name}"))
-        limit = float(np.nanmax(np.abs(difference), initial=0)) or 1.0
-        figure = draw(chosen, difference, "difference", limit, signed=True)
+        figure = draw(chosen, difference, "difference", most(difference), signed=True)
         show_panel("difference", r"W_1 - W_2", figure)
 
 
@@ -105,6 +109,9 @@ def show_ways(chosen: Head, other: Head) -> None:
             show_panel(name, formula, draw_with_sums(chosen, weights, limit))
     sums = multiplied.sum(axis=-1)
     worst = int(sums.argmin())
+    if chosen.mask.all():
+        st.markdown(t("masks.ways_same"))
+        return
     st.markdown(t("masks.ways_sums", token=plain(chosen.rows[worst]), sum=f"{sums[worst]:.2f}"))
     blocked = blocked_rows(chosen.mask, chosen.mask.shape)
     if blocked.size:
@@ -127,9 +134,10 @@ def show_heading(view, *shape) -> None:
         st.caption(t("masks.coarse", block=block))
 
 
-def grid(head):
+def grid(head, *, three=False):
     """Return the container of the panels: more of them side by side where the matrices are small."""
-    return st.container(key="panels-few" if max(head.mask.shape) <= MANY else "panels-many")
+    many = "panels-many-3" if three else "panels-many"
+    return st.container(key=many if max(head.mask.shape) > MANY else "panels-few")
 
 
 def show_panel(name, formula, figure, **values) -> None:
@@ -185,8 +193,8 @@ def block_of(values) -> int:
 
 
 def most(values) -> float:
-    """Return the largest of some values, gaps left out; 1 if there is none above 0."""
-    return float(np.nanmax(values, initial=0)) or 1.0
+    """Return how far from 0 the values that are drawn go, gaps left out; 1 if there are only zeros."""
+    return float(np.nanmax(np.abs(block_means(values, block_of(values))), initial=0)) or 1.0
 
 
 def theme() -> str:
