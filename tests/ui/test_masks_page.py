@@ -118,7 +118,7 @@ def test_an_address_opens_the_page_with_its_mask(explorer, address, name):
 
 @pytest.mark.parametrize(
     "address",
-    [{"mask": "../x"}, {"view": "x"}, {"pads": "99"}, {"reach": "x"}, {"mask": "painted", "bits": "zz"}],
+    [{"mask": "../x"}, {"mask_view": "x"}, {"pads": "99"}, {"reach": "x"}, {"mask": "painted", "bits": "zz"}],
 )
 def test_an_address_somebody_made_up_opens_the_page_all_the_same(address):
     assert len(matrices(open_page(**address))) == 4
@@ -127,7 +127,7 @@ def test_an_address_somebody_made_up_opens_the_page_all_the_same(address):
 def test_the_change_is_the_difference_of_both_runs(explorer):
     both = [explorer.trace(TEXT, padding=3, attention_mask=name) for name in ("none", "padding")]
     expected, own = (trace.encoder[0].attention.weights[0] for trace in both)
-    app = open_page(mask="none", pads="3", view="change")
+    app = open_page(mask="none", pads="3", mask_view="change")
     chosen, other, difference = matrices(app)
     assert_allclose(chosen, expected, atol=1e-6)
     assert_array_equal(np.isnan(other), np.tile([False] * 4 + [True] * 3, (7, 1)))
@@ -169,7 +169,7 @@ def test_a_mask_that_hides_nothing_is_said_to_change_nothing():
 
 
 def test_both_ways_to_mask_stand_with_the_sums_of_their_rows():
-    app = open_page(mask="causal", view="ways")
+    app = open_page(mask="causal", mask_view="ways")
     added, multiplied, _ = figures(app)
     assert_allclose(numbers(added["data"][1]["x"]), np.ones(4), atol=1e-6)
     sums = numbers(multiplied["data"][1]["x"])
@@ -181,7 +181,7 @@ def test_both_ways_to_mask_stand_with_the_sums_of_their_rows():
 def test_a_row_that_may_read_nothing_is_said_to_fail_differently():
     mask = np.ones((4, 4), bool)
     mask[2] = False
-    app = open_page(mask="painted", bits=pack(mask), view="ways")
+    app = open_page(mask="painted", bits=pack(mask), mask_view="ways")
     assert "The row of “film” may read nothing." in shown(app)
     assert_allclose(matrices(app)[0][2], 0.25)
     assert np.isnan(matrices(app)[1][2]).all()
@@ -278,7 +278,7 @@ def test_markup_in_a_sentence_stays_text():
 
 @pytest.mark.parametrize("view", ["steps", "change", "ways"])
 def test_every_view_speaks_chinese(view):
-    app = open_page(lang="zh", view=view, mask="padding", pads="2")
+    app = open_page(lang="zh", mask_view=view, mask="padding", pads="2")
     assert app.header[0].value == "每个词元可以看到什么？"
     assert "这个头的权重去了哪里？" in shown(app)
 
@@ -288,20 +288,29 @@ def test_without_any_model_the_page_says_how_to_train_one(tmp_path, monkeypatch)
     assert "There is no model to look into yet" in shown(open_page())
 
 
+@pytest.fixture(scope="module")
+def shipped(models_folder):
+    """The shipped models beside the small ones."""
+    names = ("attention-only", "hotel-zh", "induction", "reverse-digits")
+    for name in names:
+        shutil.copytree(Path(APP).parent / "models" / name, models_folder / name)
+    yield
+    for name in names:
+        shutil.rmtree(models_folder / name)
+
+
 @pytest.mark.parametrize("model", ["attention-only", "hotel-zh", "induction", "reverse-digits"])
 @pytest.mark.parametrize("view", ["steps", "change", "ways"])
-def test_the_shipped_models_are_shown(model, view, monkeypatch):
-    folder = Path(APP).parent / "models"
-    if not (folder / model).is_dir():
-        pytest.skip(f"{model} is not here")
-    monkeypatch.setenv("TRANSFORMER_VIZ_MODELS", str(folder))
-    shared_engine().close()
-    shared_engine.cache_clear()
+def test_the_shipped_models_are_shown_on_their_own_examples(shipped, model, view):
     app = AppTest.from_file(APP, default_timeout=60)
     app._page_hash = calc_hash("masks")
-    app.query_params["model"], app.query_params["view"] = model, view
+    app.query_params["model"], app.query_params["mask_view"] = model, view
     again(app)
     assert not app.error
     assert len(matrices(app)) == {"steps": 4, "change": 3, "ways": 2}[view]
-    shared_engine().close()
-    shared_engine.cache_clear()
+
+
+def test_padding_nobody_masks_turns_a_review_the_other_way(shipped):
+    app = open_page(model="attention-only", text="This film was not good at all", mask="padding", pads="4")
+    assert "The prediction flips from **positive**" in shown(app)
+    assert "36.0% with the model's own mask" in shown(app)

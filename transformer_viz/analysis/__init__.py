@@ -1,4 +1,4 @@
-"""What a head does, in numbers: NumPy in, NumPy out."""
+"""What heads and masks do, in numbers: NumPy in, NumPy out."""
 
 from transformer_viz.analysis.heads import entropy, induction_score, previous_token_score
 from transformer_viz.analysis.masking import (

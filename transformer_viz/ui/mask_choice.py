@@ -99,7 +99,7 @@ def ask_padding(most) -> int:
     if st.session_state.get("pads", 0) > most:
         st.session_state.pads = most
     return st.slider(
-        t("masks.padding"), 0, most, key="pads", bind="query-params", help=t("masks.padding_help"), width=190
+        t("masks.padding"), 0, most, key="pads", bind="query-params", help=t("masks.padding_help"), width=150
     )
 
 
@@ -111,7 +111,7 @@ def ask_reach(size) -> int:
     if most == 1:
         return 1
     return st.slider(
-        t("masks.reach"), 0, most, 1, key="reach", bind="query-params", help=t("masks.reach_help"), width=190
+        t("masks.reach"), 0, most, 1, key="reach", bind="query-params", help=t("masks.reach_help"), width=150
     )
 
 

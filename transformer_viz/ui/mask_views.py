@@ -116,7 +116,7 @@ def show_ways(chosen: Head, other: Head) -> None:
     blocked = blocked_rows(chosen.mask, chosen.mask.shape)
     if blocked.size:
         token = plain(chosen.rows[blocked[0]])
-        st.markdown(t("masks.ways_blocked", token=token, share=f"{1 / len(chosen.columns):.2f}"))
+        st.markdown(t("masks.ways_blocked", token=token, share=f"{1 / len(chosen.columns):.3f}"))
     else:
         st.caption(t("masks.ways_not_blocked"))
 

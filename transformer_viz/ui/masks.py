@@ -49,6 +49,8 @@ def show(model: store.ModelSummary | None) -> None:
     heads = [side.head(layer - 1, head - 1) for side in sides]
     st.html(LAYOUT)
     VIEWS[view](*heads)
+    if choice.kind == "painted" and view != "steps":
+        st.caption(t("masks.paint_elsewhere"))
     with st.container(key="mask-effects"):
         with st.container(border=True, height="stretch"):
             show_meters(*heads)
@@ -62,15 +64,15 @@ def show(model: store.ModelSummary | None) -> None:
 def choose_view() -> str:
     """Show the choice of what is looked at."""
     views = list(VIEWS)
-    from_address("view", views)
-    st.session_state.setdefault("view", views[0])
+    from_address("mask_view", views)
+    st.session_state.setdefault("mask_view", views[0])
     view = st.segmented_control(
         t("masks.view"),
         views,
         format_func=lambda view: t(f"masks.view_{view}"),
-        key="view",
+        key="mask_view",
         persist_state="session",
         required=True,
     )
-    to_address("view", view if view != views[0] else "")
+    to_address("mask_view", view if view != views[0] else "")
     return view
