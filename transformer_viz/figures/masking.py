@@ -1,10 +1,10 @@
-"""Masks at work: small matrices to stand side by side, a matrix to paint on, bars before and after."""
+"""Masks at work: small matrices to stand side by side, and one to paint on."""
 
 import numpy as np
 import plotly.graph_objects as go
 
 from transformer_viz.figures.heatmap import axis_label
-from transformer_viz.figures.theme import DIVERGING, GAP, GRID, HEADS, MUTED, SEQUENTIAL, SIDES, TEXT
+from transformer_viz.figures.theme import DIVERGING, GAP, GRID, HEADS, MUTED, SEQUENTIAL, TEXT
 
 MAX_LABELS = 40
 """More tokens than this and none is written on the axes; hovering still names each."""
@@ -14,9 +14,6 @@ SMALL, LARGE = 260, 400
 
 MANY = 16
 """More tokens than this make a matrix large."""
-
-BAR = 46
-"""Pixels of a label with its two bars."""
 
 
 def matrix(values, query_tokens, key_tokens, *, labels, limit=1.0, signed=False, scale=True, theme="light"):
@@ -136,59 +133,6 @@ def paintable_mask(mask, query_tokens, key_tokens, *, labels, box=False, theme="
         "meta": revision,
     }
     return go.Figure([cells, points], layout)
-
-
-def before_after_bars(names, before, after, *, labels, theme="light"):
-    """Draw probabilities before and after a change, two bars for each name.
-
-    Args:
-        names: What each pair of bars is of, the first on top.
-        before: float (name,) from 0 to 1.
-        after: float (name,) from 0 to 1.
-        labels: "before" and "after".
-        theme: "light" or "dark".
-
-    Returns:
-        `plotly.graph_objects.Figure`: a trace of bars before, and one after.
-    """
-    places = list(range(len(names)))
-
-    def bars(side, values, color):
-        return {
-            "type": "bar",
-            "orientation": "h",
-            "x": np.asarray(values, np.float32),
-            "y": places,
-            "name": labels[side],
-            "marker": {"color": color},
-            "text": [f"{value:.1%}" for value in values],
-            "textposition": "outside",
-            "textfont": {"color": TEXT[theme]},
-            "cliponaxis": False,
-            "hovertemplate": "%{y}: %{x:.2%}<extra>%{fullData.name}</extra>",
-        }
-
-    layout = {
-        "height": BAR * len(names) + 48,
-        "margin": {"l": 10, "r": 50, "t": 34, "b": 6},
-        "font": {"color": TEXT[theme], "size": 13},
-        "paper_bgcolor": "rgba(0,0,0,0)",
-        "plot_bgcolor": "rgba(0,0,0,0)",
-        "bargap": 0.3,
-        "legend": {"orientation": "h", "x": 0, "y": 1, "yanchor": "bottom", "traceorder": "normal"},
-        "xaxis": {"range": [0, 1], "visible": False, "fixedrange": True},
-        "yaxis": {
-            "tickvals": places,
-            "ticktext": [axis_label(name) for name in names],
-            "ticks": "",
-            "autorange": "reversed",
-            "automargin": True,
-            "fixedrange": True,
-        },
-    }
-    colors = SIDES[theme]
-    both = [bars("before", before, colors["train"]), bars("after", after, colors["validation"])]
-    return go.Figure(both, layout)
 
 
 def _cells(values, labels, limit, signed, theme):

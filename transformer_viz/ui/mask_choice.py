@@ -63,7 +63,7 @@ def ask_mask(size, room) -> Choice:
     most = min(MAX_PADDING, room)
     if st.session_state.mask == "painted":
         most = min(most, MAX_PAINTED - size)
-    with st.container(horizontal=True, gap="medium", vertical_alignment="bottom"):
+    with st.container(horizontal=True, vertical_alignment="bottom"):
         kind = st.segmented_control(
             t("masks.mask"),
             kinds,
@@ -99,7 +99,7 @@ def ask_padding(most) -> int:
     if st.session_state.get("pads", 0) > most:
         st.session_state.pads = most
     return st.slider(
-        t("masks.padding"), 0, most, key="pads", bind="query-params", help=t("masks.padding_help"), width=150
+        t("masks.padding"), 0, most, key="pads", bind="query-params", help=t("masks.padding_help"), width=130
     )
 
 
@@ -111,7 +111,7 @@ def ask_reach(size) -> int:
     if most == 1:
         return 1
     return st.slider(
-        t("masks.reach"), 0, most, 1, key="reach", bind="query-params", help=t("masks.reach_help"), width=150
+        t("masks.reach"), 0, most, 1, key="reach", bind="query-params", help=t("masks.reach_help"), width=130
     )
 
 
