@@ -88,7 +88,7 @@ def page(browser, app):
 
 def is_error(message):
     """Whether it is an error of ours: opened at another page, Streamlit asks there for itself, in vain."""
-    own = re.search(r"/(models|train)/_stcore/", message.location["url"])
+    own = re.search(r"/(models|train|masks)/_stcore/", message.location["url"])
     return message.type == "error" and not own
 
 
@@ -170,6 +170,52 @@ def test_the_picture_can_be_downloaded_under_its_name(page, app):
     with page.expect_download() as download:
         page.locator(".modebar-btn[data-title*=png i]").click()
     assert download.value.suggested_filename == "small-layer1-head1.png"
+
+
+def open_masks(page, app, address):
+    page.goto(f"{app[1]}/masks?text=A%20dull%20film.{address}")
+    page.locator(".heatmaplayer .hm").first.wait_for()
+    settle(page)
+
+
+def cell(page, query, key, size=4):
+    """Return where a cell of the painted mask is."""
+    box = page.locator(".st-key-paint .heatmaplayer .hm image").bounding_box()
+    return box["x"] + box["width"] * (key + 0.5) / size, box["y"] + box["height"] * (query + 0.5) / size
+
+
+def test_a_mask_is_painted_by_clicking_its_cells_and_by_a_box(page, app):
+    open_masks(page, app, "&mask=painted&bits=8cef")
+    page.mouse.move(*cell(page, 0, 2))
+    expect(page.locator(".st-key-paint .hoverlayer")).to_contain_text("a attends to film")
+    page.mouse.click(*cell(page, 0, 2))
+    page.wait_for_url(re.compile("bits=acef"))
+    settle(page)
+    page.locator(".st-key-brush").get_by_text("box").click()
+    expect(page.get_by_text("Drag a box over several cells")).to_be_visible()
+    settle(page)
+    (left, top), (right, bottom) = cell(page, 2, 0), cell(page, 3, 1)
+    page.mouse.move(left - 8, top - 8)
+    page.mouse.down()
+    page.mouse.move(right + 8, bottom + 8, steps=8)
+    page.mouse.up()
+    page.wait_for_url(re.compile("bits=ac23"))
+    page.get_by_role("button", name="Undo").click()
+    page.wait_for_url(re.compile("bits=acef"))
+
+
+@pytest.mark.parametrize("width", [1440, 900])
+@pytest.mark.parametrize("view", ["steps", "change", "ways"])
+def test_no_view_of_a_mask_is_wider_than_the_window(page, app, width, view):
+    page.set_viewport_size({"width": width, "height": 1000})
+    open_masks(page, app, f"&mask_view={view}&pads=3")
+    main = page.locator("[data-testid=stMainBlockContainer]")
+    assert main.evaluate("element => element.scrollWidth <= element.clientWidth")
+    panels = page.locator("[class*=st-key-panels] .js-plotly-plot").all()
+    edge = main.bounding_box()
+    for panel in panels:
+        box = panel.bounding_box()
+        assert box["x"] + box["width"] <= edge["x"] + edge["width"]
 
 
 def open_models(page, app, address=""):

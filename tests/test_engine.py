@@ -46,6 +46,12 @@ def test_interventions_travel_with_the_run(engine):
     assert not ablated.encoder[0].attention.context[1].any()
 
 
+def test_masks_and_padding_travel_with_the_run(engine):
+    trace = engine.trace(Run("small", TEXT, attention_mask="causal", padding=2))
+    assert trace.tokens[-2:] == ("[PAD]", "[PAD]")
+    assert_array_equal(trace.values.attention_mask[0], np.tri(len(trace.tokens), dtype=bool))
+
+
 def test_a_killed_engine_is_back_with_the_next_question(engine):
     expected, restarts = engine.trace(Run("small", TEXT)), engine.restarts
     os.kill(engine.pid, signal.SIGKILL)

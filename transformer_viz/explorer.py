@@ -98,6 +98,11 @@ class Explorer:
             cut=run.cut,
             mute=run.mute,
             positions=run.positions,
+            attention_mask=run.attention_mask,
+            target_attention_mask=run.target_attention_mask,
+            cross_attention_mask=run.cross_attention_mask,
+            padding=run.padding,
+            target_padding=run.target_padding,
         )
 
     def trace(self, text, *, target=None, keep="all", **changes) -> Trace:
@@ -110,8 +115,8 @@ class Explorer:
                 in front.
             keep: "all", or "weights": the attention weights, masks and logits only.
             **changes: What to change: ablate, reference, cut, mute, patterns, patches, attention_mask,
-                target_attention_mask, cross_attention_mask, positions, position_ids. `prepare` says what
-                each is.
+                target_attention_mask, cross_attention_mask, positions, position_ids, padding,
+                target_padding. `prepare` says what each is.
 
         Returns:
             `Trace`.

@@ -11,6 +11,7 @@ import numpy as np
 import tensorflow as tf
 
 from transformer_viz import interventions
+from transformer_viz.analysis import named_mask
 from transformer_viz.config import CHOICES
 from transformer_viz.interventions import Changes
 from transformer_viz.positions import position_table
@@ -98,6 +99,8 @@ class ForwardPass:
         cross_attention_mask=None,
         positions=None,
         position_ids=None,
+        padding=0,
+        target_padding=0,
     ) -> Question:
         """Read a text, and turn what is to be changed into tensors.
 
@@ -115,13 +118,15 @@ class ForwardPass:
             patterns: (layer, head) -> what its weights are instead: "uniform", "previous", or float
                 (query, key).
             patches: `ActivationPatch`es: activations of another run in the place of this one's.
-            attention_mask: bool, True = may attend, broadcastable to (head, query, key); in place of the
-                model's own in the stack that reads `text`.
+            attention_mask: bool, True = may attend, broadcastable to (head, query, key), or a name as
+                `analysis.named_mask` reads it; in place of the model's own in the stack that reads `text`.
             target_attention_mask: The same in the stack that reads `target`.
             cross_attention_mask: The same in the decoder's attention to the encoder.
             positions: In place of the model's own table: a kind ("none", "sinusoidal", ...), or float
                 (any, d_model).
             position_ids: int (position,), rows of the table for the tokens of `text`.
+            padding: How many [PAD] follow the tokens of `text`, as in a batch with a longer text.
+            target_padding: The same for `target`.
 
         Returns:
             `Question`.
@@ -132,18 +137,20 @@ class ForwardPass:
         """
         config = self.config
         source = self._read(self.tokenizer, text, config.max_len, start=not config.has_encoder)
+        source = source.padded(padding, max_len=config.max_len)
         lengths = {next(iter(config.stacks)): len(source.ids)}
         written = None
         if self.target_tokenizer is not None:
             target = "" if target is None else target
             written = self._read(self.target_tokenizer, target, config.target_max_len, start=True)
+            written = written.padded(target_padding, max_len=config.target_max_len)
             lengths["decoder"] = len(written.ids)
-        elif target is not None:
+        elif target is not None or target_padding:
             raise ValueError(
                 "`target` belongs to an encoder-decoder; this model reads one text. Leave it out."
             )
         masks = {
-            "attention_mask": _mask("attention_mask", attention_mask, config, *[len(source.ids)] * 2),
+            "attention_mask": _mask("attention_mask", attention_mask, config, len(source.ids), source.ids),
         }
         ids = _position_ids(position_ids, len(source.ids))
         rows = len(source.ids) + config.padding_position if position_ids is None else ids.max() + 1
@@ -155,8 +162,8 @@ class ForwardPass:
         if written is not None:
             length = len(written.ids)
             for name, given, keys in (
-                ("target_attention_mask", target_attention_mask, length),
-                ("cross_attention_mask", cross_attention_mask, len(source.ids)),
+                ("target_attention_mask", target_attention_mask, written.ids),
+                ("cross_attention_mask", cross_attention_mask, source.ids),
             ):
                 masks[name] = _mask(name, given, config, length, keys)
             inputs["target_ids"] = written.ids[None]
@@ -271,11 +278,13 @@ class ForwardPass:
         return position_table(positions, rows, self.config.d_model)
 
 
-def _mask(name, given, config, queries, keys):
+def _mask(name, given, config, queries, key_ids):
     """Return a mask as the compiled pass takes it: int32 (1, head or 1, query or 1, key or 1), or `OWN`."""
     if given is None:
         return np.full((1, 1, 1, 1), OWN, np.int32)
-    mask, shape = np.asarray(given), (config.num_heads, queries, keys)
+    if isinstance(given, str):
+        given = named_mask(given, queries, key_ids)
+    mask, shape = np.asarray(given), (config.num_heads, queries, len(key_ids))
     fits = mask.ndim <= 3 and all(
         size in (1, want) for size, want in zip(mask.shape[::-1], shape[::-1], strict=False)
     )

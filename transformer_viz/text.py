@@ -71,6 +71,25 @@ class Encoding(NamedTuple):
     num_dropped: int
     cut_at: int | None
 
+    def padded(self, count, *, max_len) -> "Encoding":
+        """Return it with `count` [PAD] after it, as it stands in a batch with a longer text.
+
+        Raises:
+            ValueError: If `count` is negative, or the model has no room for so many tokens.
+        """
+        room = max_len - len(self.ids)
+        if not 0 <= count <= max(room, 0):
+            raise ValueError(
+                f"There is room for 0 to {max(room, 0)} [PAD] after {len(self.ids)} tokens: the model reads "
+                f"{max_len}. Received: {count}."
+            )
+        end = (len(self.text), len(self.text))
+        return self._replace(
+            ids=np.concatenate([self.ids, np.full(count, PAD_ID, np.int32)]),
+            tokens=(*self.tokens, *[PAD] * count),
+            offsets=(*self.offsets, *[end] * count),
+        )
+
 
 class Tokenizer:
     """Cuts texts into tokens of one kind; wraps `tokenizers.Tokenizer`.

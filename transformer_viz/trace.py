@@ -153,6 +153,12 @@ class Run:
         cut: (layer, head, query, key) edges removed before the softmax.
         mute: The same, removed after the softmax.
         positions: A kind of position table in place of the model's own.
+        attention_mask: Name of a mask (`analysis.named_mask`) in place of the model's own in the stack that
+            reads the text.
+        target_attention_mask: The same in the stack that reads the target.
+        cross_attention_mask: The same in the decoder's attention to the encoder.
+        padding: How many [PAD] follow the text.
+        target_padding: How many follow the target.
     """
 
     model: str
@@ -162,6 +168,11 @@ class Run:
     cut: tuple[tuple, ...] = ()
     mute: tuple[tuple, ...] = ()
     positions: str | None = None
+    attention_mask: str | None = None
+    target_attention_mask: str | None = None
+    cross_attention_mask: str | None = None
+    padding: int = 0
+    target_padding: int = 0
 
 
 @dataclass(frozen=True, eq=False)

@@ -293,6 +293,9 @@ from streamlit.util import calc_hash
 if __name__ == "__main__":
     app = AppTest.from_file({APP!r}, default_timeout=60).run()
     assert len(app.get("plotly_chart")) == 1
+    masks = AppTest.from_file({APP!r}, default_timeout=60)
+    masks._page_hash = calc_hash("masks")
+    assert len(masks.run().get("plotly_chart")) == 5
     app._page_hash = calc_hash("models")
     assert app.run().dataframe
     print(*sorted({{"keras", "tensorflow", "torch", "jax"}} & sys.modules.keys()))

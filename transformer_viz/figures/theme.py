@@ -23,3 +23,12 @@ SIDES = {
     "dark": {"train": "#66758c", "validation": "#3fa7c4"},
 }
 """Colours of the rows trained on and of those held out."""
+
+DIVERGING = {
+    "light": [[0, "#b2442c"], [0.25, "#e9a37f"], [0.5, "#fbfbfb"], [0.75, "#7fb2dc"], [1, "#1f5fa0"]],
+    "dark": [[0, "#f0844f"], [0.25, "#8f4a2c"], [0.5, "#1b1f29"], [0.75, "#2a6596"], [1, "#6cc0f0"]],
+}
+"""Theme -> colour scale of signed values, zero in the middle: below in red, above in blue."""
+
+GAP = {"light": "#e3e6ec", "dark": "#3a4150"}
+"""What shows through where a cell is masked: no colour of a scale."""

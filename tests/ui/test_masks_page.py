@@ -1,0 +1,316 @@
+"""The Masks page, run by Streamlit's own test harness against a real engine."""
+
+import base64
+import json
+import shutil
+from pathlib import Path
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+from small_models import write
+from streamlit.testing.v1 import AppTest
+from streamlit.util import calc_hash
+
+from transformer_viz.analysis import future_share, named_mask, pack, padding_share
+from transformer_viz.ui.mask_choice import marked
+from transformer_viz.ui.server import shared_engine
+
+APP = str(Path(__file__).parents[2] / "app.py")
+TEXT = "A dull film."
+
+
+@pytest.fixture(scope="module", autouse=True)
+def engine(models_folder, translator, writer):
+    for explorer in (translator, writer):
+        write(explorer, models_folder)
+    shared_engine.cache_clear()
+    yield shared_engine()
+    shared_engine().close()
+    shared_engine.cache_clear()
+    for explorer in (translator, writer):
+        shutil.rmtree(models_folder / explorer.name)
+
+
+def open_page(**address):
+    app = AppTest.from_file(APP, default_timeout=60)
+    app._page_hash = calc_hash("masks")
+    for name, value in ({"model": "small", "text": TEXT} | address).items():
+        app.query_params[name] = value
+    return again(app)
+
+
+def again(app):
+    app.run()
+    assert not app.exception
+    return app
+
+
+def choose(app, key, value):
+    app.segmented_control(key=key).set_value(value).run()
+    assert not app.exception
+    return app
+
+
+def shown(app):
+    kinds = (app.header, app.markdown, app.caption, app.info, app.error, app.warning)
+    return "\n".join(element.value for kind in kinds for element in kind)
+
+
+def figures(app):
+    return [json.loads(chart.proto.spec) for chart in app.get("plotly_chart")]
+
+
+def numbers(values):
+    """Return an array as it went to the browser."""
+    array = np.frombuffer(base64.b64decode(values["bdata"]), values["dtype"])
+    return array.reshape([int(size) for size in values.get("shape", str(array.size)).split(",")])
+
+
+def matrices(app):
+    """Return the values of all matrices on the page."""
+    return [numbers(each["data"][0]["z"]) for each in figures(app) if each["data"][0]["type"] == "heatmap"]
+
+
+def bits(app):
+    """Return the painted mask as it stands in the address."""
+    value = app.query_params["bits"]
+    return value[0] if isinstance(value, list) else value
+
+
+def test_the_four_steps_stand_in_the_order_of_the_computation(explorer):
+    trace = explorer.trace(TEXT, attention_mask="causal")
+    attention, mask = trace.encoder[0].attention, np.tri(4, dtype=bool)
+    scores, drawn_mask, masked, weights = matrices(open_page())
+    assert_allclose(scores, attention.scores[0], atol=1e-6)
+    assert_array_equal(np.isnan(drawn_mask), ~mask)
+    assert_allclose(masked, np.where(mask, attention.scores[0], np.nan), atol=1e-6)
+    assert_allclose(weights, np.where(mask, attention.weights[0], np.nan), atol=1e-6)
+
+
+def test_both_matrices_of_scores_share_one_scale_around_zero():
+    scores, _, masked, _, _ = figures(open_page())
+    ends = [(each["data"][0]["zmin"], each["data"][0]["zmax"]) for each in (scores, masked)]
+    assert ends[0] == ends[1]
+    assert ends[0][0] == -ends[0][1]
+
+
+@pytest.mark.parametrize(
+    ("address", "name"),
+    [
+        ({"mask": "own"}, "none"),
+        ({"mask": "none"}, "none"),
+        ({"mask": "padding", "pads": "3"}, "padding"),
+        ({"mask": "own", "pads": "3"}, "padding"),
+        ({"mask": "padding", "pads": "3", "causal": "true"}, "padding+causal"),
+        ({"mask": "window"}, "window:1"),
+        ({"mask": "window", "reach": "2"}, "window:2"),
+    ],
+)
+def test_an_address_opens_the_page_with_its_mask(explorer, address, name):
+    pads = int(address.get("pads", 0))
+    trace = explorer.trace(TEXT, attention_mask=name, padding=pads)
+    app = open_page(head="2", layer="2", **address)
+    weights = matrices(app)[3]
+    assert_array_equal(np.isnan(weights), ~named_mask(name, 4 + pads, trace.token_ids))
+    assert_allclose(np.nan_to_num(weights), trace.encoder[1].attention.weights[1], atol=1e-6)
+
+
+@pytest.mark.parametrize(
+    "address",
+    [{"mask": "../x"}, {"mask_view": "x"}, {"pads": "99"}, {"reach": "x"}, {"mask": "painted", "bits": "zz"}],
+)
+def test_an_address_somebody_made_up_opens_the_page_all_the_same(address):
+    assert len(matrices(open_page(**address))) == 4
+
+
+def test_the_change_is_the_difference_of_both_runs(explorer):
+    both = [explorer.trace(TEXT, padding=3, attention_mask=name) for name in ("none", "padding")]
+    expected, own = (trace.encoder[0].attention.weights[0] for trace in both)
+    app = open_page(mask="none", pads="3", mask_view="change")
+    chosen, other, difference = matrices(app)
+    assert_allclose(chosen, expected, atol=1e-6)
+    assert_array_equal(np.isnan(other), np.tile([False] * 4 + [True] * 3, (7, 1)))
+    assert_allclose(difference, expected - own, atol=1e-6)
+    first, second, third, _ = (figure["data"][0] for figure in figures(app))
+    assert first["zmax"] == second["zmax"]
+    assert third["zmin"] == -third["zmax"]
+
+
+def test_the_meters_say_where_the_weight_goes(explorer):
+    both = [explorer.trace(TEXT, padding=3, attention_mask=name) for name in ("none", "padding")]
+    none, own = (trace.encoder[0].attention.weights[0] for trace in both)
+    padding = np.arange(7) > 3
+    share = f"{padding_share(none, padding, padding):.1%}"
+    text = shown(open_page(mask="none", pads="3"))
+    assert share != "0.0%"
+    assert f"**{share}** of the weight goes to [PAD] with no mask; 0.0% with the model's own mask." in text
+    later = [f"{future_share(weights[:4]):.1%}" for weights in (none, own)]
+    assert f"**{later[0]}** of the weight goes to later tokens with no mask; {later[1]} with" in text
+    assert "**0** of 7 rows may read nothing" in text
+
+
+def test_the_prediction_before_and_after_stands_in_words_and_bars(explorer):
+    before, after = explorer.trace(TEXT).probs, explorer.trace(TEXT, attention_mask="window:0").probs
+    app = open_page(mask="window", reach="0")
+    best = before.argmax()
+    assert f"{before[best]:.1%}" in shown(app)
+    bars = figures(app)[-1]["data"]
+    order = np.argsort(-np.maximum(before, after), kind="stable")
+    kept = [i for rank, i in enumerate(order) if rank < 2 or max(before[i], after[i]) > 0.005]
+    assert_allclose(numbers(bars[0]["x"]), before[kept], atol=1e-6)
+    assert_allclose(numbers(bars[1]["x"]), after[kept], atol=1e-6)
+    assert (bars[0]["name"], bars[1]["name"]) == ("the model's own mask", "the window")
+
+
+def test_a_mask_that_hides_nothing_is_said_to_change_nothing():
+    app = open_page(mask="padding")
+    assert "This mask hides nothing here, so nothing changes." in shown(app)
+
+
+def test_both_ways_to_mask_stand_with_the_sums_of_their_rows():
+    app = open_page(mask="causal", mask_view="ways")
+    added, multiplied, _ = figures(app)
+    assert_allclose(numbers(added["data"][1]["x"]), np.ones(4), atol=1e-6)
+    sums = numbers(multiplied["data"][1]["x"])
+    assert_allclose(sums, np.nansum(numbers(multiplied["data"][0]["z"]), axis=-1), atol=1e-6)
+    assert (sums[:-1] < 0.999).all()
+    assert f"adds up to only **{sums.min():.2f}**" in shown(app)
+
+
+def test_a_row_that_may_read_nothing_is_said_to_fail_differently():
+    mask = np.ones((4, 4), bool)
+    mask[2] = False
+    app = open_page(mask="painted", bits=pack(mask), mask_view="ways")
+    assert "The row of “film” may read nothing." in shown(app)
+    assert_allclose(matrices(app)[0][2], 0.25)
+    assert np.isnan(matrices(app)[1][2]).all()
+    assert "**1** of 4 rows may read nothing with the painted mask; 0 with" in shown(app)
+
+
+def test_a_painted_mask_begins_as_the_one_before_and_can_be_inverted_cleared_and_undone(explorer):
+    app = choose(open_page(), "mask", "painted")
+    causal = np.tri(4, dtype=bool)
+    assert bits(app) == pack(causal)
+    app.button(key="paint-invert").click()
+    again(app)
+    assert bits(app) == pack(~causal)
+    weights = explorer.trace(TEXT, attention_mask=~causal).encoder[0].attention.weights[0]
+    assert_allclose(np.nan_to_num(matrices(app)[3]), weights, atol=1e-6)
+    app.button(key="paint-clear").click()
+    again(app)
+    assert bits(app) == "ffff"
+    for _ in range(2):
+        app.button(key="paint-undo").click()
+        again(app)
+    assert bits(app) == pack(causal)
+    assert app.button(key="paint-undo").disabled
+    assert "bits" not in choose(app, "mask", "none").query_params
+
+
+def test_marked_cells_are_masked_if_any_may_attend_or_else_freed():
+    mask = np.array([[True, False], [False, False]])
+    assert_array_equal(marked(mask, [(0, 0), (0, 1)]), np.zeros((2, 2), bool))
+    assert_array_equal(marked(mask, [(0, 1), (1, 1)]), [[True, True], [False, True]])
+    assert_array_equal(mask, [[True, False], [False, False]])
+
+
+def test_the_padding_mask_comes_with_some_padding():
+    app = choose(open_page(), "mask", "padding")
+    assert app.slider(key="pads").value == 4
+    assert matrices(app)[0].shape == (8, 8)
+
+
+@pytest.mark.parametrize("kind", ["encoder", "decoder", "cross"])
+def test_each_attention_of_an_encoder_decoder_is_masked_for_itself(translator, kind):
+    field, pad = {
+        "encoder": ("attention_mask", "padding"),
+        "decoder": ("target_attention_mask", "target_padding"),
+        "cross": ("cross_attention_mask", "padding"),
+    }[kind]
+    app = open_page(model="translator", target="one two three", mask="window", pads="2", layer="2")
+    choose(app, "kind", kind)
+    trace = translator.trace(TEXT, target="one two three", **{field: "window:1", pad: 2})
+    attention = {
+        "encoder": trace.encoder[1].attention,
+        "decoder": trace.decoder[1].self_attention,
+        "cross": trace.decoder[1].cross_attention,
+    }[kind]
+    assert_allclose(np.nan_to_num(matrices(app)[3]), attention.weights[0], atol=1e-6)
+    assert "tokens another one is likeliest" in shown(app)
+    assert ("later tokens" in shown(app)) == (kind != "cross")
+
+
+def test_a_decoder_without_its_mask_reads_the_future(writer):
+    app = open_page(model="writer", mask="none")
+    trace = writer.trace(TEXT, attention_mask="none")
+    assert_allclose(matrices(app)[3], trace.decoder[0].self_attention.weights[0], atol=1e-6)
+    own = open_page(model="writer", mask="own")
+    assert "**0.0%** of the weight goes to later tokens with the model's own mask" in shown(own)
+    assert "with no mask" in shown(own)
+
+
+def test_a_long_text_cannot_be_painted_and_shows_no_tick_text(monkeypatch):
+    monkeypatch.setattr("transformer_viz.ui.mask_choice.MAX_PAINTED", 10)
+    monkeypatch.setattr("transformer_viz.ui.mask_views.MAX_CELLS", 10)
+    app = open_page(text="good film " * 12, mask="painted")
+    assert "painted for up to 10 tokens; here there are 23." in shown(app)
+    assert "painted" not in app.segmented_control(key="mask").options
+    assert "each cell is the mean of 3 × 3 tokens" in shown(app)
+    assert matrices(app)[0].shape == (8, 8)
+    assert figures(app)[0]["layout"]["xaxis"]["ticktext"][-1] == "film … good"
+
+
+@pytest.mark.parametrize("text", ["", "  "])
+def test_no_sentence_is_a_hint_and_no_picture(text):
+    app = open_page()
+    app.text_area(key="sentence").set_value(text)
+    again(app)
+    assert not app.get("plotly_chart")
+    assert "Type a sentence above" in shown(app)
+
+
+def test_markup_in_a_sentence_stays_text():
+    app = open_page(text="film :red[x] <b>$y$")
+    ticks = figures(app)[0]["layout"]["xaxis"]["ticktext"]
+    assert not any("<" in tick for tick in ticks)
+
+
+@pytest.mark.parametrize("view", ["steps", "change", "ways"])
+def test_every_view_speaks_chinese(view):
+    app = open_page(lang="zh", mask_view=view, mask="padding", pads="2")
+    assert app.header[0].value == "每个词元可以看到什么？"
+    assert "这个头的权重去了哪里？" in shown(app)
+
+
+def test_without_any_model_the_page_says_how_to_train_one(tmp_path, monkeypatch):
+    monkeypatch.setenv("TRANSFORMER_VIZ_MODELS", str(tmp_path))
+    assert "There is no model to look into yet" in shown(open_page())
+
+
+@pytest.fixture(scope="module")
+def shipped(models_folder):
+    """The shipped models beside the small ones."""
+    names = ("attention-only", "hotel-zh", "induction", "reverse-digits")
+    for name in names:
+        shutil.copytree(Path(APP).parent / "models" / name, models_folder / name)
+    yield
+    for name in names:
+        shutil.rmtree(models_folder / name)
+
+
+@pytest.mark.parametrize("model", ["attention-only", "hotel-zh", "induction", "reverse-digits"])
+@pytest.mark.parametrize("view", ["steps", "change", "ways"])
+def test_the_shipped_models_are_shown_on_their_own_examples(shipped, model, view):
+    app = AppTest.from_file(APP, default_timeout=60)
+    app._page_hash = calc_hash("masks")
+    app.query_params["model"], app.query_params["mask_view"] = model, view
+    again(app)
+    assert not app.error
+    assert len(matrices(app)) == {"steps": 4, "change": 3, "ways": 2}[view]
+
+
+def test_padding_nobody_masks_turns_a_review_the_other_way(shipped):
+    app = open_page(model="attention-only", text="This film was not good at all", mask="padding", pads="4")
+    assert "The prediction flips from **positive**" in shown(app)
+    assert "36.0% with the model's own mask" in shown(app)

@@ -1,0 +1,135 @@
+"""What a mask does to one head: its scores, its weights, and where the weight goes."""
+
+import numpy as np
+
+LARGE_NEGATIVE = -1e9
+"""What is added to a masked score where a mask is a number, as in most tutorials."""
+
+
+def masked_scores(scores, mask):
+    """Return the scores that go into the softmax: NaN where nothing may be attended to.
+
+    Args:
+        scores: float (..., query, key).
+        mask: bool, broadcastable to them, True = may attend.
+
+    Returns:
+        float32 (..., query, key).
+    """
+    return np.where(mask, np.asarray(scores, np.float32), np.float32("nan"))
+
+
+def masked_weights(scores, mask):
+    """Return softmax(scores) among what may be attended to, as the layers compute it.
+
+    Args:
+        scores: float (..., query, key), query·key / √head_dim.
+        mask: bool, broadcastable to them, True = may attend.
+
+    Returns:
+        float32 (..., query, key); 0 where masked; a row sums to 1, or to 0 where nothing may be attended to.
+    """
+    return np.where(mask, _softmax(np.where(mask, scores, LARGE_NEGATIVE)), np.float32(0))
+
+
+def added_mask_weights(scores, mask):
+    """Return softmax(scores + large negative number where masked), the first way of the tutorials.
+
+    In float32 the sum forgets the score: a row that may attend to nothing reads everything alike.
+
+    Args:
+        scores: float (..., query, key).
+        mask: bool, broadcastable to them, True = may attend.
+
+    Returns:
+        float32 (..., query, key), rows summing to 1.
+    """
+    bias = np.where(mask, np.float32(0), np.float32(LARGE_NEGATIVE))
+    return _softmax(np.asarray(scores, np.float32) + bias)
+
+
+def multiplied_mask_weights(scores, mask):
+    """Return softmax(scores) · mask, the second way of the tutorials.
+
+    What the masked keys had is lost, not shared out again.
+
+    Args:
+        scores: float (..., query, key).
+        mask: bool, broadcastable to them, True = may attend.
+
+    Returns:
+        float32 (..., query, key), rows summing to at most 1.
+    """
+    return _softmax(np.asarray(scores, np.float32)) * np.asarray(mask, np.float32)
+
+
+def padding_share(weights, query_is_padding, key_is_padding):
+    """Return how much of the weight of the real tokens goes to padding.
+
+    Args:
+        weights: float (query, key).
+        query_is_padding: bool (query,).
+        key_is_padding: bool (key,).
+
+    Returns:
+        float from 0 to 1; 0 if no real token attends to anything.
+    """
+    real = np.asarray(weights, np.float64)[~np.asarray(query_is_padding)]
+    return _share(real, np.broadcast_to(key_is_padding, real.shape))
+
+
+def future_share(weights):
+    """Return how much of the weight goes to what comes later: key > query.
+
+    Args:
+        weights: float (query, key) of self-attention.
+
+    Returns:
+        float from 0 to 1; 0 if nothing attends.
+    """
+    weights = np.asarray(weights, np.float64)
+    return _share(weights, ~np.tri(*weights.shape, dtype=bool))
+
+
+def blocked_rows(mask, shape):
+    """Return which rows may attend to nothing.
+
+    Args:
+        mask: bool, broadcastable to `shape`, True = may attend.
+        shape: (query, key).
+
+    Returns:
+        int (row,), in order.
+    """
+    return np.flatnonzero(~np.broadcast_to(mask, shape).any(axis=-1))
+
+
+def block_means(values, block):
+    """Return a matrix made smaller: the mean of each block of cells, gaps left out.
+
+    Args:
+        values: float (query, key), NaN = gap.
+        block: Rows and columns of a block; those at the end may be smaller.
+
+    Returns:
+        float32 (ceil(query / block), ceil(key / block)); NaN where a block is all gaps.
+    """
+    values = np.asarray(values, np.float32)
+    here = np.isfinite(values)
+    total, count = np.where(here, values, 0), here.astype(np.float32)
+    for axis, size in enumerate(values.shape):
+        starts = np.arange(0, size, block)
+        total = np.add.reduceat(total, starts, axis=axis)
+        count = np.add.reduceat(count, starts, axis=axis)
+    return np.divide(total, count, out=np.full_like(total, np.nan), where=count > 0)
+
+
+def _softmax(scores):
+    scores = np.asarray(scores, np.float32)
+    powers = np.exp(scores - scores.max(axis=-1, keepdims=True))
+    return powers / powers.sum(axis=-1, keepdims=True)
+
+
+def _share(weights, where):
+    total = weights.sum()
+    return float(weights[where].sum() / total) if total > 0 else 0.0

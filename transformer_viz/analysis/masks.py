@@ -1,0 +1,126 @@
+"""Attention masks as NumPy: bool (query, key), True = may attend, merged with `&`, and named by short texts.
+
+The layers' own, `transformer_viz.masks`, do the same on tensors; a test holds them equal.
+"""
+
+import numpy as np
+
+from transformer_viz.config import PAD_ID
+
+
+def padding_mask(token_ids):
+    """Return who may be read: every token that is not padding.
+
+    Args:
+        token_ids: int (key,).
+
+    Returns:
+        bool (1, key).
+    """
+    return np.not_equal(token_ids, PAD_ID)[None, :]
+
+
+def causal_mask(queries, keys=None):
+    """Return the mask under which a position reads itself and what came before (Vaswani et al., 2017, 3.2.3).
+
+    Args:
+        queries: Number of rows.
+        keys: Number of columns; None: as many.
+
+    Returns:
+        bool (query, key).
+    """
+    return np.tri(queries, queries if keys is None else keys, dtype=bool)
+
+
+def window_mask(queries, reach, keys=None):
+    """Return the mask under which a position reads those at most `reach` away, on both sides.
+
+    Args:
+        queries: Number of rows.
+        reach: Largest distance; 0 leaves each position only itself.
+        keys: Number of columns; None: as many as rows.
+
+    Returns:
+        bool (query, key).
+    """
+    rows, columns = np.arange(queries), np.arange(queries if keys is None else keys)
+    return np.abs(columns[None, :] - rows[:, None]) <= reach
+
+
+def named_mask(name, queries, key_ids):
+    """Return the mask a name stands for.
+
+    Args:
+        name: "none" (all may attend to all), "padding", "causal", "window:3" (the reach), "painted:" and
+            what `pack` returned, or several of them joined by "+": what each of them allows.
+        queries: Number of rows.
+        key_ids: int (key,), the ids of the tokens that are read.
+
+    Returns:
+        bool (query, key).
+
+    Raises:
+        ValueError: If there is no such mask, or a painted one has another size.
+
+    >>> named_mask("causal+padding", 3, np.array([5, 2, 0])).astype(int).tolist()
+    [[1, 0, 0], [1, 1, 0], [1, 1, 0]]
+    """
+    shape = (queries, len(key_ids))
+    mask = np.ones(shape, bool)
+    for part in name.split("+"):
+        match part.split(":"):
+            case ["none"]:
+                continue
+            case ["padding"]:
+                mask = mask & padding_mask(key_ids)
+            case ["causal"]:
+                mask = mask & causal_mask(*shape)
+            case ["window", reach] if reach.isdecimal():
+                mask = mask & window_mask(queries, int(reach), len(key_ids))
+            case ["painted", packed]:
+                mask = mask & unpack(packed, shape)
+            case _:
+                raise ValueError(
+                    f"There is no mask {name!r}. Write 'none', 'padding', 'causal', 'window:3', 'painted:' "
+                    "and its bits, or several joined by '+'."
+                )
+    return mask
+
+
+def pack(mask) -> str:
+    """Return a mask as hexadecimal digits, four cells each, row by row; the last is filled up with 0.
+
+    Args:
+        mask: bool (query, key).
+
+    >>> pack(np.tri(3, dtype=bool))
+    '9b8'
+    """
+    bits = np.asarray(mask, bool).ravel()
+    return np.packbits(bits).tobytes().hex()[: -(-bits.size // 4)]
+
+
+def unpack(packed, shape):
+    """Return the mask that `pack` was given.
+
+    Args:
+        packed: Hexadecimal digits.
+        shape: (query, key).
+
+    Returns:
+        bool (query, key).
+
+    Raises:
+        ValueError: If these are not the digits of a mask of that shape.
+    """
+    size = shape[0] * shape[1]
+    digits = -(-size // 4)
+    good = len(packed) == digits and all(digit in "0123456789abcdef" for digit in packed)
+    if not good:
+        raise ValueError(
+            f"A painted mask of {shape[0]} × {shape[1]} cells has {digits} hexadecimal digits. "
+            f"Received {len(packed)}: {packed[:16]!r}."
+        )
+    even = packed + "0" * (digits % 2)
+    return np.unpackbits(np.frombuffer(bytes.fromhex(even), np.uint8))[:size].astype(bool).reshape(shape)

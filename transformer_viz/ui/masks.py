@@ -1,0 +1,78 @@
+"""The Masks page: what a mask does to one head, and to the prediction."""
+
+import streamlit as st
+
+from transformer_viz import store
+from transformer_viz.trace import Run
+from transformer_viz.ui.address import from_address, to_address
+from transformer_viz.ui.attention import (
+    PLOT_HEIGHT,
+    answer,
+    ask_target,
+    choose,
+    choose_attention,
+    show_no_model,
+    show_reading,
+)
+from transformer_viz.ui.card import examples_of
+from transformer_viz.ui.language import t
+from transformer_viz.ui.mask_choice import ask_mask
+from transformer_viz.ui.mask_effect import show_meters, show_prediction
+from transformer_viz.ui.mask_sides import compare, room_for_padding
+from transformer_viz.ui.mask_views import LAYOUT, VIEWS
+from transformer_viz.ui.sentence import ask_sentence
+
+
+def show(model: store.ModelSummary | None) -> None:
+    """Show the page for one model."""
+    st.header(t("masks.title"), anchor=False)
+    if model is None:
+        show_no_model()
+        return
+    translates = model.config.architecture == "encoder-decoder"
+    run = Run(model.name, ask_sentence(examples_of(model.card)), ask_target() if translates else None)
+    with st.skeleton(height=PLOT_HEIGHT):
+        plain = answer(run)
+    if plain is None:
+        return
+    show_reading(plain)
+    with st.container(horizontal=True, gap="medium"):
+        layers = choose_attention(plain)
+        layer = choose("layer", len(layers))
+        stack, _, kind, attention, queries, keys = layers[layer - 1]
+        head = choose("head", len(attention.weights))
+        view = choose_view()
+    choice = ask_mask(max(len(queries), len(keys)), room_for_padding(plain, model.config, stack, kind))
+    sides = compare(run, choice, stack, kind, translates=translates)
+    if sides is None:
+        return
+    heads = [side.head(layer - 1, head - 1) for side in sides]
+    st.html(LAYOUT)
+    VIEWS[view](*heads)
+    if choice.kind == "painted" and view != "steps":
+        st.caption(t("masks.paint_elsewhere"))
+    with st.container(key="mask-effects"):
+        with st.container(border=True, height="stretch"):
+            show_meters(*heads)
+        with st.container(border=True, height="stretch"):
+            show_prediction(*sides)
+    with st.expander(t("masks.what"), icon=":material/help:"):
+        st.markdown(t("masks.explained"))
+        st.latex(r"\mathrm{weights}_{ij} = \frac{M_{ij}\, e^{s_{ij}}}{\sum_k M_{ik}\, e^{s_{ik}}}")
+
+
+def choose_view() -> str:
+    """Show the choice of what is looked at."""
+    views = list(VIEWS)
+    from_address("mask_view", views)
+    st.session_state.setdefault("mask_view", views[0])
+    view = st.segmented_control(
+        t("masks.view"),
+        views,
+        format_func=lambda view: t(f"masks.view_{view}"),
+        key="mask_view",
+        persist_state="session",
+        required=True,
+    )
+    to_address("mask_view", view if view != views[0] else "")
+    return view
