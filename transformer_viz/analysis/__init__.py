@@ -1,5 +1,6 @@
 """What a head does, in numbers: NumPy in, NumPy out."""
 
-from transformer_viz.analysis.heads import entropy, induction_score, previous_token_score
+from transformer_viz.analysis.heads import distance, entropy, induction_score, previous_token_score
+from transformer_viz.analysis.roles import Role, roles
 
-__all__ = ["entropy", "induction_score", "previous_token_score"]
+__all__ = ["Role", "distance", "entropy", "induction_score", "previous_token_score", "roles"]

@@ -6,6 +6,12 @@ SEQUENTIAL = {
 }
 """Theme -> colour scale of values from none to most; lightness alone tells them apart."""
 
+DIVERGING = {
+    "light": [[0, "#a6341b"], [0.25, "#e8a58c"], [0.5, "#f7f7f7"], [0.75, "#8fbce0"], [1, "#15559c"]],
+    "dark": [[0, "#ff9a72"], [0.25, "#8f4a33"], [0.5, "#1b202b"], [0.75, "#2f6f9c"], [1, "#7cc7f2"]],
+}
+"""Theme -> colour scale of values from most negative over none to most positive."""
+
 TEXT = {"light": "#31333f", "dark": "#e6e8ee"}
 MUTED = {"light": "#6b7080", "dark": "#9aa1b0"}
 
