@@ -11,6 +11,7 @@ export class Controls {
   constructor(lens) {
     this.lens = lens;
     this.bar = element("div", { className: "bar" });
+    this.below = element("div", { className: "bar below" }, this.downloads());
   }
 
   /** Show what can be chosen now. */
@@ -20,17 +21,20 @@ export class Controls {
     const kinds = Object.keys(lens.attentions);
     const numbers = (count) => Array.from({ length: count }, (_, i) => [i, i + 1]);
     const values = attention.scores ? ["weights", "scores", "masked", "norms"] : ["weights"];
+    const sees = (view) => state.view === "all" || state.view === view;
     const parts = [
       this.choice("view", ["all", "grid", "matrix", "lines"].map((name) => [name, words.views[name]])),
       kinds.length > 1 && this.choice("kind", kinds.map((kind) => [kind, lens.attentions[kind].name])),
       attention.layers > 1 && this.choice("layer", numbers(attention.layers)),
       this.heads(),
-      this.menu("value", values.map((name) => [name, words.values[name]])),
-      state.value === "weights" && this.menu("scale", [["head", words.scale_head], ["one", words.scale_one]]),
-      attention.layers * attention.heads > 1 &&
+      sees("matrix") && this.menu("value", values.map((name) => [name, words.values[name]])),
+      sees("matrix") &&
+        state.value === "weights" &&
+        this.menu("scale", [["head", words.scale_head], ["one", words.scale_one]]),
+      sees("grid") &&
+        attention.layers * attention.heads > 1 &&
         this.menu("sort", [["place", words.sorts.place], ...sorts(attention, words)]),
-      this.threshold(),
-      this.downloads(),
+      sees("lines") && this.threshold(),
     ];
     const active = document.activeElement?.shadowRoot?.activeElement ?? document.activeElement;
     const focused = active && this.bar.contains(active) ? active.dataset.key : null;

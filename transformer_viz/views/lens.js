@@ -83,7 +83,7 @@ class Lens {
     }
     this.table = element("details", { className: "table" });
     this.table.addEventListener("toggle", () => this.fillTable());
-    this.root.append(this.table);
+    this.root.append(this.controls.below, this.table);
     this.exports = exportsOf(this);
     this.fillTable();
   }
@@ -181,12 +181,12 @@ class Lens {
   }
 
   title() {
-    const { layer, head } = this.state;
+    const { layer } = this.state;
     const { count, of } = this.views.lines.drawn();
     const some = count < of ? ` · ${fill(this.words.some, { count: thousands(count), of: thousands(of) })}` : "";
     const titles = {
       grid: fill(this.words.grid_title, { layers: this.attention.layers, heads: this.attention.heads }),
-      matrix: fill(this.words.matrix_title, { layer: layer + 1, head: head + 1 }),
+      matrix: this.words.values[this.state.value],
       lines: fill(this.words.lines_title, { layer: layer + 1 }) + some,
     };
     for (const [name, text] of Object.entries(titles)) this.views[name].title.textContent = text;
