@@ -12,19 +12,24 @@ from transformer_viz.ui.language import t
 
 WORDS = (
     *("view", "kind", "layer", "head", "head_help", "all_heads", "value", "scale", "scale_head", "scale_one"),
-    *("sort", "threshold", "download", "key", "grid", "matrix", "lines", "grid_title", "matrix_title"),
-    *("lines_title", "some", "pinned", "cell", "masked_cell", "table", "table_query", "table_keys"),
+    *("sort", "threshold", "row", "download", "key", "grid", "matrix", "lines", "steps", "grid_title"),
+    *("matrix_title", "lines_title", "some", "pinned", "cell", "masked_cell", "query_of", "key_vector"),
+    *("value_vector", "weighted_value", "masked", "equal", "unequal", "strongest_rows", "too_long"),
+    *("table", "table_query", "table_keys"),
 )
 """Words of the views that stand for themselves."""
 
 NAMED = {
-    "views": ("all", "grid", "matrix", "lines"),
+    "views": ("all", "grid", "matrix", "lines", "steps"),
     "values": ("weights", "scores", "masked", "norms"),
     "sorts": ("place", "entropy", "distance", "previous"),
 }
 """Words of the views by what they name."""
 
-SLOTS = {name: f"{{{name}}}" for name in ("layers", "heads", "layer", "head", "count", "of", "query", "key")}
+SLOTS = {
+    name: f"{{{name}}}"
+    for name in ("layers", "heads", "layer", "head", "count", "of", "query", "key", "token", "error")
+}
 """What the views themselves fill in."""
 
 NOTHING = "\u2205"

@@ -23,7 +23,7 @@ export class Controls {
     const values = attention.scores ? ["weights", "scores", "masked", "norms"] : ["weights"];
     const sees = (view) => state.view === "all" || state.view === view;
     const parts = [
-      this.choice("view", ["all", "grid", "matrix", "lines"].map((name) => [name, words.views[name]])),
+      this.choice("view", ["all", "grid", "matrix", "lines", "steps"].map((name) => [name, words.views[name]])),
       kinds.length > 1 && this.choice("kind", kinds.map((kind) => [kind, lens.attentions[kind].name])),
       attention.layers > 1 && this.choice("layer", numbers(attention.layers)),
       this.heads(),
@@ -35,6 +35,7 @@ export class Controls {
         attention.layers * attention.heads > 1 &&
         this.menu("sort", [["place", words.sorts.place], ...sorts(attention, words)]),
       sees("lines") && this.threshold(),
+      state.view === "steps" && this.row(),
     ];
     const active = document.activeElement?.shadowRoot?.activeElement ?? document.activeElement;
     const focused = active && this.bar.contains(active) ? active.dataset.key : null;
@@ -91,15 +92,22 @@ export class Controls {
     return this.group(words.head, element("div", { className: "swatches" }, ...buttons));
   }
 
-  menu(name, options) {
+  menu(name, options, value = this.lens.state[name], choose = (chosen) => this.lens.select({ [name]: chosen })) {
     const { lens } = this;
     const select = element("select", {});
     select.dataset.key = name;
     select.append(...options.map(([value, text]) => element("option", { value, textContent: text })));
-    select.value = lens.state[name];
+    select.value = value;
     select.setAttribute("aria-label", lens.words[name]);
-    select.addEventListener("change", () => lens.select({ [name]: select.value }));
+    select.addEventListener("change", () => choose(select.value));
     return this.group(lens.words[name], select);
+  }
+
+  /** The query whose row is gone through. */
+  row() {
+    const { lens } = this;
+    const options = lens.attention.queryTokens.map((token, query) => [query, `${query + 1} · ${token}`]);
+    return this.menu("row", options, lens.row(), (query) => lens.pin({ query: Number(query), key: null }));
   }
 
   threshold() {

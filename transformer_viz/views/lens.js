@@ -7,9 +7,11 @@ import { grid } from "./grid.js";
 import { lines } from "./lines.js";
 import { matrix } from "./matrix.js";
 import { parse } from "./payload.js";
+import { steps } from "./steps.js";
 import { surface } from "./surface.js";
 
-const VIEWS = { grid, matrix, lines };
+const VIEWS = { grid, matrix, lines, steps };
+const TOGETHER = ["grid", "matrix", "lines"];
 
 /** Show what Python packed in an element; return {update, destroy}.
  *
@@ -162,6 +164,12 @@ class Lens {
     return query === null && key === null ? [pinned.query, pinned.key] : [query, key];
   }
 
+  /** The query that is gone through step by step. */
+  row() {
+    const { query, pinned } = this.state;
+    return pinned.query ?? query ?? this.attention.queries - 1;
+  }
+
   /** Number at the end of the colour scale. */
   largest(field) {
     return this.state.scale === "one" && this.state.value === "weights" ? 1 : field.largest;
@@ -176,7 +184,7 @@ class Lens {
   arrange() {
     const { view } = this.state;
     this.panels.dataset.view = view;
-    for (const [name, { panel }] of Object.entries(this.views)) panel.hidden = view !== "all" && view !== name;
+    for (const [name, { panel }] of Object.entries(this.views)) panel.hidden = view === "all" ? !TOGETHER.includes(name) : view !== name;
     this.redraw();
   }
 
@@ -188,6 +196,7 @@ class Lens {
       grid: fill(this.words.grid_title, { layers: this.attention.layers, heads: this.attention.heads }),
       matrix: this.words.values[this.state.value],
       lines: fill(this.words.lines_title, { layer: layer + 1 }) + some,
+      steps: "",
     };
     for (const [name, text] of Object.entries(titles)) this.views[name].title.textContent = text;
   }

@@ -3,9 +3,9 @@
 import { HALF } from "./payload.js";
 import { fitted, PIXELS, stride, widest } from "./text.js";
 
-const MOST_ROW = 44;
+const MOST_ROW = 34;
 const LEAST_ROW = 2;
-const MOST_HEIGHT = 640;
+const MOST_HEIGHT = 560;
 const MOST_LABEL = 120;
 const MOST_LINES = 20000;
 const SHADES = 8; // lines of one head are drawn in so many strengths, each in one stroke

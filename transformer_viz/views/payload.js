@@ -30,7 +30,7 @@ export function parse(bytes) {
 class Attention {
   constructor(facts, array) {
     Object.assign(this, facts);
-    for (const name of ["weights", "scores", "norms", "mask"]) {
+    for (const name of ["weights", "scores", "norms", "mask", "query", "key", "value", "context"]) {
       this[name] = facts.arrays[name] && array(facts.arrays[name]);
     }
     this.cells = this.queries * this.keys;

@@ -15,6 +15,12 @@ ALIGNMENT = 8
 LARGEST = np.finfo(np.float16).max
 """Scores beyond it, which float16 cannot hold, are shown as it."""
 
+VECTORS = ("query", "key", "value", "context")
+"""What a row is computed from, step by step, and what comes of it."""
+
+MOST_VECTORS = 16e6
+"""Bytes of them that are sent; longer texts are not gone through step by step."""
+
 
 def pack(
     trace: Trace,
@@ -54,6 +60,9 @@ def pack(
             described["scores"] = arrays.add(scores.clip(-LARGEST, LARGEST), np.float16)
             values = np.stack([layer.value for layer in found.layers])
             described["norms"] = arrays.add(np.linalg.norm(values, axis=-1), np.float16)
+            vectors = {name: [getattr(layer, name) for layer in found.layers] for name in VECTORS}
+            if sum(array.nbytes for layers in vectors.values() for array in layers) <= MOST_VECTORS:
+                described |= {name: arrays.add(np.stack(v), np.float32) for name, v in vectors.items()}
         attentions.append(
             {
                 "kind": kind,
@@ -63,6 +72,8 @@ def pack(
                 "heads": heads,
                 "queries": queries,
                 "keys": keys,
+                "headDim": found.layers[0].query.shape[-1] if "query" in described else None,
+                "valueDim": found.layers[0].value.shape[-1] if "value" in described else None,
                 "maskHeads": len(mask),
                 "queryTokens": [*map(visible, tokens[kind][0])],
                 "keyTokens": [*map(visible, tokens[kind][1])],

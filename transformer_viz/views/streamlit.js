@@ -16,7 +16,7 @@ function start() {
   const number = (name) => Math.max(0, (Number.parseInt(address.get(name), 10) || 1) - 1);
   const view = address.get("view");
   const found = { kind: address.get("kind"), layer: number("layer"), head: number("head") };
-  return ["grid", "matrix", "lines"].includes(view) ? { ...found, view } : found;
+  return ["grid", "matrix", "lines", "steps"].includes(view) ? { ...found, view } : found;
 }
 
 function remember({ kind, layer, head, view }) {
