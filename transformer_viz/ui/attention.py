@@ -1,5 +1,8 @@
 """The Attention page: a sentence, its prediction, and what one head does with it."""
 
+import tempfile
+from pathlib import Path
+
 import numpy as np
 import streamlit as st
 
@@ -12,6 +15,7 @@ from transformer_viz.ui.language import plain, t
 from transformer_viz.ui.lens import show_lens
 from transformer_viz.ui.sentence import ask_sentence
 from transformer_viz.ui.server import shared_engine
+from transformer_viz.views import page
 
 MAX_BARS = 3
 """Labels whose probability is drawn, the likeliest ones."""
@@ -147,15 +151,31 @@ def show_heads(trace: Trace) -> None:
     for kind, found in trace.kinds().items():
         queries, keys = (axis_tokens(trace, side) for side in (found.query_tokens, found.key_tokens))
         tokens[kind] = (queries if kind == "encoder" else writing_tokens(trace, queries), keys)
-    show_lens(trace, tokens)
-    st.download_button(
-        t("download.csv"),
-        lambda: trace.to_frame().to_csv(index=False),
-        file_name=f"{trace.model}-attention.csv",
-        mime="text/csv",
-        icon=":material/download:",
-        type="tertiary",
-    )
+    payload = show_lens(trace, tokens)
+    with st.container(horizontal=True, gap="small"):
+        for kind, mime, make in (
+            ("csv", "text/csv", lambda: trace.to_frame().to_csv(index=False)),
+            ("npz", "application/zip", lambda: npz_of(trace)),
+            ("html", "text/html", lambda: page(payload, title=f"{trace.model}: {trace.text}")),
+        ):
+            st.download_button(
+                t(f"download.{kind}"),
+                make,
+                file_name=f"{trace.model}-attention.{kind}",
+                mime=mime,
+                icon=":material/download:",
+                type="tertiary",
+                on_click="ignore",
+                key=f"download-{kind}",
+            )
+
+
+def npz_of(trace: Trace) -> bytes:
+    """Return the file that `Trace.load` reads."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "trace.npz"
+        trace.save(path)
+        return path.read_bytes()
 
 
 def writing_tokens(trace: Trace, tokens) -> list[str]:

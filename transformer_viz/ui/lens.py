@@ -9,6 +9,7 @@ from transformer_viz import views
 from transformer_viz.analysis import distance, entropy, previous_token_score, roles
 from transformer_viz.trace import Attentions, Trace
 from transformer_viz.ui.language import t
+from transformer_viz.ui.looks import ONE_HEAD, choose_looks, looked_at
 
 WORDS = (
     *("view", "kind", "layer", "head", "head_help", "all_heads", "value", "scale", "scale_head", "scale_one"),
@@ -46,31 +47,48 @@ def component():
     )
 
 
-def show_lens(trace: Trace, tokens: dict[str, tuple[list[str], list[str]]]) -> None:
-    """Show the attention of a trace.
+def show_lens(trace: Trace, tokens: dict[str, tuple[list[str], list[str]]]) -> bytes:
+    """Show the attention of a trace, and how it can be looked at; return what is shown.
 
     Args:
         trace: What is shown.
         tokens: Kind of attention -> texts of its rows and of its columns.
     """
-    component()(data=payload_of(trace, tokens), key="lens")
+    payload = payload_of(trace, tokens, choose_looks(trace))
+    component()(data=payload, key="lens")
+    return payload
 
 
-def payload_of(trace: Trace, tokens) -> bytes:
-    """Return a trace as the views read it, in the visitor's language."""
-    found = trace.kinds()
+def payload_of(trace: Trace, tokens, looks=()) -> bytes:
+    """Return a trace as the views read it, looked at in some ways, in the visitor's language."""
+    found, tokens = looked_at(trace, tokens, looks)
     named = {kind: said_of(kind, layers) for kind, layers in found.items()}
     titles = {kind: t("heatmap.query" if kind == "encoder" else "heatmap.writes") for kind in found}
     return views.pack(
         trace,
         tokens=tokens,
-        words={name: t(f"lens.{name}", **SLOTS) for name in WORDS}
-        | {group: {name: t(f"lens.{group}.{name}") for name in names} for group, names in NAMED.items()},
+        words=words() | {"matrix_title": title_of(looks)},
         names={kind: t(f"kind.{kind}") for kind in found},
         titles=titles,
         figures={kind: figures_of(kind, layers) for kind, layers in found.items()},
         saying=lambda kind, layer, head: named[kind][layer][head],
+        kinds=found,
     )
+
+
+def words() -> dict:
+    """Return every word of the views, in the visitor's language."""
+    single = {name: t(f"lens.{name}", **SLOTS) for name in WORDS}
+    groups = {group: {name: t(f"lens.{group}.{name}") for name in names} for group, names in NAMED.items()}
+    return single | groups
+
+
+def title_of(looks) -> str:
+    """Return what one picture is called, its numbers left open."""
+    single = [look for look in looks if look in ONE_HEAD]
+    if single:
+        return t("lens.one_title", look=t(f"looks.{single[0]}"), **SLOTS)
+    return t("lens.matrix_title", **SLOTS)
 
 
 def figures_of(kind: str, found: Attentions) -> dict[str, np.ndarray]:

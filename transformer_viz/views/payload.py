@@ -7,7 +7,7 @@ import numpy as np
 
 from transformer_viz.figures.theme import DIVERGING, HEADS, SEQUENTIAL
 from transformer_viz.text import visible
-from transformer_viz.trace import Trace
+from transformer_viz.trace import Attentions, Trace
 
 ALIGNMENT = 8
 """Every array begins at a multiple of so many bytes."""
@@ -31,6 +31,7 @@ def pack(
     titles: dict[str, str],
     figures: dict[str, dict[str, np.ndarray]],
     saying: Callable[[str, int, int], str],
+    kinds: dict[str, Attentions] | None = None,
 ) -> bytes:
     """Return a trace in the form of the views: float16 weights and scores, token texts, and words.
 
@@ -45,12 +46,13 @@ def pack(
         titles: Kind of attention -> what stands beside the rows.
         figures: Kind of attention -> name of a figure -> float (layer, head), to sort heads by; NaN: none.
         saying: (kind, layer, head) -> what that head does, in words.
+        kinds: What is shown of the trace, changed; None: all its attention as it is.
 
     Returns:
         Length of the header as uint64, header, arrays.
     """
     arrays, attentions = _Arrays(), []
-    for kind, found in trace.kinds().items():
+    for kind, found in (kinds or trace.kinds()).items():
         weights = np.stack([layer.weights for layer in found.layers])
         num_layers, heads, queries, keys = weights.shape
         mask = np.broadcast_to(found.mask, (len(found.mask), queries, keys))
