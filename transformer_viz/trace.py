@@ -33,6 +33,15 @@ class AttentionTrace(NamedTuple):
     output: Tensor  # (batch, query, d_model)  what this sub-layer adds to the residual stream
 
 
+class Attentions(NamedTuple):
+    """All layers of one kind of attention, batch axis dropped."""
+
+    layers: list[AttentionTrace]
+    mask: Tensor  # (head or 1, query, key)  bool, True = may attend
+    query_tokens: tuple[str, ...]
+    key_tokens: tuple[str, ...]
+
+
 class FeedForwardTrace(NamedTuple):
     """Both tensors of one feed-forward call; without a feed-forward layer, nothing and zeros."""
 
@@ -262,6 +271,16 @@ class Trace:
             yield "decoder", layer, "self", block.self_attention, written, written
             if block.cross_attention is not None:
                 yield "decoder", layer, "cross", block.cross_attention, written, self.tokens
+
+    def kinds(self) -> dict[str, "Attentions"]:
+        """Return what there is of "encoder", "decoder" and "cross" attention, each with its layers."""
+        masks = {"encoder": self.values.attention_mask, "cross": self.values.cross_attention_mask}
+        masks["decoder"] = self.values.target_attention_mask if self.encoder else self.values.attention_mask
+        found = {}
+        for stack, _, kind, attention, queries, keys in self.attentions():
+            name = "cross" if kind == "cross" else stack
+            found.setdefault(name, Attentions([], masks[name], queries, keys)).layers.append(attention)
+        return found
 
     @property
     def fully_masked(self) -> list[tuple[str, int, str, int, int]]:

@@ -1,6 +1,6 @@
 """What heads and masks do, in numbers: NumPy in, NumPy out."""
 
-from transformer_viz.analysis.heads import entropy, induction_score, previous_token_score
+from transformer_viz.analysis.heads import distance, entropy, induction_score, previous_token_score
 from transformer_viz.analysis.masking import (
     added_mask_weights,
     block_means,
@@ -11,31 +11,33 @@ from transformer_viz.analysis.masking import (
     multiplied_mask_weights,
     padding_share,
 )
-from transformer_viz.analysis.masks import (
-    causal_mask,
-    named_mask,
-    pack,
-    padding_mask,
-    unpack,
-    window_mask,
-)
+from transformer_viz.analysis.masks import causal_mask, named_mask, pack, padding_mask, unpack, window_mask
+from transformer_viz.analysis.reshape import merge_words, renormalise, rollout, word_of_token
+from transformer_viz.analysis.roles import Role, roles
 
 __all__ = [
+    "Role",
     "added_mask_weights",
     "block_means",
     "blocked_rows",
     "causal_mask",
+    "distance",
     "entropy",
     "future_share",
     "induction_score",
     "masked_scores",
     "masked_weights",
+    "merge_words",
     "multiplied_mask_weights",
     "named_mask",
     "pack",
     "padding_mask",
     "padding_share",
     "previous_token_score",
+    "renormalise",
+    "roles",
+    "rollout",
     "unpack",
     "window_mask",
+    "word_of_token",
 ]

@@ -23,6 +23,22 @@ def entropy(weights):
     return np.divide(total, count, out=np.full(total.shape, np.nan), where=count > 0)
 
 
+def distance(weights):
+    """Return how far each head looks: the mean distance in tokens, weighted by attention.
+
+    Args:
+        weights: float (..., query, key) of self-attention, rows summing to 1 or 0.
+
+    Returns:
+        float (...), at least 0; NaN where no row attends.
+    """
+    weights = np.asarray(weights, dtype=np.float64)
+    steps = np.abs(np.arange(weights.shape[-2])[:, None] - np.arange(weights.shape[-1])[None, :])
+    total = weights.sum(axis=(-2, -1))
+    far = (weights * steps).sum(axis=(-2, -1))
+    return np.divide(far, total, out=np.full(total.shape, np.nan), where=total > 0)
+
+
 def previous_token_score(weights):
     """Return how much each head reads the token before: the mean weight there, from the second token on.
 

@@ -6,6 +6,12 @@ SEQUENTIAL = {
 }
 """Theme -> colour scale of values from none to most; lightness alone tells them apart."""
 
+DIVERGING = {
+    "light": [[0, "#a6341b"], [0.25, "#e8a58c"], [0.5, "#f7f7f7"], [0.75, "#8fbce0"], [1, "#15559c"]],
+    "dark": [[0, "#ff9a72"], [0.25, "#8f4a33"], [0.5, "#1b202b"], [0.75, "#2f6f9c"], [1, "#7cc7f2"]],
+}
+"""Theme -> colour scale of values from most negative over none to most positive."""
+
 TEXT = {"light": "#31333f", "dark": "#e6e8ee"}
 MUTED = {"light": "#6b7080", "dark": "#9aa1b0"}
 
@@ -23,12 +29,6 @@ SIDES = {
     "dark": {"train": "#66758c", "validation": "#3fa7c4"},
 }
 """Colours of the rows trained on and of those held out."""
-
-DIVERGING = {
-    "light": [[0, "#b2442c"], [0.25, "#e9a37f"], [0.5, "#fbfbfb"], [0.75, "#7fb2dc"], [1, "#1f5fa0"]],
-    "dark": [[0, "#f0844f"], [0.25, "#8f4a2c"], [0.5, "#1b1f29"], [0.75, "#2a6596"], [1, "#6cc0f0"]],
-}
-"""Theme -> colour scale of signed values, zero in the middle: below in red, above in blue."""
 
 GAP = {"light": "#e3e6ec", "dark": "#3a4150"}
 """What shows through where a cell is masked: no colour of a scale."""

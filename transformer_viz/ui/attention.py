@@ -1,17 +1,21 @@
 """The Attention page: a sentence, its prediction, and what one head does with it."""
 
+import tempfile
+from pathlib import Path
+
 import numpy as np
 import streamlit as st
 
 from transformer_viz import store
 from transformer_viz.engine import EngineError
-from transformer_viz.figures import weights_heatmap
 from transformer_viz.text import END, NoTokensError, visible
 from transformer_viz.trace import Run, Trace
 from transformer_viz.ui.card import examples_of
 from transformer_viz.ui.language import plain, t
+from transformer_viz.ui.lens import show_lens
 from transformer_viz.ui.sentence import ask_sentence
 from transformer_viz.ui.server import shared_engine
+from transformer_viz.views import page
 
 MAX_BARS = 3
 """Labels whose probability is drawn, the likeliest ones."""
@@ -37,7 +41,7 @@ def show(model: store.ModelSummary | None) -> None:
     else:
         show_prediction(trace)
     show_reading(trace)
-    show_head(trace)
+    show_heads(trace)
     with st.expander(t("attention.what"), icon=":material/help:"):
         st.markdown(t("attention.explained"))
         st.latex(r"\mathrm{weights} = \mathrm{softmax}\left(\frac{Q K^\top}{\sqrt{d_k}}\right)")
@@ -144,108 +148,37 @@ def show_reading(trace: Trace) -> None:
         st.caption(t("reading.unknown", words=shown, count=trace.unknown.sum(), total=len(trace.tokens)))
 
 
-def show_head(trace: Trace) -> None:
-    """Let the visitor choose an attention, a layer and a head, say what is strongest in it, and draw it."""
-    with st.container(horizontal=True, gap="medium"):
-        chosen = choose_attention(trace)
-        layer = choose("layer", len(chosen))
-        stack, _, kind, attention, query_tokens, key_tokens = chosen[layer - 1]
-        head = choose("head", len(attention.weights))
-        to_one = choose_scale()
-    weights, mask = attention.weights[head - 1], mask_of(trace, stack, kind)[0]
-    queries, keys = axis_tokens(trace, query_tokens), axis_tokens(trace, key_tokens)
-    query, key = strongest(weights, mask)
-    names = {"query": plain(queries[query]), "key": plain(keys[key])}
-    st.markdown(t("head.sentence", layer=layer, head=head, weight=f"{weights[query, key]:.2f}", **names))
-    rows = queries if stack == "encoder" else writing_tokens(trace, queries)
-    figure = weights_heatmap(
-        weights,
-        rows,
-        keys,
-        mask=mask,
-        labels={
-            "query": t("heatmap.query" if stack == "encoder" else "heatmap.writes"),
-            **{name: t(f"heatmap.{name}") for name in ("key", "weight", "reads")},
-        },
-        vmax=1.0 if to_one else float(weights.max()) or 1.0,
-        theme=st.context.theme.type or "light",
-    )
-    picture = {"filename": f"{trace.model}-layer{layer}-head{head}", "scale": 2}
-    st.plotly_chart(
-        figure,
-        key="heatmap",
-        config={"displaylogo": False, "toImageButtonOptions": picture},
-        alt=t("heatmap.alt", layer=layer, head=head),
-    )
-    st.download_button(
-        t("download.csv"),
-        lambda: trace.to_frame().to_csv(index=False),
-        file_name=f"{trace.model}-attention.csv",
-        mime="text/csv",
-        icon=":material/download:",
-        type="tertiary",
-    )
+def show_heads(trace: Trace) -> None:
+    """Show what every head does, and what can be taken along."""
+    tokens = {}
+    for kind, found in trace.kinds().items():
+        queries, keys = (axis_tokens(trace, side) for side in (found.query_tokens, found.key_tokens))
+        tokens[kind] = (queries if kind == "encoder" else writing_tokens(trace, queries), keys)
+    payload = show_lens(trace, tokens)
+    with st.container(horizontal=True, gap="small"):
+        for kind, mime, make in (
+            ("csv", "text/csv", lambda: trace.to_frame().to_csv(index=False)),
+            ("npz", "application/zip", lambda: npz_of(trace)),
+            ("html", "text/html", lambda: page(payload, title=f"{trace.model}: {trace.text}")),
+        ):
+            st.download_button(
+                t(f"download.{kind}"),
+                make,
+                file_name=f"{trace.model}-attention.{kind}",
+                mime=mime,
+                icon=":material/download:",
+                type="tertiary",
+                on_click="ignore",
+                key=f"download-{kind}",
+            )
 
 
-def strongest(weights, mask) -> tuple[int, int]:
-    """Return the row and column of the largest weight, among rows that have a choice where there are any."""
-    choices = np.broadcast_to(mask, weights.shape).sum(axis=-1, keepdims=True)
-    free = np.where(choices > 1, weights, -1) if (choices > 1).any() else weights
-    query, key = np.unravel_index(free.argmax(), weights.shape)
-    return int(query), int(key)
-
-
-def choose_scale() -> bool:
-    """Show the choice of the colour scale; True if it goes to 1."""
-    return st.segmented_control(
-        t("scale.label"),
-        [False, True],
-        default=False,
-        format_func=lambda to_one: t("scale.full" if to_one else "scale.head"),
-        key="scale",
-        persist_state="session",
-        required=True,
-        help=t("scale.help"),
-    )
-
-
-def choose(name, count) -> int:
-    """Show the choice of a layer or a head, counted from 1 and kept in the URL."""
-    numbers = list(range(1, count + 1))
-    return st.segmented_control(
-        t(f"{name}.label"), numbers, default=1, key=name, bind="query-params", required=True
-    )
-
-
-def choose_attention(trace: Trace) -> list:
-    """Show the choice among a model's attentions, where it has more than one; return its layers."""
-    kinds = {}
-    for layer in trace.attentions():
-        stack, _, kind, *_ = layer
-        kinds.setdefault("cross" if kind == "cross" else stack, []).append(layer)
-    if len(kinds) == 1:
-        return next(iter(kinds.values()))
-    return kinds[
-        st.segmented_control(
-            t("kind.label"),
-            list(kinds),
-            default="cross",
-            format_func=lambda kind: t(f"kind.{kind}"),
-            key="kind",
-            bind="query-params",
-            required=True,
-            help=t("kind.help"),
-        )
-    ]
-
-
-def mask_of(trace: Trace, stack, kind) -> np.ndarray:
-    """Return the model's own mask of one attention, the same for all heads: bool (1, query or 1, key)."""
-    if kind == "cross":
-        return trace.values.cross_attention_mask
-    if stack == "decoder" and trace.encoder:
-        return trace.values.target_attention_mask
-    return trace.values.attention_mask
+def npz_of(trace: Trace) -> bytes:
+    """Return the file that `Trace.load` reads."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "trace.npz"
+        trace.save(path)
+        return path.read_bytes()
 
 
 def writing_tokens(trace: Trace, tokens) -> list[str]:

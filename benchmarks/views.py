@@ -1,0 +1,137 @@
+"""How soon the canvas views stand there, and how soon they answer, in headless Chromium.
+
+`python benchmarks/views.py`. Random attention of 12 layers with 12 heads, on the offline page. From the bytes
+being there to painted: the views are mounted, and two animation frames have passed. A hover or another head:
+from the event to the second frame after it; two frames in which nothing changes are printed last. Without a
+GPU Chromium renders in software, which is what these figures are of, then.
+"""
+
+import contextlib
+import functools
+import http.server
+import os
+import shutil
+import statistics
+import tempfile
+import threading
+from pathlib import Path
+from types import SimpleNamespace
+
+import numpy as np
+from playwright.sync_api import sync_playwright
+
+from transformer_viz import views
+from transformer_viz.trace import Attentions, AttentionTrace
+from transformer_viz.ui.lens import words
+
+CHROMIUM = os.environ.get("CHROMIUM") or shutil.which("chromium") or shutil.which("google-chrome")
+LAYERS = HEADS = 12
+LENGTHS = (64, 128, 512)
+TIMES = 5
+
+FRAMES = "new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))"
+
+MOUNT = f"""async ([length, view]) => {{
+    const bytes = new Uint8Array(await (await fetch(`${{length}}.bin`)).arrayBuffer());
+    document.body.replaceChildren(document.createElement('div'));
+    await {FRAMES};
+    const start = performance.now();
+    const host = {{ start: {{ view }}, remember() {{}} }};
+    const lens = window.mount(document.body.firstChild, bytes, host);
+    await {FRAMES};
+    const taken = performance.now() - start;
+    return [taken, document.querySelectorAll('*').length];
+}}"""
+
+ACT = f"""async (act) => {{
+    const start = performance.now();
+    eval(act);
+    await {FRAMES};
+    return performance.now() - start;
+}}"""
+
+HOVER = """{
+    const canvas = document.querySelector('.lines canvas'), box = canvas.getBoundingClientRect();
+    const place = { clientX: box.left + 90, clientY: box.top + 60 + 300 * Math.random(), bubbles: true };
+    canvas.dispatchEvent(new PointerEvent('pointermove', place));
+}"""
+
+HEAD = "document.querySelectorAll('.swatch')[Math.floor(Math.random() * 12)].click()"
+
+
+def main():
+    """Print the figures."""
+    folder = Path(tempfile.mkdtemp())
+    (folder / "index.html").write_text(
+        f"<!doctype html><meta charset=utf-8><style>{views.stylesheet()}</style><body><script type=module>"
+        f"{views.module('lens')}\nwindow.mount = mount;</script>"
+    )
+    for length in LENGTHS:
+        (folder / f"{length}.bin").write_bytes(payload(length))
+    with serving(folder) as address, sync_playwright() as playwright:
+        flags = ["--no-sandbox", "--disable-gpu", "--disable-background-networking"]
+        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=flags)
+        page = browser.new_page(viewport={"width": 1440, "height": 1000})
+        page.goto(address)
+        page.wait_for_function("() => Boolean(window.mount)")
+        for length in LENGTHS:
+            measure(page, length)
+        print(f"two frames in which nothing changes {median(page, ''):6.0f} ms")
+        browser.close()
+
+
+def measure(page, length):
+    """Print what one length takes."""
+    for view, name in (("grid", "all 144 heads"), ("lines", "a layer as lines"), ("all", "side by side")):
+        found = [page.evaluate(MOUNT, [length, view]) for _ in range(TIMES)]
+        taken, nodes = statistics.median(taken for taken, _ in found), found[0][1]
+        print(f"{length:4} tokens: {name:<17} {taken:6.0f} ms, {nodes} nodes")
+    print(f"{length:4} tokens: hover on a token  {median(page, HOVER):6.0f} ms")
+    print(f"{length:4} tokens: another head      {median(page, HEAD):6.0f} ms")
+
+
+def median(page, act):
+    """Return the median milliseconds of an act."""
+    return statistics.median(page.evaluate(ACT, act) for _ in range(4 * TIMES))
+
+
+def payload(length):
+    """Return random attention of that many tokens, as the views read it."""
+    random = np.random.default_rng(0)
+    scores = random.normal(0, 2, (LAYERS, HEADS, length, length)).astype(np.float32)
+    weights = np.exp(scores)
+    weights /= weights.sum(axis=-1, keepdims=True)
+    layers = [AttentionTrace(None, None, None, None, layer, None, None) for layer in weights]
+    tokens = [f"token{number}" for number in range(length)]
+    mask = np.ones((1, length, length), bool)
+    return views.pack(
+        SimpleNamespace(model="random"),
+        kinds={"encoder": Attentions(layers, mask, tokens, tokens)},
+        tokens={"encoder": (tokens, tokens)},
+        words=words(),
+        names={"encoder": "encoder"},
+        titles={"encoder": "reads"},
+        figures={"encoder": {}},
+        saying=lambda kind, layer, head: "",
+    )
+
+
+@contextlib.contextmanager
+def serving(folder):
+    """Serve a folder on a free port."""
+    handler = functools.partial(Quiet, directory=folder)
+    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        yield f"http://127.0.0.1:{server.server_port}"
+        server.shutdown()
+
+
+class Quiet(http.server.SimpleHTTPRequestHandler):
+    """Files, without a line for each."""
+
+    def log_message(self, *arguments):
+        """Say nothing."""
+
+
+if __name__ == "__main__":
+    main()

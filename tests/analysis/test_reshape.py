@@ -1,0 +1,59 @@
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+
+from transformer_viz.analysis import merge_words, renormalise, rollout, word_of_token
+
+
+def softmax(*shape, seed=0):
+    weights = np.exp(np.random.default_rng(seed).normal(size=shape))
+    return weights / weights.sum(axis=-1, keepdims=True)
+
+
+@pytest.mark.parametrize(
+    ("text", "offsets", "words"),
+    [
+        ("unhappy dogs", [(0, 2), (2, 7), (8, 12)], [0, 0, 1]),
+        ("good, bad", [(0, 4), (4, 5), (6, 9)], [0, 1, 2]),
+        ("房间很好", [(0, 1), (1, 2), (2, 3), (3, 4)], [0, 1, 2, 3]),
+        ("2021", [(0, 1), (1, 2), (2, 3), (3, 4)], [0, 0, 0, 0]),
+        ("ab", [(0, 0), (0, 1), (1, 2)], [0, 1, 1]),  # [START] stands at (0, 0)
+        ("", [], []),
+    ],
+)
+def test_pieces_that_touch_are_one_word(text, offsets, words):
+    assert word_of_token(text, offsets).tolist() == words
+
+
+def test_merged_pieces_add_up_where_read_and_are_averaged_where_they_read():
+    weights = np.array([[0.1, 0.2, 0.7], [0.3, 0.3, 0.4], [0.5, 0.5, 0.0]])
+    words = np.array([0, 0, 1])
+    assert_allclose(merge_words(weights, words, words), [[0.45, 0.55], [1.0, 0.0]], atol=1e-6)
+
+
+def test_rows_of_merged_words_still_sum_to_one():
+    weights = softmax(2, 3, 7, 5)
+    merged = merge_words(weights, np.array([0, 0, 1, 2, 2, 2, 3]), np.array([0, 1, 1, 2, 2]))
+    assert merged.shape == (2, 3, 4, 3)
+    assert_allclose(merged.sum(axis=-1), 1, atol=1e-6)
+
+
+def test_what_is_left_is_shared_out_anew():
+    weights = np.array([[0.5, 0.25, 0.25], [1.0, 0.0, 0.0], [0.2, 0.2, 0.6]])
+    keep = np.array([False, True, True])
+    assert_allclose(renormalise(weights, keep, keep), [[0, 0], [0.25, 0.75]], atol=1e-6)
+
+
+def test_rollout_by_hand():
+    first = np.array([[[1.0, 0.0], [0.5, 0.5]]])
+    second = np.array([[[1.0, 0.0], [1.0, 0.0]]])
+    reached = rollout(np.stack([first, second]))
+    assert_allclose(reached[0], [[1, 0], [0.25, 0.75]], atol=1e-6)
+    assert_allclose(reached[1], [[1, 0], [0.625, 0.375]], atol=1e-6)
+
+
+def test_rollout_is_a_share_of_the_inputs():
+    reached = rollout(softmax(4, 3, 11, 11))
+    assert reached.shape == (4, 11, 11)
+    assert_allclose(reached.sum(axis=-1), 1, atol=1e-5)
+    assert (reached >= 0).all()

@@ -1,0 +1,79 @@
+"""What is shown of a trace that is looked at in another way."""
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+
+from transformer_viz.explorer import load
+from transformer_viz.ui.looks import LOOKS, is_possible, looked_at
+
+TEXT = "Unbelievably, he disappeared."
+
+
+@pytest.fixture(scope="module")
+def trace():
+    explorer = load("translate-en-fr")
+    return explorer.trace(TEXT, target=explorer.generate(TEXT, keep=None).text)
+
+
+@pytest.fixture(scope="module")
+def tokens(trace):
+    return {kind: (found.query_tokens, found.key_tokens) for kind, found in trace.kinds().items()}
+
+
+def test_without_a_look_everything_is_as_it_is(trace, tokens):
+    kinds, labels = looked_at(trace, tokens, ())
+    assert labels == tokens
+    assert kinds["cross"].layers[0].weights is trace.decoder[0].cross_attention.weights
+
+
+def test_words_are_what_stands_between_blanks(trace, tokens):
+    kinds, labels = looked_at(trace, tokens, ("words",))
+    words = [label.replace("▁", "") for label in labels["encoder"][0]]
+    assert words == ["Unbelievably", ",", "he", "disappeared", "."]
+    for found in kinds.values():
+        for layer in found.layers:
+            assert_allclose(layer.weights.sum(axis=-1), 1, atol=1e-5)
+
+
+def test_what_a_decoder_writes_next_stands_after_a_whole_word(trace, tokens):
+    written = [f"{token} → next" for token in trace.target_tokens]
+    _, labels = looked_at(trace, tokens | {"cross": (written, trace.tokens)}, ("words",))
+    assert all(label.count("→") == 1 for label in labels["cross"][0])
+
+
+def test_special_tokens_are_left_out_and_rows_shared_out_anew(trace, tokens):
+    kinds, labels = looked_at(trace, tokens, ("special",))
+    assert "[START]" in tokens["decoder"][0]
+    assert "[START]" not in labels["decoder"][0] + labels["decoder"][1] + labels["cross"][0]
+    sums = kinds["decoder"].layers[0].weights.sum(axis=-1)
+    assert_allclose(sums[sums > 0], 1, atol=1e-5)
+    assert kinds["decoder"].mask.shape[-2:] == kinds["decoder"].layers[0].weights.shape[-2:]
+
+
+def test_the_sink_is_the_token_that_is_read_most(trace, tokens):
+    weights = np.stack([layer.weights for layer in trace.kinds()["cross"].layers])
+    most = tokens["cross"][1][weights.mean(axis=(0, 1, 2)).argmax()]
+    _, labels = looked_at(trace, tokens, ("sink",))
+    left = list(tokens["cross"][1])
+    left.remove(most)
+    assert list(labels["cross"][1]) == left
+
+
+@pytest.mark.parametrize(("look", "reduce"), [("mean", np.mean), ("max", np.max)])
+def test_all_heads_are_one(trace, tokens, look, reduce):
+    kinds, _ = looked_at(trace, tokens, (look,))
+    expected = reduce(trace.encoder[1].attention.weights, axis=0)
+    assert_allclose(kinds["encoder"].layers[1].weights, expected[None], atol=1e-6)
+
+
+def test_rollout_is_of_self_attention(trace, tokens):
+    kinds, _ = looked_at(trace, tokens, ("rollout",))
+    assert kinds["encoder"].layers[1].weights.shape[0] == 1
+    assert np.triu(kinds["decoder"].layers[-1].weights[0], 1).max() == 0
+
+
+def test_every_look_is_offered_where_it_changes_something(trace):
+    assert [look for look in LOOKS if is_possible(trace, look)] == list(LOOKS)
+    sentence = load("imdb-sentiment").trace("not good")
+    assert [look for look in LOOKS if is_possible(sentence, look)] == ["mean", "max"]

@@ -1,0 +1,89 @@
+"""Other ways to look at the same attention weights: words for pieces, fewer tokens, heads in one."""
+
+import unicodedata
+
+import numpy as np
+
+
+def word_of_token(text, offsets) -> np.ndarray:
+    """Return which word each token belongs to.
+
+    Two tokens are of one word if nothing stands between them and both touch with a letter or digit; Chinese,
+    Japanese and Korean ones stay by themselves, as nothing marks where a word ends.
+
+    Args:
+        text: What was read.
+        offsets: (start, end) of each token in it, in characters.
+
+    Returns:
+        int (position,): 0 for the first word, and so on.
+    """
+    words = []
+    for number, (start, _) in enumerate(offsets):
+        joined = (
+            number > 0
+            and start > 0
+            and start == offsets[number - 1][1]
+            and all(map(_is_letter, text[start - 1 : start + 1]))
+        )
+        words.append((words[-1] if words else -1) + (not joined))
+    return np.array(words, int)
+
+
+def merge_words(weights, query_words, key_words):
+    """Return attention between words: what its pieces get adds up, what its pieces give is averaged.
+
+    Rows that sum to 1 still do.
+
+    Args:
+        weights: float (..., query, key).
+        query_words: int (query,): word of each row, from `word_of_token`.
+        key_words: int (key,): word of each column.
+
+    Returns:
+        float32 (..., query word, key word).
+    """
+    weights = np.asarray(weights, dtype=np.float64)
+    rows = np.eye(query_words.max() + 1)[query_words]
+    columns = np.eye(key_words.max() + 1)[key_words]
+    merged = np.swapaxes(rows / rows.sum(axis=0), 0, 1) @ weights @ columns
+    return merged.astype(np.float32)
+
+
+def renormalise(weights, queries, keys):
+    """Return attention among some tokens only, each row divided by its sum.
+
+    Args:
+        weights: float (..., query, key).
+        queries: bool (query,), rows that stay.
+        keys: bool (key,), columns that stay.
+
+    Returns:
+        float32 (..., rows, columns); a row that gave everything to others is 0.
+    """
+    kept = np.asarray(weights, dtype=np.float64)[..., queries, :][..., keys]
+    sums = kept.sum(axis=-1, keepdims=True)
+    return np.divide(kept, sums, out=np.zeros_like(kept), where=sums > 0).astype(np.float32)
+
+
+def rollout(weights):
+    """Return how much of each input reaches each token through all layers so far (Abnar and Zuidema, 2020).
+
+    In each layer, half of a token stays (the residual stream) and half comes from the mean of its heads.
+
+    Args:
+        weights: float (layer, head, query, key) of self-attention.
+
+    Returns:
+        float32 (layer, query, key); rows sum to 1.
+    """
+    flow, reached = np.eye(np.shape(weights)[-1]), []
+    for layer in np.asarray(weights, dtype=np.float64).mean(axis=1):
+        mixed = 0.5 * layer + 0.5 * np.eye(len(layer))
+        flow = (mixed / mixed.sum(axis=-1, keepdims=True)) @ flow
+        reached.append(flow)
+    return np.array(reached, np.float32)
+
+
+def _is_letter(character):
+    return character.isalnum() and unicodedata.east_asian_width(character) not in "WF"

@@ -1,0 +1,98 @@
+"""What a head does, in a word: where most of its weight goes."""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from transformer_viz.analysis.heads import entropy
+
+LEAST_SHARE = 0.35
+"""Share of its weight that a head gives to one thing before it is named after it."""
+
+EVEN = 0.75
+"""Share of the keys it may attend to over which an even head spreads."""
+
+
+class Role(NamedTuple):
+    """What a head does.
+
+    Attributes:
+        name: "itself", "previous", "next", "same" (the same token elsewhere), "after_same" (what followed the
+            same token before: induction), "diagonal", "antidiagonal", "token" (one token, whoever reads),
+            "even", or "mixed".
+        share: Share of its weight, 0 to 1, that goes there, averaged over the rows that can; of "even" and
+            "mixed", over how many keys it spreads: exp of the mean entropy.
+        key: Index of the token that is read most; of interest for "token" and "mixed".
+    """
+
+    name: str
+    share: float
+    key: int
+
+
+def roles(weights, mask, query_tokens, key_tokens, *, cross=False) -> list[Role]:
+    """Return the role of each head of a layer.
+
+    Rows with less than two keys to choose from say nothing of a head; they are left out if there are others.
+
+    Args:
+        weights: float (head, query, key), rows summing to 1 or 0.
+        mask: bool (head or 1, query, key), True = may attend.
+        query_tokens: Texts of the rows.
+        key_tokens: Texts of the columns.
+        cross: Whether the rows are of another text than the columns.
+    """
+    weights = np.asarray(weights, dtype=np.float64)
+    allowed = np.broadcast_to(mask, weights.shape).any(axis=0)
+    free = allowed.sum(axis=-1) > 1
+    rows = free if free.any() else allowed.any(axis=-1)
+    where = _diagonals(allowed) if cross else _within(query_tokens)
+    shares = {name: _share(weights, cells & allowed, rows) for name, cells in where.items()}
+    keys = weights[:, rows].mean(axis=1) if rows.any() else weights.sum(axis=1)
+    widths = np.exp(np.nan_to_num(entropy(weights[:, rows] if rows.any() else weights)))
+    choices = max(1.0, allowed[rows].sum(axis=-1).mean()) if rows.any() else 1.0
+    found = []
+    for head, mean in enumerate(keys):
+        key = int(mean.argmax())
+        name, share = max(((name, share[head]) for name, share in shares.items()), key=lambda pair: pair[1])
+        if share < LEAST_SHARE:
+            name, share = ("token", mean[key]) if mean[key] >= LEAST_SHARE else ("mixed", widths[head])
+        if name == "mixed" and widths[head] >= EVEN * choices:
+            name = "even"
+        found.append(Role(name, float(share), key))
+    return found
+
+
+def _within(tokens):
+    """Return name -> cells of a self-attention that a role reads: bool (query, key)."""
+    count = len(tokens)
+    texts = np.array([*map(str.lower, tokens)], dtype=object)
+    same = texts[:, None] == texts[None, :]
+    before = np.tril(same, -1)
+    after_same = np.zeros_like(same)
+    after_same[:, 1:] = before[:, :-1]
+    return {
+        "itself": np.eye(count, dtype=bool),
+        "previous": np.eye(count, k=-1, dtype=bool),
+        "next": np.eye(count, k=1, dtype=bool),
+        "same": same & ~np.eye(count, dtype=bool),
+        "after_same": after_same,
+    }
+
+
+def _diagonals(allowed):
+    """Return the same for a cross-attention: the cells next to the line from corner to corner."""
+    queries, keys = allowed.shape
+    if min(queries, keys) < 3:
+        return {}
+    places = np.linspace(0, keys - 1, queries)[:, None]
+    distance = np.abs(np.arange(keys)[None, :] - places)
+    return {"diagonal": distance <= 1, "antidiagonal": distance[:, ::-1] <= 1}
+
+
+def _share(weights, cells, rows):
+    """Return the mean weight of each head on some cells, over the rows that have one; 0 where none has."""
+    able = rows & cells.any(axis=-1)
+    if able.sum() < min(2, rows.sum()):
+        return np.zeros(len(weights))
+    return (weights * cells).sum(axis=-1)[:, able].mean(axis=-1)

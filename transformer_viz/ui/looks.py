@@ -1,0 +1,140 @@
+"""Ways to look at the attention of a trace: words, fewer tokens, one picture for all heads."""
+
+from typing import NamedTuple
+
+import numpy as np
+import streamlit as st
+
+from transformer_viz.analysis import merge_words, renormalise, rollout, word_of_token
+from transformer_viz.text import END, START
+from transformer_viz.trace import Attentions, AttentionTrace, Trace
+from transformer_viz.ui.address import to_address
+from transformer_viz.ui.language import t
+
+LOOKS = ("words", "special", "sink", "mean", "max", "rollout")
+"""All there are, in the order in which they are offered."""
+
+ONE_HEAD = ("mean", "max", "rollout")
+"""Those that leave one picture of all heads: at most one of them at a time."""
+
+
+class Side(NamedTuple):
+    """Tokens of one side of an attention, their labels, the word each is of, and which are no words."""
+
+    tokens: list[str]
+    labels: list[str]
+    words: np.ndarray
+    special: np.ndarray
+
+
+def choose_looks(trace: Trace) -> tuple[str, ...]:
+    """Show the ways of looking that this trace has, kept in the URL; return those that are on."""
+    if "looks" not in st.session_state:
+        wanted = st.query_params.get("looks", "").split(".")
+        st.session_state.looks = [look for look in LOOKS if look in wanted]
+    chosen = st.pills(
+        t("looks.label"),
+        [look for look in LOOKS if is_possible(trace, look)],
+        selection_mode="multi",
+        format_func=lambda look: t(f"looks.{look}"),
+        key="looks",
+        persist_state="session",
+        help=t("looks.help"),
+    )
+    to_address("looks", ".".join(chosen))
+    on = [look for look in LOOKS if look in chosen]
+    single = [look for look in on if look in ONE_HEAD]
+    return tuple(look for look in on if look not in single[:-1])
+
+
+def is_possible(trace: Trace, look: str) -> bool:
+    """Return whether a way of looking makes a difference to this trace."""
+    kinds = trace.kinds()
+    if look == "rollout":
+        return any(kind != "cross" and len(found.layers) > 1 for kind, found in kinds.items())
+    if look in ONE_HEAD:
+        return any(len(layer.weights) > 1 for found in kinds.values() for layer in found.layers)
+    sides = [side for kind in kinds for side in sides_of(trace, kind, [], [])]
+    if look == "words":
+        return any(len(side.words) > side.words.max(initial=-1) + 1 for side in sides)
+    if look == "special":
+        return any(side.special.any() and not side.special.all() for side in sides)
+    return all(len(found.key_tokens) > 2 for found in kinds.values())
+
+
+def sides_of(trace: Trace, kind: str, rows, columns) -> tuple[Side, Side]:
+    """Return who reads and who is read, with the texts that stand beside them."""
+    writes = kind != "encoder" and bool(trace.encoder)
+    source = trace.text, trace.offsets, trace.tokens
+    target = trace.target_text, trace.target_offsets, trace.target_tokens
+    reading, read = target if writes else source, target if kind == "decoder" and writes else source
+    return _side(*reading, rows), _side(*read, columns)
+
+
+def looked_at(trace: Trace, tokens, looks) -> tuple[dict[str, Attentions], dict]:
+    """Return the attention of a trace looked at in some ways, and the texts that stand beside it then.
+
+    Args:
+        trace: What is shown.
+        tokens: Kind of attention -> texts of its rows and of its columns.
+        looks: Names out of `LOOKS`; none: as it is.
+    """
+    if not looks:
+        return trace.kinds(), tokens
+    kinds, labels = {}, {}
+    for kind, found in trace.kinds().items():
+        kinds[kind], labels[kind] = _look(kind, found, sides_of(trace, kind, *tokens[kind]), looks)
+    return kinds, labels
+
+
+def _look(kind, found, sides, looks):
+    """Return one kind of attention looked at in some ways, and its texts."""
+    weights = _one_head(kind, np.stack([layer.weights for layer in found.layers]), looks)
+    mask, (rows, columns) = np.broadcast_to(found.mask, (len(found.mask), *weights.shape[-2:])), sides
+    if "words" in looks:
+        weights = merge_words(weights, rows.words, columns.words)
+        mask = merge_words(mask, rows.words, columns.words) > 0
+        rows, columns = _words(rows), _words(columns)
+    queries, keys = np.ones(len(rows.labels), bool), np.ones(len(columns.labels), bool)
+    if "special" in looks:
+        queries, keys = queries & ~rows.special, keys & ~columns.special
+    if "sink" in looks and keys.sum() > 1:
+        keys[(weights.mean(axis=(0, 1, 2)) * keys).argmax()] = False
+    if not (queries.all() and keys.all()) and queries.any() and keys.any():
+        weights, mask = renormalise(weights, queries, keys), mask[:, queries][:, :, keys]
+        rows, columns = _kept(rows, queries), _kept(columns, keys)
+    layers = [AttentionTrace(None, None, None, None, layer, None, None) for layer in weights]
+    changed = Attentions(layers, mask, tuple(rows.tokens), tuple(columns.tokens))
+    return changed, (rows.labels, columns.labels)
+
+
+def _one_head(kind, weights, looks):
+    """Return the weights (layer, head, query, key) with all heads in one where that is asked for."""
+    if "rollout" in looks and kind != "cross":
+        return rollout(weights)[:, None]
+    if "mean" in looks or "rollout" in looks:
+        return weights.mean(axis=1, keepdims=True)
+    return weights.max(axis=1, keepdims=True) if "max" in looks else weights
+
+
+def _side(text, offsets, tokens, labels):
+    special = np.array([token in (START, END) for token in tokens], bool)
+    return Side(list(tokens), list(labels), word_of_token(text, offsets), special)
+
+
+def _words(side):
+    """Return a side word by word; after a word stands what stood after its last piece."""
+    tokens, labels, special = [], [], []
+    for word in range(side.words.max(initial=-1) + 1):
+        pieces = np.flatnonzero(side.words == word)
+        tokens.append("".join(side.tokens[i] for i in pieces))
+        last = side.labels[pieces[-1]].removeprefix(side.tokens[pieces[-1]])
+        labels.append(side.labels[pieces[0]] if len(pieces) == 1 else tokens[-1] + last)
+        special.append(bool(side.special[pieces].all()))
+    return Side(tokens, labels, np.arange(len(tokens)), np.array(special, bool))
+
+
+def _kept(side, where):
+    stay = np.flatnonzero(where)
+    tokens, labels = ([texts[i] for i in stay] for texts in (side.tokens, side.labels))
+    return Side(tokens, labels, side.words[where], side.special[where])

@@ -1,0 +1,62 @@
+// What can be taken along: the picture as PNG or SVG, the chosen head as CSV, and as a table to be read aloud.
+
+import { element } from "./controls.js";
+
+const MOST_READ = 3; // keys of a query that the table names
+
+/** Return {download(kind), table()} of a lens. */
+export function exportsOf(lens) {
+  const name = (kind) => {
+    const { layer, head, kind: of } = lens.state;
+    return `${lens.model}-${of}-layer${layer + 1}-head${head + 1}.${kind}`;
+  };
+
+  function rows() {
+    const { attention, state } = lens;
+    const { data } = attention.field(state.layer, state.head, state.value);
+    return attention.queryTokens.map((token, query) => [
+      token,
+      data.subarray(query * attention.keys, (query + 1) * attention.keys),
+    ]);
+  }
+
+  function csv() {
+    const quoted = (text) => `"${String(text).replaceAll('"', '""')}"`;
+    const lines = [["", ...lens.attention.keyTokens].map(quoted).join(",")];
+    for (const [token, numbers] of rows()) {
+      lines.push([quoted(token), ...Array.from(numbers, (n) => (Number.isNaN(n) ? "" : n))].join(","));
+    }
+    return new Blob([`\ufeff${lines.join("\r\n")}\r\n`], { type: "text/csv" });
+  }
+
+  return {
+    async download(kind) {
+      const view = { all: "matrix" }[lens.state.view] ?? lens.state.view;
+      const blob = kind === "csv" ? csv() : await lens.surfaces[view].picture(kind, lens.theme.background);
+      const link = element("a", { href: URL.createObjectURL(blob), download: name(kind) });
+      link.click();
+      setTimeout(() => URL.revokeObjectURL(link.href), 10_000);
+    },
+
+    table() {
+      const { words, attention } = lens;
+      const table = element("table", {});
+      const head = element("tr", {});
+      for (const text of [words.table_query, words.table_keys]) {
+        head.append(element("th", { textContent: text, scope: "col" }));
+      }
+      table.append(element("thead", {}, head));
+      const body = element("tbody", {});
+      for (const [token, numbers] of rows()) {
+        const best = Array.from(numbers.keys()).filter((key) => !Number.isNaN(numbers[key]));
+        best.sort((a, b) => numbers[b] - numbers[a]);
+        const read = best.slice(0, MOST_READ).map((key) => `${attention.keyTokens[key]} ${numbers[key].toFixed(3)}`);
+        const row = element("tr", {}, element("th", { textContent: token, scope: "row" }));
+        row.append(element("td", { textContent: read.join(" · ") }));
+        body.append(row);
+      }
+      table.append(body);
+      return table;
+    },
+  };
+}

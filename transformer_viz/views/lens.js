@@ -1,0 +1,309 @@
+// The views side by side or one at a time, with one selection: what is chosen in one is chosen in all.
+
+import { ramp } from "./colour.js";
+import { Controls, element } from "./controls.js";
+import { exportsOf } from "./exports.js";
+import { grid } from "./grid.js";
+import { lines } from "./lines.js";
+import { matrix } from "./matrix.js";
+import { parse } from "./payload.js";
+import { steps } from "./steps.js";
+import { surface } from "./surface.js";
+
+const VIEWS = { grid, matrix, lines, steps };
+const TOGETHER = ["grid", "matrix", "lines"];
+
+/** Show what Python packed in an element; return {update, destroy}.
+ *
+ * `host` has `start` (what is chosen first: kind, layer, head, view) and `remember(choice)`, called when it changes.
+ */
+export function mount(root, bytes, host) {
+  const lens = new Lens(root, host);
+  lens.read(bytes);
+  return {
+    update: (next) => lens.read(next),
+    destroy: () => lens.destroy(),
+  };
+}
+
+class Lens {
+  constructor(root, host) {
+    this.host = host;
+    this.root = element("div", { className: "lens" });
+    root.append(this.root);
+    this.state = {
+      ...{ kind: null, layer: 0, head: 0, view: "all", value: "weights", scale: "head", threshold: 0.02 },
+      ...{ sort: "place", shown: new Set(), query: null, key: null, pinned: { query: null, key: null } },
+      ...host.start,
+    };
+    this.surfaces = {};
+  }
+
+  /** Take over a payload; what was chosen stays chosen where it still exists. */
+  read(bytes) {
+    if (bytes === this.bytes) return;
+    this.bytes = bytes;
+    Object.assign(this, parse(bytes));
+    const kinds = Object.keys(this.attentions);
+    if (!kinds.includes(this.state.kind)) this.state.kind = kinds.at(-1);
+    this.state.pinned = { query: null, key: null };
+    Object.assign(this.state, { query: null, key: null });
+    this.fit();
+    if (!this.controls) this.build();
+    this.controls.update();
+    this.arrange();
+    this.say();
+  }
+
+  /** Keep layer, head and shown heads within the attention that is chosen. */
+  fit() {
+    const { state } = this;
+    this.attention = this.attentions[state.kind];
+    const { layers, heads } = this.attention;
+    state.layer = Math.min(state.layer, layers - 1);
+    state.head = Math.min(state.head, heads - 1);
+    const shown = [...state.shown].filter((head) => head < heads);
+    state.shown = new Set(shown.length ? shown : Array.from({ length: heads }, (_, head) => head));
+    if (!this.attention.scores && state.value !== "weights") state.value = "weights";
+  }
+
+  build() {
+    this.controls = new Controls(this);
+    this.says = element("p", { className: "says", ariaLive: "polite" });
+    this.panels = element("div", { className: "panels" });
+    this.tip = element("div", { className: "tip", hidden: true });
+    this.root.append(this.controls.bar, this.says, this.panels, this.tip);
+    this.views = {};
+    for (const [name, view] of Object.entries(VIEWS)) {
+      const panel = element("section", { className: `panel ${name}` });
+      const title = element("h4", {});
+      const body = element("div", { className: "body" });
+      panel.append(title, body);
+      this.panels.append(panel);
+      this.views[name] = { ...view(this), panel, title };
+      this.surfaces[name] = surface(body, this.views[name], this.words[name]);
+    }
+    this.table = element("details", { className: "table" });
+    this.table.addEventListener("toggle", () => this.fillTable());
+    this.root.append(this.controls.below, this.table);
+    this.exports = exportsOf(this);
+    this.fillTable();
+  }
+
+  get theme() {
+    const style = getComputedStyle(this.root);
+    const read = (name, otherwise) => style.getPropertyValue(name).trim() || otherwise;
+    const text = read("--st-text-color", style.color);
+    const background = read("--st-background-color", "#ffffff");
+    this.font = read("--st-font", "system-ui, sans-serif");
+    return {
+      text,
+      background,
+      soft: mixed(text, background, 0.82),
+      muted: mixed(text, background, 0.62),
+      line: mixed(text, background, 0.2),
+      primary: read("--st-primary-color", "#1f6fb2"),
+      name: luminance(background) < 0.4 ? "dark" : "light",
+    };
+  }
+
+  get ramps() {
+    const { name } = this.theme;
+    this.tables ??= {};
+    this.tables[name] ??= {
+      sequential: ramp(this.themes[name].sequential),
+      diverging: ramp(this.themes[name].diverging),
+    };
+    return this.tables[name];
+  }
+
+  get colours() {
+    return this.themes[this.theme.name].heads;
+  }
+
+  /** Choose; everything else follows. */
+  select(choice) {
+    const { state } = this;
+    const all = state.shown.size === this.attention.heads;
+    Object.assign(state, choice);
+    if ("kind" in choice) Object.assign(state, { shown: new Set(), pinned: { query: null, key: null } });
+    if ("head" in choice && !("shown" in choice)) state.shown = new Set([choice.head]);
+    else if ("layer" in choice && !all) state.shown = new Set([state.head]);
+    this.fit();
+    this.controls.update();
+    this.arrange();
+    this.say();
+    const { kind, layer, head, view } = state;
+    this.host.remember({ kind, layer, head, view });
+    if (this.table.open) this.fillTable();
+  }
+
+  /** Light a row and a column, of the matrix a cell; `place` is where to say what they hold. */
+  light({ query, key }, place = null) {
+    const { state } = this;
+    const same = state.query === query && state.key === key;
+    Object.assign(state, { query, key });
+    if (place && query !== null && key !== null) this.hintCell(query, key, place);
+    else this.tip.hidden = true;
+    if (!same) this.redraw();
+  }
+
+  /** Hold on to a token or a cell; the same once more lets go. */
+  pin(token) {
+    const { pinned } = this.state;
+    const same = pinned.query === token.query && pinned.key === token.key;
+    this.state.pinned = same ? { query: null, key: null } : token;
+    this.redraw();
+    this.say();
+    if (this.table.open) this.fillTable();
+  }
+
+  /** Query and key whose lines alone are seen: those pointed at, else those pinned. */
+  focus() {
+    const { query, key, pinned } = this.state;
+    return query === null && key === null ? [pinned.query, pinned.key] : [query, key];
+  }
+
+  /** The query that is gone through step by step. */
+  row() {
+    const { query, pinned } = this.state;
+    return pinned.query ?? query ?? this.attention.queries - 1;
+  }
+
+  /** Number at the end of the colour scale. */
+  largest(field) {
+    return this.state.scale === "one" && this.state.value === "weights" ? 1 : field.largest;
+  }
+
+  redraw() {
+    for (const drawn of Object.values(this.surfaces)) drawn.redraw();
+    this.title();
+  }
+
+  /** Show the panels of the chosen view. */
+  arrange() {
+    const { view } = this.state;
+    this.panels.dataset.view = view;
+    for (const [name, { panel }] of Object.entries(this.views)) panel.hidden = view === "all" ? !TOGETHER.includes(name) : view !== name;
+    this.redraw();
+  }
+
+  title() {
+    const { layer } = this.state;
+    const { count, of } = this.views.lines.drawn();
+    const some = count < of ? ` · ${fill(this.words.some, { count: thousands(count), of: thousands(of) })}` : "";
+    const titles = {
+      grid: fill(this.words.grid_title, { layers: this.attention.layers, heads: this.attention.heads }),
+      matrix: this.words.values[this.state.value],
+      lines: fill(this.words.lines_title, { layer: layer + 1 }) + some,
+      steps: "",
+    };
+    for (const [name, text] of Object.entries(titles)) this.views[name].title.textContent = text;
+  }
+
+  /** Say in words what the chosen head does, and what is pinned. */
+  say() {
+    const { layer, head, pinned } = this.state;
+    const place = fill(this.words.matrix_title, { layer: layer + 1, head: head + 1 });
+    this.says.replaceChildren(element("strong", { textContent: `${place}. ` }), this.saying(layer, head));
+    if (pinned.query !== null && pinned.key !== null) {
+      this.says.append(` ${this.words.pinned} ${this.cell(pinned.query, pinned.key)}`);
+    }
+  }
+
+  saying(layer, head) {
+    return this.attention.sayings[layer * this.attention.heads + head];
+  }
+
+  /** What one cell holds, in words. */
+  cell(query, key) {
+    const { layer, head, value } = this.state;
+    const names = { query: this.attention.queryTokens[query], key: this.attention.keyTokens[key] };
+    if (!this.attention.allowed(head, query, key)) return fill(this.words.masked_cell, names);
+    const number = this.attention.field(layer, head, value).data[query * this.attention.keys + key];
+    return `${fill(this.words.cell, names)} ${this.words.values[value]} ${number.toPrecision(4)}`;
+  }
+
+  hintCell(query, key, place) {
+    const at = place === "cell" ? this.views.matrix.middle(query, key) : place;
+    this.show(this.views.matrix.panel, at, [this.cell(query, key)]);
+  }
+
+  /** Enlarge a thumbnail beside the pointer, with its name and what it does; null: no more. */
+  hint(number, place) {
+    this.tip.hidden = true;
+    if (number === null) return;
+    const [layer, head] = [Math.floor(number / this.attention.heads), number % this.attention.heads];
+    const { image, columns, rows } = this.views.grid.thumbnail(number);
+    const picture = element("canvas", { width: columns, height: rows });
+    picture.getContext("2d").drawImage(image, 0, 0);
+    const name = element("strong", {
+      textContent: fill(this.words.matrix_title, { layer: layer + 1, head: head + 1 }),
+    });
+    const figures = Object.entries(this.attention.figures).map(([key, values]) => {
+      const value = values[number];
+      return `${this.words.sorts[key]} ${value === null ? "–" : value.toPrecision(3)}`;
+    });
+    this.show(this.views.grid.panel, place, [picture, name, this.saying(layer, head), figures.join(" · ")]);
+  }
+
+  show(panel, [x, y], parts) {
+    const lines_ = parts.map((part) => (typeof part === "string" ? element("span", { textContent: part }) : part));
+    this.tip.replaceChildren(...lines_);
+    this.tip.hidden = false;
+    const canvas = panel.querySelector(".body canvas").getBoundingClientRect();
+    const own = this.root.getBoundingClientRect();
+    const left = Math.min(canvas.left - own.left + x + 16, own.width - this.tip.offsetWidth - 4);
+    const above = canvas.top - own.top + y + 18;
+    const fits = canvas.top + y + 18 + this.tip.offsetHeight < window.innerHeight;
+    this.tip.style.left = `${Math.max(0, left)}px`;
+    this.tip.style.top = `${fits ? above : above - this.tip.offsetHeight - 30}px`;
+  }
+
+  /** The chosen head as a table: what each query reads most, for who cannot see the picture. */
+  fillTable() {
+    this.table.replaceChildren(element("summary", { textContent: this.words.table }));
+    if (this.table.open) this.table.append(this.exports.table());
+  }
+
+  destroy() {
+    for (const drawn of Object.values(this.surfaces)) drawn.destroy();
+    this.root.remove();
+  }
+}
+
+/** Return a sentence with its {names} replaced. */
+export function fill(sentence, values) {
+  return sentence.replace(/\{(\w+)\}/g, (whole, name) => values[name] ?? whole);
+}
+
+const thousands = (number) => number.toLocaleString();
+
+function channels(colour) {
+  const ctx = new OffscreenCanvas(1, 1).getContext("2d");
+  ctx.fillStyle = colour;
+  ctx.fillRect(0, 0, 1, 1);
+  return ctx.getImageData(0, 0, 1, 1).data;
+}
+
+const MIXED = new Map();
+
+/** Return so much of one colour over another. */
+function mixed(colour, under, share) {
+  const key = `${colour}/${under}/${share}`;
+  if (!MIXED.has(key)) {
+    const [front, back] = [channels(colour), channels(under)];
+    const parts = [0, 1, 2].map((i) => Math.round(share * front[i] + (1 - share) * back[i]));
+    MIXED.set(key, `rgb(${parts.join()})`);
+  }
+  return MIXED.get(key);
+}
+
+function luminance(colour) {
+  const key = `luminance ${colour}`;
+  if (!MIXED.has(key)) {
+    const [r, g, b] = channels(colour);
+    MIXED.set(key, (0.2126 * r + 0.7152 * g + 0.0722 * b) / 255);
+  }
+  return MIXED.get(key);
+}

@@ -1,0 +1,141 @@
+// A layer as lines between two columns of tokens: who reads on the left, who is read on the right, a colour a head.
+
+import { HALF } from "./payload.js";
+import { fitted, PIXELS, stride, widest } from "./text.js";
+
+const MOST_ROW = 34;
+const LEAST_ROW = 2;
+const MOST_HEIGHT = 560;
+const MOST_LABEL = 120;
+const MOST_LINES = 20000;
+const SHADES = 8; // lines of one head are drawn in so many strengths, each in one stroke
+
+/** Return the view; `lens` as for the matrix, and `colours` of the heads. */
+export function lines(lens) {
+  let layout = null;
+  let drawn = { count: 0, of: 0 };
+  const ruler = new OffscreenCanvas(1, 1).getContext("2d");
+
+  function measure(width) {
+    const { queries, keys, queryTokens, keyTokens } = lens.attention;
+    const most = Math.max(queries, keys);
+    ruler.font = `${PIXELS}px ${lens.font}`;
+    const room = Math.min(MOST_LABEL, width * 0.34);
+    const row = Math.max(LEAST_ROW, Math.min(MOST_ROW, MOST_HEIGHT / most));
+    const left = widest(ruler, queryTokens, room) + 10;
+    const right = width - widest(ruler, keyTokens, room) - 10;
+    return { row, left, right, top: 34, room, height: 34 + row * most + 8 };
+  }
+
+  const y = (index) => layout.top + (index + 0.5) * layout.row;
+
+  /** Call `draw(query, key, weight)` for what is to be seen of one head. */
+  function each(head, least, draw) {
+    const { layer, value } = lens.state;
+    const { keys, queries } = lens.attention;
+    const [query, key] = lens.focus();
+    const field = value === "norms" ? lens.attention.field(layer, head, value) : null;
+    const bits = lens.attention.bits(layer, head);
+    const top = field ? field.largest || 1 : 1;
+    for (let q = query ?? 0; q < (query === null ? queries : query + 1); q++) {
+      for (let k = key ?? 0; k < (key === null ? keys : key + 1); k++) {
+        const weight = field ? field.data[q * keys + k] / top : HALF[bits[q * keys + k]];
+        if (weight >= least) draw(q, k, weight);
+      }
+    }
+  }
+
+  /** Return the weight from which lines are drawn: the visitor's, or a larger one where there would be too many. */
+  function cutoff() {
+    const counts = new Uint32Array(257);
+    let all = 0;
+    for (const head of lens.state.shown) {
+      each(head, Math.max(lens.state.threshold, 1e-4), (q, k, weight) => {
+        counts[Math.ceil(Math.min(1, weight) * 256)]++;
+        all++;
+      });
+    }
+    let [kept, level] = [0, 256];
+    while (level > 0 && kept + counts[level] <= MOST_LINES) kept += counts[level--];
+    drawn = { count: kept, of: all };
+    return Math.max(lens.state.threshold, level / 256, 1e-4);
+  }
+
+  function drawTokens(ctx, tokens, x, align, lit) {
+    const every = stride(layout.row, PIXELS + 1);
+    ctx.textAlign = align;
+    tokens.forEach((token, index) => {
+      if (index % every && index !== lit) return;
+      if (index !== lit && lit !== null && Math.abs(index - lit) * layout.row < PIXELS) return;
+      ctx.font = `${index === lit ? 600 : 400} ${PIXELS}px ${lens.font}`;
+      ctx.fillStyle = index === lit ? lens.theme.text : lens.theme.soft;
+      ctx.fillText(fitted(ctx, token, layout.room), x, y(index));
+    });
+  }
+
+  const at = (x, place) => {
+    if (!layout) return null;
+    const { queries, keys } = lens.attention;
+    const index = Math.floor((place - layout.top) / layout.row);
+    if (index < 0) return null;
+    const middle = (layout.left + layout.right) / 2;
+    if (x < middle) return index < queries && x < layout.left + 60 ? { query: index, key: null } : null;
+    return index < keys && x > layout.right - 60 ? { query: null, key: index } : null;
+  };
+
+  return {
+    height: (width) => measure(width).height,
+    draw(ctx, width) {
+      layout = measure(width);
+      const least = cutoff();
+      const bend = (layout.right - layout.left) * 0.4;
+      ctx.lineWidth = Math.max(0.6, Math.min(2, layout.row / 9));
+      for (const head of lens.state.shown) {
+        const shades = Array.from({ length: SHADES }, () => []);
+        each(head, least, (q, k, weight) => shades[Math.min(SHADES - 1, Math.floor(weight * SHADES))].push(q, k));
+        ctx.strokeStyle = lens.colours[head % lens.colours.length];
+        shades.forEach((edges, shade) => {
+          if (!edges.length) return;
+          ctx.globalAlpha = 0.06 + 0.9 * ((shade + 0.5) / SHADES) ** 0.8;
+          ctx.beginPath();
+          for (let i = 0; i < edges.length; i += 2) {
+            const [from, to] = [y(edges[i]), y(edges[i + 1])];
+            ctx.moveTo(layout.left, from);
+            ctx.bezierCurveTo(layout.left + bend, from, layout.right - bend, to, layout.right, to);
+          }
+          ctx.stroke();
+        });
+      }
+      ctx.globalAlpha = 1;
+      ctx.textBaseline = "middle";
+      const [query, key] = lens.focus();
+      drawTokens(ctx, lens.attention.queryTokens, layout.left - 6, "right", query);
+      drawTokens(ctx, lens.attention.keyTokens, layout.right + 6, "left", key);
+      ctx.font = `${PIXELS - 1}px ${lens.font}`;
+      ctx.fillStyle = lens.theme.muted;
+      ctx.textAlign = "left";
+      ctx.fillText(fitted(ctx, lens.attention.queryTitle, width * 0.48), 0, 12);
+      ctx.textAlign = "right";
+      ctx.fillText(fitted(ctx, lens.words.key, width * 0.48), width, 12);
+    },
+    point(x, place) {
+      const token = at(x, place);
+      lens.light(token ?? { query: null, key: null });
+    },
+    leave: () => lens.light({ query: null, key: null }),
+    press(x, place) {
+      lens.pin(at(x, place) ?? { query: null, key: null });
+    },
+    key(event) {
+      const by = { ArrowUp: -1, ArrowDown: 1 }[event.key];
+      if (event.key === "Escape") lens.pin({ query: null, key: null });
+      if (!by) return event.key === "Escape";
+      const query = lens.focus()[0];
+      const next = query === null ? 0 : Math.max(0, Math.min(lens.attention.queries - 1, query + by));
+      lens.pin({ query: next, key: null });
+      return true;
+    },
+    /** How many lines stand there, and how many there are above the filter. */
+    drawn: () => drawn,
+  };
+}

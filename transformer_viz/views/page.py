@@ -1,0 +1,43 @@
+"""One HTML file that shows a payload anywhere: no server, no network."""
+
+import base64
+import html
+import json
+
+from transformer_viz.views.modules import module, stylesheet
+
+PAGE = """<!doctype html>
+<meta charset="utf-8">
+<title>{title}</title>
+<style>
+:root {{ color-scheme: light dark; --st-background-color: #ffffff; --st-text-color: #31333f }}
+@media (prefers-color-scheme: dark) {{ :root {{ --st-background-color: #0e1117; --st-text-color: #e6e8ee;
+  --st-secondary-background-color: #1a1f2b; --st-primary-color: #3fa7c4 }} }}
+body {{ margin: 1.5rem; font-family: system-ui;
+  background: var(--st-background-color); color: var(--st-text-color) }}
+{style}
+</style>
+<div id="lens"></div>
+<script type="module">
+{script}
+const bytes = Uint8Array.from(atob({data}), (letter) => letter.charCodeAt(0));
+mount(document.getElementById("lens"), bytes, {{ start: {start}, remember() {{}} }});
+</script>
+"""
+
+
+def page(payload: bytes, *, title: str, start: dict | None = None) -> str:
+    """Return the text of a page that shows what `pack` returned.
+
+    Args:
+        payload: As `pack` returns it.
+        title: Of the page.
+        start: What is chosen first: any of "kind", "layer", "head", "view".
+    """
+    return PAGE.format(
+        title=html.escape(title),
+        style=stylesheet(),
+        script=module("lens"),
+        data=json.dumps(base64.b64encode(payload).decode()),
+        start=json.dumps(start or {}).replace("<", "\\u003c"),
+    )

@@ -1,0 +1,93 @@
+// One canvas that a view draws on and is pointed at; the same drawing goes to the screen, a PNG or an SVG.
+
+import { SvgContext } from "./svg.js";
+
+/** Show a view in an element.
+
+ * A view has `height(width)` and `draw(ctx, width, height)`, and, where it can be pointed at or typed into,
+ * `point(x, y, pressed)`, `leave()`, `press(x, y)`, `wheel(event, x, y)`, `drag(dx, dy)` and `key(event)`; what it
+ * returns says whether the event was for it.
+ */
+export function surface(root, view, label) {
+  const canvas = document.createElement("canvas");
+  canvas.tabIndex = 0;
+  canvas.setAttribute("role", "img");
+  canvas.setAttribute("aria-label", label);
+  root.append(canvas);
+  const ctx = canvas.getContext("2d");
+  let frame = 0;
+  let width = 0;
+  let height = 0;
+  let held = null;
+
+  function paint() {
+    frame = 0;
+    width = root.clientWidth;
+    if (!width) return;
+    height = view.height(width);
+    const scale = window.devicePixelRatio || 1;
+    const [pixels, lines] = [Math.round(width * scale), Math.round(height * scale)];
+    if (canvas.width !== pixels || canvas.height !== lines) {
+      [canvas.width, canvas.height] = [pixels, lines];
+      canvas.style.height = `${height}px`;
+    }
+    ctx.setTransform(scale, 0, 0, scale, 0, 0);
+    ctx.clearRect(0, 0, width, height);
+    view.draw(ctx, width, height);
+  }
+
+  const redraw = () => {
+    frame ||= requestAnimationFrame(paint);
+  };
+  const place = (event) => {
+    const box = canvas.getBoundingClientRect();
+    return [event.clientX - box.left, event.clientY - box.top];
+  };
+  const on = (name, handle, options) => canvas.addEventListener(name, handle, options);
+  on("pointermove", (event) => {
+    const [x, y] = place(event);
+    if (held && view.drag && Math.hypot(x - held.from[0], y - held.from[1]) > 3) held.moved = true;
+    if (held?.moved) view.drag(x - held.at[0], y - held.at[1]);
+    else view.point?.(x, y);
+    if (held) held.at = [x, y];
+  });
+  on("pointerdown", (event) => {
+    held = { from: place(event), at: place(event) };
+    if (view.drag) canvas.setPointerCapture(event.pointerId);
+  });
+  on("pointerup", (event) => {
+    if (held && !held.moved) view.press?.(...place(event));
+    held = null;
+  });
+  on("pointerleave", () => view.leave?.());
+  on("wheel", (event) => view.wheel?.(event, ...place(event)) && event.preventDefault(), { passive: false });
+  on("dblclick", () => view.reset?.());
+  on("keydown", (event) => view.key?.(event) && event.preventDefault());
+  const observer = new ResizeObserver(redraw);
+  observer.observe(root);
+  redraw();
+  return {
+    canvas,
+    redraw,
+    /** The picture as it stands, as a Blob of "png" or "svg", on the given background. */
+    async picture(kind, background) {
+      if (kind === "svg") {
+        const drawing = new SvgContext(width, height, background);
+        view.draw(drawing, width, height);
+        return new Blob([drawing.toString()], { type: "image/svg+xml" });
+      }
+      const copy = new OffscreenCanvas(width * 2, height * 2);
+      const drawing = copy.getContext("2d");
+      drawing.scale(2, 2);
+      drawing.fillStyle = background;
+      drawing.fillRect(0, 0, width, height);
+      view.draw(drawing, width, height);
+      return copy.convertToBlob({ type: "image/png" });
+    },
+    destroy() {
+      observer.disconnect();
+      cancelAnimationFrame(frame);
+      canvas.remove();
+    },
+  };
+}

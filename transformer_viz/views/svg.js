@@ -1,0 +1,108 @@
+// The part of a canvas' context that the views draw with, writing SVG instead of pixels.
+
+export class SvgContext {
+  constructor(width, height, background) {
+    Object.assign(this, { width, height, fillStyle: "#000", strokeStyle: "#000", globalAlpha: 1, lineWidth: 1 });
+    Object.assign(this, { font: "12px sans-serif", textAlign: "start", textBaseline: "alphabetic" });
+    this.parts = [`<rect width="${width}" height="${height}" fill="${background}"/>`];
+    this.states = [];
+    this.moves = [];
+    this.ruler = new OffscreenCanvas(1, 1).getContext("2d");
+  }
+
+  save() {
+    const { fillStyle, strokeStyle, globalAlpha, lineWidth, font, textAlign, textBaseline, moves } = this;
+    this.states.push({ fillStyle, strokeStyle, globalAlpha, lineWidth, font, textAlign, textBaseline, moves });
+  }
+
+  restore() {
+    Object.assign(this, this.states.pop());
+  }
+
+  translate(x, y) {
+    this.moves = [...this.moves, `translate(${short(x)} ${short(y)})`];
+  }
+
+  rotate(angle) {
+    this.moves = [...this.moves, `rotate(${short((angle * 180) / Math.PI)})`];
+  }
+
+  fillRect(x, y, width, height) {
+    const size = `width="${short(width)}" height="${short(height)}"`;
+    this.write("rect", `x="${short(x)}" y="${short(y)}" ${size} fill="${this.fillStyle}"`);
+  }
+
+  strokeRect(x, y, width, height) {
+    const size = `width="${short(width)}" height="${short(height)}"`;
+    this.write("rect", `x="${short(x)}" y="${short(y)}" ${size} fill="none" ${this.line()}`);
+  }
+
+  beginPath() {
+    this.path = "";
+  }
+
+  moveTo(x, y) {
+    this.path += `M${short(x)} ${short(y)}`;
+  }
+
+  lineTo(x, y) {
+    this.path += `L${short(x)} ${short(y)}`;
+  }
+
+  bezierCurveTo(...points) {
+    this.path += `C${points.map(short).join(" ")}`;
+  }
+
+  stroke() {
+    if (this.path) this.write("path", `d="${this.path}" fill="none" ${this.line()}`);
+  }
+
+  fillText(text, x, y) {
+    const anchor = { center: "middle", right: "end", end: "end" }[this.textAlign] ?? "start";
+    const baseline = this.textBaseline === "middle" ? "central" : "auto";
+    const font = escaped(`font:${this.font}`);
+    const place = `x="${short(x)}" y="${short(y)}" text-anchor="${anchor}" dominant-baseline="${baseline}"`;
+    this.write("text", `${place} style="${font}" fill="${this.fillStyle}"`, escaped(text));
+  }
+
+  measureText(text) {
+    this.ruler.font = this.font;
+    return this.ruler.measureText(text);
+  }
+
+  /** An image is drawn as the rectangles of its pixels, one for each run of one colour in a row. */
+  drawImage(image, left, top, columns, rows, x, y, width, height) {
+    const { data } = image.getContext("2d").getImageData(left, top, columns, rows);
+    const pixels = new Uint32Array(data.buffer);
+    const [across, down] = [width / columns, height / rows];
+    for (let row = 0; row < rows; row++) {
+      for (let from = 0, to = 0; from < columns; from = to) {
+        const colour = pixels[row * columns + from];
+        while (to < columns && pixels[row * columns + to] === colour) to++;
+        if (!(colour >>> 24)) continue;
+        const channels = [colour & 255, (colour >> 8) & 255, (colour >> 16) & 255];
+        this.fillStyle = `rgb(${channels.join()})`;
+        this.fillRect(x + from * across, y + row * down, (to - from) * across, down);
+      }
+    }
+  }
+
+  line() {
+    return `stroke="${this.strokeStyle}" stroke-width="${short(this.lineWidth)}"`;
+  }
+
+  write(name, attributes, text = "") {
+    const moved = this.moves.length ? ` transform="${this.moves.join(" ")}"` : "";
+    const faint = this.globalAlpha < 1 ? ` opacity="${short(this.globalAlpha)}"` : "";
+    this.parts.push(`<${name} ${attributes}${moved}${faint}>${text}</${name}>`);
+  }
+
+  toString() {
+    const size = `width="${this.width}" height="${this.height}" viewBox="0 0 ${this.width} ${this.height}"`;
+    return `<svg xmlns="http://www.w3.org/2000/svg" ${size}>${this.parts.join("\n")}</svg>`;
+  }
+}
+
+const short = (number) => Math.round(number * 100) / 100;
+
+const escaped = (text) => String(text).replace(/[&<>"]/g, (sign) => `&#${sign.charCodeAt(0)};`);
