@@ -11,9 +11,9 @@ import numpy as np
 import tensorflow as tf
 
 from transformer_viz import interventions
+from transformer_viz.analysis import position_table
 from transformer_viz.config import CHOICES
 from transformer_viz.interventions import Changes
-from transformer_viz.positions import position_table
 from transformer_viz.text import Encoding, NoTokensError
 from transformer_viz.trace import BlockIntervention, ModelTrace, flatten, restore
 

@@ -1,5 +1,27 @@
-"""What a head does, in numbers: NumPy in, NumPy out."""
+"""What a head does and how positions are written, in numbers: NumPy in, NumPy out."""
 
 from transformer_viz.analysis.heads import entropy, induction_score, previous_token_score
+from transformer_viz.analysis.positions import (
+    one_hot_positions,
+    position_similarity,
+    position_table,
+    shift_error,
+    shift_rotation,
+    similarity_by_distance,
+    sinusoidal_positions,
+    sinusoidal_rates,
+)
 
-__all__ = ["entropy", "induction_score", "previous_token_score"]
+__all__ = [
+    "entropy",
+    "induction_score",
+    "one_hot_positions",
+    "position_similarity",
+    "position_table",
+    "previous_token_score",
+    "shift_error",
+    "shift_rotation",
+    "similarity_by_distance",
+    "sinusoidal_positions",
+    "sinusoidal_rates",
+]
