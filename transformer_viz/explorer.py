@@ -87,18 +87,11 @@ class Explorer:
 
     def run(self, run: Run) -> Trace:
         """Answer one `Run`; without a target, an encoder-decoder writes its own, greedily."""
-        target = run.target
+        target, read = run.target, {"positions": run.positions, "order": run.order}
         if target is None and self.target_tokenizer is not None:
-            written = self.generate(run.text, keep=None).token_ids
+            written = self.generate(run.text, keep=None, **read).token_ids
             target = written[: self.config.target_max_len - 1]  # [START] needs a position too
-        return self.trace(
-            run.text,
-            target=target,
-            ablate=run.ablate,
-            cut=run.cut,
-            mute=run.mute,
-            positions=run.positions,
-        )
+        return self.trace(run.text, target=target, ablate=run.ablate, cut=run.cut, mute=run.mute, **read)
 
     def trace(self, text, *, target=None, keep="all", **changes) -> Trace:
         """Run the model once on one text and keep what it computed.
@@ -110,8 +103,8 @@ class Explorer:
                 in front.
             keep: "all", or "weights": the attention weights, masks and logits only.
             **changes: What to change: ablate, reference, cut, mute, patterns, patches, attention_mask,
-                target_attention_mask, cross_attention_mask, positions, position_ids. `prepare` says what
-                each is.
+                target_attention_mask, cross_attention_mask, positions, position_ids, order.
+                `ForwardPass.prepare` says what each is.
 
         Returns:
             `Trace`.

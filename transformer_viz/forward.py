@@ -98,6 +98,7 @@ class ForwardPass:
         cross_attention_mask=None,
         positions=None,
         position_ids=None,
+        order=None,
     ) -> Question:
         """Read a text, and turn what is to be changed into tensors.
 
@@ -122,6 +123,7 @@ class ForwardPass:
             positions: In place of the model's own table: a kind ("none", "sinusoidal", ...), or float
                 (any, d_model).
             position_ids: int (position,), rows of the table for the tokens of `text`.
+            order: Index of each token of `text` once: they are read in that order instead.
 
         Returns:
             `Question`.
@@ -132,6 +134,10 @@ class ForwardPass:
         """
         config = self.config
         source = self._read(self.tokenizer, text, config.max_len, start=not config.has_encoder)
+        if order is not None:
+            source = source.reordered(order)
+            if not config.has_encoder and order[0] != 0:
+                raise ValueError("A decoder's [START] keeps its place: `order` must begin with 0.")
         lengths = {next(iter(config.stacks)): len(source.ids)}
         written = None
         if self.target_tokenizer is not None:

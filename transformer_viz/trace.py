@@ -148,11 +148,13 @@ class Run:
     Attributes:
         model: Name or folder of the model.
         text: The text as typed.
-        target: For an encoder-decoder, the target as typed; None: what the model itself writes.
+        target: For an encoder-decoder, the target as typed; None: what the model itself writes, with these
+            `positions` and in this `order`.
         ablate: (layer, head) pairs whose output is removed; see `interventions` for other stacks.
         cut: (layer, head, query, key) edges removed before the softmax.
         mute: The same, removed after the softmax.
         positions: A kind of position table in place of the model's own.
+        order: Index of each token of the text once, in the order in which they are read instead.
     """
 
     model: str
@@ -162,6 +164,7 @@ class Run:
     cut: tuple[tuple, ...] = ()
     mute: tuple[tuple, ...] = ()
     positions: str | None = None
+    order: tuple[int, ...] | None = None
 
 
 @dataclass(frozen=True, eq=False)
