@@ -6,6 +6,12 @@ SEQUENTIAL = {
 }
 """Theme -> colour scale of values from none to most; lightness alone tells them apart."""
 
+DIVERGING = {
+    "light": [[0, "#0b3d75"], [0.25, "#5b9bd1"], [0.5, "#f6f7f9"], [0.75, "#e58a4e"], [1, "#8a2f06"]],
+    "dark": [[0, "#b5e0ff"], [0.25, "#2f7fbf"], [0.5, "#141a26"], [0.75, "#c4622a"], [1, "#ffd6b0"]],
+}
+"""Theme -> colour scale of signed values: nothing at zero, blue below, orange above."""
+
 TEXT = {"light": "#31333f", "dark": "#e6e8ee"}
 MUTED = {"light": "#6b7080", "dark": "#9aa1b0"}
 

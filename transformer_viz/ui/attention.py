@@ -24,10 +24,7 @@ def show(model: store.ModelSummary | None) -> None:
     """Show the page for one model."""
     st.header(t("attention.title"), anchor=False)
     if model is None:
-        st.info(t("model.none"), icon=":material/school:")
-        st.code(
-            "python -m transformer_viz train --preset single-block --data reviews.csv --out models/my-model"
-        )
+        show_no_model()
         return
     text = ask_sentence(examples_of(model.card))
     target = ask_target() if model.config.architecture == "encoder-decoder" else None
@@ -44,6 +41,12 @@ def show(model: store.ModelSummary | None) -> None:
     with st.expander(t("attention.what"), icon=":material/help:"):
         st.markdown(t("attention.explained"))
         st.latex(r"\mathrm{weights} = \mathrm{softmax}\left(\frac{Q K^\top}{\sqrt{d_k}}\right)")
+
+
+def show_no_model() -> None:
+    """Say that there is nothing to look into yet, and how to come by something."""
+    st.info(t("model.none"), icon=":material/school:")
+    st.code("python -m transformer_viz train --preset single-block --data reviews.csv --out models/my-model")
 
 
 def ask_target() -> str | None:

@@ -5,7 +5,7 @@ from pathlib import Path
 import streamlit as st
 
 from transformer_viz import store
-from transformer_viz.ui import attention, models, train
+from transformer_viz.ui import attention, models, positions, train
 from transformer_viz.ui.language import choose_language, plain, t
 from transformer_viz.ui.models import said
 from transformer_viz.ui.server import in_order
@@ -34,6 +34,11 @@ def show() -> None:
             model = choose_model()
         attention.show(model)
 
+    def show_positions():
+        with controls:
+            model = choose_model()
+        positions.show(model)
+
     def show_train():
         train.show(open_model)
 
@@ -51,11 +56,14 @@ def show() -> None:
         url_path="attention",
         default=True,
     )
+    positions_page = st.Page(
+        show_positions, title=t("positions.nav"), icon=":material/format_list_numbered:", url_path="positions"
+    )
     train_page = st.Page(show_train, title=t("train.nav"), icon=":material/school:", url_path="train")
     models_page = st.Page(
         show_models, title=t("models.nav"), icon=":material/inventory_2:", url_path="models"
     )
-    page = st.navigation([attention_page, train_page, models_page], position="top")
+    page = st.navigation([attention_page, positions_page, train_page, models_page], position="top")
     if page is not models_page:
         models.leave()
     page.run()

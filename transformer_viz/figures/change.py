@@ -1,0 +1,180 @@
+"""What a change did: attention before, after and their difference, and the prediction before and after."""
+
+import numpy as np
+import plotly.graph_objects as go
+
+from transformer_viz.figures.forming import axis_of
+from transformer_viz.figures.heatmap import axis_label
+from transformer_viz.figures.panels import bare_layout, largest, panel_words, signed_heatmap
+from transformer_viz.figures.theme import HEADS, MUTED, SEQUENTIAL, TEXT
+
+MAX_LABELS = 40
+"""More tokens than this are not written on the axes; hovering names them."""
+
+CELL, LEAST, MOST = 20, 220, 340
+"""Pixels: height of a row, and bounds of a panel."""
+
+ABOVE, BELOW, LETTER = 30, 64, 8
+"""Pixels: room for the column's tokens where they lie flat, for colour bars, for an upright letter."""
+
+NOTHING = 1e-5
+"""A difference below this is rounding: it is drawn as none, not blown up to the ends of the scale."""
+
+
+def attention_change(before, after, tokens, *, labels, masks=None, theme="light"):
+    """Draw the attention weights of one head before a change, after it, and their difference.
+
+    Args:
+        before: float (query, key), each in [0, 1].
+        after: The same, of the same tokens.
+        tokens: Display strings of the rows and the columns.
+        labels: Words of the picture: "before", "after", "difference", "weight", "reads" (between the two
+            tokens of the hover text).
+        masks: Two bool arrays, broadcastable to the weights, True = may attend, before and after; masked
+            cells are gaps, of the difference those masked in both. None: all may.
+        theme: "light" or "dark".
+
+    Returns:
+        `plotly.graph_objects.Figure`; three heatmaps: the first two share one scale from zero to their
+        maximum, the third is after - before, centred on zero.
+
+    Raises:
+        ValueError: If the tokens do not fit the weights.
+    """
+    size = (len(tokens), len(tokens))
+    before, after = (np.asarray(weights, dtype=np.float32) for weights in (before, after))
+    if not before.shape == after.shape == size:
+        raise ValueError(
+            f"`before` and `after` must be (query, key) = {size}, as there are tokens. "
+            f"Received shapes {before.shape} and {after.shape}."
+        )
+    difference = after - before
+    if masks is not None:
+        nowhere = np.float32("nan")
+        before, after = (
+            np.where(mask, each, nowhere) for mask, each in zip(masks, (before, after), strict=True)
+        )
+        difference = np.where(masks[0] | masks[1], difference, nowhere)
+    top, limit = max(largest(before), largest(after)) or 1.0, largest(difference)
+    gap = {"xgap": 1, "ygap": 1} if len(tokens) <= MAX_LABELS else {}
+    hover = f"%{{y}} {labels['reads']} %{{x}}<br>{labels['weight']}: %{{z:.4f}}<extra></extra>"
+    scale = {"type": "heatmap", "zmin": 0, "zmax": top, "colorscale": SEQUENTIAL[theme], "hoverongaps": False}
+    shared = {"hovertemplate": hover, **gap}
+    change = signed_heatmap(difference, limit if limit >= NOTHING else top, theme, **shared)
+    panels = [
+        scale | shared | {"z": before, "showscale": False},
+        scale | shared | {"z": after, "colorbar": _bar(0.315, 0.4)},
+        change | {"hovertemplate": hover.replace("%{z:.4f}", "%{z:+.4f}"), "colorbar": _bar(0.85, 0.26)},
+    ]
+    return go.Figure(
+        [
+            panel | {"xaxis": axis_of("x", number), "yaxis": axis_of("y", number)}
+            for number, panel in enumerate(panels)
+        ],
+        _three_panels([axis_label(token) for token in tokens], labels, theme),
+    )
+
+
+def prediction_bars(names, before, after, *, labels, theme="light"):
+    """Draw some probabilities before and after a change.
+
+    Args:
+        names: Display strings, the one to stand at the top first.
+        before: float (name), from 0 to 1.
+        after: The same.
+        labels: Words of the picture: "before", "after".
+        theme: "light" or "dark".
+
+    Returns:
+        `plotly.graph_objects.Figure`; two groups of bars, on an axis from 0 to 100 %.
+    """
+    rows, colours = list(range(len(names))), {"before": MUTED[theme], "after": HEADS[theme][1]}
+    bars = [
+        {
+            "type": "bar",
+            "orientation": "h",
+            "x": np.asarray(values, dtype=np.float32),
+            "y": rows,
+            "name": labels[side],
+            "marker": {"color": colours[side]},
+            "text": [f"{value:.1%}" for value in values],
+            "textposition": "outside",
+            "cliponaxis": False,
+            "hovertemplate": f"%{{y}} · {labels[side]}: %{{x:.2%}}<extra></extra>",
+        }
+        for side, values in (("before", before), ("after", after))
+    ]
+    layout = bare_layout(
+        theme,
+        56 * len(names) + 40,
+        showlegend=True,
+        legend={"orientation": "h", "x": 0, "y": 1, "yanchor": "bottom", "traceorder": "normal"},
+        bargap=0.3,
+        xaxis={"range": [0, 1.25], "visible": False, "fixedrange": True},
+        yaxis=_token_axis([axis_label(name) for name in names], theme) | {"autorange": "reversed"},
+    )
+    return go.Figure(bars, layout)
+
+
+def _three_panels(tokens, labels, theme):
+    """Return the layout of three squares side by side; only the first names its rows."""
+    panel = min(MOST, max(LEAST, CELL * len(tokens)))
+    longest = max(map(len, tokens), default=0)
+    flat = (longest <= 2 and len(tokens) <= 20) or len(tokens) > MAX_LABELS
+    height = panel + ABOVE + BELOW + (0 if flat else min(LETTER * longest, 80))
+    axes, words = {}, []
+    up = [BELOW / height, (BELOW + panel) / height]
+    for number, name in enumerate(("before", "after", "difference")):
+        left = number * 0.345
+        suffix = number + 1 if number else ""
+        axes[f"xaxis{suffix}"] = _token_axis(tokens, theme) | {
+            "domain": [left, left + 0.31],
+            "anchor": axis_of("y", number),
+            "side": "top",
+            "tickangle": 0 if flat else -90,
+        }
+        axes[f"yaxis{suffix}"] = _token_axis(tokens, theme) | {
+            "domain": up,
+            "anchor": axis_of("x", number),
+            "autorange": "reversed",
+        }
+        if number:
+            axes[f"xaxis{suffix}"]["matches"], axes[f"yaxis{suffix}"]["matches"] = "x", "y"
+            axes[f"yaxis{suffix}"]["showticklabels"] = False
+        words.append(
+            panel_words(f"<b>{labels[name]}</b>", theme, x=left + 0.155, y=up[0], xanchor="center")
+            | {"yanchor": "top", "yshift": -4, "font": {"size": 13, "color": TEXT[theme]}}
+        )
+    margin = {"l": 10, "r": 10, "t": 10, "b": 10}
+    return bare_layout(theme, height, annotations=words, margin=margin, **axes)
+
+
+def _token_axis(tokens, theme):
+    """Return an axis whose positions are whole numbers and whose texts are the tokens."""
+    return {
+        "tickmode": "array",
+        "tickvals": list(range(len(tokens))),
+        "ticktext": tokens,
+        "showticklabels": len(tokens) <= MAX_LABELS,
+        "tickfont": {"size": 12, "color": TEXT[theme]},
+        "ticks": "",
+        "showgrid": False,
+        "zeroline": False,
+        "automargin": True,
+        "fixedrange": False,
+    }
+
+
+def _bar(centre, length):
+    """Return a flat colour bar below the panels."""
+    return {
+        "orientation": "h",
+        "x": centre,
+        "len": length,
+        "y": 0,
+        "yanchor": "bottom",
+        "thickness": 10,
+        "outlinewidth": 0,
+        "nticks": 5,
+        "tickfont": {"size": 11},
+    }
