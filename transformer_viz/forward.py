@@ -135,9 +135,7 @@ class ForwardPass:
         config = self.config
         source = self._read(self.tokenizer, text, config.max_len, start=not config.has_encoder)
         if order is not None:
-            source = source.reordered(order)
-            if not config.has_encoder and order[0] != 0:
-                raise ValueError("A decoder's [START] keeps its place: `order` must begin with 0.")
+            source = self._reordered(source, order)
         lengths = {next(iter(config.stacks)): len(source.ids)}
         written = None
         if self.target_tokenizer is not None:
@@ -214,6 +212,12 @@ class ForwardPass:
         if not len(encoding.ids):
             raise NoTokensError("The text has no words. Type at least one.")
         return encoding
+
+    def _reordered(self, source, order):
+        reordered = source.reordered(order)
+        if not self.config.has_encoder and order[0] != 0:
+            raise ValueError("A decoder's [START] keeps its place: `order` must begin with 0.")
+        return reordered
 
     def _own_masks(self, token_ids, target_ids):
         masks = {"attention_mask": self.model.self_mask(token_ids, causal=self.config.causal)}

@@ -3,7 +3,7 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
 from transformer_viz.figures import attention_change, prediction_bars
-from transformer_viz.figures.change import MAX_LABELS
+from transformer_viz.figures.change import MAX_CELLS, MAX_LABELS
 
 LABELS = {name: name for name in ("before", "after", "difference", "weight", "reads")}
 BEFORE = np.array([[0.5, 0.5, 0], [0.1, 0.2, 0.7], [0, 0, 1]])
@@ -49,6 +49,18 @@ def test_many_tokens_are_not_written():
     figure = draw(np.eye(size), np.eye(size), [f"t{i}" for i in range(size)])
     assert not figure.layout.xaxis.showticklabels
     assert figure.layout.xaxis.ticktext[-1] == f"t{MAX_LABELS}"
+
+
+def test_of_very_many_tokens_a_cell_is_the_strongest_of_its_block():
+    size = 2 * MAX_CELLS + 1
+    before, after = np.zeros((size, size)), np.zeros((size, size))
+    before[4, 7], after[4, 8] = 0.5, 0.25
+    figure = draw(before, after, [f"t{i}" for i in range(size)])
+    one, other, change = (np.asarray(trace.z) for trace in figure.data)
+    assert one.shape == other.shape == change.shape == (-(-size // 3),) * 2
+    assert (one[1, 2], other[1, 2], change[1, 2]) == (0.5, 0.25, -0.5)
+    assert figure.layout.xaxis.ticktext[1] == "t3 … t5"
+    assert figure.layout.xaxis.ticktext[-1] == "t318 … t320"
 
 
 def test_weights_that_do_not_fit_are_refused():

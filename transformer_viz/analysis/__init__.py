@@ -1,5 +1,6 @@
 """What a head does and how positions are written, in numbers: NumPy in, NumPy out."""
 
+from transformer_viz.analysis.blocks import strongest_in_blocks
 from transformer_viz.analysis.heads import entropy, induction_score, previous_token_score
 from transformer_viz.analysis.order import in_first_order, shuffled_order
 from transformer_viz.analysis.positions import (
@@ -27,4 +28,5 @@ __all__ = [
     "similarity_by_distance",
     "sinusoidal_positions",
     "sinusoidal_rates",
+    "strongest_in_blocks",
 ]

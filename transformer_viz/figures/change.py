@@ -3,6 +3,7 @@
 import numpy as np
 import plotly.graph_objects as go
 
+from transformer_viz.analysis import strongest_in_blocks
 from transformer_viz.figures.forming import axis_of
 from transformer_viz.figures.heatmap import axis_label
 from transformer_viz.figures.panels import bare_layout, largest, panel_words, signed_heatmap
@@ -10,6 +11,9 @@ from transformer_viz.figures.theme import HEADS, MUTED, SEQUENTIAL, TEXT
 
 MAX_LABELS = 40
 """More tokens than this are not written on the axes; hovering names them."""
+
+MAX_CELLS = 160
+"""Of more tokens, each cell is the strongest of a block: a screen without room for all rows drops any."""
 
 CELL, LEAST, MOST = 20, 220, 340
 """Pixels: height of a row, and bounds of a panel."""
@@ -36,7 +40,8 @@ def attention_change(before, after, tokens, *, labels, masks=None, theme="light"
 
     Returns:
         `plotly.graph_objects.Figure`; three heatmaps: the first two share one scale from zero to their
-        maximum, the third is after - before, centred on zero.
+        maximum, the third is after - before, centred on zero. Of more than `MAX_CELLS` tokens each cell is
+        the strongest value of a block of them.
 
     Raises:
         ValueError: If the tokens do not fit the weights.
@@ -55,23 +60,31 @@ def attention_change(before, after, tokens, *, labels, masks=None, theme="light"
             np.where(mask, each, nowhere) for mask, each in zip(masks, (before, after), strict=True)
         )
         difference = np.where(masks[0] | masks[1], difference, nowhere)
+    (before, block), (after, _), (difference, _) = (
+        strongest_in_blocks(weights, MAX_CELLS) for weights in (before, after, difference)
+    )
     top, limit = max(largest(before), largest(after)) or 1.0, largest(difference)
     gap = {"xgap": 1, "ygap": 1} if len(tokens) <= MAX_LABELS else {}
     hover = f"%{{y}} {labels['reads']} %{{x}}<br>{labels['weight']}: %{{z:.4f}}<extra></extra>"
     scale = {"type": "heatmap", "zmin": 0, "zmax": top, "colorscale": SEQUENTIAL[theme], "hoverongaps": False}
     shared = {"hovertemplate": hover, **gap}
-    change = signed_heatmap(difference, limit if limit >= NOTHING else top, theme, **shared)
+    limit = limit if limit >= NOTHING else top
+    change = signed_heatmap(difference, limit, theme, **shared)
     panels = [
         scale | shared | {"z": before, "showscale": False},
-        scale | shared | {"z": after, "colorbar": _bar(0.315, 0.4)},
-        change | {"hovertemplate": hover.replace("%{z:.4f}", "%{z:+.4f}"), "colorbar": _bar(0.85, 0.26)},
+        scale | shared | {"z": after, "colorbar": _bar(0.315, 0.4, [0, top / 2, top])},
+        change
+        | {
+            "hovertemplate": hover.replace("%{z:.4f}", "%{z:+.4f}"),
+            "colorbar": _bar(0.845, 0.22, [-limit, 0, limit]),
+        },
     ]
     return go.Figure(
         [
             panel | {"xaxis": axis_of("x", number), "yaxis": axis_of("y", number)}
             for number, panel in enumerate(panels)
         ],
-        _three_panels([axis_label(token) for token in tokens], labels, theme),
+        _three_panels(_names([axis_label(token) for token in tokens], block), labels, theme),
     )
 
 
@@ -114,6 +127,12 @@ def prediction_bars(names, before, after, *, labels, theme="light"):
         yaxis=_token_axis([axis_label(name) for name in names], theme) | {"autorange": "reversed"},
     )
     return go.Figure(bars, layout)
+
+
+def _names(tokens, block):
+    """Return the name of each cell: its token, or the first and the last of its block."""
+    starts = range(0, len(tokens), block)
+    return [" … ".join(dict.fromkeys([tokens[i], tokens[i : i + block][-1]])) for i in starts]
 
 
 def _three_panels(tokens, labels, theme):
@@ -165,8 +184,8 @@ def _token_axis(tokens, theme):
     }
 
 
-def _bar(centre, length):
-    """Return a flat colour bar below the panels."""
+def _bar(centre, length, values):
+    """Return a flat colour bar below the panels, with some values written."""
     return {
         "orientation": "h",
         "x": centre,
@@ -175,6 +194,9 @@ def _bar(centre, length):
         "yanchor": "bottom",
         "thickness": 10,
         "outlinewidth": 0,
-        "nticks": 5,
+        "tickmode": "array",
+        "tickvals": values,
+        "ticktext": [f"{value:.2g}" for value in values],
+        "tickangle": 0,
         "tickfont": {"size": 11},
     }

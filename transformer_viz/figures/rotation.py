@@ -9,7 +9,7 @@ from transformer_viz.figures.forming import axis_of
 from transformer_viz.figures.panels import bare_layout, panel_words
 from transformer_viz.figures.theme import GRID, HEADS, TEXT
 
-HEIGHT = 330
+HEIGHT = 310
 """Pixels of the whole plot."""
 
 RADII = (0.42, 0.58, 0.74)
@@ -53,7 +53,7 @@ def rotation_circles(rates, pairs, positions, k, *, labels, theme="light"):
         axes[f"yaxis{number}"] |= {"domain": [0.02, 0.88], "constrain": "domain", "constraintoward": "top"}
         title = labels["pair"].format(pair=pair, degrees=f"{math.degrees(k * rates[pair]):,.0f}")
         words.append(panel_words(title, theme, x=sum(domain) / 2, y=0.9, xanchor="center", yanchor="bottom"))
-    legend = {"orientation": "h", "x": 0.5, "xanchor": "center", "y": -0.02, "yanchor": "top"}
+    legend = {"orientation": "h", "x": 0.5, "xanchor": "center", "y": 1.02, "yanchor": "bottom"}
     layout = bare_layout(theme, HEIGHT, annotations=words, legend=legend, showlegend=True, **axes)
     return go.Figure(traces, layout | {"legend": legend | {"font": {"color": TEXT[theme]}}})
 

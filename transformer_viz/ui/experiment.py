@@ -9,6 +9,7 @@ from transformer_viz import store
 from transformer_viz.analysis import in_first_order, shuffled_order
 from transformer_viz.config import CHOICES
 from transformer_viz.figures import attention_change, prediction_bars
+from transformer_viz.figures.change import MAX_CELLS
 from transformer_viz.text import visible
 from transformer_viz.trace import Run, Trace
 from transformer_viz.ui.address import number_from_address, to_address
@@ -53,8 +54,10 @@ def show_experiment(model: store.ModelSummary) -> None:
     asks = change if change in ("shuffle", "none") else "other"
     st.subheader(t(f"positions.asks.{asks}"), anchor=False, help=t(f"positions.asks.{asks}.help"))
     if changed.order:
-        read = " ".join(visible(token) for token in after.tokens[:MAX_WORDS])
-        st.markdown(t("positions.read", text=plain(read) + (" …" if len(after.tokens) > MAX_WORDS else "")))
+        read = " ".join(map(visible, filter(None, after.words[: MAX_WORDS + 1])))
+        st.markdown(
+            t("positions.read", text=plain(read) + (" …" if len(after.words) > MAX_WORDS + 1 else ""))
+        )
     show_reading(before)
     show_weights(model, before, after, changed.order, layer, head)
     with st.container(horizontal=True, gap="medium", vertical_alignment="center"):
@@ -187,7 +190,8 @@ def first_choice(trace: Trace) -> np.ndarray:
 def show_weights(model, before, after, order, layer, head) -> None:
     """Draw the weights of a head before and after, and the difference."""
     one, other = (own_attentions(trace)[layer - 1].weights[head - 1] for trace in (before, after))
-    st.caption(t("positions.panels.shuffle" if order else "positions.panels"))
+    said = t("positions.panels.shuffle" if order else "positions.panels")
+    st.caption(said + (" " + t("positions.panels.blocks") if len(before.tokens) > MAX_CELLS else ""))
     figure = attention_change(
         one,
         put_back(other, order),
