@@ -75,7 +75,7 @@ def array(packed):
 def panels(app):
     """Return the weights before, after, and the difference, as they are drawn."""
     figure = figures(app)[0]
-    return [array(trace["z"]) for trace in figure["data"]]
+    return [array(trace["z"]) for trace in figure["data"] if trace["type"] == "heatmap"]
 
 
 def moved(app):

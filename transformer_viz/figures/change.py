@@ -1,5 +1,7 @@
 """What a change did: attention before, after and their difference, and the prediction before and after."""
 
+import math
+
 import numpy as np
 import plotly.graph_objects as go
 
@@ -14,6 +16,9 @@ MAX_LABELS = 40
 
 MAX_CELLS = 160
 """Of more tokens, each cell is the strongest of a block: a screen without room for all rows drops any."""
+
+ACROSS, DOWN = 12, 22
+"""Tokens that are written above a panel and beside the first one, every n-th of more."""
 
 CELL, LEAST, MOST = 20, 220, 340
 """Pixels: height of a row, and bounds of a panel."""
@@ -81,8 +86,14 @@ def attention_change(before, after, tokens, *, labels, masks=None, theme="light"
     ]
     return go.Figure(
         [
-            panel | {"xaxis": axis_of("x", number), "yaxis": axis_of("y", number)}
-            for number, panel in enumerate(panels)
+            *(
+                panel | {"xaxis": axis_of("x", number), "yaxis": axis_of("y", number)}
+                for number, panel in enumerate(panels)
+            ),
+            *(
+                {"type": "scatter", "x": [None], "y": [None], "xaxis": f"x{4 + i}", "yaxis": y}
+                for i, y in enumerate(("y4", "y2", "y3"))
+            ),
         ],
         _three_panels(_names([axis_label(token) for token in tokens], block), labels, theme),
     )
@@ -124,7 +135,8 @@ def prediction_bars(names, before, after, *, labels, theme="light"):
         legend={"orientation": "h", "x": 0, "y": 1, "yanchor": "bottom", "traceorder": "normal"},
         bargap=0.3,
         xaxis={"range": [0, 1.25], "visible": False, "fixedrange": True},
-        yaxis=_token_axis([axis_label(name) for name in names], theme) | {"autorange": "reversed"},
+        yaxis=_token_axis([axis_label(name) for name in names], theme, MAX_LABELS)
+        | {"autorange": "reversed"},
     )
     return go.Figure(bars, layout)
 
@@ -144,43 +156,44 @@ def _three_panels(tokens, labels, theme):
     axes, words = {}, []
     up = [BELOW / height, (BELOW + panel) / height]
     for number, name in enumerate(("before", "after", "difference")):
-        left = number * 0.345
-        suffix = number + 1 if number else ""
-        axes[f"xaxis{suffix}"] = _token_axis(tokens, theme) | {
-            "domain": [left, left + 0.31],
-            "anchor": axis_of("y", number),
-            "side": "top",
-            "tickangle": 0 if flat else -90,
-        }
-        axes[f"yaxis{suffix}"] = _token_axis(tokens, theme) | {
-            "domain": up,
-            "anchor": axis_of("x", number),
-            "autorange": "reversed",
-        }
+        left, x, y = number * 0.345, axis_of("x", number), axis_of("y", number)
+        across = {"domain": [left, left + 0.31], "anchor": y, "side": "top", "tickangle": 0 if flat else -90}
+        down = {"domain": up, "anchor": x, "autorange": "reversed"}
         if number:
-            axes[f"xaxis{suffix}"]["matches"], axes[f"yaxis{suffix}"]["matches"] = "x", "y"
-            axes[f"yaxis{suffix}"]["showticklabels"] = False
+            across["matches"], down["matches"] = "x", "y"
+        axes[f"xaxis{x[1:]}"] = _token_axis(tokens, theme) | across
+        axes[f"yaxis{y[1:]}"] = _token_axis(tokens, theme) | down
+        written = {"overlaying": x, "matches": "x"}
+        axes[f"xaxis{number + 4}"] = _token_axis(tokens, theme, ACROSS) | across | written
         words.append(
             panel_words(f"<b>{labels[name]}</b>", theme, x=left + 0.155, y=up[0], xanchor="center")
             | {"yanchor": "top", "yshift": -4, "font": {"size": 13, "color": TEXT[theme]}}
         )
+    written = {"domain": up, "anchor": "x", "overlaying": "y", "matches": "y"}
+    axes["yaxis4"] = _token_axis(tokens, theme, DOWN) | written
     margin = {"l": 10, "r": 10, "t": 10, "b": 10}
     return bare_layout(theme, height, annotations=words, margin=margin, **axes)
 
 
-def _token_axis(tokens, theme):
-    """Return an axis whose positions are whole numbers and whose texts are the tokens."""
+def _token_axis(tokens, theme, written=0):
+    """Return an axis whose positions are whole numbers and whose texts are the tokens.
+
+    Args:
+        tokens: Escaped display strings.
+        theme: "light" or "dark".
+        written: How many may be written, every n-th of more; 0: none, the axis names them on hovering.
+    """
+    step = max(math.ceil(len(tokens) / written), 1) if written else 1
     return {
         "tickmode": "array",
-        "tickvals": list(range(len(tokens))),
-        "ticktext": tokens,
-        "showticklabels": len(tokens) <= MAX_LABELS,
-        "tickfont": {"size": 12, "color": TEXT[theme]},
+        "tickvals": list(range(0, len(tokens), step)),
+        "ticktext": tokens[::step],
+        "showticklabels": bool(written) and len(tokens) <= MAX_LABELS,
+        "tickfont": {"size": 11, "color": TEXT[theme]},
         "ticks": "",
         "showgrid": False,
         "zeroline": False,
         "automargin": True,
-        "fixedrange": False,
     }
 
 

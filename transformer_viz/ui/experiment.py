@@ -9,7 +9,7 @@ from transformer_viz import store
 from transformer_viz.analysis import in_first_order, shuffled_order
 from transformer_viz.config import CHOICES
 from transformer_viz.figures import attention_change, prediction_bars
-from transformer_viz.figures.change import MAX_CELLS
+from transformer_viz.figures.change import MAX_CELLS, NOTHING
 from transformer_viz.text import visible
 from transformer_viz.trace import Run, Trace
 from transformer_viz.ui.address import number_from_address, to_address
@@ -30,9 +30,6 @@ MAX_BARS = 3
 
 MAX_WORDS = 60
 """Tokens of the shuffled text that are written out."""
-
-NOTHING = 1e-5
-"""Weights that move less than this have not moved: what is left is rounding."""
 
 LAST_SEED = 999_999
 
