@@ -8,12 +8,12 @@ from transformer_viz.config import END_ID, START_ID
 from transformer_viz.decode import generate
 
 
-def log_probs(explorer, text, written):
+def log_probs(explorer, text, written, **changes):
     """Return the logarithms of the next token's probabilities, [PAD] and [START] left out of the choice."""
     if explorer.config.has_encoder:
-        trace = explorer.trace(text, target=list(written))
+        trace = explorer.trace(text, target=list(written), **changes)
     else:
-        trace = explorer.trace([*explorer.trace(text).token_ids[1:], *written])
+        trace = explorer.trace([*explorer.trace(text).token_ids[1:], *written], **changes)
     found = np.log(trace.probs[-1].astype("f8"))
     found[[0, START_ID]] = -np.inf
     return found
@@ -24,16 +24,26 @@ def speaker(request):
     return request.getfixturevalue(request.param)
 
 
-def test_greedy_takes_the_likeliest_token_at_each_step(speaker):
-    written = generate(speaker, "a lovely film", max_new=5).token_ids
+@pytest.mark.parametrize("changes", [{}, {"positions": "none"}, {"positions": "sinusoidal-halves"}])
+def test_greedy_takes_the_likeliest_token_at_each_step(speaker, changes):
+    written = generate(speaker, "a lovely film", max_new=5, **changes).token_ids
     expected = []
     for _ in range(5):
-        token = int(log_probs(speaker, "a lovely film", expected).argmax())
+        token = int(log_probs(speaker, "a lovely film", expected, **changes).argmax())
         if token == END_ID:
             break
         expected.append(token)
     assert list(written) == expected
     assert expected
+
+
+def test_what_is_read_in_another_order_is_answered_as_that_text(speaker):
+    fixed = not speaker.config.has_encoder
+    order = (0, 3, 1, 2) if fixed else (2, 0, 1)  # [START] keeps its place
+    found = generate(speaker, "a lovely film", max_new=4, order=order)
+    expected = generate(speaker, "film a lovely", max_new=4)
+    assert list(found.token_ids) == list(expected.token_ids)
+    assert_array_equal(found.steps[-1].probs, expected.steps[-1].probs)
 
 
 def test_a_wide_beam_finds_the_best_of_all_texts_of_two_tokens(translator):

@@ -1,3 +1,5 @@
+import dataclasses
+
 import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -6,9 +8,10 @@ from numpy.testing import assert_allclose, assert_array_equal
 from small_models import with_random_parameters, write
 from test_config import valid_configs
 
+from transformer_viz.analysis import in_first_order, shuffled_order
 from transformer_viz.explorer import Explorer, load
 from transformer_viz.text import Tokenizer
-from transformer_viz.trace import Trace
+from transformer_viz.trace import Run, Trace
 
 TEXT = "A lovely film, not good."
 
@@ -103,6 +106,53 @@ def test_taking_the_positions_away_makes_order_invisible(explorer):
     trace = explorer.trace("good lovely film", positions="none")
     shuffled = explorer.trace("film good lovely", positions="none")
     assert_allclose(trace.probs, shuffled.probs, atol=1e-5)
+
+
+def test_tokens_are_read_in_the_order_that_is_given(explorer):
+    trace, straight = explorer.trace("good lovely film", order=(2, 0, 1)), explorer.trace("film good lovely")
+    assert trace.tokens == trace.words == ("film", "good", "lovely")
+    assert trace.text == "good lovely film"
+    assert_array_equal(trace.token_ids, straight.token_ids)
+    assert_array_equal(trace.logits, straight.logits)
+    assert np.abs(trace.logits - explorer.trace("good lovely film").logits).max() > 1e-3
+
+
+def test_without_positions_another_order_is_the_same_attention_and_with_them_it_is_not(explorer):
+    order = shuffled_order(7, 1)
+
+    def change(**positions):
+        before, after = explorer.trace(TEXT, **positions), explorer.trace(TEXT, order=order, **positions)
+        return max(
+            np.abs(in_first_order(other.attention.weights, order) - one.attention.weights).max()
+            for one, other in zip(before.encoder, after.encoder, strict=True)
+        )
+
+    assert change(positions="none") < 1e-5
+    assert change() > 0.05
+
+
+def test_an_encoder_decoder_writes_under_the_positions_and_the_order_of_its_run(translator):
+    run = Run("translator", TEXT, positions="none")
+    trace = translator.run(run)
+    written = translator.generate(TEXT, positions="none").token_ids
+    assert_array_equal(trace.target_ids[1:], written[:16])
+    assert not trace.values.position_embedding.any()
+    assert not trace.values.target_position_embedding.any()
+    shuffled = translator.run(dataclasses.replace(run, order=shuffled_order(7, 1)))
+    assert_array_equal(shuffled.target_ids, trace.target_ids)
+    assert_allclose(shuffled.logits, trace.logits, atol=1e-4)
+
+
+@pytest.mark.parametrize("order", [(0, 1), (0, 1, 1), (0, 1, 3)])
+def test_an_order_that_names_not_every_token_once_is_refused(explorer, order):
+    with pytest.raises(ValueError, match=r"`order` must name each of the 3 tokens once, by its index from 0"):
+        explorer.trace("good lovely film", order=order)
+
+
+def test_the_start_of_a_decoder_keeps_its_place(writer):
+    assert writer.trace("good film", order=(0, 2, 1)).tokens == ("[START]", "film", "good")
+    with pytest.raises(ValueError, match=r"`order` must begin with 0"):
+        writer.trace("good film", order=(1, 0, 2))
 
 
 def test_a_long_text_is_cut_and_says_so(explorer):

@@ -29,7 +29,6 @@ GROUND = [
 ]
 UPPER = [
     "masks",
-    "positions",
     "layers",
     "model",
     "forward",

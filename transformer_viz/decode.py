@@ -42,7 +42,17 @@ class _Beam(NamedTuple):
         return self.log_prob / ((5 + len(self.ids)) / 6) ** alpha
 
 
-def generate(explorer, text, *, beam_size=1, max_new=None, length_penalty=0.6, keep="all") -> Generation:
+def generate(
+    explorer,
+    text,
+    *,
+    beam_size=1,
+    max_new=None,
+    length_penalty=0.6,
+    keep="all",
+    positions=None,
+    order=None,
+) -> Generation:
     """Let a decoder write, keeping the likeliest beginnings at each step.
 
     Args:
@@ -52,6 +62,8 @@ def generate(explorer, text, *, beam_size=1, max_new=None, length_penalty=0.6, k
         max_new: Most tokens to write; None: as many as the model has positions for.
         length_penalty: Exponent by which long texts are favoured (Vaswani et al., 2017, section 6.1: 0.6).
         keep: What the traces of the steps keep: "all" or "weights"; None: no traces.
+        positions: In place of the model's own table, as in `ForwardPass.prepare`.
+        order: Index of each token of `text` once: they are read in that order instead.
 
     Returns:
         The best `Generation`.
@@ -65,21 +77,24 @@ def generate(explorer, text, *, beam_size=1, max_new=None, length_penalty=0.6, k
         raise ValueError(f"{explorer.name} classifies; it does not write. Use `predict`.")
     if beam_size < 1 or (max_new is not None and max_new < 1):
         raise ValueError(f"`beam_size` and `max_new` must be at least 1. Received: {beam_size}, {max_new}.")
-    question = explorer.prepare(text)
+    question = explorer.prepare(text, positions=positions, order=order)
     source = question.source.ids
+    tables = [] if positions is None else _tables(question)
     given = (START_ID,) if config.has_encoder else tuple(int(i) for i in source)
     room = (config.target_max_len if config.has_encoder else config.max_len) + 1 - len(given)
     most = max(min(room, max_new or room), 0)
-    best = _search(explorer, source, given, most, beam_size, length_penalty)
+    best = _search(explorer, source, given, most, beam_size, length_penalty, tables)
     finished = bool(best.ids) and best.ids[-1] == END_ID
     written = best.ids[:-1] if finished else best.ids
     tokenizer = explorer.target_tokenizer or explorer.tokenizer
     steps = []
     for length in range(len(best.ids) if keep else 0):
         if config.has_encoder:
-            steps.append(explorer.trace(text, target=list(written[:length]), keep=keep))
+            target = list(written[:length])
+            steps.append(explorer.trace(text, target=target, keep=keep, positions=positions, order=order))
         else:
-            steps.append(explorer.trace([*given[1:], *written[:length]], keep=keep))
+            ids = [*given[1:], *written[:length]]
+            steps.append(explorer.trace(ids, keep=keep, positions=positions))
     return Generation(
         tokenizer.decode(written),
         np.array(written, np.int32),
@@ -117,12 +132,18 @@ def generate_all(explorer, texts, *, max_new=None, batch_size=64) -> list[str]:
     return written
 
 
-def _search(explorer, source, given, most, beam_size, alpha):
+def _tables(question):
+    """Return the tables of positions that a question asks for, of each stack that reads."""
+    names = ("position_table", "target_position_table")
+    return [question.inputs[name] for name in names if name in question.inputs]
+
+
+def _search(explorer, source, given, most, beam_size, alpha, tables):
     """Return the best beam: ids written after `given`, [END] included if it was reached."""
     beams, done = [_Beam((), 0.0)], []
     for _ in range(most):
         ids = np.array([given + beam.ids for beam in beams], np.int32)
-        log_probs = _next(explorer, np.repeat(source[None], len(beams), axis=0), ids)
+        log_probs = _next(explorer, np.repeat(source[None], len(beams), axis=0), ids, tables)
         candidates = []
         for beam, row in zip(beams, log_probs, strict=True):
             likeliest = np.argsort(-row, kind="stable")[: beam_size + 1]
@@ -135,24 +156,36 @@ def _search(explorer, source, given, most, beam_size, alpha):
     return max(done or beams, key=lambda beam: beam.score(alpha))
 
 
-def _next(explorer, source, written):
+def _next(explorer, source, written, tables=()):
     """Return the next token's log probabilities: float (row, token); never [PAD] or [START].
 
     Args:
         explorer: `Explorer`.
         source: What an encoder reads: int32 (row, position); anything for a decoder alone.
         written: int32 (row, position).
+        tables: Tables of positions in place of the model's own, one for each stack; none: its own.
     """
-    if explorer not in _COMPILED:
-        ids = tf.TensorSpec((None, None), tf.int32)
-        sides = [ids] * len(explorer.config.stacks)
-        model = explorer.model
-        _COMPILED[explorer] = compiled(
-            lambda *sides: tf.nn.log_softmax(model(sides if len(sides) == 2 else sides[0])[:, -1]), sides
-        )
-    sides = [written]
-    if explorer.config.has_encoder:
-        sides.insert(0, source)
-    log_probs = _COMPILED[explorer](*sides).numpy()
+    steps = _COMPILED.setdefault(explorer, {})
+    if len(tables) not in steps:
+        steps[len(tables)] = _compiled_step(explorer.model, len(tables))
+    sides = [source, written] if explorer.config.has_encoder else [written]
+    log_probs = steps[len(tables)](sides, list(tables)).numpy()
     log_probs[:, [PAD_ID, START_ID]] = -np.inf
     return log_probs
+
+
+def _compiled_step(model, num_tables):
+    """Return the function from what was read and written, and tables of positions, to log probabilities."""
+    names = ("position_table", "target_position_table")[:num_tables]
+
+    def step(sides, tables):
+        logits = (
+            model.trace(*sides, **dict(zip(names, tables, strict=True))).logits
+            if tables
+            else model(sides if len(sides) == 2 else sides[0])
+        )
+        return tf.nn.log_softmax(logits[:, -1])
+
+    ids = tf.TensorSpec((None, None), tf.int32)
+    table = tf.TensorSpec((None, model.config.d_model), tf.float32)
+    return compiled(step, [[ids] * len(model.config.stacks), [table] * num_tables])

@@ -87,9 +87,9 @@ class Explorer:
 
     def run(self, run: Run) -> Trace:
         """Answer one `Run`; without a target, an encoder-decoder writes its own, greedily."""
-        target = run.target
+        target, read = run.target, {"positions": run.positions, "order": run.order}
         if target is None and self.target_tokenizer is not None:
-            written = self.generate(run.text, keep=None).token_ids
+            written = self.generate(run.text, keep=None, **read).token_ids
             target = written[: self.config.target_max_len - 1]  # [START] needs a position too
         return self.trace(
             run.text,
@@ -97,12 +97,12 @@ class Explorer:
             ablate=run.ablate,
             cut=run.cut,
             mute=run.mute,
-            positions=run.positions,
             attention_mask=run.attention_mask,
             target_attention_mask=run.target_attention_mask,
             cross_attention_mask=run.cross_attention_mask,
             padding=run.padding,
             target_padding=run.target_padding,
+            **read,
         )
 
     def trace(self, text, *, target=None, keep="all", **changes) -> Trace:
@@ -115,8 +115,8 @@ class Explorer:
                 in front.
             keep: "all", or "weights": the attention weights, masks and logits only.
             **changes: What to change: ablate, reference, cut, mute, patterns, patches, attention_mask,
-                target_attention_mask, cross_attention_mask, positions, position_ids, padding,
-                target_padding. `prepare` says what each is.
+                target_attention_mask, cross_attention_mask, positions, position_ids, order, padding,
+                target_padding. `ForwardPass.prepare` says what each is.
 
         Returns:
             `Trace`.

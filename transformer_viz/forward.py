@@ -11,10 +11,9 @@ import numpy as np
 import tensorflow as tf
 
 from transformer_viz import interventions
-from transformer_viz.analysis import named_mask
+from transformer_viz.analysis import named_mask, position_table
 from transformer_viz.config import CHOICES
 from transformer_viz.interventions import Changes
-from transformer_viz.positions import position_table
 from transformer_viz.text import Encoding, NoTokensError
 from transformer_viz.trace import BlockIntervention, ModelTrace, flatten, restore
 
@@ -101,6 +100,7 @@ class ForwardPass:
         position_ids=None,
         padding=0,
         target_padding=0,
+        order=None,
     ) -> Question:
         """Read a text, and turn what is to be changed into tensors.
 
@@ -127,6 +127,7 @@ class ForwardPass:
             position_ids: int (position,), rows of the table for the tokens of `text`.
             padding: How many [PAD] follow the tokens of `text`, as in a batch with a longer text.
             target_padding: The same for `target`.
+            order: Index of each token of `text` once: they are read in that order instead.
 
         Returns:
             `Question`.
@@ -137,6 +138,8 @@ class ForwardPass:
         """
         config = self.config
         source = self._read(self.tokenizer, text, config.max_len, start=not config.has_encoder)
+        if order is not None:
+            source = self._reordered(source, order)
         source = source.padded(padding, max_len=config.max_len)
         lengths = {next(iter(config.stacks)): len(source.ids)}
         written = None
@@ -215,6 +218,12 @@ class ForwardPass:
         if not len(encoding.ids):
             raise NoTokensError("The text has no words. Type at least one.")
         return encoding
+
+    def _reordered(self, source, order):
+        reordered = source.reordered(order)
+        if not self.config.has_encoder and order[0] != 0:
+            raise ValueError("A decoder's [START] keeps its place: `order` must begin with 0.")
+        return reordered
 
     def _own_masks(self, token_ids, target_ids):
         masks = {"attention_mask": self.model.self_mask(token_ids, causal=self.config.causal)}

@@ -5,7 +5,7 @@ import dataclasses
 import keras
 from keras import ops
 
-from transformer_viz import positions
+from transformer_viz.analysis import position_table
 from transformer_viz.config import PAD_ID, TransformerConfig
 from transformer_viz.layers import DecoderBlock, EncoderBlock, layer_norm, masked_score, project
 from transformer_viz.masks import causal_mask, padding_mask, window_mask
@@ -204,7 +204,7 @@ class Transformer(keras.Model):
         if embedding is not None:
             return embedding.embeddings
         rows = length + self.config.padding_position
-        return positions.position_table(self.config.positions, rows, self.config.d_model)
+        return position_table(self.config.positions, rows, self.config.d_model)
 
     def _embedding(self, name, rows):
         return keras.layers.Embedding(rows, self.config.d_model, name=name)

@@ -90,6 +90,26 @@ class Encoding(NamedTuple):
             offsets=(*self.offsets, *[end] * count),
         )
 
+    def reordered(self, order) -> "Encoding":
+        """Return the same tokens in another order, each with the place in the text it came from.
+
+        Args:
+            order: Index of each token once, in the order in which they are to be read.
+
+        Raises:
+            ValueError: If an index is missing or comes twice.
+        """
+        if sorted(order) != list(range(len(self.ids))):
+            raise ValueError(
+                f"`order` must name each of the {len(self.ids)} tokens once, by its index from 0. "
+                f"Received: {list(order)}."
+            )
+        return self._replace(
+            ids=self.ids[list(order)],
+            tokens=tuple(self.tokens[i] for i in order),
+            offsets=tuple(self.offsets[i] for i in order),
+        )
+
 
 class Tokenizer:
     """Cuts texts into tokens of one kind; wraps `tokenizers.Tokenizer`.

@@ -157,7 +157,8 @@ class Run:
     Attributes:
         model: Name or folder of the model.
         text: The text as typed.
-        target: For an encoder-decoder, the target as typed; None: what the model itself writes.
+        target: For an encoder-decoder, the target as typed; None: what the model itself writes, with these
+            `positions` and in this `order`.
         ablate: (layer, head) pairs whose output is removed; see `interventions` for other stacks.
         cut: (layer, head, query, key) edges removed before the softmax.
         mute: The same, removed after the softmax.
@@ -168,6 +169,7 @@ class Run:
         cross_attention_mask: The same in the decoder's attention to the encoder.
         padding: How many [PAD] follow the text.
         target_padding: How many follow the target.
+        order: Index of each token of the text once, in the order in which they are read instead.
     """
 
     model: str
@@ -182,6 +184,7 @@ class Run:
     cross_attention_mask: str | None = None
     padding: int = 0
     target_padding: int = 0
+    order: tuple[int, ...] | None = None
 
 
 @dataclass(frozen=True, eq=False)

@@ -1,5 +1,6 @@
-"""What heads and masks do, in numbers: NumPy in, NumPy out."""
+"""What heads, masks and positions do, in numbers: NumPy in, NumPy out."""
 
+from transformer_viz.analysis.blocks import strongest_in_blocks
 from transformer_viz.analysis.heads import distance, entropy, induction_score, previous_token_score
 from transformer_viz.analysis.masking import (
     added_mask_weights,
@@ -12,6 +13,17 @@ from transformer_viz.analysis.masking import (
     padding_share,
 )
 from transformer_viz.analysis.masks import causal_mask, named_mask, pack, padding_mask, unpack, window_mask
+from transformer_viz.analysis.order import in_first_order, shuffled_order
+from transformer_viz.analysis.positions import (
+    one_hot_positions,
+    position_similarity,
+    position_table,
+    shift_error,
+    shift_rotation,
+    similarity_by_distance,
+    sinusoidal_positions,
+    sinusoidal_rates,
+)
 from transformer_viz.analysis.reshape import merge_words, renormalise, rollout, word_of_token
 from transformer_viz.analysis.roles import Role, roles
 
@@ -24,19 +36,30 @@ __all__ = [
     "distance",
     "entropy",
     "future_share",
+    "in_first_order",
     "induction_score",
     "masked_scores",
     "masked_weights",
     "merge_words",
     "multiplied_mask_weights",
     "named_mask",
+    "one_hot_positions",
     "pack",
     "padding_mask",
     "padding_share",
+    "position_similarity",
+    "position_table",
     "previous_token_score",
     "renormalise",
     "roles",
     "rollout",
+    "shift_error",
+    "shift_rotation",
+    "shuffled_order",
+    "similarity_by_distance",
+    "sinusoidal_positions",
+    "sinusoidal_rates",
+    "strongest_in_blocks",
     "unpack",
     "window_mask",
     "word_of_token",

@@ -17,3 +17,10 @@ def to_address(key, value) -> None:
             st.query_params[key] = value
     else:
         st.query_params.pop(key, None)
+
+
+def number_from_address(key, least, most, default) -> None:
+    """Choose the whole number the address says, or `default`; what is chosen already stays within bounds."""
+    wanted = st.session_state.get(key, st.query_params.get(key, ""))
+    number = int(wanted) if str(wanted).isdecimal() and len(str(wanted)) < 10 else default
+    st.session_state[key] = min(max(number, least), most)

@@ -48,7 +48,7 @@ def show(model: store.ModelSummary | None) -> None:
 
 
 def show_no_model() -> None:
-    """Say how to come by a model."""
+    """Say that there is nothing to look into yet, and how to come by something."""
     st.info(t("model.none"), icon=":material/school:")
     st.code("python -m transformer_viz train --preset single-block --data reviews.csv --out models/my-model")
 

@@ -5,7 +5,7 @@ from pathlib import Path
 import streamlit as st
 
 from transformer_viz import store
-from transformer_viz.ui import attention, masks, models, train
+from transformer_viz.ui import attention, masks, models, positions, train
 from transformer_viz.ui.language import choose_language, plain, t
 from transformer_viz.ui.models import said
 from transformer_viz.ui.server import in_order
@@ -29,15 +29,18 @@ def show() -> None:
     with language:
         choose_language()
 
-    def show_attention():
+    def chosen_model():
         with controls:
-            model = choose_model()
-        attention.show(model)
+            return choose_model()
+
+    def show_attention():
+        attention.show(chosen_model())
+
+    def show_positions():
+        positions.show(chosen_model())
 
     def show_masks():
-        with controls:
-            model = choose_model()
-        masks.show(model)
+        masks.show(chosen_model())
 
     def show_train():
         train.show(open_model)
@@ -49,22 +52,22 @@ def show() -> None:
         st.session_state.model = name
         st.switch_page(attention_page, query_params={"model": name})
 
-    attention_page = st.Page(
-        show_attention,
-        title=t("attention.nav"),
-        icon=":material/visibility:",
-        url_path="attention",
-        default=True,
+    attention_page = page_of(show_attention, "attention", "visibility", default=True)
+    positions_page = page_of(show_positions, "positions", "format_list_numbered")
+    masks_page = page_of(show_masks, "masks", "grid_off")
+    train_page = page_of(show_train, "train", "school")
+    models_page = page_of(show_models, "models", "inventory_2")
+    page = st.navigation(
+        [attention_page, positions_page, masks_page, train_page, models_page], position="top"
     )
-    masks_page = st.Page(show_masks, title=t("masks.nav"), icon=":material/grid_off:", url_path="masks")
-    train_page = st.Page(show_train, title=t("train.nav"), icon=":material/school:", url_path="train")
-    models_page = st.Page(
-        show_models, title=t("models.nav"), icon=":material/inventory_2:", url_path="models"
-    )
-    page = st.navigation([attention_page, masks_page, train_page, models_page], position="top")
     if page is not models_page:
         models.leave()
     page.run()
+
+
+def page_of(show_page, name, icon, **settings) -> st.Page:
+    """Return a page, which stands in the address under its name."""
+    return st.Page(show_page, title=t(f"{name}.nav"), icon=f":material/{icon}:", url_path=name, **settings)
 
 
 def choose_model() -> store.ModelSummary | None:

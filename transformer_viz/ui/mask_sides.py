@@ -7,7 +7,8 @@ import numpy as np
 
 from transformer_viz.config import PAD_ID
 from transformer_viz.trace import Run, Trace
-from transformer_viz.ui.attention import answer, axis_tokens, mask_of
+from transformer_viz.ui.attention import answer, axis_tokens
+from transformer_viz.ui.heads import mask_of
 from transformer_viz.ui.mask_choice import name_of
 
 

@@ -5,16 +5,9 @@ import streamlit as st
 from transformer_viz import store
 from transformer_viz.trace import Run
 from transformer_viz.ui.address import from_address, to_address
-from transformer_viz.ui.attention import (
-    PLOT_HEIGHT,
-    answer,
-    ask_target,
-    choose,
-    choose_attention,
-    show_no_model,
-    show_reading,
-)
+from transformer_viz.ui.attention import PLOT_HEIGHT, answer, ask_target, show_no_model, show_reading
 from transformer_viz.ui.card import examples_of
+from transformer_viz.ui.heads import choose, choose_attention
 from transformer_viz.ui.language import t
 from transformer_viz.ui.mask_choice import ask_mask
 from transformer_viz.ui.mask_effect import show_meters, show_prediction

@@ -1,0 +1,281 @@
+"""The Positions page, run by Streamlit's own test harness against a real engine and shipped models."""
+
+import base64
+import json
+import os
+import re
+import shutil
+from pathlib import Path
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+from small_models import write
+from streamlit.testing.v1 import AppTest
+from streamlit.util import calc_hash
+
+from transformer_viz.analysis import in_first_order, position_table, shuffled_order
+from transformer_viz.trace import Run
+from transformer_viz.ui.server import shared_engine
+
+ROOT = Path(__file__).parents[2]
+
+SHIPPED = ("attention-only", "hotel-zh", "induction", "reverse-digits")
+
+
+@pytest.fixture(scope="module", autouse=True)
+def engine(explorer, tmp_path_factory):
+    """An engine over some shipped models and the small one, whose positions are learned."""
+    folder = tmp_path_factory.mktemp("position-models")
+    for name in SHIPPED:
+        shutil.copytree(ROOT / "models" / name, folder / name)
+    write(explorer, folder)
+    before = os.environ.get("TRANSFORMER_VIZ_MODELS")
+    os.environ["TRANSFORMER_VIZ_MODELS"] = str(folder)
+    shared_engine.cache_clear()
+    yield shared_engine()
+    shared_engine().close()
+    shared_engine.cache_clear()
+    del os.environ["TRANSFORMER_VIZ_MODELS"]
+    if before is not None:
+        os.environ["TRANSFORMER_VIZ_MODELS"] = before
+
+
+def open_page(**address):
+    app = AppTest.from_file(str(ROOT / "app.py"), default_timeout=60)
+    app._page_hash = calc_hash("positions")
+    for name, value in address.items():
+        app.query_params[name] = value
+    return again(app)
+
+
+def again(app):
+    app.run()
+    assert not app.exception
+    return app
+
+
+def shown(app):
+    kinds = (app.header, app.subheader, app.markdown, app.caption, app.info, app.error)
+    return "\n".join(element.value for kind in kinds for element in kind)
+
+
+def figures(app):
+    return [json.loads(chart.proto.spec) for chart in app.get("plotly_chart")]
+
+
+def array(packed):
+    if not isinstance(packed, dict):
+        return np.array(packed)
+    values = np.frombuffer(base64.b64decode(packed["bdata"]), packed["dtype"])
+    shape = packed.get("shape")
+    return values.reshape([int(size) for size in shape.split(",")]) if shape else values
+
+
+def panels(app):
+    """Return the weights before, after, and the difference, as they are drawn."""
+    figure = figures(app)[0]
+    return [array(trace["z"]) for trace in figure["data"] if trace["type"] == "heatmap"]
+
+
+def moved(app):
+    """Return the largest changes of attention that the page states, row by row."""
+    return [float(number) for number in re.findall(r"\| \*\*([\d.e-]+)\*\* \|", shown(app))]
+
+
+@pytest.mark.parametrize("name", [*SHIPPED, "small"])
+@pytest.mark.parametrize("view", ["experiment", "table", "rotation", "kinds"])
+def test_every_view_of_every_model_is_a_picture(name, view):
+    app = open_page(model=name, view=view)
+    assert not app.error
+    assert len(figures(app)) == (2 if view == "experiment" else 1)
+    assert app.segmented_control(key="view").value == view
+
+
+@pytest.mark.parametrize("name", ["hotel-zh", "reverse-digits", "small"])
+def test_with_positions_a_shuffle_changes_attention_and_without_it_changes_nothing(name):
+    app = open_page(model=name)
+    own, without = moved(app)
+    assert own > 0.05
+    assert without < 1e-5
+    assert "Without positions the same tokens give the same attention" in shown(app)
+
+
+def test_a_model_without_positions_is_shuffled_and_nothing_changes():
+    app = open_page(model="attention-only", layer="1", head="3")
+    [without] = moved(app)
+    assert without < 1e-5
+    before, after, difference = panels(app)
+    assert_allclose(before, after, atol=1e-5)
+    assert np.abs(difference).max() < 1e-5
+    assert app.segmented_control(key="do").options == ["Shuffle the words", "Put in another table"]
+    [percents] = re.findall(r"negative ([\d.]+%) → negative ([\d.]+%)", shown(app))
+    assert percents[0] == percents[1]
+
+
+def test_what_was_shuffled_is_drawn_in_the_first_order(engine):
+    app = open_page(model="hotel-zh", seed="4", head="2")
+    text = app.text_area(key="sentence").value
+    first = engine.trace(Run("hotel-zh", text))
+    order = shuffled_order(len(first.tokens), 4)
+    after = engine.trace(Run("hotel-zh", text, order=order))
+    drawn = panels(app)
+    assert_allclose(drawn[0], first.encoder[0].attention.weights[1], atol=1e-6)
+    assert_allclose(drawn[1], in_first_order(after.encoder[0].attention.weights[1], order), atol=1e-6)
+    assert_allclose(drawn[2], drawn[1] - drawn[0], atol=1e-6)
+    assert f"{after.probs.max():.1%}" in shown(app)
+
+
+def test_another_shuffle_is_another_order_and_stands_in_the_address():
+    app = open_page(model="hotel-zh")
+    first = panels(app)[1]
+    app.button(key="shuffle").click()
+    again(app)
+    assert app.query_params["seed"] in ("1", ["1"])
+    assert np.abs(panels(app)[1] - first).max() > 1e-3
+
+
+def test_a_decoder_is_causal_and_the_page_says_so():
+    app = open_page(model="induction")
+    assert "A decoder reads only what came before" in shown(app)
+    assert re.search(r"It now reads: \*[a-z]( [a-z])+\*", shown(app))
+    before, after, difference = panels(app)
+    size = len(before)
+    assert_array_equal(np.isnan(before), np.triu(np.ones((size, size), bool), 1))
+    assert np.isnan(after).sum() == np.isnan(before).sum()
+    assert_array_equal(np.isnan(difference), np.isnan(before) & np.isnan(after))
+
+
+def test_without_positions_an_encoder_decoder_writes_something_else(engine):
+    app = open_page(model="reverse-digits", do="remove")
+    text = app.text_area(key="sentence").value
+    written = engine.trace(Run("reverse-digits", text, positions="none")).target_text
+    assert written != text[::-1]
+    assert f"“{text[::-1]}” → “{written}”" in shown(app)
+
+
+def test_another_table_is_put_in(engine):
+    app = open_page(model="hotel-zh", do="swap")
+    assert app.segmented_control(key="swap").value == "sinusoidal-halves"
+    text = app.text_area(key="sentence").value
+    after = engine.trace(Run("hotel-zh", text, positions="sinusoidal-halves"))
+    assert_allclose(panels(app)[1], after.encoder[0].attention.weights[0], atol=1e-6)
+    assert "one-hot" not in app.segmented_control(key="swap").options
+
+
+def test_the_table_is_the_models_own(small_model, small_config):
+    learned = np.asarray(small_model.position_table())
+    [heatmap] = figures(open_page(model="small", view="table"))
+    assert_array_equal(array(heatmap["data"][0]["z"]), learned)
+    app = open_page(model="hotel-zh", view="table", rows="30")
+    assert_array_equal(array(figures(app)[0]["data"][0]["z"]), position_table("sinusoidal", 30, 64))
+    assert "**sinusoidal**: 256 positions, 64 dimensions" in shown(app)
+
+
+def test_a_model_without_positions_says_so_and_shows_what_it_lacks():
+    app = open_page(model="attention-only", view="table")
+    assert "adds no positions" in app.info[0].value
+    [heatmap] = figures(app)
+    assert_array_equal(array(heatmap["data"][0]["z"]), position_table("sinusoidal", 64, 128))
+
+
+def test_chosen_dimensions_are_drawn_as_curves():
+    app = open_page(model="hotel-zh", view="table", picture="curves")
+    app.multiselect(key="dimensions-64").set_value([1, 5])
+    [curves] = figures(again(app))
+    assert [curve["name"] for curve in curves["data"]] == ["dimension 1", "dimension 5"]
+    app.toggle(key="all-dimensions").set_value(True)
+    assert len(figures(again(app))[0]["data"]) == 64
+
+
+@pytest.mark.parametrize("measure", ["cosine", "dot"])
+def test_similarity_is_largest_at_no_distance(measure):
+    app = open_page(model="hotel-zh", view="table", picture="similarity", measure=measure)
+    heatmap, profile = figures(app)[0]["data"]
+    assert_allclose(np.diag(array(heatmap["z"])), 1 if measure == "cosine" else 32, rtol=1e-5)
+    assert array(profile["y"]).argmax() == 0
+
+
+def test_the_error_of_the_rotation_is_rounding():
+    app = open_page(model="hotel-zh", view="rotation")
+    assert float(app.metric[0].value) < 1e-12
+    before = figures(app)[0]["layout"]["annotations"][0]["text"]
+    app.slider(key="k").set_value(9)
+    assert float(again(app).metric[0].value) < 1e-12
+    assert figures(app)[0]["layout"]["annotations"][0]["text"] != before
+    assert app.query_params["k"] in ("9", ["9"])
+
+
+def test_a_learned_table_stands_among_the_kinds_and_one_hot_ends_where_its_dimensions_do():
+    app = open_page(model="small", view="kinds", width="16", length="20")
+    titles = [note["text"] for note in figures(app)[0]["layout"]["annotations"]]
+    assert "<b>learned</b>" in titles
+    assert len(titles) == 5
+    assert "for a position from 16 on" in shown(app)
+    one_hot = array(figures(app)[0]["data"][2]["z"])
+    assert_array_equal(one_hot[:16], np.eye(16))
+    assert np.isnan(one_hot[16:]).all()
+
+
+@pytest.mark.parametrize(
+    "address",
+    [
+        {"view": "../x"},
+        {"do": "<b>"},
+        {"seed": "-1"},
+        {"seed": "9" * 40},
+        {"view": "kinds", "width": "7", "length": "x"},
+        {"view": "table", "rows": "99999"},
+        {"do": "swap", "swap": "learned"},
+        {"layer": "9", "head": "x"},
+    ],
+    ids=str,
+)
+def test_an_address_somebody_made_up_opens_the_page_all_the_same(address):
+    app = open_page(model="hotel-zh", **address)
+    assert figures(app)
+    assert not app.error
+
+
+@pytest.mark.parametrize("text", ["", "  ", "<br />"])
+def test_no_words_are_a_hint_and_no_picture(text):
+    app = open_page(model="attention-only")
+    app.text_area(key="sentence").set_value(text)
+    again(app)
+    assert not figures(app)
+    assert app.info
+
+
+@pytest.mark.parametrize("text", ["film", "<b>x</b> $y$ :red[z]", "good film " * 300])
+@pytest.mark.parametrize("name", ["attention-only", "induction"])
+def test_whatever_a_person_types_gives_pictures(text, name):
+    app = open_page(model=name, text=text)
+    assert len(figures(app)) == 2
+    assert not app.error
+
+
+def test_the_sentence_stays_from_page_to_page():
+    app = open_page(model="hotel-zh")
+    app.text_area(key="sentence").set_value("早餐很好。")
+    again(app)
+    app._page_hash = calc_hash("attention")
+    again(app)
+    assert app.text_area(key="sentence").value == "早餐很好。"
+
+
+def test_another_model_has_the_actions_that_fit_it():
+    app = open_page(model="hotel-zh", do="remove")
+    app.selectbox(key="model").set_value("attention-only")
+    again(app)
+    assert app.segmented_control(key="do").value == "shuffle"
+
+
+def test_the_page_speaks_chinese():
+    app = open_page(model="hotel-zh", lang="zh")
+    assert app.header[0].value == "模型怎么知道词的顺序？"
+    assert "没有位置信息时" in shown(app)
+
+
+def test_without_any_model_the_page_says_how_to_train_one(tmp_path, monkeypatch):
+    monkeypatch.setenv("TRANSFORMER_VIZ_MODELS", str(tmp_path))
+    assert "There is no model to look into yet" in shown(open_page())

@@ -1,0 +1,31 @@
+"""Large matrices as small ones, without losing what stands out in them."""
+
+import math
+
+import numpy as np
+
+
+def strongest_in_blocks(matrix, most):
+    """Return a matrix of blocks: of each, the value of the largest size, with its sign.
+
+    Args:
+        matrix: float (row, column), square; NaN is a gap.
+        most: Rows that are kept at most.
+
+    Returns:
+        (blocks, size): float (row, column), at most `most` rows, NaN where a block is nothing but gaps; and
+        how many rows and columns each block stands for, the last one perhaps for fewer.
+
+    >>> strongest_in_blocks(np.array([[1, -3, 0], [2, 0, 0], [0, 0, 5]]), 2)[0].tolist()
+    [[-3.0, 0.0], [0.0, 5.0]]
+    """
+    matrix = np.asarray(matrix)
+    size = max(math.ceil(len(matrix) / most), 1)
+    if size == 1:
+        return matrix, 1
+    count = math.ceil(len(matrix) / size)
+    missing = count * size - len(matrix)
+    padded = np.pad(matrix.astype(np.float32), (0, missing), constant_values=np.nan)
+    blocks = padded.reshape(count, size, count, size).swapaxes(1, 2).reshape(count, count, -1)
+    strongest = np.where(np.isnan(blocks), -1, np.abs(blocks)).argmax(axis=-1)
+    return np.take_along_axis(blocks, strongest[..., None], axis=-1)[..., 0], size

@@ -1,0 +1,183 @@
+"""Positions: tables that are computed, not learned, what a shift does to one, and how alike its rows are."""
+
+import numpy as np
+
+MAX_WAVELENGTH = 10_000.0
+"""Longest wavelength in tokens, divided by 2 pi (Vaswani et al., 2017, section 3.5)."""
+
+
+def one_hot_positions(positions, d_model):
+    """Return a vector for each position that is 1 in the position's own dimension and 0 elsewhere.
+
+    Args:
+        positions: int (..., position); one that is not in [0, d_model) has no dimension and is all 0.
+        d_model: Number of columns.
+
+    Returns:
+        float32 (..., position, d_model).
+    """
+    return (np.asarray(positions)[..., None] == np.arange(d_model)).astype(np.float32)
+
+
+def sinusoidal_rates(d_model, *, halves=False, max_wavelength=MAX_WAVELENGTH):
+    """Return by which angle each pair of sine and cosine turns from one position to the next.
+
+    Args:
+        d_model: Number of columns; even.
+        halves: As in `sinusoidal_positions`.
+        max_wavelength: Longest wavelength in tokens, divided by 2 pi.
+
+    Returns:
+        float64 (d_model / 2) radians, the fastest pair first: 1, and less and less.
+
+    Raises:
+        ValueError: If `d_model` is odd.
+    """
+    if d_model % 2:
+        raise ValueError(f"Sine and cosine come in pairs: `d_model` must be even. Received: {d_model}.")
+    steps = max(d_model // 2 - 1, 1) if halves else d_model / 2
+    return max_wavelength ** (-np.arange(d_model // 2) / steps)
+
+
+def sinusoidal_positions(positions, d_model, *, halves=False, max_wavelength=MAX_WAVELENGTH, dtype="float32"):
+    """Return the sinusoidal encoding of integer positions.
+
+    PE[p, 2i] = sin(p / max_wavelength**(2i / d_model)); PE[p, 2i + 1] is its cosine
+    (Vaswani et al., 2017, section 3.5).
+
+    Args:
+        positions: int (..., position), 0-based; any integers, not only consecutive ones.
+        d_model: Number of columns; even.
+        halves: False: sine and cosine columns alternate, as in the paper. True: all sines, then all
+            cosines, as in tensor2tensor, with its spacing of the wavelengths: the last one is
+            `max_wavelength` itself.
+        max_wavelength: Longest wavelength in tokens, divided by 2 pi.
+        dtype: What is computed in, and returned: "float32", as the models do, or "float64".
+
+    Returns:
+        `dtype` (..., position, d_model) in [-1, 1].
+
+    Raises:
+        ValueError: If `d_model` is odd.
+
+    >>> sinusoidal_positions([0], 4)[0].tolist()
+    [0.0, 1.0, 0.0, 1.0]
+    """
+    rates = sinusoidal_rates(d_model, halves=halves, max_wavelength=max_wavelength).astype(dtype)
+    angles = np.asarray(positions).astype(dtype)[..., None] * rates
+    pair = [np.sin(angles), np.cos(angles)]
+    if halves:
+        return np.concatenate(pair, axis=-1)
+    return np.stack(pair, axis=-1).reshape(*angles.shape[:-1], d_model)
+
+
+def position_table(kind, length, d_model):
+    """Return the table of one computed kind of positions, one row for each, to be added to the token.
+
+    Args:
+        kind: "none" (zeros), "one-hot", "sinusoidal" or "sinusoidal-halves".
+        length: Number of rows.
+        d_model: Number of columns.
+
+    Returns:
+        float32 (length, d_model).
+
+    Raises:
+        ValueError: If the kind cannot be computed, or has no dimension left for a position.
+    """
+    positions = np.arange(length)
+    if kind == "none":
+        return np.zeros((length, d_model), dtype=np.float32)
+    if kind == "one-hot":
+        if length > d_model:
+            raise ValueError(
+                f"`positions` = 'one-hot' needs `d_model` >= `max_len`: {d_model} is less than {length}."
+            )
+        return one_hot_positions(positions, d_model)
+    if kind in ("sinusoidal", "sinusoidal-halves"):
+        return sinusoidal_positions(positions, d_model, halves=kind == "sinusoidal-halves")
+    raise ValueError(
+        f"`positions` must be 'none', 'one-hot', 'sinusoidal' or 'sinusoidal-halves' here. "
+        f"Received: {kind!r}; a learned table belongs to its model."
+    )
+
+
+def shift_rotation(k, d_model, *, halves=False, max_wavelength=MAX_WAVELENGTH):
+    """Return the matrix that turns the encoding of any position into that of the position `k` further on.
+
+    "For any fixed offset k, PE[pos + k] can be represented as a linear function of PE[pos]" (Vaswani et al.,
+    2017, section 3.5): each pair of sine and cosine is turned by k times its rate, whatever p is. With
+    a = k * rate, sin(x + a) = cos(a) sin(x) + sin(a) cos(x) and cos(x + a) = -sin(a) sin(x) + cos(a) cos(x).
+
+    Args:
+        k: Offset in positions; any integer.
+        d_model: Width of the encoding; even.
+        halves: As in `sinusoidal_positions`.
+        max_wavelength: The same.
+
+    Returns:
+        float64 (d_model, d_model), orthogonal: PE[p + k] = matrix @ PE[p].
+
+    Raises:
+        ValueError: If `d_model` is odd.
+
+    >>> shift_rotation(0, 4).tolist() == np.eye(4).tolist()
+    True
+    """
+    angles = k * sinusoidal_rates(d_model, halves=halves, max_wavelength=max_wavelength)
+    pairs = np.arange(d_model // 2)
+    sine, cosine = (pairs, pairs + d_model // 2) if halves else (2 * pairs, 2 * pairs + 1)
+    matrix = np.zeros((d_model, d_model))
+    matrix[sine, sine] = matrix[cosine, cosine] = np.cos(angles)
+    matrix[sine, cosine] = np.sin(angles)
+    matrix[cosine, sine] = -np.sin(angles)
+    return matrix
+
+
+def shift_error(k, length, d_model, *, halves=False):
+    """Return how far `shift_rotation` is from the truth at worst, in float64.
+
+    Args:
+        k: Offset in positions.
+        length: Positions 0 to length - 1 are shifted.
+        d_model: Width of the encoding; even.
+        halves: As in `sinusoidal_positions`.
+
+    Returns:
+        Largest absolute difference between PE[p + k] and matrix @ PE[p], over all p and dimensions.
+    """
+    positions = np.arange(length)
+    before, after = (
+        sinusoidal_positions(positions + shift, d_model, halves=halves, dtype="float64") for shift in (0, k)
+    )
+    return float(np.abs(before @ shift_rotation(k, d_model, halves=halves).T - after).max())
+
+
+def position_similarity(table, *, cosine=False):
+    """Return how alike each two rows of a table are.
+
+    Args:
+        table: float (position, d_model).
+        cosine: True: the cosine of the angle between them, 0 where a row is all 0. False: their dot product.
+
+    Returns:
+        float64 (position, position), symmetric; a cosine is in [-1, 1].
+    """
+    table = np.asarray(table, dtype=np.float64)
+    if cosine:
+        lengths = np.linalg.norm(table, axis=-1, keepdims=True)
+        table = np.divide(table, lengths, out=np.zeros_like(table), where=lengths > 0)
+    return table @ table.T
+
+
+def similarity_by_distance(similarity):
+    """Return the mean similarity of all pairs of positions that are so far apart.
+
+    Args:
+        similarity: float (position, position), symmetric.
+
+    Returns:
+        float64 (position): entry d is the mean over all pairs at distance d.
+    """
+    similarity = np.asarray(similarity, dtype=np.float64)
+    return np.array([np.diagonal(similarity, distance).mean() for distance in range(len(similarity))])

@@ -1,0 +1,32 @@
+"""The Positions page: what tells a model the order of its tokens, and what it does without."""
+
+import streamlit as st
+
+from transformer_viz import store
+from transformer_viz.ui.attention import show_no_model
+from transformer_viz.ui.experiment import show_experiment
+from transformer_viz.ui.language import t
+from transformer_viz.ui.position_kinds import show_kinds, show_rotation
+from transformer_viz.ui.position_table import show_table
+from transformer_viz.ui.widgets import choose_one
+
+
+def show(model: store.ModelSummary | None) -> None:
+    """Show the page for one model."""
+    st.header(t("positions.title"), anchor=False)
+    if model is None:
+        show_no_model()
+        return
+    views = {
+        "experiment": show_experiment,
+        "table": show_table,
+        "rotation": show_rotation,
+        "kinds": show_kinds,
+    }
+    views[choose_one("view", list(views), t("positions.view"), label_visibility="collapsed")](model)
+    with st.expander(t("attention.what"), icon=":material/help:"):
+        st.markdown(t("positions.explained"))
+        st.latex(
+            r"\mathrm{PE}_{p,\,2i} = \sin\left(p \,/\, 10000^{2i/d}\right) \qquad "
+            r"\mathrm{PE}_{p,\,2i+1} = \cos\left(p \,/\, 10000^{2i/d}\right)"
+        )
