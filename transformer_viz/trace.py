@@ -262,7 +262,7 @@ class Trace:
                 yield "decoder", layer, "cross", block.cross_attention, written, self.tokens
 
     def kinds(self) -> dict[str, "Attentions"]:
-        """Return what there is of "encoder", "decoder" and "cross" attention, each with its layers in order."""
+        """Return what there is of "encoder", "decoder" and "cross" attention, layers in order."""
         masks = {"encoder": self.values.attention_mask, "cross": self.values.cross_attention_mask}
         masks["decoder"] = self.values.target_attention_mask if self.encoder else self.values.attention_mask
         found = {}
