@@ -50,7 +50,9 @@ def test_no_module_names_an_address_in_a_network(source):
 @pytest.mark.parametrize("source", SOURCES, ids=lambda source: source.name)
 def test_no_module_makes_markup_or_code_of_text(source):
     text = source.read_text(encoding="utf-8")
-    assert not re.search(r"innerHTML|outerHTML|insertAdjacentHTML|document\.write|\beval\(|new Function", text)
+    assert not re.search(
+        r"innerHTML|outerHTML|insertAdjacentHTML|document\.write|\beval\(|new Function", text
+    )
 
 
 def test_the_same_module_has_one_address_wherever_it_is_imported():
