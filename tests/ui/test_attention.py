@@ -107,7 +107,7 @@ def test_an_address_opens_the_same_view(explorer):
     trace = explorer.trace("A dull film.")
     assert_array_equal(weights(app), held([block.attention for block in trace.encoder]))
     chosen = {name: app.query_params[name] for name in ("layer", "head", "view")}
-    assert chosen == {"layer": ["2"], "head": ["3"], "view": ["matrix"]}  # for the views to read
+    assert chosen == {"layer": "2", "head": "3", "view": "matrix"}  # for the views to read
 
 
 @pytest.mark.parametrize(

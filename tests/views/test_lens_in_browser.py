@@ -5,11 +5,30 @@ import csv
 import io
 import re
 import struct
-from decimal import ROUND_HALF_UP, Context, Decimal
+from decimal import Decimal
 from xml.etree import ElementTree
 
 import numpy as np
 import pytest
+from lens_page import (
+    SVG,
+    canvas,
+    choose,
+    chosen,
+    drawing,
+    filled,
+    four_digits,
+    head_button,
+    middles,
+    page_place,
+    painted,
+    pick,
+    picture,
+    pixel,
+    point,
+    saved,
+    table,
+)
 from made_traces import encoder_trace, packed, writing_trace
 from numpy.testing import assert_allclose, assert_array_equal
 from playwright.sync_api import expect
@@ -19,14 +38,12 @@ from transformer_viz.figures.theme import DIVERGING, SEQUENTIAL
 from transformer_viz.trace import Trace, weights_only
 
 TOKENS = [f"t{number}" for number in range(7)]
-SVG = "{http://www.w3.org/2000/svg}"
 VALUES = {
     "weights": "weight",
     "scores": "score",
     "masked": "masked score",
     "norms": "weight × length of value",
 }
-FOUR_DIGITS = Context(prec=4, rounding=ROUND_HALF_UP)
 
 
 @pytest.fixture(scope="module")
@@ -60,7 +77,7 @@ def show(browser, tmp_path):
         file.write_text(views.page(payload, title="Lens", start=start), encoding="utf-8")
         page.goto(file.as_uri())
         expect(page.locator(".says")).to_be_visible()
-        settle(page)
+        painted(page)
         return page
 
     yield opened
@@ -71,82 +88,6 @@ def show(browser, tmp_path):
 
 def is_foreign(url):
     return not url.startswith(("file:", "data:", "blob:"))
-
-
-def settle(page):
-    """Wait until what was asked for is drawn."""
-    page.evaluate("() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))")
-
-
-def canvas(page, view):
-    return page.locator(f".panel.{view} .body canvas")
-
-
-def choose(page, group, option):
-    page.get_by_role("group", name=group, exact=True).get_by_role("button", name=option, exact=True).click()
-    settle(page)
-
-
-def head_button(page, head):
-    return page.get_by_role("group", name="Head", exact=True).get_by_role(
-        "button", name=str(head), exact=True
-    )
-
-
-def pick(page, menu, value):
-    page.get_by_role("combobox", name=menu).select_option(value)
-    settle(page)
-
-
-def saved(page, kind):
-    """Return (name, content) of a download."""
-    with page.expect_download() as download:
-        page.get_by_role("button", name=kind, exact=True).click()
-    with open(download.value.path(), "rb") as file:
-        return download.value.suggested_filename, file.read()
-
-
-def drawing(page):
-    """Return the picture that can be saved as SVG."""
-    return ElementTree.fromstring(saved(page, "SVG")[1])
-
-
-def filled(svg):
-    """Return (x, y, width, height, colour) of every filled rectangle but the background."""
-    return [
-        (*(float(rect.get(name)) for name in ("x", "y", "width", "height")), rect.get("fill"))
-        for rect in svg.iter(f"{SVG}rect")
-        if rect.get("x") and rect.get("fill") != "none"
-    ]
-
-
-def middles(page, allowed):
-    """Return (query, key) -> the middle of its cell on the canvas, for cells that are no gaps."""
-    cells = filled(drawing(page))[: allowed.sum()]
-    places = [(x + width / 2, y + height / 2) for x, y, width, height, _ in cells]
-    return dict(zip(map(tuple, np.argwhere(allowed)), places, strict=True))
-
-
-def point(page, view, place):
-    """Move the pointer to a place of a canvas."""
-    box = canvas(page, view).bounding_box()
-    page.mouse.move(box["x"] + place[0], box["y"] + place[1])
-    settle(page)
-
-
-def pixel(page, view, place):
-    """Return the colour (r, g, b, a) of a place of a canvas."""
-    read = """(canvas, [x, y]) => [...canvas.getContext("2d")
-        .getImageData(x * devicePixelRatio, y * devicePixelRatio, 1, 1).data]"""
-    return canvas(page, view).evaluate(read, list(place))
-
-
-def picture(page, view):
-    return canvas(page, view).evaluate("(canvas) => canvas.toDataURL()")
-
-
-def four_digits(number):
-    return FOUR_DIGITS.create_decimal_from_float(float(number))
 
 
 def colour(number, largest, *, signed=False, theme="light"):
@@ -181,7 +122,7 @@ def test_the_value_under_the_pointer_and_its_colour_are_the_traces(show, masked,
     largest = np.nanmax(np.abs(expected))
     places = middles(page, ~np.isnan(expected))
     page.mouse.move(0, 0)
-    settle(page)
+    painted(page)
     for cell, place in places.items():
         seen = pixel(page, "matrix", place)
         assert_allclose(seen, [*colour(expected[cell], largest, signed=signed, theme=theme), 255], atol=1)
@@ -225,7 +166,7 @@ def test_zoomed_in_the_pointer_still_finds_the_cell_that_is_drawn(show, size):
     page = show(trace, start={"view": "matrix"})
     canvas(page, "matrix").focus()
     page.keyboard.press("+")
-    settle(page)
+    painted(page)
     found = set()
     for x, y, width, height, fill in filled(drawing(page))[: size**2 // 3 : size * size // 100 + 1]:
         if min(width, height) < 3:  # cut off by the edge
@@ -249,7 +190,7 @@ def test_the_wheel_zooms_about_the_pointer_dragging_moves_and_a_double_click_sho
     page.keyboard.down("Control")
     for _ in range(4):
         page.mouse.wheel(0, -100)
-        settle(page)
+        painted(page)
     page.keyboard.up("Control")
     place = places[10, 20]
     point(page, "matrix", (place[0] + 1, place[1]))
@@ -265,13 +206,8 @@ def test_the_wheel_zooms_about_the_pointer_dragging_moves_and_a_double_click_sho
     canvas(page, "matrix").focus()
     if "Pinned" in page.locator(".says").inner_text():
         page.keyboard.press("Escape")
-    settle(page)
+    painted(page)
     assert picture(page, "matrix") == everything
-
-
-def page_place(page, place, view="matrix"):
-    box = canvas(page, view).bounding_box()
-    return box["x"] + place[0], box["y"] + place[1]
 
 
 def test_beside_a_zoomed_matrix_there_is_no_cell(show):
@@ -282,7 +218,7 @@ def test_beside_a_zoomed_matrix_there_is_no_cell(show):
     low = max(y for _, y in middles(page, np.ones((16, 16), bool)).values())
     canvas(page, "matrix").focus()
     page.keyboard.press("+")
-    settle(page)
+    painted(page)
     rects = filled(drawing(page))
     right = max(x + width for x, y, width, height, _ in rects if y < low)
     bottom = max(y + height for x, y, width, height, _ in rects if height > 10)
@@ -301,7 +237,7 @@ def test_a_zoomed_picture_keeps_within_its_frame_when_it_is_saved(show):
     right = max(rect[0] + rect[2] for rect in before)
     canvas(page, "matrix").focus()
     page.keyboard.press("+")
-    settle(page)
+    painted(page)
     for x, y, width, _, _ in filled(drawing(page))[:2500]:
         assert x >= left - 0.02
         assert y >= top - 0.02
@@ -316,15 +252,6 @@ def thumbnails(page):
         if rect.get("fill") == "none"
     ]
     return [(x + width / 2, y + height / 2) for x, y, width, height in dict.fromkeys(boxes)]
-
-
-def chosen(page):
-    """Return (layer, head) as every part of the page shows them, which is one and the same."""
-    said = re.match(r"Layer (\d+), head (\d+)\.", page.locator(".says").inner_text()).groups()
-    pressed = page.get_by_role("group", name="Layer", exact=True).locator("[aria-pressed=true]").inner_text()
-    current = page.locator(".swatch[aria-current]").inner_text()
-    assert said == (pressed, current)
-    return int(pressed), int(current)
 
 
 def test_a_click_on_a_small_picture_chooses_it_everywhere(show, masked):
@@ -359,7 +286,7 @@ def test_arrows_in_the_matrix_move_a_cell_and_say_what_it_holds(show):
     canvas(page, "matrix").focus()
     for key in ("ArrowDown", "ArrowDown", "ArrowDown", "ArrowRight", "ArrowRight", "ArrowUp"):
         page.keyboard.press(key)
-    settle(page)
+    painted(page)
     weights = half(trace.encoder[0].attention.weights[0])
     assert cell_of(page.locator(".tip").inner_text()) == ((1, 2), four_digits(weights[1, 2]))
     for _ in range(9):
@@ -374,7 +301,7 @@ def test_an_arrow_that_leaves_what_is_zoomed_into_takes_it_along(show):
     canvas(page, "matrix").focus()
     for key in ("+", "+", "+", "ArrowDown", "ArrowRight", "ArrowRight"):
         page.keyboard.press(key)
-    settle(page)
+    painted(page)
     assert {"t0", "t1"} <= texts(drawing(page)).keys()
     assert "t39" not in texts(drawing(page))
 
@@ -487,18 +414,18 @@ def test_pointing_at_a_token_leaves_its_lines_and_a_click_holds_them_until_escap
     assert pointed != before
     page.mouse.click(*page_place(page, place, "lines"))
     page.mouse.move(0, 0)
-    settle(page)
+    painted(page)
     assert picture(page, "lines") == pointed
     count, begins = edges(drawing(page))
     assert count == strong(weights[:, 3], 0.02)
     assert set(begins) == {place[1]}
     canvas(page, "lines").focus()
     page.keyboard.press("Escape")
-    settle(page)
+    painted(page)
     assert picture(page, "lines") == before
     point(page, "lines", place)
     page.mouse.move(0, 0)
-    settle(page)
+    painted(page)
     assert picture(page, "lines") == before
 
 
@@ -574,7 +501,7 @@ def test_the_scale_ends_at_the_heads_maximum_or_at_one(show, masked):
     cell = np.unravel_index(np.nanargmax(expected), expected.shape)
     place = middles(page, ~np.isnan(expected))[cell]
     page.mouse.move(0, 0)
-    settle(page)
+    painted(page)
     assert_allclose(pixel(page, "matrix", place)[:3], colour(largest, 1), atol=1)
 
 
@@ -624,10 +551,6 @@ def test_the_csv_read_back_is_what_the_trace_holds(show, masked, value):
     assert [row[0] for row in rows] == TOKENS
     read = np.array([[float(cell or "nan") for cell in row[1:]] for row in rows])
     assert_array_equal(read, numbers(masked, 1, 1, value)[0])
-
-
-def table(page):
-    return [row.locator("th, td").all_inner_texts() for row in page.locator(".table tbody tr").all()]
 
 
 def test_the_table_says_what_each_token_reads_most(show, masked):
@@ -714,7 +637,7 @@ def test_the_pictures_follow_when_the_system_turns_dark(show, masked):
     places = middles(page, ~np.isnan(expected))
     page.mouse.move(0, 0)
     page.emulate_media(color_scheme="dark")
-    settle(page)
+    painted(page)
     for cell, place in places.items():
         dark = colour(expected[cell], np.nanmax(expected), theme="dark")
         assert_allclose(pixel(page, "matrix", place)[:3], dark, atol=1)
@@ -730,7 +653,7 @@ def test_nothing_is_wider_than_the_window(show, width):
     for view in ("All heads", "Matrix", "Lines", "Side by side"):
         choose(page, "View", view)
         page.mouse.move(width - 60, 600)
-        settle(page)
+        painted(page)
         assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
         assert page.evaluate(too_wide) == []
 
@@ -770,7 +693,7 @@ def test_another_payload_takes_the_place_of_the_first_and_keeps_the_choice(show,
     assert [row[0] for row in table(page)] == TOKENS
     head_button(page, 1).click()
     page.evaluate("window.next()")
-    settle(page)
+    painted(page)
     assert [row[0] for row in table(page)] == ["un", "deux", "trois"]
     expect(page.locator(".says")).to_contain_text("第 2 层")
     expect(page.locator(".swatch[aria-current]")).to_have_text("1")
