@@ -67,7 +67,13 @@ def chosen(page):
     return int(pressed), int(current)
 
 
+def open_table(page):
+    page.locator(".table summary").click()
+    page.locator(".table table").wait_for()
+
+
 def table(page):
+    """Return the texts of each row of the open table."""
     return [row.locator("th, td").all_inner_texts() for row in page.locator(".table tbody tr").all()]
 
 

@@ -20,6 +20,7 @@ from lens_page import (
     four_digits,
     head_button,
     middles,
+    open_table,
     page_place,
     painted,
     point,
@@ -110,8 +111,7 @@ def settle(page):
 def tokens(page):
     """Return the tokens as the views have them, read from the table below them."""
     if not page.locator(".table table").count():
-        page.get_by_text("As a table").click()
-        page.locator(".table table").wait_for()
+        open_table(page)
     return [row[0] for row in table(page)]
 
 

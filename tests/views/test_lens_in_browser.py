@@ -20,6 +20,7 @@ from lens_page import (
     four_digits,
     head_button,
     middles,
+    open_table,
     page_place,
     painted,
     pick,
@@ -113,8 +114,9 @@ def numbers(trace, layer, head, value):
     return np.where((value == "scores") | allowed, shown, np.nan), value in {"scores", "masked"}
 
 
-@pytest.mark.parametrize("theme", ["light", "dark"])
-@pytest.mark.parametrize("value", VALUES)
+@pytest.mark.parametrize(
+    ("value", "theme"), [*((value, "light") for value in VALUES), ("weights", "dark"), ("scores", "dark")]
+)
 def test_the_value_under_the_pointer_and_its_colour_are_the_traces(show, masked, value, theme):
     page = show(masked, start={"layer": 1, "head": 2, "view": "matrix"}, theme=theme)
     pick(page, "Values", value)
@@ -266,6 +268,19 @@ def test_a_click_on_a_small_picture_chooses_it_everywhere(show, masked):
         assert chosen(page) == (number // 3 + 1, number % 3 + 1)
     choose(page, "View", "Matrix")
     assert len(middles(page, masked.values.attention_mask[2])) == masked.values.attention_mask[2].sum()
+
+
+def test_a_press_that_leaves_the_picture_is_no_click(show, masked):
+    page = show(masked, start={"view": "grid"})
+    places = thumbnails(page)
+    point(page, "grid", places[5])
+    page.mouse.down()
+    page.mouse.move(0, 0)
+    page.mouse.up()
+    page.mouse.down()
+    point(page, "grid", places[4])
+    page.mouse.up()
+    assert chosen(page) == (1, 1)
 
 
 def test_arrows_in_the_grid_move_the_choice_and_stop_at_the_edge(show, masked):
@@ -555,8 +570,7 @@ def test_the_csv_read_back_is_what_the_trace_holds(show, masked, value):
 
 def test_the_table_says_what_each_token_reads_most(show, masked):
     page = show(masked)
-    page.get_by_text("As a table").click()
-    page.locator(".table tbody").wait_for()
+    open_table(page)
     for head in (1, 2):
         head_button(page, head).click()
         expected, _ = numbers(masked, 0, head - 1, "weights")
@@ -612,7 +626,7 @@ def test_hostile_tokens_are_shown_and_never_run(show):
     said = '<img src=x onerror="window.__x=1">'
     page = show(trace, saying=lambda *_: said, names={"encoder": said}, titles={"encoder": said})
     expect(page.locator(".says")).to_contain_text(said)
-    page.get_by_text("As a table").click()
+    open_table(page)
     assert [row[0] for row in table(page)] == HOSTILE
     canvas(page, "matrix").focus()
     page.keyboard.press("ArrowDown")
@@ -636,8 +650,11 @@ def test_the_pictures_follow_when_the_system_turns_dark(show, masked):
     expected, _ = numbers(masked, 0, 0, "weights")
     places = middles(page, ~np.isnan(expected))
     page.mouse.move(0, 0)
-    page.emulate_media(color_scheme="dark")
     painted(page)
+    light = picture(page, "matrix")
+    page.emulate_media(color_scheme="dark")
+    drawn_anew = "light => document.querySelector('.matrix .body canvas').toDataURL() !== light"
+    page.wait_for_function(drawn_anew, arg=light)
     for cell, place in places.items():
         dark = colour(expected[cell], np.nanmax(expected), theme="dark")
         assert_allclose(pixel(page, "matrix", place)[:3], dark, atol=1)
@@ -689,7 +706,7 @@ def test_another_payload_takes_the_place_of_the_first_and_keeps_the_choice(show,
     texts_ = [base64.b64encode(text).decode() for text in (packed(masked), packed(other, language="zh"))]
     script = base64.b64encode(views.module("lens").encode()).decode()
     page.evaluate(mounting, [f"data:text/javascript;base64,{script}", *texts_])
-    page.get_by_text("As a table").click()
+    open_table(page)
     assert [row[0] for row in table(page)] == TOKENS
     head_button(page, 1).click()
     page.evaluate("window.next()")
@@ -717,7 +734,7 @@ def test_many_heads_of_long_texts_are_few_nodes_and_answer_the_pointer(show):
     page = show(Trace(**{**vars(trace), "values": weights._replace(encoder=weights.encoder * 12)}))
     assert page.evaluate("document.querySelectorAll('*').length") < 2_000
     box = canvas(page, "matrix").bounding_box()
-    page.mouse.move(box["x"] + box["width"] * 0.6, box["y"] + box["height"] * 0.5)
+    point(page, "matrix", (box["width"] * 0.6, box["height"] * 0.5))
     cell, number = cell_of(page.locator(".tip").inner_text())
     assert number == four_digits(half(trace.encoder[0].attention.weights[0])[cell])
     choose(page, "Layer", "12")
