@@ -1,6 +1,7 @@
 """Small, real things to test with: sizes are distinct primes where they can be, seeds are fixed."""
 
 import os
+import shutil
 
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
 
@@ -8,6 +9,22 @@ import pytest
 from small_models import REVIEWS, with_random_parameters, write
 
 from transformer_viz.config import TransformerConfig
+
+CHROMIUM = os.environ.get("CHROMIUM") or shutil.which("chromium") or shutil.which("google-chrome")
+
+
+@pytest.fixture(scope="module")
+def browser():
+    """Return a Chromium of the system, without a window."""
+    if not CHROMIUM and not os.environ.get("CI"):
+        pytest.skip("no Chromium here: install it, or set CHROMIUM to its path")
+    from playwright.sync_api import sync_playwright
+
+    with sync_playwright() as playwright:
+        flags = ["--no-sandbox", "--disable-gpu", "--disable-background-networking"]
+        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=flags)
+        yield browser
+        browser.close()
 
 
 @pytest.fixture(scope="session", autouse=True)

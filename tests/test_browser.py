@@ -1,6 +1,5 @@
 """The real app in a real browser: any error on the console and any request to elsewhere fails the test."""
 
-import os
 import re
 import shutil
 import signal
@@ -9,20 +8,32 @@ import subprocess
 import sys
 import time
 import urllib.request
+from decimal import Decimal
 from pathlib import Path
 
+import numpy as np
 import pytest
-from playwright.sync_api import expect, sync_playwright
+from lens_page import (
+    canvas,
+    choose,
+    chosen,
+    four_digits,
+    head_button,
+    middles,
+    open_table,
+    page_place,
+    painted,
+    point,
+    saved,
+    table,
+)
+from playwright.sync_api import expect
 from processes import children, is_running
 
 from transformer_viz import store
 
 ROOT = Path(__file__).parent.parent
-CHROMIUM = os.environ.get("CHROMIUM") or shutil.which("chromium") or shutil.which("google-chrome")
 HOSTILE = '<img src=x onerror="window.__x=1"> $x$ <b>'
-
-if not CHROMIUM and not os.environ.get("CI"):
-    pytest.skip("no Chromium here: install it, or set CHROMIUM to its path", allow_module_level=True)
 
 
 def free_port():
@@ -63,15 +74,6 @@ def app(models_folder):
     process.wait()
 
 
-@pytest.fixture(scope="module")
-def browser():
-    with sync_playwright() as playwright:
-        flags = ["--no-sandbox", "--disable-gpu", "--disable-background-networking"]
-        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=flags)
-        yield browser
-        browser.close()
-
-
 @pytest.fixture
 def page(browser, app):
     context = browser.new_context(viewport={"width": 1440, "height": 1000})
@@ -98,7 +100,7 @@ def is_foreign(url, home):
 
 def open_app(page, app, address=""):
     page.goto(app[1] + address)
-    page.locator(".heatmaplayer .hm").wait_for()
+    page.locator(".lens .says").wait_for()
     settle(page)
 
 
@@ -106,8 +108,17 @@ def settle(page):
     expect(page.locator("[data-testid=stApp]")).to_have_attribute("data-test-script-state", "notRunning")
 
 
-def column_tokens(page):
-    return page.locator(".xtick text").all_text_contents()
+def tokens(page):
+    """Return the tokens as the views have them, read from the table below them."""
+    if not page.locator(".table table").count():
+        open_table(page)
+    return [row[0] for row in table(page)]
+
+
+def expect_tokens(page, wanted):
+    """Wait until the views have those tokens."""
+    tokens(page)
+    expect(page.locator(".table tbody th")).to_have_text(wanted)
 
 
 def type_sentence(page, text):
@@ -117,43 +128,128 @@ def type_sentence(page, text):
 
 def test_the_first_picture_comes_by_itself(page, app, explorer, reviews):
     open_app(page, app)
-    assert column_tokens(page) == list(explorer.trace(reviews[0]).tokens)
+    assert tokens(page) == list(explorer.trace(reviews[0]).tokens)
 
 
 def test_a_typed_sentence_changes_the_tokens(page, app):
     open_app(page, app)
     type_sentence(page, "A dull film.")
-    expect(page.locator(".xtick text")).to_have_text(["a", "dull", "film", "."])
+    expect_tokens(page, ["a", "dull", "film", "."])
+
+
+def test_what_is_open_shows_the_new_sentence_and_the_new_language(page, app):
+    """The views stay on the page; nothing in them may be of the sentence before."""
+    open_app(page, app, "/?text=A%20dull%20film.")
+    expect_tokens(page, ["a", "dull", "film", "."])
+    type_sentence(page, "A clever plot.")
+    expect_tokens(page, ["a", "clever", "plot", "."])
+    page.get_by_test_id("stSidebar").get_by_text("简体中文").click()
+    expect(page.locator(".table summary")).to_have_text("以表格显示")
+    expect(page.locator(".lens .below")).to_contain_text("保存")
 
 
 def test_a_head_stands_in_the_address_and_the_address_opens_it(page, app):
     open_app(page, app)
-    page.get_by_role("radiogroup", name="Head").get_by_text("3", exact=True).click()
-    expect(page.get_by_text("Layer 1, head 3.")).to_be_visible()
-    page.wait_for_url(re.compile(r"[?&]head=3"))
+    head_button(page, 3).click()
+    choose(page, "Layer", "2")
+    choose(page, "View", "Matrix")
+    assert chosen(page) == (2, 3)
+    for part in ("head=3", "layer=2", "view=matrix", "kind=encoder"):
+        expect(page).to_have_url(re.compile(part))
     page.reload()
-    expect(page.get_by_text("Layer 1, head 3.")).to_be_visible()
+    page.locator(".lens .says").wait_for()
+    assert chosen(page) == (2, 3)
+    expect(canvas(page, "matrix")).to_be_visible()
+    expect(canvas(page, "lines")).to_be_hidden()
+
+
+@pytest.mark.parametrize(
+    "address", ["/?head=99&layer=x&kind=%3Cb%3E&view=..%2F", "/?head=-3&layer=1e9&view=all"]
+)
+def test_an_address_somebody_made_up_opens_the_views_all_the_same(page, app, address):
+    open_app(page, app, address)
+    layer, head = chosen(page)
+    assert (layer in {1, 2}, head in {1, 3}) == (True, True)
+    expect(canvas(page, "matrix")).to_be_visible()
+
+
+def test_choosing_in_the_views_asks_nothing_of_the_server(page, app):
+    sent = []
+    page.on("websocket", lambda socket: socket.on("framesent", lambda frame: sent.append(len(frame))))
+    open_app(page, app)
+    page.wait_for_timeout(500)
+    before = len(sent)
+    assert before
+    head_button(page, 3).click()
+    choose(page, "Layer", "2")
+    choose(page, "View", "Lines")
+    choose(page, "View", "Side by side")
+    canvas(page, "grid").focus()
+    page.keyboard.press("ArrowLeft")
+    assert chosen(page) == (2, 2)
+    page.wait_for_timeout(1_000)
+    assert len(sent) == before
+
+
+def test_a_choice_outlives_a_new_sentence_and_stays_in_the_address(page, app):
+    open_app(page, app)
+    head_button(page, 3).click()
+    choose(page, "Layer", "2")
+    type_sentence(page, "A dull film.")
+    expect_tokens(page, ["a", "dull", "film", "."])
+    settle(page)
+    assert chosen(page) == (2, 3)
+    for part in ("head=3", "layer=2", "text=A"):
+        expect(page).to_have_url(re.compile(part))
+    page.get_by_test_id("stSidebar").get_by_text("简体中文").click()
+    expect(page.locator(".table summary")).to_have_text("以表格显示")
+    settle(page)
+    for part in ("head=3", "layer=2", "text=A", "lang=zh"):
+        expect(page).to_have_url(re.compile(part))
+    page.get_by_test_id("stSidebar").get_by_text("English").click()
+    expect(page.locator(".table summary")).to_have_text("As a table")
+    settle(page)
+    page.reload()
+    page.locator(".lens .says").wait_for()
+    assert chosen(page) == (2, 3)
+    expect_tokens(page, ["a", "dull", "film", "."])
+
+
+def test_what_is_pinned_stays_pinned_when_the_page_runs_again(page, app):
+    open_app(page, app, "/?text=A%20dull%20film.&view=matrix")
+    page.mouse.click(*page_place(page, middles(page, np.ones((4, 4), bool))[1, 2]))
+    expect(page.locator(".says")).to_contain_text("Pinned: “dull” → “film”")
+    page.get_by_role("button", name="Show attention").click()
+    settle(page)
+    page.wait_for_timeout(500)
+    expect(page.locator(".says")).to_contain_text("Pinned: “dull” → “film”")
 
 
 def test_the_exact_weight_stands_under_the_pointer(page, app, explorer):
-    open_app(page, app, "/?text=A%20dull%20film.")
-    box = page.locator(".heatmaplayer .hm image").bounding_box()
-    page.mouse.move(box["x"] + box["width"] * 5 / 8, box["y"] + box["height"] * 1 / 8)
-    weight = explorer.trace("A dull film.").encoder[0].attention.weights[0, 0, 2]
-    expect(page.locator(".hoverlayer")).to_contain_text("a attends to film")
-    expect(page.locator(".hoverlayer")).to_contain_text(f"{weight:.4f}")
+    open_app(page, app, "/?text=A%20dull%20film.&view=matrix")
+    weights = explorer.trace("A dull film.").encoder[0].attention.weights[0].astype(np.float16)
+    for cell, place in middles(page, np.ones((4, 4), bool)).items():
+        point(page, "matrix", place)
+        query, key = (["a", "dull", "film", "."][index] for index in cell)
+        said = page.locator(".tip").inner_text()
+        assert said.startswith(f"“{query}” → “{key}”: weight ")
+        assert Decimal(said.split()[-1]) == four_digits(weights[cell])
 
 
 def test_markup_in_a_sentence_is_shown_and_not_run(page, app):
     open_app(page, app)
     type_sentence(page, HOSTILE)
-    expect(page.locator(".xtick text").first).to_have_text("< [UNK]")
-    assert column_tokens(page)[15:] == [f"{token} [UNK]" for token in "$x$<b>"]
+    tokens(page)
+    expect(page.locator(".table tbody th").first).to_have_text("< [UNK]")
+    assert tokens(page)[15:] == [f"{token} [UNK]" for token in "$x$<b>"]
+    canvas(page, "matrix").focus()
+    page.keyboard.press("ArrowDown")
+    expect(page.locator(".tip")).to_contain_text("“< [UNK]” → “< [UNK]”")
     assert page.evaluate("window.__x") is None
     assert page.locator("[data-testid=stMain] img[src=x]").count() == 0
 
 
-@pytest.mark.parametrize("width", [1440, 900])
+@pytest.mark.parametrize("width", [1440, 1024, 900])
 @pytest.mark.parametrize("theme", ["light", "dark"])
 def test_nothing_is_wider_than_the_window(page, app, width, theme):
     page.set_viewport_size({"width": width, "height": 1000})
@@ -162,14 +258,37 @@ def test_nothing_is_wider_than_the_window(page, app, width, theme):
     assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
     main = page.locator("[data-testid=stMainBlockContainer]")
     assert main.evaluate("element => element.scrollWidth <= element.clientWidth")
+    inside = main.bounding_box()
+    for view in ("grid", "matrix", "lines"):
+        box = canvas(page, view).bounding_box()
+        assert inside["x"] <= box["x"]
+        assert box["x"] + box["width"] <= inside["x"] + inside["width"]
+
+
+def test_the_pictures_follow_the_theme(page, app):
+    page.emulate_media(color_scheme="light")
+    open_app(page, app)
+    light = canvas(page, "matrix").evaluate("canvas => canvas.toDataURL()")
+    page.emulate_media(color_scheme="dark")
+    page.wait_for_function(
+        "() => getComputedStyle(document.querySelector('[data-testid=stApp]')).colorScheme == 'dark'"
+    )
+    page.wait_for_timeout(300)
+    painted(page)
+    changed = canvas(page, "matrix").evaluate("canvas => canvas.toDataURL()")
+    page.reload()
+    page.locator(".lens .says").wait_for()
+    settle(page)
+    painted(page)
+    assert canvas(page, "matrix").evaluate("canvas => canvas.toDataURL()") == changed != light
 
 
 def test_the_picture_can_be_downloaded_under_its_name(page, app):
     open_app(page, app)
-    page.locator(".js-plotly-plot").hover()
-    with page.expect_download() as download:
-        page.locator(".modebar-btn[data-title*=png i]").click()
-    assert download.value.suggested_filename == "small-layer1-head1.png"
+    head_button(page, 3).click()
+    name, content = saved(page, "PNG")
+    assert name == "small-encoder-layer1-head3.png"
+    assert content[:8] == b"\x89PNG\r\n\x1a\n"
 
 
 def open_masks(page, app, address):
@@ -286,7 +405,7 @@ def test_a_deleted_model_is_taken_back_and_opened(page, app, second):
     page.get_by_role("button", name="撤销").click()
     expect(heading(page)).to_have_text("twin")
     page.get_by_role("button", name="打开").click()
-    page.locator(".heatmaplayer .hm").wait_for()
+    page.locator(".lens .says").wait_for()
     expect(page).to_have_url(re.compile(r"[?&]model=twin"))
     expect(page).to_have_url(re.compile(r"[?&]lang=zh"))
     page.get_by_test_id("stTopNavLink").first.click()
@@ -298,13 +417,17 @@ def test_a_deleted_model_is_taken_back_and_opened(page, app, second):
 
 
 def test_going_to_the_models_and_back_changes_nothing(page, app, second):
-    open_app(page, app, "/?model=twin&text=A%20dull%20film.&head=3")
+    open_app(page, app, "/?model=twin&text=A%20dull%20film.")
+    head_button(page, 3).click()
+    choose(page, "Layer", "2")
+    choose(page, "View", "Matrix")
     page.get_by_test_id("stTopNavLink").filter(has_text="Models").click()
     expect(heading(page)).to_have_text("twin")
     page.get_by_test_id("stTopNavLink").filter(has_text="Attention").click()
-    expect(page.get_by_text("Layer 1, head 3.")).to_be_visible()
-    expect(page.locator(".xtick text")).to_have_text(["a", "dull", "film", "."])
-    for part in ("model=twin", "head=3", "text=A"):
+    expect(page.get_by_text("Layer 2, head 3.")).to_be_visible()
+    expect(canvas(page, "lines")).to_be_hidden()
+    expect_tokens(page, ["a", "dull", "film", "."])
+    for part in ("model=twin", "head=3", "layer=2", "view=matrix", "text=A"):
         expect(page).to_have_url(re.compile(part))
 
 

@@ -63,6 +63,7 @@ LIBRARIES = {
     "trainer": set(),
     "analysis": {"numpy"},
     "figures": {"numpy", "plotly"},
+    "views": {"numpy"},
     "engine": set(),
     "ui": {"numpy", "psutil", "streamlit"},
 }

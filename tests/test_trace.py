@@ -55,6 +55,44 @@ def test_the_frame_of_an_encoder_decoder_has_every_attention(translator):
     assert (row.query_token, row.key_token) == ("one", "[UNK]")
 
 
+def test_an_encoder_has_one_kind_of_attention(trace):
+    [(kind, found)] = trace.kinds().items()
+    assert kind == "encoder"
+    assert found.layers == [block.attention for block in trace.encoder]
+    assert found.mask is trace.values.attention_mask
+    assert (found.query_tokens, found.key_tokens) == (trace.tokens, trace.tokens)
+
+
+def test_a_decoder_alone_reads_its_own_text_under_its_own_mask(writer):
+    trace = writer.trace(TEXT)
+    [(kind, found)] = trace.kinds().items()
+    assert kind == "decoder"
+    assert len(found.layers) == 2
+    assert_array_equal(found.mask[0], np.tril(np.ones((len(trace.tokens),) * 2, bool)))
+    assert (found.query_tokens, found.key_tokens) == (trace.tokens, trace.tokens)
+
+
+@pytest.mark.parametrize("keep", ["all", "weights"])
+def test_an_encoder_decoder_has_three_kinds_each_with_its_own_mask_and_tokens(translator, keep):
+    trace = translator.trace(TEXT, target="one two", keep=keep)
+    kinds = trace.kinds()
+    assert {kind: len(found.layers) for kind, found in kinds.items()} == {
+        "encoder": 2,
+        "decoder": 3,
+        "cross": 3,
+    }
+    assert kinds["cross"].layers == [block.cross_attention for block in trace.decoder]
+    assert kinds["decoder"].layers == [block.self_attention for block in trace.decoder]
+    written, read = trace.target_tokens, trace.tokens
+    sides = {kind: (found.query_tokens, found.key_tokens) for kind, found in kinds.items()}
+    assert sides == {"encoder": (read, read), "decoder": (written, written), "cross": (written, read)}
+    for found in kinds.values():
+        shape = np.broadcast_shapes(found.mask.shape, found.layers[0].weights.shape)
+        assert shape == found.layers[0].weights.shape
+        allowed = np.broadcast_to(found.mask, shape)
+        assert not any(layer.weights[~allowed].any() for layer in found.layers)
+
+
 def test_a_saved_trace_holds_no_pickle(trace, tmp_path):
     trace.save(tmp_path / "t.npz")
     with np.load(tmp_path / "t.npz", allow_pickle=False) as file:

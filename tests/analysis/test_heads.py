@@ -1,7 +1,7 @@
 import numpy as np
 from numpy.testing import assert_allclose
 
-from transformer_viz.analysis import entropy, induction_score, previous_token_score
+from transformer_viz.analysis import distance, entropy, induction_score, previous_token_score
 
 
 def test_entropy_is_zero_for_one_key_and_the_logarithm_of_keys_for_all_alike():
@@ -13,6 +13,18 @@ def test_entropy_by_hand_leaves_masked_rows_out():
     weights = np.array([[0.25, 0.75, 0], [0, 0, 0]])
     assert_allclose(entropy(weights), -(0.25 * np.log(0.25) + 0.75 * np.log(0.75)))
     assert np.isnan(entropy(np.zeros((2, 3))))
+
+
+def test_distance_is_counted_in_tokens_whichever_way():
+    before, after, itself = np.eye(5, k=-2), np.eye(5, k=1), np.eye(5)
+    assert_allclose(distance(np.stack([before, after, itself])), [2, 1, 0])
+
+
+def test_distance_by_hand_leaves_masked_rows_out():
+    """The first row reads itself and the next token, the second nothing, the third the first."""
+    weights = np.array([[0.5, 0.5, 0], [0, 0, 0], [1, 0, 0]])
+    assert_allclose(distance(weights), (0.5 * 1 + 1 * 2) / 2)
+    assert np.isnan(distance(np.zeros((2, 3, 3)))).all()
 
 
 def test_a_head_that_reads_the_token_before_scores_one():

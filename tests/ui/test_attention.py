@@ -1,6 +1,5 @@
 """The Attention page, run by Streamlit's own test harness against a real engine."""
 
-import base64
 import json
 import os
 import shutil
@@ -11,11 +10,11 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from made_traces import unpack
 from numpy.testing import assert_allclose, assert_array_equal
 from small_models import write
 from streamlit.testing.v1 import AppTest
 
-from transformer_viz.ui.attention import strongest
 from transformer_viz.ui.server import shared_engine
 
 APP = str(Path(__file__).parents[2] / "app.py")
@@ -50,43 +49,47 @@ def shown(app):
     return "\n".join(element.value for kind in kinds for element in kind)
 
 
-def drawn(app):
-    """Return the one figure on the page, as the browser gets it."""
-    [chart] = app.get("plotly_chart")
-    return json.loads(chart.proto.spec)
+def lens(app):
+    """Return what the views on the page are given: the header, and kind of attention -> its arrays."""
+    [component] = app.get("bidi_component")
+    return unpack(component.proto.bytes)
 
 
-def heatmap(app):
-    """Return the weights and the column labels that are drawn."""
-    figure = drawn(app)
-    z = figure["data"][0]["z"]
-    weights = np.frombuffer(base64.b64decode(z["bdata"]), z["dtype"])
-    weights = weights.reshape([int(size) for size in z["shape"].split(",")])
-    return weights, figure["layout"]["xaxis"]["ticktext"]
+def facts(app, kind="encoder"):
+    """Return what the header says of one kind of attention."""
+    return next(found for found in lens(app)[0]["attentions"] if found["kind"] == kind)
 
 
-def test_the_first_heatmap_stands_there_without_a_click(explorer, reviews):
+def weights(app, kind="encoder"):
+    """Return the weights that the views are given, float16 (layer, head, query, key)."""
+    return lens(app)[1][kind]["weights"]
+
+
+def held(layers):
+    """Return the weights of layers as the views hold them."""
+    return np.stack([layer.weights for layer in layers]).astype(np.float16)
+
+
+def test_every_head_stands_there_without_a_click(explorer, reviews):
     app = open_page()
     expected = explorer.trace(reviews[0])
-    weights, tokens = heatmap(app)
     assert app.text_area(key="sentence").value == reviews[0]
-    assert_allclose(weights, expected.encoder[0].attention.weights[0])
-    assert tuple(tokens) == expected.tokens
+    assert_array_equal(weights(app), held([block.attention for block in expected.encoder]))
+    assert facts(app)["keyTokens"] == [*expected.tokens]
 
 
-def test_another_head_is_another_matrix(explorer, reviews):
+def test_every_head_is_described_in_words():
     app = open_page()
-    app.segmented_control(key="head").set_value(3).run()
-    app.segmented_control(key="layer").set_value(2).run()
-    expected = explorer.trace(reviews[0]).encoder[1].attention.weights[2]
-    assert_allclose(heatmap(app)[0], expected)
-    assert "Layer 2, head 3." in shown(app)
+    sayings = facts(app)["sayings"]
+    assert len(sayings) == 2 * 3
+    assert all(saying and "{" not in saying for saying in sayings)
+    assert set(facts(app)["figures"]) == {"entropy", "distance", "previous"}
 
 
 def test_another_sentence_is_another_picture_and_prediction(explorer):
     app = type_sentence(open_page(), "A dull film.")
     trace = explorer.trace("A dull film.")
-    assert heatmap(app)[0].shape == (4, 4)
+    assert_array_equal(weights(app), held([block.attention for block in trace.encoder]))
     best = trace.probs.argmax()
     assert f"The model says **{trace.labels[best]}**" in shown(app)
     assert f"{trace.probs[best]:.1%}" in shown(app)
@@ -96,31 +99,27 @@ def test_an_example_is_one_click_away(reviews):
     app = open_page()
     app.button(key="example-2").click().run()
     assert app.text_area(key="sentence").value == reviews[2]
-    assert heatmap(app)[0].shape[0] == 11
+    assert facts(app)["queries"] == 11
 
 
 def test_an_address_opens_the_same_view(explorer):
-    app = open_page(text="A dull film.", layer="2", head="3")
-    assert_allclose(heatmap(app)[0], explorer.trace("A dull film.").encoder[1].attention.weights[2])
+    app = open_page(text="A dull film.", layer="2", head="3", view="matrix")
+    trace = explorer.trace("A dull film.")
+    assert_array_equal(weights(app), held([block.attention for block in trace.encoder]))
+    chosen = {name: app.query_params[name] for name in ("layer", "head", "view")}
+    assert chosen == {"layer": "2", "head": "3", "view": "matrix"}  # for the views to read
 
 
 @pytest.mark.parametrize(
     "address", [{"head": "99"}, {"layer": "x"}, {"model": "../../etc"}, {"lang": "../en"}, {"text": "\x00"}]
 )
 def test_an_address_somebody_made_up_opens_the_page_all_the_same(address):
-    assert heatmap(open_page(**address))
-
-
-def test_the_colour_scale_says_where_it_ends(reviews):
-    app = open_page()
-    assert drawn(app)["data"][0]["zmax"] == heatmap(app)[0].max()
-    app.segmented_control(key="scale").set_value(True).run()
-    assert drawn(app)["data"][0]["zmax"] == 1
+    assert facts(open_page(**address))["heads"] == 3
 
 
 def test_an_unknown_word_is_marked_and_named():
     app = type_sentence(open_page(), "A zyzzyva film.")
-    assert heatmap(app)[1][1] == "zyzzyva [UNK]"
+    assert facts(app)["keyTokens"][1] == "zyzzyva [UNK]"
     assert "The model does not know “zyzzyva”: it saw only [UNK] there (1 of 4 tokens)." in shown(app)
 
 
@@ -137,13 +136,13 @@ def test_a_text_that_is_too_long_is_said_to_be_cut():
 @pytest.mark.parametrize("text", ["", "   ", "\n"])
 def test_no_sentence_is_a_hint_and_no_picture(text):
     app = type_sentence(open_page(), text)
-    assert not app.get("plotly_chart")
+    assert not app.get("bidi_component")
     assert "Type a sentence above" in shown(app)
 
 
 def test_a_text_without_words_is_said_to_have_none():
     app = type_sentence(open_page(lang="zh"), "<br />")
-    assert not app.get("plotly_chart")
+    assert not app.get("bidi_component")
     assert "这段文本中没有任何词" in shown(app)
 
 
@@ -180,9 +179,9 @@ def test_a_model_that_cannot_be_read_is_named_with_the_reason(models_folder):
 )
 def test_whatever_a_person_types_gives_a_picture(text):
     app = type_sentence(open_page(), text)
-    weights, tokens = heatmap(app)
-    assert np.isfinite(weights).all()
-    assert not any("<" in token or "\x00" in token for token in tokens)
+    assert np.isfinite(weights(app)).all()
+    for side in ("queryTokens", "keyTokens"):
+        assert not any(set(token) & {"\x00", "\u202e", "\ufeff", "\n"} for token in facts(app)[side])
 
 
 def test_markdown_in_a_word_is_shown_as_it_was_typed():
@@ -206,9 +205,9 @@ def test_an_encoder_decoder_shows_what_it_writes_and_its_cross_attention(decoder
     trace = translator.trace(reviews[0], target=written.token_ids[:16])
     assert not written.finished
     assert f"The model writes **{trace.target_text} …**" in shown(app)
-    assert_allclose(heatmap(app)[0], trace.decoder[0].cross_attention.weights[0], atol=1e-6)
-    rows = drawn(app)["layout"]["yaxis"]["ticktext"]
-    assert rows[0] == f"[START] → {trace.target_tokens[1]}"
+    cross = np.stack([block.cross_attention.weights for block in trace.decoder])
+    assert_allclose(weights(app, "cross"), cross, atol=1e-3)
+    assert facts(app, "cross")["queryTokens"][0] == f"[START] → {trace.target_tokens[1]}"
 
 
 def test_each_attention_of_an_encoder_decoder_is_a_choice(decoders, translator, reviews):
@@ -216,26 +215,33 @@ def test_each_attention_of_an_encoder_decoder_is_a_choice(decoders, translator, 
     app.text_input(key="target").set_value("one two three").run()
     assert "Next the model would write" in shown(app)
     trace = translator.trace(reviews[0], target="one two three")
-    app.segmented_control(key="kind").set_value("encoder").run()
-    assert_allclose(heatmap(app)[0], trace.encoder[0].attention.weights[0], atol=1e-6)
-    app.segmented_control(key="kind").set_value("decoder").run()
-    app.segmented_control(key="layer").set_value(3).run()
-    weights = heatmap(app)[0]
-    assert_array_equal(np.isnan(weights), np.triu(np.ones((4, 4), bool), 1))
-    assert_allclose(np.nan_to_num(weights), trace.decoder[2].self_attention.weights[0], atol=1e-6)
+    assert [found["name"] for found in lens(app)[0]["attentions"]] == [
+        "encoder",
+        "decoder",
+        "decoder to encoder",
+    ]
+    expected = {
+        kind: np.stack([layer.weights for layer in found.layers]) for kind, found in trace.kinds().items()
+    }
+    for kind in ("encoder", "decoder", "cross"):
+        assert_allclose(weights(app, kind), expected[kind], atol=1e-3)
+    assert_array_equal(lens(app)[1]["decoder"]["mask"][0], np.tril(np.ones((4, 4), bool)))
+    assert "distance" not in facts(app, "cross")["figures"]  # rows and columns are of two texts
+
+
+@pytest.mark.parametrize("target", ["one", "one two three four five six seven"])
+@pytest.mark.parametrize("text", ["film", "A lovely film"])
+def test_a_translation_of_a_word_or_two_is_shown_too(decoders, text, target):
+    app = open_page(model="translator", text=text, target=target)
+    assert facts(app, "cross")["sayings"]
 
 
 def test_a_decoder_shows_its_next_token_and_gaps_for_what_comes_later(decoders, writer):
     app = type_sentence(open_page(model="writer"), "A lovely film")
     trace = writer.trace("A lovely film")
     assert f"{trace.probs[-1].max():.1%}" in shown(app)
-    assert_array_equal(np.isnan(heatmap(app)[0]), np.triu(np.ones((4, 4), bool), 1))
-
-
-def test_the_strongest_weight_is_one_that_was_chosen():
-    only, weights = np.tril(np.ones((3, 3), bool)), np.array([[1, 0, 0], [0.3, 0.7, 0], [0.8, 0.1, 0.1]])
-    assert strongest(weights, only) == (2, 0)
-    assert strongest(weights, np.eye(3, dtype=bool)) == (0, 0)
+    assert_array_equal(lens(app)[1]["decoder"]["mask"][0], np.tril(np.ones((4, 4), bool)))
+    assert_allclose(weights(app, "decoder")[1], trace.decoder[1].self_attention.weights, atol=1e-3)
 
 
 def test_another_model_brings_its_own_example_unless_something_was_typed(decoders, models_folder):
@@ -251,8 +257,11 @@ def test_another_model_brings_its_own_example_unless_something_was_typed(decoder
 def test_every_language_says_everything():
     app = open_page(lang="zh")
     assert app.header[0].value == "每个注意力头在看什么？"
+    assert lens(app)[0]["words"]["views"]["matrix"] == "矩阵"
+    assert facts(app)["sayings"][0].endswith("。")
     app.segmented_control(key="lang").set_value("en").run()
     assert app.header[0].value == "What does each head look at?"
+    assert lens(app)[0]["words"]["views"]["matrix"] == "Matrix"
 
 
 def test_a_killed_engine_is_one_sentence_and_the_picture(engine):
@@ -260,7 +269,7 @@ def test_a_killed_engine_is_one_sentence_and_the_picture(engine):
     os.kill(engine.pid, signal.SIGKILL)
     type_sentence(app, "A clever plot, funny and warm.")
     assert "The engine had stopped and was started again. Nothing was lost." in shown(app)
-    assert heatmap(app)[0].shape == (8, 8)
+    assert weights(app).shape == (2, 3, 8, 8)
     type_sentence(app, "A clever plot.")
     assert "The engine had stopped" not in shown(app)
 
@@ -271,7 +280,7 @@ def test_a_damaged_model_is_named_and_the_others_work(models_folder):
     try:
         app = open_page()
         assert "manifest" in app.warning[0].value
-        assert heatmap(app)
+        assert facts(app)["heads"] == 3
     finally:
         damaged.rmdir()
 
@@ -287,12 +296,11 @@ def test_a_process_that_has_shown_every_page_holds_neither_keras_nor_tensorflow(
     code = f"""
 import sys
 from streamlit.testing.v1 import AppTest
-from transformer_viz.ui.attention import strongest
 from transformer_viz.ui.server import shared_engine
 from streamlit.util import calc_hash
 if __name__ == "__main__":
     app = AppTest.from_file({APP!r}, default_timeout=60).run()
-    assert len(app.get("plotly_chart")) == 1
+    assert len(app.get("bidi_component")) == 1
     masks = AppTest.from_file({APP!r}, default_timeout=60)
     masks._page_hash = calc_hash("masks")
     assert len(masks.run().get("plotly_chart")) == 5

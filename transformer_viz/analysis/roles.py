@@ -34,6 +34,7 @@ def roles(weights, mask, query_tokens, key_tokens, *, cross=False) -> list[Role]
     """Return the role of each head of a layer.
 
     Rows with less than two keys to choose from say nothing of a head; they are left out if there are others.
+    Where nothing may be read at all, every head is "mixed" over 0 keys.
 
     Args:
         weights: float (head, query, key), rows summing to 1 or 0.
@@ -44,17 +45,20 @@ def roles(weights, mask, query_tokens, key_tokens, *, cross=False) -> list[Role]
     """
     weights = np.asarray(weights, dtype=np.float64)
     allowed = np.broadcast_to(mask, weights.shape).any(axis=0)
+    if not allowed.any():
+        return [Role("mixed", 0.0, 0)] * len(weights)
     free = allowed.sum(axis=-1) > 1
     rows = free if free.any() else allowed.any(axis=-1)
     where = _diagonals(allowed) if cross else _within(query_tokens)
     shares = {name: _share(weights, cells & allowed, rows) for name, cells in where.items()}
-    keys = weights[:, rows].mean(axis=1) if rows.any() else weights.sum(axis=1)
-    widths = np.exp(np.nan_to_num(entropy(weights[:, rows] if rows.any() else weights)))
-    choices = max(1.0, allowed[rows].sum(axis=-1).mean()) if rows.any() else 1.0
+    keys = weights[:, rows].mean(axis=1)
+    widths = np.exp(np.nan_to_num(entropy(weights[:, rows])))
+    choices = allowed[rows].sum(axis=-1).mean()
     found = []
     for head, mean in enumerate(keys):
         key = int(mean.argmax())
-        name, share = max(((name, share[head]) for name, share in shares.items()), key=lambda pair: pair[1])
+        named = ((name, share[head]) for name, share in shares.items())
+        name, share = max(named, key=lambda pair: pair[1], default=("mixed", 0.0))
         if share < LEAST_SHARE:
             name, share = ("token", mean[key]) if mean[key] >= LEAST_SHARE else ("mixed", widths[head])
         if name == "mixed" and widths[head] >= EVEN * choices:

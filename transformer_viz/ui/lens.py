@@ -7,6 +7,7 @@ import streamlit as st
 
 from transformer_viz import views
 from transformer_viz.analysis import distance, entropy, previous_token_score, roles
+from transformer_viz.text import visible
 from transformer_viz.trace import Attentions, Trace
 from transformer_viz.ui.language import t
 from transformer_viz.ui.looks import ONE_HEAD, choose_looks, looked_at
@@ -110,7 +111,7 @@ def said_of(kind: str, found: Attentions) -> list[list[str]]:
                 f"role.{role.name}",
                 percent=f"{role.share:.0%}",
                 count=f"{role.share:.1f}",
-                token=found.key_tokens[role.key] if found.key_tokens else NOTHING,
+                token=visible(found.key_tokens[role.key]) if found.key_tokens else NOTHING,
             )
             for role in roles(
                 layer.weights, found.mask, found.query_tokens, found.key_tokens, cross=kind == "cross"

@@ -11,7 +11,7 @@ export class Controls {
   constructor(lens) {
     this.lens = lens;
     this.bar = element("div", { className: "bar" });
-    this.below = element("div", { className: "bar below" }, this.downloads());
+    this.below = element("div", { className: "bar below" });
   }
 
   /** Show what can be chosen now. */

@@ -50,6 +50,7 @@ class Lens {
     Object.assign(this.state, { query: null, key: null });
     this.fit();
     if (!this.controls) this.build();
+    this.name();
     this.controls.update();
     this.arrange();
     this.say();
@@ -81,12 +82,19 @@ class Lens {
       panel.append(title, body);
       this.panels.append(panel);
       this.views[name] = { ...view(this), panel, title };
-      this.surfaces[name] = surface(body, this.views[name], this.words[name]);
+      this.surfaces[name] = surface(body, this.views[name]);
     }
     this.table = element("details", { className: "table" });
     this.table.addEventListener("toggle", () => this.fillTable());
     this.root.append(this.controls.below, this.table);
     this.exports = exportsOf(this);
+    this.root.addEventListener("transitionend", () => this.redraw()); // another theme has another colour of text
+  }
+
+  /** Write what a choice does not change. */
+  name() {
+    this.controls.below.replaceChildren(this.controls.downloads());
+    for (const [name, { canvas }] of Object.entries(this.surfaces)) canvas.setAttribute("aria-label", this.words[name]);
     this.fillTable();
   }
 
@@ -125,7 +133,8 @@ class Lens {
   select(choice) {
     const { state } = this;
     const all = state.shown.size === this.attention.heads;
-    Object.assign(state, choice);
+    Object.assign(state, { query: null, key: null }, choice);
+    this.tip.hidden = true;
     if ("kind" in choice) Object.assign(state, { shown: new Set(), pinned: { query: null, key: null } });
     if ("head" in choice && !("shown" in choice)) state.shown = new Set([choice.head]);
     else if ("layer" in choice && !all) state.shown = new Set([state.head]);
@@ -219,9 +228,9 @@ class Lens {
   cell(query, key) {
     const { layer, head, value } = this.state;
     const names = { query: this.attention.queryTokens[query], key: this.attention.keyTokens[key] };
-    if (!this.attention.allowed(head, query, key)) return fill(this.words.masked_cell, names);
+    const said = fill(this.attention.allowed(head, query, key) ? this.words.cell : this.words.masked_cell, names);
     const number = this.attention.field(layer, head, value).data[query * this.attention.keys + key];
-    return `${fill(this.words.cell, names)} ${this.words.values[value]} ${number.toPrecision(4)}`;
+    return Number.isNaN(number) ? said : `${said} ${this.words.values[value]} ${number.toPrecision(4)}`;
   }
 
   hintCell(query, key, place) {

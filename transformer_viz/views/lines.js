@@ -5,9 +5,11 @@ import { fitted, PIXELS, stride, widest } from "./text.js";
 
 const MOST_ROW = 34;
 const LEAST_ROW = 2;
+const LEAST_WEIGHT = 1e-4; // too faint to be seen
 const MOST_HEIGHT = 560;
 const MOST_LABEL = 120;
 const MOST_LINES = 20000;
+const STEPS = 4096; // strengths by which the strongest are told where there are too many
 const SHADES = 8; // lines of one head are drawn in so many strengths, each in one stroke
 
 /** Return the view; `lens` as for the matrix, and `colours` of the heads. */
@@ -45,20 +47,22 @@ export function lines(lens) {
     }
   }
 
-  /** Return the weight from which lines are drawn: the visitor's, or a larger one where there would be too many. */
-  function cutoff() {
-    const counts = new Uint32Array(257);
+  const step = (weight) => Math.ceil(Math.min(1, weight) * STEPS);
+
+  /** Count what is to be drawn; return the step above which all of it is, and how many lines of that step are. */
+  function limit(least) {
+    const counts = new Uint32Array(STEPS + 1);
     let all = 0;
     for (const head of lens.state.shown) {
-      each(head, Math.max(lens.state.threshold, 1e-4), (q, k, weight) => {
-        counts[Math.ceil(Math.min(1, weight) * 256)]++;
+      each(head, least, (q, k, weight) => {
+        counts[step(weight)]++;
         all++;
       });
     }
-    let [kept, level] = [0, 256];
-    while (level > 0 && kept + counts[level] <= MOST_LINES) kept += counts[level--];
-    drawn = { count: kept, of: all };
-    return Math.max(lens.state.threshold, level / 256, 1e-4);
+    let [level, spare] = [STEPS, MOST_LINES];
+    while (level > 0 && counts[level] <= spare) spare -= counts[level--];
+    drawn = { count: Math.min(all, MOST_LINES), of: all };
+    return [level, spare];
   }
 
   function drawTokens(ctx, tokens, x, align, lit) {
@@ -87,12 +91,18 @@ export function lines(lens) {
     height: (width) => measure(width).height,
     draw(ctx, width) {
       layout = measure(width);
-      const least = cutoff();
+      const least = Math.max(lens.state.threshold, LEAST_WEIGHT);
+      let [level, spare] = limit(least);
+      lens.title();
       const bend = (layout.right - layout.left) * 0.4;
       ctx.lineWidth = Math.max(0.6, Math.min(2, layout.row / 9));
       for (const head of lens.state.shown) {
         const shades = Array.from({ length: SHADES }, () => []);
-        each(head, least, (q, k, weight) => shades[Math.min(SHADES - 1, Math.floor(weight * SHADES))].push(q, k));
+        each(head, least, (q, k, weight) => {
+          const reached = step(weight);
+          if (reached < level || (reached === level && spare-- <= 0)) return;
+          shades[Math.min(SHADES - 1, Math.floor(weight * SHADES))].push(q, k);
+        });
         ctx.strokeStyle = lens.colours[head % lens.colours.length];
         shades.forEach((edges, shade) => {
           if (!edges.length) return;

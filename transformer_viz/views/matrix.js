@@ -42,8 +42,8 @@ export function matrix(lens) {
     const [row, rows, column, columns] = view();
     const query = Math.floor(row + ((y - layout.top) / layout.height) * rows);
     const key = Math.floor(column + ((x - layout.left) / layout.width) * columns);
-    const inside = y >= layout.top && x >= layout.left && query < row + rows && key < column + columns;
-    return inside && query >= 0 && key >= 0 ? { query, key } : null;
+    const [right, bottom] = [layout.left + layout.width, layout.top + layout.height];
+    return x >= layout.left && x < right && y >= layout.top && y < bottom ? { query, key } : null;
   };
 
   function zoom(factor, x, y) {
@@ -66,6 +66,14 @@ export function matrix(lens) {
     return true;
   }
 
+  /** Move what is in view so that a cell is in it. */
+  function reveal(query, key) {
+    if (!window_) return;
+    const [row, rows, column, columns] = window_;
+    const within = (first, count, index) => Math.max(index + 1 - count, Math.min(index, first));
+    window_ = [within(row, rows, query), rows, within(column, columns, key), columns];
+  }
+
   function drawCells(ctx, field, steps, ramp) {
     const { queries, keys } = lens.attention;
     const [row, rows, column, columns] = view();
@@ -74,7 +82,6 @@ export function matrix(lens) {
     const [across, down] = steps;
     const gap = Math.min(across, down) >= SEPARATE ? 1 : 0;
     const largest = lens.largest(field);
-    ctx.save();
     if ((last - first) * (end - begin) <= VECTORS) {
       for (let query = first; query < last; query++) {
         for (let key = begin; key < end; key++) {
@@ -101,16 +108,9 @@ export function matrix(lens) {
       }
       image.getContext("2d").putImageData(pixels, 0, 0);
       ctx.imageSmoothingEnabled = false;
-      const size = [(end - begin) * across, (last - first) * down];
-      ctx.beginPath();
-      if (ctx.clip) {
-        ctx.rect(layout.left, layout.top, layout.width, layout.height);
-        ctx.clip();
-      }
-      const corner = [layout.left + (begin - column) * across, layout.top + (first - row) * down];
-      ctx.drawImage(image, 0, 0, end - begin, last - first, ...corner, ...size);
+      const inView = [column - begin, row - first, columns, rows];
+      ctx.drawImage(image, ...inView, layout.left, layout.top, layout.width, layout.height);
     }
-    ctx.restore();
   }
 
   function drawLabels(ctx, across, down) {
@@ -235,11 +235,14 @@ export function matrix(lens) {
       const center = [layout.left + layout.width / 2, layout.top + layout.height / 2];
       if (event.key === "+" || event.key === "=") return zoom(0.7, ...center);
       if (event.key === "-") return zoom(1.4, ...center);
-      if (!(event.key in moves)) return false;
+      if (event.key === "Escape") lens.pin({ query: null, key: null });
+      if (!(event.key in moves)) return event.key === "Escape";
       const [down, right] = moves[event.key];
       const { query, key } = lens.state;
       const moved = (index, by, count) => Math.max(0, Math.min(count - 1, index === null ? 0 : index + by));
-      lens.light({ query: moved(query, down, queries), key: moved(key, right, keys) }, "cell");
+      const cell = { query: moved(query, down, queries), key: moved(key, right, keys) };
+      reveal(cell.query, cell.key);
+      lens.light(cell, "cell");
       return true;
     },
     /** Place of a cell's middle on the canvas. */
@@ -250,7 +253,5 @@ export function matrix(lens) {
         layout.top + ((query + 0.5 - row) / rows) * layout.height,
       ];
     },
-    zoomed: () => window_ !== null,
-    zoom: (factor) => zoom(factor, layout.left + layout.width / 2, layout.top + layout.height / 2),
   };
 }

@@ -20,7 +20,9 @@ body {{ margin: 1.5rem; font-family: system-ui;
 <div id="lens"></div>
 <script type="module">
 {script}
-const bytes = Uint8Array.from(atob({data}), (letter) => letter.charCodeAt(0));
+const text = atob({data});
+const bytes = new Uint8Array(text.length);
+for (let i = 0; i < text.length; i++) bytes[i] = text.charCodeAt(i);
 mount(document.getElementById("lens"), bytes, {{ start: {start}, remember() {{}} }});
 </script>
 """

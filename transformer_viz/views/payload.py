@@ -13,7 +13,7 @@ ALIGNMENT = 8
 """Every array begins at a multiple of so many bytes."""
 
 LARGEST = np.finfo(np.float16).max
-"""Scores beyond it, which float16 cannot hold, are shown as it."""
+"""Scores and lengths beyond it, which float16 cannot hold, are shown as it."""
 
 VECTORS = ("query", "key", "value", "context")
 """What a row is computed from, step by step, and what comes of it."""
@@ -61,7 +61,8 @@ def pack(
             scores = np.stack([layer.scores for layer in found.layers])
             described["scores"] = arrays.add(scores.clip(-LARGEST, LARGEST), np.float16)
             values = np.stack([layer.value for layer in found.layers])
-            described["norms"] = arrays.add(np.linalg.norm(values, axis=-1), np.float16)
+            norms = np.linalg.norm(values, axis=-1)
+            described["norms"] = arrays.add(norms.clip(max=LARGEST), np.float16)
             vectors = {name: [getattr(layer, name) for layer in found.layers] for name in VECTORS}
             if sum(array.nbytes for layers in vectors.values() for array in layers) <= MOST_VECTORS:
                 described |= {name: arrays.add(np.stack(v), np.float32) for name, v in vectors.items()}

@@ -5,14 +5,13 @@ import { SvgContext } from "./svg.js";
 /** Show a view in an element.
 
  * A view has `height(width)` and `draw(ctx, width, height)`, and, where it can be pointed at or typed into,
- * `point(x, y, pressed)`, `leave()`, `press(x, y)`, `wheel(event, x, y)`, `drag(dx, dy)` and `key(event)`; what it
+ * `point(x, y)`, `leave()`, `press(x, y)`, `wheel(event, x, y)`, `drag(dx, dy)` and `key(event)`; what it
  * returns says whether the event was for it.
  */
-export function surface(root, view, label) {
+export function surface(root, view) {
   const canvas = document.createElement("canvas");
   canvas.tabIndex = 0;
   canvas.setAttribute("role", "img");
-  canvas.setAttribute("aria-label", label);
   root.append(canvas);
   const ctx = canvas.getContext("2d");
   let frame = 0;
@@ -59,7 +58,10 @@ export function surface(root, view, label) {
     if (held && !held.moved) view.press?.(...place(event));
     held = null;
   });
-  on("pointerleave", () => view.leave?.());
+  on("pointerleave", () => {
+    held = null;
+    view.leave?.();
+  });
   on("wheel", (event) => view.wheel?.(event, ...place(event)) && event.preventDefault(), { passive: false });
   on("dblclick", () => view.reset?.());
   on("keydown", (event) => view.key?.(event) && event.preventDefault());

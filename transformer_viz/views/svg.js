@@ -45,10 +45,6 @@ export class SvgContext {
     this.path += `M${short(x)} ${short(y)}`;
   }
 
-  lineTo(x, y) {
-    this.path += `L${short(x)} ${short(y)}`;
-  }
-
   bezierCurveTo(...points) {
     this.path += `C${points.map(short).join(" ")}`;
   }
@@ -70,19 +66,25 @@ export class SvgContext {
     return this.ruler.measureText(text);
   }
 
-  /** An image is drawn as the rectangles of its pixels, one for each run of one colour in a row. */
+  /** An image is drawn as the rectangles of its pixels, one for each run of one colour in a row.
+   *
+   * As on a canvas, the part that is drawn may begin and end within a pixel.
+   */
   drawImage(image, left, top, columns, rows, x, y, width, height) {
-    const { data } = image.getContext("2d").getImageData(left, top, columns, rows);
+    const { data } = image.getContext("2d").getImageData(0, 0, image.width, image.height);
     const pixels = new Uint32Array(data.buffer);
     const [across, down] = [width / columns, height / rows];
-    for (let row = 0; row < rows; row++) {
-      for (let from = 0, to = 0; from < columns; from = to) {
-        const colour = pixels[row * columns + from];
-        while (to < columns && pixels[row * columns + to] === colour) to++;
+    const [right, bottom] = [left + columns, top + rows];
+    for (let row = Math.floor(top); row < bottom; row++) {
+      const [high, low] = [Math.max(row, top), Math.min(row + 1, bottom)];
+      for (let from = Math.floor(left), to = from; from < right; from = to) {
+        const colour = pixels[row * image.width + from];
+        while (to < right && pixels[row * image.width + to] === colour) to++;
         if (!(colour >>> 24)) continue;
+        const [begin, end] = [Math.max(from, left), Math.min(to, right)];
         const channels = [colour & 255, (colour >> 8) & 255, (colour >> 16) & 255];
         this.fillStyle = `rgb(${channels.join()})`;
-        this.fillRect(x + from * across, y + row * down, (to - from) * across, down);
+        this.fillRect(x + (begin - left) * across, y + (high - top) * down, (end - begin) * across, (low - high) * down);
       }
     }
   }

@@ -1,0 +1,149 @@
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from numpy.testing import assert_allclose
+
+from transformer_viz.analysis import Role, roles
+
+WORDS = ["the", "cat", "sat", "on", "a", "mat", "."]
+SIZE = len(WORDS)
+ALL = np.ones((1, SIZE, SIZE), bool)
+CAUSAL = np.tril(ALL)
+
+
+def role(weights, mask=ALL, tokens=WORDS, keys=None, **options):
+    """Return the role of one head."""
+    [found] = roles(np.asarray(weights)[None], mask, tokens, keys or tokens, **options)
+    return found
+
+
+def even(mask):
+    """Return weights that are alike wherever the mask allows some."""
+    count = mask.sum(axis=-1, keepdims=True)
+    return np.divide(mask, count, out=np.zeros(mask.shape), where=count > 0)[0]
+
+
+def to(key, size=SIZE):
+    """Return weights that are all on one key."""
+    return np.eye(size)[[key] * size]
+
+
+@pytest.mark.parametrize(("name", "offset"), [("itself", 0), ("previous", -1), ("next", 1)])
+def test_a_head_is_named_after_the_place_it_reads(name, offset):
+    weights = np.eye(SIZE, k=offset)
+    alone = ~weights.any(axis=-1)
+    weights[alone] = 1 / SIZE  # the row without such a neighbour says nothing
+    assert role(weights)[:2] == (name, 1.0)
+
+
+def test_capitals_do_not_make_a_token_another_one():
+    weights = np.eye(6)[[3, 4, 5, 0, 1, 2]]
+    assert role(weights, ALL[:, :6, :6], ["A", "b", "C", "a", "B", "c"])[:2] == ("same", 1.0)
+
+
+def test_a_head_that_reads_what_followed_the_same_token_is_an_induction_head():
+    """a b c a b c: at the second a it reads the first b; before that, it stays with the first token."""
+    weights = np.zeros((6, 6))
+    weights[[0, 1, 2, 3, 4, 5], [0, 0, 0, 1, 2, 3]] = 1
+    assert role(weights, CAUSAL[:, :6, :6], [*"abcabc"])[:2] == ("after_same", 1.0)
+
+
+def test_a_head_that_everyone_sends_to_one_token_is_named_after_it():
+    assert role(to(5)) == Role("token", 1.0, 5)
+
+
+def test_an_even_head_says_over_how_many_tokens_it_spreads():
+    found = role(even(ALL))
+    assert found.name == "even"
+    assert_allclose(found.share, SIZE)
+
+
+def test_an_even_causal_head_is_even_although_its_first_rows_are_narrow():
+    assert role(even(CAUSAL), CAUSAL).name == "even"
+
+
+def test_a_head_of_many_habits_is_mixed_and_says_what_it_reads_most():
+    weights = np.zeros((SIZE, SIZE))
+    for query in range(SIZE):
+        weights[query, [(query + 2) % SIZE, (query + 4) % SIZE]] = 0.4
+        weights[query, 6] += 0.2
+    found = role(weights)
+    assert (found.name, found.key) == ("mixed", 6)
+    assert 2 < found.share < 3
+
+
+def test_rows_with_one_choice_are_left_out():
+    """Under a causal mask the first row can only read itself: that is no habit."""
+    weights = np.eye(SIZE, k=-1)
+    weights[0, 0] = 1
+    assert role(weights, CAUSAL)[:2] == ("previous", 1.0)
+    short = np.array([[1, 0], [0.25, 0.75]])
+    assert role(short, CAUSAL[:, :2, :2], WORDS[:2]) == Role("itself", 0.75, 1)
+
+
+def test_a_mask_of_each_head_of_its_own_is_taken():
+    mask = np.concatenate([CAUSAL, ALL])
+    weights = np.stack([even(CAUSAL), even(ALL)])
+    assert [found.name for found in roles(weights, mask, WORDS, WORDS)][1] == "even"
+
+
+@pytest.mark.parametrize(("name", "order"), [("diagonal", 1), ("antidiagonal", -1)])
+@pytest.mark.parametrize(("queries", "keys"), [(7, 7), (5, 7), (7, 5), (3, 11)])
+def test_a_cross_attention_follows_the_source_forwards_or_backwards(name, order, queries, keys):
+    weights = np.zeros((queries, keys))
+    weights[np.arange(queries), np.linspace(0, keys - 1, queries).round().astype(int)[::order]] = 1
+    mask = np.ones((1, 1, keys), bool)
+    found = role(weights, mask, [*"abcdefg"[:queries]], [*"hijklmnopqr"[:keys]], cross=True)
+    assert found[:2] == (name, 1.0)
+
+
+@pytest.mark.parametrize(("queries", "keys"), [(1, 7), (7, 1), (2, 2), (2, 7), (1, 1)])
+def test_a_cross_attention_too_small_for_a_diagonal_has_a_role_all_the_same(queries, keys):
+    weights = np.eye(keys)[[0] * queries]
+    found = role(weights, np.ones((1, 1, keys), bool), ["x"] * queries, ["y"] * keys, cross=True)
+    assert found == Role("token", 1.0, 0)
+
+
+def test_one_token_looks_at_itself():
+    assert role([[1.0]], ALL[:, :1, :1], ["film"]) == Role("itself", 1.0, 0)
+
+
+@pytest.mark.parametrize("cross", [False, True])
+def test_a_head_that_may_read_nothing_has_no_habit(cross):
+    assert role(np.zeros((SIZE, SIZE)), ~ALL, cross=cross) == Role("mixed", 0.0, 0)
+
+
+@pytest.mark.parametrize(("queries", "keys", "cross"), [(0, 0, False), (3, 0, True)])
+def test_without_keys_there_is_no_habit(queries, keys, cross):
+    weights, mask = np.zeros((2, queries, keys)), np.ones((1, queries, keys), bool)
+    assert roles(weights, mask, ["x"] * queries, ["y"] * keys, cross=cross) == [Role("mixed", 0.0, 0)] * 2
+
+
+@given(st.permutations(range(SIZE)))
+def test_a_head_that_reads_one_token_each_spreads_over_one(order):
+    found = role(np.eye(SIZE)[order])
+    assert found.name in {"itself", "previous", "next", "mixed"}  # no token is there twice, no key is shared
+    assert found.share == pytest.approx(1) if found.name == "mixed" else 0.35 <= found.share <= 1
+
+
+@given(st.integers(0, 2**32 - 1), st.integers(1, 9), st.integers(1, 9), st.booleans(), st.booleans())
+def test_a_share_is_a_share_and_a_key_is_a_key(seed, queries, keys, causal, cross):
+    keys = keys if cross else queries
+    random = np.random.default_rng(seed)
+    mask = random.random((1, queries, keys)) < 0.7
+    if causal:
+        mask = np.tril(mask)
+    weights = random.random((3, queries, keys)) * mask
+    total = weights.sum(axis=-1, keepdims=True)
+    weights = np.divide(weights, total, out=np.zeros_like(weights), where=total > 0)
+    tokens = [*random.choice([*"abcd"], size=max(queries, keys))]
+    for found in roles(weights, mask, tokens[:queries], tokens[:keys], cross=cross):
+        assert 0 <= found.key < keys
+        most = keys if found.name in {"mixed", "even"} else 1
+        assert 0 <= found.share <= most + 1e-9
+
+
+def test_the_order_of_heads_is_kept():
+    weights = np.stack([np.eye(SIZE), to(2), even(ALL)])
+    assert [found.name for found in roles(weights, ALL, WORDS, WORDS)] == ["itself", "token", "even"]

@@ -1,0 +1,110 @@
+"""The views on a page of a browser: what can be pressed, pointed at, saved and read."""
+
+import re
+from decimal import ROUND_HALF_UP, Context
+from xml.etree import ElementTree
+
+import numpy as np
+
+SVG = "{http://www.w3.org/2000/svg}"
+FOUR_DIGITS = Context(prec=4, rounding=ROUND_HALF_UP)
+
+
+def painted(page):
+    """Wait until what was asked for is drawn."""
+    page.evaluate("() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))")
+
+
+def canvas(page, view):
+    return page.locator(f".panel.{view} .body canvas")
+
+
+def page_place(page, place, view="matrix"):
+    box = canvas(page, view).bounding_box()
+    return box["x"] + place[0], box["y"] + place[1]
+
+
+def point(page, view, place):
+    """Move the pointer to a place of a canvas."""
+    box = canvas(page, view).bounding_box()
+    page.mouse.move(box["x"] + place[0], box["y"] + place[1])
+    painted(page)
+
+
+def pixel(page, view, place):
+    """Return the colour (r, g, b, a) of a place of a canvas."""
+    read = """(canvas, [x, y]) => [...canvas.getContext("2d")
+        .getImageData(x * devicePixelRatio, y * devicePixelRatio, 1, 1).data]"""
+    return canvas(page, view).evaluate(read, list(place))
+
+
+def picture(page, view):
+    return canvas(page, view).evaluate("(canvas) => canvas.toDataURL()")
+
+
+def choose(page, group, option):
+    page.get_by_role("group", name=group, exact=True).get_by_role("button", name=option, exact=True).click()
+    painted(page)
+
+
+def pick(page, menu, value):
+    page.get_by_role("combobox", name=menu).select_option(value)
+    painted(page)
+
+
+def head_button(page, head):
+    return page.get_by_role("group", name="Head", exact=True).get_by_role(
+        "button", name=str(head), exact=True
+    )
+
+
+def chosen(page):
+    """Return (layer, head) as every part of the page shows them, which is one and the same."""
+    said = re.match(r"Layer (\d+), head (\d+)\.", page.locator(".says").inner_text()).groups()
+    pressed = page.get_by_role("group", name="Layer", exact=True).locator("[aria-pressed=true]").inner_text()
+    current = page.locator(".swatch[aria-current]").inner_text()
+    assert said == (pressed, current)
+    return int(pressed), int(current)
+
+
+def open_table(page):
+    page.locator(".table summary").click()
+    page.locator(".table table").wait_for()
+
+
+def table(page):
+    """Return the texts of each row of the open table."""
+    return [row.locator("th, td").all_inner_texts() for row in page.locator(".table tbody tr").all()]
+
+
+def saved(page, kind):
+    """Return (name, content) of a download."""
+    with page.expect_download() as download:
+        page.get_by_role("button", name=kind, exact=True).click()
+    with open(download.value.path(), "rb") as file:
+        return download.value.suggested_filename, file.read()
+
+
+def drawing(page):
+    """Return the picture that can be saved as SVG."""
+    return ElementTree.fromstring(saved(page, "SVG")[1])
+
+
+def filled(svg):
+    """Return (x, y, width, height, colour) of every filled rectangle but the background."""
+    return [
+        (*(float(rect.get(name)) for name in ("x", "y", "width", "height")), rect.get("fill"))
+        for rect in svg.iter(f"{SVG}rect")
+        if rect.get("x") and rect.get("fill") != "none"
+    ]
+
+
+def middles(page, allowed):
+    """Return (query, key) -> the middle of its cell on the canvas, for cells that are no gaps."""
+    cells = filled(drawing(page))[: allowed.sum()]
+    places = [(x + width / 2, y + height / 2) for x, y, width, height, _ in cells]
+    return dict(zip(map(tuple, np.argwhere(allowed)), places, strict=True))
+
+
+def four_digits(number):
+    return FOUR_DIGITS.create_decimal_from_float(float(number))

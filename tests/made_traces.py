@@ -1,0 +1,109 @@
+"""Traces of random numbers, made without a model, and a reader of what the views are given."""
+
+import json
+
+import numpy as np
+
+from transformer_viz import views
+from transformer_viz.trace import AttentionTrace, DecoderBlockTrace, EncoderBlockTrace, ModelTrace, Trace
+from transformer_viz.ui.language import sentences
+from transformer_viz.ui.lens import NAMED, WORDS, figures_of
+
+
+def attention(random, heads, mask):
+    """Return one attention whose masked weights are 0 and whose rows sum to 1 wherever they can."""
+    scores = random.normal(scale=2, size=(heads, *mask.shape[-2:])).astype(np.float32)
+    weights = np.where(mask, np.exp(scores), 0)
+    total = weights.sum(axis=-1, keepdims=True)
+    weights = np.divide(weights, total, out=np.zeros_like(weights), where=total > 0)
+    value = random.normal(size=(heads, mask.shape[-1], 5)).astype(np.float32)
+    return AttentionTrace(None, None, value, scores, weights.astype(np.float32), None, None)
+
+
+def encoder_block(found):
+    return EncoderBlockTrace(**dict.fromkeys(EncoderBlockTrace._fields) | {"attention": found})
+
+
+def decoder_block(own, cross):
+    found = {"self_attention": own, "cross_attention": cross}
+    return DecoderBlockTrace(**dict.fromkeys(DecoderBlockTrace._fields) | found)
+
+
+def trace_of(tokens, target=(), **values):
+    """Return a trace of some tokens with those parts of a forward pass."""
+    text = " ".join(tokens)
+    stacks = {"encoder": (), "decoder": ()}
+    return Trace(
+        model="made",
+        text=text,
+        tokens=tuple(tokens),
+        offsets=tuple((0, 0) for _ in tokens),
+        token_ids=np.arange(len(tokens), dtype=np.int32),
+        num_dropped=0,
+        cut_at=None,
+        labels=("bad", "good"),
+        probs=np.array([0.25, 0.75], np.float32),
+        values=ModelTrace(**dict.fromkeys(ModelTrace._fields) | stacks | values),
+        target_tokens=tuple(target),
+    )
+
+
+def encoder_trace(tokens, *, layers=2, heads=3, mask=None, seed=7):
+    """Return a trace of an encoder; `mask` is bool (head or 1, query, key)."""
+    random = np.random.default_rng(seed)
+    size = len(tokens)
+    mask = np.ones((1, size, size), bool) if mask is None else mask
+    blocks = tuple(encoder_block(attention(random, heads, mask)) for _ in range(layers))
+    return trace_of(tokens, attention_mask=mask, encoder=blocks)
+
+
+def writing_trace(tokens, target, *, layers=(2, 3), heads=3, seed=7):
+    """Return a trace of an encoder-decoder."""
+    random = np.random.default_rng(seed)
+    everywhere = np.ones((1, 1, len(tokens)), bool)
+    causal = np.tril(np.ones((1, len(target), len(target)), bool))
+    square = np.ones((1, len(tokens), len(tokens)), bool)
+    across = np.ones((1, len(target), len(tokens)), bool)
+    return trace_of(
+        tokens,
+        target,
+        attention_mask=everywhere,
+        target_attention_mask=causal,
+        cross_attention_mask=everywhere,
+        encoder=tuple(encoder_block(attention(random, heads, square)) for _ in range(layers[0])),
+        decoder=tuple(
+            decoder_block(attention(random, heads, causal), attention(random, heads, across))
+            for _ in range(layers[1])
+        ),
+    )
+
+
+def packed(trace, *, language="en", **changes):
+    """Return a trace as the views read it, with the words of the app."""
+    said = sentences(language)
+    found = trace.kinds()
+    facts = {
+        "tokens": {kind: ([*of.query_tokens], [*of.key_tokens]) for kind, of in found.items()},
+        "words": {name: said[f"lens.{name}"] for name in WORDS}
+        | {group: {name: said[f"lens.{group}.{name}"] for name in names} for group, names in NAMED.items()},
+        "names": {kind: said[f"kind.{kind}"] for kind in found},
+        "titles": dict.fromkeys(found, said["heatmap.query"]),
+        "figures": {kind: figures_of(kind, of) for kind, of in found.items()},
+        "saying": "{} {} {} looks around.".format,
+    }
+    return views.pack(trace, **facts | changes)
+
+
+def unpack(payload):
+    """Return the header and kind -> name -> array of what `pack` wrote, read without its help."""
+    length = int.from_bytes(payload[:8], "little")
+    header = json.loads(payload[8 : 8 + length])
+    arrays = {}
+    for found in header["attentions"]:
+        arrays[found["kind"]] = {
+            name: np.frombuffer(
+                payload, facts["dtype"], int(np.prod(facts["shape"])), 8 + length + facts["at"]
+            ).reshape(facts["shape"])
+            for name, facts in found["arrays"].items()
+        }
+    return header, arrays

@@ -1,0 +1,741 @@
+"""The views in a real browser, from a file: what they show and say is what the trace holds."""
+
+import base64
+import csv
+import io
+import re
+import struct
+from decimal import Decimal
+from xml.etree import ElementTree
+
+import numpy as np
+import pytest
+from lens_page import (
+    SVG,
+    canvas,
+    choose,
+    chosen,
+    drawing,
+    filled,
+    four_digits,
+    head_button,
+    middles,
+    open_table,
+    page_place,
+    painted,
+    pick,
+    picture,
+    pixel,
+    point,
+    saved,
+    table,
+)
+from made_traces import encoder_trace, packed, writing_trace
+from numpy.testing import assert_allclose, assert_array_equal
+from playwright.sync_api import expect
+
+from transformer_viz import views
+from transformer_viz.figures.theme import DIVERGING, SEQUENTIAL
+from transformer_viz.trace import Trace, weights_only
+
+TOKENS = [f"t{number}" for number in range(7)]
+VALUES = {
+    "weights": "weight",
+    "scores": "score",
+    "masked": "masked score",
+    "norms": "weight × length of value",
+}
+
+
+@pytest.fixture(scope="module")
+def masked():
+    """A trace of two layers and three heads, each with gaps of its own."""
+    mask = np.random.default_rng(5).random((3, 7, 7)) < 0.7
+    mask[:, range(7), range(7)] = True
+    mask[1, 4] = False  # a row that may attend to nothing
+    return encoder_trace(TOKENS, mask=mask)
+
+
+@pytest.fixture(scope="module")
+def writing():
+    return writing_trace(TOKENS, ["[START]", "w1", "w2", "w3", "w4"])
+
+
+@pytest.fixture
+def show(browser, tmp_path):
+    """Return what opens a page of a trace; nothing may go wrong there or be asked for elsewhere."""
+    wrong, contexts = [], []
+
+    def opened(trace, *, start=None, width=1440, theme="light", **changes):
+        context = browser.new_context(viewport={"width": width, "height": 1000}, color_scheme=theme)
+        contexts.append(context)
+        page = context.new_page()
+        page.on("console", lambda message: message.type == "error" and wrong.append(message.text))
+        page.on("pageerror", lambda error: wrong.append(str(error)))
+        page.on("request", lambda asked: is_foreign(asked.url) and wrong.append(asked.url))
+        file = tmp_path / "page.html"
+        payload = trace if isinstance(trace, bytes) else packed(trace, **changes)
+        file.write_text(views.page(payload, title="Lens", start=start), encoding="utf-8")
+        page.goto(file.as_uri())
+        expect(page.locator(".says")).to_be_visible()
+        painted(page)
+        return page
+
+    yield opened
+    for context in contexts:
+        context.close()
+    assert wrong == []
+
+
+def is_foreign(url):
+    return not url.startswith(("file:", "data:", "blob:"))
+
+
+def colour(number, largest, *, signed=False, theme="light"):
+    """Return (r, g, b) of a number, worked out apart from the views."""
+    stops = (DIVERGING if signed else SEQUENTIAL)[theme]
+    share = number / largest
+    at = np.floor(255 * ((share + 1) / 2 if signed else share) + 0.5) / 255
+    channels = [[int(hex_[i : i + 2], 16) for _, hex_ in stops] for i in (1, 3, 5)]
+    return [np.interp(at, [place for place, _ in stops], channel) for channel in channels]
+
+
+def half(array):
+    return np.asarray(array).astype(np.float16).astype(np.float64)
+
+
+def numbers(trace, layer, head, value):
+    """Return what one head shows: numbers, NaN for a gap, and whether there are negative ones."""
+    attention = trace.encoder[layer].attention
+    shown = half(attention.scores if value in {"scores", "masked"} else attention.weights)[head]
+    if value == "norms":
+        shown = (shown * half(np.linalg.norm(attention.value, axis=-1))[head]).astype(np.float32)
+    allowed = np.broadcast_to(trace.values.attention_mask, attention.weights.shape)[head]
+    return np.where((value == "scores") | allowed, shown, np.nan), value in {"scores", "masked"}
+
+
+@pytest.mark.parametrize(
+    ("value", "theme"), [*((value, "light") for value in VALUES), ("weights", "dark"), ("scores", "dark")]
+)
+def test_the_value_under_the_pointer_and_its_colour_are_the_traces(show, masked, value, theme):
+    page = show(masked, start={"layer": 1, "head": 2, "view": "matrix"}, theme=theme)
+    pick(page, "Values", value)
+    expected, signed = numbers(masked, 1, 2, value)
+    largest = np.nanmax(np.abs(expected))
+    places = middles(page, ~np.isnan(expected))
+    page.mouse.move(0, 0)
+    painted(page)
+    for cell, place in places.items():
+        seen = pixel(page, "matrix", place)
+        assert_allclose(seen, [*colour(expected[cell], largest, signed=signed, theme=theme), 255], atol=1)
+    for cell, place in [*places.items()][::3]:
+        point(page, "matrix", place)
+        query, key = (TOKENS[index] for index in cell)
+        said = page.locator(".tip").inner_text()
+        allowed = masked.values.attention_mask[2][cell]
+        read = f"“{query}” → “{key}”:" if allowed else f"“{query}” may not attend to “{key}”."
+        assert said.startswith(f"{read} {VALUES[value]} ")
+        assert Decimal(said.split()[-1]) == four_digits(expected[cell])
+
+
+def test_a_masked_cell_is_a_gap_and_says_so(show, masked):
+    page = show(masked, start={"view": "matrix"})
+    pick(page, "Values", "scores")
+    places = middles(page, np.ones((7, 7), bool))  # scores are there for every pair
+    pick(page, "Values", "weights")
+    for query, key in np.argwhere(~masked.values.attention_mask[0]):
+        assert pixel(page, "matrix", places[query, key])[3] == 0
+        point(page, "matrix", places[query, key])
+        expect(page.locator(".tip")).to_have_text(f"“{TOKENS[query]}” may not attend to “{TOKENS[key]}”.")
+
+
+def test_a_row_that_may_attend_to_nothing_is_all_gaps(show, masked):
+    page = show(masked, start={"head": 1, "view": "matrix"})
+    assert len({round(y) for _, y in middles(page, masked.values.attention_mask[1]).values()}) == 6
+
+
+def cell_of(said):
+    """Return the cell that a text names, and its number."""
+    query, key, number = re.fullmatch(r"“t(\d+)” → “t(\d+)”: weight (\S+)", said).groups()
+    return (int(query), int(key)), Decimal(number)
+
+
+@pytest.mark.parametrize("size", [16, 81])
+def test_zoomed_in_the_pointer_still_finds_the_cell_that_is_drawn(show, size):
+    """Of 16 tokens each cell is a rectangle, of 81 they are one image."""
+    trace = encoder_trace([f"t{number}" for number in range(size)], layers=1, heads=1)
+    weights = half(trace.encoder[0].attention.weights[0])
+    page = show(trace, start={"view": "matrix"})
+    canvas(page, "matrix").focus()
+    page.keyboard.press("+")
+    painted(page)
+    found = set()
+    for x, y, width, height, fill in filled(drawing(page))[: size**2 // 3 : size * size // 100 + 1]:
+        if min(width, height) < 3:  # cut off by the edge
+            continue
+        point(page, "matrix", (x + width / 2, y + height / 2))
+        cell, number = cell_of(page.locator(".tip").inner_text())
+        found.add(cell)
+        assert number == four_digits(weights[cell])
+        drawn = [int(channel) for channel in re.findall(r"\d+", fill)]
+        assert_allclose(drawn, colour(weights[cell], weights.max()), atol=1)
+    assert 10 < len(found) < size**2
+
+
+def test_the_wheel_zooms_about_the_pointer_dragging_moves_and_a_double_click_shows_all(show):
+    page = show(
+        encoder_trace([f"t{number}" for number in range(40)], layers=1, heads=1), start={"view": "matrix"}
+    )
+    everything = picture(page, "matrix")
+    places = middles(page, np.ones((40, 40), bool))
+    point(page, "matrix", places[10, 20])
+    page.keyboard.down("Control")
+    for _ in range(4):
+        page.mouse.wheel(0, -100)
+        painted(page)
+    page.keyboard.up("Control")
+    place = places[10, 20]
+    point(page, "matrix", (place[0] + 1, place[1]))
+    assert cell_of(page.locator(".tip").inner_text())[0] == (10, 20)
+    page.mouse.down()
+    point(page, "matrix", (place[0] + 31, place[1] + 40))
+    page.mouse.up()
+    point(page, "matrix", (place[0] + 30, place[1] + 40))
+    assert cell_of(page.locator(".tip").inner_text())[0] == (10, 20)
+    expect(page.locator(".says")).not_to_contain_text("Pinned")
+    page.mouse.dblclick(*page_place(page, place))
+    page.mouse.move(0, 0)
+    canvas(page, "matrix").focus()
+    if "Pinned" in page.locator(".says").inner_text():
+        page.keyboard.press("Escape")
+    painted(page)
+    assert picture(page, "matrix") == everything
+
+
+def test_beside_a_zoomed_matrix_there_is_no_cell(show):
+    page = show(
+        encoder_trace([f"t{number}" for number in range(16)], layers=1, heads=1), start={"view": "matrix"}
+    )
+    edge = max(x for x, _ in middles(page, np.ones((16, 16), bool)).values())
+    low = max(y for _, y in middles(page, np.ones((16, 16), bool)).values())
+    canvas(page, "matrix").focus()
+    page.keyboard.press("+")
+    painted(page)
+    rects = filled(drawing(page))
+    right = max(x + width for x, y, width, height, _ in rects if y < low)
+    bottom = max(y + height for x, y, width, height, _ in rects if height > 10)
+    point(page, "matrix", (edge, bottom + 4))
+    expect(page.locator(".tip")).to_be_hidden()
+    point(page, "matrix", (right + 4, low))
+    expect(page.locator(".tip")).to_be_hidden()
+
+
+def test_a_zoomed_picture_keeps_within_its_frame_when_it_is_saved(show):
+    page = show(
+        encoder_trace([f"t{number}" for number in range(81)], layers=1, heads=1), start={"view": "matrix"}
+    )
+    before = filled(drawing(page))[:6000]
+    left, top = min(rect[0] for rect in before), min(rect[1] for rect in before)
+    right = max(rect[0] + rect[2] for rect in before)
+    canvas(page, "matrix").focus()
+    page.keyboard.press("+")
+    painted(page)
+    for x, y, width, _, _ in filled(drawing(page))[:2500]:
+        assert x >= left - 0.02
+        assert y >= top - 0.02
+        assert x + width <= right + 0.02
+
+
+def thumbnails(page):
+    """Return the middle of each small picture in the order they stand in."""
+    boxes = [
+        tuple(float(rect.get(name)) for name in ("x", "y", "width", "height"))
+        for rect in drawing(page).iter(f"{SVG}rect")
+        if rect.get("fill") == "none"
+    ]
+    return [(x + width / 2, y + height / 2) for x, y, width, height in dict.fromkeys(boxes)]
+
+
+def test_a_click_on_a_small_picture_chooses_it_everywhere(show, masked):
+    page = show(masked, start={"view": "grid"})
+    places = thumbnails(page)
+    assert len(places) == 6
+    for number, place in enumerate(places):
+        point(page, "grid", place)
+        expect(page.locator(".tip strong")).to_have_text(f"Layer {number // 3 + 1}, head {number % 3 + 1}")
+        expect(page.locator(".tip")).to_contain_text(f"encoder {number // 3} {number % 3} looks around.")
+        page.mouse.click(*page_place(page, place, "grid"))
+        assert chosen(page) == (number // 3 + 1, number % 3 + 1)
+    choose(page, "View", "Matrix")
+    assert len(middles(page, masked.values.attention_mask[2])) == masked.values.attention_mask[2].sum()
+
+
+def test_a_press_that_leaves_the_picture_is_no_click(show, masked):
+    page = show(masked, start={"view": "grid"})
+    places = thumbnails(page)
+    point(page, "grid", places[5])
+    page.mouse.down()
+    page.mouse.move(0, 0)
+    page.mouse.up()
+    page.mouse.down()
+    point(page, "grid", places[4])
+    page.mouse.up()
+    assert chosen(page) == (1, 1)
+
+
+def test_arrows_in_the_grid_move_the_choice_and_stop_at_the_edge(show, masked):
+    page = show(masked)
+    canvas(page, "grid").focus()
+    steps = {"Right": (1, 2), "Down": (2, 2), "Left": (2, 1), "Up": (1, 1)}
+    for key, place in steps.items():
+        page.keyboard.press(f"Arrow{key}")
+        assert chosen(page) == place
+    for key in ("ArrowLeft", "ArrowUp"):
+        page.keyboard.press(key)
+        assert chosen(page) == (1, 1)
+
+
+def test_arrows_in_the_matrix_move_a_cell_and_say_what_it_holds(show):
+    trace = encoder_trace(TOKENS)
+    page = show(trace)
+    canvas(page, "matrix").focus()
+    for key in ("ArrowDown", "ArrowDown", "ArrowDown", "ArrowRight", "ArrowRight", "ArrowUp"):
+        page.keyboard.press(key)
+    painted(page)
+    weights = half(trace.encoder[0].attention.weights[0])
+    assert cell_of(page.locator(".tip").inner_text()) == ((1, 2), four_digits(weights[1, 2]))
+    for _ in range(9):
+        page.keyboard.press("ArrowLeft")
+    assert cell_of(page.locator(".tip").inner_text()) == ((1, 0), four_digits(weights[1, 0]))
+
+
+def test_an_arrow_that_leaves_what_is_zoomed_into_takes_it_along(show):
+    page = show(
+        encoder_trace([f"t{number}" for number in range(40)], layers=1, heads=1), start={"view": "matrix"}
+    )
+    canvas(page, "matrix").focus()
+    for key in ("+", "+", "+", "ArrowDown", "ArrowRight", "ArrowRight"):
+        page.keyboard.press(key)
+    painted(page)
+    assert {"t0", "t1"} <= texts(drawing(page)).keys()
+    assert "t39" not in texts(drawing(page))
+
+
+def test_what_was_said_of_a_cell_goes_when_another_head_is_chosen(show, masked):
+    page = show(masked)
+    canvas(page, "matrix").focus()
+    page.keyboard.press("ArrowDown")
+    expect(page.locator(".tip")).to_be_visible()
+    head_button(page, 3).press("Enter")
+    expect(page.locator(".tip")).to_be_hidden()
+
+
+def shown_heads(page):
+    pressed = page.locator(".swatch[aria-pressed=true]").all_inner_texts()
+    return [int(number) for number in pressed]
+
+
+def test_swatches_choose_one_head_and_with_shift_several(show, masked):
+    page = show(masked)
+    assert shown_heads(page) == [1, 2, 3]
+    head_button(page, 2).click()
+    assert (shown_heads(page), chosen(page)) == ([2], (1, 2))
+    head_button(page, 3).click(modifiers=["Shift"])
+    assert (shown_heads(page), chosen(page)) == ([2, 3], (1, 2))
+    head_button(page, 3).click(modifiers=["Control"])
+    assert shown_heads(page) == [2]
+    head_button(page, 2).click(modifiers=["Shift"])
+    assert len(shown_heads(page)) == 1  # never none
+    page.get_by_role("button", name="all", exact=True).click()
+    assert shown_heads(page) == [1, 2, 3]
+    choose(page, "Layer", "2")
+    assert (shown_heads(page), chosen(page)) == ([1, 2, 3], (2, 2))
+
+
+def test_another_kind_is_another_attention_in_every_view(show, writing):
+    page = show(writing, start={"view": "matrix"})
+    for kind, name in (("cross", "decoder to encoder"), ("encoder", "encoder"), ("decoder", "decoder")):
+        choose(page, "Attention", name)
+        found = writing.kinds()[kind]
+        expect(page.locator(".says")).to_contain_text(f"{kind} 0 0 looks around.")
+        layers = page.get_by_role("group", name="Layer", exact=True).get_by_role("button")
+        expect(layers).to_have_count(len(found.layers))
+        weights = half(found.layers[0].weights[0])
+        allowed = np.broadcast_to(found.mask, (1, *weights.shape))[0]
+        places = middles(page, allowed)
+        for cell in ((0, 0), (4, 2)):
+            point(page, "matrix", places[cell])
+            said = page.locator(".tip").inner_text()
+            assert said.startswith(f"“{found.query_tokens[cell[0]]}” → “{found.key_tokens[cell[1]]}”: weight")
+            assert Decimal(said.split()[-1]) == four_digits(weights[cell])
+
+
+def test_a_choice_that_the_other_kind_lacks_moves_to_its_last(show, writing):
+    page = show(writing, start={"kind": "cross", "layer": 2, "head": 1})
+    assert chosen(page) == (3, 2)
+    choose(page, "Attention", "encoder")
+    assert chosen(page) == (2, 2)
+
+
+@pytest.mark.parametrize("start", [{"layer": 99, "head": 99, "kind": "x"}, {"kind": None}])
+def test_a_start_that_somebody_made_up_opens_the_page_all_the_same(show, writing, start):
+    assert chosen(show(writing, start=start)) in {(1, 1), (3, 3)}
+
+
+def edges(svg):
+    """Return the number of lines, and the heights at which they begin."""
+    paths = [path.get("d") for path in svg.iter(f"{SVG}path")]
+    begins = [float(y) for path in paths for y in re.findall(r"M\S+ ([-\d.]+)C", path)]
+    return len(begins), begins
+
+
+def texts(svg):
+    return {text.text: (float(text.get("x")), float(text.get("y"))) for text in svg.iter(f"{SVG}text")}
+
+
+def strong(weights, least):
+    return int((half(weights) >= least).sum())
+
+
+def test_lines_are_the_weights_above_the_threshold(show, masked):
+    page = show(masked, start={"view": "lines"})
+    weights = masked.encoder[0].attention.weights
+    assert edges(drawing(page))[0] == strong(weights, 0.02)
+    slider = page.get_by_role("slider", name="Hide weights below")
+    slider.press("ArrowRight")
+    expect(page.locator(".range output")).to_have_text("0.03")
+    assert edges(drawing(page))[0] == strong(weights, 0.03)
+    slider.press("End")
+    assert edges(drawing(page))[0] == strong(weights, 0.5)
+    slider.press("Home")
+    assert edges(drawing(page))[0] == strong(weights, 1e-4)
+    head_button(page, 3).click()
+    assert edges(drawing(page))[0] == strong(weights[2], 1e-4)
+
+
+def test_pointing_at_a_token_leaves_its_lines_and_a_click_holds_them_until_escape(show):
+    trace = encoder_trace(TOKENS)
+    page = show(trace, start={"view": "lines"})
+    weights = trace.encoder[0].attention.weights
+    before = picture(page, "lines")
+    written = drawing(page)
+    [place] = [
+        (float(text.get("x")) - 5, float(text.get("y")))
+        for text in written.iter(f"{SVG}text")
+        if text.text == "t3" and text.get("text-anchor") == "end"
+    ]
+    point(page, "lines", place)
+    pointed = picture(page, "lines")
+    assert pointed != before
+    page.mouse.click(*page_place(page, place, "lines"))
+    page.mouse.move(0, 0)
+    painted(page)
+    assert picture(page, "lines") == pointed
+    count, begins = edges(drawing(page))
+    assert count == strong(weights[:, 3], 0.02)
+    assert set(begins) == {place[1]}
+    canvas(page, "lines").focus()
+    page.keyboard.press("Escape")
+    painted(page)
+    assert picture(page, "lines") == before
+    point(page, "lines", place)
+    page.mouse.move(0, 0)
+    painted(page)
+    assert picture(page, "lines") == before
+
+
+def test_a_token_that_is_read_can_be_pointed_at_too(show):
+    trace = encoder_trace(TOKENS)
+    page = show(trace, start={"view": "lines"})
+    [place] = [
+        (float(text.get("x")) + 5, float(text.get("y")))
+        for text in drawing(page).iter(f"{SVG}text")
+        if text.text == "t3" and text.get("text-anchor") == "start"
+    ]
+    page.mouse.click(*page_place(page, place, "lines"))
+    assert edges(drawing(page))[0] == strong(trace.encoder[0].attention.weights[:, :, 3], 0.02)
+
+
+def test_arrows_go_through_the_tokens_of_the_lines(show):
+    trace = encoder_trace(TOKENS)
+    page = show(trace, start={"view": "lines"})
+    canvas(page, "lines").focus()
+    for _ in range(3):
+        page.keyboard.press("ArrowDown")
+    assert edges(drawing(page))[0] == strong(trace.encoder[0].attention.weights[:, 2], 0.02)
+
+
+def test_a_pinned_cell_is_said_and_is_the_only_line_until_escape(show):
+    trace = encoder_trace(TOKENS)
+    page = show(trace, start={"view": "matrix"})
+    page.mouse.click(*page_place(page, middles(page, np.ones((7, 7), bool))[2, 5]))
+    expect(page.locator(".says")).to_contain_text("Pinned: “t2” → “t5”: weight")
+    number = page.locator(".says").inner_text().split()[-1]
+    assert Decimal(number) == four_digits(half(trace.encoder[0].attention.weights[0, 2, 5]))
+    choose(page, "View", "Lines")
+    assert edges(drawing(page))[0] == strong(trace.encoder[0].attention.weights[:, 2, 5], 0.02)
+    choose(page, "View", "Matrix")
+    canvas(page, "matrix").focus()
+    page.keyboard.press("Escape")
+    expect(page.locator(".says")).not_to_contain_text("Pinned")
+
+
+def test_of_too_many_lines_the_strongest_are_drawn_and_counted(show):
+    """Sixty-four tokens and twelve heads that spread evenly: every weight is the same."""
+    trace = encoder_trace([f"t{number}" for number in range(64)], layers=1, heads=12)
+    trace.encoder[0].attention.weights[:] = 1 / 64
+    page = show(trace, start={"view": "lines"})
+    expect(page.locator(".lines h4")).to_have_text("Layer 1 as lines")
+    page.get_by_role("slider").press("Home")
+    expect(page.locator(".lines h4")).to_have_text("Layer 1 as lines · the 20,000 strongest of 49,152")
+    assert edges(drawing(page))[0] == 20_000
+
+
+def test_heads_are_sorted_by_what_is_chosen(show, masked):
+    entropy = np.array([[0.5, 0.1, np.nan], [0.9, 0.3, 0.7]])
+    page = show(masked, start={"view": "grid"}, figures={"encoder": {"entropy": entropy}})
+    options = page.get_by_role("combobox", name="Order of heads").locator("option")
+    expect(options).to_have_text(["by layer", "entropy"])
+    pick(page, "Order of heads", "entropy")
+    labels = [text for text in texts(drawing(page)) if re.fullmatch(r"\d\.\d", text)]
+    assert labels == ["2.1", "2.3", "1.1", "2.2", "1.2", "1.3"]
+    page.mouse.click(*page_place(page, thumbnails(page)[1], "grid"))
+    assert chosen(page) == (2, 3)
+    canvas(page, "grid").focus()
+    page.keyboard.press("ArrowRight")
+    assert chosen(page) == (1, 1)
+
+
+def test_the_scale_ends_at_the_heads_maximum_or_at_one(show, masked):
+    page = show(masked, start={"view": "matrix"})
+    expected, _ = numbers(masked, 0, 0, "weights")
+    largest = np.nanmax(expected)
+    assert any(text.startswith(f"{largest:.3g}") for text in texts(drawing(page)))
+    pick(page, "Colours", "one")
+    assert any(text.startswith("1.00 ") for text in texts(drawing(page)))
+    cell = np.unravel_index(np.nanargmax(expected), expected.shape)
+    place = middles(page, ~np.isnan(expected))[cell]
+    page.mouse.move(0, 0)
+    painted(page)
+    assert_allclose(pixel(page, "matrix", place)[:3], colour(largest, 1), atol=1)
+
+
+@pytest.mark.parametrize("view", ["grid", "matrix", "lines", "all"])
+def test_a_png_is_the_view_twice_as_large(show, writing, view):
+    page = show(writing, start={"kind": "cross", "layer": 2, "head": 1, "view": view})
+    box = canvas(page, "matrix" if view == "all" else view).bounding_box()
+    name, content = saved(page, "PNG")
+    assert name == "made-cross-layer3-head2.png"
+    assert content[:8] == b"\x89PNG\r\n\x1a\n"
+    size = struct.unpack(">II", content[16:24])
+    assert_allclose(size, [2 * box["width"], 2 * box["height"]], atol=2)
+    assert len(content) > 2_000
+
+
+@pytest.mark.parametrize("view", ["grid", "matrix", "lines"])
+def test_an_svg_holds_the_tokens_or_numbers_as_text(show, masked, view):
+    page = show(masked, start={"view": view}, theme="dark")
+    name, content = saved(page, "SVG")
+    assert name == "made-encoder-layer1-head1.svg"
+    svg = ElementTree.fromstring(content)
+    assert svg.find(f"{SVG}rect").get("fill") == "#0e1117"
+    expected = {"1", "2", "3"} if view == "grid" else {*TOKENS}
+    assert expected <= texts(svg).keys()
+    assert "NaN" not in content.decode()
+    assert "undefined" not in content.decode()
+
+
+def test_cells_of_the_svg_have_the_colours_of_the_screen(show, masked):
+    page = show(masked, start={"view": "matrix"})
+    expected, _ = numbers(masked, 0, 0, "weights")
+    drawn = filled(drawing(page))[: (~np.isnan(expected)).sum()]
+    for number, (*_, fill) in zip(expected[~np.isnan(expected)], drawn, strict=True):
+        channels = [int(channel) for channel in re.findall(r"\d+", fill)]
+        assert_allclose(channels, colour(number, np.nanmax(expected)), atol=1)
+
+
+@pytest.mark.parametrize("value", VALUES)
+def test_the_csv_read_back_is_what_the_trace_holds(show, masked, value):
+    tokens = ["a", 'b"', "c,d", "=1+1", "é", "好", "<b>"]
+    page = show(masked, start={"layer": 1, "head": 1, "view": "matrix"}, tokens={"encoder": (TOKENS, tokens)})
+    pick(page, "Values", value)
+    name, content = saved(page, "CSV")
+    assert name == "made-encoder-layer2-head2.csv"
+    header, *rows = csv.reader(io.StringIO(content.decode("utf-8-sig")))
+    assert header == ["", *tokens]
+    assert [row[0] for row in rows] == TOKENS
+    read = np.array([[float(cell or "nan") for cell in row[1:]] for row in rows])
+    assert_array_equal(read, numbers(masked, 1, 1, value)[0])
+
+
+def test_the_table_says_what_each_token_reads_most(show, masked):
+    page = show(masked)
+    open_table(page)
+    for head in (1, 2):
+        head_button(page, head).click()
+        expected, _ = numbers(masked, 0, head - 1, "weights")
+        for query, (token, read) in enumerate(table(page)):
+            best = [key for key in np.argsort(-expected[query]) if not np.isnan(expected[query, key])][:3]
+            numbers_ = [Decimal(part.split()[-1]) for part in read.split(" · ") if part]
+            assert token == TOKENS[query]
+            assert [part.split()[0] for part in read.split(" · ") if part] == [TOKENS[key] for key in best]
+            assert_allclose([float(number) for number in numbers_], expected[query, best], atol=0.0005)
+
+
+def test_the_keyboard_reaches_every_control_and_keeps_its_place(show, writing):
+    page = show(writing)
+    wanted = page.locator(".lens :is(button, select, input, summary, .body canvas)").count()
+    place = """() => [...document.querySelectorAll(".lens :is(button, select, input, summary, .body canvas)")]
+        .indexOf(document.activeElement)"""
+    reached = []
+    for _ in range(wanted):
+        page.keyboard.press("Tab")
+        reached.append(page.evaluate(place))
+        style = page.evaluate("() => getComputedStyle(document.activeElement).outlineStyle")
+        assert style not in {"none", ""}
+    assert sorted(reached) == [*range(wanted)]
+    head_button(page, 2).focus()
+    page.keyboard.press("Enter")
+    expect(head_button(page, 2)).to_be_focused()
+    assert chosen(page)[1] == 2
+    menu = page.get_by_role("combobox", name="Values")
+    menu.focus()
+    menu.select_option("scores")
+    expect(page.get_by_role("combobox", name="Values")).to_be_focused()
+
+
+def test_every_control_and_picture_has_a_name(show, writing):
+    page = show(writing)
+    for role in ("img", "button", "combobox", "slider", "group"):
+        for found in page.get_by_role(role).all():
+            assert found.get_attribute("aria-label") or found.inner_text(), role
+
+
+HOSTILE = [
+    "<img src=x onerror=z()>",
+    "</script><script>z()",
+    "<svg onload=z()>",
+    "javascript:z()",
+    "{key}",
+    "$x$",
+]
+
+
+def test_hostile_tokens_are_shown_and_never_run(show):
+    trace = encoder_trace(HOSTILE, layers=1, heads=2)
+    said = '<img src=x onerror="window.__x=1">'
+    page = show(trace, saying=lambda *_: said, names={"encoder": said}, titles={"encoder": said})
+    expect(page.locator(".says")).to_contain_text(said)
+    open_table(page)
+    assert [row[0] for row in table(page)] == HOSTILE
+    canvas(page, "matrix").focus()
+    page.keyboard.press("ArrowDown")
+    expect(page.locator(".tip")).to_contain_text("“<img src=x onerror=z()>” → “<img src=x onerror=z()>”")
+    box = canvas(page, "grid").bounding_box()
+    page.mouse.move(box["x"] + 40, box["y"] + 40)
+    expect(page.locator(".tip")).to_contain_text(said)
+    for view in ("All heads", "Matrix", "Lines"):
+        choose(page, "View", view)
+        svg = drawing(page)
+        assert {element.tag for element in svg.iter()} <= {
+            SVG + name for name in ("svg", "rect", "text", "path")
+        }
+    assert set(HOSTILE) & texts(svg).keys()
+    assert page.locator(".lens :is(img, script, svg, a)").count() == 0
+    assert page.evaluate("typeof window.__x") == "undefined"
+
+
+def test_the_pictures_follow_when_the_system_turns_dark(show, masked):
+    page = show(masked, start={"view": "matrix"})
+    expected, _ = numbers(masked, 0, 0, "weights")
+    places = middles(page, ~np.isnan(expected))
+    page.mouse.move(0, 0)
+    painted(page)
+    light = picture(page, "matrix")
+    page.emulate_media(color_scheme="dark")
+    drawn_anew = "light => document.querySelector('.matrix .body canvas').toDataURL() !== light"
+    page.wait_for_function(drawn_anew, arg=light)
+    for cell, place in places.items():
+        dark = colour(expected[cell], np.nanmax(expected), theme="dark")
+        assert_allclose(pixel(page, "matrix", place)[:3], dark, atol=1)
+
+
+@pytest.mark.parametrize("width", [1440, 1024, 900, 390])
+def test_nothing_is_wider_than_the_window(show, width):
+    trace = encoder_trace([f"rather-long-word-{number}" for number in range(60)], layers=6, heads=12)
+    page = show(trace, width=width)
+    too_wide = """() => [...document.querySelectorAll(".lens *")]
+        .filter((part) => part.getBoundingClientRect().right > innerWidth + 0.5)
+        .map((part) => part.className)"""
+    for view in ("All heads", "Matrix", "Lines", "Side by side"):
+        choose(page, "View", view)
+        page.mouse.move(width - 60, 600)
+        painted(page)
+        assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+        assert page.evaluate(too_wide) == []
+
+
+def test_a_trace_of_weights_alone_offers_no_scores(show, masked):
+    page = show(Trace(**{**vars(masked), "values": weights_only(masked.values)}))
+    expect(page.get_by_role("combobox", name="Values").locator("option")).to_have_text(["weight"])
+    assert picture(page, "matrix") == picture(show(masked), "matrix")
+
+
+def test_one_token_and_one_head_have_no_choice_to_make(show):
+    page = show(encoder_trace(["film"], layers=1, heads=1))
+    expect(page.get_by_role("group", name="Layer", exact=True)).to_have_count(0)
+    expect(page.get_by_role("combobox", name="Order of heads")).to_have_count(0)
+    canvas(page, "matrix").focus()
+    page.keyboard.press("ArrowDown")
+    expect(page.locator(".tip")).to_have_text("“film” → “film”: weight 1.000")
+
+
+def test_another_payload_takes_the_place_of_the_first_and_keeps_the_choice(show, masked):
+    """What Streamlit does when a sentence is typed or another language is chosen."""
+    page = show(masked)
+    other = encoder_trace(["un", "deux", "trois"], seed=8)
+    mounting = """async ([address, ...texts]) => {
+        const { mount } = await import(address);
+        document.getElementById("lens").replaceChildren();
+        const payloads = texts.map((text) => Uint8Array.from(atob(text), (letter) => letter.charCodeAt(0)));
+        window.chosen = [];
+        const host = { start: { layer: 1, head: 2 }, remember: (choice) => window.chosen.push(choice) };
+        window.mounted = mount(document.getElementById("lens"), payloads[0], host);
+        window.next = () => window.mounted.update(payloads[1]);
+    }"""
+    texts_ = [base64.b64encode(text).decode() for text in (packed(masked), packed(other, language="zh"))]
+    script = base64.b64encode(views.module("lens").encode()).decode()
+    page.evaluate(mounting, [f"data:text/javascript;base64,{script}", *texts_])
+    open_table(page)
+    assert [row[0] for row in table(page)] == TOKENS
+    head_button(page, 1).click()
+    page.evaluate("window.next()")
+    painted(page)
+    assert [row[0] for row in table(page)] == ["un", "deux", "trois"]
+    expect(page.locator(".says")).to_contain_text("第 2 层")
+    expect(page.locator(".swatch[aria-current]")).to_have_text("1")
+    expect(canvas(page, "matrix")).to_have_attribute("aria-label", re.compile("矩阵"))
+    expect(page.locator(".below")).to_contain_text("保存")
+    expect(page.locator(".table summary")).to_have_text("以表格显示")
+    assert page.evaluate("window.chosen") == [{"kind": "encoder", "layer": 1, "head": 0, "view": "all"}]
+    page.evaluate("window.mounted.destroy()")
+    assert page.locator("#lens *").count() == 0
+
+
+def test_the_words_are_those_of_the_language(show, masked):
+    page = show(masked, language="zh")
+    expect(page.locator(".says")).to_contain_text("第 1 层")
+
+
+def test_many_heads_of_long_texts_are_few_nodes_and_answer_the_pointer(show):
+    """A hundred and forty-four heads of 512 tokens: a node a weight would be 38 million."""
+    trace = encoder_trace([f"t{number}" for number in range(512)], layers=1, heads=12)
+    weights = weights_only(trace.values)
+    page = show(Trace(**{**vars(trace), "values": weights._replace(encoder=weights.encoder * 12)}))
+    assert page.evaluate("document.querySelectorAll('*').length") < 2_000
+    box = canvas(page, "matrix").bounding_box()
+    point(page, "matrix", (box["width"] * 0.6, box["height"] * 0.5))
+    cell, number = cell_of(page.locator(".tip").inner_text())
+    assert number == four_digits(half(trace.encoder[0].attention.weights[0])[cell])
+    choose(page, "Layer", "12")
+    assert chosen(page) == (12, 1)

@@ -1,0 +1,79 @@
+import base64
+import re
+import tomllib
+from fnmatch import fnmatch
+from pathlib import Path
+
+import pytest
+from made_traces import encoder_trace, packed
+
+from transformer_viz import views
+from transformer_viz.views.modules import FOLDER
+
+ROOT = Path(__file__).parents[2]
+SOURCES = sorted(FOLDER.glob("*.js"))
+ADDRESS = re.compile(r"data:text/javascript;base64,([\w+/=]+)")
+NAMESPACE = "http://www.w3.org/2000/svg"
+
+
+def texts(text):
+    """Yield a module and everything it imports, as the browser gets them."""
+    yield text
+    for code in ADDRESS.findall(text):
+        yield from texts(base64.b64decode(code).decode())
+
+
+@pytest.mark.parametrize("source", SOURCES, ids=lambda source: source.name)
+def test_every_module_that_is_named_is_there(source):
+    named = re.findall(r'["\']\./([^"\']+)["\']', source.read_text(encoding="utf-8"))
+    assert {FOLDER / name for name in named} <= set(SOURCES)
+
+
+def test_every_module_is_used():
+    own = {text for name in ("streamlit", "lens") for text in texts(views.module(name))}
+    assert {views.module(source.stem) for source in SOURCES} == own
+
+
+@pytest.mark.parametrize("source", SOURCES, ids=lambda source: source.name)
+def test_nothing_is_imported_but_text_that_stands_there(source):
+    for text in texts(views.module(source.stem)):
+        imported = re.findall(r'(?:\bfrom|\bimport)\s*\(?\s*["\']([^"\']+)', text)
+        assert all(ADDRESS.fullmatch(address) for address in imported), source.name
+
+
+@pytest.mark.parametrize("source", [*SOURCES, FOLDER / "lens.css"], ids=lambda source: source.name)
+def test_no_module_names_an_address_in_a_network(source):
+    text = source.read_text(encoding="utf-8").replace(NAMESPACE, "")
+    assert not re.search(r"https?:|wss?:|//\w+\.|url\(|@import|fetch\(|XMLHttpRequest|sendBeacon", text)
+
+
+@pytest.mark.parametrize("source", SOURCES, ids=lambda source: source.name)
+def test_no_module_makes_markup_or_code_of_text(source):
+    text = source.read_text(encoding="utf-8")
+    assert not re.search(
+        r"innerHTML|outerHTML|insertAdjacentHTML|document\.write|\beval\(|new Function", text
+    )
+
+
+def test_the_same_module_has_one_address_wherever_it_is_imported():
+    """Two addresses would be two modules, each with a state of its own."""
+    addresses = {code for text in texts(views.module("lens")) for code in ADDRESS.findall(text)}
+    assert len(addresses) == len(SOURCES) - len({"address", "lens", "streamlit"})
+
+
+def test_a_page_is_one_file_with_its_title_and_its_first_choice_as_text():
+    page = views.page(
+        packed(encoder_trace(["a", "b"])), title="<b>&</b>", start={"view": "</script><script>alert(1)"}
+    )
+    assert "<title>&lt;b&gt;&amp;&lt;/b&gt;</title>" in page
+    assert page.count("<script") == page.count("</script>") == 1
+    assert r"\u003c/script>" in page
+    assert not re.search(r"https?://", page.replace(NAMESPACE, ""))
+
+
+def test_an_installed_package_has_every_file():
+    settings = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+    data = settings["tool"]["setuptools"]["package-data"]
+    for file in FOLDER.iterdir():
+        if file.suffix != ".py" and file.is_file():
+            assert any(fnmatch(file.name, pattern) for pattern in data["transformer_viz.views"]), file.name
