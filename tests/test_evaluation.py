@@ -3,7 +3,7 @@ import pytest
 from numpy.testing import assert_allclose
 
 from transformer_viz.datasets import DataError
-from transformer_viz.evaluation import evaluate
+from transformer_viz.evaluation import bleu, evaluate
 
 
 class Answers:
@@ -48,3 +48,18 @@ def test_a_real_explorer_is_measured_as_it_predicts(explorer, reviews):
     labels = explorer.predict(reviews)["label"]
     result = evaluate(explorer, pd.DataFrame({"text": reviews, "label": labels}))
     assert result.accuracy == 1
+
+
+def test_any_right_translation_counts():
+    written = ["le chat dort sur le lit", "il pleut"]
+    one = [["un chat dort sur le lit"], ["il pleut"]]
+    both = [["un chat dort sur le lit", "le chat dort sur le lit"], ["il pleut"]]
+    assert bleu(written, one)[0] < bleu(written, both)[0] == pytest.approx(100)
+    assert "nrefs:var" in bleu(written, both)[1]
+    assert "nrefs:1" in bleu(written, one)[1]
+
+
+def test_chinese_is_counted_by_character():
+    score, signature = bleu(["我们的冰箱坏了。"], [["我们的冰箱坏了。"]])
+    assert score == pytest.approx(100)
+    assert "tok:zh" in signature

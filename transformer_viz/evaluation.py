@@ -1,5 +1,6 @@
 """How well a classifier does on labelled rows, and a decoder on what it is to write."""
 
+from itertools import zip_longest
 from typing import NamedTuple
 
 import numpy as np
@@ -84,19 +85,19 @@ class WritingEvaluation(NamedTuple):
     token_accuracy: float
 
 
-def bleu(written, targets) -> tuple[float, str]:
-    """Return how much of some translations stands in the right ones (Papineni et al., 2002).
+def bleu(written, references) -> tuple[float, str]:
+    """Return how much of some translations stands in right ones (Papineni et al., 2002).
 
     Args:
-        written: What was written.
-        targets: One right translation of each.
+        written: What was written for each text.
+        references: The right translations of each, one or more.
 
     Returns:
         BLEU, 0 to 100, and the signature of `sacrebleu` (Post, 2018) that says how it was counted.
     """
-    chinese = any("\u4e00" <= character <= "\u9fff" for target in targets for character in target)
+    chinese = any("\u4e00" <= sign <= "\u9fff" for right in references for text in right for sign in text)
     metric = sacrebleu.BLEU(tokenize="zh" if chinese else "13a")
-    score = metric.corpus_score(list(written), [list(targets)])
+    score = metric.corpus_score(list(written), [*zip_longest(*references)])
     return score.score, str(metric.get_signature())
 
 

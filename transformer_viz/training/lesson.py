@@ -203,15 +203,18 @@ class Pairs:
 def translation_figures(explorer, rows) -> dict:
     """Return the BLEU of what a model writes for some rows, how it was counted, and the first as they are.
 
+    A text that stands in several rows is translated once; all its translations are right.
+
     Args:
         explorer: `Explorer` of an encoder-decoder.
         rows: DataFrame with columns text and target.
     """
-    written = generate_all(explorer, rows["text"])
-    score, signature = bleu(written, rows["target"])
-    first = zip(rows["text"][:EXAMPLES], rows["target"][:EXAMPLES], written[:EXAMPLES], strict=True)
-    examples = [dict(zip(("text", "target", "written"), each, strict=True)) for each in first]
-    return {"bleu": score, "bleu_signature": signature, "examples": examples}
+    references = rows.groupby("text", sort=False)["target"].agg(list)
+    written = generate_all(explorer, references.index)
+    score, signature = bleu(written, references)
+    first = zip(references.index[:EXAMPLES], references[:EXAMPLES], written[:EXAMPLES], strict=True)
+    examples = [{"text": text, "target": right[0], "written": said} for text, right, said in first]
+    return {"bleu": score, "bleu_signature": signature, "texts": len(references), "examples": examples}
 
 
 def crop(token_ids, random):
