@@ -1,9 +1,10 @@
-"""What a visitor waits for in headless Chromium: the first heatmap, another head, a click for nothing.
+"""What a visitor waits for in headless Chromium: the first picture, another head, a new sentence, a training.
 
-`python benchmarks/browser.py`. Starts the app itself. A click counts until the heatmap of the new head is
-painted (its image replaced and two animation frames passed); a click that changes nothing until Streamlit
-says that the run has ended. Then a training is started on the Train page, and heads are changed in another
-window as before.
+`python benchmarks/browser.py`. Starts the app itself. Another head counts until the second frame after its
+click: nothing is sent to the server. A sentence counts from the press of the button until the matrix of its
+tokens is there: the canvas has its new height, and two frames have passed. A click that changes nothing counts
+until Streamlit says that the run has ended. Then a training is started on the Train page, and the same is done
+in another window.
 """
 
 import os
@@ -16,19 +17,34 @@ from playwright.sync_api import sync_playwright
 from running_app import processor_seconds, running_app
 
 CHROMIUM = os.environ.get("CHROMIUM") or shutil.which("chromium") or shutil.which("google-chrome")
-CLICKS = 20
+CLICKS = 10
 
-PAINTED = """() => new Promise(done => {
-    const before = document.querySelector('.heatmaplayer image')?.getAttribute('href');
-    const check = () => {
-        const now = document.querySelector('.heatmaplayer image')?.getAttribute('href');
-        const painted = () => done(performance.now());
-        if (now && now !== before) requestAnimationFrame(() => requestAnimationFrame(painted));
-        else requestAnimationFrame(check);
-    };
+FRAMES = (
+    "new Promise(done => requestAnimationFrame(() => requestAnimationFrame(() => done(performance.now()))))"
+)
+
+CHOSEN = f"""() => {{
+    window.__clicked();
+    return {FRAMES}.then(end => end - window.__start);
+}}"""
+
+PAINTED = f"""() => new Promise(done => {{
+    const height = () => window.__lens().style.height;
+    const before = height();
+    const check = () => height() === before ? requestAnimationFrame(check) : {FRAMES}.then(done);
     window.__clicked();
     check();
-}).then(end => end - window.__start)"""
+}}).then(end => end - window.__start)"""
+
+FIND = """window.__lens = () => {
+    const has = element => element.shadowRoot?.querySelector('.matrix');
+    return [...document.querySelectorAll('*')].find(has).shadowRoot.querySelector('.matrix canvas');
+}"""
+
+SENTENCE = (
+    "I had not expected much of it, yet the film is funny, warm and beautifully shot, the actors are a joy "
+    "to watch, and I left smiling all the way home."
+)
 
 ENDED = """() => new Promise(done => {
     const app = document.querySelector('[data-testid=stApp]');
@@ -53,8 +69,9 @@ def main():
         page.goto(f"http://localhost:{port}")
         page.locator("[data-testid=stTextArea]").wait_for()
         print(f"from the command to the frame of the page  {time.perf_counter() - begin:6.2f} s")
-        page.locator(".heatmaplayer .hm").wait_for()
-        print(f"from the command to the first heatmap      {time.perf_counter() - begin:6.2f} s")
+        page.locator(".lens .matrix canvas").wait_for()
+        page.evaluate(FIND)
+        print(f"from the command to the first picture      {time.perf_counter() - begin:6.2f} s")
         measure(page, process.pid)
         measure_training(browser, page, f"http://localhost:{port}/train?task=addition")
         browser.close()
@@ -64,11 +81,10 @@ def measure(page, pid):
     """Print click times and the processor time of one run of the server."""
     page.wait_for_timeout(1000)
     used = processor_seconds(pid)
-    head = change_heads(page)
+    change(page)
     button = page.get_by_role("button", name="Show attention")
     nothing = [click(page, button, ENDED) for _ in range(CLICKS)]
     used = (processor_seconds(pid) - used) / (2 * CLICKS)
-    print(f"another head, click to painted             {statistics.median(head):6.0f} ms")
     print(f"a click that changes nothing               {statistics.median(nothing):6.0f} ms")
     print(f"processor time of the server for one run   {1000 * used:6.1f} ms")
 
@@ -86,21 +102,30 @@ def measure_training(browser, page, address):
         watcher.locator(drawn).first.wait_for(state="attached")
         print(f"from Start training to its first {what:<9} {time.perf_counter() - begin:6.2f} s")
     watcher.wait_for_timeout(3000)
-    print(f"another head while it trains               {statistics.median(change_heads(page)):6.0f} ms")
+    print("while it trains:")
+    change(page)
     watcher.get_by_role("button", name="Stop").click()
     watcher.get_by_text("· stopped").wait_for()
 
 
-def change_heads(page):
-    """Return the milliseconds of each of some changes of the head."""
-    heads = page.get_by_role("radiogroup", name="Head").get_by_role("radio")
-    return [click(page, heads.nth(1 + i % 2), PAINTED) for i in range(CLICKS)]
+def change(page):
+    """Print how long another head and another sentence take."""
+    heads, sentences = page.locator(".lens .swatch"), []
+    taken = [click(page, heads.nth(i % 2), CHOSEN) for i in range(CLICKS)]
+    print(f"another head, click to painted             {statistics.median(taken):6.0f} ms")
+    for i in range(CLICKS):
+        for text, kept in (("Not bad.", []), (SENTENCE + "!" * i, sentences)):
+            page.locator("[data-testid=stTextArea] textarea").fill(text)
+            kept.append(click(page, page.get_by_role("button", name="Show attention"), PAINTED))
+    print(f"a sentence of 30 words, press to painted   {statistics.median(sentences):6.0f} ms")
 
 
 def click(page, element, until):
     """Return the milliseconds from the click to what it is measured by."""
     handle = element.element_handle()
-    page.evaluate("e => window.__clicked = () => { window.__start = performance.now(); e.click() }", handle)
+    page.evaluate(
+        "e => window.__clicked = () => { window.__start = performance.now(); e.focus(); e.click() }", handle
+    )
     taken = page.evaluate(until)
     page.wait_for_timeout(150)
     return taken

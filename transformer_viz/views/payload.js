@@ -1,6 +1,6 @@
 // What Python packed (payload.py), as typed arrays over the same bytes: nothing is copied, nothing is JSON but the header.
 
-const KINDS = { float16: Uint16Array, uint8: Uint8Array };
+const KINDS = { float16: Uint16Array, float32: Float32Array, uint8: Uint8Array };
 
 /** Half-precision number by its 16 bits. Bits of positive numbers are in the order of the numbers. */
 export const HALF = new Float32Array(65536);
