@@ -2,9 +2,9 @@
 
 `python benchmarks/browser.py`. Starts the app itself. Another head counts until the second frame after its
 click: nothing is sent to the server. A sentence counts from the press of the button until the matrix of its
-tokens is there: the canvas has its new height, and two frames have passed. A click that changes nothing counts
-until Streamlit says that the run has ended. Then a training is started on the Train page, and the same is done
-in another window.
+tokens is there: the canvas has its new height, and two frames have passed. A click that changes nothing
+counts until Streamlit says that the run has ended. Then a training is started on the Train page, and the same
+is done in another window.
 """
 
 import os
