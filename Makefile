@@ -13,7 +13,7 @@ lint: .venv/dev           ## style and format
 	$(BIN)/ruff check . && $(BIN)/ruff format --check .
 
 bench: .venv/dev browser  ## every figure of speed the README states
-	for script in explorer tracing training browser visitors; do $(BIN)/python benchmarks/$$script.py || exit 1; done
+	for script in explorer tracing training browser views visitors; do $(BIN)/python benchmarks/$$script.py || exit 1; done
 
 models: .venv/app         ## train every model of the shelf: make models DATA=folder
 	sh models/train.sh $(DATA)

@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
-from transformer_viz.figures import attention_change, prediction_bars
+from transformer_viz.figures import attention_change
 from transformer_viz.figures.change import ACROSS, MAX_CELLS, MAX_LABELS
 
 LABELS = {name: name for name in ("before", "after", "difference", "weight", "reads")}
@@ -74,12 +74,3 @@ def test_of_very_many_tokens_a_cell_is_the_strongest_of_its_block():
 def test_weights_that_do_not_fit_are_refused():
     with pytest.raises(ValueError, match=r"must be \(query, key\) = \(2, 2\).*\(3, 3\) and \(3, 3\)"):
         draw(tokens=("a", "b"))
-
-
-def test_bars_say_both_probabilities_of_each_answer():
-    figure = prediction_bars(["<i>", "bad"], [0.9, 0.1], [0.25, 0.75], labels=LABELS)
-    assert [bar.name for bar in figure.data] == ["before", "after"]
-    assert figure.data[0].text == ("90.0%", "10.0%")
-    assert_allclose(figure.data[1].x, [0.25, 0.75])
-    assert figure.layout.yaxis.ticktext == ("&lt;i&gt;", "bad")
-    assert figure.layout.yaxis.showticklabels

@@ -1,9 +1,8 @@
 """NumPy in, `plotly.graph_objects.Figure` out: nothing is computed here but the layout."""
 
 from transformer_viz.figures.bars import before_after_bars
-from transformer_viz.figures.change import attention_change, prediction_bars
+from transformer_viz.figures.change import attention_change
 from transformer_viz.figures.forming import heads_grid, time_lapse
-from transformer_viz.figures.heatmap import weights_heatmap
 from transformer_viz.figures.learning import learning_curves
 from transformer_viz.figures.masking import matrix, matrix_with_sums, paintable_mask
 from transformer_viz.figures.positions import dimension_curves, kinds_grid, position_heatmap, similarity_map
@@ -20,9 +19,7 @@ __all__ = [
     "matrix_with_sums",
     "paintable_mask",
     "position_heatmap",
-    "prediction_bars",
     "rotation_circles",
     "similarity_map",
     "time_lapse",
-    "weights_heatmap",
 ]

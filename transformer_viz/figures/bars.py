@@ -3,8 +3,8 @@
 import numpy as np
 import plotly.graph_objects as go
 
-from transformer_viz.figures.heatmap import axis_label
 from transformer_viz.figures.theme import SIDES, TEXT
+from transformer_viz.figures.tokens import axis_label
 
 BAR = 46
 """Pixels of a name with its two bars."""

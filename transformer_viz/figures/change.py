@@ -1,4 +1,4 @@
-"""What a change did: attention before, after and their difference, and the prediction before and after."""
+"""What a change did: attention before, after and their difference."""
 
 import math
 
@@ -7,9 +7,9 @@ import plotly.graph_objects as go
 
 from transformer_viz.analysis import strongest_in_blocks
 from transformer_viz.figures.forming import axis_of
-from transformer_viz.figures.heatmap import axis_label
 from transformer_viz.figures.panels import bare_layout, largest, panel_words, signed_heatmap
-from transformer_viz.figures.theme import HEADS, MUTED, SEQUENTIAL, TEXT
+from transformer_viz.figures.theme import SEQUENTIAL, TEXT
+from transformer_viz.figures.tokens import axis_label
 
 MAX_LABELS = 40
 """More tokens than this are not written on the axes; hovering names them."""
@@ -97,48 +97,6 @@ def attention_change(before, after, tokens, *, labels, masks=None, theme="light"
         ],
         _three_panels(_names([axis_label(token) for token in tokens], block), labels, theme),
     )
-
-
-def prediction_bars(names, before, after, *, labels, theme="light"):
-    """Draw some probabilities before and after a change.
-
-    Args:
-        names: Display strings, the one to stand at the top first.
-        before: float (name), from 0 to 1.
-        after: The same.
-        labels: Words of the picture: "before", "after".
-        theme: "light" or "dark".
-
-    Returns:
-        `plotly.graph_objects.Figure`; two groups of bars, on an axis from 0 to 100 %.
-    """
-    rows, colours = list(range(len(names))), {"before": MUTED[theme], "after": HEADS[theme][1]}
-    bars = [
-        {
-            "type": "bar",
-            "orientation": "h",
-            "x": np.asarray(values, dtype=np.float32),
-            "y": rows,
-            "name": labels[side],
-            "marker": {"color": colours[side]},
-            "text": [f"{value:.1%}" for value in values],
-            "textposition": "outside",
-            "cliponaxis": False,
-            "hovertemplate": f"%{{y}} · {labels[side]}: %{{x:.2%}}<extra></extra>",
-        }
-        for side, values in (("before", before), ("after", after))
-    ]
-    layout = bare_layout(
-        theme,
-        56 * len(names) + 40,
-        showlegend=True,
-        legend={"orientation": "h", "x": 0, "y": 1, "yanchor": "bottom", "traceorder": "normal"},
-        bargap=0.3,
-        xaxis={"range": [0, 1.25], "visible": False, "fixedrange": True},
-        yaxis=_token_axis([axis_label(name) for name in names], theme, MAX_LABELS)
-        | {"autorange": "reversed"},
-    )
-    return go.Figure(bars, layout)
 
 
 def _names(tokens, block):

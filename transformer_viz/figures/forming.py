@@ -5,8 +5,8 @@ import math
 import numpy as np
 import plotly.graph_objects as go
 
-from transformer_viz.figures.heatmap import axis_label
 from transformer_viz.figures.theme import GRID, HEADS, MUTED, SEQUENTIAL, TEXT
+from transformer_viz.figures.tokens import axis_label
 
 MOST_IN_A_ROW = 4
 """Panels side by side."""

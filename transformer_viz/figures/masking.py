@@ -3,8 +3,8 @@
 import numpy as np
 import plotly.graph_objects as go
 
-from transformer_viz.figures.heatmap import axis_label
 from transformer_viz.figures.theme import DIVERGING, GAP, GRID, HEADS, MUTED, SEQUENTIAL, TEXT
+from transformer_viz.figures.tokens import axis_label
 
 MAX_LABELS = 40
 """More tokens than this and none is written on the axes; hovering still names each."""

@@ -8,7 +8,7 @@ import streamlit as st
 from transformer_viz import store
 from transformer_viz.analysis import in_first_order, shuffled_order
 from transformer_viz.config import CHOICES
-from transformer_viz.figures import attention_change, prediction_bars
+from transformer_viz.figures import attention_change, before_after_bars
 from transformer_viz.figures.change import MAX_CELLS, NOTHING
 from transformer_viz.text import visible
 from transformer_viz.trace import Run, Trace
@@ -168,7 +168,7 @@ def show_answers(before: Trace, after: Trace) -> None:
     likeliest = sorted(likeliest, key=lambda i: (-one[i], i))
     key = "class" if not before.decoder else "first" if before.encoder else "next"
     st.caption(t(f"positions.bars.{key}"))
-    figure = prediction_bars(
+    figure = before_after_bars(
         [before.labels[i] for i in likeliest],
         one[likeliest],
         other[likeliest],
