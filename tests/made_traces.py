@@ -12,12 +12,16 @@ from transformer_viz.ui.lens import NAMED, WORDS, figures_of
 
 def attention(random, heads, mask):
     """Return one attention whose masked weights are 0 and whose rows sum to 1 wherever they can."""
-    scores = random.normal(scale=2, size=(heads, *mask.shape[-2:])).astype(np.float32)
+    queries, keys = mask.shape[-2:]
+    query, key = (
+        random.normal(scale=2, size=(heads, size, 4)).astype(np.float32) for size in (queries, keys)
+    )
+    scores = query @ np.swapaxes(key, 1, 2) / 2
     weights = np.where(mask, np.exp(scores), 0)
     total = weights.sum(axis=-1, keepdims=True)
     weights = np.divide(weights, total, out=np.zeros_like(weights), where=total > 0)
-    value = random.normal(size=(heads, mask.shape[-1], 5)).astype(np.float32)
-    return AttentionTrace(None, None, value, scores, weights.astype(np.float32), None, None)
+    value = random.normal(size=(heads, keys, 5)).astype(np.float32)
+    return AttentionTrace(query, key, value, scores, weights, weights @ value, None)
 
 
 def encoder_block(found):

@@ -584,9 +584,10 @@ def test_the_table_says_what_each_token_reads_most(show, masked):
 
 def test_the_keyboard_reaches_every_control_and_keeps_its_place(show, writing):
     page = show(writing)
-    wanted = page.locator(".lens :is(button, select, input, summary, .body canvas)").count()
-    place = """() => [...document.querySelectorAll(".lens :is(button, select, input, summary, .body canvas)")]
-        .indexOf(document.activeElement)"""
+    controls = """[...document.querySelectorAll(".lens :is(button, select, input, summary, .body canvas)")]
+        .filter((element) => element.checkVisibility())"""
+    wanted = page.evaluate(f"() => {controls}.length")
+    place = f"() => {controls}.indexOf(document.activeElement)"
     reached = []
     for _ in range(wanted):
         page.keyboard.press("Tab")
@@ -739,3 +740,48 @@ def test_many_heads_of_long_texts_are_few_nodes_and_answer_the_pointer(show):
     assert number == four_digits(half(trace.encoder[0].attention.weights[0])[cell])
     choose(page, "Layer", "12")
     assert chosen(page) == (12, 1)
+
+
+def test_a_row_is_gone_through_in_the_numbers_of_the_trace(show, masked):
+    page = show(masked, start={"view": "steps", "layer": 1, "head": 2})
+    for query in (0, 6):
+        pick(page, "Row (query)", str(query))
+        attention = masked.encoder[1].attention
+        allowed = masked.values.attention_mask[2, query]
+        said = [text.text for text in drawing(page).iter(f"{SVG}text")]
+        assert f"q: query of “t{query}”" in said
+        for key in range(7):
+            assert f"{attention.scores[2, query, key]:.3f}".replace("-0.000", "0.000") in said
+            assert f"{attention.weights[2, query, key]:.3f}" in said
+        assert said.count("masked") == 7 - allowed.sum()
+        [tick] = [text for text in said if text.startswith(("✓", "✗"))]
+        assert tick.startswith("✓ The sum equals the layer's own context")
+
+
+def test_a_sum_that_is_not_the_layers_own_is_said_to_be_none(show):
+    trace = encoder_trace(TOKENS, layers=1)
+    trace.encoder[0].attention.context[0, 3] += 0.01
+    page = show(trace, start={"view": "steps"})
+    pick(page, "Row (query)", "2")
+    assert any(text.startswith("✓") for text in texts(drawing(page)))
+    pick(page, "Row (query)", "3")
+    [tick] = [text for text in texts(drawing(page)) if text.startswith("✗")]
+    assert "1.0e-2" in tick
+
+
+def test_a_row_is_chosen_with_arrow_keys_and_a_key_is_pinned(show, masked):
+    page = show(masked, start={"view": "steps"})
+    canvas(page, "steps").focus()
+    page.keyboard.press("ArrowUp")
+    painted(page)
+    assert page.get_by_role("combobox", name="Row (query)").input_value() == "5"
+    point(page, "steps", (40, 62 + 2.5 * 26))
+    page.mouse.click(*page_place(page, (40, 62 + 2.5 * 26), "steps"))
+    painted(page)
+    expect(page.locator(".says")).to_contain_text("“t5” → “t2”")
+
+
+def test_without_vectors_no_row_is_gone_through(show, masked):
+    weights = Trace(**{**vars(masked), "values": weights_only(masked.values)})
+    page = show(weights, start={"view": "steps"})
+    assert any("too long" in text for text in texts(drawing(page)))

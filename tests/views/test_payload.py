@@ -59,7 +59,7 @@ def test_every_array_begins_where_a_typed_array_may():
     header, _ = unpack(payload)
     length = int.from_bytes(payload[:8], "little")
     starts = [length, *(facts["at"] for facts in header["attentions"][0]["arrays"].values())]
-    assert [start % 8 for start in starts] == [0] * 5
+    assert {start % 8 for start in starts} == {0}
 
 
 def test_the_header_says_what_there_is_in_the_order_it_ran(trace, read):

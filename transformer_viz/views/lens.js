@@ -164,6 +164,7 @@ class Lens {
     this.state.pinned = same ? { query: null, key: null } : token;
     this.redraw();
     this.say();
+    if (this.state.view === "steps") this.controls.update(); // the row that is chosen there
     if (this.table.open) this.fillTable();
   }
 

@@ -45,6 +45,10 @@ export class SvgContext {
     this.path += `M${short(x)} ${short(y)}`;
   }
 
+  lineTo(x, y) {
+    this.path += `L${short(x)} ${short(y)}`;
+  }
+
   bezierCurveTo(...points) {
     this.path += `C${points.map(short).join(" ")}`;
   }
