@@ -1,5 +1,7 @@
 """What is shown of a trace that is looked at in another way."""
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
@@ -7,12 +9,13 @@ from numpy.testing import assert_allclose
 from transformer_viz.explorer import load
 from transformer_viz.ui.looks import LOOKS, is_possible, looked_at
 
+SHELF = Path(__file__).parents[2] / "models"
 TEXT = "Unbelievably, he disappeared."
 
 
 @pytest.fixture(scope="module")
 def trace():
-    explorer = load("translate-en-fr")
+    explorer = load(SHELF / "translate-en-fr")
     return explorer.trace(TEXT, target=explorer.generate(TEXT, keep=None).text)
 
 
@@ -75,5 +78,5 @@ def test_rollout_is_of_self_attention(trace, tokens):
 
 def test_every_look_is_offered_where_it_changes_something(trace):
     assert [look for look in LOOKS if is_possible(trace, look)] == list(LOOKS)
-    sentence = load("imdb-sentiment").trace("not good")
+    sentence = load(SHELF / "imdb-sentiment").trace("not good")
     assert [look for look in LOOKS if is_possible(sentence, look)] == ["mean", "max"]
