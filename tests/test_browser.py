@@ -413,7 +413,7 @@ def test_a_deleted_model_is_taken_back_and_opened(page, app, second):
     click_row(page, 0)
     expect(heading(page)).to_have_text("small")
     page.get_by_role("button", name="打开").click()
-    expect(page.get_by_role("combobox")).to_have_value("small")
+    expect(page.get_by_role("combobox", name="模型")).to_have_value("small")
 
 
 def test_going_to_the_models_and_back_changes_nothing(page, app, second):

@@ -115,7 +115,7 @@ def test_stopped_and_resumed_ends_with_the_same_parameters(undisturbed, tmp_path
 def test_a_run_stops_at_the_next_step(tmp_path):
     run = create_run(JOB, folder=tmp_path)
     child = start(run)
-    wait_for(run, "step", 1)
+    wait_for(run, "step", 2)  # the untrained model, and a step
     run.stop()
     asked = time.time()
     assert child.wait(timeout=30) == 0
