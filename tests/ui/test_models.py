@@ -392,7 +392,14 @@ def test_renaming_the_model_that_is_open_keeps_it_open(shelf, monkeypatch):
 
 
 def test_figures_of_a_decoder_leave_out_what_says_nothing(small_config):
-    measured = {"rows": 5, "exact_match": 0.0, "bleu": 31.5, "token_accuracy": 0.5, "x": float("nan")}
+    measured = {
+        "rows": 5,
+        "exact_match": 0.0,
+        "bleu": 31.5,
+        "token_accuracy": 0.5,
+        "x": float("nan"),
+        "share_held_out": 0.1,
+    }
     assert figures_of(measured, small_config) == {"bleu": 31.5, "exact_match": 0.0, "token_accuracy": 0.5}
     decoder = small_config.replace(architecture="decoder", labels=None, causal=None)
     assert figures_of(measured, decoder) == {"bleu": 31.5, "token_accuracy": 0.5}

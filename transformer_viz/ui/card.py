@@ -189,9 +189,11 @@ def created(card: dict) -> datetime.date | None:
 def figures_of(measured: dict, config: TransformerConfig) -> dict[str, float]:
     """Return name -> value of what was measured, the headline first.
 
-    A decoder alone cannot know how a text begins, so whether it has a whole text right says nothing.
+    A decoder alone cannot know how a text begins, so whether it has a whole text right says nothing. How much
+    was held out is no figure.
     """
     numbers = {name: value for name, value in measured.items() if isinstance(value, float)}
+    numbers.pop("share_held_out", None)
     if config.architecture == "decoder":
         numbers.pop("exact_match", None)
     known = {name: numbers[name] for name in FIGURES if name in numbers}
