@@ -11,14 +11,14 @@ from transformer_viz.config import CHOICES
 from transformer_viz.figures import attention_change, before_after_bars
 from transformer_viz.figures.change import MAX_CELLS, NOTHING
 from transformer_viz.text import visible
-from transformer_viz.trace import Run, Trace
-from transformer_viz.ui.address import number_from_address, to_address
+from transformer_viz.trace import Attentions, Run, Trace
+from transformer_viz.ui.address import choose_one, number_from_address, to_address
 from transformer_viz.ui.attention import answer, axis_tokens, show_reading
 from transformer_viz.ui.card import examples_of
-from transformer_viz.ui.heads import choose, mask_of
+from transformer_viz.ui.heads import choose
 from transformer_viz.ui.language import plain, t
 from transformer_viz.ui.sentence import ask_sentence
-from transformer_viz.ui.widgets import choose_one, draw, kind_name, theme, words
+from transformer_viz.ui.widgets import draw, kind_name, theme, words
 
 PLOT_HEIGHT = 520
 """Pixels held for the pictures while the first answer is on its way."""
@@ -68,17 +68,17 @@ def show_experiment(model: store.ModelSummary) -> None:
 def ask_change(config) -> str:
     """Show the choice of what to change; return "shuffle", "none" or the kind of table to put in."""
     actions = ["shuffle", "remove", "swap"] if config.positions != "none" else ["shuffle", "swap"]
-    action = choose_one("do", actions, t("positions.do"), help=t("positions.do.help"))
+    action = choose_one(
+        "do", actions, t("positions.do"), say=lambda do: t(f"positions.do.{do}"), help=t("positions.do.help")
+    )
     if action == "shuffle":
         number_from_address("seed", 0, LAST_SEED, 0)
         st.button(t("positions.again"), icon=":material/casino:", key="shuffle", on_click=shuffle_again)
         to_address("seed", str(st.session_state.seed) if st.session_state.seed else "")
         return "shuffle"
-    return (
-        "none"
-        if action == "remove"
-        else choose_one("swap", other_kinds(config), t("positions.swap"), say=kind_name)
-    )
+    if action == "remove":
+        return "none"
+    return choose_one("swap", other_kinds(config), t("positions.swap"), say=kind_name)
 
 
 def shuffle_again() -> None:
@@ -131,19 +131,16 @@ def say_change(config, run, changed, before, after) -> None:
         st.caption(t("positions.proved"))
 
 
-def own_attentions(trace: Trace) -> list:
-    """Return the self-attention of the stack that reads the text, layer by layer."""
-    stack = "encoder" if trace.encoder else "decoder"
-    return [
-        attention for where, _, kind, attention, *_ in trace.attentions() if (where, kind) == (stack, "self")
-    ]
+def own_attention(trace: Trace) -> Attentions:
+    """Return the self-attention of the stack that reads the text."""
+    return trace.kinds()["encoder" if trace.encoder else "decoder"]
 
 
 def largest_change(before, after, order) -> float:
     """Return by how much any weight of any layer and head moved, rows and columns put back in order."""
     return max(
         float(np.abs(put_back(two.weights, order) - one.weights).max())
-        for one, two in zip(own_attentions(before), own_attentions(after), strict=True)
+        for one, two in zip(own_attention(before).layers, own_attention(after).layers, strict=True)
     )
 
 
@@ -187,7 +184,7 @@ def first_choice(trace: Trace) -> np.ndarray:
 
 def show_weights(model, before, after, order, layer, head) -> None:
     """Draw the weights of a head before and after, and the difference."""
-    one, other = (own_attentions(trace)[layer - 1].weights[head - 1] for trace in (before, after))
+    one, other = (own_attention(trace).layers[layer - 1].weights[head - 1] for trace in (before, after))
     said = t("positions.panels.shuffle" if order else "positions.panels")
     st.caption(said + (" " + t("positions.panels.blocks") if len(before.tokens) > MAX_CELLS else ""))
     figure = attention_change(
@@ -204,6 +201,5 @@ def show_weights(model, before, after, order, layer, head) -> None:
 
 def masks_of(trace, order) -> tuple[np.ndarray, np.ndarray]:
     """Return where a weight may be before and, rows and columns put back, after: bool (query, key)."""
-    stack = "encoder" if trace.encoder else "decoder"
-    mask = np.broadcast_to(mask_of(trace, stack, "self")[0], (len(trace.tokens),) * 2)
+    mask = np.broadcast_to(own_attention(trace).mask[0], (len(trace.tokens),) * 2)
     return mask, put_back(mask, order)

@@ -8,7 +8,6 @@ import numpy as np
 from transformer_viz.config import PAD_ID
 from transformer_viz.trace import Run, Trace
 from transformer_viz.ui.attention import answer, axis_tokens
-from transformer_viz.ui.heads import mask_of
 from transformer_viz.ui.mask_choice import name_of
 
 
@@ -39,17 +38,16 @@ class Head(NamedTuple):
 
 
 class Side(NamedTuple):
-    """One run: the kind of its mask, which attention has it, and what the model computed."""
+    """One run: the name of its mask, which kind of attention has it, and what the model computed."""
 
     name: str
-    stack: str
     kind: str
     trace: Trace
 
     @property
     def writes_target(self) -> bool:
         """Whether the queries are tokens of a target beside the text."""
-        return self.stack == "decoder" and bool(self.trace.encoder)
+        return self.kind != "encoder" and bool(self.trace.encoder)
 
     @property
     def query_ids(self) -> np.ndarray:
@@ -64,34 +62,33 @@ class Side(NamedTuple):
     @property
     def mask(self) -> np.ndarray:
         """The mask of the attention: bool (query, key)."""
-        mask = mask_of(self.trace, self.stack, self.kind)[0]
+        mask = self.trace.kinds()[self.kind].mask[0]
         return np.broadcast_to(mask, (1, len(self.query_ids), len(self.key_ids)))[0]
 
     def head(self, layer, head) -> Head:
         """Return one head of the attention, counted from 0."""
-        layers = [each for each in self.trace.attentions() if (each[0], each[2]) == (self.stack, self.kind)]
-        *_, attention, queries, keys = layers[layer]
+        found = self.trace.kinds()[self.kind]
         return Head(
             self.name,
-            attention.scores[head],
-            attention.weights[head],
+            found.layers[layer].scores[head],
+            found.layers[layer].weights[head],
             self.mask,
-            axis_tokens(self.trace, queries),
-            axis_tokens(self.trace, keys),
+            axis_tokens(self.trace, found.query_tokens),
+            axis_tokens(self.trace, found.key_tokens),
             self.query_ids == PAD_ID,
             self.key_ids == PAD_ID,
-            self.kind == "self",
+            self.kind != "cross",
         )
 
 
-def room_for_padding(trace, config, stack, kind) -> int:
+def room_for_padding(trace, config, kind) -> int:
     """Return how many [PAD] the model has room for, after the tokens that are read."""
-    if stack == "decoder" and kind == "self" and trace.encoder:
+    if kind == "decoder" and trace.encoder:
         return config.target_max_len - len(trace.target_ids)
     return config.max_len - len(trace.token_ids)
 
 
-def compare(run, choice, stack, kind, *, translates) -> tuple[Side, Side] | None:
+def compare(run, choice, kind, *, translates) -> tuple[Side, Side] | None:
     """Return the run with the chosen mask, and the one to compare with; None where there is no answer.
 
     That is the model's own mask, or none where the chosen one is as good as the model's own.
@@ -99,34 +96,33 @@ def compare(run, choice, stack, kind, *, translates) -> tuple[Side, Side] | None
     Args:
         run: `Run` without mask and padding.
         choice: `Choice`.
-        stack: Stack of the attention that is masked.
-        kind: Its kind, "self" or "cross".
+        kind: Which attention is masked: "encoder", "decoder" or "cross".
         translates: Whether the model is an encoder-decoder.
     """
-    field, padding = _fields(stack, kind, translates=translates)
+    field, padding = _fields(kind, translates=translates)
     run = dataclasses.replace(run, **{padding: choice.padding})
-    own = _side("own", stack, kind, run)
+    own = _side("own", kind, run)
     if own is None:
         return None
     name = name_of(choice, own.mask, own.key_ids)
     chosen = own
     if name is not None:
-        chosen = _side(choice.kind, stack, kind, dataclasses.replace(run, **{field: name}))
+        chosen = _side(choice.kind, kind, dataclasses.replace(run, **{field: name}))
     other = own
     if chosen is not None and np.array_equal(chosen.mask, own.mask):
-        other = _side("none", stack, kind, dataclasses.replace(run, **{field: "none"}))
+        other = _side("none", kind, dataclasses.replace(run, **{field: "none"}))
     return None if chosen is None or other is None else (chosen, other)
 
 
-def _fields(stack, kind, *, translates):
+def _fields(kind, *, translates):
     """Return the fields of a `Run` that hold the mask of an attention and the padding of its keys."""
     if kind == "cross":
         return "cross_attention_mask", "padding"
-    if stack == "decoder" and translates:
+    if kind == "decoder" and translates:
         return "target_attention_mask", "target_padding"
     return "attention_mask", "padding"
 
 
-def _side(name, stack, kind, run: Run) -> Side | None:
+def _side(name, kind, run: Run) -> Side | None:
     trace = answer(run)
-    return None if trace is None else Side(name, stack, kind, trace)
+    return None if trace is None else Side(name, kind, trace)

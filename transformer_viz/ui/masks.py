@@ -4,7 +4,7 @@ import streamlit as st
 
 from transformer_viz import store
 from transformer_viz.trace import Run
-from transformer_viz.ui.address import from_address, to_address
+from transformer_viz.ui.address import choose_one
 from transformer_viz.ui.attention import PLOT_HEIGHT, answer, ask_target, show_no_model, show_reading
 from transformer_viz.ui.card import examples_of
 from transformer_viz.ui.heads import choose, choose_attention
@@ -30,13 +30,15 @@ def show(model: store.ModelSummary | None) -> None:
         return
     show_reading(plain)
     with st.container(horizontal=True, gap="medium"):
-        layers = choose_attention(plain)
-        layer = choose("layer", len(layers))
-        stack, _, kind, attention, queries, keys = layers[layer - 1]
-        head = choose("head", len(attention.weights))
-        view = choose_view()
-    choice = ask_mask(max(len(queries), len(keys)), room_for_padding(plain, model.config, stack, kind))
-    sides = compare(run, choice, stack, kind, translates=translates)
+        kind = choose_attention(plain)
+        found = plain.kinds()[kind]
+        layer = choose("layer", len(found.layers))
+        head = choose("head", len(found.layers[layer - 1].weights))
+        views = list(VIEWS)
+        view = choose_one("mask_view", views, t("masks.view"), say=lambda view: t(f"masks.view_{view}"))
+    size = max(len(found.query_tokens), len(found.key_tokens))
+    choice = ask_mask(size, room_for_padding(plain, model.config, kind))
+    sides = compare(run, choice, kind, translates=translates)
     if sides is None:
         return
     heads = [side.head(layer - 1, head - 1) for side in sides]
@@ -52,20 +54,3 @@ def show(model: store.ModelSummary | None) -> None:
     with st.expander(t("masks.what"), icon=":material/help:"):
         st.markdown(t("masks.explained"))
         st.latex(r"\mathrm{weights}_{ij} = \frac{M_{ij}\, e^{s_{ij}}}{\sum_k M_{ik}\, e^{s_{ik}}}")
-
-
-def choose_view() -> str:
-    """Show the choice of what is looked at."""
-    views = list(VIEWS)
-    from_address("mask_view", views)
-    st.session_state.setdefault("mask_view", views[0])
-    view = st.segmented_control(
-        t("masks.view"),
-        views,
-        format_func=lambda view: t(f"masks.view_{view}"),
-        key="mask_view",
-        persist_state="session",
-        required=True,
-    )
-    to_address("mask_view", view if view != views[0] else "")
-    return view

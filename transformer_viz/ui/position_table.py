@@ -6,8 +6,9 @@ import streamlit as st
 from transformer_viz import store
 from transformer_viz.analysis import position_similarity, position_table, similarity_by_distance
 from transformer_viz.figures import dimension_curves, position_heatmap, similarity_map
+from transformer_viz.ui.address import choose_one
 from transformer_viz.ui.language import plain, t
-from transformer_viz.ui.widgets import choose_one, draw, kind_name, slide, theme, words
+from transformer_viz.ui.widgets import draw, kind_name, slide, theme, words
 
 ROWS = 64
 """Positions of a table that are shown before anybody asks for more."""
@@ -58,7 +59,12 @@ def show_table(model) -> None:
         kind = kind_name(config.positions)
         st.markdown(t("positions.table.said", kind=kind, rows=f"{len(table):,}", width=table.shape[1]))
     with st.container(horizontal=True, gap="medium", vertical_alignment="bottom"):
-        how = choose_one("picture", ["heatmap", "curves", "similarity"], t("positions.picture"))
+        how = choose_one(
+            "picture",
+            ["heatmap", "curves", "similarity"],
+            t("positions.picture"),
+            say=lambda picture: t(f"positions.picture.{picture}"),
+        )
         most = max(len(table), 2)
         rows = slide("rows", min(8, most - 1), most, min(ROWS, most))
         options = {"curves": choose_dimensions, "similarity": choose_measure}
@@ -102,4 +108,10 @@ def choose_dimensions(table) -> list[int]:
 
 def choose_measure(_table) -> str:
     """Show the choice of what makes two positions alike."""
-    return choose_one("measure", ["cosine", "dot"], t("positions.measure"), help=t("positions.measure.help"))
+    return choose_one(
+        "measure",
+        ["cosine", "dot"],
+        t("positions.measure"),
+        say=lambda measure: t(f"positions.measure.{measure}"),
+        help=t("positions.measure.help"),
+    )

@@ -3,12 +3,12 @@
 import streamlit as st
 
 from transformer_viz import store
+from transformer_viz.ui.address import choose_one
 from transformer_viz.ui.attention import show_no_model
 from transformer_viz.ui.experiment import show_experiment
 from transformer_viz.ui.language import t
 from transformer_viz.ui.position_kinds import show_kinds, show_rotation
 from transformer_viz.ui.position_table import show_table
-from transformer_viz.ui.widgets import choose_one
 
 
 def show(model: store.ModelSummary | None) -> None:
@@ -23,7 +23,14 @@ def show(model: store.ModelSummary | None) -> None:
         "rotation": show_rotation,
         "kinds": show_kinds,
     }
-    views[choose_one("view", list(views), t("positions.view"), label_visibility="collapsed")](model)
+    chosen = choose_one(
+        "view",
+        list(views),
+        t("positions.view"),
+        say=lambda view: t(f"positions.view.{view}"),
+        label_visibility="collapsed",
+    )
+    views[chosen](model)
     with st.expander(t("attention.what"), icon=":material/help:"):
         st.markdown(t("positions.explained"))
         st.latex(

@@ -166,9 +166,7 @@ def choose_heads(run):
     frames = run.frames()
     trace = read_frame(frames[0][2])
     probes = {number: read_frame(path).text for step, number, path in frames if step == frames[0][0]}
-    kinds = {}
-    for stack, layer, kind, *_ in trace.attentions():
-        kinds.setdefault("cross" if kind == "cross" else stack, []).append(layer)
+    kinds = trace.kinds()
     running = run.state().status in AT_WORK
     st.subheader(t("run.forming" if running else "run.lapse"), anchor=False, help=t("run.lapse.help"))
     with st.container(horizontal=True, gap="medium"):
@@ -189,7 +187,7 @@ def choose_heads(run):
                 key=f"kind-{run.id}",
                 required=True,
             )
-        layers = [layer + 1 for layer in kinds[kind]]
+        layers = list(range(1, len(kinds[kind].layers) + 1))
         layer = layers[-1]
         if len(layers) > 1:
             layer = st.segmented_control(
@@ -236,10 +234,8 @@ def show_heads(run, status, probe, kind, layer) -> None:
 
 def attention_of(path, kind, layer):
     """Return the weights (head, query, key) of one layer in a picture, and the tokens of both sides."""
-    for stack, number, of, attention, queries, keys in read_frame(path).attentions():
-        if number == layer and kind == ("cross" if of == "cross" else stack):
-            return attention.weights, queries, keys
-    raise LookupError(f"{path} has no layer {layer} of {kind}")
+    found = read_frame(path).kinds()[kind]
+    return found.layers[layer].weights, found.query_tokens, found.key_tokens
 
 
 @st.cache_resource(max_entries=512, show_spinner=False)

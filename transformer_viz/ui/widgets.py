@@ -1,30 +1,9 @@
-"""Choices and sliders that stand in the address, and figures with the words of the Positions page."""
+"""Sliders, figures and words of the Positions page."""
 
 import streamlit as st
 
-from transformer_viz.ui.address import from_address, number_from_address, to_address
+from transformer_viz.ui.address import number_from_address, to_address
 from transformer_viz.ui.language import t
-
-
-def choose_one(key, options, label, *, say=None, **settings) -> str:
-    """Show a choice among a few, kept in the URL; the first is what an address without one means.
-
-    `say` names an option in the visitor's language; None: the sentence "positions.key.option".
-    """
-    from_address(key, options)
-    if st.session_state.get(key) not in options:
-        st.session_state[key] = options[0]
-    chosen = st.segmented_control(
-        label,
-        options,
-        format_func=say or (lambda option: t(f"positions.{key}.{option}")),
-        key=key,
-        required=True,
-        persist_state="session",
-        **settings,
-    )
-    to_address(key, "" if chosen == options[0] else chosen)
-    return chosen
 
 
 def slide(key, least, most, default, *, step=1) -> int:
