@@ -431,6 +431,36 @@ def test_going_to_the_models_and_back_changes_nothing(page, app, second):
         expect(page).to_have_url(re.compile(part))
 
 
+def go_to(page, name):
+    page.get_by_test_id("stTopNavLink").filter(has_text=name).click()
+    expect(page.get_by_test_id("stHeading").first).to_be_visible()
+    settle(page)
+
+
+def marked(page, key):
+    """Return what is chosen of the layers or heads of a page with widgets."""
+    return page.locator(f".st-key-{key} button[aria-checked=true]")
+
+
+def test_model_sentence_layer_and_head_go_along_from_page_to_page(page, app, second):
+    open_app(page, app, "/?model=twin&text=A%20dull%20film.")
+    head_button(page, 3).click()
+    choose(page, "Layer", "2")
+    for name in ("Masks", "Positions", "Masks"):
+        go_to(page, name)
+        expect(page.get_by_role("combobox", name="Model")).to_have_value("twin")
+        expect(page.get_by_label("Sentence")).to_have_value("A dull film.")
+        expect(marked(page, "layer")).to_have_text("2")
+        expect(marked(page, "head")).to_have_text("3")
+        for part in ("model=twin", "head=3", "layer=2", "text=A"):
+            expect(page).to_have_url(re.compile(part))
+    page.locator(".st-key-head button").nth(1).click()
+    settle(page)
+    go_to(page, "Attention")
+    expect(page.get_by_text("Layer 2, head 2.")).to_be_visible()
+    expect_tokens(page, ["a", "dull", "film", "."])
+
+
 def test_renaming_closes_the_box_and_shows_the_new_name(page, app, second):
     open_models(page, app, "?show=twin")
     page.get_by_role("button", name="Rename").click()

@@ -1,13 +1,35 @@
-"""What is chosen on a page, kept in its address under names that no language changes."""
+"""What is chosen on a page, kept in its address under names that no language changes, and from page to page.
+
+Streamlit's own binding of widgets to the address forgets them where pages change: it is not used.
+"""
 
 import streamlit as st
 
 
-def from_address(key, options) -> None:
-    """Choose what the address says, if it is one of the options and nothing is chosen yet."""
-    wanted = st.query_params.get(key)
-    if key not in st.session_state and wanted in options:
-        st.session_state[key] = wanted
+def keep(key, first) -> None:
+    """Choose `first` where nothing is chosen yet, and what is chosen once more.
+
+    What the script chose before anybody touched the widget is forgotten where pages change, unless each run
+    says it again.
+    """
+    st.session_state[key] = st.session_state.get(key, first)
+
+
+def from_address(key, options, otherwise=None) -> None:
+    """Choose what the address says, if it is one of the options and nothing is chosen yet.
+
+    Args:
+        key: Its name in the address and in the session.
+        options: What there is to choose from.
+        otherwise: What is chosen where neither says one of the options; None: nothing.
+    """
+    named = {str(option): option for option in options}
+    chosen = st.session_state.get(key, named.get(st.query_params.get(key)))
+    chosen = chosen if chosen in options else otherwise
+    if chosen is None:
+        st.session_state.pop(key, None)
+    else:
+        st.session_state[key] = chosen
 
 
 def to_address(key, value) -> None:
@@ -19,7 +41,7 @@ def to_address(key, value) -> None:
         st.query_params.pop(key, None)
 
 
-def choose_one(key, options, label, *, say, default=None, **settings) -> str:
+def choose_one(key, options, label, *, say=str, default=None, **settings):
     """Show a choice among a few, kept in the URL unless it is the default.
 
     Args:
@@ -31,14 +53,40 @@ def choose_one(key, options, label, *, say, default=None, **settings) -> str:
         **settings: As `st.segmented_control` takes them.
     """
     default = default or options[0]
-    from_address(key, options)
-    if st.session_state.get(key) not in options:
-        st.session_state[key] = default
+    from_address(key, options, default)
     chosen = st.segmented_control(
         label, options, format_func=say, key=key, required=True, persist_state="session", **settings
     )
-    to_address(key, "" if chosen == default else chosen)
+    to_address(key, "" if chosen == default else str(chosen))
     return chosen
+
+
+def choose_number(key, least, most, label, *, default=None, step=1, **settings) -> int:
+    """Show a slider over whole numbers, kept in the URL unless it is the default.
+
+    Args:
+        key: Its name in the address and in the session.
+        least: Smallest number.
+        most: Largest.
+        label: What stands above it.
+        default: What an address without one means; None: the smallest.
+        step: From one number to the next.
+        **settings: As `st.slider` takes them.
+    """
+    default = least if default is None else default
+    number_from_address(key, least, most, default)
+    st.session_state[key] -= (st.session_state[key] - least) % step
+    number = st.slider(label, least, most, step=step, key=key, persist_state="session", **settings)
+    to_address(key, "" if number == default else str(number))
+    return number
+
+
+def choose_whether(key, label, **settings) -> bool:
+    """Show a switch, off by default, kept in the URL while it is on; settings as `st.toggle` takes them."""
+    keep(key, bool(st.query_params.get(key)))
+    on = st.toggle(label, key=key, persist_state="session", **settings)
+    to_address(key, "1" if on else "")
+    return on
 
 
 def number_from_address(key, least, most, default) -> None:

@@ -87,8 +87,7 @@ class Counted(NamedTuple):
 def choose_task() -> str:
     """Show what can be learned; return the name of a task or a data set, or `FILE`."""
     tasks = [*TASKS, "imdb", FILE]
-    from_address("task", tasks)
-    st.session_state.setdefault("task", tasks[0])
+    from_address("task", tasks, tasks[0])
     task = st.pills(
         t("train.task"),
         tasks,

@@ -6,6 +6,7 @@ import streamlit as st
 
 from transformer_viz import store
 from transformer_viz.ui import attention, masks, models, positions, train
+from transformer_viz.ui.address import from_address, to_address
 from transformer_viz.ui.language import choose_language, plain, t
 from transformer_viz.ui.models import said
 from transformer_viz.ui.server import in_order
@@ -15,8 +16,10 @@ ICON = Path(__file__).parent / "icon.svg"
 COMPACT = """<style>
 .stMainBlockContainer { padding: 4.2rem 3rem 2rem }
 .stMainBlockContainer .stHeading h2 { padding-top: 0 }
+.st-key-hand-over { display: none }
 </style>"""
-"""The picture should stand on the first screen, not below it; all titles stand at the same height."""
+"""The picture should stand on the first screen, not below it; all titles stand at the same height; what only
+hands something over takes no room."""
 
 
 def show() -> None:
@@ -83,6 +86,8 @@ def choose_model() -> store.ModelSummary | None:
     wanted = st.session_state.get("model") or st.query_params.get("model")
     if wanted and wanted not in usable:
         st.toast(t("model.gone", name=plain(wanted[:64])), icon=":material/search_off:")
-    return usable[
-        st.selectbox(t("model.label"), list(usable), key="model", bind="query-params", help=t("model.help"))
-    ]
+    names = list(usable)
+    from_address("model", names, names[0])
+    chosen = st.selectbox(t("model.label"), names, key="model", persist_state="session", help=t("model.help"))
+    to_address("model", "" if chosen == names[0] else chosen)
+    return usable[chosen]

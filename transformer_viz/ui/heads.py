@@ -1,7 +1,10 @@
 """The choice of an attention, a layer and a head by widgets, where a page computes with the chosen one."""
 
+import functools
+
 import streamlit as st
 
+from transformer_viz import views
 from transformer_viz.trace import Trace
 from transformer_viz.ui.address import choose_one
 from transformer_viz.ui.language import t
@@ -9,10 +12,7 @@ from transformer_viz.ui.language import t
 
 def choose(name, count) -> int:
     """Show the choice of a layer or a head, counted from 1 and kept in the URL."""
-    numbers = list(range(1, count + 1))
-    return st.segmented_control(
-        t(f"{name}.label"), numbers, default=1, key=name, bind="query-params", required=True
-    )
+    return choose_one(name, range(1, count + 1), t(f"{name}.label"))
 
 
 def choose_attention(trace: Trace) -> str:
@@ -28,3 +28,30 @@ def choose_attention(trace: Trace) -> str:
         default="cross",
         help=t("kind.help"),
     )
+
+
+def hand_over(*, layer, head, kind=None) -> None:
+    """Take over what the views chose on another page, and let them take over what is chosen here.
+
+    Args:
+        layer: As `choose` returned it.
+        head: The same.
+        kind: As `choose_attention` returned it; None: it is not chosen on this page.
+    """
+    chosen = {"layer": layer - 1, "head": head - 1} | ({"kind": kind} if kind else {})
+    with st.container(key="hand-over"):
+        component()(data=chosen, key="chosen-elsewhere", on_chosen_change=take_over)
+
+
+def take_over() -> None:
+    """Choose what the views chose."""
+    chosen = st.session_state["chosen-elsewhere"].chosen
+    for name in ("layer", "head"):
+        st.session_state[name] = chosen[name] + 1
+    st.session_state["kind"] = chosen["kind"]
+
+
+@functools.cache
+def component():
+    """Return what keeps the choice in the browser; registered once in a process."""
+    return st.components.v2.component("transformer_viz.choice", html="<div></div>", js=views.module("choice"))

@@ -1,5 +1,7 @@
 """Every sentence of the interface, in the visitor's language."""
 
+import contextlib
+import contextvars
 import functools
 import json
 import re
@@ -7,7 +9,12 @@ from importlib import resources
 
 import streamlit as st
 
+from transformer_viz.ui.address import from_address, to_address
+
 LANGUAGES = {"en": "English", "zh": "简体中文"}
+
+_SPOKEN = contextvars.ContextVar("language", default=None)
+"""Language of what is made outside the app; None: the visitor's."""
 
 
 @functools.cache
@@ -19,15 +26,23 @@ def sentences(language) -> dict[str, str]:
 
 def t(key, /, **values) -> str:
     """Return the sentence of that key in the visitor's language, its {names} filled in."""
-    return sentences(st.session_state.get("lang", "en"))[key].format(**values)
+    return sentences(_SPOKEN.get() or st.session_state.get("lang", "en"))[key].format(**values)
+
+
+@contextlib.contextmanager
+def speaking(language):
+    """Let `t` return sentences of one language, whoever visits."""
+    token = _SPOKEN.set(language)
+    try:
+        yield
+    finally:
+        _SPOKEN.reset(token)
 
 
 def choose_language() -> None:
     """Show the choice of language; it starts as the URL's or the browser's and is kept in the URL."""
-    if "lang" not in st.session_state:
-        browser = "zh" if (st.context.locale or "").startswith("zh") else "en"
-        wanted = st.query_params.get("lang")
-        st.session_state.lang = wanted if wanted in LANGUAGES else browser
+    browser = "zh" if (st.context.locale or "").startswith("zh") else "en"
+    from_address("lang", list(LANGUAGES), browser)
     language = st.segmented_control(
         "Language · 语言",
         list(LANGUAGES),
@@ -35,10 +50,9 @@ def choose_language() -> None:
         key="lang",
         required=True,
         width="stretch",
-        persist_state="session",  # one page may open another, and Streamlit forgets then
+        persist_state="session",
     )
-    if st.query_params.get("lang") != language:
-        st.query_params["lang"] = language
+    to_address("lang", language)
 
 
 def plain(text) -> str:

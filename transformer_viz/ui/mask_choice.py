@@ -6,7 +6,7 @@ import numpy as np
 import streamlit as st
 
 from transformer_viz.analysis import named_mask, pack, unpack
-from transformer_viz.ui.address import from_address, to_address
+from transformer_viz.ui.address import choose_number, choose_whether, from_address, to_address
 from transformer_viz.ui.language import t
 
 KINDS = ("own", "causal", "padding", "window", "none", "painted")
@@ -57,9 +57,7 @@ def ask_mask(size, room) -> Choice:
         room: How many [PAD] the model has room for.
     """
     kinds = [kind for kind in KINDS if kind != "painted" or size <= MAX_PAINTED]
-    from_address("mask", kinds)
-    if st.session_state.get("mask") not in kinds:
-        st.session_state.mask = "causal"
+    from_address("mask", kinds, "causal")
     most = min(MAX_PADDING, room)
     if st.session_state.mask == "painted":
         most = min(most, MAX_PAINTED - size)
@@ -77,8 +75,8 @@ def ask_mask(size, room) -> Choice:
         )
         padding = ask_padding(most)
         reach = ask_reach(size) if kind == "window" else 1
-        causal = kind in ("padding", "window") and st.toggle(
-            t("masks.causal"), key="causal", bind="query-params", help=t("masks.causal_help")
+        causal = kind in ("padding", "window") and choose_whether(
+            "causal", t("masks.causal"), help=t("masks.causal_help")
         )
     to_address("mask", kind if kind != "causal" else "")
     if size > MAX_PAINTED:
@@ -96,23 +94,16 @@ def ask_padding(most) -> int:
     """Show how many [PAD] are appended."""
     if not most:
         return 0
-    if st.session_state.get("pads", 0) > most:
-        st.session_state.pads = most
-    return st.slider(
-        t("masks.padding"), 0, most, key="pads", bind="query-params", help=t("masks.padding_help"), width=130
-    )
+    return choose_number("pads", 0, most, t("masks.padding"), help=t("masks.padding_help"), width=130)
 
 
 def ask_reach(size) -> int:
     """Show how far a window reaches."""
     most = max(min(size - 1, 16), 1)
-    if st.session_state.get("reach", 1) > most:
-        st.session_state.reach = most
     if most == 1:
         return 1
-    return st.slider(
-        t("masks.reach"), 0, most, 1, key="reach", bind="query-params", help=t("masks.reach_help"), width=130
-    )
+    said = t("masks.reach_help")
+    return choose_number("reach", 0, most, t("masks.reach"), default=1, help=said, width=130)
 
 
 def name_of(choice, own, key_ids) -> str | None:

@@ -7,7 +7,7 @@ from transformer_viz.trace import Run
 from transformer_viz.ui.address import choose_one
 from transformer_viz.ui.attention import PLOT_HEIGHT, answer, ask_target, show_no_model, show_reading
 from transformer_viz.ui.card import examples_of
-from transformer_viz.ui.heads import choose, choose_attention
+from transformer_viz.ui.heads import choose, choose_attention, hand_over
 from transformer_viz.ui.language import t
 from transformer_viz.ui.mask_choice import ask_mask
 from transformer_viz.ui.mask_effect import show_meters, show_prediction
@@ -36,6 +36,7 @@ def show(model: store.ModelSummary | None) -> None:
         head = choose("head", len(found.layers[layer - 1].weights))
         views = list(VIEWS)
         view = choose_one("mask_view", views, t("masks.view"), say=lambda view: t(f"masks.view_{view}"))
+    hand_over(kind=kind, layer=layer, head=head)
     size = max(len(found.query_tokens), len(found.key_tokens))
     choice = ask_mask(size, room_for_padding(plain, model.config, kind))
     sides = compare(run, choice, kind, translates=translates)

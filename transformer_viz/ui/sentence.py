@@ -4,6 +4,7 @@ import textwrap
 
 import streamlit as st
 
+from transformer_viz.ui.address import keep
 from transformer_viz.ui.language import plain, t
 
 MAX_CHARS = 20_000
@@ -17,9 +18,8 @@ def ask_sentence(examples) -> str:
     """Show the box, filled with the URL's text or the first example, and return what stands in it."""
     first = examples[0] if examples else ""
     former, st.session_state.examples = st.session_state.get("examples", examples), examples
-    if "sentence" not in st.session_state:
-        st.session_state.sentence = st.query_params.get("text", first)
-    elif former != examples and st.session_state.sentence in former:  # another model, nothing typed yet
+    keep("sentence", st.query_params.get("text", first))
+    if former != examples and st.session_state.sentence in former:  # another model, nothing typed yet
         st.session_state.sentence = first
     text = st.text_area(
         t("sentence.label"),

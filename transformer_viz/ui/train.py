@@ -59,10 +59,9 @@ def show(open_model) -> None:
 
 def choose_run(runs) -> str:
     """Show the choice among the runs, kept in the URL; "" for a new one."""
-    from_address("run", runs)
     if st.session_state.get("run") not in (None, "", *runs):
-        st.session_state.run = ""
         st.toast(t("run.gone"), icon=":material/search_off:")
+    from_address("run", ["", *runs], "")
     chosen = st.selectbox(
         t("train.run"),
         ["", *runs],

@@ -2,26 +2,15 @@
 
 import streamlit as st
 
-from transformer_viz.ui.address import number_from_address, to_address
+from transformer_viz.ui.address import choose_number
 from transformer_viz.ui.language import t
 
 
 def slide(key, least, most, default, *, step=1) -> int:
     """Show a slider over whole numbers, kept in the URL."""
-    number_from_address(key, least, most, default)
-    st.session_state[key] -= (st.session_state[key] - least) % step
-    number = st.slider(
-        t(f"positions.{key}"),
-        least,
-        most,
-        step=step,
-        key=key,
-        persist_state="session",
-        help=t(f"positions.{key}.help"),
-        width=232,
-    )
-    to_address(key, "" if number == default else str(number))
-    return number
+    named = t(f"positions.{key}")
+    said = t(f"positions.{key}.help")
+    return choose_number(key, least, most, named, default=default, step=step, help=said, width=232)
 
 
 def draw(figure, key, alt, model) -> None:

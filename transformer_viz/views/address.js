@@ -1,26 +1,36 @@
 // What is chosen, in the page's address. Streamlit writes the address anew from what its server knows of it, so the
 // choice is also kept here, for as long as the page is open, and written again.
 
-let kept = null;
+let choice = null;
+
+/** Return what was chosen last while the page was open; null: nothing yet. */
+export function kept() {
+  return choice;
+}
+
+/** Keep a choice, or a part of one. */
+export function keep(part) {
+  choice = { ...(choice ?? read()), ...part };
+}
 
 /** Return what is to be chosen first: what was chosen last while the page was open, else what the address says. */
 export function start() {
-  return kept ?? read();
+  return choice ?? read();
 }
 
-/** Write a choice to the address. */
-export function remember(choice) {
-  kept = choice;
+/** Keep a choice and write it to the address. */
+export function remember(part) {
+  keep(part);
   write();
 }
 
 /** Write the choice again where something else wrote the address. */
 export function write() {
-  if (!kept) return;
-  const { kind, layer, head, view } = kept;
+  if (!choice) return;
+  const { kind, layer, head, view } = choice;
   const address = new URL(window.location.href);
   for (const [name, value] of Object.entries({ kind, layer: layer + 1, head: head + 1, view })) {
-    address.searchParams.set(name, value);
+    if (value) address.searchParams.set(name, value);
   }
   if (address.href !== window.location.href) window.history.replaceState(window.history.state, "", address);
 }
