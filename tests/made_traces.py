@@ -5,6 +5,7 @@ import json
 import numpy as np
 
 from transformer_viz import views
+from transformer_viz.analysis import project_heads
 from transformer_viz.trace import AttentionTrace, DecoderBlockTrace, EncoderBlockTrace, ModelTrace, Trace
 from transformer_viz.ui.language import sentences
 from transformer_viz.ui.lens import NAMED, WORDS, figures_of
@@ -21,16 +22,25 @@ def attention(random, heads, mask):
     total = weights.sum(axis=-1, keepdims=True)
     weights = np.divide(weights, total, out=np.zeros_like(weights), where=total > 0)
     value = random.normal(size=(heads, keys, 5)).astype(np.float32)
-    return AttentionTrace(query, key, value, scores, weights, weights @ value, None)
+    context = weights @ value
+    return AttentionTrace(query, key, value, scores, weights, context, project_heads(context))
 
 
-def encoder_block(found):
-    return EncoderBlockTrace(**dict.fromkeys(EncoderBlockTrace._fields) | {"attention": found})
+def encoder_block(found, stream):
+    made = {"attention": found, "resid_pre": stream, "attention_input": stream}
+    return EncoderBlockTrace(**dict.fromkeys(EncoderBlockTrace._fields) | made)
 
 
-def decoder_block(own, cross):
-    found = {"self_attention": own, "cross_attention": cross}
-    return DecoderBlockTrace(**dict.fromkeys(DecoderBlockTrace._fields) | found)
+def decoder_block(own, cross, stream):
+    made = {"self_attention": own, "resid_pre": stream, "self_attention_input": stream}
+    made |= {"cross_attention": cross, "resid_mid": stream, "cross_attention_input": stream / 2}
+    return DecoderBlockTrace(**dict.fromkeys(DecoderBlockTrace._fields) | made)
+
+
+def embedded(random, size):
+    """Return a token's vectors, those of positions, and their sum: float32 (size, 6)."""
+    token, position = random.normal(size=(2, size, 6)).astype(np.float32)
+    return token, position, token + position
 
 
 def trace_of(tokens, target=(), **values):
@@ -57,8 +67,11 @@ def encoder_trace(tokens, *, layers=2, heads=3, mask=None, seed=7):
     random = np.random.default_rng(seed)
     size = len(tokens)
     mask = np.ones((1, size, size), bool) if mask is None else mask
-    blocks = tuple(encoder_block(attention(random, heads, mask)) for _ in range(layers))
-    return trace_of(tokens, attention_mask=mask, encoder=blocks)
+    token, position, stream = embedded(np.random.default_rng(seed + 1), size)
+    blocks = tuple(encoder_block(attention(random, heads, mask), stream) for _ in range(layers))
+    return trace_of(
+        tokens, attention_mask=mask, encoder=blocks, token_embedding=token, position_embedding=position
+    )
 
 
 def writing_trace(tokens, target, *, layers=(2, 3), heads=3, seed=7):
@@ -68,34 +81,59 @@ def writing_trace(tokens, target, *, layers=(2, 3), heads=3, seed=7):
     causal = np.tril(np.ones((1, len(target), len(target)), bool))
     square = np.ones((1, len(tokens), len(tokens)), bool)
     across = np.ones((1, len(target), len(tokens)), bool)
+    token, position, stream = embedded(np.random.default_rng(seed + 1), len(tokens))
+    written = embedded(np.random.default_rng(seed + 2), len(target))
     return trace_of(
         tokens,
         target,
+        token_embedding=token,
+        position_embedding=position,
+        target_token_embedding=written[0],
+        target_position_embedding=written[1],
         attention_mask=everywhere,
         target_attention_mask=causal,
         cross_attention_mask=everywhere,
-        encoder=tuple(encoder_block(attention(random, heads, square)) for _ in range(layers[0])),
+        encoder=tuple(encoder_block(attention(random, heads, square), stream) for _ in range(layers[0])),
         decoder=tuple(
-            decoder_block(attention(random, heads, causal), attention(random, heads, across))
+            decoder_block(attention(random, heads, causal), attention(random, heads, across), written[2])
             for _ in range(layers[1])
         ),
     )
 
 
+def projected_of(found):
+    if found.layers[0].context is None:
+        return None
+    return np.stack([project_heads(layer.context) for layer in found.layers])
+
+
 def packed(trace, *, language="en", **changes):
-    """Return a trace as the views read it, with the words of the app."""
+    """Return a trace as the views read it, with the words of the app.
+
+    Changes are fields of what is shown of each kind of attention: kind -> value.
+    """
     said = sentences(language)
-    found = trace.kinds()
-    facts = {
-        "tokens": {kind: ([*of.query_tokens], [*of.key_tokens]) for kind, of in found.items()},
-        "words": {name: said[f"lens.{name}"] for name in WORDS}
-        | {group: {name: said[f"lens.{group}.{name}"] for name in names} for group, names in NAMED.items()},
-        "names": {kind: said[f"kind.{kind}"] for kind in found},
-        "titles": dict.fromkeys(found, said["heatmap.query"]),
-        "figures": {kind: figures_of(kind, of) for kind, of in found.items()},
-        "saying": "{} {} {} looks around.".format,
-    }
-    return views.pack(trace, **facts | changes)
+    words = {name: said[f"lens.{name}"] for name in WORDS}
+    for group, names in NAMED.items():
+        words[group] = {name: said[f"lens.{group}.{name}"] for name in names}
+    shown = {}
+    for kind, found in trace.kinds().items():
+        heads, queries, keys = found.layers[0].weights.shape
+        facts = views.Shown(
+            found,
+            tokens=([*found.query_tokens], [*found.key_tokens]),
+            name=said[f"kind.{kind}"],
+            title=said["heatmap.query"],
+            figures=figures_of(kind, found),
+            sayings=[
+                [f"{kind} {layer} {head} looks around." for head in range(heads)]
+                for layer in range(len(found.layers))
+            ],
+            vectors=views.vectors_of(trace, kind, projected_of(found)),
+            sentences=(np.zeros(queries, int), np.zeros(keys, int)),
+        )
+        shown[kind] = facts._replace(**{name: of[kind] for name, of in changes.items() if kind in of})
+    return views.pack(trace.model, shown, words)
 
 
 def unpack(payload):

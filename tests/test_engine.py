@@ -10,6 +10,7 @@ from numpy.testing import assert_array_equal
 from processes import is_running
 
 from transformer_viz import engine as engine_module
+from transformer_viz.effects import head_effects
 from transformer_viz.engine import Engine, EngineError
 from transformer_viz.store import ModelError
 from transformer_viz.text import NoTokensError
@@ -50,6 +51,11 @@ def test_masks_and_padding_travel_with_the_run(engine):
     trace = engine.trace(Run("small", TEXT, attention_mask="causal", padding=2))
     assert trace.tokens[-2:] == ("[PAD]", "[PAD]")
     assert_array_equal(trace.values.attention_mask[0], np.tri(len(trace.tokens), dtype=bool))
+
+
+def test_the_effects_of_heads_are_those_found_in_this_process(engine, explorer):
+    theirs = engine.head_effects(Run("small", TEXT))
+    assert_array_equal(theirs["encoder"], head_effects(explorer, TEXT)["encoder"])
 
 
 def test_a_killed_engine_is_back_with_the_next_question(engine):

@@ -35,6 +35,7 @@ UPPER = [
     "explorer",
     "evaluation",
     "decode",
+    "effects",
     "gradients",
     "training",
 ]
@@ -43,6 +44,7 @@ BETWEEN = {
     "engine": GROUND,
     "trainer": GROUND,
     "ui": [*GROUND, "engine", "trainer"],
+    "notebook": [*GROUND, "ui"],
     "__main__": ROWS,
     "__init__": ROWS,
 }
@@ -65,7 +67,8 @@ LIBRARIES = {
     "figures": {"numpy", "plotly"},
     "views": {"numpy"},
     "engine": set(),
-    "ui": {"numpy", "psutil", "streamlit"},
+    "ui": {"cachetools", "numpy", "psutil", "streamlit"},
+    "notebook": set(),
 }
 
 WITHOUT_KERAS = """

@@ -3,6 +3,8 @@
 Importing the package is instant: what needs Keras is loaded when first touched.
 """
 
+import importlib
+
 from transformer_viz.config import TransformerConfig
 from transformer_viz.interventions import ActivationPatch
 from transformer_viz.presets import PRESETS
@@ -21,14 +23,24 @@ __all__ = [
     "Transformer",
     "TransformerConfig",
     "gradients",
+    "head_effects",
     "load",
+    "show",
 ]
 
 
-_NEEDS_KERAS = {"Explorer": "explorer", "load": "explorer", "gradients": "gradients", "Transformer": "model"}
+_NEEDS_KERAS = {
+    "Explorer": "explorer",
+    "Transformer": "model",
+    "gradients": "gradients",
+    "head_effects": "effects",
+    "load": "explorer",
+}
 
 
 def __getattr__(name):
+    if name == "show":
+        return importlib.import_module("transformer_viz.notebook").show
     if name not in _NEEDS_KERAS:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     return getattr(load_upper_floor(_NEEDS_KERAS[name]), name)

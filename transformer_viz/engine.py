@@ -1,4 +1,4 @@
-"""The process that owns the models: `Run` in, `Trace` out.
+"""The process that owns the models: `Run` in, `Trace` or effects out.
 
 Keras never enters the process that asks: Streamlit would clear its state after every click. The child is
 started before it is needed, loads a model once, and is replaced when it dies.
@@ -53,13 +53,27 @@ class Engine:
             ModelError: If the model cannot be loaded.
             ValueError: If the run asks for something that is not there.
         """
+        return self._ask(_trace, run)
+
+    def head_effects(self, run: Run) -> dict:
+        """Return by how much the answer becomes less probable without each head, as `effects.head_effects`.
+
+        Of an encoder-decoder without a target, the answer is what it writes itself. Raises what `trace` does.
+
+        Args:
+            run: Model, text and target; what else there is in it is left out.
+        """
+        return self._ask(_head_effects, run)
+
+    def _ask(self, question, run):
+        """Put a question about a run to the child; raises what `trace` says."""
         pool = self._pool
         try:
-            return self._answer(pool, run)
+            return self._answer(pool, question, run)
         except BrokenProcessPool:
             pool = self._replace(pool)
         try:
-            return self._answer(pool, run)
+            return self._answer(pool, question, run)
         except BrokenProcessPool:
             self._replace(pool)
             raise EngineError(
@@ -79,9 +93,9 @@ class Engine:
         del pool
         gc.collect()  # its semaphores, before a signal ends this process without ceremony
 
-    def _answer(self, pool, run):
+    def _answer(self, pool, question, run):
         try:
-            return pool.submit(_trace, run, store.stamp(run.model)).result(timeout=TIMEOUT)
+            return pool.submit(question, run, store.stamp(run.model)).result(timeout=TIMEOUT)
         except TimeoutError:
             self._replace(pool)
             raise EngineError(
@@ -131,6 +145,13 @@ def _warm(model):
 
 def _trace(run, stamp):
     return _explorer(run.model, stamp).run(run)
+
+
+def _head_effects(run, stamp):
+    explorer = _explorer(run.model, stamp)
+    target = explorer.run(run).target_ids[1:]  # without [START], which is put in front
+    asked = {"target": target} if explorer.target_tokenizer is not None else {}
+    return load_upper_floor("effects").head_effects(explorer, run.text, **asked)
 
 
 @functools.lru_cache(MODELS_KEPT)

@@ -40,6 +40,25 @@ _UNSPACED = re.compile(
 """Chinese characters and marks, which have no spaces beside them."""
 
 
+def shown_piece(token, spaced) -> str:
+    """Return a token of sub-words as it is shown: "▁film" as "film"; "s", which goes on with a word, as "-s".
+
+    Args:
+        token: Of a vocabulary.
+        spaced: Whether that vocabulary marks where a space stood, from `is_spaced`.
+    """
+    if not spaced or token == SPACE:
+        return token
+    if token.startswith(SPACE):
+        return token.removeprefix(SPACE)
+    return f"-{token}" if token[0].isalnum() and not _UNSPACED.match(token) else token
+
+
+def is_spaced(tokens) -> bool:
+    """Return whether some of these tokens mark where a space stood, as those of BPE do."""
+    return any(token.startswith(SPACE) for token in tokens)
+
+
 def trained(texts, vocab_size, *, kind, lowercase, markers, split_digits) -> tokenizers.Tokenizer:
     """Return the library's tokenizer of one kind; arguments as of `Tokenizer.train`, `texts` cleaned.
 

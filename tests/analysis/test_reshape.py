@@ -1,8 +1,10 @@
+import re
+
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
-from transformer_viz.analysis import merge_words, renormalise, rollout, word_of_token
+from transformer_viz.analysis import merge_words, renormalise, rollout, sentence_of_token, word_of_token
 
 
 def softmax(*shape, seed=0):
@@ -23,6 +25,28 @@ def softmax(*shape, seed=0):
 )
 def test_pieces_that_touch_are_one_word(text, offsets, words):
     assert word_of_token(text, offsets).tolist() == words
+
+
+@pytest.mark.parametrize(
+    ("text", "sentences"),
+    [
+        ("No. Yes", [0, 0, 1]),
+        ("At 9.30 he left! He ran", [0, 0, 0, 0, 0, 0, 0, 1, 1]),
+        ("很好。不错！谢谢", [0, 0, 0, 1, 1, 1, 2, 2]),
+        ('He said "Go." She went', [0, 0, 0, 0, 0, 0, 1, 1]),
+        ("one\ntwo", [0, 1]),
+        ("The end.", [0, 0, 0]),
+        ("", []),
+    ],
+)
+def test_a_sentence_ends_at_its_mark_and_not_within_a_number(text, sentences):
+    offsets = [found.span() for found in re.finditer(r"[\u4e00-\u9fff]|[^\W\u4e00-\u9fff]+|[^\w\s]", text)]
+    assert sentence_of_token(text, offsets).tolist() == sentences
+
+
+def test_special_tokens_are_of_the_sentence_beside_them():
+    offsets = [(0, 0), (0, 3), (3, 4), (5, 8), (8, 8)]
+    assert sentence_of_token("One. Two", offsets).tolist() == [0, 0, 0, 1, 1]
 
 
 def test_merged_pieces_add_up_where_read_and_are_averaged_where_they_read():

@@ -24,59 +24,78 @@ def tokens(trace):
     return {kind: (found.query_tokens, found.key_tokens) for kind, found in trace.kinds().items()}
 
 
+def texts(look):
+    return look.rows.labels, look.columns.labels
+
+
 def test_without_a_look_everything_is_as_it_is(trace, tokens):
-    kinds, labels = looked_at(trace, tokens, ())
-    assert labels == tokens
-    assert kinds["cross"].layers[0].weights is trace.decoder[0].cross_attention.weights
+    seen = looked_at(trace, tokens, ())
+    assert {kind: texts(look) for kind, look in seen.items()} == {
+        kind: tuple(map(list, both)) for kind, both in tokens.items()
+    }
+    assert seen["cross"].found.layers[0].weights is trace.decoder[0].cross_attention.weights
 
 
 def test_words_are_what_stands_between_blanks(trace, tokens):
-    kinds, labels = looked_at(trace, tokens, ("words",))
-    words = [label.replace("▁", "") for label in labels["encoder"][0]]
+    seen = looked_at(trace, tokens, ("words",))
+    words = [label.replace("▁", "") for label in seen["encoder"].rows.labels]
     assert words == ["Unbelievably", ",", "he", "disappeared", "."]
-    for found in kinds.values():
-        for layer in found.layers:
+    for look in seen.values():
+        for layer in look.found.layers:
             assert_allclose(layer.weights.sum(axis=-1), 1, atol=1e-5)
 
 
 def test_what_a_decoder_writes_next_stands_after_a_whole_word(trace, tokens):
     written = [f"{token} → next" for token in trace.target_tokens]
-    _, labels = looked_at(trace, tokens | {"cross": (written, trace.tokens)}, ("words",))
-    assert all(label.count("→") == 1 for label in labels["cross"][0])
+    seen = looked_at(trace, tokens | {"cross": (written, trace.tokens)}, ("words",))
+    assert all(label.count("→") == 1 for label in seen["cross"].rows.labels)
 
 
 def test_special_tokens_are_left_out_and_rows_shared_out_anew(trace, tokens):
-    kinds, labels = looked_at(trace, tokens, ("special",))
+    seen = looked_at(trace, tokens, ("special",))
+    decoder = seen["decoder"].found
     assert "[START]" in tokens["decoder"][0]
-    assert "[START]" not in labels["decoder"][0] + labels["decoder"][1] + labels["cross"][0]
-    sums = kinds["decoder"].layers[0].weights.sum(axis=-1)
+    assert "[START]" not in [*seen["decoder"].rows.labels, *seen["decoder"].columns.labels]
+    assert "[START]" not in seen["cross"].rows.labels
+    sums = decoder.layers[0].weights.sum(axis=-1)
     assert_allclose(sums[sums > 0], 1, atol=1e-5)
-    assert kinds["decoder"].mask.shape[-2:] == kinds["decoder"].layers[0].weights.shape[-2:]
+    assert decoder.mask.shape[-2:] == decoder.layers[0].weights.shape[-2:]
 
 
 def test_the_sink_is_the_token_that_is_read_most(trace, tokens):
     weights = np.stack([layer.weights for layer in trace.kinds()["cross"].layers])
     most = tokens["cross"][1][weights.mean(axis=(0, 1, 2)).argmax()]
-    _, labels = looked_at(trace, tokens, ("sink",))
+    seen = looked_at(trace, tokens, ("sink",))
     left = list(tokens["cross"][1])
     left.remove(most)
-    assert list(labels["cross"][1]) == left
+    assert seen["cross"].columns.labels == left
 
 
 @pytest.mark.parametrize(("look", "reduce"), [("mean", np.mean), ("max", np.max)])
 def test_all_heads_are_one(trace, tokens, look, reduce):
-    kinds, _ = looked_at(trace, tokens, (look,))
+    seen = looked_at(trace, tokens, (look,))
     expected = reduce(trace.encoder[1].attention.weights, axis=0)
-    assert_allclose(kinds["encoder"].layers[1].weights, expected[None], atol=1e-6)
+    assert_allclose(seen["encoder"].found.layers[1].weights, expected[None], atol=1e-6)
 
 
 def test_rollout_is_of_self_attention(trace, tokens):
-    kinds, _ = looked_at(trace, tokens, ("rollout",))
-    assert kinds["encoder"].layers[1].weights.shape[0] == 1
-    assert np.triu(kinds["decoder"].layers[-1].weights[0], 1).max() == 0
+    seen = looked_at(trace, tokens, ("rollout",))
+    assert seen["encoder"].found.layers[1].weights.shape[0] == 1
+    assert np.triu(seen["decoder"].found.layers[-1].weights[0], 1).max() == 0
 
 
 def test_every_look_is_offered_where_it_changes_something(trace):
     assert [look for look in LOOKS if is_possible(trace, look)] == list(LOOKS)
     sentence = load(SHELF / "imdb-sentiment").trace("not good")
     assert [look for look in LOOKS if is_possible(sentence, look)] == ["mean", "max"]
+
+
+@pytest.mark.parametrize("looks", [(), ("words",), ("special",), ("words", "sink")])
+def test_every_token_knows_its_sentence_however_it_is_looked_at(looks):
+    explorer = load(SHELF / "imdb-sentiment")
+    trace = explorer.trace("A dull film! I left early, at 9.30. She stayed.")
+    rows = looked_at(trace, {"encoder": (trace.tokens, trace.tokens)}, looks)["encoder"].rows
+    by_sentence = ["".join(rows.labels[i] for i in np.flatnonzero(rows.sentences == s)) for s in range(3)]
+    assert [by_sentence[0][:1], by_sentence[1][:1], by_sentence[2][:3]] == ["a", "i", "she"]
+    assert rows.sentences.tolist() == sorted(rows.sentences.tolist())
+    assert len(rows.sentences) == len(rows.labels)

@@ -485,10 +485,43 @@ def test_of_too_many_lines_the_strongest_are_drawn_and_counted(show):
     trace = encoder_trace([f"t{number}" for number in range(64)], layers=1, heads=12)
     trace.encoder[0].attention.weights[:] = 1 / 64
     page = show(trace, start={"view": "lines"})
-    expect(page.locator(".lines h4")).to_have_text("Layer 1 as lines")
+    expect(page.locator(".lines h4")).to_have_text("Layer 1 as lines · no weight is that large")
     page.get_by_role("slider").press("Home")
     expect(page.locator(".lines h4")).to_have_text("Layer 1 as lines · the 20,000 strongest of 49,152")
     assert edges(drawing(page))[0] == 20_000
+
+
+def test_in_a_long_text_lines_begin_at_smaller_weights(show):
+    trace = encoder_trace([f"t{number}" for number in range(200)], layers=1, heads=1)
+    page = show(trace, start={"view": "lines"})
+    expect(page.locator(".range output")).to_have_text("0.007")
+    assert edges(drawing(page))[0] == strong(trace.encoder[0].attention.weights, 0.0075)
+
+
+@pytest.mark.parametrize(
+    ("option", "wanted"),
+    [
+        ("within a sentence", lambda q, k: q == k),
+        ("from one to another", lambda q, k: q != k),
+        ("1 → 2", lambda q, k: (q == 0) & (k == 1)),
+        ("2 → 1", lambda q, k: (q == 1) & (k == 0)),
+        ("2 → 2", lambda q, k: (q == 1) & (k == 1)),
+    ],
+)
+def test_lines_are_those_between_the_chosen_sentences(show, masked, option, wanted):
+    sentences = np.array([0, 0, 0, 0, 1, 1, 1])
+    page = show(masked, start={"view": "lines"}, sentences={"encoder": (sentences, sentences)})
+    every = edges(drawing(page))[0]
+    page.get_by_role("combobox", name="Sentences").select_option(label=option)
+    painted(page)
+    where = wanted(sentences[:, None], sentences[None, :])
+    weights = masked.encoder[0].attention.weights[:, where]
+    assert edges(drawing(page))[0] == strong(weights, 0.02) < every
+
+
+def test_sentences_cannot_be_chosen_where_there_is_one(show, masked):
+    page = show(masked, start={"view": "lines"})
+    expect(page.get_by_role("combobox", name="Sentences")).to_have_count(0)
 
 
 def test_heads_are_sorted_by_what_is_chosen(show, masked):
@@ -625,7 +658,7 @@ HOSTILE = [
 def test_hostile_tokens_are_shown_and_never_run(show):
     trace = encoder_trace(HOSTILE, layers=1, heads=2)
     said = '<img src=x onerror="window.__x=1">'
-    page = show(trace, saying=lambda *_: said, names={"encoder": said}, titles={"encoder": said})
+    page = show(trace, sayings={"encoder": [[said] * 2]}, name={"encoder": said}, title={"encoder": said})
     expect(page.locator(".says")).to_contain_text(said)
     open_table(page)
     assert [row[0] for row in table(page)] == HOSTILE
@@ -754,8 +787,11 @@ def test_a_row_is_gone_through_in_the_numbers_of_the_trace(show, masked):
             assert f"{attention.scores[2, query, key]:.3f}".replace("-0.000", "0.000") in said
             assert f"{attention.weights[2, query, key]:.3f}" in said
         assert said.count("masked") == 7 - allowed.sum()
-        [tick] = [text for text in said if text.startswith(("✓", "✗"))]
-        assert tick.startswith("✓ The sum equals the layer's own context")
+        ticks = [text for text in said if text.startswith(("✓", "✗"))]
+        assert [tick.partition(":")[0] for tick in ticks] == [
+            "✓ The sum equals the layer's own context",
+            "✓ Joined and projected, the heads are the layer's own output",
+        ]
 
 
 def test_a_sum_that_is_not_the_layers_own_is_said_to_be_none(show):
@@ -763,10 +799,11 @@ def test_a_sum_that_is_not_the_layers_own_is_said_to_be_none(show):
     trace.encoder[0].attention.context[0, 3] += 0.01
     page = show(trace, start={"view": "steps"})
     pick(page, "Row (query)", "2")
-    assert any(text.startswith("✓") for text in texts(drawing(page)))
+    assert sum(text.startswith("✓") for text in texts(drawing(page))) == 2
+    assert "x: what the layer reads ✓" in texts(drawing(page))
     pick(page, "Row (query)", "3")
-    [tick] = [text for text in texts(drawing(page)) if text.startswith("✗")]
-    assert "1.0e-2" in tick
+    wrong = [text for text in texts(drawing(page)) if text.startswith("✗")]
+    assert ["1.0e-2" in tick for tick in wrong] == [True, True]  # the sum, and what is joined of it
 
 
 def test_a_row_is_chosen_with_arrow_keys_and_a_key_is_pinned(show, masked):
@@ -775,8 +812,8 @@ def test_a_row_is_chosen_with_arrow_keys_and_a_key_is_pinned(show, masked):
     page.keyboard.press("ArrowUp")
     painted(page)
     assert page.get_by_role("combobox", name="Row (query)").input_value() == "5"
-    point(page, "steps", (40, 62 + 2.5 * 26))
-    page.mouse.click(*page_place(page, (40, 62 + 2.5 * 26), "steps"))
+    point(page, "steps", (40, 92 + 2.5 * 26))
+    page.mouse.click(*page_place(page, (40, 92 + 2.5 * 26), "steps"))
     painted(page)
     expect(page.locator(".says")).to_contain_text("“t5” → “t2”")
 

@@ -24,7 +24,14 @@ from transformer_viz.analysis.positions import (
     sinusoidal_positions,
     sinusoidal_rates,
 )
-from transformer_viz.analysis.reshape import merge_words, renormalise, rollout, word_of_token
+from transformer_viz.analysis.projection import project_heads
+from transformer_viz.analysis.reshape import (
+    merge_words,
+    renormalise,
+    rollout,
+    sentence_of_token,
+    word_of_token,
+)
 from transformer_viz.analysis.roles import Role, roles
 
 __all__ = [
@@ -50,9 +57,11 @@ __all__ = [
     "position_similarity",
     "position_table",
     "previous_token_score",
+    "project_heads",
     "renormalise",
     "roles",
     "rollout",
+    "sentence_of_token",
     "shift_error",
     "shift_rotation",
     "shuffled_order",

@@ -1,8 +1,13 @@
 """Other ways to look at the same attention weights: words for pieces, fewer tokens, heads in one."""
 
+import re
 import unicodedata
+from bisect import bisect_right
 
 import numpy as np
+
+SENTENCE_END = re.compile(r"[.!?]+[\"'”’)\]]*(?=\s|$)|[。！？]+[”’」』）]*|\n")
+"""Where one sentence ends; a point within a number or a word is none."""
 
 
 def word_of_token(text, offsets) -> np.ndarray:
@@ -28,6 +33,24 @@ def word_of_token(text, offsets) -> np.ndarray:
         )
         words.append((words[-1] if words else -1) + (not joined))
     return np.array(words, int)
+
+
+def sentence_of_token(text, offsets) -> np.ndarray:
+    """Return which sentence each token belongs to; sentences end at a full stop, !, ?, or a line's end.
+
+    Args:
+        text: What was read.
+        offsets: (start, end) of each token in it, in characters.
+
+    Returns:
+        int (position,): 0 for the first sentence, and so on.
+
+    >>> sentence_of_token("No. Yes.", [(0, 2), (2, 3), (4, 7), (7, 8)]).tolist()
+    [0, 0, 1, 1]
+    """
+    last = max((start for start, end in offsets if end > start), default=0)
+    ends = [found.end() for found in SENTENCE_END.finditer(text) if found.end() <= last]
+    return np.array([min(bisect_right(ends, start), len(ends)) for start, _ in offsets], int)
 
 
 def merge_words(weights, query_words, key_words):

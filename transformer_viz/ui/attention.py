@@ -1,24 +1,35 @@
 """The Attention page: a sentence, its prediction, and what one head does with it."""
 
 import tempfile
+import threading
 from pathlib import Path
 
 import numpy as np
 import streamlit as st
+from cachetools import LRUCache, cached
 
 from transformer_viz import store
 from transformer_viz.engine import EngineError
 from transformer_viz.text import END, NoTokensError, visible
 from transformer_viz.trace import Run, Trace
+from transformer_viz.ui.address import choose_whether, keep, to_address
+from transformer_viz.ui.axis import label_of
 from transformer_viz.ui.card import examples_of
 from transformer_viz.ui.language import plain, t
 from transformer_viz.ui.lens import show_lens
+from transformer_viz.ui.looks import choose_looks
 from transformer_viz.ui.sentence import ask_sentence
 from transformer_viz.ui.server import shared_engine
 from transformer_viz.views import page
 
 MAX_BARS = 3
 """Labels whose probability is drawn, the likeliest ones."""
+
+MAX_TRACE_BYTES = 512 * 2**20
+"""Memory of the traces that are kept, in case somebody asks for one again."""
+
+MAX_TARGET_CHARS = 2_000
+"""Longest target that can be typed."""
 
 PLOT_HEIGHT = 460
 """Pixels held for the heatmap while the first answer is on its way."""
@@ -32,8 +43,9 @@ def show(model: store.ModelSummary | None) -> None:
         return
     text = ask_sentence(examples_of(model.card))
     target = ask_target() if model.config.architecture == "encoder-decoder" else None
+    run = Run(model.name, text, target)
     with st.skeleton(height=PLOT_HEIGHT):
-        trace = answer(Run(model.name, text, target))
+        trace = answer(run)
     if trace is None:
         return
     if model.config.has_decoder:
@@ -41,7 +53,7 @@ def show(model: store.ModelSummary | None) -> None:
     else:
         show_prediction(trace)
     show_reading(trace)
-    show_heads(trace)
+    show_heads(trace, run)
     with st.expander(t("attention.what"), icon=":material/help:"):
         st.markdown(t("attention.explained"))
         st.latex(r"\mathrm{weights} = \mathrm{softmax}\left(\frac{Q K^\top}{\sqrt{d_k}}\right)")
@@ -55,14 +67,16 @@ def show_no_model() -> None:
 
 def ask_target() -> str | None:
     """Show the box for what the decoder has written; None if the model is to write it itself."""
+    keep("target", st.query_params.get("target", "")[:MAX_TARGET_CHARS])
     typed = st.text_input(
         t("target.label"),
         key="target",
-        bind="query-params",
+        persist_state="session",
         placeholder=t("target.placeholder"),
         help=t("target.help"),
-        max_chars=2_000,
+        max_chars=MAX_TARGET_CHARS,
     )
+    to_address("target", typed)
     return typed if typed and typed.strip() else None
 
 
@@ -92,10 +106,29 @@ def answer(run: Run) -> Trace | None:
     return trace
 
 
-@st.cache_data(max_entries=32, show_spinner=False)
+@cached(LRUCache(MAX_TRACE_BYTES, getsizeof=lambda trace: trace.nbytes), lock=threading.Lock())
 def cached_trace(run: Run, stamp) -> Trace:
-    """Return the trace of a run; a model folder written anew has another stamp."""
+    """Return the trace of a run, the same for all visitors; a model folder written anew has another stamp."""
     return shared_engine().trace(run)
+
+
+@st.cache_data(max_entries=256, show_spinner=False)
+def cached_effects(run: Run, stamp) -> dict[str, np.ndarray]:
+    """Return what each head does for the answer to a run."""
+    return shared_engine().head_effects(run)
+
+
+def ask_effects(run: Run, trace: Trace) -> dict[str, np.ndarray] | None:
+    """Offer to leave out each head in turn; return what each does for the answer, None if nobody asks."""
+    heads = sum(len(layer.weights) for found in trace.kinds().values() for layer in found.layers)
+    if not choose_whether("effects", t("effects.label", runs=heads), help=t("effects.help")):
+        return None
+    try:
+        with st.spinner(t("effects.running", runs=heads)):
+            return cached_effects(run, store.stamp(run.model))
+    except (EngineError, store.ModelError):
+        st.error(t("engine.failed"), icon=":material/error:")
+        return None
 
 
 def show_prediction(trace: Trace) -> None:
@@ -122,7 +155,7 @@ def show_writing(trace: Trace, *, own: bool) -> None:
     best = likeliest[0]
     words.markdown(t("writing.next", token=plain(trace.labels[best]), percent=f"{probs[best]:.1%}"))
     for bar, i in zip(bars, likeliest, strict=True):
-        bar.progress(float(probs[i]), text=f"{plain(visible(trace.labels[i]))} · {probs[i]:.1%}")
+        bar.progress(float(probs[i]), text=f"{plain(label_of(trace, i))} · {probs[i]:.1%}")
 
 
 def show_reading(trace: Trace) -> None:
@@ -148,13 +181,11 @@ def show_reading(trace: Trace) -> None:
         st.caption(t("reading.unknown", words=shown, count=trace.unknown.sum(), total=len(trace.tokens)))
 
 
-def show_heads(trace: Trace) -> None:
+def show_heads(trace: Trace, run: Run) -> None:
     """Show what every head does, and what can be taken along."""
-    tokens = {}
-    for kind, found in trace.kinds().items():
-        queries, keys = (axis_tokens(trace, side) for side in (found.query_tokens, found.key_tokens))
-        tokens[kind] = (queries if kind == "encoder" else writing_tokens(trace, queries), keys)
-    payload = show_lens(trace, tokens)
+    with st.container(horizontal=True, gap="large", vertical_alignment="bottom"):
+        looks, effects = choose_looks(trace), ask_effects(run, trace)
+    payload = show_lens(trace, looks, effects)
     with st.container(horizontal=True, gap="small"):
         for kind, mime, make in (
             ("csv", "text/csv", lambda: trace.to_frame().to_csv(index=False)),
@@ -179,19 +210,3 @@ def npz_of(trace: Trace) -> bytes:
         path = Path(folder) / "trace.npz"
         trace.save(path)
         return path.read_bytes()
-
-
-def writing_tokens(trace: Trace, tokens) -> list[str]:
-    """Return a decoder's tokens with what it would write after each."""
-    following = [trace.labels[i] for i in trace.probs.argmax(axis=-1)]
-    return [f"{token} → {after}" for token, after in zip(tokens, following, strict=True)]
-
-
-def axis_tokens(trace: Trace, tokens) -> list[str]:
-    """Return the tokens of one side as the axes show them: an unknown word as typed, marked."""
-    if tokens is not trace.tokens:
-        return list(tokens)
-    return [
-        f"{word} [UNK]" if unknown else token
-        for token, word, unknown in zip(trace.tokens, trace.words, trace.unknown, strict=True)
-    ]

@@ -13,9 +13,10 @@ from transformer_viz.figures.change import MAX_CELLS, NOTHING
 from transformer_viz.text import visible
 from transformer_viz.trace import Attentions, Run, Trace
 from transformer_viz.ui.address import choose_one, number_from_address, to_address
-from transformer_viz.ui.attention import answer, axis_tokens, show_reading
+from transformer_viz.ui.attention import answer, show_reading
+from transformer_viz.ui.axis import axis_tokens, label_of
 from transformer_viz.ui.card import examples_of
-from transformer_viz.ui.heads import choose
+from transformer_viz.ui.heads import choose, hand_over
 from transformer_viz.ui.language import plain, t
 from transformer_viz.ui.sentence import ask_sentence
 from transformer_viz.ui.widgets import draw, kind_name, theme, words
@@ -42,6 +43,7 @@ def show_experiment(model: store.ModelSummary) -> None:
         change = ask_change(model.config)
         layer = choose("layer", next(iter(model.config.stacks.values())))
         head = choose("head", model.config.num_heads)
+    hand_over(layer=layer, head=head)
     with st.skeleton(height=PLOT_HEIGHT):
         run = Run(model.name, text)
         before = answer(run)
@@ -155,7 +157,7 @@ def answer_of(trace: Trace) -> str:
         return f"“{plain(trace.target_text) or '∅'}”"
     probs = trace.probs[-1] if trace.decoder else trace.probs
     best = int(probs.argmax())
-    return f"{plain(visible(trace.labels[best]))} {probs[best]:.1%}"
+    return f"{plain(label_of(trace, best))} {probs[best]:.1%}"
 
 
 def show_answers(before: Trace, after: Trace) -> None:

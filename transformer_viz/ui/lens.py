@@ -5,26 +5,38 @@ import functools
 import numpy as np
 import streamlit as st
 
-from transformer_viz import views
-from transformer_viz.analysis import distance, entropy, previous_token_score, roles
+from transformer_viz import store, views
+from transformer_viz.analysis import Role, distance, entropy, previous_token_score, project_heads, roles
 from transformer_viz.text import visible
 from transformer_viz.trace import Attentions, Trace
+from transformer_viz.ui.axis import texts_beside
 from transformer_viz.ui.language import t
-from transformer_viz.ui.looks import ONE_HEAD, choose_looks, looked_at
+from transformer_viz.ui.looks import ONE_HEAD, Look, looked_at
 
 WORDS = (
     *("view", "kind", "layer", "head", "head_help", "all_heads", "value", "scale", "scale_head", "scale_one"),
     *("sort", "threshold", "row", "download", "key", "grid", "matrix", "lines", "steps", "grid_title"),
-    *("matrix_title", "lines_title", "some", "pinned", "cell", "masked_cell", "query_of", "key_vector"),
+    *(
+        "matrix_title",
+        "lines_title",
+        "some",
+        "no_line",
+        "pinned",
+        "cell",
+        "masked_cell",
+        "query_of",
+        "key_vector",
+    ),
     *("value_vector", "weighted_value", "masked", "equal", "unequal", "strongest_rows", "too_long"),
-    *("table", "table_query", "table_keys"),
+    *("table", "table_query", "table_keys", "token_embedding", "position", "sum", "stream", "normalised"),
+    *("joined", "output", "projected", "unprojected", "sentences", "every", "within", "between"),
 )
 """Words of the views that stand for themselves."""
 
 NAMED = {
     "views": ("all", "grid", "matrix", "lines", "steps"),
     "values": ("weights", "scores", "masked", "norms"),
-    "sorts": ("place", "entropy", "distance", "previous"),
+    "sorts": ("place", "entropy", "distance", "previous", "effect"),
 }
 """Words of the views by what they name."""
 
@@ -33,6 +45,13 @@ SLOTS = {
     for name in ("layers", "heads", "layer", "head", "count", "of", "query", "key", "token", "error")
 }
 """What the views themselves fill in."""
+
+PROJECTIONS = {
+    "encoder": "encoder_{}/attention",
+    "decoder": "decoder_{}/self_attention",
+    "cross": "decoder_{}/cross_attention",
+}
+"""Kind of attention -> name of the layer whose parameters project its heads, but for its number."""
 
 NOTHING = "\u2205"
 
@@ -48,33 +67,64 @@ def component():
     )
 
 
-def show_lens(trace: Trace, tokens: dict[str, tuple[list[str], list[str]]]) -> bytes:
-    """Show the attention of a trace, and how it can be looked at; return what is shown.
-
-    Args:
-        trace: What is shown.
-        tokens: Kind of attention -> texts of its rows and of its columns.
-    """
-    payload = payload_of(trace, tokens, choose_looks(trace))
+def show_lens(trace: Trace, looks=(), effects=None) -> bytes:
+    """Show the attention of a trace; return what is shown. The arguments are those of `payload_of`."""
+    projected = {} if looks else {kind: projected_of(trace, kind) for kind in trace.kinds()}
+    payload = payload_of(trace, looks, effects, projected)
     component()(data=payload, key="lens")
     return payload
 
 
-def payload_of(trace: Trace, tokens, looks=()) -> bytes:
-    """Return a trace as the views read it, looked at in some ways, in the visitor's language."""
-    found, tokens = looked_at(trace, tokens, looks)
-    named = {kind: said_of(kind, layers) for kind, layers in found.items()}
-    titles = {kind: t("heatmap.query" if kind == "encoder" else "heatmap.writes") for kind in found}
-    return views.pack(
-        trace,
-        tokens=tokens,
-        words=words() | {"matrix_title": title_of(looks)},
-        names={kind: t(f"kind.{kind}") for kind in found},
-        titles=titles,
-        figures={kind: figures_of(kind, layers) for kind, layers in found.items()},
-        saying=lambda kind, layer, head: named[kind][layer][head],
-        kinds=found,
-    )
+def payload_of(trace: Trace, looks=(), effects=None, projected=None) -> bytes:
+    """Return a trace as the views read it, in the visitor's language.
+
+    Args:
+        trace: What is shown.
+        looks: How it is looked at, as `choose_looks` returns it.
+        effects: What each head does for the answer, as `head_effects` returns it; None: it is not known.
+        projected: Kind of attention -> what `projected_of` returned; None: it is not known.
+    """
+    if effects is None or set(looks) & set(ONE_HEAD):
+        effects = {}
+    projected = projected or {}
+    shown = {
+        kind: views.Shown(
+            look.found,
+            (look.rows.labels, look.columns.labels),
+            name=t(f"kind.{kind}"),
+            title=t("heatmap.query" if kind == "encoder" else "heatmap.writes"),
+            figures=figures_of(kind, look.found) | ({"effect": effects[kind]} if kind in effects else {}),
+            sayings=said_of(kind, look, effects.get(kind)),
+            vectors={} if looks else views.vectors_of(trace, kind, projected.get(kind)),
+            sentences=(look.rows.sentences, look.columns.sentences),
+        )
+        for kind, look in looked_at(trace, texts_beside(trace), looks).items()
+    }
+    own = {"matrix_title": title_of(looks)} | ({"too_long": t("lens.changed")} if looks else {})
+    return views.pack(trace.model, shown, words() | own)
+
+
+def projected_of(trace: Trace, kind: str) -> np.ndarray | None:
+    """Return the heads' contexts joined and projected anew: float32 (layer, query, d_model).
+
+    None where the model cannot be read any more.
+    """
+    try:
+        own = output_parameters(trace.model, store.stamp(trace.model))
+    except store.ModelError:
+        return None
+    projected = []
+    for number, layer in enumerate(trace.kinds()[kind].layers):
+        name = f"{PROJECTIONS[kind].format(number)}/output"
+        projected.append(project_heads(layer.context, own.get(f"{name}/kernel"), own.get(f"{name}/bias")))
+    return np.stack(projected)
+
+
+@functools.lru_cache(8)
+def output_parameters(model, stamp) -> dict[str, np.ndarray]:
+    """Return the output projections of a model; a model folder written anew has another stamp."""
+    parameters = store.read_model(model).parameters
+    return {name: array for name, array in parameters.items() if "attention/output/" in name}
 
 
 def words() -> dict:
@@ -103,19 +153,28 @@ def figures_of(kind: str, found: Attentions) -> dict[str, np.ndarray]:
     return figures
 
 
-def said_of(kind: str, found: Attentions) -> list[list[str]]:
-    """Return what each head of each layer does, in words."""
-    return [
-        [
-            t(
-                f"role.{role.name}",
-                percent=f"{role.share:.0%}",
-                count=f"{role.share:.1f}",
-                token=visible(found.key_tokens[role.key]) if found.key_tokens else NOTHING,
-            )
-            for role in roles(
-                layer.weights, found.mask, found.query_tokens, found.key_tokens, cross=kind == "cross"
-            )
-        ]
-        for layer in found.layers
-    ]
+def said_of(kind: str, look: Look, effects: np.ndarray | None) -> list[list[str]]:
+    """Return what each head of each layer does, in words, and what becomes of the answer without it."""
+    found, said = look.found, []
+    for number, layer in enumerate(found.layers):
+        named = roles(layer.weights, found.mask, found.query_tokens, found.key_tokens, cross=kind == "cross")
+        words = [role_in_words(role, look.columns.labels) for role in named]
+        if effects is not None:
+            words = [f"{word} {effect_in_words(effects[number, head])}" for head, word in enumerate(words)]
+        said.append(words)
+    return said
+
+
+def role_in_words(role: Role, labels) -> str:
+    """Say what a head does, whose columns have those texts beside them."""
+    return t(
+        f"role.{role.name}",
+        percent=f"{role.share:.0%}",
+        count=f"{role.share:.1f}",
+        token=visible(labels[role.key]) if labels else NOTHING,
+    )
+
+
+def effect_in_words(effect: float) -> str:
+    """Say how much less probable the answer is without a head."""
+    return t("effects.less" if effect >= 0 else "effects.more", points=f"{abs(100 * effect):.1f}")

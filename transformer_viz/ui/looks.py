@@ -5,10 +5,11 @@ from typing import NamedTuple
 import numpy as np
 import streamlit as st
 
-from transformer_viz.analysis import merge_words, renormalise, rollout, word_of_token
+from transformer_viz.analysis import merge_words, renormalise, rollout, sentence_of_token, word_of_token
 from transformer_viz.text import END, START
 from transformer_viz.trace import Attentions, AttentionTrace, Trace
-from transformer_viz.ui.address import to_address
+from transformer_viz.ui.address import keep, to_address
+from transformer_viz.ui.axis import ARROW, GAP
 from transformer_viz.ui.language import t
 
 LOOKS = ("words", "special", "sink", "mean", "max", "rollout")
@@ -19,19 +20,37 @@ ONE_HEAD = ("mean", "max", "rollout")
 
 
 class Side(NamedTuple):
-    """Tokens of one side of an attention, their labels, the word each is of, and which are no words."""
+    """Tokens of one side of an attention.
+
+    Attributes:
+        tokens: As the model has them.
+        texts: What was typed for each.
+        labels: What stands beside each.
+        words: Number of the word each is of: int (token,).
+        sentences: Number of its sentence: int (token,).
+        special: Which are no words of the text: bool (token,).
+    """
 
     tokens: list[str]
+    texts: list[str]
     labels: list[str]
     words: np.ndarray
+    sentences: np.ndarray
     special: np.ndarray
+
+
+class Look(NamedTuple):
+    """One kind of attention as it is looked at, with who reads and who is read."""
+
+    found: Attentions
+    rows: Side
+    columns: Side
 
 
 def choose_looks(trace: Trace) -> tuple[str, ...]:
     """Show the ways of looking that this trace has, kept in the URL; return those that are on."""
-    if "looks" not in st.session_state:
-        wanted = st.query_params.get("looks", "").split(".")
-        st.session_state.looks = [look for look in LOOKS if look in wanted]
+    wanted = st.query_params.get("looks", "").split(".")
+    keep("looks", [look for look in LOOKS if look in wanted])
     chosen = st.pills(
         t("looks.label"),
         [look for look in LOOKS if is_possible(trace, look)],
@@ -71,24 +90,23 @@ def sides_of(trace: Trace, kind: str, rows, columns) -> tuple[Side, Side]:
     return _side(*reading, rows), _side(*read, columns)
 
 
-def looked_at(trace: Trace, tokens, looks) -> tuple[dict[str, Attentions], dict]:
-    """Return the attention of a trace looked at in some ways, and the texts that stand beside it then.
+def looked_at(trace: Trace, tokens, looks) -> dict[str, Look]:
+    """Return each kind of attention of a trace, looked at in some ways.
 
     Args:
         trace: What is shown.
         tokens: Kind of attention -> texts of its rows and of its columns.
         looks: Names out of `LOOKS`; none: as it is.
     """
-    if not looks:
-        return trace.kinds(), tokens
-    kinds, labels = {}, {}
+    seen = {}
     for kind, found in trace.kinds().items():
-        kinds[kind], labels[kind] = _look(kind, found, sides_of(trace, kind, *tokens[kind]), looks)
-    return kinds, labels
+        sides = sides_of(trace, kind, *tokens[kind])
+        seen[kind] = _look(kind, found, sides, looks) if looks else Look(found, *sides)
+    return seen
 
 
 def _look(kind, found, sides, looks):
-    """Return one kind of attention looked at in some ways, and its texts."""
+    """Return one kind of attention looked at in some ways."""
     weights = _one_head(kind, np.stack([layer.weights for layer in found.layers]), looks)
     mask, (rows, columns) = np.broadcast_to(found.mask, (len(found.mask), *weights.shape[-2:])), sides
     if "words" in looks:
@@ -104,8 +122,7 @@ def _look(kind, found, sides, looks):
         weights, mask = renormalise(weights, queries, keys), mask[:, queries][:, :, keys]
         rows, columns = _kept(rows, queries), _kept(columns, keys)
     layers = [AttentionTrace(None, None, None, None, layer, None, None) for layer in weights]
-    changed = Attentions(layers, mask, tuple(rows.tokens), tuple(columns.tokens))
-    return changed, (rows.labels, columns.labels)
+    return Look(Attentions(layers, mask, tuple(rows.tokens), tuple(columns.tokens)), rows, columns)
 
 
 def _one_head(kind, weights, looks):
@@ -119,22 +136,31 @@ def _one_head(kind, weights, looks):
 
 def _side(text, offsets, tokens, labels):
     special = np.array([token in (START, END) for token in tokens], bool)
-    return Side(list(tokens), list(labels), word_of_token(text, offsets), special)
+    words, sentences = word_of_token(text, offsets), sentence_of_token(text, offsets)
+    texts = [text[start:end] for start, end in offsets]
+    return Side(list(tokens), texts, list(labels), words, sentences, special)
 
 
 def _words(side):
-    """Return a side word by word; after a word stands what stood after its last piece."""
-    tokens, labels, special = [], [], []
-    for word in range(side.words.max(initial=-1) + 1):
-        pieces = np.flatnonzero(side.words == word)
-        tokens.append("".join(side.tokens[i] for i in pieces))
-        last = side.labels[pieces[-1]].removeprefix(side.tokens[pieces[-1]])
-        labels.append(side.labels[pieces[0]] if len(pieces) == 1 else tokens[-1] + last)
-        special.append(bool(side.special[pieces].all()))
-    return Side(tokens, labels, np.arange(len(tokens)), np.array(special, bool))
+    """Return a side word by word; a word keeps what stood before its first piece and after its last."""
+    words = [np.flatnonzero(side.words == word) for word in range(side.words.max(initial=-1) + 1)]
+    texts = ["".join(side.texts[i] for i in pieces) for pieces in words]
+    labels = []
+    for pieces, text in zip(words, texts, strict=True):
+        first, last = side.labels[pieces[0]], side.labels[pieces[-1]]
+        before = f"{GAP} " if first.startswith(GAP) else ""
+        _, arrow, after = last.partition(ARROW)
+        labels.append(first if len(pieces) == 1 else before + text + arrow + after)
+    first = np.array([pieces[0] for pieces in words], int)
+    special = np.array([side.special[pieces].all() for pieces in words], bool)
+    tokens = [
+        side.tokens[pieces[0]] if len(pieces) == 1 else text
+        for pieces, text in zip(words, texts, strict=True)
+    ]
+    return Side(tokens, texts, labels, np.arange(len(words)), side.sentences[first], special)
 
 
 def _kept(side, where):
     stay = np.flatnonzero(where)
-    tokens, labels = ([texts[i] for i in stay] for texts in (side.tokens, side.labels))
-    return Side(tokens, labels, side.words[where], side.special[where])
+    tokens, texts, labels = ([each[i] for i in stay] for each in (side.tokens, side.texts, side.labels))
+    return Side(tokens, texts, labels, side.words[where], side.sentences[where], side.special[where])

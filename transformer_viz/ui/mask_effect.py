@@ -7,6 +7,7 @@ from transformer_viz.analysis import blocked_rows, future_share, padding_share
 from transformer_viz.config import PAD_ID
 from transformer_viz.figures import before_after_bars
 from transformer_viz.text import visible
+from transformer_viz.ui.axis import label_of
 from transformer_viz.ui.language import plain, t
 from transformer_viz.ui.mask_sides import Head, Side
 
@@ -57,7 +58,7 @@ def show_prediction(chosen: Side, other: Side) -> None:
     likeliest = np.argsort(-highest, kind="stable")[:MAX_BARS]
     likeliest = likeliest[(highest[likeliest] > LEAST) | (np.arange(len(likeliest)) < 2)]
     figure = before_after_bars(
-        [visible(trace.labels[i]) for i in likeliest],
+        [label_of(trace, i) for i in likeliest],
         before[likeliest],
         after[likeliest],
         labels={"before": t(f"masks.name_{other.name}"), "after": t(f"masks.name_{chosen.name}")},
@@ -106,8 +107,8 @@ def most_changed(chosen, before, after) -> tuple[np.ndarray, np.ndarray]:
             count=others,
             total=len(real),
             token=plain(visible(tokens[place])),
-            old=plain(visible(trace.labels[old])),
-            new=plain(visible(trace.labels[new])),
+            old=plain(label_of(trace, old)),
+            new=plain(label_of(trace, new)),
             before=f"{before[place, old]:.1%}",
             after=f"{after[place, new]:.1%}",
         )

@@ -2,6 +2,6 @@
 
 from transformer_viz.views.modules import module, stylesheet
 from transformer_viz.views.page import page
-from transformer_viz.views.payload import pack
+from transformer_viz.views.payload import Shown, pack, vectors_of
 
-__all__ = ["module", "pack", "page", "stylesheet"]
+__all__ = ["Shown", "module", "pack", "page", "stylesheet", "vectors_of"]

@@ -31,10 +31,11 @@ export class Controls {
       sees("matrix") &&
         state.value === "weights" &&
         this.menu("scale", [["head", words.scale_head], ["one", words.scale_one]]),
-      sees("grid") &&
+      state.view === "grid" &&
         attention.layers * attention.heads > 1 &&
         this.menu("sort", [["place", words.sorts.place], ...sorts(attention, words)]),
       sees("lines") && this.threshold(),
+      state.view === "lines" && lens.sentencePairs().length > 0 && this.menu("sentences", lens.sentencePairs()),
       state.view === "steps" && this.row(),
     ];
     const active = document.activeElement?.shadowRoot?.activeElement ?? document.activeElement;
@@ -112,13 +113,14 @@ export class Controls {
 
   threshold() {
     const { lens } = this;
-    const range = element("input", { type: "range", min: 0, max: 0.5, step: 0.01, value: lens.state.threshold });
+    const shown = () => lens.threshold().toFixed(lens.threshold() < 0.01 ? 3 : 2);
+    const range = element("input", { type: "range", min: 0, max: 0.5, step: 0.01, value: lens.threshold() });
     range.dataset.key = "threshold";
     range.setAttribute("aria-label", lens.words.threshold);
-    const value = element("output", { textContent: lens.state.threshold.toFixed(2) });
+    const value = element("output", { textContent: shown() });
     range.addEventListener("input", () => {
       lens.state.threshold = Number(range.value);
-      value.textContent = lens.state.threshold.toFixed(2);
+      value.textContent = shown();
       lens.redraw();
     });
     return this.group(lens.words.threshold, element("div", { className: "range" }, range, value));

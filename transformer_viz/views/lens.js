@@ -32,8 +32,8 @@ class Lens {
     this.root = element("div", { className: "lens" });
     root.append(this.root);
     this.state = {
-      ...{ kind: null, layer: 0, head: 0, view: "all", value: "weights", scale: "head", threshold: 0.02 },
-      ...{ sort: "place", shown: new Set(), query: null, key: null, pinned: { query: null, key: null } },
+      ...{ kind: null, layer: 0, head: 0, view: "all", value: "weights", scale: "head", threshold: null },
+      ...{ sort: "place", sentences: "every", shown: new Set(), query: null, key: null, pinned: { query: null, key: null } },
       ...host.start,
     };
     this.surfaces = {};
@@ -65,6 +65,7 @@ class Lens {
     state.head = Math.min(state.head, heads - 1);
     const shown = [...state.shown].filter((head) => head < heads);
     state.shown = new Set(shown.length ? shown : Array.from({ length: heads }, (_, head) => head));
+    if (this.sentencePairs().every(([name]) => name !== state.sentences)) state.sentences = "every";
     if (!this.attention.scores && state.value !== "weights") state.value = "weights";
   }
 
@@ -73,7 +74,8 @@ class Lens {
     this.says = element("p", { className: "says", ariaLive: "polite" });
     this.panels = element("div", { className: "panels" });
     this.tip = element("div", { className: "tip", hidden: true });
-    this.root.append(this.controls.bar, this.says, this.panels, this.tip);
+    this.spoken = element("p", { className: "spoken", ariaLive: "polite" });
+    this.root.append(this.controls.bar, this.says, this.panels, this.tip, this.spoken);
     this.views = {};
     for (const [name, view] of Object.entries(VIEWS)) {
       const panel = element("section", { className: `panel ${name}` });
@@ -174,6 +176,33 @@ class Lens {
     return query === null && key === null ? [pinned.query, pinned.key] : [query, key];
   }
 
+  /** Weight below which no line is drawn; before anybody chooses, in long texts half as much again as evenly spread. */
+  threshold() {
+    return this.state.threshold ?? Math.min(0.02, 1.5 / this.attention.keys);
+  }
+
+  /** Which lines can be chosen by the sentences they lead from and to: [name, text]; none in a single sentence. */
+  sentencePairs() {
+    const { querySentences: from, keySentences: to } = this.attention;
+    const count = Math.max(...from, ...to) + 1;
+    if (count < 2) return [];
+    const { every, within, between } = this.words;
+    const pairs = count === 2 ? ["0-0", "0-1", "1-0", "1-1"] : [];
+    const named = pairs.map((pair) => [pair, pair.split("-").map((number) => Number(number) + 1).join(" → ")]);
+    return [["every", every], ["within", within], ["between", between], ...named];
+  }
+
+  /** Return whether a line from a query to a key is wanted, by the sentences they are of: (query, key) => boolean. */
+  passes() {
+    const { querySentences: from, keySentences: to } = this.attention;
+    const wanted = this.state.sentences;
+    if (wanted === "every") return () => true;
+    if (wanted === "within") return (query, key) => from[query] === to[key];
+    if (wanted === "between") return (query, key) => from[query] !== to[key];
+    const [one, other] = wanted.split("-").map(Number);
+    return (query, key) => from[query] === one && to[key] === other;
+  }
+
   /** The query that is gone through step by step. */
   row() {
     const { query, pinned } = this.state;
@@ -201,7 +230,8 @@ class Lens {
   title() {
     const { layer } = this.state;
     const { count, of } = this.views.lines.drawn();
-    const some = count < of ? ` · ${fill(this.words.some, { count: thousands(count), of: thousands(of) })}` : "";
+    const strongest = fill(this.words.some, { count: thousands(count), of: thousands(of) });
+    const some = of === 0 ? ` · ${this.words.no_line}` : count < of ? ` · ${strongest}` : "";
     const titles = {
       grid: fill(this.words.grid_title, { layers: this.attention.layers, heads: this.attention.heads }),
       matrix: this.words.values[this.state.value],
@@ -235,7 +265,9 @@ class Lens {
   }
 
   hintCell(query, key, place) {
-    const at = place === "cell" ? this.views.matrix.middle(query, key) : place;
+    const byKey = place === "cell";
+    if (byKey) this.spoken.textContent = this.cell(query, key); // who moves by keys may not see the picture
+    const at = byKey ? this.views.matrix.middle(query, key) : place;
     this.show(this.views.matrix.panel, at, [this.cell(query, key)]);
   }
 

@@ -36,13 +36,14 @@ export function lines(lens) {
     const { layer, value } = lens.state;
     const { keys, queries } = lens.attention;
     const [query, key] = lens.focus();
+    const passes = lens.passes();
     const field = value === "norms" ? lens.attention.field(layer, head, value) : null;
     const bits = lens.attention.bits(layer, head);
     const top = field ? field.largest || 1 : 1;
     for (let q = query ?? 0; q < (query === null ? queries : query + 1); q++) {
       for (let k = key ?? 0; k < (key === null ? keys : key + 1); k++) {
         const weight = field ? field.data[q * keys + k] / top : HALF[bits[q * keys + k]];
-        if (weight >= least) draw(q, k, weight);
+        if (weight >= least && passes(q, k)) draw(q, k, weight);
       }
     }
   }
@@ -91,7 +92,7 @@ export function lines(lens) {
     height: (width) => measure(width).height,
     draw(ctx, width) {
       layout = measure(width);
-      const least = Math.max(lens.state.threshold, LEAST_WEIGHT);
+      const least = Math.max(lens.threshold(), LEAST_WEIGHT);
       let [level, spare] = limit(least);
       lens.title();
       const bend = (layout.right - layout.left) * 0.4;

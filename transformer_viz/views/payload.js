@@ -30,9 +30,7 @@ export function parse(bytes) {
 class Attention {
   constructor(facts, array) {
     Object.assign(this, facts);
-    for (const name of ["weights", "scores", "norms", "mask", "query", "key", "value", "context"]) {
-      this[name] = facts.arrays[name] && array(facts.arrays[name]);
-    }
+    for (const [name, where] of Object.entries(facts.arrays)) this[name] = array(where);
     this.cells = this.queries * this.keys;
   }
 
@@ -40,6 +38,12 @@ class Attention {
   bits(layer, head) {
     const at = (layer * this.heads + head) * this.cells;
     return this.weights.subarray(at, at + this.cells);
+  }
+
+  /** One of the vectors of that name, Float32Array; null if the trace has none. */
+  vector(name, number) {
+    const size = this.sizes[name];
+    return this[name] ? this[name].subarray(number * size, (number + 1) * size) : null;
   }
 
   /** Whether a query may attend to a key. */

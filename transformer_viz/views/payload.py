@@ -1,7 +1,7 @@
-"""A trace as the views read it: a small JSON header, then arrays as bytes."""
+"""Attention as the views read it: a small JSON header, then arrays as bytes."""
 
 import json
-from collections.abc import Callable
+from typing import NamedTuple
 
 import numpy as np
 
@@ -15,84 +15,130 @@ ALIGNMENT = 8
 LARGEST = np.finfo(np.float16).max
 """Scores and lengths beyond it, which float16 cannot hold, are shown as it."""
 
-VECTORS = ("query", "key", "value", "context")
-"""What a row is computed from, step by step, and what comes of it."""
-
 MOST_VECTORS = 16e6
-"""Bytes of them that are sent; longer texts are not gone through step by step."""
+"""Bytes of vectors that are sent; longer texts are not gone through step by step."""
+
+READS = {"encoder": "attention_input", "decoder": "self_attention_input", "cross": "cross_attention_input"}
+"""Kind of attention -> field of a block with what its queries are projected from."""
+
+STREAM = {"encoder": "resid_pre", "decoder": "resid_pre", "cross": "resid_mid"}
+"""Kind of attention -> field of a block with the residual stream before it."""
 
 
-def pack(
-    trace: Trace,
-    *,
-    tokens: dict[str, tuple[list[str], list[str]]],
-    words: dict,
-    names: dict[str, str],
-    titles: dict[str, str],
-    figures: dict[str, dict[str, np.ndarray]],
-    saying: Callable[[str, int, int], str],
-    kinds: dict[str, Attentions] | None = None,
-) -> bytes:
-    """Return a trace in the form of the views: float16 weights and scores, token texts, and words.
+class Shown(NamedTuple):
+    """One kind of attention, with the texts around it.
+
+    Attributes:
+        found: Its layers.
+        tokens: Texts of its rows and of its columns.
+        name: What it is called.
+        title: What stands beside the rows.
+        figures: Name -> float (layer, head), to sort heads by; NaN: none.
+        sayings: What each head of each layer does, in words.
+        vectors: Name -> float32 array, from `vectors_of`; empty: it cannot be gone through step by step.
+        sentences: Number of the sentence each row and each column is of: int (query,), int (key,).
+    """
+
+    found: Attentions
+    tokens: tuple[list[str], list[str]]
+    name: str
+    title: str
+    figures: dict[str, np.ndarray]
+    sayings: list[list[str]]
+    vectors: dict[str, np.ndarray]
+    sentences: tuple[np.ndarray, np.ndarray]
+
+
+def pack(model: str, shown: dict[str, Shown], words: dict) -> bytes:
+    """Return attention in the form of the views: float16 weights and scores, token texts, and words.
 
     Positive float16 numbers are in the order of their bits, so the same bytes serve colours and
     reading.
 
     Args:
-        trace: What is shown.
-        tokens: Kind of attention ("encoder", "decoder", "cross") -> texts of its rows and of its columns.
+        model: Name of the model.
+        shown: Kind of attention ("encoder", "decoder", "cross") -> what there is of it.
         words: Words of the views, as `lens.js` asks for them.
-        names: Kind of attention -> its name.
-        titles: Kind of attention -> what stands beside the rows.
-        figures: Kind of attention -> name of a figure -> float (layer, head), to sort heads by; NaN: none.
-        saying: (kind, layer, head) -> what that head does, in words.
-        kinds: What is shown of the trace, changed; None: all its attention as it is.
 
     Returns:
         Length of the header as uint64, header, arrays.
     """
-    arrays, attentions = _Arrays(), []
-    for kind, found in (kinds or trace.kinds()).items():
-        weights = np.stack([layer.weights for layer in found.layers])
-        num_layers, heads, queries, keys = weights.shape
-        mask = np.broadcast_to(found.mask, (len(found.mask), queries, keys))
-        described = {"weights": arrays.add(weights, np.float16), "mask": arrays.add(mask, np.uint8)}
-        if found.layers[0].scores is not None:
-            scores = np.stack([layer.scores for layer in found.layers])
-            described["scores"] = arrays.add(scores.clip(-LARGEST, LARGEST), np.float16)
-            values = np.stack([layer.value for layer in found.layers])
-            norms = np.linalg.norm(values, axis=-1)
-            described["norms"] = arrays.add(norms.clip(max=LARGEST), np.float16)
-            vectors = {name: [getattr(layer, name) for layer in found.layers] for name in VECTORS}
-            if sum(array.nbytes for layers in vectors.values() for array in layers) <= MOST_VECTORS:
-                described |= {name: arrays.add(np.stack(v), np.float32) for name, v in vectors.items()}
-        attentions.append(
-            {
-                "kind": kind,
-                "name": names[kind],
-                "queryTitle": titles[kind],
-                "layers": num_layers,
-                "heads": heads,
-                "queries": queries,
-                "keys": keys,
-                "headDim": found.layers[0].query.shape[-1] if "query" in described else None,
-                "valueDim": found.layers[0].value.shape[-1] if "value" in described else None,
-                "maskHeads": len(mask),
-                "queryTokens": [*map(visible, tokens[kind][0])],
-                "keyTokens": [*map(visible, tokens[kind][1])],
-                "figures": {name: _numbers(values) for name, values in figures[kind].items()},
-                "sayings": [saying(kind, *divmod(number, heads)) for number in range(num_layers * heads)],
-                "arrays": described,
-            }
-        )
+    arrays = _Arrays()
+    attentions = [_attention(kind, facts, arrays) for kind, facts in shown.items()]
     themes = {
         theme: {"sequential": SEQUENTIAL[theme], "diverging": DIVERGING[theme], "heads": HEADS[theme]}
         for theme in SEQUENTIAL
     }
-    header = {"model": trace.model, "words": words, "themes": themes, "attentions": attentions}
+    header = {"model": model, "words": words, "themes": themes, "attentions": attentions}
     text = json.dumps(header, ensure_ascii=False).encode()
     text += b" " * (-len(text) % ALIGNMENT)
     return len(text).to_bytes(ALIGNMENT, "little") + text + bytes(arrays.data)
+
+
+def vectors_of(trace: Trace, kind: str, projected: np.ndarray | None = None) -> dict[str, np.ndarray]:
+    """Return every vector on the way through one kind of attention, stacked over its layers.
+
+    Args:
+        trace: What was computed.
+        kind: "encoder", "decoder" or "cross".
+        projected: The heads' contexts joined and projected anew, from `project_heads`: float (layer, query,
+            d_model); None: there is nothing to compare the layers' outputs with.
+
+    Returns:
+        Name -> float32 array; empty where they are not in the trace, or more than `MOST_VECTORS`.
+    """
+    layers = trace.kinds()[kind].layers
+    if layers[0].query is None:
+        return {}
+    blocks = trace.encoder if kind == "encoder" else trace.decoder
+    side = "target_" if kind != "encoder" and trace.encoder else ""
+    stacks = {
+        name: [getattr(layer, name) for layer in layers] for name in ("query", "key", "value", "context")
+    }
+    stacks["output"] = [layer.output for layer in layers]
+    stacks["stream"] = [getattr(block, STREAM[kind]) for block in blocks]
+    stacks["reads"] = [getattr(block, READS[kind]) for block in blocks]
+    vectors = {name: np.stack(arrays) for name, arrays in stacks.items() if arrays[0] is not None}
+    if kind != "cross" and "stream" in vectors:
+        vectors["token"] = getattr(trace.values, f"{side}token_embedding")
+        vectors["position"] = getattr(trace.values, f"{side}position_embedding")
+    if projected is not None:
+        vectors["projected"] = projected
+    return vectors if sum(array.nbytes for array in vectors.values()) <= MOST_VECTORS else {}
+
+
+def _attention(kind, shown, arrays):
+    """Append the arrays of one kind of attention; return what the header says of it."""
+    found, vectors = shown.found, shown.vectors
+    weights = np.stack([layer.weights for layer in found.layers])
+    num_layers, heads, queries, keys = weights.shape
+    mask = np.broadcast_to(found.mask, (len(found.mask), queries, keys))
+    described = {"weights": arrays.add(weights, np.float16), "mask": arrays.add(mask, np.uint8)}
+    if found.layers[0].scores is not None:
+        scores = np.stack([layer.scores for layer in found.layers])
+        described["scores"] = arrays.add(scores.clip(-LARGEST, LARGEST), np.float16)
+        norms = np.linalg.norm(np.stack([layer.value for layer in found.layers]), axis=-1)
+        described["norms"] = arrays.add(norms.clip(max=LARGEST), np.float16)
+    described |= {name: arrays.add(array, np.float32) for name, array in vectors.items()}
+    rows, columns = shown.tokens
+    return {
+        "kind": kind,
+        "name": shown.name,
+        "queryTitle": shown.title,
+        "layers": num_layers,
+        "heads": heads,
+        "queries": queries,
+        "keys": keys,
+        "sizes": {name: array.shape[-1] for name, array in vectors.items()},
+        "maskHeads": len(mask),
+        "queryTokens": [*map(visible, rows)],
+        "keyTokens": [*map(visible, columns)],
+        "querySentences": shown.sentences[0].tolist(),
+        "keySentences": shown.sentences[1].tolist(),
+        "figures": {name: _numbers(values) for name, values in shown.figures.items()},
+        "sayings": [said for layer in shown.sayings for said in layer],
+        "arrays": described,
+    }
 
 
 class _Arrays:

@@ -1,135 +1,109 @@
-// One query row step by step, with its own numbers: from two vectors to a weight, from weights to the context.
+// One query row step by step, with its own numbers: from its vector to weights, from weights to what the layer adds.
 
-import { css, entry } from "./colour.js";
-import { fitted, PIXELS } from "./text.js";
+import { css } from "./colour.js";
+import { rowOf } from "./row.js";
+import { chain, chainHeight, largestOf, strip, write } from "./strips.js";
 
 const ROW = 26;
-const HEAD = 62; // height of the row of formulas
+const HEAD = 34; // height of the row of formulas
 const MOST_ROWS = 20;
 const TOKEN = 96;
 const NUMBER = 82;
-const EXACT = 1e-5; // how close what is computed here must come to what the layer has computed
+const NUMBERS = ["product", "score", "exp", "weight"];
 
 /** Return the view; `lens` as for the matrix. */
 export function steps(lens) {
-  const rowsOf = () => Math.min(MOST_ROWS, lens.attention.keys);
   let found = null;
+  let shown = [];
+  let top = 0; // of the first row
 
-  /** Compute a row anew from its vectors, in double precision. */
-  function compute(query) {
+  /** Compute the row that is chosen, once, and how high what stands around the table is. */
+  function compute(width) {
     const { attention, state } = lens;
-    const { keys, headDim, valueDim } = attention;
-    const at = state.layer * attention.heads + state.head;
-    const q = attention.query.subarray((at * attention.queries + query) * headDim).subarray(0, headDim);
-    const row = [];
-    for (let key = 0; key < keys; key++) {
-      const k = attention.key.subarray((at * keys + key) * headDim).subarray(0, headDim);
-      const v = attention.value.subarray((at * keys + key) * valueDim).subarray(0, valueDim);
-      const product = q.reduce((sum, number, i) => sum + number * k[i], 0);
-      const allowed = attention.allowed(state.head, query, key);
-      row.push({ key, k, v, product, score: product / Math.sqrt(headDim), allowed });
+    const asked = [attention, state.layer, state.head, lens.row()];
+    if (!found || asked.some((part, i) => part !== found.asked[i])) {
+      found = { ...rowOf(...asked), asked };
+      shown = [...found.cells].sort((a, b) => b.weight - a.weight || a.key - b.key).slice(0, MOST_ROWS);
+      shown.sort((a, b) => a.key - b.key);
     }
-    const open = row.filter((cell) => cell.allowed);
-    const top = Math.max(...open.map((cell) => cell.score));
-    for (const cell of row) cell.exp = cell.allowed ? Math.exp(cell.score - top) : 0;
-    const sum = row.reduce((total, cell) => total + cell.exp, 0);
-    const context = new Float64Array(valueDim);
-    for (const cell of row) {
-      cell.weight = sum ? cell.exp / sum : 0;
-      cell.weighted = Float64Array.from(cell.v, (number) => number * cell.weight);
-      cell.weighted.forEach((number, i) => {
-        context[i] += number;
-      });
-    }
-    const own = attention.context.subarray((at * attention.queries + query) * valueDim).subarray(0, valueDim);
-    const error = Math.max(...own.map((number, i) => Math.abs(number - context[i])));
-    const shown = [...row].sort((a, b) => b.weight - a.weight || a.key - b.key).slice(0, MOST_ROWS);
-    shown.sort((a, b) => a.key - b.key);
-    return { query, q, row, shown, top, sum, context, error };
+    top = HEAD + (found.stream ? chainHeight(before().length, width) : 0);
   }
 
+  const at = (y) => (y >= top ? shown[Math.floor((y - top) / ROW)] : undefined);
+
+  /** Return where the columns stand, and how wide a strip is; 0: there is no room for strips. */
   function measure(width) {
-    const numbers = ["product", "score", "exp", "weight"];
-    const fixed = TOKEN + numbers.length * NUMBER + 24;
-    const strip = Math.min(190, (width - fixed) / 3 - 14);
-    const has = strip >= 36;
+    const free = (width - TOKEN - NUMBERS.length * NUMBER - 24) / 3 - 14;
+    const size = free >= 36 ? Math.min(190, free) : 0;
+    const columns = [["k", size && size + 14], ...NUMBERS.map((name) => [name, NUMBER])];
+    columns.push(["v", size && size + 14], ["weighted", size && size + 14]);
     const places = {};
     let x = TOKEN;
-    const take = (name, size) => {
-      places[name] = x;
-      x += size;
-    };
-    if (has) take("k", strip + 14);
-    for (const name of numbers) take(name, NUMBER);
-    if (has) {
-      take("v", strip + 14);
-      take("weighted", strip + 14);
+    for (const [name, wide] of columns) {
+      if (wide) places[name] = x;
+      x += wide;
     }
-    return { places, strip: has ? strip : 0 };
+    return { places, size };
   }
 
-  function strip(ctx, numbers, x, y, width, largest) {
-    const step = width / numbers.length;
-    numbers.forEach((number, i) => {
-      ctx.fillStyle = css(lens.ramps.diverging[entry(number, largest, true)]);
-      ctx.fillRect(x + i * step, y, step + 0.4, ROW - 8);
-    });
+  /** The vector of the query, of what it is made, and what its head makes of it. */
+  function before() {
+    const { words, attention } = lens;
+    const { token, position, stream, reads, q, embedded } = found;
+    const largest = largestOf(...[token, position, stream].filter(Boolean));
+    const none = position && !largestOf(position);
+    const parts = [
+      token && { words: words.token_embedding, vector: token, largest },
+      position && { words: none ? `${words.position}: 0` : words.position, vector: position, largest, by: "+" },
+      { words: embedded ? `${words.sum} ${mark(embedded)}` : words.stream, vector: stream, largest, by: "=" },
+      reads && { words: words.normalised, vector: reads, by: "LN →" },
+      { words: words.query_of.replace("{token}", attention.queryTokens[found.query]), vector: q, by: "· W_Q →" },
+    ];
+    return parts.filter(Boolean);
   }
 
-  const largestOf = (...vectors) => vectors.reduce((top, v) => v.reduce((t, n) => Math.max(t, Math.abs(n)), top), 0);
-
-  function text(ctx, words, x, y, { align = "left", colour = lens.theme.soft, bold = false, room = 400 } = {}) {
-    ctx.font = `${bold ? 600 : 400} ${PIXELS}px ${lens.font}`;
-    ctx.fillStyle = colour;
-    ctx.textAlign = align;
-    ctx.fillText(fitted(ctx, String(words), room), x, y);
-  }
-
-  function drawHeader(ctx, { places, strip: size }) {
-    const { attention, words } = lens;
-    const token = attention.queryTokens[found.query];
-    text(ctx, words.query_of.replace("{token}", token), 0, 14, { bold: true, colour: lens.theme.text });
-    if (size) strip(ctx, found.q, places.k, 6, size, largestOf(found.q, ...found.shown.map((cell) => cell.k)));
+  function drawHeader(ctx, { places, size }) {
+    const { words, attention } = lens;
     const formulas = {
       k: words.key_vector,
       product: "q · k",
-      score: `÷ √${attention.headDim}`,
+      score: `÷ √${attention.sizes.query}`,
       exp: "exp(s − max)",
       weight: "÷ Σ",
       v: words.value_vector,
       weighted: words.weighted_value,
     };
+    const style = { colour: lens.theme.muted };
     for (const [name, x] of Object.entries(places)) {
-      const isNumber = ["product", "score", "exp", "weight"].includes(name);
-      const [align, at] = isNumber ? ["right", x + NUMBER - 10] : ["left", x];
-      text(ctx, formulas[name], at, 46, { align, colour: lens.theme.muted, room: isNumber ? NUMBER : size });
+      const y = top - HEAD + 18;
+      if (NUMBERS.includes(name)) write(ctx, lens, formulas[name], x + NUMBER - 10, y, { ...style, align: "right", room: NUMBER });
+      else write(ctx, lens, formulas[name], x, y, { ...style, room: size });
     }
   }
 
-  function drawRow(ctx, cell, y, { places, strip: size }, tops) {
+  function drawRow(ctx, cell, y, { places, size }, tops) {
     const { attention, state, words } = lens;
-    const lit = cell.key === state.key || cell.key === state.pinned.key;
     const middle = y + ROW / 2 - 1;
-    const colour = cell.allowed ? lens.theme.text : lens.theme.muted;
-    text(ctx, attention.keyTokens[cell.key], TOKEN - 12, middle, { align: "right", bold: lit, colour, room: TOKEN - 14 });
+    const style = {
+      align: "right",
+      bold: cell.key === state.key || cell.key === state.pinned.key,
+      colour: cell.allowed ? lens.theme.text : lens.theme.muted,
+    };
+    write(ctx, lens, attention.keyTokens[cell.key], TOKEN - 12, middle, { ...style, room: TOKEN - 14 });
     if (size) {
-      strip(ctx, cell.k, places.k, y + 3, size, tops.k);
-      strip(ctx, cell.v, places.v, y + 3, size, tops.v);
-      strip(ctx, cell.weighted, places.weighted, y + 3, size, tops.weighted);
+      for (const name of ["k", "v", "weighted"]) strip(ctx, lens, cell[name], places[name], y + 3, size, tops[name]);
     }
-    const number = (name, value) =>
-      text(ctx, value, places[name] + NUMBER - 10, middle, { align: "right", bold: lit, colour, room: NUMBER });
-    number("product", cell.product.toFixed(3));
-    number("score", cell.score.toFixed(3));
-    number("exp", cell.allowed ? cell.exp.toFixed(3) : words.masked);
     ctx.fillStyle = css(lens.ramps.sequential[90]);
     ctx.globalAlpha = 0.5;
     ctx.fillRect(places.weight + 4, y + 4, (NUMBER - 12) * cell.weight, ROW - 10);
     ctx.globalAlpha = 1;
-    number("weight", cell.weight.toFixed(3));
+    for (const name of NUMBERS) {
+      const text = name === "exp" && !cell.allowed ? words.masked : cell[name].toFixed(3);
+      write(ctx, lens, text, places[name] + NUMBER - 10, middle, { ...style, room: NUMBER });
+    }
   }
 
-  function drawSum(ctx, y, { places, strip: size }, width) {
+  function drawSum(ctx, y, { places, size }, width) {
     const { words } = lens;
     const middle = y + ROW / 2 - 1;
     ctx.strokeStyle = lens.theme.line;
@@ -138,47 +112,76 @@ export function steps(lens) {
     ctx.moveTo(0, y - 2);
     ctx.lineTo(width, y - 2);
     ctx.stroke();
-    text(ctx, "Σ", TOKEN - 12, middle, { align: "right", bold: true, colour: lens.theme.text });
-    text(ctx, found.sum.toFixed(3), places.exp + NUMBER - 10, middle, { align: "right", bold: true });
-    const total = found.row.reduce((sum, cell) => sum + cell.weight, 0);
-    text(ctx, total.toFixed(3), places.weight + NUMBER - 10, middle, { align: "right", bold: true });
-    if (size) strip(ctx, found.context, places.weighted, y + 3, size, largestOf(found.context));
-    const exact = found.error < EXACT;
-    const said = (exact ? words.equal : words.unequal).replace("{error}", found.error.toExponential(1));
-    text(ctx, `${exact ? "✓" : "✗"} ${said}`, 0, y + ROW + 14, { colour: lens.theme.text, room: width });
-    if (found.shown.length < found.row.length) {
-      const rest = words.strongest_rows.replace("{count}", found.shown.length).replace("{of}", found.row.length);
-      text(ctx, rest, 0, y + ROW + 36, { colour: lens.theme.muted, room: width });
+    const style = { align: "right", bold: true, colour: lens.theme.text };
+    write(ctx, lens, "Σ", TOKEN - 12, middle, style);
+    write(ctx, lens, found.sum.toFixed(3), places.exp + NUMBER - 10, middle, style);
+    const total = found.cells.reduce((sum, cell) => sum + cell.weight, 0);
+    write(ctx, lens, total.toFixed(3), places.weight + NUMBER - 10, middle, style);
+    if (size) strip(ctx, lens, found.context, places.weighted, y + 3, size, largestOf(found.context));
+    say(ctx, found.equal, words.equal, words.unequal, y + ROW + 14, width);
+    if (shown.length < found.cells.length) {
+      const rest = words.strongest_rows.replace("{count}", shown.length).replace("{of}", found.cells.length);
+      write(ctx, lens, rest, 0, y + ROW + 36, { colour: lens.theme.muted, room: width });
     }
   }
 
+  /** All heads of the layer side by side, the chosen one marked, and what the layer adds to the residual stream. */
+  function drawAfter(ctx, y, width) {
+    const { words, state, attention } = lens;
+    const part = 1 / attention.heads;
+    const marked = [state.head * part, (state.head + 1) * part];
+    const parts = [
+      { words: words.joined, vector: found.joined, marked },
+      { words: words.output, vector: found.output, by: "· W_O →" },
+    ];
+    chain(ctx, lens, parts, y, width);
+    if (found.passed) say(ctx, found.passed, words.projected, words.unprojected, y + chainHeight(parts.length, width), width);
+  }
+
+  const mark = ({ exact }) => (exact ? "✓" : "✗");
+
+  function say(ctx, compared, equal, unequal, y, width) {
+    const said = (compared.exact ? equal : unequal).replace("{error}", compared.error.toExponential(1));
+    write(ctx, lens, `${mark(compared)} ${said}`, 0, y, { colour: lens.theme.text, room: width });
+  }
+
+  const below = () => (shown.length < found.cells.length ? 22 : 0);
+
   return {
-    height: () => (lens.attention.context ? HEAD + (rowsOf() + 1) * ROW + 54 : 40),
+    height(width) {
+      if (!lens.attention.context) return 40;
+      compute(width);
+      const after = found.output ? chainHeight(2, width) + 20 : 0;
+      return top + (shown.length + 1) * ROW + 34 + below() + after;
+    },
     draw(ctx, width) {
       ctx.textBaseline = "middle";
       if (!lens.attention.context) {
-        text(ctx, lens.words.too_long, 0, 16, { room: width });
+        write(ctx, lens, lens.words.too_long, 0, 16, { room: width });
         return;
       }
+      compute(width);
       const layout = measure(width);
-      found = compute(lens.row());
       const tops = {
-        k: largestOf(found.q, ...found.shown.map((cell) => cell.k)),
-        v: largestOf(...found.shown.map((cell) => cell.v)),
-        weighted: largestOf(found.context, ...found.shown.map((cell) => cell.weighted)),
+        k: largestOf(found.q, ...shown.map((cell) => cell.k)),
+        v: largestOf(...shown.map((cell) => cell.v)),
+        weighted: largestOf(found.context, ...shown.map((cell) => cell.weighted)),
       };
+      if (found.stream) chain(ctx, lens, before(), 0, width);
       drawHeader(ctx, layout);
-      found.shown.forEach((cell, i) => drawRow(ctx, cell, HEAD + i * ROW, layout, tops));
-      drawSum(ctx, HEAD + found.shown.length * ROW + 2, layout, width);
+      shown.forEach((cell, i) => drawRow(ctx, cell, top + i * ROW, layout, tops));
+      const end = top + shown.length * ROW + 2;
+      drawSum(ctx, end, layout, width);
+      if (found.output) drawAfter(ctx, end + ROW + 32 + below(), width);
     },
-    point(x, y) {
-      const cell = found?.shown[Math.floor((y - HEAD) / ROW)];
-      lens.light(cell && y >= HEAD ? { query: found.query, key: cell.key } : { query: null, key: null });
+    point(_, y) {
+      const cell = at(y);
+      lens.light(cell ? { query: found.query, key: cell.key } : { query: null, key: null });
     },
     leave: () => lens.light({ query: null, key: null }),
-    press(x, y) {
-      const cell = found?.shown[Math.floor((y - HEAD) / ROW)];
-      if (cell && y >= HEAD) lens.pin({ query: found.query, key: cell.key });
+    press(_, y) {
+      const cell = at(y);
+      if (cell) lens.pin({ query: found.query, key: cell.key });
     },
     key(event) {
       const by = { ArrowUp: -1, ArrowDown: 1 }[event.key];

@@ -1,0 +1,62 @@
+import re
+
+import pytest
+from playwright.sync_api import expect
+
+import transformer_viz as tv
+from transformer_viz.effects import head_effects
+from transformer_viz.notebook import show
+
+TEXT, TARGET = "A lovely film, not good.", "one two three"
+
+
+@pytest.fixture(scope="module")
+def trace(translator):
+    return translator.trace(TEXT, target=TARGET)
+
+
+def test_a_trace_shows_itself_in_a_notebook_and_begins_where_it_is_told(browser, trace):
+    frame = show(trace, kind="cross", layer=0, head=1, view="matrix")._repr_html_()
+    page = browser.new_page()
+    page.set_content(f"<!doctype html><body>{frame}")
+    inside = page.frame_locator("iframe")
+    expect(inside.locator(".says")).to_contain_text("Layer 1, head 2.")
+    expect(inside.locator(".matrix canvas")).to_be_visible()
+    expect(inside.locator(".lines canvas")).to_be_hidden()
+    page.close()
+
+
+def test_what_is_saved_opens_by_itself_and_asks_for_nothing(browser, trace, tmp_path):
+    show(trace, language="zh").save(tmp_path / "attention.html")
+    page, asked = browser.new_page(), []
+    page.on("request", lambda request: asked.append(request.url))
+    page.goto((tmp_path / "attention.html").as_uri())
+    expect(page.locator(".says")).to_contain_text("第 1 层")
+    assert {re.match("[a-z]+", url)[0] for url in asked} <= {"file", "data", "blob"}
+    page.close()
+
+
+def test_effects_stand_beside_each_head(browser, translator, trace):
+    found = head_effects(translator, TEXT, target=TARGET)
+    page = browser.new_page()
+    page.set_content(show(trace, effects=found, kind="cross", head=1, view="grid").html)
+    points = f"{abs(100 * found['cross'][0, 1]):.1f}"
+    way = "less" if found["cross"][0, 1] >= 0 else "more"
+    expect(page.locator(".says")).to_contain_text(
+        f"Without it, the answer is {points} points {way} probable."
+    )
+    page.get_by_role("combobox", name="Order of heads").select_option(label="effect on the answer")
+    page.close()
+
+
+def test_the_language_of_a_page_is_no_visitors_language(trace):
+    assert show(trace, language="zh").html != show(trace).html == show(trace, language="en").html
+
+
+def test_a_language_that_is_not_there_is_named(trace):
+    with pytest.raises(ValueError, match="`language` must be one of"):
+        show(trace, language="fr")
+
+
+def test_it_is_there_under_the_name_of_the_package():
+    assert tv.show is show

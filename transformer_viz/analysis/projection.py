@@ -1,0 +1,19 @@
+"""What becomes of all heads together: joined, and projected back to the width of the model."""
+
+import numpy as np
+
+
+def project_heads(context, kernel=None, bias=None):
+    """Return concat(head_1, ..., head_h) W^O + b (Vaswani et al., 2017, section 3.2.2).
+
+    Args:
+        context: float (head, query, value_dim).
+        kernel: float (head * value_dim, d_model); None: the heads are joined and nothing more.
+        bias: float (d_model,); None: 0.
+
+    Returns:
+        float32 (query, d_model).
+    """
+    joined = np.swapaxes(context, 0, 1).reshape(context.shape[1], -1)
+    projected = joined if kernel is None else joined @ kernel
+    return np.asarray(projected if bias is None else projected + bias, np.float32)

@@ -1,0 +1,52 @@
+"""What each head does for the answer, found by leaving it out."""
+
+import numpy as np
+
+from transformer_viz.interventions import KINDS, kinds
+
+
+def head_effects(explorer, text, **changes) -> dict[str, np.ndarray]:
+    """Return by how much the answer becomes less probable without each head (Michel et al., 2019, section 3).
+
+    The answer is what the model says with all its heads: a class, or, of a decoder, the likeliest token after
+    each position. The model runs once for each head; nothing is compiled anew.
+
+    Args:
+        explorer: `Explorer`.
+        text: What to read.
+        **changes: `target`, and what to change besides, as `Explorer.prepare` takes it, but no `ablate`.
+
+    Returns:
+        Kind ("encoder", "decoder", "cross", as the model has them) -> float32 (layer, head), from -1 to 1:
+        the probability of the answer less that without the head, of a decoder the mean over its positions.
+        Below 0, the answer is more probable without the head.
+
+    Raises:
+        ValueError: If `ablate` is among the changes; as `Explorer.prepare`.
+    """
+    if "ablate" in changes:
+        raise ValueError(
+            "`ablate` cannot be given: each head is left out in turn. Use `trace` with `ablate`."
+        )
+    config = explorer.config
+    probs = _probs(explorer, text, changes)
+    answer = probs.argmax(axis=-1)[..., None]
+
+    def effect(kind, layer, head):
+        without = _probs(explorer, text, changes | {"ablate": [(kind, layer, head)]})
+        return np.take_along_axis(probs - without, answer, axis=-1).mean()
+
+    return {
+        kind: np.array(
+            [
+                [effect(kind, layer, head) for head in range(config.num_heads)]
+                for layer in range(config.stacks[KINDS[kind][0]])
+            ],
+            np.float32,
+        )
+        for kind in kinds(config)
+    }
+
+
+def _probs(explorer, text, changes):
+    return explorer.trace(text, keep="weights", **changes).probs
