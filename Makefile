@@ -1,7 +1,7 @@
 PYTHON ?= python3
 BIN = .venv/bin
 
-.PHONY: app test lint bench models clean
+.PHONY: app test lint bench bench-ui models clean
 
 app: .venv/app            ## set up and open the app
 	$(BIN)/streamlit run app.py
@@ -14,6 +14,9 @@ lint: .venv/dev           ## style and format
 
 bench: .venv/dev browser  ## every figure of speed the README states
 	for script in explorer tracing training browser views visitors; do $(BIN)/python benchmarks/$$script.py || exit 1; done
+
+bench-ui: .venv/dev browser  ## the views alone and beside BertViz, which is fetched: make bench-ui ARGS=--all
+	$(BIN)/python benchmarks/views.py && $(BIN)/python benchmarks/beside_bertviz.py $(ARGS)
 
 models: .venv/app         ## train every model of the shelf: make models DATA=folder
 	sh models/train.sh $(DATA)

@@ -19,6 +19,7 @@ from types import SimpleNamespace
 
 import numpy as np
 from playwright.sync_api import sync_playwright
+from streamlit.logger import set_log_level
 
 from transformer_viz import views
 from transformer_viz.trace import Attentions, AttentionTrace
@@ -28,11 +29,12 @@ CHROMIUM = os.environ.get("CHROMIUM") or shutil.which("chromium") or shutil.whic
 LAYERS = HEADS = 12
 LENGTHS = (64, 128, 512)
 TIMES = 5
+VIEWPORT = {"width": 1440, "height": 1000}
 
 FRAMES = "new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))"
 
-MOUNT = f"""async ([length, view]) => {{
-    const bytes = new Uint8Array(await (await fetch(`${{length}}.bin`)).arrayBuffer());
+MOUNT = f"""async ([file, view]) => {{
+    const bytes = new Uint8Array(await (await fetch(file)).arrayBuffer());
     document.body.replaceChildren(document.createElement('div'));
     await {FRAMES};
     const start = performance.now();
@@ -61,29 +63,46 @@ HEAD = "document.querySelectorAll('.swatch')[Math.floor(Math.random() * 12)].cli
 
 def main():
     """Print the figures."""
-    folder = Path(tempfile.mkdtemp())
+    with served_browser() as (folder, address, browser):
+        write_page(folder)
+        for length in LENGTHS:
+            write_payload(folder / f"{length}.bin", random_attention(LAYERS, length))
+        page = mounting_page(browser, address)
+        for length in LENGTHS:
+            measure(page, length)
+        print(f"two frames in which nothing changes {median(page, ''):6.0f} ms")
+
+
+@contextlib.contextmanager
+def served_browser():
+    """Yield an empty folder, the address at which it is served, and headless Chromium."""
+    with tempfile.TemporaryDirectory() as folder, serving(folder) as address, sync_playwright() as playwright:
+        flags = ["--no-sandbox", "--disable-gpu", "--disable-background-networking"]
+        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=flags)
+        yield Path(folder), address, browser
+        browser.close()
+
+
+def write_page(folder):
+    """Write the page in which the views are mounted."""
     (folder / "index.html").write_text(
         f"<!doctype html><meta charset=utf-8><style>{views.stylesheet()}</style><body><script type=module>"
         f"{views.module('lens')}\nwindow.mount = mount;</script>"
     )
-    for length in LENGTHS:
-        (folder / f"{length}.bin").write_bytes(payload(length))
-    with serving(folder) as address, sync_playwright() as playwright:
-        flags = ["--no-sandbox", "--disable-gpu", "--disable-background-networking"]
-        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=flags)
-        page = browser.new_page(viewport={"width": 1440, "height": 1000})
-        page.goto(address)
-        page.wait_for_function("() => Boolean(window.mount)")
-        for length in LENGTHS:
-            measure(page, length)
-        print(f"two frames in which nothing changes {median(page, ''):6.0f} ms")
-        browser.close()
+
+
+def mounting_page(browser, address):
+    """Open the page and return it once it can mount the views."""
+    page = browser.new_page(viewport=VIEWPORT)
+    page.goto(address)
+    page.wait_for_function("() => Boolean(window.mount)")
+    return page
 
 
 def measure(page, length):
     """Print what one length takes."""
     for view, name in (("grid", "all 144 heads"), ("lines", "a layer as lines"), ("all", "side by side")):
-        found = [page.evaluate(MOUNT, [length, view]) for _ in range(TIMES)]
+        found = [page.evaluate(MOUNT, [f"{length}.bin", view]) for _ in range(TIMES)]
         taken, nodes = statistics.median(taken for taken, _ in found), found[0][1]
         print(f"{length:4} tokens: {name:<17} {taken:6.0f} ms, {nodes} nodes")
     print(f"{length:4} tokens: hover on a token  {median(page, HOVER):6.0f} ms")
@@ -95,16 +114,28 @@ def median(page, act):
     return statistics.median(page.evaluate(ACT, act) for _ in range(4 * TIMES))
 
 
-def payload(length):
-    """Return random attention of that many tokens, as the views read it."""
+def random_attention(layers, length):
+    """Return peaked random attention (layer, head, query, key)."""
     random = np.random.default_rng(0)
-    scores = random.normal(0, 2, (LAYERS, HEADS, length, length)).astype(np.float32)
+    scores = random.normal(0, 2, (layers, HEADS, length, length)).astype(np.float32)
     weights = np.exp(scores)
     weights /= weights.sum(axis=-1, keepdims=True)
+    return weights
+
+
+def names_of_tokens(length):
+    """Return a text for each token."""
+    return [f"token{number}" for number in range(length)]
+
+
+def write_payload(path, weights):
+    """Write attention as the views read it."""
+    set_log_level("ERROR")  # the words are asked for outside of a page, and each is warned of
+    length = weights.shape[-1]
     layers = [AttentionTrace(None, None, None, None, layer, None, None) for layer in weights]
-    tokens = [f"token{number}" for number in range(length)]
+    tokens = names_of_tokens(length)
     mask = np.ones((1, length, length), bool)
-    return views.pack(
+    payload = views.pack(
         SimpleNamespace(model="random"),
         kinds={"encoder": Attentions(layers, mask, tokens, tokens)},
         tokens={"encoder": (tokens, tokens)},
@@ -114,6 +145,7 @@ def payload(length):
         figures={"encoder": {}},
         saying=lambda kind, layer, head: "",
     )
+    path.write_bytes(payload)
 
 
 @contextlib.contextmanager

@@ -1,0 +1,135 @@
+"""The canvas views beside BertViz 1.4.1: the same attention, the same headless Chromium, one run, in turns.
+
+`python benchmarks/beside_bertviz.py [--all]`. The clock starts when what Python sent is in the page's memory
+and every library is loaded: here the payload, there the script with the weights in it. It stops when the view
+stands there and two animation frames have passed. A hover: from the event to the second frame after it; two
+frames in which nothing changes are printed last. Each measurement has a fresh page, and its median is taken.
+
+BertViz draws each weight as a line. The lines here are those of 0.02 and more, at most 20,000: so the page
+opens. All heads at once are pictures of their matrices here and lines there. BertViz's head view of 512
+tokens takes minutes; `--all` waits for it. Without a GPU Chromium renders in software.
+"""
+
+import argparse
+import contextlib
+import statistics
+
+import bertviz_pages
+from views import (
+    ACT,
+    FRAMES,
+    HEADS,
+    HOVER,
+    LAYERS,
+    MOUNT,
+    VIEWPORT,
+    mounting_page,
+    names_of_tokens,
+    random_attention,
+    served_browser,
+    write_page,
+    write_payload,
+)
+
+TIMES = 3
+HOVERS = 10
+
+MOUNT_BERTVIZ = f"""async (file) => {{
+    const [markup, code] = await (await fetch(file)).json();
+    document.body.innerHTML = markup;
+    const script = document.createElement('script');
+    script.textContent = code;
+    await {FRAMES};
+    const start = performance.now();
+    document.body.append(script);
+    await new Promise(done => requirejs(['jquery', 'd3'], done)); // those who ask first are called first
+    await {FRAMES};
+    const taken = performance.now() - start;
+    return [taken, document.querySelectorAll('*').length, document.querySelectorAll('svg line').length];
+}}"""
+
+HOVER_BERTVIZ = """{
+    const tokens = [...document.querySelectorAll('#left .background')].slice(0, 40);
+    const token = tokens[Math.floor(Math.random() * tokens.length)];
+    token.dispatchEvent(new MouseEvent('mouseover', { bubbles: true }));
+}"""
+
+
+def main():
+    """Print the table."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
+    parser.add_argument("--all", action="store_true", help="BertViz's head view of 512 tokens, too")
+    patient = parser.parse_args().all
+    package = bertviz_pages.fetch()
+    print(f"{'':<39}{'ours':>12}{'BertViz':>12}{'BertViz / ours':>17}")
+    with served_browser() as (folder, address, browser):
+        write_page(folder)
+        bertviz_pages.write_page(folder / "bertviz.html", package)
+        bench = Bench(folder, address, browser)
+        for length in (50, 128, 512):
+            bench.write(random_attention(1, length), package.head_view)
+            bench.compare(f"{HEADS} heads, {length} tokens", "lines", both=patient or length < 512)
+        for length in (50, 100):
+            bench.write(random_attention(LAYERS, length), package.model_view)
+            bench.compare(f"{LAYERS * HEADS} heads, {length} tokens", "grid")
+        with contextlib.closing(mounting_page(browser, address)) as page:
+            still = statistics.median(page.evaluate(ACT, "") for _ in range(HOVERS))
+    print(f"two frames in which nothing changes: {still:.0f} ms")
+
+
+class Bench:
+    """The same attention for both, in a browser."""
+
+    def __init__(self, folder, address, browser):
+        self.folder, self.address, self.browser = folder, address, browser
+        self.weights = 0
+
+    def write(self, weights, view):
+        """Write what both are to show; `view` is BertViz's function."""
+        self.weights = weights.size
+        write_payload(self.folder / "ours.bin", weights)
+        bertviz_pages.write(self.folder / "bertviz.json", view, weights, names_of_tokens(weights.shape[-1]))
+
+    def compare(self, name, view, both=True):
+        """Print a row for each figure of a view; `both`: of BertViz, too."""
+        ours, theirs = [], []
+        for _ in range(TIMES):
+            ours.append(self.measure(view))
+            if both:
+                theirs.append(self.measure_bertviz(view))
+        for figure in ours[0]:
+            medians = [statistics.median(found[figure] for found in side) for side in (ours, theirs) if side]
+            print_row(f"{name}: {figure}", medians)
+
+    def measure(self, view):
+        """Return the figures of a view."""
+        with contextlib.closing(mounting_page(self.browser, self.address)) as page:
+            return figures(page, view, *page.evaluate(MOUNT, ["ours.bin", view]), HOVER)
+
+    def measure_bertviz(self, view):
+        """Return the figures of BertViz's view, having seen that it has drawn everything."""
+        with contextlib.closing(bertviz_pages.open_page(self.browser, self.address, VIEWPORT)) as page:
+            taken, nodes, lines = page.evaluate(MOUNT_BERTVIZ, "bertviz.json")
+            if lines != self.weights:
+                raise RuntimeError(f"BertViz has drawn {lines} of {self.weights} lines.")
+            return figures(page, view, taken, nodes, HOVER_BERTVIZ)
+
+
+def figures(page, view, taken, nodes, hover):
+    """Return name -> figure; of lines, a hover's too."""
+    found = {"painted, ms": taken, "nodes": nodes}
+    if view == "lines":
+        found["hover, ms"] = statistics.median(page.evaluate(ACT, hover) for _ in range(HOVERS))
+    return found
+
+
+def print_row(name, medians):
+    """Print ours, BertViz's and how many times ours that is; or ours alone."""
+    columns = f"{name:<39}{medians[0]:>12,.0f}"
+    if len(medians) > 1:
+        columns += f"{medians[1]:>12,.0f}{medians[1] / medians[0]:>17,.1f}"
+    print(columns, flush=True)
+
+
+if __name__ == "__main__":
+    main()
