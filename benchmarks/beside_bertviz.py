@@ -5,7 +5,7 @@ and every library is loaded: here the payload, there the script with the weights
 stands there and two animation frames have passed. A hover: from the event to the second frame after it; two
 frames in which nothing changes are printed last. Each measurement has a fresh page, and its median is taken.
 
-BertViz draws each weight as a line. The lines here are those of 0.02 and more, at most 20,000: so the page
+BertViz draws each weight as a line. The lines here are those of 0.02 and more, at most 8,000: so the page
 opens. All heads at once are pictures of their matrices here and lines there. BertViz's head view of 512
 tokens takes minutes; `--all` waits for it. Without a GPU Chromium renders in software.
 """

@@ -15,14 +15,13 @@ import statistics
 import tempfile
 import threading
 from pathlib import Path
-from types import SimpleNamespace
 
 import numpy as np
 from playwright.sync_api import sync_playwright
-from streamlit.logger import set_log_level
 
 from transformer_viz import views
 from transformer_viz.trace import Attentions, AttentionTrace
+from transformer_viz.ui.language import speaking
 from transformer_viz.ui.lens import words
 
 CHROMIUM = os.environ.get("CHROMIUM") or shutil.which("chromium") or shutil.which("google-chrome")
@@ -130,22 +129,22 @@ def names_of_tokens(length):
 
 def write_payload(path, weights):
     """Write attention as the views read it."""
-    set_log_level("ERROR")  # the words are asked for outside of a page, and each is warned of
     length = weights.shape[-1]
     layers = [AttentionTrace(None, None, None, None, layer, None, None) for layer in weights]
     tokens = names_of_tokens(length)
     mask = np.ones((1, length, length), bool)
-    payload = views.pack(
-        SimpleNamespace(model="random"),
-        kinds={"encoder": Attentions(layers, mask, tokens, tokens)},
-        tokens={"encoder": (tokens, tokens)},
-        words=words(),
-        names={"encoder": "encoder"},
-        titles={"encoder": "reads"},
-        figures={"encoder": {}},
-        saying=lambda kind, layer, head: "",
+    shown = views.Shown(
+        Attentions(layers, mask, tokens, tokens),
+        tokens=(tokens, tokens),
+        name="encoder",
+        title="reads",
+        figures={},
+        sayings=[[""] * HEADS for _ in layers],
+        vectors={},
+        sentences=(np.zeros(length, int), np.zeros(length, int)),
     )
-    path.write_bytes(payload)
+    with speaking("en"):
+        path.write_bytes(views.pack("random", {"encoder": shown}, words()))
 
 
 @contextlib.contextmanager

@@ -487,8 +487,8 @@ def test_of_too_many_lines_the_strongest_are_drawn_and_counted(show):
     page = show(trace, start={"view": "lines"})
     expect(page.locator(".lines h4")).to_have_text("Layer 1 as lines · no weight is that large")
     page.get_by_role("slider").press("Home")
-    expect(page.locator(".lines h4")).to_have_text("Layer 1 as lines · the 20,000 strongest of 49,152")
-    assert edges(drawing(page))[0] == 20_000
+    expect(page.locator(".lines h4")).to_have_text("Layer 1 as lines · the 8,000 strongest of 49,152")
+    assert edges(drawing(page))[0] == 8_000
 
 
 def test_in_a_long_text_lines_begin_at_smaller_weights(show):

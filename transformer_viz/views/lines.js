@@ -1,6 +1,6 @@
 // A layer as lines between two columns of tokens: who reads on the left, who is read on the right, a colour a head.
 
-import { HALF } from "./payload.js";
+import { HALF, halfBits } from "./payload.js";
 import { fitted, PIXELS, stride, widest } from "./text.js";
 
 const MOST_ROW = 34;
@@ -8,7 +8,7 @@ const LEAST_ROW = 2;
 const LEAST_WEIGHT = 1e-4; // too faint to be seen
 const MOST_HEIGHT = 560;
 const MOST_LABEL = 120;
-const MOST_LINES = 20000;
+const MOST_LINES = 8000;
 const STEPS = 4096; // strengths by which the strongest are told where there are too many
 const SHADES = 8; // lines of one head are drawn in so many strengths, each in one stroke
 
@@ -39,10 +39,13 @@ export function lines(lens) {
     const passes = lens.passes();
     const field = value === "norms" ? lens.attention.field(layer, head, value) : null;
     const bits = lens.attention.bits(layer, head);
+    const enough = halfBits(least);
     const top = field ? field.largest || 1 : 1;
+    const [firstKey, endKey] = key === null ? [0, keys] : [key, key + 1];
     for (let q = query ?? 0; q < (query === null ? queries : query + 1); q++) {
-      for (let k = key ?? 0; k < (key === null ? keys : key + 1); k++) {
-        const weight = field ? field.data[q * keys + k] / top : HALF[bits[q * keys + k]];
+      for (let k = firstKey, cell = q * keys + firstKey; k < endKey; k++, cell++) {
+        if (!field && bits[cell] < enough) continue;
+        const weight = field ? field.data[cell] / top : HALF[bits[cell]];
         if (weight >= least && passes(q, k)) draw(q, k, weight);
       }
     }
@@ -96,7 +99,7 @@ export function lines(lens) {
       let [level, spare] = limit(least);
       lens.title();
       const bend = (layout.right - layout.left) * 0.4;
-      ctx.lineWidth = Math.max(0.6, Math.min(2, layout.row / 9));
+      ctx.lineWidth = Math.max(0.6, Math.min(1, layout.row / 9)); // wider ones take a browser without a GPU 8 times as long
       for (const head of lens.state.shown) {
         const shades = Array.from({ length: SHADES }, () => []);
         each(head, least, (q, k, weight) => {

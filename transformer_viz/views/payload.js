@@ -13,6 +13,17 @@ for (let bits = 0; bits < 65536; bits++) {
   HALF[bits] = bits & 0x8000 ? -size : size;
 }
 
+/** Return the bits of the smallest half-precision number that is at least a number from 0 to 1. */
+export function halfBits(number) {
+  let [low, high] = [0, 0x3c00]; // 0 and 1
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    if (HALF[middle] >= number) high = middle;
+    else low = middle + 1;
+  }
+  return low;
+}
+
 /** Return the header and one object for each kind of attention: sizes, tokens, and a reader of one head. */
 export function parse(bytes) {
   const aligned = bytes.byteOffset % 8 ? bytes.slice() : bytes;
