@@ -3,7 +3,8 @@
 `python benchmarks/browser.py`. Starts the app itself. Another head counts until the second frame after its
 click: nothing is sent to the server. A sentence counts from the press of the button until the matrix of its
 tokens is there: the canvas has its new height, and two frames have passed. A click that changes nothing
-counts until Streamlit says that the run has ended. Then a training is started on the Train page, and the same
+counts until Streamlit says that the run has ended; another page until its last picture is there and two
+frames have passed. Then a training is started on the Train page, and the same
 is done in another window.
 """
 
@@ -73,8 +74,28 @@ def main():
         page.evaluate(FIND)
         print(f"from the command to the first picture      {time.perf_counter() - begin:6.2f} s")
         measure(page, process.pid)
+        measure_pages(page)
         measure_training(browser, page, f"http://localhost:{port}/train?task=addition")
         browser.close()
+
+
+PAGES = {
+    "Masks": ".st-key-mask-effects .barlayer",
+    "Positions": ".st-key-answers .barlayer",
+    "Attention": ".lens canvas",
+}
+"""Page -> what stands there when its last picture does, wherever it is."""
+
+DRAWN = f"""() => new Promise(done => {{
+    const wanted = '%s';
+    const roots = () => [document, ...[...document.querySelectorAll('[data-testid=stBidiComponentIsolated]')]
+        .map(element => element.shadowRoot).filter(Boolean)];
+    const old = new Set(roots().flatMap(root => [...root.querySelectorAll(wanted)]));
+    const isNew = root => [...root.querySelectorAll(wanted)].some(found => !old.has(found));
+    const check = () => roots().some(isNew) ? {FRAMES}.then(done) : requestAnimationFrame(check);
+    window.__clicked();
+    check();
+}}).then(end => end - window.__start)"""
 
 
 def measure(page, pid):
@@ -87,6 +108,18 @@ def measure(page, pid):
     used = (processor_seconds(pid) - used) / (2 * CLICKS)
     print(f"a click that changes nothing               {statistics.median(nothing):6.0f} ms")
     print(f"processor time of the server for one run   {1000 * used:6.1f} ms")
+
+
+def measure_pages(page):
+    """Print how long it takes from one page to another; the first visit of each is not counted."""
+    taken = {name: [] for name in PAGES}
+    for _ in range(CLICKS // 2):
+        for name, drawn in PAGES.items():
+            link = page.get_by_test_id("stTopNavLink").filter(has_text=name)
+            taken[name].append(click(page, link, DRAWN % drawn))
+            page.wait_for_timeout(500)
+    for name, each in taken.items():
+        print(f"to the page {name:<9}, click to painted      {statistics.median(each[1:]):6.0f} ms")
 
 
 def measure_training(browser, page, address):

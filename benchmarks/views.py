@@ -138,6 +138,7 @@ def write_payload(path, weights):
         tokens=(tokens, tokens),
         name="encoder",
         title="reads",
+        head_title="Layer {layer}, head {head}",
         figures={},
         sayings=[[""] * HEADS for _ in layers],
         vectors={},

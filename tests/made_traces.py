@@ -124,6 +124,7 @@ def packed(trace, *, language="en", **changes):
             tokens=([*found.query_tokens], [*found.key_tokens]),
             name=said[f"kind.{kind}"],
             title=said["heatmap.query"],
+            head_title=said["lens.matrix_title"],
             figures=figures_of(kind, found),
             sayings=[
                 [f"{kind} {layer} {head} looks around." for head in range(heads)]

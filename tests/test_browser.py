@@ -287,7 +287,7 @@ def test_the_picture_can_be_downloaded_under_its_name(page, app):
     open_app(page, app)
     head_button(page, 3).click()
     name, content = saved(page, "PNG")
-    assert name == "small-encoder-layer1-head3.png"
+    assert name == "small-encoder-layer1-head3-matrix.png"
     assert content[:8] == b"\x89PNG\r\n\x1a\n"
 
 
@@ -429,6 +429,18 @@ def test_going_to_the_models_and_back_changes_nothing(page, app, second):
     expect_tokens(page, ["a", "dull", "film", "."])
     for part in ("model=twin", "head=3", "layer=2", "view=matrix", "text=A"):
         expect(page).to_have_url(re.compile(part))
+
+
+def test_going_back_brings_back_the_sentence_before(page, app):
+    open_app(page, app, "/?text=A%20dull%20film.")
+    expect_tokens(page, ["a", "dull", "film", "."])
+    type_sentence(page, "A clever plot.")
+    expect_tokens(page, ["a", "clever", "plot", "."])
+    page.go_back()
+    expect_tokens(page, ["a", "dull", "film", "."])
+    expect(page.get_by_label("Sentence")).to_have_value("A dull film.")
+    page.go_forward()
+    expect_tokens(page, ["a", "clever", "plot", "."])
 
 
 def go_to(page, name):

@@ -53,6 +53,17 @@ def test_a_head_that_everyone_sends_to_one_token_is_named_after_it():
     assert role(to(5)) == Role("token", 1.0, 5)
 
 
+@pytest.mark.parametrize("size", [2, 3])
+def test_an_even_head_over_few_tokens_is_named_after_none_of_them(size):
+    mask = ALL[:, :size, :size]
+    assert role(even(mask), mask, WORDS[:size]).name == "even"
+
+
+def test_half_of_the_weight_is_no_habit_where_there_are_two_to_choose_from():
+    weights = np.array([[0.55, 0.45], [0.45, 0.55]])
+    assert role(weights, ALL[:, :2, :2], ["no", "way"]).name == "even"
+
+
 def test_an_even_head_says_over_how_many_tokens_it_spreads():
     found = role(even(ALL))
     assert found.name == "even"

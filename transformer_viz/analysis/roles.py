@@ -9,6 +9,9 @@ from transformer_viz.analysis.heads import entropy
 LEAST_SHARE = 0.35
 """Share of its weight that a head gives to one thing before it is named after it."""
 
+ABOVE_EVEN = 1.5
+"""How many times as much as an even head's share that must be."""
+
 EVEN = 0.75
 """Share of the keys it may attend to over which an even head spreads."""
 
@@ -50,7 +53,12 @@ def roles(weights, mask, query_tokens, key_tokens, *, cross=False) -> list[Role]
     free = allowed.sum(axis=-1) > 1
     rows = free if free.any() else allowed.any(axis=-1)
     where = _diagonals(allowed) if cross else _within(query_tokens)
-    shares = {name: _share(weights, cells & allowed, rows) for name, cells in where.items()}
+    above_even = ABOVE_EVEN if free.any() else 0
+    evenly = allowed / np.maximum(allowed.sum(axis=-1, keepdims=True), 1)
+    shares = {}
+    for name, cells in where.items():
+        share, least = (_share(each, cells & allowed, rows) for each in (weights, evenly[None]))
+        shares[name] = np.where(share >= above_even * least, share, 0)
     keys = weights[:, rows].mean(axis=1)
     widths = np.exp(np.nan_to_num(entropy(weights[:, rows])))
     choices = allowed[rows].sum(axis=-1).mean()
@@ -60,7 +68,8 @@ def roles(weights, mask, query_tokens, key_tokens, *, cross=False) -> list[Role]
         named = ((name, share[head]) for name, share in shares.items())
         name, share = max(named, key=lambda pair: pair[1], default=("mixed", 0.0))
         if share < LEAST_SHARE:
-            name, share = ("token", mean[key]) if mean[key] >= LEAST_SHARE else ("mixed", widths[head])
+            enough = max(LEAST_SHARE, above_even * evenly[rows].mean(axis=0)[key])
+            name, share = ("token", mean[key]) if mean[key] >= enough else ("mixed", widths[head])
         if name == "mixed" and widths[head] >= EVEN * choices:
             name = "even"
         found.append(Role(name, float(share), key))

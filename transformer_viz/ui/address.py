@@ -4,6 +4,17 @@ Streamlit's own binding of widgets to the address forgets them where pages chang
 """
 
 import streamlit as st
+from streamlit.runtime.scriptrunner import get_script_run_ctx
+
+ADDRESSED = "addressed"
+"""Key in the session under which the keys of all choices stand that the address keeps."""
+
+
+def follow_history() -> None:
+    """Let the address decide once more where the visitor went back or forward in the browser's history."""
+    if get_script_run_ctx().is_history_navigation:
+        for key in st.session_state.get(ADDRESSED, ()):
+            st.session_state.pop(key, None)
 
 
 def keep(key, first) -> None:
@@ -12,7 +23,7 @@ def keep(key, first) -> None:
     What the script chose before anybody touched the widget is forgotten where pages change, unless each run
     says it again.
     """
-    st.session_state[key] = st.session_state.get(key, first)
+    _set(key, st.session_state.get(key, first))
 
 
 def from_address(key, options, otherwise=None) -> None:
@@ -29,7 +40,7 @@ def from_address(key, options, otherwise=None) -> None:
     if chosen is None:
         st.session_state.pop(key, None)
     else:
-        st.session_state[key] = chosen
+        _set(key, chosen)
 
 
 def to_address(key, value) -> None:
@@ -93,4 +104,9 @@ def number_from_address(key, least, most, default) -> None:
     """Choose the whole number the address says, or `default`; what is chosen already stays within bounds."""
     wanted = st.session_state.get(key, st.query_params.get(key, ""))
     number = int(wanted) if str(wanted).isdecimal() and len(str(wanted)) < 10 else default
-    st.session_state[key] = min(max(number, least), most)
+    _set(key, min(max(number, least), most))
+
+
+def _set(key, value):
+    st.session_state[key] = value
+    st.session_state.setdefault(ADDRESSED, set()).add(key)

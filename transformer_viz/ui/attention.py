@@ -12,13 +12,12 @@ from transformer_viz import store
 from transformer_viz.engine import EngineError
 from transformer_viz.text import END, NoTokensError, visible
 from transformer_viz.trace import Run, Trace
-from transformer_viz.ui.address import choose_whether, keep, to_address
+from transformer_viz.ui.address import choose_whether
 from transformer_viz.ui.axis import label_of
-from transformer_viz.ui.card import examples_of
 from transformer_viz.ui.language import plain, t
 from transformer_viz.ui.lens import show_lens
 from transformer_viz.ui.looks import choose_looks
-from transformer_viz.ui.sentence import ask_sentence
+from transformer_viz.ui.sentence import ask_texts
 from transformer_viz.ui.server import shared_engine
 from transformer_viz.views import page
 
@@ -27,9 +26,6 @@ MAX_BARS = 3
 
 MAX_TRACE_BYTES = 512 * 2**20
 """Memory of the traces that are kept, in case somebody asks for one again."""
-
-MAX_TARGET_CHARS = 2_000
-"""Longest target that can be typed."""
 
 PLOT_HEIGHT = 460
 """Pixels held for the heatmap while the first answer is on its way."""
@@ -41,8 +37,7 @@ def show(model: store.ModelSummary | None) -> None:
     if model is None:
         show_no_model()
         return
-    text = ask_sentence(examples_of(model.card))
-    target = ask_target() if model.config.architecture == "encoder-decoder" else None
+    text, target = ask_texts(model)
     run = Run(model.name, text, target)
     with st.skeleton(height=PLOT_HEIGHT):
         trace = answer(run)
@@ -63,21 +58,6 @@ def show_no_model() -> None:
     """Say that there is nothing to look into yet, and how to come by something."""
     st.info(t("model.none"), icon=":material/school:")
     st.code("python -m transformer_viz train --preset single-block --data reviews.csv --out models/my-model")
-
-
-def ask_target() -> str | None:
-    """Show the box for what the decoder has written; None if the model is to write it itself."""
-    keep("target", st.query_params.get("target", "")[:MAX_TARGET_CHARS])
-    typed = st.text_input(
-        t("target.label"),
-        key="target",
-        persist_state="session",
-        placeholder=t("target.placeholder"),
-        help=t("target.help"),
-        max_chars=MAX_TARGET_CHARS,
-    )
-    to_address("target", typed)
-    return typed if typed and typed.strip() else None
 
 
 def answer(run: Run) -> Trace | None:
@@ -177,13 +157,15 @@ def show_reading(trace: Trace) -> None:
         return
     unknown = list(dict.fromkeys(visible(trace.words[i]) for i in np.flatnonzero(trace.unknown)))
     if unknown:
-        shown = ", ".join(f"“{plain(word)}”" for word in unknown[:8]) + (" …" if len(unknown) > 8 else "")
+        shown = t("list.comma").join(f"“{plain(word)}”" for word in unknown[:8]) + (
+            " …" if len(unknown) > 8 else ""
+        )
         st.caption(t("reading.unknown", words=shown, count=trace.unknown.sum(), total=len(trace.tokens)))
 
 
 def show_heads(trace: Trace, run: Run) -> None:
     """Show what every head does, and what can be taken along."""
-    with st.container(horizontal=True, gap="large", vertical_alignment="bottom"):
+    with st.container(horizontal=True, gap="medium", vertical_alignment="center"):
         looks, effects = choose_looks(trace), ask_effects(run, trace)
     payload = show_lens(trace, looks, effects)
     with st.container(horizontal=True, gap="small"):

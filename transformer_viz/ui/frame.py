@@ -6,7 +6,7 @@ import streamlit as st
 
 from transformer_viz import store
 from transformer_viz.ui import attention, masks, models, positions, train
-from transformer_viz.ui.address import from_address, to_address
+from transformer_viz.ui.address import follow_history, from_address, to_address
 from transformer_viz.ui.language import choose_language, plain, t
 from transformer_viz.ui.models import said
 from transformer_viz.ui.server import in_order
@@ -15,17 +15,22 @@ ICON = Path(__file__).parent / "icon.svg"
 
 COMPACT = """<style>
 .stMainBlockContainer { padding: 4.2rem 3rem 2rem }
-.stMainBlockContainer .stHeading h2 { padding-top: 0 }
+.stMainBlockContainer .stHeading h2 { padding: 0 0 0.5rem; font-size: 1.7rem }
+.stMainBlockContainer > .stVerticalBlock { gap: 0.75rem }
 .st-key-hand-over { display: none }
 </style>"""
 """The picture should stand on the first screen, not below it; all titles stand at the same height; what only
 hands something over takes no room."""
 
+INK = "<style>[data-testid=stBaseButton-primary] { color: #06222c }</style>"
+"""In the dark theme, white on the colour of the main button is too faint to be read at the back of a room."""
+
 
 def show() -> None:
     """Show the page that was chosen."""
     st.set_page_config(page_title="Transformer Viz", page_icon=ICON, layout="wide")
-    st.html(COMPACT)
+    st.html(COMPACT + (INK if st.context.theme.type == "dark" else ""))
+    follow_history()
     with st.sidebar:
         st.subheader("Transformer Viz", anchor=False)
         controls, language = st.container(), st.container()

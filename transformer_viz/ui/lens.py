@@ -17,19 +17,19 @@ WORDS = (
     *("view", "kind", "layer", "head", "head_help", "all_heads", "value", "scale", "scale_head", "scale_one"),
     *("sort", "threshold", "row", "download", "key", "grid", "matrix", "lines", "steps", "grid_title"),
     *(
-        "matrix_title",
         "lines_title",
         "some",
         "no_line",
+        "strongest",
         "pinned",
         "cell",
         "masked_cell",
         "query_of",
         "key_vector",
     ),
-    *("value_vector", "weighted_value", "masked", "equal", "unequal", "strongest_rows", "too_long"),
+    *("value_vector", "weighted_value", "masked", "equal", "unequal", "others", "too_long"),
     *("table", "table_query", "table_keys", "token_embedding", "position", "sum", "stream", "normalised"),
-    *("joined", "output", "projected", "unprojected", "sentences", "every", "within", "between"),
+    *("stop", "joined", "output", "projected", "unprojected", "sentences", "every", "within", "between"),
 )
 """Words of the views that stand for themselves."""
 
@@ -42,7 +42,19 @@ NAMED = {
 
 SLOTS = {
     name: f"{{{name}}}"
-    for name in ("layers", "heads", "layer", "head", "count", "of", "query", "key", "token", "error")
+    for name in (
+        "layers",
+        "heads",
+        "layer",
+        "head",
+        "weight",
+        "count",
+        "of",
+        "query",
+        "key",
+        "token",
+        "error",
+    )
 }
 """What the views themselves fill in."""
 
@@ -54,6 +66,9 @@ PROJECTIONS = {
 """Kind of attention -> name of the layer whose parameters project its heads, but for its number."""
 
 NOTHING = "\u2205"
+
+SEVERAL = 10
+"""Tokens from which on nobody counts their tenths."""
 
 
 @functools.cache
@@ -94,14 +109,15 @@ def payload_of(trace: Trace, looks=(), effects=None, projected=None) -> bytes:
             name=t(f"kind.{kind}"),
             title=t("heatmap.query" if kind == "encoder" else "heatmap.writes"),
             figures=figures_of(kind, look.found) | ({"effect": effects[kind]} if kind in effects else {}),
+            head_title=title_of(looks, kind),
             sayings=said_of(kind, look, effects.get(kind)),
             vectors={} if looks else views.vectors_of(trace, kind, projected.get(kind)),
             sentences=(look.rows.sentences, look.columns.sentences),
         )
         for kind, look in looked_at(trace, texts_beside(trace), looks).items()
     }
-    own = {"matrix_title": title_of(looks)} | ({"too_long": t("lens.changed")} if looks else {})
-    return views.pack(trace.model, shown, words() | own)
+    changed = {"too_long": t("lens.changed")} if looks else {}
+    return views.pack(trace.model, shown, words() | changed)
 
 
 def projected_of(trace: Trace, kind: str) -> np.ndarray | None:
@@ -134,10 +150,10 @@ def words() -> dict:
     return single | groups
 
 
-def title_of(looks) -> str:
-    """Return what one picture is called, its numbers left open."""
+def title_of(looks, kind) -> str:
+    """Return what the picture of a head is called, its numbers left open."""
     single = [look for look in looks if look in ONE_HEAD]
-    if single:
+    if single and (single[0], kind) != ("rollout", "cross"):  # which is of self-attention
         return t("lens.one_title", look=t(f"looks.{single[0]}"), **SLOTS)
     return t("lens.matrix_title", **SLOTS)
 
@@ -170,7 +186,7 @@ def role_in_words(role: Role, labels) -> str:
     return t(
         f"role.{role.name}",
         percent=f"{role.share:.0%}",
-        count=f"{role.share:.1f}",
+        count=f"{role.share:.1f}" if role.share < SEVERAL else f"{role.share:.0f}",
         token=visible(labels[role.key]) if labels else NOTHING,
     )
 

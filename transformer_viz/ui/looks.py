@@ -51,15 +51,22 @@ def choose_looks(trace: Trace) -> tuple[str, ...]:
     """Show the ways of looking that this trace has, kept in the URL; return those that are on."""
     wanted = st.query_params.get("looks", "").split(".")
     keep("looks", [look for look in LOOKS if look in wanted])
-    chosen = st.pills(
-        t("looks.label"),
-        [look for look in LOOKS if is_possible(trace, look)],
-        selection_mode="multi",
-        format_func=lambda look: t(f"looks.{look}"),
-        key="looks",
-        persist_state="session",
-        help=t("looks.help"),
-    )
+    possible = [look for look in LOOKS if is_possible(trace, look)]
+    on = [look for look in possible if look in st.session_state.looks]
+    named = t("list.comma").join(t(f"looks.{look}") for look in on)
+    with st.popover(
+        f"{t('looks.label')} **{named}**" if on else t("looks.label"), icon=":material/filter_alt:"
+    ):
+        chosen = st.pills(
+            t("looks.label"),
+            possible,
+            selection_mode="multi",
+            format_func=lambda look: t(f"looks.{look}"),
+            key="looks",
+            persist_state="session",
+            label_visibility="collapsed",
+        )
+        st.caption(t("looks.help"))
     to_address("looks", ".".join(chosen))
     on = [look for look in LOOKS if look in chosen]
     single = [look for look in on if look in ONE_HEAD]
@@ -129,7 +136,7 @@ def _one_head(kind, weights, looks):
     """Return the weights (layer, head, query, key) with all heads in one where that is asked for."""
     if "rollout" in looks and kind != "cross":
         return rollout(weights)[:, None]
-    if "mean" in looks or "rollout" in looks:
+    if "mean" in looks:
         return weights.mean(axis=1, keepdims=True)
     return weights.max(axis=1, keepdims=True) if "max" in looks else weights
 

@@ -5,15 +5,14 @@ import streamlit as st
 from transformer_viz import store
 from transformer_viz.trace import Run
 from transformer_viz.ui.address import choose_one
-from transformer_viz.ui.attention import PLOT_HEIGHT, answer, ask_target, show_no_model, show_reading
-from transformer_viz.ui.card import examples_of
+from transformer_viz.ui.attention import PLOT_HEIGHT, answer, show_no_model, show_reading
 from transformer_viz.ui.heads import choose, choose_attention, hand_over
 from transformer_viz.ui.language import t
 from transformer_viz.ui.mask_choice import ask_mask
 from transformer_viz.ui.mask_effect import show_meters, show_prediction
 from transformer_viz.ui.mask_sides import compare, room_for_padding
 from transformer_viz.ui.mask_views import LAYOUT, VIEWS
-from transformer_viz.ui.sentence import ask_sentence
+from transformer_viz.ui.sentence import ask_texts
 
 
 def show(model: store.ModelSummary | None) -> None:
@@ -23,7 +22,7 @@ def show(model: store.ModelSummary | None) -> None:
         show_no_model()
         return
     translates = model.config.architecture == "encoder-decoder"
-    run = Run(model.name, ask_sentence(examples_of(model.card)), ask_target() if translates else None)
+    run = Run(model.name, *ask_texts(model))
     with st.skeleton(height=PLOT_HEIGHT):
         plain = answer(run)
     if plain is None:

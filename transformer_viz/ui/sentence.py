@@ -1,14 +1,18 @@
-"""The sentence box with its examples; what stands in it stands in the URL."""
+"""The boxes for what is read and what is written, with examples; what stands in them stands in the URL."""
 
 import textwrap
 
 import streamlit as st
 
-from transformer_viz.ui.address import keep
+from transformer_viz.ui.address import keep, to_address
+from transformer_viz.ui.card import examples_of
 from transformer_viz.ui.language import plain, t
 
 MAX_CHARS = 20_000
 """Longest text that is read; the rest is left out, and the page says so."""
+
+MAX_TARGET_CHARS = 2_000
+"""Longest target that can be typed."""
 
 MAX_URL_CHARS = 2_000
 """Longest text that is kept in the URL."""
@@ -16,6 +20,27 @@ MAX_URL_CHARS = 2_000
 
 def ask_sentence(examples) -> str:
     """Show the box, filled with the URL's text or the first example, and return what stands in it."""
+    text = ask_source(examples)
+    offer(examples)
+    return text
+
+
+def ask_texts(model) -> tuple[str, str | None]:
+    """Show the boxes for what is read and, of an encoder-decoder, what is written; return both."""
+    examples = examples_of(model.card)
+    if model.config.architecture != "encoder-decoder":
+        return ask_sentence(examples), None
+    reads, writes = st.columns([3, 2], gap="medium")
+    with reads:
+        text = ask_source(examples)
+    with writes:
+        target = ask_target()
+    offer(examples)
+    return text, target
+
+
+def ask_source(examples) -> str:
+    """Show the box for what is read."""
     first = examples[0] if examples else ""
     former, st.session_state.examples = st.session_state.get("examples", examples), examples
     keep("sentence", st.query_params.get("text", first))
@@ -28,6 +53,29 @@ def ask_sentence(examples) -> str:
         placeholder=t("sentence.placeholder"),
         persist_state="session",
     )
+    keep_in_url(text, examples)
+    if len(text) > MAX_CHARS:
+        st.caption(t("sentence.cut", read=f"{MAX_CHARS:,}", total=f"{len(text):,}"))
+    return text[:MAX_CHARS]
+
+
+def ask_target() -> str | None:
+    """Show the box for what the decoder has written; None if the model is to write it itself."""
+    keep("target", st.query_params.get("target", "")[:MAX_TARGET_CHARS])
+    typed = st.text_input(
+        t("target.label"),
+        key="target",
+        persist_state="session",
+        placeholder=t("target.placeholder"),
+        help=t("target.help"),
+        max_chars=MAX_TARGET_CHARS,
+    )
+    to_address("target", typed)
+    return typed if typed and typed.strip() else None
+
+
+def offer(examples) -> None:
+    """Show the button, and the examples one may take."""
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):
         st.button(t("sentence.show"), type="primary", icon=":material/visibility:")
         for number, example in enumerate(examples):
@@ -39,10 +87,6 @@ def ask_sentence(examples) -> str:
                 type="tertiary",
                 help=plain(example),
             )
-    keep_in_url(text, examples)
-    if len(text) > MAX_CHARS:
-        st.caption(t("sentence.cut", read=f"{MAX_CHARS:,}", total=f"{len(text):,}"))
-    return text[:MAX_CHARS]
 
 
 def use_example(text) -> None:

@@ -21,22 +21,22 @@ export class Controls {
     const kinds = Object.keys(lens.attentions);
     const numbers = (count) => Array.from({ length: count }, (_, i) => [i, i + 1]);
     const values = attention.scores ? ["weights", "scores", "masked", "norms"] : ["weights"];
-    const sees = (view) => state.view === "all" || state.view === view;
+    const sees = (view) => state.view === view; // side by side there is room for what all views share
     const parts = [
       this.choice("view", ["all", "grid", "matrix", "lines", "steps"].map((name) => [name, words.views[name]])),
       kinds.length > 1 && this.choice("kind", kinds.map((kind) => [kind, lens.attentions[kind].name])),
       attention.layers > 1 && this.choice("layer", numbers(attention.layers)),
-      this.heads(),
+      attention.heads > 1 && this.heads(),
       sees("matrix") && this.menu("value", values.map((name) => [name, words.values[name]])),
       sees("matrix") &&
         state.value === "weights" &&
         this.menu("scale", [["head", words.scale_head], ["one", words.scale_one]]),
-      state.view === "grid" &&
+      sees("grid") &&
         attention.layers * attention.heads > 1 &&
         this.menu("sort", [["place", words.sorts.place], ...sorts(attention, words)]),
       sees("lines") && this.threshold(),
-      state.view === "lines" && lens.sentencePairs().length > 0 && this.menu("sentences", lens.sentencePairs()),
-      state.view === "steps" && this.row(),
+      sees("lines") && lens.sentencePairs().length > 0 && this.menu("sentences", lens.sentencePairs()),
+      sees("steps") && this.row(),
     ];
     const active = document.activeElement?.shadowRoot?.activeElement ?? document.activeElement;
     const focused = active && this.bar.contains(active) ? active.dataset.key : null;
@@ -48,6 +48,7 @@ export class Controls {
     const group = element("div", { className: "group" }, element("span", { textContent: label }), ...children);
     group.setAttribute("role", "group");
     group.setAttribute("aria-label", label);
+    roving(group);
     return group;
   }
 
@@ -83,13 +84,12 @@ export class Controls {
       });
       return button;
     });
-    if (all.length > 1) {
-      const button = element("button", { type: "button", textContent: words.all_heads, className: "plain" });
-      button.dataset.key = "head-all";
-      button.setAttribute("aria-pressed", state.shown.size === attention.heads);
-      button.addEventListener("click", () => lens.select({ shown: new Set(all) }));
-      buttons.push(button);
-    }
+    const every = state.shown.size === attention.heads;
+    const button = element("button", { type: "button", textContent: words.all_heads, className: "plain" });
+    button.dataset.key = "head-all";
+    button.setAttribute("aria-pressed", every);
+    button.addEventListener("click", () => lens.select({ shown: new Set(every ? [state.head] : all) }));
+    buttons.push(button);
     return this.group(words.head, element("div", { className: "swatches" }, ...buttons));
   }
 
@@ -136,6 +136,21 @@ export class Controls {
     });
     return this.group(lens.words.download, element("div", { className: "buttons" }, ...buttons));
   }
+}
+
+/** Make one stop of the Tab key out of the buttons of a group; arrow keys go from one to the next. */
+function roving(group) {
+  const buttons = [...group.querySelectorAll("button")];
+  if (buttons.length < 3) return;
+  const stop = buttons.find((button) => button.ariaCurrent || button.ariaPressed === "true") ?? buttons[0];
+  for (const button of buttons) button.tabIndex = button === stop ? 0 : -1;
+  group.addEventListener("keydown", (event) => {
+    const by = { ArrowLeft: -1, ArrowRight: 1 }[event.key];
+    const at = buttons.indexOf(event.target);
+    if (!by || at < 0) return;
+    buttons[(at + by + buttons.length) % buttons.length].focus();
+    event.preventDefault();
+  });
 }
 
 const sorts = (attention, words) => Object.keys(attention.figures).map((name) => [name, words.sorts[name]]);

@@ -2,14 +2,26 @@
 
 import { element } from "./controls.js";
 
+const DIGITS = 4; // half precision holds no more
 const MOST_READ = 3; // keys of a query that the table names
 
 /** Return {download(kind), table()} of a lens. */
 export function exportsOf(lens) {
+  const seen = () => ({ all: "matrix" })[lens.state.view] ?? lens.state.view; // side by side, the matrix is saved
   const name = (kind) => {
     const { layer, head, kind: of } = lens.state;
-    return `${lens.model}-${of}-layer${layer + 1}-head${head + 1}.${kind}`;
+    const view = kind === "csv" ? lens.state.value : seen();
+    return `${lens.model}-${of}-layer${layer + 1}-head${head + 1}-${view}.${kind}`;
   };
+
+  /** What stands above a picture: what it is of, and the tokens that were read. */
+  function titles() {
+    const { attention, words, model, views } = lens;
+    const kinds = Object.keys(lens.attentions).length;
+    const title = views[seen()].title.textContent || lens.headTitle();
+    const tokens = attention.keyTokens.join(" ");
+    return [[model, kinds > 1 && attention.name, title].filter(Boolean).join(" · "), `${words.key}: ${tokens}`];
+  }
 
   function rows() {
     const { attention, state } = lens;
@@ -24,15 +36,17 @@ export function exportsOf(lens) {
     const quoted = (text) => `"${String(text).replaceAll('"', '""')}"`;
     const lines = [["", ...lens.attention.keyTokens].map(quoted).join(",")];
     for (const [token, numbers] of rows()) {
-      lines.push([quoted(token), ...Array.from(numbers, (n) => (Number.isNaN(n) ? "" : n))].join(","));
+      const cells = Array.from(numbers, (number) => (Number.isNaN(number) ? "" : Number(number.toPrecision(DIGITS))));
+      lines.push([quoted(token), ...cells].join(","));
     }
     return new Blob([`\ufeff${lines.join("\r\n")}\r\n`], { type: "text/csv" });
   }
 
   return {
     async download(kind) {
-      const view = { all: "matrix" }[lens.state.view] ?? lens.state.view;
-      const blob = kind === "csv" ? csv() : await lens.surfaces[view].picture(kind, lens.theme.background);
+      const { background, text: colour } = lens.theme;
+      const around = { background, colour, font: lens.font, titles: titles() };
+      const blob = kind === "csv" ? csv() : await lens.surfaces[seen()].picture(kind, around);
       const link = element("a", { href: URL.createObjectURL(blob), download: name(kind) });
       link.click();
       setTimeout(() => URL.revokeObjectURL(link.href), 10_000);

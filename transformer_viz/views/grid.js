@@ -41,7 +41,7 @@ export function grid(lens) {
     const rows = sorted ? Math.ceil((layers * heads) / columns) : layers;
     const shape = Math.max(0.4, Math.min(2.5, attention.queries / attention.keys));
     const side = Math.min(MOST_SIDE, (width - left) / columns - GAP);
-    const below = sorted ? PIXELS + 4 : 0;
+    const below = sorted ? 2 * PIXELS + 8 : 0; // its name, and its figure
     return { sorted, left, top: 24, columns, rows, side, tall: side * shape, below };
   }
 
@@ -79,15 +79,15 @@ export function grid(lens) {
         ctx.drawImage(image, 0, 0, columns, rows, x, y, layout.side, layout.tall);
         const [layer, head] = [Math.floor(number / heads), number % heads];
         const isChosen = number === chosen();
-        ctx.strokeStyle = isChosen ? lens.theme.primary : lens.theme.line;
-        ctx.lineWidth = isChosen ? 2.5 : 1;
+        const isShown = isChosen || (layer === lens.state.layer && lens.state.shown.has(head));
+        ctx.strokeStyle = isShown ? lens.colours[head % lens.colours.length] : lens.theme.line;
+        ctx.lineWidth = isChosen ? 3 : 1;
         ctx.strokeRect(x, y, layout.side, layout.tall);
-        if (layer === lens.state.layer && lens.state.shown.has(head) && !isChosen) {
-          ctx.strokeStyle = lens.colours[head % lens.colours.length];
-          ctx.lineWidth = 1.5;
-          ctx.strokeRect(x, y, layout.side, layout.tall);
-        }
-        if (layout.sorted) text(ctx, `${layer + 1}.${head + 1}`, x + layout.side / 2, y + layout.tall + 9, isChosen);
+        if (!layout.sorted) return;
+        const middle = x + layout.side / 2;
+        text(ctx, `L${layer + 1} H${head + 1}`, middle, y + layout.tall + 11, isChosen);
+        const value = lens.attention.figures[lens.state.sort][number];
+        text(ctx, value === null ? "–" : value.toPrecision(2), middle, y + layout.tall + 26, isChosen);
       });
       if (layout.sorted) return;
       for (let head = 0; head < heads; head++) {

@@ -64,7 +64,7 @@ class Lens {
     state.layer = Math.min(state.layer, layers - 1);
     state.head = Math.min(state.head, heads - 1);
     const shown = [...state.shown].filter((head) => head < heads);
-    state.shown = new Set(shown.length ? shown : Array.from({ length: heads }, (_, head) => head));
+    state.shown = new Set(shown.length ? shown : [state.head]);
     if (this.sentencePairs().every(([name]) => name !== state.sentences)) state.sentences = "every";
     if (!this.attention.scores && state.value !== "weights") state.value = "weights";
   }
@@ -134,7 +134,7 @@ class Lens {
   /** Choose; everything else follows. */
   select(choice) {
     const { state } = this;
-    const all = state.shown.size === this.attention.heads;
+    const all = this.attention.heads > 1 && state.shown.size === this.attention.heads;
     Object.assign(state, { query: null, key: null }, choice);
     this.tip.hidden = true;
     if ("kind" in choice) Object.assign(state, { shown: new Set(), pinned: { query: null, key: null } });
@@ -228,24 +228,38 @@ class Lens {
   }
 
   title() {
-    const { layer } = this.state;
     const { count, of } = this.views.lines.drawn();
     const strongest = fill(this.words.some, { count: thousands(count), of: thousands(of) });
     const some = of === 0 ? ` · ${this.words.no_line}` : count < of ? ` · ${strongest}` : "";
     const titles = {
       grid: fill(this.words.grid_title, { layers: this.attention.layers, heads: this.attention.heads }),
-      matrix: this.words.values[this.state.value],
-      lines: fill(this.words.lines_title, { layer: layer + 1 }) + some,
+      matrix: `${this.headTitle()} · ${this.words.values[this.state.value]}`,
+      lines: this.linesTitle() + some,
       steps: "",
     };
     for (const [name, text] of Object.entries(titles)) this.views[name].title.textContent = text;
   }
 
+  /** What the chosen head is called. */
+  headTitle({ layer, head } = this.state) {
+    return fill(this.attention.headTitle, { layer: layer + 1, head: head + 1 });
+  }
+
+  /** What the layer is called with the heads whose lines are seen. */
+  linesTitle() {
+    const { layer, head, shown } = this.state;
+    if (shown.size === 1 && shown.has(head)) return this.headTitle();
+    const numbers = [...shown].sort((a, b) => a - b).map((number) => number + 1);
+    const every = numbers.length === this.attention.heads;
+    const heads = every ? `1–${numbers.length}` : numbers.join(", ");
+    return fill(this.words.lines_title, { layer: layer + 1, heads });
+  }
+
   /** Say in words what the chosen head does, and what is pinned. */
   say() {
     const { layer, head, pinned } = this.state;
-    const place = fill(this.words.matrix_title, { layer: layer + 1, head: head + 1 });
-    this.says.replaceChildren(element("strong", { textContent: `${place}. ` }), this.saying(layer, head));
+    const name = element("strong", { textContent: this.headTitle() + this.words.stop });
+    this.says.replaceChildren(name, this.saying(layer, head));
     if (pinned.query !== null && pinned.key !== null) {
       this.says.append(` ${this.words.pinned} ${this.cell(pinned.query, pinned.key)}`);
     }
@@ -279,9 +293,7 @@ class Lens {
     const { image, columns, rows } = this.views.grid.thumbnail(number);
     const picture = element("canvas", { width: columns, height: rows });
     picture.getContext("2d").drawImage(image, 0, 0);
-    const name = element("strong", {
-      textContent: fill(this.words.matrix_title, { layer: layer + 1, head: head + 1 }),
-    });
+    const name = element("strong", { textContent: this.headTitle({ layer, head }) });
     const figures = Object.entries(this.attention.figures).map(([key, values]) => {
       const value = values[number];
       return `${this.words.sorts[key]} ${value === null ? "–" : value.toPrecision(3)}`;

@@ -9,13 +9,14 @@ const LEAST_WEIGHT = 1e-4; // too faint to be seen
 const MOST_HEIGHT = 560;
 const MOST_LABEL = 120;
 const MOST_LINES = 8000;
+const MANY = 1000; // lines from which on they are thin
 const STEPS = 4096; // strengths by which the strongest are told where there are too many
 const SHADES = 8; // lines of one head are drawn in so many strengths, each in one stroke
 
 /** Return the view; `lens` as for the matrix, and `colours` of the heads. */
 export function lines(lens) {
   let layout = null;
-  let drawn = { count: 0, of: 0 };
+  let drawn = { count: 0, of: 0, strongest: 0 };
   const ruler = new OffscreenCanvas(1, 1).getContext("2d");
 
   function measure(width) {
@@ -26,7 +27,7 @@ export function lines(lens) {
     const row = Math.max(LEAST_ROW, Math.min(MOST_ROW, MOST_HEIGHT / most));
     const left = widest(ruler, queryTokens, room) + 10;
     const right = width - widest(ruler, keyTokens, room) - 10;
-    return { row, left, right, top: 34, room, height: 34 + row * most + 8 };
+    return { row, left, right, top: 34, room, height: 34 + row * most + 24 };
   }
 
   const y = (index) => layout.top + (index + 0.5) * layout.row;
@@ -56,16 +57,17 @@ export function lines(lens) {
   /** Count what is to be drawn; return the step above which all of it is, and how many lines of that step are. */
   function limit(least) {
     const counts = new Uint32Array(STEPS + 1);
-    let all = 0;
+    let [all, strongest] = [0, 0];
     for (const head of lens.state.shown) {
       each(head, least, (q, k, weight) => {
         counts[step(weight)]++;
         all++;
+        if (weight > strongest) strongest = weight;
       });
     }
     let [level, spare] = [STEPS, MOST_LINES];
     while (level > 0 && counts[level] <= spare) spare -= counts[level--];
-    drawn = { count: Math.min(all, MOST_LINES), of: all };
+    drawn = { count: Math.min(all, MOST_LINES), of: all, strongest };
     return [level, spare];
   }
 
@@ -99,13 +101,14 @@ export function lines(lens) {
       let [level, spare] = limit(least);
       lens.title();
       const bend = (layout.right - layout.left) * 0.4;
-      ctx.lineWidth = Math.max(0.6, Math.min(1, layout.row / 9)); // wider ones take a browser without a GPU 8 times as long
+      const widest = drawn.count > MANY ? 1 : 2.2; // without a GPU, wider lines than 1 pixel take 8 times as long
+      ctx.lineWidth = Math.max(0.6, Math.min(widest, layout.row / 9));
       for (const head of lens.state.shown) {
         const shades = Array.from({ length: SHADES }, () => []);
         each(head, least, (q, k, weight) => {
           const reached = step(weight);
           if (reached < level || (reached === level && spare-- <= 0)) return;
-          shades[Math.min(SHADES - 1, Math.floor(weight * SHADES))].push(q, k);
+          shades[Math.min(SHADES - 1, Math.floor((weight / drawn.strongest) * SHADES))].push(q, k);
         });
         ctx.strokeStyle = lens.colours[head % lens.colours.length];
         shades.forEach((edges, shade) => {
@@ -131,6 +134,9 @@ export function lines(lens) {
       ctx.fillText(fitted(ctx, lens.attention.queryTitle, width * 0.48), 0, 12);
       ctx.textAlign = "right";
       ctx.fillText(fitted(ctx, lens.words.key, width * 0.48), width, 12);
+      const strongest = lens.words.strongest.replace("{weight}", drawn.strongest.toPrecision(3));
+      ctx.textAlign = "center";
+      ctx.fillText(fitted(ctx, strongest, width), (layout.left + layout.right) / 2, layout.height - 8);
     },
     point(x, place) {
       const token = at(x, place);

@@ -8,6 +8,7 @@ const MOST_CELL = 44;
 const LEGEND = 34;
 const MOST_HEIGHT = 640;
 const MOST_LABEL = 110;
+const TILT = Math.SQRT1_2; // of a label turned by 45 degrees
 const SEPARATE = 9; // pixels from which cells are told apart by a line
 const VECTORS = 4000; // visible cells up to which each is a rectangle of its own
 
@@ -22,11 +23,12 @@ export function matrix(lens) {
     const { queryTokens, keyTokens, queries, keys } = lens.attention;
     ruler.font = `${PIXELS}px ${lens.font}`;
     const left = widest(ruler, queryTokens, MOST_LABEL) + 26;
-    const room = Math.max(60, width - left - 8);
-    const cell = Math.min(MOST_CELL, Math.max(LEAST_CELL, MOST_HEIGHT / queries), room / keys);
     const longest = widest(ruler, keyTokens, MOST_LABEL);
-    const tilted = longest > Math.max(cell, PIXELS * 1.2) - 4;
-    const top = (tilted ? Math.min(MOST_LABEL, longest) * 0.72 + 14 : PIXELS + 8) + 20;
+    const within = (room) => Math.min(MOST_CELL, Math.max(LEAST_CELL, MOST_HEIGHT / queries), Math.max(60, room) / keys);
+    const flat = within(width - left - 8);
+    const tilted = longest > Math.max(flat, PIXELS * 1.2) - 4;
+    const cell = tilted ? within(width - left - longest * TILT) : flat; // the last label ends within the picture
+    const top = (tilted ? Math.min(MOST_LABEL, longest) * TILT + 14 : PIXELS + 8) + 20;
     return { left, top, tilted, width: cell * keys, height: Math.min(MOST_HEIGHT, cell * queries) };
   }
 
@@ -126,7 +128,7 @@ export function matrix(lens) {
       if (!lit && litQuery !== null && Math.abs(query - litQuery) * down < PIXELS) continue;
       label(ctx, queryTokens[query], lit, layout.left - 8, layout.top + (query + 0.5 - row) * down);
     }
-    const each = stride(across, layout.tilted ? PIXELS + 2 : across);
+    const each = stride(across, layout.tilted ? (PIXELS + 2) / TILT : across);
     for (let key = Math.ceil(column - 0.5); key < column + columns - 0.5; key++) {
       if (key % each && key !== litKey) continue;
       const lit = key === litKey;
@@ -235,10 +237,14 @@ export function matrix(lens) {
       const center = [layout.left + layout.width / 2, layout.top + layout.height / 2];
       if (event.key === "+" || event.key === "=") return zoom(0.7, ...center);
       if (event.key === "-") return zoom(1.4, ...center);
+      const { query, key } = lens.state;
       if (event.key === "Escape") lens.pin({ query: null, key: null });
+      if ((event.key === "Enter" || event.key === " ") && query !== null && key !== null) {
+        lens.pin({ query, key });
+        return true;
+      }
       if (!(event.key in moves)) return event.key === "Escape";
       const [down, right] = moves[event.key];
-      const { query, key } = lens.state;
       const moved = (index, by, count) => Math.max(0, Math.min(count - 1, index === null ? 0 : index + by));
       const cell = { query: moved(query, down, queries), key: moved(key, right, keys) };
       reveal(cell.query, cell.key);

@@ -15,8 +15,10 @@ PAGE = """<!doctype html>
   --st-secondary-background-color: #1a1f2b; --st-primary-color: #3fa7c4 }} }}
 body {{ margin: 1.5rem; font-family: system-ui;
   background: var(--st-background-color); color: var(--st-text-color) }}
+h1 {{ margin: 0 0 1rem; font-size: 1.15rem; overflow-wrap: anywhere }}
 {style}
 </style>
+<h1>{title}</h1>
 <div id="lens"></div>
 <script type="module">
 {script}

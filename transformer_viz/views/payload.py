@@ -33,6 +33,7 @@ class Shown(NamedTuple):
         tokens: Texts of its rows and of its columns.
         name: What it is called.
         title: What stands beside the rows.
+        head_title: What one head is called, with {layer} and {head} for their numbers.
         figures: Name -> float (layer, head), to sort heads by; NaN: none.
         sayings: What each head of each layer does, in words.
         vectors: Name -> float32 array, from `vectors_of`; empty: it cannot be gone through step by step.
@@ -43,6 +44,7 @@ class Shown(NamedTuple):
     tokens: tuple[list[str], list[str]]
     name: str
     title: str
+    head_title: str
     figures: dict[str, np.ndarray]
     sayings: list[list[str]]
     vectors: dict[str, np.ndarray]
@@ -125,6 +127,7 @@ def _attention(kind, shown, arrays):
         "kind": kind,
         "name": shown.name,
         "queryTitle": shown.title,
+        "headTitle": shown.head_title,
         "layers": num_layers,
         "heads": heads,
         "queries": queries,

@@ -9,12 +9,14 @@ const HEAD = 34; // height of the row of formulas
 const MOST_ROWS = 20;
 const TOKEN = 96;
 const NUMBER = 82;
+const NARROW = 62; // width of a number where there is little room
 const NUMBERS = ["product", "score", "exp", "weight"];
 
 /** Return the view; `lens` as for the matrix. */
 export function steps(lens) {
   let found = null;
   let shown = [];
+  let rest = null; // what is not among the shown, added up
   let top = 0; // of the first row
 
   /** Compute the row that is chosen, once, and how high what stands around the table is. */
@@ -25,6 +27,7 @@ export function steps(lens) {
       found = { ...rowOf(...asked), asked };
       shown = [...found.cells].sort((a, b) => b.weight - a.weight || a.key - b.key).slice(0, MOST_ROWS);
       shown.sort((a, b) => a.key - b.key);
+      rest = restOf(found.cells.filter((cell) => !shown.includes(cell)));
     }
     top = HEAD + (found.stream ? chainHeight(before().length, width) : 0);
   }
@@ -33,9 +36,10 @@ export function steps(lens) {
 
   /** Return where the columns stand, and how wide a strip is; 0: there is no room for strips. */
   function measure(width) {
-    const free = (width - TOKEN - NUMBERS.length * NUMBER - 24) / 3 - 14;
-    const size = free >= 36 ? Math.min(190, free) : 0;
-    const columns = [["k", size && size + 14], ...NUMBERS.map((name) => [name, NUMBER])];
+    const number = width < 640 ? NARROW : NUMBER;
+    const free = (width - TOKEN - NUMBERS.length * number - 8) / 3 - 14;
+    const size = free >= 30 ? Math.min(190, free) : 0;
+    const columns = [["k", size && size + 14], ...NUMBERS.map((name) => [name, number])];
     columns.push(["v", size && size + 14], ["weighted", size && size + 14]);
     const places = {};
     let x = TOKEN;
@@ -43,7 +47,7 @@ export function steps(lens) {
       if (wide) places[name] = x;
       x += wide;
     }
-    return { places, size };
+    return { places, size, number };
   }
 
   /** The vector of the query, of what it is made, and what its head makes of it. */
@@ -57,12 +61,12 @@ export function steps(lens) {
       position && { words: none ? `${words.position}: 0` : words.position, vector: position, largest, by: "+" },
       { words: embedded ? `${words.sum} ${mark(embedded)}` : words.stream, vector: stream, largest, by: "=" },
       reads && { words: words.normalised, vector: reads, by: "LN →" },
-      { words: words.query_of.replace("{token}", attention.queryTokens[found.query]), vector: q, by: "· W_Q →" },
+      { words: words.query_of.replace("{token}", attention.queryTokens[found.query].split(" → ")[0]), vector: q, by: "· W_Q →" },
     ];
     return parts.filter(Boolean);
   }
 
-  function drawHeader(ctx, { places, size }) {
+  function drawHeader(ctx, { places, size, number }) {
     const { words, attention } = lens;
     const formulas = {
       k: words.key_vector,
@@ -76,12 +80,12 @@ export function steps(lens) {
     const style = { colour: lens.theme.muted };
     for (const [name, x] of Object.entries(places)) {
       const y = top - HEAD + 18;
-      if (NUMBERS.includes(name)) write(ctx, lens, formulas[name], x + NUMBER - 10, y, { ...style, align: "right", room: NUMBER });
+      if (NUMBERS.includes(name)) write(ctx, lens, formulas[name], x + number - 10, y, { ...style, align: "right", room: number });
       else write(ctx, lens, formulas[name], x, y, { ...style, room: size });
     }
   }
 
-  function drawRow(ctx, cell, y, { places, size }, tops) {
+  function drawRow(ctx, cell, y, { places, size, number }, tops) {
     const { attention, state, words } = lens;
     const middle = y + ROW / 2 - 1;
     const style = {
@@ -93,17 +97,17 @@ export function steps(lens) {
     if (size) {
       for (const name of ["k", "v", "weighted"]) strip(ctx, lens, cell[name], places[name], y + 3, size, tops[name]);
     }
-    ctx.fillStyle = css(lens.ramps.sequential[90]);
+    ctx.fillStyle = css(lens.ramps.sequential[150]);
     ctx.globalAlpha = 0.5;
-    ctx.fillRect(places.weight + 4, y + 4, (NUMBER - 12) * cell.weight, ROW - 10);
+    ctx.fillRect(places.weight + 4, y + 4, (number - 12) * cell.weight, ROW - 10);
     ctx.globalAlpha = 1;
     for (const name of NUMBERS) {
       const text = name === "exp" && !cell.allowed ? words.masked : cell[name].toFixed(3);
-      write(ctx, lens, text, places[name] + NUMBER - 10, middle, { ...style, room: NUMBER });
+      write(ctx, lens, text, places[name] + number - 10, middle, { ...style, room: number });
     }
   }
 
-  function drawSum(ctx, y, { places, size }, width) {
+  function drawSum(ctx, y, { places, size, number }, width) {
     const { words } = lens;
     const middle = y + ROW / 2 - 1;
     ctx.strokeStyle = lens.theme.line;
@@ -114,15 +118,20 @@ export function steps(lens) {
     ctx.stroke();
     const style = { align: "right", bold: true, colour: lens.theme.text };
     write(ctx, lens, "Σ", TOKEN - 12, middle, style);
-    write(ctx, lens, found.sum.toFixed(3), places.exp + NUMBER - 10, middle, style);
+    write(ctx, lens, found.sum.toFixed(3), places.exp + number - 10, middle, style);
     const total = found.cells.reduce((sum, cell) => sum + cell.weight, 0);
-    write(ctx, lens, total.toFixed(3), places.weight + NUMBER - 10, middle, style);
+    write(ctx, lens, total.toFixed(3), places.weight + number - 10, middle, style);
     if (size) strip(ctx, lens, found.context, places.weighted, y + 3, size, largestOf(found.context));
     say(ctx, found.equal, words.equal, words.unequal, y + ROW + 14, width);
-    if (shown.length < found.cells.length) {
-      const rest = words.strongest_rows.replace("{count}", shown.length).replace("{of}", found.cells.length);
-      write(ctx, lens, rest, 0, y + ROW + 36, { colour: lens.theme.muted, room: width });
-    }
+  }
+
+  /** The keys with the smallest weights as one row. */
+  function drawRest(ctx, y, { places, size, number }, largest) {
+    const middle = y + ROW / 2 - 1;
+    const style = { align: "right", colour: lens.theme.soft };
+    write(ctx, lens, lens.words.others.replace("{count}", rest.count), TOKEN - 12, middle, { ...style, room: TOKEN - 14 });
+    for (const name of ["exp", "weight"]) write(ctx, lens, rest[name].toFixed(3), places[name] + number - 10, middle, style);
+    if (size) strip(ctx, lens, rest.weighted, places.weighted, y + 3, size, largest);
   }
 
   /** All heads of the layer side by side, the chosen one marked, and what the layer adds to the residual stream. */
@@ -145,14 +154,12 @@ export function steps(lens) {
     write(ctx, lens, `${mark(compared)} ${said}`, 0, y, { colour: lens.theme.text, room: width });
   }
 
-  const below = () => (shown.length < found.cells.length ? 22 : 0);
-
   return {
     height(width) {
       if (!lens.attention.context) return 40;
       compute(width);
       const after = found.output ? chainHeight(2, width) + 20 : 0;
-      return top + (shown.length + 1) * ROW + 34 + below() + after;
+      return top + (shown.length + (rest ? 2 : 1)) * ROW + 34 + after;
     },
     draw(ctx, width) {
       ctx.textBaseline = "middle";
@@ -170,9 +177,11 @@ export function steps(lens) {
       if (found.stream) chain(ctx, lens, before(), 0, width);
       drawHeader(ctx, layout);
       shown.forEach((cell, i) => drawRow(ctx, cell, top + i * ROW, layout, tops));
-      const end = top + shown.length * ROW + 2;
+      const last = top + shown.length * ROW;
+      if (rest) drawRest(ctx, last, layout, tops.weighted);
+      const end = last + (rest ? ROW : 0) + 2;
       drawSum(ctx, end, layout, width);
-      if (found.output) drawAfter(ctx, end + ROW + 32 + below(), width);
+      if (found.output) drawAfter(ctx, end + ROW + 32, width);
     },
     point(_, y) {
       const cell = at(y);
@@ -191,4 +200,12 @@ export function steps(lens) {
       return true;
     },
   };
+}
+
+/** Return what some cells come to together; null for none. */
+function restOf(cells) {
+  if (!cells.length) return null;
+  const sum = (name) => cells.reduce((total, cell) => total + cell[name], 0);
+  const weighted = Float64Array.from(cells[0].weighted, (_, i) => cells.reduce((total, cell) => total + cell.weighted[i], 0));
+  return { count: cells.length, exp: sum("exp"), weight: sum("weight"), weighted };
 }

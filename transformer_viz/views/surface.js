@@ -1,6 +1,10 @@
 // One canvas that a view draws on and is pointed at; the same drawing goes to the screen, a PNG or an SVG.
 
 import { SvgContext } from "./svg.js";
+import { fitted } from "./text.js";
+
+const MARGIN = 14; // around a picture that is saved
+const TITLE = 20; // height of a line of text above it
 
 /** Show a view in an element.
 
@@ -71,19 +75,26 @@ export function surface(root, view) {
   return {
     canvas,
     redraw,
-    /** The picture as it stands, as a Blob of "png" or "svg", on the given background. */
-    async picture(kind, background) {
-      if (kind === "svg") {
-        const drawing = new SvgContext(width, height, background);
-        view.draw(drawing, width, height);
-        return new Blob([drawing.toString()], { type: "image/svg+xml" });
+    /** The picture as it stands, as a Blob of "png" or "svg", with lines of text above it. */
+    async picture(kind, { background, colour, font, titles }) {
+      const above = titles.length * TITLE + (titles.length ? MARGIN / 2 : 0);
+      const size = [width + 2 * MARGIN, height + above + 2 * MARGIN];
+      const copy = new OffscreenCanvas(size[0] * 2, size[1] * 2);
+      const drawing = kind === "svg" ? new SvgContext(...size, background) : copy.getContext("2d");
+      if (kind === "png") {
+        drawing.scale(2, 2);
+        drawing.fillStyle = background;
+        drawing.fillRect(0, 0, ...size);
       }
-      const copy = new OffscreenCanvas(width * 2, height * 2);
-      const drawing = copy.getContext("2d");
-      drawing.scale(2, 2);
-      drawing.fillStyle = background;
-      drawing.fillRect(0, 0, width, height);
+      drawing.textBaseline = "middle";
+      drawing.fillStyle = colour;
+      titles.forEach((title, i) => {
+        drawing.font = `${i ? 400 : 600} 13px ${font}`;
+        drawing.fillText(fitted(drawing, title, width), MARGIN, MARGIN + (i + 0.5) * TITLE);
+      });
+      drawing.translate(MARGIN, MARGIN + above);
       view.draw(drawing, width, height);
+      if (kind === "svg") return new Blob([drawing.toString()], { type: "image/svg+xml" });
       return copy.convertToBlob({ type: "image/png" });
     },
     destroy() {
