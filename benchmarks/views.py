@@ -36,8 +36,9 @@ MOUNT = f"""async ([file, view]) => {{
     const bytes = new Uint8Array(await (await fetch(file)).arrayBuffer());
     document.body.replaceChildren(document.createElement('div'));
     await {FRAMES};
+    const shown = new Set(Array({HEADS}).keys()); // the lines of all heads
     const start = performance.now();
-    const host = {{ start: {{ view }}, remember() {{}} }};
+    const host = {{ start: {{ view, shown }}, remember() {{}} }};
     const lens = window.mount(document.body.firstChild, bytes, host);
     await {FRAMES};
     const taken = performance.now() - start;
