@@ -1,0 +1,75 @@
+"""The pictures of the README, taken from the app as it runs: `python docs/pictures.py http://localhost:8501`.
+
+Written to docs/images/, 256 colours, 960 pixels wide. The last one starts a training and stops it again.
+"""
+
+import io
+import os
+import shutil
+import sys
+from pathlib import Path
+
+from PIL import Image
+from playwright.sync_api import sync_playwright
+
+CHROMIUM = os.environ.get("CHROMIUM") or shutil.which("chromium") or shutil.which("google-chrome")
+FOLDER = Path(__file__).parent / "images"
+WIDTH = 960
+
+PICTURES = {
+    "attention": ("/?lang=en", 1440, 900, "light"),
+    "attention-zh": ("/?lang=zh&model=hotel-zh", 1440, 900, "dark"),
+    "heads": ("/?lang=en&model=translate-en-fr&view=grid&effects=1", 1440, 800, "light"),
+    "lines": ("/?lang=zh&model=translate-en-zh&view=lines&layer=2&head=3", 1440, 900, "light"),
+    "steps": ("/?lang=en&model=translate-en-fr&view=steps&kind=encoder&head=3", 1440, 1000, "dark"),
+    "positions": ("/positions?lang=en&model=hotel-zh", 1440, 1000, "light"),
+    "table": ("/positions?lang=en&model=reverse-digits&view=table", 1440, 900, "dark"),
+    "kinds": ("/positions?lang=zh&model=reverse-digits&view=kinds", 1440, 1000, "light"),
+    "masks": ("/masks?lang=en&model=attention-only&mask=padding&pads=3", 1440, 900, "light"),
+    "painted": ("/masks?lang=zh&mask=painted&mask_view=change", 1440, 900, "dark"),
+    "models": ("/models?lang=en&show=translate-en-fr", 1440, 1000, "light"),
+}
+"""Name -> address, width and height of the window, theme."""
+
+TRAINING = ("training", "/train?lang=en&task=reverse", 1440, 1000, "dark")
+
+
+def main(home):
+    """Take every picture of the app at an address."""
+    FOLDER.mkdir(exist_ok=True)
+    with sync_playwright() as playwright:
+        flags = ["--no-sandbox", "--disable-gpu", "--disable-background-networking"]
+        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=flags)
+        for name, (address, *window) in PICTURES.items():
+            page = opened(browser, home + address, *window)
+            take(page, name)
+        name, address, *window = TRAINING
+        page = opened(browser, home + address, *window)
+        page.get_by_role("button", name="Start training").click()
+        page.locator(".hm").first.wait_for(state="attached", timeout=60_000)
+        page.wait_for_timeout(12_000)
+        take(page, name)
+        browser.close()
+
+
+def opened(browser, address, width, height, theme):
+    """Return a page that has drawn everything on it."""
+    context = browser.new_context(viewport={"width": width, "height": height}, color_scheme=theme)
+    page = context.new_page()
+    page.goto(address)
+    page.locator("[data-testid=stHeading]").first.wait_for(timeout=60_000)
+    page.locator("[data-testid=stApp][data-test-script-state=notRunning]").wait_for(timeout=60_000)
+    page.wait_for_timeout(3_000)
+    return page
+
+
+def take(page, name):
+    """Write what is seen of a page, and close it."""
+    picture = Image.open(io.BytesIO(page.screenshot())).convert("RGB")
+    small = picture.resize((WIDTH, round(picture.height * WIDTH / picture.width)), Image.Resampling.LANCZOS)
+    small.quantize(256, dither=Image.Dither.NONE).save(FOLDER / f"{name}.png", optimize=True)
+    page.context.close()
+
+
+if __name__ == "__main__":
+    main(sys.argv[1].rstrip("/"))

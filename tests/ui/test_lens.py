@@ -1,0 +1,62 @@
+"""What the views are given of real models."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+
+from transformer_viz import store
+from transformer_viz.effects import head_effects
+from transformer_viz.explorer import load
+from transformer_viz.ui.lens import payload_of, projected_of
+from transformer_viz.ui.looks import looked_at
+
+SHELF = Path(__file__).parents[2] / "models"
+NAMES = sorted(path.name for path in SHELF.iterdir() if path.is_dir())
+
+
+@pytest.fixture(autouse=True)
+def shelf(monkeypatch):
+    monkeypatch.setenv("TRANSFORMER_VIZ_MODELS", str(SHELF))
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_heads_joined_and_projected_are_what_each_layer_of_each_model_adds(name):
+    explorer = load(SHELF / name)
+    text = explorer.card["examples"][0]
+    asked = {"target": explorer.generate(text, keep=None).text} if explorer.target_tokenizer else {}
+    trace = explorer.trace(text, **asked)
+    for kind, found in trace.kinds().items():
+        projected = projected_of(trace, kind)
+        assert_allclose(projected, np.stack([layer.output for layer in found.layers]), atol=1e-5)
+
+
+def test_of_a_model_that_is_gone_there_is_nothing_to_compare_with(explorer):
+    trace = explorer.trace("A dull film.")
+    with pytest.raises(store.ModelError):
+        store.read_model(trace.model)
+    assert projected_of(trace, "encoder") is None
+
+
+def test_rollout_leaves_cross_attention_and_its_name_as_they_are():
+    explorer = load(SHELF / "translate-en-fr")
+    trace = explorer.trace("Where is it?", target="Où est")
+    found = looked_at(
+        trace, {kind: (of.query_tokens, of.key_tokens) for kind, of in trace.kinds().items()}, ["rollout"]
+    )
+    assert found["encoder"].found.layers[0].weights.shape[0] == 1
+    assert_allclose(found["cross"].found.layers[1].weights, trace.decoder[1].cross_attention.weights)
+    text = payload_of(trace, ("rollout",)).decode("utf-8", "replace")
+    assert text.count('"headTitle": "Layer {layer}, rollout over layers"') == 2
+    assert text.count('"headTitle": "Layer {layer}, head {head}"') == 1
+
+
+def test_effects_are_said_of_each_head_and_of_no_mean_of_heads():
+    explorer = load(SHELF / "imdb-sentiment")
+    trace, effects = explorer.trace("not good at all"), head_effects(explorer, "not good at all")
+    text = payload_of(trace, (), effects).decode("utf-8", "replace")
+    for effect in effects["encoder"][0]:
+        way = "less" if effect >= 0 else "more"
+        assert f"Without it, the answer is {abs(100 * effect):.1f} points {way} probable." in text
+    assert "Without it" not in payload_of(trace, ("mean",), effects).decode("utf-8", "replace")
