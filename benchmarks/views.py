@@ -21,8 +21,7 @@ from playwright.sync_api import sync_playwright
 
 from transformer_viz import views
 from transformer_viz.trace import Attentions, AttentionTrace
-from transformer_viz.ui.language import speaking
-from transformer_viz.ui.lens import words
+from transformer_viz.ui.language import speaking, words_under
 
 CHROMIUM = os.environ.get("CHROMIUM") or shutil.which("chromium") or shutil.which("google-chrome")
 LAYERS = HEADS = 12
@@ -146,7 +145,7 @@ def write_payload(path, weights):
         sentences=(np.zeros(length, int), np.zeros(length, int)),
     )
     with speaking("en"):
-        path.write_bytes(views.pack("random", {"encoder": shown}, words()))
+        path.write_bytes(views.pack("random", {"encoder": shown}, words_under("lens")))
 
 
 @contextlib.contextmanager

@@ -7,8 +7,8 @@ import numpy as np
 from transformer_viz import views
 from transformer_viz.analysis import project_heads
 from transformer_viz.trace import AttentionTrace, DecoderBlockTrace, EncoderBlockTrace, ModelTrace, Trace
-from transformer_viz.ui.language import sentences
-from transformer_viz.ui.lens import NAMED, WORDS, figures_of
+from transformer_viz.ui.language import sentences, speaking, words_under
+from transformer_viz.ui.lens import figures_of
 
 
 def attention(random, heads, mask):
@@ -113,9 +113,6 @@ def packed(trace, *, language="en", **changes):
     Changes are fields of what is shown of each kind of attention: kind -> value.
     """
     said = sentences(language)
-    words = {name: said[f"lens.{name}"] for name in WORDS}
-    for group, names in NAMED.items():
-        words[group] = {name: said[f"lens.{group}.{name}"] for name in names}
     shown = {}
     for kind, found in trace.kinds().items():
         heads, queries, keys = found.layers[0].weights.shape
@@ -124,7 +121,7 @@ def packed(trace, *, language="en", **changes):
             tokens=([*found.query_tokens], [*found.key_tokens]),
             name=said[f"kind.{kind}"],
             title=said["heatmap.query"],
-            head_title=said["lens.matrix_title"],
+            head_title=said["heads.title"],
             figures=figures_of(kind, found),
             sayings=[
                 [f"{kind} {layer} {head} looks around." for head in range(heads)]
@@ -134,7 +131,8 @@ def packed(trace, *, language="en", **changes):
             sentences=(np.zeros(queries, int), np.zeros(keys, int)),
         )
         shown[kind] = facts._replace(**{name: of[kind] for name, of in changes.items() if kind in of})
-    return views.pack(trace.model, shown, words)
+    with speaking(language):
+        return views.pack(trace.model, shown, words_under("lens"))
 
 
 def unpack(payload):

@@ -26,7 +26,25 @@ def sentences(language) -> dict[str, str]:
 
 def t(key, /, **values) -> str:
     """Return the sentence of that key in the visitor's language, its {names} filled in."""
-    return sentences(_SPOKEN.get() or st.session_state.get("lang", "en"))[key].format(**values)
+    return sentences(spoken())[key].format(**values)
+
+
+def spoken() -> str:
+    """Return the language that is spoken: the visitor's, or that of `speaking`."""
+    return _SPOKEN.get() or st.session_state.get("lang", "en")
+
+
+def words_under(prefix) -> dict:
+    """Return the sentences whose keys begin with a prefix, as they are, by the rest of their keys.
+
+    "prefix.name" is words["name"], "prefix.group.name" is words["group"]["name"].
+    """
+    words = {}
+    for key, sentence in sentences(spoken()).items():
+        first, *group, name = key.split(".")
+        if first == prefix:
+            (words.setdefault(group[0], {}) if group else words)[name] = sentence
+    return words
 
 
 @contextlib.contextmanager

@@ -10,53 +10,8 @@ from transformer_viz.analysis import Role, distance, entropy, previous_token_sco
 from transformer_viz.text import visible
 from transformer_viz.trace import Attentions, Trace
 from transformer_viz.ui.axis import texts_beside
-from transformer_viz.ui.language import t
+from transformer_viz.ui.language import t, words_under
 from transformer_viz.ui.looks import ONE_HEAD, Look, looked_at
-
-WORDS = (
-    *("view", "kind", "layer", "head", "head_help", "all_heads", "value", "scale", "scale_head", "scale_one"),
-    *("sort", "threshold", "row", "download", "key", "grid", "matrix", "lines", "steps", "grid_title"),
-    *(
-        "lines_title",
-        "some",
-        "no_line",
-        "strongest",
-        "pinned",
-        "cell",
-        "masked_cell",
-        "query_of",
-        "key_vector",
-    ),
-    *("value_vector", "weighted_value", "masked", "equal", "unequal", "others", "too_long"),
-    *("table", "table_query", "table_keys", "token_embedding", "position", "sum", "stream", "normalised"),
-    *("stop", "joined", "output", "projected", "unprojected", "sentences", "every", "within", "between"),
-)
-"""Words of the views that stand for themselves."""
-
-NAMED = {
-    "views": ("all", "grid", "matrix", "lines", "steps"),
-    "values": ("weights", "scores", "masked", "norms"),
-    "sorts": ("place", "entropy", "distance", "previous", "effect"),
-}
-"""Words of the views by what they name."""
-
-SLOTS = {
-    name: f"{{{name}}}"
-    for name in (
-        "layers",
-        "heads",
-        "layer",
-        "head",
-        "weight",
-        "count",
-        "of",
-        "query",
-        "key",
-        "token",
-        "error",
-    )
-}
-"""What the views themselves fill in."""
 
 PROJECTIONS = {
     "encoder": "encoder_{}/attention",
@@ -116,8 +71,10 @@ def payload_of(trace: Trace, looks=(), effects=None, projected=None) -> bytes:
         )
         for kind, look in looked_at(trace, texts_beside(trace), looks).items()
     }
-    changed = {"too_long": t("lens.changed")} if looks else {}
-    return views.pack(trace.model, shown, words() | changed)
+    words = words_under("lens")
+    if looks:
+        words["too_long"] = t("steps.changed")
+    return views.pack(trace.model, shown, words)
 
 
 def projected_of(trace: Trace, kind: str) -> np.ndarray | None:
@@ -143,19 +100,12 @@ def output_parameters(model, stamp) -> dict[str, np.ndarray]:
     return {name: array for name, array in parameters.items() if "attention/output/" in name}
 
 
-def words() -> dict:
-    """Return every word of the views, in the visitor's language."""
-    single = {name: t(f"lens.{name}", **SLOTS) for name in WORDS}
-    groups = {group: {name: t(f"lens.{group}.{name}") for name in names} for group, names in NAMED.items()}
-    return single | groups
-
-
 def title_of(looks, kind) -> str:
     """Return what the picture of a head is called, its numbers left open."""
     single = [look for look in looks if look in ONE_HEAD]
     if single and (single[0], kind) != ("rollout", "cross"):  # which is of self-attention
-        return t("lens.one_title", look=t(f"looks.{single[0]}"), **SLOTS)
-    return t("lens.matrix_title", **SLOTS)
+        return t("heads.reduced", look=t(f"looks.{single[0]}"), layer="{layer}")
+    return t("heads.title", layer="{layer}", head="{head}")
 
 
 def figures_of(kind: str, found: Attentions) -> dict[str, np.ndarray]:
