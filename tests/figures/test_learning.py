@@ -57,6 +57,17 @@ def test_the_epoch_that_was_kept_is_marked_in_both_panels():
     assert draw().layout.shapes == ()
 
 
+@pytest.mark.parametrize("best", [1, 2, 3])
+def test_the_word_for_the_epoch_that_was_kept_covers_no_curve_and_no_title(best):
+    layout = draw(best=best).layout
+    titles, marks = layout.annotations[::2], layout.annotations[1::2]
+    for title, mark in zip(titles, marks, strict=True):
+        assert mark.x == best
+        assert (mark.y, mark.yref, mark.yanchor) == (1, "paper", "bottom")  # above the plot
+        assert title.yshift - mark.yshift >= mark.font.size
+    assert layout.margin.t - draw().layout.margin.t == layout.height - draw().layout.height > 0
+
+
 @pytest.mark.parametrize("value", [None, "0.5", float("nan"), float("inf"), True, [1]])
 def test_what_is_no_number_is_a_gap(value):
     figure = draw([*HISTORY, {"loss": value}])

@@ -6,8 +6,8 @@ import plotly.graph_objects as go
 
 from transformer_viz.figures.theme import GRID, MUTED, SIDES, TEXT
 
-HEIGHT = 270
-"""Pixels of the whole plot."""
+HEIGHT, LINE = 270, 18
+"""Pixels of the whole plot, and of a line of words above it."""
 
 SHARES = ("accuracy", "exact_match", "token_accuracy")
 """Figures that are shares of a whole: their axis runs from 0 to 100 %, so that it stands still."""
@@ -32,6 +32,7 @@ def learning_curves(train, validation, *, over, figure, labels, last=None, best=
     """
     panels = [("", "loss", labels["loss"])] + ([("2", figure, labels["figure"])] if figure else [])
     traces, axes, marks, words = [], {}, [], []
+    room = 0 if best is None else LINE  # no curve ever comes between the plot and its title
     for axis, key, title in panels:
         domain = [0.6, 1] if axis else [0, 0.43 if figure else 1]
         traces += [
@@ -51,15 +52,16 @@ def learning_curves(train, validation, *, over, figure, labels, last=None, best=
         axes[f"yaxis{axis}"] |= (
             {"range": [0, 1.02], "tickformat": ".0%"} if key in SHARES else {"rangemode": "tozero"}
         )
-        words.append(_words(title, theme, x=domain[0], xref="paper", y=1.02, yref="paper", yanchor="bottom"))
+        above = {"y": 1, "yref": "paper", "yanchor": "bottom"}
+        words.append(_words(title, theme, x=domain[0], xref="paper", **above, yshift=4 + room))
         if best is not None:
             side = "right" if 2 * best > last else "left"
-            place = {"x": best, "xref": f"x{axis}", "xanchor": side, "y": 0, "yref": f"y{axis} domain"}
+            place = {"x": best, "xref": f"x{axis}", "xanchor": side, "yshift": 4}
             marks.append(_mark(best, axis, theme))
-            words.append(_words(labels["best"], theme, **place | {"yanchor": "bottom"}))
+            words.append(_words(labels["best"], theme, **above | place))
     layout = {
-        "height": HEIGHT,
-        "margin": {"l": 10, "r": 14, "t": 30, "b": 76},
+        "height": HEIGHT + room,
+        "margin": {"l": 10, "r": 14, "t": 30 + room, "b": 76},
         "font": {"color": TEXT[theme], "size": 13},
         "paper_bgcolor": "rgba(0,0,0,0)",
         "plot_bgcolor": "rgba(0,0,0,0)",

@@ -1,15 +1,15 @@
 """A model's card in words, figures and a curve; a card may come from anybody, so nothing in it is trusted."""
 
-import datetime
 import math
 
 import streamlit as st
 
-from transformer_viz import store
+from transformer_viz import store, tasks
 from transformer_viz.config import TransformerConfig
 from transformer_viz.figures import learning_curves
 from transformer_viz.figures.learning import SHARES
 from transformer_viz.ui.language import plain, t
+from transformer_viz.ui.widgets import kind_name
 
 TASKS = {
     "classification": "task.classification",
@@ -30,12 +30,16 @@ FIGURES = {
 BY_LABEL = {"precision": "figure.precision", "recall": "figure.recall", "f1": "figure.fscore"}
 """Figures of each label."""
 
+NO_LICENCE = "None needed: made by a program"
+"""What the card of a model says that learned a task of the app."""
+
 MAX_EPOCHS = 10_000
 """Epochs that are drawn at most."""
 
 
 def show_card(model: store.ModelSummary) -> None:
     """Show everything that is known of a model that can be used."""
+    st.html(READABLE)
     show_figures(model)
     show_training(model)
     left, right = st.columns(2, gap="large")
@@ -59,15 +63,19 @@ def show_card(model: store.ModelSummary) -> None:
 def show_figures(model: store.ModelSummary) -> None:
     """Show what was measured on the test and the validation rows, and the size of the model."""
     with st.container(horizontal=True, gap="small"):
-        for name, side in (("test", "card.on_test"), ("validation", "card.on_validation")):
-            measured = part(model.card, name)
+        for side in ("test", "validation"):
+            measured = part(model.card, side)
+            rows = t("card.rows.count", rows=count_in(measured, "rows") or "?")
             for figure, value in figures_of(measured, model.config).items():
-                where = t(side, rows=count_in(measured, "rows") or "?")
-                st.metric(plain(figure_name(figure)), written(figure, value), where, **METRIC)
+                name = t(f"card.{side}", figure=plain(figure_name(figure)))
+                st.metric(name, written(figure, value), rows, **METRIC)
         st.metric(t("models.parameters"), f"{model.config.num_parameters:,}", bytes_of(model.size), **METRIC)
 
 
-METRIC = {"delta_color": "off", "delta_arrow": "off", "border": True, "width": "content"}
+METRIC = {"delta_color": "primary", "delta_arrow": "off", "border": True, "width": "content"}
+
+READABLE = "<style>[data-testid=stMetricDelta] { color: inherit }</style>"
+"""The small words of a metric are written in the colour of text: their own is too pale in the dark."""
 
 
 def show_training(model: store.ModelSummary) -> None:
@@ -136,6 +144,7 @@ def architecture(config: TransformerConfig) -> dict[str, str]:
     if config.architecture == "encoder-decoder":
         vocabulary += f" → {config.target_vocab_size:,}"
         longest += f" → {config.target_max_len:,}"
+    positions, norm = kind_name(config.positions), t(f"card.norm.{config.norm}")
     rows = {
         t("config.layers"): layers,
         t("config.heads"): f"{config.num_heads} × {config.head_dim}",
@@ -143,26 +152,34 @@ def architecture(config: TransformerConfig) -> dict[str, str]:
         t("config.ffn"): f"{config.ffn_dim:,} ({config.activation})" if config.ffn_dim else t("config.none"),
         t("config.vocabulary"): vocabulary,
         t("config.longest"): longest,
-        t("config.positions"): config.positions,
-        t("config.norm"): config.norm,
+        t("config.positions"): positions,
+        t("config.norm"): norm,
     }
     if config.has_decoder:
         return rows
-    return rows | {t("config.pooling"): config.pooling, t("config.labels"): ", ".join(config.labels)}
+    pooling = t(f"card.pooling.{config.pooling}")
+    return rows | {t("config.pooling"): pooling, t("config.labels"): ", ".join(config.labels)}
 
 
 def origin(card: dict) -> dict[str, str]:
     """Return where the rows came from that a model was trained on."""
-    data = part(card, "data")
+    data, licence = part(card, "data"), text_in(card, "licence")
     found = {
-        t("card.source"): text_in(card, "source"),
+        t("card.source"): source_of(card),
         t("card.file"): text_in(data, "file"),
         t("card.rows"): count_in(data, "rows"),
         "sha256": text_in(data, "sha256")[:16],
-        t("models.licence"): text_in(card, "licence"),
+        t("models.licence"): t("card.made.licence") if licence == NO_LICENCE else licence,
         t("models.created"): text_in(card, "created")[:10],
     }
     return {name: value for name, value in found.items() if value}
+
+
+def source_of(card: dict) -> str:
+    """Return where the rows came from: of a task of the app in the visitor's language, else as written."""
+    source, task = text_in(card, "source"), text_in(part(card, "data"), "task")
+    made = task in tasks.TASKS and source in ("", task, f"Made by the task {task}")
+    return t("card.made", task=t(f"task.{task}")) if made else source
 
 
 def headline(model: store.ModelSummary) -> str:
@@ -176,14 +193,6 @@ def task_of(card: dict) -> str:
     """Return what a model does, in the visitor's language where it is known."""
     task = text_in(card, "task")
     return t(TASKS[task]) if task in TASKS else task
-
-
-def created(card: dict) -> datetime.date | None:
-    """Return the day on which a model was trained."""
-    try:
-        return datetime.date.fromisoformat(text_in(card, "created")[:10])
-    except ValueError:
-        return None
 
 
 def figures_of(measured: dict, config: TransformerConfig) -> dict[str, float]:

@@ -19,12 +19,12 @@ from transformer_viz.ui.card import examples_of
 from transformer_viz.ui.heads import choose, hand_over
 from transformer_viz.ui.language import plain, t
 from transformer_viz.ui.sentence import ask_sentence
-from transformer_viz.ui.widgets import draw, kind_name, theme, words
+from transformer_viz.ui.widgets import draw, kind_name, measured, show_lack, theme, together, words
 
 PLOT_HEIGHT = 520
 """Pixels held for the pictures while the first answer is on its way."""
 
-WORDS_WIDTH, BARS_WIDTH = 560, 400
+WORDS_WIDTH, BARS_WIDTH = 600, 380
 """Pixels of what is said and of the bars; where they do not fit side by side, one stands below the other."""
 
 MAX_BARS = 3
@@ -35,14 +35,22 @@ MAX_WORDS = 60
 
 LAST_SEED = 999_999
 
+UNBROKEN = "\u00a0"
+"""A space at which no line ends."""
+
 
 def show_experiment(model: store.ModelSummary) -> None:
     """Let the visitor shuffle the words or change the table, and show before, after and the difference."""
+    if model.config.positions == "none":
+        near = model.config.causal or model.config.window is not None
+        show_lack(t("positions.lacks.near" if near else "positions.lacks"))
     text = ask_sentence(examples_of(model.card))
-    with st.container(horizontal=True, gap="medium", vertical_alignment="bottom"):
-        change = ask_change(model.config)
-        layer = choose("layer", next(iter(model.config.stacks.values())))
-        head = choose("head", model.config.num_heads)
+    with st.container(horizontal=True, vertical_alignment="bottom"):
+        with st.container(horizontal=True, vertical_alignment="bottom", width="content"):
+            change = ask_change(model.config)
+        with st.container(horizontal=True, vertical_alignment="bottom", width="content"):
+            layer = choose("layer", next(iter(model.config.stacks.values())))
+            head = choose("head", model.config.num_heads)
     hand_over(layer=layer, head=head)
     with st.skeleton(height=PLOT_HEIGHT):
         run = Run(model.name, text)
@@ -119,8 +127,8 @@ def say_change(config, run, changed, before, after) -> None:
     lines = [f"| | {t('positions.moves')} | {t('positions.answer')} |", "|---|---|---|"]
     for name, one, other in rows:
         label = t(f"positions.row.{name}") if changed.order else t("positions.row.change")
-        moved = largest_change(one, other, changed.order)
-        moved = f"{moved:.2f}" if moved >= 0.01 else f"{moved:.0e}"
+        moved = measured(largest_change(one, other, changed.order))
+        label, moved = (text.replace(" ", UNBROKEN) for text in (label, moved))
         lines.append(f"| {label} | **{moved}** | {answer_of(one)} → {answer_of(other)} |")
     st.markdown("\n".join(lines))
     if not changed.order:
@@ -135,7 +143,12 @@ def say_change(config, run, changed, before, after) -> None:
 
 def own_attention(trace: Trace) -> Attentions:
     """Return the self-attention of the stack that reads the text."""
-    return trace.kinds()["encoder" if trace.encoder else "decoder"]
+    return trace.kinds()[stack_of(trace)]
+
+
+def stack_of(trace: Trace) -> str:
+    """Return which stack reads the text."""
+    return "encoder" if trace.encoder else "decoder"
 
 
 def largest_change(before, after, order) -> float:
@@ -187,18 +200,27 @@ def first_choice(trace: Trace) -> np.ndarray:
 def show_weights(model, before, after, order, layer, head) -> None:
     """Draw the weights of a head before and after, and the difference."""
     one, other = (own_attention(trace).layers[layer - 1].weights[head - 1] for trace in (before, after))
-    said = t("positions.panels.shuffle" if order else "positions.panels")
-    st.caption(said + (" " + t("positions.panels.blocks") if len(before.tokens) > MAX_CELLS else ""))
-    figure = attention_change(
+    kind = t(f"kind.{stack_of(before)}")
+    said = [t("positions.shown", kind=kind, layer=layer, head=head)]
+    said.append(t("positions.panels.shuffle" if order else "positions.panels"))
+    if len(before.tokens) > MAX_CELLS:
+        said.append(t("positions.panels.blocks"))
+    st.caption(together(*said))
+    panels = words("before", "after", "difference")
+    figures = attention_change(
         one,
         put_back(other, order),
         axis_tokens(before, before.tokens),
-        labels=words("before", "after", "difference")
-        | {name: t(f"heatmap.{name}") for name in ("weight", "reads")},
+        labels=panels
+        | {name: t(f"heatmap.{name}") for name in ("weight", "reads", "query")}
+        | {"key": t("lens.key")},
         masks=masks_of(before, order),
         theme=theme(),
     )
-    draw(figure, "change", t("positions.panels.alt", layer=layer, head=head), model)
+    with st.container(horizontal=True, gap="small"):
+        for (name, panel), figure in zip(panels.items(), figures, strict=True):
+            alt = t("positions.panels.alt", kind=kind, layer=layer, head=head, panel=panel)
+            draw(figure, name, alt, model, width="content")
 
 
 def masks_of(trace, order) -> tuple[np.ndarray, np.ndarray]:

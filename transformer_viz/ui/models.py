@@ -8,9 +8,12 @@ import streamlit as st
 
 from transformer_viz import store
 from transformer_viz.store.format import NAME
-from transformer_viz.ui.card import created, headline, show_card, task_of, text_in
+from transformer_viz.ui.card import headline, show_card, task_of
 from transformer_viz.ui.language import plain, t
 from transformer_viz.ui.server import in_order
+
+NAME_WIDTH = 130
+"""Pixels of the column of names at least."""
 
 
 def show(open_model) -> None:
@@ -61,14 +64,10 @@ def choose_row(models) -> store.ModelSummary:
         hide_index=True,
         placeholder="",
         column_config={
-            "name": st.column_config.TextColumn(t("models.name"), width="medium"),
+            "name": st.column_config.TextColumn(t("models.name"), width=NAME_WIDTH),
             "task": t("models.task"),
-            "parameters": st.column_config.NumberColumn(t("models.parameters"), format="localized"),
-            "size": st.column_config.NumberColumn(t("models.size"), format="bytes"),
             "test": t("models.test"),
-            "created": st.column_config.DateColumn(t("models.created"), format="YYYY-MM-DD"),
-            "data": t("card.data"),
-            "licence": t("models.licence"),
+            "parameters": st.column_config.NumberColumn(t("models.parameters"), format="localized"),
         },
         alt=t("models.alt"),
     )
@@ -92,17 +91,13 @@ def selected(row) -> dict:
 
 
 def row_of(model: store.ModelSummary) -> dict:
-    """Return one row of the list."""
+    """Return one row of the list: what fits beside each other in a window of 900; the card says the rest."""
     usable = model.problem is None
     return {
         "name": model.name,
         "task": task_of(model.card) if usable else "⚠ " + t("models.unusable"),
         "test": headline(model) if usable else "",
         "parameters": model.config.num_parameters if usable else None,
-        "size": model.size,
-        "created": created(model.card),
-        "data": text_in(model.card, "source") if usable else without_paths(model.problem),
-        "licence": text_in(model.card, "licence"),
     }
 
 

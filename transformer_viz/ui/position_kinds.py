@@ -8,7 +8,7 @@ from transformer_viz.analysis import one_hot_positions, position_table, shift_er
 from transformer_viz.figures import kinds_grid, rotation_circles
 from transformer_viz.ui.language import plain, t
 from transformer_viz.ui.position_table import even, own_table
-from transformer_viz.ui.widgets import draw, kind_name, slide, theme, words
+from transformer_viz.ui.widgets import draw, kind_name, measured, slide, theme, words
 
 START_FROM = (0, 7, 20)
 """Positions whose shift is drawn."""
@@ -22,12 +22,9 @@ def show_rotation(model) -> None:
     st.markdown(t("positions.rotation.said"))
     with st.container(horizontal=True, gap="medium", vertical_alignment="center"):
         k = slide("k", 1, 64, 5)
-        st.metric(
-            t("positions.error"),
-            f"{shift_error(k, config.max_len, width, halves=halves):.1e}",
-            help=t("positions.error.help", rows=f"{config.max_len:,}", width=width),
-            width="content",
-        )
+        error = measured(shift_error(k, config.max_len, width, halves=halves))
+        said = t("positions.error.help", rows=f"{config.max_len:,}", width=width)
+        st.markdown(t("positions.error", value=error), help=said, width="content")
     pairs = sorted({share * width // 16 for share in range(4)})
     labels = words("position") | {"pair": t("positions.word.pair", pair="{pair}", degrees="{degrees}")}
     rates = sinusoidal_rates(width, halves=halves)

@@ -8,7 +8,7 @@ from transformer_viz.analysis import position_similarity, position_table, simila
 from transformer_viz.figures import dimension_curves, position_heatmap, similarity_map
 from transformer_viz.ui.address import choose_one
 from transformer_viz.ui.language import plain, t
-from transformer_viz.ui.widgets import draw, kind_name, slide, theme, words
+from transformer_viz.ui.widgets import draw, kind_name, show_lack, slide, theme, words
 
 ROWS = 64
 """Positions of a table that are shown before anybody asks for more."""
@@ -54,7 +54,7 @@ def show_table(model) -> None:
         st.error(t("model.unreadable", reason=plain(str(error))), icon=":material/error:")
         return
     if config.positions == "none":
-        st.info(t("positions.table.none"), icon=":material/shuffle:")
+        show_lack(t("positions.table.none"))
     else:
         kind = kind_name(config.positions)
         st.markdown(t("positions.table.said", kind=kind, rows=f"{len(table):,}", width=table.shape[1]))

@@ -10,6 +10,12 @@ from transformer_viz.ui.language import t
 from transformer_viz.ui.position_kinds import show_kinds, show_rotation
 from transformer_viz.ui.position_table import show_table
 
+ALIGNED = """<style>
+.st-key-shuffle button { min-height: 2rem; padding-top: 0; padding-bottom: 0 }
+.st-key-rows, [class*="st-key-dimensions-"] { margin-bottom: -0.5rem }
+</style>"""
+"""A button is as high as the choices beside it, and the names of all controls in a row stand in one line."""
+
 
 def show(model: store.ModelSummary | None) -> None:
     """Show the page for one model."""
@@ -30,6 +36,7 @@ def show(model: store.ModelSummary | None) -> None:
         say=lambda view: t(f"positions.view.{view}"),
         label_visibility="collapsed",
     )
+    st.html(ALIGNED)
     views[chosen](model)
     with st.expander(t("attention.what"), icon=":material/help:"):
         st.markdown(t("positions.explained"))
