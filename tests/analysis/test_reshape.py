@@ -47,6 +47,7 @@ def test_a_sentence_ends_at_its_mark_and_not_within_a_number(text, sentences):
 def test_special_tokens_are_of_the_sentence_beside_them():
     offsets = [(0, 0), (0, 3), (3, 4), (5, 8), (8, 8)]
     assert sentence_of_token("One. Two", offsets).tolist() == [0, 0, 0, 1, 1]
+    assert sentence_of_token("One. Two.", [*offsets[:4], (8, 9), (9, 9)]).tolist() == [0, 0, 0, 1, 1, 1]
 
 
 def test_merged_pieces_add_up_where_read_and_are_averaged_where_they_read():

@@ -35,6 +35,12 @@ def test_what_would_be_written_stands_without_marks_too(french):
     assert "▁" not in "".join([*rows, *columns])
 
 
+def test_chinese_characters_are_no_parts_of_words():
+    trace = load(SHELF / "translate-en-zh").trace("I love you.", target="我爱你。")
+    labels = axis_tokens(trace, trace.target_tokens)
+    assert "".join(labels) == "[START]我爱你。"
+
+
 def test_a_minus_sign_of_a_text_is_no_mark():
     trace = load(SHELF / "imdb-sentiment").trace("a so-so film")
     assert axis_tokens(trace, trace.tokens) == list(trace.tokens)

@@ -530,6 +530,14 @@ def test_of_too_many_lines_the_strongest_are_drawn_and_counted(show):
     assert edges(drawing(page))[0] == 8_000
 
 
+def test_a_weight_at_the_threshold_is_drawn(show):
+    trace = encoder_trace(["a", "b"], layers=1, heads=1)
+    trace.encoder[0].attention.weights[:] = 0.5
+    page = show(trace, start={"view": "lines"})
+    page.get_by_role("slider").press("End")
+    assert edges(drawing(page))[0] == 4
+
+
 def test_in_a_long_text_lines_begin_at_smaller_weights(show):
     trace = encoder_trace([f"t{number}" for number in range(200)], layers=1, heads=1)
     page = show(trace, start={"view": "lines"})

@@ -181,7 +181,7 @@ def show_answers(before: Trace, after: Trace) -> None:
     key = "class" if not before.decoder else "first" if before.encoder else "next"
     st.caption(t(f"positions.bars.{key}"))
     figure = before_after_bars(
-        [before.labels[i] for i in likeliest],
+        [label_of(before, i) for i in likeliest],
         one[likeliest],
         other[likeliest],
         labels=words("before", "after"),
