@@ -15,7 +15,8 @@ ICON = Path(__file__).parent / "icon.svg"
 
 COMPACT = """<style>
 .stMainBlockContainer { padding: 4.2rem 3rem 2rem }
-.stMainBlockContainer .stHeading h2 { padding: 0 0 0.5rem; font-size: 1.7rem }
+.stMainBlockContainer .stHeading h2 { padding: 0 0 0.75rem; font-size: 1.7rem }
+.stMainBlockContainer .stHeading h3 { padding: 0.25rem 0; font-size: 1.25rem }
 .stMainBlockContainer > .stVerticalBlock { gap: 0.75rem }
 .st-key-hand-over { display: none }
 </style>"""
