@@ -4,6 +4,7 @@ import base64
 import json
 import shutil
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -70,6 +71,12 @@ def numbers(values):
 def matrices(app):
     """Return the values of all matrices on the page."""
     return [numbers(each["data"][0]["z"]) for each in figures(app) if each["data"][0]["type"] == "heatmap"]
+
+
+def blocks(block):
+    """Return the containers in a container, and those in them."""
+    inner = [child for child in block.children.values() if hasattr(child, "children")]
+    return inner + [each for child in inner for each in blocks(child)]
 
 
 def bits(app):
@@ -147,7 +154,22 @@ def test_the_meters_say_where_the_weight_goes(explorer):
     assert f"**{share}** of the weight goes to [PAD] with no mask; 0.0% with the model's own mask." in text
     later = [f"{future_share(weights[:4]):.1%}" for weights in (none, own)]
     assert f"**{later[0]}** of the weight goes to later tokens with no mask; {later[1]} with" in text
-    assert "**0** of 7 rows may read nothing" in text
+    assert "may read nothing" not in text
+
+
+def test_only_what_takes_or_lost_weight_is_measured():
+    future = shown(open_page())
+    assert "of the weight goes to later tokens" in future
+    assert "[PAD] with" not in future
+    assert "may read nothing" not in future
+
+
+def test_with_nothing_to_measure_no_box_stands_empty():
+    app = open_page(model="translator", target="one two", kind="cross", mask="none", pads="0")
+    assert "Where does this head's weight go?" not in shown(app)
+    assert "What becomes of the prediction?" in shown(app)
+    [effects] = [block for block in blocks(app.main) if "mask-effects" in block.proto.id]
+    assert len(effects.children) == 1
 
 
 def test_the_prediction_before_and_after_stands_in_words_and_bars(explorer):
@@ -237,8 +259,58 @@ def test_each_attention_of_an_encoder_decoder_is_masked_for_itself(translator, k
         "cross": trace.decoder[1].cross_attention,
     }[kind]
     assert_allclose(np.nan_to_num(matrices(app)[3]), attention.weights[0], atol=1e-6)
-    assert "tokens another one is likeliest" in shown(app)
     assert ("later tokens" in shown(app)) == (kind != "cross")
+
+
+def predict(sides):
+    """The script of a page that says nothing but what becomes of a prediction."""
+    from transformer_viz.ui.mask_effect import show_prediction
+
+    show_prediction(*sides)
+
+
+def written(before, after):
+    """Return what is said of two runs that write with those probabilities."""
+    tokens = ["▁a", "▁b", "▁c"]
+    sides = [
+        SimpleNamespace(
+            name=name,
+            mask=mask,
+            trace=SimpleNamespace(
+                probs=np.array(probs, np.float32),
+                labels=["x", "y"],
+                encoder=[],
+                decoder=[1],
+                token_ids=np.array([5, 6, 7]),
+                tokens=tokens,
+            ),
+        )
+        for name, mask, probs in (("window", np.eye(3), after), ("own", np.ones((3, 3)), before))
+    ]
+    app = AppTest.from_function(predict, args=(sides,)).run()
+    assert not app.exception
+    return "\n".join(element.value for element in app.markdown), app
+
+
+SURE = [[0.9, 0.1], [0.2, 0.8], [0.7, 0.3]]
+
+
+def test_where_the_likeliest_token_stays_the_same_it_is_not_said_to_become_itself():
+    said, _ = written(SURE, [[0.8, 0.2], [0.2, 0.8], [0.7, 0.3]])
+    assert "stays the same everywhere; the largest change: “x” after “a”, 90.0% → 80.0%." in said
+    assert "**0**" not in said
+
+
+def test_the_place_that_is_named_is_one_where_something_else_is_written():
+    said, _ = written(SURE, [[0.55, 0.45], [0.2, 0.8], [0.45, 0.55]])
+    assert "In **1** of 3 places the model would now write something else" in said
+    assert "after “c”: **y** (55.0%) in place of **x** (70.0%)" in said
+
+
+def test_probabilities_that_stay_are_said_to_and_not_drawn():
+    said, app = written(SURE, SURE)
+    assert "Nothing changes: no probability moves" in said
+    assert not app.get("plotly_chart")
 
 
 def test_a_decoder_without_its_mask_reads_the_future(writer):
@@ -258,7 +330,7 @@ def test_a_long_text_cannot_be_painted_and_shows_no_tick_text(monkeypatch):
     assert "painted" not in app.segmented_control(key="mask").options
     assert "each cell is the mean of 3 × 3 tokens" in shown(app)
     assert matrices(app)[0].shape == (8, 8)
-    assert figures(app)[0]["layout"]["xaxis"]["ticktext"][-1] == "film … good"
+    assert figures(app)[0]["layout"]["xaxis"]["ticktext"][-1] == "film … good ⋯"
 
 
 @pytest.mark.parametrize("text", ["", "  "])
@@ -281,6 +353,7 @@ def test_every_view_speaks_chinese(view):
     app = open_page(lang="zh", mask_view=view, mask="padding", pads="2")
     assert app.header[0].value == "每个词元可以看到什么？"
     assert "这个头的权重去了哪里？" in shown(app)
+    assert [expander.label for expander in app.expander] == ["这张图是什么意思？"]
 
 
 def test_without_any_model_the_page_says_how_to_train_one(tmp_path, monkeypatch):

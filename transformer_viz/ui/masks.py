@@ -10,7 +10,7 @@ from transformer_viz.ui.card import examples_of
 from transformer_viz.ui.heads import choose, choose_attention, hand_over
 from transformer_viz.ui.language import t
 from transformer_viz.ui.mask_choice import ask_mask
-from transformer_viz.ui.mask_effect import show_meters, show_prediction
+from transformer_viz.ui.mask_effect import meters_of, show_meters, show_prediction
 from transformer_viz.ui.mask_sides import compare, room_for_padding
 from transformer_viz.ui.mask_views import LAYOUT, VIEWS
 from transformer_viz.ui.sentence import ask_sentence
@@ -48,10 +48,12 @@ def show(model: store.ModelSummary | None) -> None:
     if choice.kind == "painted" and view != "steps":
         st.caption(t("masks.paint_elsewhere"))
     with st.container(key="mask-effects"):
-        with st.container(border=True, height="stretch"):
-            show_meters(*heads)
+        meters = meters_of(*heads)
+        if meters:
+            with st.container(border=True, height="stretch"):
+                show_meters(meters)
         with st.container(border=True, height="stretch"):
             show_prediction(*sides)
-    with st.expander(t("masks.what"), icon=":material/help:"):
+    with st.expander(t("attention.what"), icon=":material/help:"):
         st.markdown(t("masks.explained"))
         st.latex(r"\mathrm{weights}_{ij} = \frac{M_{ij}\, e^{s_{ij}}}{\sum_k M_{ik}\, e^{s_{ik}}}")
