@@ -1,5 +1,6 @@
 """The real app in a real browser: any error on the console and any request to elsewhere fails the test."""
 
+import itertools
 import re
 import shutil
 import signal
@@ -10,6 +11,7 @@ import time
 import urllib.request
 from decimal import Decimal
 from pathlib import Path
+from urllib.parse import quote
 
 import numpy as np
 import pytest
@@ -291,36 +293,110 @@ def test_the_picture_can_be_downloaded_under_its_name(page, app):
     assert content[:8] == b"\x89PNG\r\n\x1a\n"
 
 
-def open_masks(page, app, address):
-    page.goto(f"{app[1]}/masks?text=A%20dull%20film.{address}")
-    page.locator(".heatmaplayer .hm").first.wait_for()
+def open_masks(page, app, address, text="A dull film."):
+    page.goto(f"{app[1]}/masks?text={quote(text)}{address}")
+    page.locator("[class*=st-key-panels] svg text.row").first.wait_for()
     settle(page)
+
+
+def labels(page, side, panel="paint"):
+    """Return where the labels of the rows or the columns of a matrix stand."""
+    return [each.bounding_box() for each in page.locator(f".st-key-{panel} svg text.{side}").all()]
 
 
 def cell(page, query, key, size=4):
     """Return where a cell of the painted mask is."""
-    box = page.locator(".st-key-paint .heatmaplayer .hm image").bounding_box()
-    return box["x"] + box["width"] * (key + 0.5) / size, box["y"] + box["height"] * (query + 0.5) / size
+    canvas = page.locator(".st-key-paint canvas").bounding_box()
+    rows = labels(page, "row")
+    height = (rows[-1]["y"] - rows[0]["y"]) / (size - 1)
+    begin = max(row["x"] + row["width"] for row in rows) + 4
+    width = (canvas["x"] + canvas["width"] - 4 - begin) / size
+    return begin + width * (key + 0.5), rows[0]["y"] + rows[0]["height"] / 2 + height * query
 
 
-def test_a_mask_is_painted_by_clicking_its_cells_and_by_a_box(page, app):
+def test_a_mask_is_painted_by_clicking_its_cells_and_by_dragging_a_box(page, app):
     open_masks(page, app, "&mask=painted&bits=8cef")
     page.mouse.move(*cell(page, 0, 2))
-    expect(page.locator(".st-key-paint .hoverlayer")).to_contain_text("a attends to film")
+    expect(page.locator(".st-key-paint .tip")).to_have_text("a attends to film\nmasked")
     page.mouse.click(*cell(page, 0, 2))
+    expect(page.locator(".st-key-paint .tip")).to_have_text("a attends to film\nmay be read")
     page.wait_for_url(re.compile("bits=acef"))
     settle(page)
-    page.locator(".st-key-brush").get_by_text("box").click()
-    expect(page.get_by_text("Drag a box over several cells")).to_be_visible()
-    settle(page)
-    (left, top), (right, bottom) = cell(page, 2, 0), cell(page, 3, 1)
-    page.mouse.move(left - 8, top - 8)
+    page.mouse.move(*cell(page, 2, 0))
     page.mouse.down()
-    page.mouse.move(right + 8, bottom + 8, steps=8)
+    page.mouse.move(*cell(page, 3, 1), steps=8)
     page.mouse.up()
     page.wait_for_url(re.compile("bits=ac23"))
     page.get_by_role("button", name="Undo").click()
     page.wait_for_url(re.compile("bits=acef"))
+
+
+def test_clicks_in_quick_succession_all_paint_and_nothing_is_built_anew(page, app):
+    open_masks(page, app, "&mask=painted&bits=8cef")
+    panels = page.locator("[class*=st-key-panels]")
+    panels.evaluate("""(panels) => {
+        window.removed = 0;
+        const watch = (all) => all.forEach(({ removedNodes }) => (window.removed += removedNodes.length));
+        new MutationObserver(watch).observe(panels, { childList: true, subtree: true });
+    }""")
+    for place in [cell(page, *each) for each in ((0, 1), (0, 2), (0, 3), (1, 2), (1, 3), (2, 3))]:
+        page.mouse.click(*place)
+    page.wait_for_url(re.compile("bits=ffff"))
+    settle(page)
+    for _ in range(6):
+        page.get_by_role("button", name="Undo").click()
+        settle(page)
+    page.wait_for_url(re.compile("bits=8cef"))
+    assert page.evaluate("window.removed") == 0
+
+
+def test_a_mask_is_painted_with_the_keyboard(page, app):
+    open_masks(page, app, "&mask=painted&bits=8cef")
+    page.locator(".st-key-paint canvas").focus()
+    for key in ("ArrowRight", "ArrowRight", "ArrowRight", "Space"):
+        page.keyboard.press(key)
+    page.wait_for_url(re.compile("bits=acef"))
+
+
+@pytest.mark.parametrize("mask", ["causal", "painted"])
+def test_the_rows_of_all_steps_run_across(page, app, mask):
+    open_masks(page, app, f"&mask={mask}")
+    names = (
+        "panel-scores",
+        "paint" if mask == "painted" else "panel-mask",
+        "panel-masked_scores",
+        "panel-weights",
+    )
+    rows = [[row["y"] for row in labels(page, "row", name)] for name in names]
+    assert len(rows[0]) == 4
+    assert rows == [rows[0]] * 4
+
+
+def test_a_long_text_has_some_of_its_tokens_beside_its_mask_and_none_over_another(page, app):
+    page.set_viewport_size({"width": 900, "height": 1000})
+    open_masks(page, app, "", "good film " * 70)
+    for side, begin, size in (("row", "y", "height"), ("column", "x", "width")):
+        boxes = labels(page, side, "panel-mask")
+        assert 5 < len(boxes) <= 23
+        for one, other in itertools.pairwise(boxes):
+            assert one[begin] + one[size] <= other[begin] + 1
+
+
+def test_what_chooses_a_mask_stands_in_one_line(page, app):
+    page.set_viewport_size({"width": 1600, "height": 1000})
+    open_masks(page, app, "&mask=window&pads=2")
+    controls = page.locator(".st-key-mask, .st-key-pads, .st-key-reach, .st-key-causal")
+    ends = [box["y"] + box["height"] for box in (each.bounding_box() for each in controls.all())]
+    assert len(ends) == 4
+    assert max(ends) - min(ends) < 1
+    captions = [page.locator(f".st-key-{name} label").first for name in ("mask", "pads", "reach")]
+    assert len({round(caption.bounding_box()["y"]) for caption in captions}) == 1
+    page.locator(".st-key-mask").get_by_text("paint it").click()
+    page.get_by_role("button", name="Undo").wait_for()
+    settle(page)
+    buttons = [page.get_by_role("button", name=name, exact=True) for name in ("Undo", "Invert", "Clear")]
+    boxes = [each.bounding_box() for each in buttons]
+    assert len({(box["y"], box["height"]) for box in boxes}) == 1
 
 
 @pytest.mark.parametrize("width", [1440, 900])
@@ -330,7 +406,8 @@ def test_no_view_of_a_mask_is_wider_than_the_window(page, app, width, view):
     open_masks(page, app, f"&mask_view={view}&pads=3")
     main = page.locator("[data-testid=stMainBlockContainer]")
     assert main.evaluate("element => element.scrollWidth <= element.clientWidth")
-    panels = page.locator("[class*=st-key-panels] .js-plotly-plot").all()
+    panels = page.locator("[class*=st-key-panels] canvas").all()
+    assert panels
     edge = main.bounding_box()
     for panel in panels:
         box = panel.bounding_box()

@@ -4,6 +4,7 @@ import base64
 import json
 import shutil
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -13,7 +14,7 @@ from streamlit.testing.v1 import AppTest
 from streamlit.util import calc_hash
 
 from transformer_viz.analysis import future_share, named_mask, pack, padding_share
-from transformer_viz.ui.mask_choice import marked
+from transformer_viz.ui.mask_choice import stroked, take_strokes
 from transformer_viz.ui.server import shared_engine
 
 APP = str(Path(__file__).parents[2] / "app.py")
@@ -57,8 +58,21 @@ def shown(app):
     return "\n".join(element.value for kind in kinds for element in kind)
 
 
+def panels(app):
+    """Return what each matrix on the page is drawn from."""
+    data = [json.loads(component.proto.json) for component in app.get("bidi_component")]
+    return [each for each in data if "figure" in each]
+
+
 def figures(app):
-    return [json.loads(chart.proto.spec) for chart in app.get("plotly_chart")]
+    """Return the figures of the matrices."""
+    return [json.loads(panel["figure"]) for panel in panels(app)]
+
+
+def bars(app):
+    """Return the probabilities before and after, as they are drawn."""
+    [chart] = app.get("plotly_chart")
+    return json.loads(chart.proto.spec)["data"]
 
 
 def numbers(values):
@@ -69,7 +83,13 @@ def numbers(values):
 
 def matrices(app):
     """Return the values of all matrices on the page."""
-    return [numbers(each["data"][0]["z"]) for each in figures(app) if each["data"][0]["type"] == "heatmap"]
+    return [numbers(each["data"][0]["z"]) for each in figures(app)]
+
+
+def blocks(block):
+    """Return the containers in a container, and those in them."""
+    inner = [child for child in block.children.values() if hasattr(child, "children")]
+    return inner + [each for child in inner for each in blocks(child)]
 
 
 def bits(app):
@@ -89,7 +109,7 @@ def test_the_four_steps_stand_in_the_order_of_the_computation(explorer):
 
 
 def test_both_matrices_of_scores_share_one_scale_around_zero():
-    scores, _, masked, _, _ = figures(open_page())
+    scores, _, masked, _ = figures(open_page())
     ends = [(each["data"][0]["zmin"], each["data"][0]["zmax"]) for each in (scores, masked)]
     assert ends[0] == ends[1]
     assert ends[0][0] == -ends[0][1]
@@ -132,7 +152,7 @@ def test_the_change_is_the_difference_of_both_runs(explorer):
     assert_allclose(chosen, expected, atol=1e-6)
     assert_array_equal(np.isnan(other), np.tile([False] * 4 + [True] * 3, (7, 1)))
     assert_allclose(difference, expected - own, atol=1e-6)
-    first, second, third, _ = (figure["data"][0] for figure in figures(app))
+    first, second, third = (figure["data"][0] for figure in figures(app))
     assert first["zmax"] == second["zmax"]
     assert third["zmin"] == -third["zmax"]
 
@@ -147,7 +167,22 @@ def test_the_meters_say_where_the_weight_goes(explorer):
     assert f"**{share}** of the weight goes to [PAD] with no mask; 0.0% with the model's own mask." in text
     later = [f"{future_share(weights[:4]):.1%}" for weights in (none, own)]
     assert f"**{later[0]}** of the weight goes to later tokens with no mask; {later[1]} with" in text
-    assert "**0** of 7 rows may read nothing" in text
+    assert "may read nothing" not in text
+
+
+def test_only_what_takes_or_lost_weight_is_measured():
+    future = shown(open_page())
+    assert "of the weight goes to later tokens" in future
+    assert "[PAD] with" not in future
+    assert "may read nothing" not in future
+
+
+def test_with_nothing_to_measure_no_box_stands_empty():
+    app = open_page(model="translator", target="one two", kind="cross", mask="none", pads="0")
+    assert "Where does this head's weight go?" not in shown(app)
+    assert "What becomes of the prediction?" in shown(app)
+    [effects] = [block for block in blocks(app.main) if "mask-effects" in block.proto.id]
+    assert len(effects.children) == 1
 
 
 def test_the_prediction_before_and_after_stands_in_words_and_bars(explorer):
@@ -155,12 +190,12 @@ def test_the_prediction_before_and_after_stands_in_words_and_bars(explorer):
     app = open_page(mask="window", reach="0")
     best = before.argmax()
     assert f"{before[best]:.1%}" in shown(app)
-    bars = figures(app)[-1]["data"]
+    first, second = bars(app)
     order = np.argsort(-np.maximum(before, after), kind="stable")
     kept = [i for rank, i in enumerate(order) if rank < 2 or max(before[i], after[i]) > 0.005]
-    assert_allclose(numbers(bars[0]["x"]), before[kept], atol=1e-6)
-    assert_allclose(numbers(bars[1]["x"]), after[kept], atol=1e-6)
-    assert (bars[0]["name"], bars[1]["name"]) == ("the model's own mask", "the window")
+    assert_allclose(numbers(first["x"]), before[kept], atol=1e-6)
+    assert_allclose(numbers(second["x"]), after[kept], atol=1e-6)
+    assert (first["name"], second["name"]) == ("the model's own mask", "the window")
 
 
 def test_a_mask_that_hides_nothing_is_said_to_change_nothing():
@@ -170,7 +205,7 @@ def test_a_mask_that_hides_nothing_is_said_to_change_nothing():
 
 def test_both_ways_to_mask_stand_with_the_sums_of_their_rows():
     app = open_page(mask="causal", mask_view="ways")
-    added, multiplied, _ = figures(app)
+    added, multiplied = figures(app)
     assert_allclose(numbers(added["data"][1]["x"]), np.ones(4), atol=1e-6)
     sums = numbers(multiplied["data"][1]["x"])
     assert_allclose(sums, np.nansum(numbers(multiplied["data"][0]["z"]), axis=-1), atol=1e-6)
@@ -208,11 +243,41 @@ def test_a_painted_mask_begins_as_the_one_before_and_can_be_inverted_cleared_and
     assert "bits" not in choose(app, "mask", "none").query_params
 
 
-def test_marked_cells_are_masked_if_any_may_attend_or_else_freed():
+def test_a_stroke_frees_or_masks_all_cells_of_its_box():
     mask = np.array([[True, False], [False, False]])
-    assert_array_equal(marked(mask, [(0, 0), (0, 1)]), np.zeros((2, 2), bool))
-    assert_array_equal(marked(mask, [(0, 1), (1, 1)]), [[True, True], [False, True]])
+    assert_array_equal(stroked(mask, [0, 0, 0, 1], may=False), np.zeros((2, 2), bool))
+    assert_array_equal(stroked(mask, [0, 1, 1, 1], may=True), [[True, True], [False, True]])
     assert_array_equal(mask, [[True, False], [False, False]])
+
+
+def test_strokes_that_come_again_are_painted_once_and_undone_one_by_one(monkeypatch):
+    painted = {"shape": (2, 2), "history": ["8"], "applied": 0}
+    monkeypatch.setattr("streamlit.session_state", SimpleNamespace(painted=painted))
+    first, second, third = [5, [0, 1, 0, 1], True], [7, [1, 1, 1, 1], True], [8, [0, 1, 0, 1], False]
+    take_strokes([first])
+    take_strokes([first, second, third])
+    take_strokes([third])
+    assert painted["history"] == ["8", "c", "d", "9"]
+    assert painted["applied"] == 8
+
+
+def test_the_strokes_of_another_sentence_leave_a_new_mask_alone(monkeypatch):
+    painted = {"shape": (2, 2), "history": ["8"], "applied": 0}
+    monkeypatch.setattr("streamlit.session_state", SimpleNamespace(painted=painted))
+    take_strokes([[1, [5, 5, 6, 6], True]])
+    assert painted["history"][-1] == "8"
+
+
+@pytest.mark.parametrize("view", ["change", "ways"])
+def test_a_view_without_a_brush_leads_to_the_one_that_has_it(view):
+    app = open_page(mask="painted", mask_view=view)
+    assert not [button for button in app.button if button.key == "paint-invert"]
+    app.button(key="paint-here").click()
+    again(app)
+    assert app.segmented_control(key="mask_view").value == "steps"
+    assert "mask_view" not in app.query_params
+    assert app.button(key="paint-invert")
+    assert panels(app)[1]["paint"] is not None
 
 
 def test_the_padding_mask_comes_with_some_padding():
@@ -228,17 +293,99 @@ def test_each_attention_of_an_encoder_decoder_is_masked_for_itself(translator, k
         "decoder": ("target_attention_mask", "target_padding"),
         "cross": ("cross_attention_mask", "padding"),
     }[kind]
-    app = open_page(model="translator", target="one two three", mask="window", pads="2", layer="2")
-    choose(app, "kind", kind)
-    trace = translator.trace(TEXT, target="one two three", **{field: "window:1", pad: 2})
+    mask, name = ("none", "none") if kind == "cross" else ("window", "window:1")
+    address = {"kind": kind, "mask": mask, "pads": "2", "layer": "2"}
+    app = open_page(model="translator", target="one two three", **address)
+    trace = translator.trace(TEXT, target="one two three", **{field: name, pad: 2})
     attention = {
         "encoder": trace.encoder[1].attention,
         "decoder": trace.decoder[1].self_attention,
         "cross": trace.decoder[1].cross_attention,
     }[kind]
     assert_allclose(np.nan_to_num(matrices(app)[3]), attention.weights[0], atol=1e-6)
-    assert "tokens another one is likeliest" in shown(app)
     assert ("later tokens" in shown(app)) == (kind != "cross")
+
+
+@pytest.mark.parametrize("mask", [None, "causal", "window", "own", "none", "painted"])
+def test_no_mask_of_two_sequences_speaks_of_time(mask):
+    address = {"mask": mask} if mask else {}
+    app = open_page(model="translator", target="one two three", kind="cross", **address)
+    control = app.segmented_control(key="mask")
+    assert control.options == ["the model's own", "padding", "none", "paint it"]
+    assert control.value == (mask if mask in ("own", "none", "painted") else "padding")
+    assert not app.toggle
+    assert np.isnan(matrices(app)[3]).any() == (control.value == "padding")
+
+
+def test_two_sequences_begin_with_some_padding_that_can_be_taken_away():
+    app = open_page(model="translator", target="one two three")
+    assert app.slider(key="pads").value == 4
+    assert np.isnan(matrices(app)[1][:, -4:]).all()
+    app.slider(key="pads").set_value(0)
+    again(app)
+    assert matrices(app)[0].shape == (4, 4)
+    [pads] = app.query_params["pads"]
+    app = open_page(model="translator", target="one two three", pads=pads)
+    assert app.slider(key="pads").value == 0
+
+
+def test_from_one_sequence_to_two_a_causal_mask_becomes_one_of_padding():
+    app = open_page(model="translator", target="one two three", kind="encoder")
+    assert app.segmented_control(key="mask").value == "causal"
+    choose(app, "kind", "cross")
+    assert app.segmented_control(key="mask").value == "padding"
+    assert np.isnan(matrices(app)[1]).any()
+
+
+def predict(sides):
+    """The script of a page that says nothing but what becomes of a prediction."""
+    from transformer_viz.ui.mask_effect import show_prediction
+
+    show_prediction(*sides)
+
+
+def written(before, after):
+    """Return what is said of two runs that write with those probabilities."""
+    tokens = ["▁a", "▁b", "▁c"]
+    sides = [
+        SimpleNamespace(
+            name=name,
+            mask=mask,
+            trace=SimpleNamespace(
+                probs=np.array(probs, np.float32),
+                labels=["x", "y"],
+                encoder=[],
+                decoder=[1],
+                token_ids=np.array([5, 6, 7]),
+                tokens=tokens,
+            ),
+        )
+        for name, mask, probs in (("window", np.eye(3), after), ("own", np.ones((3, 3)), before))
+    ]
+    app = AppTest.from_function(predict, args=(sides,)).run()
+    assert not app.exception
+    return "\n".join(element.value for element in app.markdown), app
+
+
+SURE = [[0.9, 0.1], [0.2, 0.8], [0.7, 0.3]]
+
+
+def test_where_the_likeliest_token_stays_the_same_it_is_not_said_to_become_itself():
+    said, _ = written(SURE, [[0.8, 0.2], [0.2, 0.8], [0.7, 0.3]])
+    assert "stays the same everywhere; the largest change: “x” after “a”, 90.0% → 80.0%." in said
+    assert "**0**" not in said
+
+
+def test_the_place_that_is_named_is_one_where_something_else_is_written():
+    said, _ = written(SURE, [[0.55, 0.45], [0.2, 0.8], [0.45, 0.55]])
+    assert "In **1** of 3 places the model would now write something else" in said
+    assert "after “c”: **y** (55.0%) in place of **x** (70.0%)" in said
+
+
+def test_probabilities_that_stay_are_said_to_and_not_drawn():
+    said, app = written(SURE, SURE)
+    assert "Nothing changes: no probability moves" in said
+    assert not app.get("plotly_chart")
 
 
 def test_a_decoder_without_its_mask_reads_the_future(writer):
@@ -250,7 +397,7 @@ def test_a_decoder_without_its_mask_reads_the_future(writer):
     assert "with no mask" in shown(own)
 
 
-def test_a_long_text_cannot_be_painted_and_shows_no_tick_text(monkeypatch):
+def test_a_long_text_cannot_be_painted_and_is_named_in_blocks(monkeypatch):
     monkeypatch.setattr("transformer_viz.ui.mask_choice.MAX_PAINTED", 10)
     monkeypatch.setattr("transformer_viz.ui.mask_views.MAX_CELLS", 10)
     app = open_page(text="good film " * 12, mask="painted")
@@ -258,7 +405,7 @@ def test_a_long_text_cannot_be_painted_and_shows_no_tick_text(monkeypatch):
     assert "painted" not in app.segmented_control(key="mask").options
     assert "each cell is the mean of 3 × 3 tokens" in shown(app)
     assert matrices(app)[0].shape == (8, 8)
-    assert figures(app)[0]["layout"]["xaxis"]["ticktext"][-1] == "film … good"
+    assert panels(app)[0]["columns"][-1] == "film … good ⋯"
 
 
 @pytest.mark.parametrize("text", ["", "  "])
@@ -266,13 +413,13 @@ def test_no_sentence_is_a_hint_and_no_picture(text):
     app = open_page()
     app.text_area(key="sentence").set_value(text)
     again(app)
-    assert not app.get("plotly_chart")
+    assert not panels(app)
     assert "Type a sentence above" in shown(app)
 
 
 def test_markup_in_a_sentence_stays_text():
     app = open_page(text="film :red[x] <b>$y$")
-    ticks = figures(app)[0]["layout"]["xaxis"]["ticktext"]
+    ticks = figures(app)[0]["layout"]["xaxis"]["ticktext"]  # the page itself sets texts as text
     assert not any("<" in tick for tick in ticks)
 
 
@@ -281,6 +428,7 @@ def test_every_view_speaks_chinese(view):
     app = open_page(lang="zh", mask_view=view, mask="padding", pads="2")
     assert app.header[0].value == "每个词元可以看到什么？"
     assert "这个头的权重去了哪里？" in shown(app)
+    assert [expander.label for expander in app.expander] == ["这张图是什么意思？"]
 
 
 def test_without_any_model_the_page_says_how_to_train_one(tmp_path, monkeypatch):

@@ -1,5 +1,7 @@
 """Masks at work: small matrices to stand side by side, and one to paint on."""
 
+import math
+
 import numpy as np
 import plotly.graph_objects as go
 
@@ -7,7 +9,7 @@ from transformer_viz.figures.theme import DIVERGING, GAP, GRID, HEADS, MUTED, SE
 from transformer_viz.figures.tokens import axis_label
 
 MAX_LABELS = 40
-"""More tokens than this and none is written on the axes; hovering still names each."""
+"""Most tokens written on an axis; of more, every second, third ... one; hovering names each."""
 
 SMALL, LARGE = 260, 400
 """Pixels: height of a matrix of few and of many tokens."""
@@ -92,47 +94,26 @@ def matrix_with_sums(values, query_tokens, key_tokens, *, sums, labels, limit=1.
     return go.Figure([figure.data[0], bars], layout | {"xaxis2": sums_axis, "bargap": 0.25})
 
 
-def paintable_mask(mask, query_tokens, key_tokens, *, labels, box=False, theme="light", revision=0):
-    """Draw a mask whose cells can be clicked, or marked several at once.
+def paintable_mask(mask, query_tokens, key_tokens, *, labels, theme="light"):
+    """Draw a mask to be painted on: each cell says whether it may be read.
 
     Args:
         mask: bool (query, key), True = may attend.
         query_tokens: Display strings of the rows.
         key_tokens: Display strings of the columns.
         labels: "may" and "may_not", what a cell says of itself, and "reads".
-        box: Drag a box over several cells, in place of clicking one.
         theme: "light" or "dark".
-        revision: Another number is another picture, in which nothing is marked.
 
     Returns:
-        `plotly.graph_objects.Figure`: the mask as a heatmap, and a point on each cell, row by row, to be
-        selected.
+        `plotly.graph_objects.Figure`.
     """
     mask = np.asarray(mask, bool)
-    rows, columns = np.indices(mask.shape)
-    cells = _cells(np.where(mask, 1, np.nan), {"value": "", "reads": ""}, 1.6, False, theme)
-    cells |= {"showscale": False, "hoverinfo": "skip", "hovertemplate": None}
-    seen = {"opacity": 0}
-    points = {
-        "type": "scatter",
-        "mode": "markers",
-        "x": columns.ravel(),
-        "y": rows.ravel(),
-        "marker": {"size": 24, "symbol": "square", "opacity": 0},
-        "selected": {"marker": seen},
-        "unselected": {"marker": seen},
-        "text": [labels["may" if cell else "may_not"] for cell in mask.ravel()],
-        "hovertemplate": f"%{{y}} {labels['reads']} %{{x}}<br>%{{text}}<extra></extra>",
-    }
-    layout = _layout(query_tokens, key_tokens, theme) | {
-        "clickmode": "event" if box else "event+select",
-        "dragmode": "select" if box else "pan",
-        "hovermode": "closest",
-        "hoverdistance": -1,
-        "showlegend": False,
-        "meta": revision,
-    }
-    return go.Figure([cells, points], layout)
+    values = np.where(mask, 1, np.nan)
+    words = {"value": "", "reads": labels["reads"]}
+    figure = matrix(values, query_tokens, key_tokens, labels=words, limit=1.6, scale=False, theme=theme)
+    figure.data[0].text = np.where(mask, labels["may"], labels["may_not"]).tolist()
+    figure.data[0].hovertemplate = f"%{{y}} {labels['reads']} %{{x}}<br>%{{text}}<extra></extra>"
+    return figure
 
 
 def _cells(values, labels, limit, signed, theme):
@@ -167,13 +148,13 @@ def _layout(query_tokens, key_tokens, theme):
     most = max(len(query_tokens), len(key_tokens))
 
     def axis(tokens, anchor):
+        written = range(0, len(tokens), math.ceil(len(tokens) / MAX_LABELS))
         return {
             "anchor": anchor,
             "tickmode": "array",
-            "tickvals": list(range(len(tokens))),
-            "ticktext": [axis_label(token) for token in tokens],
+            "tickvals": list(written),
+            "ticktext": [axis_label(tokens[i]) for i in written],
             "tickfont": {"size": 12 if most <= MANY else 10, "color": TEXT[theme]},
-            "showticklabels": most <= MAX_LABELS,
             "ticks": "",
             "showgrid": False,
             "zeroline": False,

@@ -11,8 +11,8 @@ from transformer_viz.ui.language import t
 
 KINDS = ("own", "causal", "padding", "window", "none", "painted")
 
-BRUSHES = ("cell", "box")
-"""Ways to paint: a click on one cell, or a box over several."""
+UNORDERED = ("own", "padding", "none", "painted")
+"""Kinds where rows and columns are of different sequences: no column is before, beside or after a row."""
 
 MAX_PAINTED = 32
 """Most tokens of a mask that can be painted: its bits must fit into an address."""
@@ -49,19 +49,24 @@ class Choice:
         return f"{name}+causal" if self.causal else name
 
 
-def ask_mask(size, room) -> Choice:
+def ask_mask(size, room, *, ordered) -> Choice:
     """Show the choice of a mask and of the padding.
 
     Args:
         size: Most tokens on one side of the mask, without padding.
         room: How many [PAD] the model has room for.
+        ordered: Whether rows and columns are the same tokens, so that some come earlier than others.
     """
-    kinds = [kind for kind in KINDS if kind != "painted" or size <= MAX_PAINTED]
-    from_address("mask", kinds, "causal")
-    most = min(MAX_PADDING, room)
+    first = "causal" if ordered else "padding"
+    kinds = [kind for kind in (KINDS if ordered else UNORDERED) if kind != "painted" or size <= MAX_PAINTED]
+    before = st.session_state.get("mask")
+    from_address("mask", kinds, first)
+    most = room = min(MAX_PADDING, room)
+    if before not in (None, st.session_state.mask):
+        start_padding(most)
     if st.session_state.mask == "painted":
         most = min(most, MAX_PAINTED - size)
-    with st.container(horizontal=True, vertical_alignment="bottom"):
+    with st.container(horizontal=True, vertical_alignment="bottom", key="mask-choice"):
         kind = st.segmented_control(
             t("masks.mask"),
             kinds,
@@ -70,15 +75,17 @@ def ask_mask(size, room) -> Choice:
             persist_state="session",
             required=True,
             on_change=start_padding,
-            args=(most,),
+            args=(room,),
             help=t("masks.mask_help"),
         )
-        padding = ask_padding(most)
+        padding = ask_padding(most, min(FIRST_PADDING, most) if kind == first == "padding" else 0)
         reach = ask_reach(size) if kind == "window" else 1
-        causal = kind in ("padding", "window") and choose_whether(
-            "causal", t("masks.causal"), help=t("masks.causal_help")
+        causal = (
+            ordered
+            and kind in ("padding", "window")
+            and choose_whether("causal", t("masks.causal"), help=t("masks.causal_help"))
         )
-    to_address("mask", kind if kind != "causal" else "")
+    to_address("mask", kind if kind != first else "")
     if size > MAX_PAINTED:
         st.caption(t("masks.too_long_to_paint", most=MAX_PAINTED, size=size))
     return Choice(kind, reach, causal, padding)
@@ -90,11 +97,12 @@ def start_padding(most) -> None:
         st.session_state.pads = min(FIRST_PADDING, most)
 
 
-def ask_padding(most) -> int:
-    """Show how many [PAD] are appended."""
+def ask_padding(most, first) -> int:
+    """Show how many [PAD] are appended; `first` of them where nobody has chosen."""
     if not most:
         return 0
-    return choose_number("pads", 0, most, t("masks.padding"), help=t("masks.padding_help"), width=130)
+    said = t("masks.padding_help")
+    return choose_number("pads", 0, most, t("masks.padding"), default=first, help=said, width=130)
 
 
 def ask_reach(size) -> int:
@@ -106,54 +114,44 @@ def ask_reach(size) -> int:
     return choose_number("reach", 0, most, t("masks.reach"), default=1, help=said, width=130)
 
 
-def name_of(choice, own, key_ids) -> str | None:
+def name_of(choice, own, key_ids, *, ordered) -> str | None:
     """Return the name of the mask that was chosen; None for the model's own.
 
     Args:
         choice: `Choice`.
         own: bool (query, key), the model's own mask.
         key_ids: int (key,).
+        ordered: Whether rows and columns are the same tokens.
     """
     if choice.kind != "painted":
         st.session_state.mask_before = choice.name
         st.query_params.pop("bits", None)
         return choice.name
-    return "painted:" + painted(own, key_ids)
+    return "painted:" + painted(own, key_ids, ordered=ordered)
 
 
-def painted(own, key_ids) -> str:
+def painted(own, key_ids, *, ordered) -> str:
     """Return the bits of the painted mask; it begins as the address says, or as the mask chosen before."""
     state = st.session_state.get("painted")
     if state is None or state["shape"] != own.shape:
-        state = {"shape": own.shape, "history": [first_bits(own, key_ids)], "revision": 0}
+        applied = state["applied"] if state else 0
+        before = st.session_state.get("mask_before", "causal") if ordered else None
+        bits = first_bits(own, key_ids, before)
+        state = {"shape": own.shape, "history": [bits], "applied": applied}
         st.session_state.painted = state
     bits = state["history"][-1]
     to_address("bits", bits)
     return bits
 
 
-def first_bits(own, key_ids) -> str:
-    """Return the bits a painted mask begins with."""
+def first_bits(own, key_ids, before) -> str:
+    """Return the bits a painted mask begins with: the address's, or of the mask named `before`; None: own."""
     bits = st.query_params.get("bits", "")
     try:
         unpack(bits, own.shape)
     except ValueError:
-        before = st.session_state.get("mask_before", "causal")
         return pack(own if before is None else named_mask(before, len(own), key_ids))
     return bits
-
-
-def marked(mask, cells) -> np.ndarray:
-    """Return a mask after some of its cells were clicked: all masked if any may attend, or else all free.
-
-    Args:
-        mask: bool (query, key).
-        cells: (query, key) pairs.
-    """
-    rows, columns = np.array(cells, int).T
-    mask = np.array(mask)
-    mask[rows, columns] = not mask[rows, columns].any()
-    return mask
 
 
 def paint(change) -> None:
@@ -163,36 +161,40 @@ def paint(change) -> None:
         change: Function of the mask, bool (query, key), that returns another.
     """
     state = st.session_state.painted
-    mask = unpack(state["history"][-1], state["shape"])
-    state["history"].append(pack(change(mask)))
-    state["revision"] += 1
+    state["history"].append(pack(change(unpack(state["history"][-1], state["shape"]))))
 
 
-def click(key) -> None:
-    """Paint what was selected in the chart of that key."""
-    points = st.session_state[key].selection.points
-    if points:
-        paint(lambda mask: marked(mask, [(point["y"], point["x"]) for point in points]))
+def take_strokes(strokes) -> None:
+    """Paint the strokes that are not in the mask yet; the browser sends each until it sees it there.
+
+    Args:
+        strokes: [number, [row, column, last row, last column], whether they may be read] each, in order.
+    """
+    state = st.session_state.painted
+    for number, box, may in strokes:
+        if number > state["applied"]:
+            paint(lambda mask, box=box, may=may: stroked(mask, box, may=may))
+            state["applied"] = number
+
+
+def stroked(mask, box, *, may) -> np.ndarray:
+    """Return a mask with all cells of a box, (row, column, last row, last column), free or masked."""
+    row, column, last_row, last_column = box
+    mask = np.array(mask)
+    mask[row : last_row + 1, column : last_column + 1] = may
+    return mask
 
 
 def undo() -> None:
     """Take the last change of the painted mask back."""
-    state = st.session_state.painted
-    state["history"].pop()
-    state["revision"] += 1
+    history = st.session_state.painted["history"]
+    if len(history) > 1:
+        history.pop()
 
 
 def show_brushes() -> None:
     """Show the buttons that change a painted mask as a whole."""
     with st.container(horizontal=True, gap="small", vertical_alignment="center"):
-        st.segmented_control(
-            t("masks.brush"),
-            BRUSHES,
-            format_func=lambda brush: t(f"masks.brush_{brush}"),
-            key="brush",
-            required=True,
-            label_visibility="collapsed",
-        )
         st.button(
             t("masks.undo"),
             key="paint-undo",
@@ -212,4 +214,14 @@ def show_brushes() -> None:
                 args=(change,),
                 help=t(f"masks.{name}_help"),
             )
-        st.caption(t(f"masks.paint_{st.session_state.brush}"), width="content")
+        st.caption(t("masks.paint_hint"), width="content")
+
+
+def offer_painting() -> None:
+    """Offer to go to the view in which the mask is painted."""
+    st.button(t("masks.paint_elsewhere"), key="paint-here", icon=":material/brush:", on_click=go_to_steps)
+
+
+def go_to_steps() -> None:
+    """Choose the view in which the mask is painted."""
+    st.session_state.mask_view = "steps"

@@ -7,6 +7,7 @@ from transformer_viz.analysis import blocked_rows, future_share, padding_share
 from transformer_viz.config import PAD_ID
 from transformer_viz.figures import before_after_bars
 from transformer_viz.text import visible
+from transformer_viz.token_kinds import is_spaced, shown_piece
 from transformer_viz.ui.axis import label_of
 from transformer_viz.ui.language import plain, t
 from transformer_viz.ui.mask_sides import Head, Side
@@ -17,24 +18,41 @@ MAX_BARS = 4
 LEAST = 0.005
 """Probability below which a label is not drawn, after the first two."""
 
+LEAST_SHARE = 0.0005
+"""Share of the weight that is written as more than 0.0%."""
 
-def show_meters(chosen: Head, other: Head) -> None:
-    """Say where the weight of one head goes with both masks."""
-    st.markdown(f"**{t('masks.meters_title')}**", help=t("masks.meters_help"))
+LEAST_CHANGE = 0.001
+"""Change of a probability that counts as one."""
+
+
+def meters_of(chosen: Head, other: Head) -> list[str]:
+    """Return in words where the weight of one head goes with both masks: what is nothing is left out."""
     names = {"mask": t(f"masks.name_{chosen.name}"), "other_mask": t(f"masks.name_{other.name}")}
-    if chosen.column_padding.any():
-        shares = [
+    shares = {
+        "padding": [
             padding_share(side.weights, side.row_padding, side.column_padding) for side in (chosen, other)
-        ]
-        st.markdown(t("masks.meter_padding", **percent(shares), **names))
-    else:
-        st.markdown(t("masks.meter_no_padding"))
-    if chosen.same_tokens:
-        shares = [future_share(side.weights[~chosen.row_padding]) for side in (chosen, other)]
-        st.markdown(t("masks.meter_future", **percent(shares), **names))
+        ],
+        "future": [future_share(side.weights[~chosen.row_padding]) for side in (chosen, other)],
+    }
+    if not chosen.same_tokens:
+        del shares["future"]
+    meters = [
+        t(f"masks.meter_{name}", **percent(both), **names)
+        for name, both in shares.items()
+        if max(both) >= LEAST_SHARE
+    ]
     blocked = [len(blocked_rows(side.mask, side.mask.shape)) for side in (chosen, other)]
-    counts = {"count": blocked[0], "other": blocked[1], "total": len(chosen.rows)}
-    st.markdown(t("masks.meter_blocked", **counts, **names))
+    if any(blocked):
+        counts = {"count": blocked[0], "other": blocked[1], "total": len(chosen.rows)}
+        meters.append(t("masks.meter_blocked", **counts, **names))
+    return meters
+
+
+def show_meters(meters) -> None:
+    """Show what `meters_of` returned."""
+    st.markdown(f"**{t('masks.meters_title')}**", help=t("masks.meters_help"))
+    for meter in meters:
+        st.markdown(meter)
 
 
 def percent(shares) -> dict[str, str]:
@@ -50,6 +68,9 @@ def show_prediction(chosen: Side, other: Side) -> None:
         return
     trace, before = chosen.trace, other.trace.probs
     after = trace.probs
+    if np.abs(before - after)[real_places(trace)].max() < LEAST_CHANGE:
+        st.markdown(t("masks.prediction_same"))
+        return
     if after.ndim == 2:
         before, after = most_changed(chosen, before, after)
     else:
@@ -82,6 +103,13 @@ def say_label(labels, before, after) -> None:
     )
 
 
+def real_places(trace) -> np.ndarray:
+    """Return where `trace.probs` is read: of a class everywhere, of what is written not after a [PAD]."""
+    if trace.probs.ndim == 1:
+        return np.arange(len(trace.probs))
+    return np.flatnonzero((trace.target_ids if trace.encoder else trace.token_ids) != PAD_ID)
+
+
 def most_changed(chosen, before, after) -> tuple[np.ndarray, np.ndarray]:
     """Say how many next tokens are others; return the probabilities of the place that changed most.
 
@@ -91,23 +119,23 @@ def most_changed(chosen, before, after) -> tuple[np.ndarray, np.ndarray]:
         after: float (position, label).
 
     Returns:
-        float (label,) before and after, of the place where they differ most.
+        float (label,) before and after, of the place where they differ most: where the likeliest is another
+        somewhere, of such a place.
     """
     trace = chosen.trace
-    ids, tokens = (
-        (trace.target_ids, trace.target_tokens) if trace.encoder else (trace.token_ids, trace.tokens)
-    )
-    real = np.flatnonzero(ids != PAD_ID)
-    others = int((before.argmax(axis=-1) != after.argmax(axis=-1))[real].sum())
-    place = real[np.abs(before - after).sum(axis=-1)[real].argmax()]
+    tokens = trace.target_tokens if trace.encoder else trace.tokens
+    real = real_places(trace)
+    others = real[(before.argmax(axis=-1) != after.argmax(axis=-1))[real]]
+    places = others if others.size else real
+    place = places[np.abs(before - after).sum(axis=-1)[places].argmax()]
     old, new = int(before[place].argmax()), int(after[place].argmax())
     st.markdown(
         t(
-            "masks.writing_changes",
-            count=others,
+            "masks.writing_changes" if others.size else "masks.writing_stays",
+            count=len(others),
             total=len(real),
-            token=plain(visible(tokens[place])),
             old=plain(label_of(trace, old)),
+            token=plain(visible(shown_piece(tokens[place], is_spaced(tokens)))),
             new=plain(label_of(trace, new)),
             before=f"{before[place, old]:.1%}",
             after=f"{after[place, new]:.1%}",

@@ -105,7 +105,7 @@ def compare(run, choice, kind, *, translates) -> tuple[Side, Side] | None:
     own = _side("own", kind, run)
     if own is None:
         return None
-    name = name_of(choice, own.mask, own.key_ids)
+    name = name_of(choice, own.mask, own.key_ids, ordered=kind != "cross")
     chosen = own
     if name is not None:
         chosen = _side(choice.kind, kind, dataclasses.replace(run, **{field: name}))

@@ -15,7 +15,8 @@ from transformer_viz.analysis import (
 from transformer_viz.figures import matrix, matrix_with_sums, paintable_mask
 from transformer_viz.figures.masking import MANY
 from transformer_viz.ui.language import plain, t
-from transformer_viz.ui.mask_choice import click, show_brushes
+from transformer_viz.ui.mask_choice import show_brushes, take_strokes
+from transformer_viz.ui.mask_panel import show_matrix
 from transformer_viz.ui.mask_sides import Head
 
 MAX_CELLS = 192
@@ -28,8 +29,11 @@ LAYOUT = """<style>
 .st-key-panels-many-3 { display: grid; grid-template-columns: repeat(auto-fit, minmax(max(240px, 30%), 1fr)) }
 .st-key-panels-many { display: grid; grid-template-columns: repeat(auto-fit, minmax(max(240px, 40%), 1fr)) }
 .st-key-mask-effects > div > div { height: 100% }
+.st-key-mask-choice .stSlider > [role=group] { height: 2rem; transform: translateY(-2px) }
+.st-key-mask-choice .stCheckbox label { transform: translateY(4px) }
 </style>"""
-"""Panels stand side by side while there is room, and below one another where there is none."""
+"""Panels stand side by side while there is room, and below one another where there is none; sliders and
+switches stand as high as the buttons beside them."""
 
 
 def show_steps(chosen: Head, other: Head) -> None:
@@ -56,27 +60,20 @@ def show_steps(chosen: Head, other: Head) -> None:
 
 
 def show_painting(chosen) -> None:
-    """Show the mask as a matrix whose cells can be clicked."""
-    labels = {name: t(f"masks.{name}") for name in ("may", "may_not")} | {"reads": t("heatmap.reads")}
-    box = st.session_state.setdefault("brush", "cell") == "box"
-    figure = paintable_mask(
-        chosen.mask,
-        chosen.rows,
-        chosen.columns,
-        labels=labels,
-        box=box,
-        theme=theme(),
-        revision=st.session_state.painted["revision"],
-    )
+    """Show the mask as a matrix whose cells can be painted."""
+    words = {name: t(f"masks.{name}") for name in ("may", "may_not")}
+    labels = words | {"reads": t("heatmap.reads")}
     with st.container():
         say_panel("mask", r"M \in \{0, 1\}")
-        st.plotly_chart(
-            figure,
-            key="paint",
-            on_select=lambda: click("paint"),
-            selection_mode="box" if box else "points",
-            config={"displaylogo": False, "displayModeBar": False},
+        show_matrix(
+            paintable_mask(chosen.mask, chosen.rows, chosen.columns, labels=labels, theme=theme()),
+            "paint",
+            chosen.rows,
+            chosen.columns,
             alt=t("masks.paint_alt"),
+            applied=st.session_state.painted["applied"],
+            words=list(words.values()),
+            on_paint=lambda: take_strokes(st.session_state["paint"].strokes),
         )
 
 
@@ -140,16 +137,12 @@ def grid(head, *, three=False):
     return st.container(key=many if max(head.mask.shape) > MANY else "panels-few")
 
 
-def show_panel(name, formula, figure, **values) -> None:
-    """Show one matrix under its name and the step of the formula it stands for."""
+def show_panel(name, formula, drawn, **values) -> None:
+    """Show one matrix, as `draw` returned it, under its name and the step of the formula it stands for."""
     with st.container():
         say_panel(name, formula, **values)
-        st.plotly_chart(
-            figure,
-            key=f"panel-{name}",
-            config={"displaylogo": False, "displayModeBar": False},
-            alt=t("masks.alt", name=t(f"masks.panel_{name}", **values)),
-        )
+        alt = t("masks.alt", name=t(f"masks.panel_{name}", **values))
+        show_matrix(drawn[0], f"panel-{name}", *drawn[1:], alt=alt)
 
 
 def say_panel(name, formula, **values) -> None:
@@ -158,18 +151,20 @@ def say_panel(name, formula, **values) -> None:
 
 
 def draw(head, values, value, limit, **options):
-    """Return the figure of a matrix of one head."""
+    """Return the figure of a matrix of one head, and the tokens of its rows and columns."""
     labels = {"value": t(f"masks.value_{value}"), "reads": t("heatmap.reads")}
     values, rows, columns = shown(head, values)
-    return matrix(values, rows, columns, labels=labels, limit=limit, theme=theme(), **options)
+    figure = matrix(values, rows, columns, labels=labels, limit=limit, theme=theme(), **options)
+    return figure, rows, columns
 
 
 def draw_with_sums(head, weights, limit):
-    """Return the figure of weights with the sums of their rows; what is masked and gets nothing is a gap."""
+    """Return the same of weights with the sums of their rows; what is masked and gets nothing is a gap."""
     labels = {"value": t("masks.value_weight"), "reads": t("heatmap.reads"), "sum": t("masks.value_sum")}
     values, rows, columns = shown(head, np.where(head.mask | (weights > 0), weights, np.nan))
     sums = block_means(weights.sum(axis=-1, keepdims=True), block_of(weights))[:, 0]
-    return matrix_with_sums(values, rows, columns, sums=sums, labels=labels, limit=limit, theme=theme())
+    figure = matrix_with_sums(values, rows, columns, sums=sums, labels=labels, limit=limit, theme=theme())
+    return figure, rows, columns
 
 
 def shown(head, values):

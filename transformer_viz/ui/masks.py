@@ -8,8 +8,8 @@ from transformer_viz.ui.address import choose_one
 from transformer_viz.ui.attention import PLOT_HEIGHT, answer, show_no_model, show_reading
 from transformer_viz.ui.heads import choose, choose_attention, hand_over
 from transformer_viz.ui.language import t
-from transformer_viz.ui.mask_choice import ask_mask
-from transformer_viz.ui.mask_effect import show_meters, show_prediction
+from transformer_viz.ui.mask_choice import ask_mask, offer_painting
+from transformer_viz.ui.mask_effect import meters_of, show_meters, show_prediction
 from transformer_viz.ui.mask_sides import compare, room_for_padding
 from transformer_viz.ui.mask_views import LAYOUT, VIEWS
 from transformer_viz.ui.sentence import ask_texts
@@ -37,7 +37,7 @@ def show(model: store.ModelSummary | None) -> None:
         view = choose_one("mask_view", views, t("masks.view"), say=lambda view: t(f"masks.view_{view}"))
     hand_over(kind=kind, layer=layer, head=head)
     size = max(len(found.query_tokens), len(found.key_tokens))
-    choice = ask_mask(size, room_for_padding(plain, model.config, kind))
+    choice = ask_mask(size, room_for_padding(plain, model.config, kind), ordered=kind != "cross")
     sides = compare(run, choice, kind, translates=translates)
     if sides is None:
         return
@@ -45,12 +45,13 @@ def show(model: store.ModelSummary | None) -> None:
     st.html(LAYOUT)
     VIEWS[view](*heads)
     if choice.kind == "painted" and view != "steps":
-        st.caption(t("masks.paint_elsewhere"))
+        offer_painting()
     with st.container(key="mask-effects"):
-        with st.container(border=True, height="stretch"):
-            show_meters(*heads)
+        if meters := meters_of(*heads):
+            with st.container(border=True, height="stretch"):
+                show_meters(meters)
         with st.container(border=True, height="stretch"):
             show_prediction(*sides)
-    with st.expander(t("masks.what"), icon=":material/help:"):
+    with st.expander(t("attention.what"), icon=":material/help:"):
         st.markdown(t("masks.explained"))
         st.latex(r"\mathrm{weights}_{ij} = \frac{M_{ij}\, e^{s_{ij}}}{\sum_k M_{ik}\, e^{s_{ik}}}")
