@@ -85,8 +85,8 @@ def served_browser():
 def write_page(folder):
     """Write the page in which the views are mounted."""
     (folder / "index.html").write_text(
-        f"<!doctype html><meta charset=utf-8><style>{views.stylesheet()}</style><body><script type=module>"
-        f"{views.module('lens')}\nwindow.mount = mount;</script>"
+        f"<!doctype html><meta charset=utf-8><style>{views.stylesheet('lens')}</style><body>"
+        f"<script type=module>{views.module('lens')}\nwindow.mount = mount;</script>"
     )
 
 

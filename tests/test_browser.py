@@ -350,6 +350,20 @@ def test_clicks_in_quick_succession_all_paint_and_nothing_is_built_anew(page, ap
     assert page.evaluate("window.removed") == 0
 
 
+@pytest.mark.parametrize(("kind", "begin"), [("PNG", b"\x89PNG"), ("SVG", b"<svg ")])
+def test_a_matrix_of_a_mask_can_be_saved(page, app, kind, begin):
+    open_masks(page, app, "")
+    panel = page.locator(".st-key-panel-weights")
+    panel.hover()
+    with page.expect_download() as download:
+        panel.get_by_role("button", name=kind).click()
+    assert download.value.suggested_filename == f"panel-weights.{kind.lower()}"
+    content = Path(download.value.path()).read_bytes()
+    assert content.startswith(begin)
+    if kind == "SVG":
+        assert all(f">{token}</text>".encode() in content for token in ("a", "dull", "film"))
+
+
 def test_a_mask_is_painted_with_the_keyboard(page, app):
     open_masks(page, app, "&mask=painted&bits=8cef")
     page.locator(".st-key-paint canvas").focus()

@@ -30,7 +30,7 @@ def test_every_module_that_is_named_is_there(source):
 
 
 def test_every_module_is_used():
-    own = {text for name in ("streamlit", "lens", "choice") for text in texts(views.module(name))}
+    own = {text for name in ("streamlit", "lens", "choice", "panel") for text in texts(views.module(name))}
     assert {views.module(source.stem) for source in SOURCES} == own
 
 
@@ -58,7 +58,7 @@ def test_no_module_makes_markup_or_code_of_text(source):
 def test_the_same_module_has_one_address_wherever_it_is_imported():
     """Two addresses would be two modules, each with a state of its own."""
     addresses = {code for text in texts(views.module("lens")) for code in ADDRESS.findall(text)}
-    assert len(addresses) == len(SOURCES) - len({"address", "choice", "lens", "streamlit"})
+    assert len(addresses) == len(SOURCES) - len({"address", "choice", "lens", "panel", "place", "streamlit"})
 
 
 def test_a_page_is_one_file_with_its_title_and_its_first_choice_as_text():

@@ -4,7 +4,6 @@ from transformer_viz.figures.bars import before_after_bars
 from transformer_viz.figures.change import attention_change
 from transformer_viz.figures.forming import heads_grid, time_lapse
 from transformer_viz.figures.learning import learning_curves
-from transformer_viz.figures.masking import matrix, matrix_with_sums, paintable_mask
 from transformer_viz.figures.positions import dimension_curves, kinds_grid, position_heatmap, similarity_map
 from transformer_viz.figures.rotation import rotation_circles
 
@@ -15,9 +14,6 @@ __all__ = [
     "heads_grid",
     "kinds_grid",
     "learning_curves",
-    "matrix",
-    "matrix_with_sums",
-    "paintable_mask",
     "position_heatmap",
     "rotation_circles",
     "similarity_map",

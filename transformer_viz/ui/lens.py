@@ -32,7 +32,7 @@ def component():
     return st.components.v2.component(
         "transformer_viz.lens",
         html="<div></div>",
-        css=views.stylesheet(),
+        css=views.stylesheet("lens"),
         js=views.module("streamlit"),
     )
 

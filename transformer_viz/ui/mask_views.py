@@ -12,15 +12,18 @@ from transformer_viz.analysis import (
     masked_scores,
     multiplied_mask_weights,
 )
-from transformer_viz.figures import matrix, matrix_with_sums, paintable_mask
-from transformer_viz.figures.masking import MANY
 from transformer_viz.ui.language import plain, t
 from transformer_viz.ui.mask_choice import show_brushes, take_strokes
 from transformer_viz.ui.mask_panel import show_matrix
 from transformer_viz.ui.mask_sides import Head
+from transformer_viz.views import panel
+from transformer_viz.views.panel import MANY
 
 MAX_CELLS = 192
 """Rows or columns that are drawn at most; of a longer text, each cell is the mean of several."""
+
+MASK_LIMIT = 1.6
+"""End of the colour scale of a mask, whose cells that may be read are then neither pale nor dark."""
 
 LAYOUT = """<style>
 .st-key-mask-effects { display: grid; grid-template-columns: repeat(auto-fit, minmax(380px, 1fr)) }
@@ -48,7 +51,7 @@ def show_steps(chosen: Head, other: Head) -> None:
             show_painting(chosen)
         else:
             allowed = np.where(chosen.mask, 1, np.nan)
-            show_panel("mask", r"M \in \{0, 1\}", draw(chosen, allowed, "mask", 1.6, scale=False))
+            show_panel("mask", r"M \in \{0, 1\}", draw(chosen, allowed, "mask", MASK_LIMIT, scale=False))
         show_panel(
             "masked_scores",
             r"s_{ij} \text{ if } M_{ij} \text{, else } {-\infty}",
@@ -61,18 +64,16 @@ def show_steps(chosen: Head, other: Head) -> None:
 
 def show_painting(chosen) -> None:
     """Show the mask as a matrix whose cells can be painted."""
-    words = {name: t(f"masks.{name}") for name in ("may", "may_not")}
-    labels = words | {"reads": t("heatmap.reads")}
+    says = [f"{reads()}\n{t(f'masks.{may}')}" for may in ("may", "may_not")]
+    values = np.where(chosen.mask, 1, np.nan)
+    options = {"says": says, "limit": MASK_LIMIT, "scale": False, "theme": theme()}
     with st.container():
         say_panel("mask", r"M \in \{0, 1\}")
         show_matrix(
-            paintable_mask(chosen.mask, chosen.rows, chosen.columns, labels=labels, theme=theme()),
+            panel(values, (chosen.rows, chosen.columns), **options),
             "paint",
-            chosen.rows,
-            chosen.columns,
             alt=t("masks.paint_alt"),
             applied=st.session_state.painted["applied"],
-            words=list(words.values()),
             on_paint=lambda: take_strokes(st.session_state["paint"].strokes),
         )
 
@@ -142,7 +143,7 @@ def show_panel(name, formula, drawn, **values) -> None:
     with st.container():
         say_panel(name, formula, **values)
         alt = t("masks.alt", name=t(f"masks.panel_{name}", **values))
-        show_matrix(drawn[0], f"panel-{name}", *drawn[1:], alt=alt)
+        show_matrix(drawn, f"panel-{name}", alt=alt)
 
 
 def say_panel(name, formula, **values) -> None:
@@ -151,35 +152,36 @@ def say_panel(name, formula, **values) -> None:
 
 
 def draw(head, values, value, limit, **options):
-    """Return the figure of a matrix of one head, and the tokens of its rows and columns."""
-    labels = {"value": t(f"masks.value_{value}"), "reads": t("heatmap.reads")}
-    values, rows, columns = shown(head, values)
-    figure = matrix(values, rows, columns, labels=labels, limit=limit, theme=theme(), **options)
-    return figure, rows, columns
+    """Return the panel of a matrix of one head."""
+    says = f"{reads()}\n{t(f'masks.value_{value}')}: {{value}}"
+    return panel(*shown(head, values), says=[says, None], limit=limit, theme=theme(), **options)
+
+
+def reads() -> str:
+    """Return what is said of two tokens, which are left open."""
+    return f"{{row}} {t('heatmap.reads')} {{column}}"
 
 
 def draw_with_sums(head, weights, limit):
     """Return the same of weights with the sums of their rows; what is masked and gets nothing is a gap."""
-    labels = {"value": t("masks.value_weight"), "reads": t("heatmap.reads"), "sum": t("masks.value_sum")}
-    values, rows, columns = shown(head, np.where(head.mask | (weights > 0), weights, np.nan))
+    values = np.where(head.mask | (weights > 0), weights, np.nan)
     sums = block_means(weights.sum(axis=-1, keepdims=True), block_of(weights))[:, 0]
-    figure = matrix_with_sums(values, rows, columns, sums=sums, labels=labels, limit=limit, theme=theme())
-    return figure, rows, columns
+    return draw(head, values, "weight", limit, sums=(t("masks.value_sum"), sums))
 
 
 def shown(head, values):
     """Return values and tokens as they are drawn: of a long text, blocks of them."""
     block = block_of(values)
     if block == 1:
-        return values, head.rows, head.columns
-    rows, columns = (
+        return values, (head.rows, head.columns)
+    tokens = tuple(
         [
             f"{tokens[begin]} … {tokens[min(begin + block, len(tokens)) - 1]}"
             for begin in range(0, len(tokens), block)
         ]
         for tokens in (head.rows, head.columns)
     )
-    return block_means(values, block), rows, columns
+    return block_means(values, block), tokens
 
 
 def block_of(values) -> int:

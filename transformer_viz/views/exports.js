@@ -1,6 +1,7 @@
 // What can be taken along: the picture as PNG or SVG, the chosen head as CSV, and as a table to be read aloud.
 
 import { element } from "./controls.js";
+import { save } from "./saving.js";
 
 const DIGITS = 4; // half precision holds no more
 const MOST_READ = 3; // keys of a query that the table names
@@ -47,9 +48,7 @@ export function exportsOf(lens) {
       const { background, text: colour } = lens.theme;
       const around = { background, colour, font: lens.font, titles: titles() };
       const blob = kind === "csv" ? csv() : await lens.surfaces[seen()].picture(kind, around);
-      const link = element("a", { href: URL.createObjectURL(blob), download: name(kind) });
-      link.click();
-      setTimeout(() => URL.revokeObjectURL(link.href), 10_000);
+      save(blob, name(kind));
     },
 
     table() {

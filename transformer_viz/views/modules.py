@@ -21,9 +21,13 @@ def module(name: str) -> str:
     return IMPORT.sub(lambda found: f'from "{_address(found[1])}"', text)
 
 
-def stylesheet() -> str:
-    """Return the CSS of the views."""
-    return (FOLDER / "lens.css").read_text(encoding="utf-8")
+def stylesheet(name: str) -> str:
+    """Return the CSS of a view.
+
+    Args:
+        name: Of the file, without ".css".
+    """
+    return (FOLDER / f"{name}.css").read_text(encoding="utf-8")
 
 
 @functools.cache

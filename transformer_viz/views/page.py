@@ -40,7 +40,7 @@ def page(payload: bytes, *, title: str, start: dict | None = None) -> str:
     """
     return PAGE.format(
         title=html.escape(title),
-        style=stylesheet(),
+        style=stylesheet("lens"),
         script=module("lens"),
         data=json.dumps(base64.b64encode(payload).decode()),
         start=json.dumps(start or {}).replace("<", "\\u003c"),

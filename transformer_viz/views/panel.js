@@ -1,21 +1,18 @@
-"""What the browser runs for a panel of the Masks page: a matrix drawn in place, and painted on."""
+// One matrix with its scale below and, where there are any, the sums of its rows beside it; it can be painted on.
 
-from transformer_viz.ui.mask_layout import LAYOUT
+import { css, entry, ramp } from "./colour.js";
+import { place } from "./place.js";
+import { pictureOf, save } from "./saving.js";
+import { fitted } from "./text.js";
 
-STYLE = """
-.panel { position: relative; font-family: inherit; user-select: none }
-.panel canvas { display: block; width: 100%; outline-offset: -1px }
-.panel.paint canvas { cursor: crosshair; touch-action: none }
-.panel svg { position: absolute; inset: 0; width: 100%; height: 100%; pointer-events: none }
-.panel .tip { position: absolute; display: none; z-index: 9; padding: 3px 8px; border-radius: 5px }
-.panel .tip { font-size: 12px; white-space: pre; pointer-events: none }
-"""
-
-SCRIPT = (
-    LAYOUT
-    + """
 const PANELS = new WeakMap();
 const SCALE = 34; // pixels below the cells: of the scale, and left free where there is none
+
+/** Return what is drawn, from what Python packed (panel.py). */
+function read(packed) {
+  const bytes = Uint8Array.from(atob(packed.values), (letter) => letter.charCodeAt(0));
+  return { ...packed, values: new Float32Array(bytes.buffer), colours: ramp(packed.colours) };
+}
 
 export default function ({ data, parentElement, setStateValue }) {
   if (!PANELS.has(parentElement)) PANELS.set(parentElement, panel(parentElement.querySelector("div")));
@@ -30,6 +27,13 @@ function panel(root) {
   let [of, at, send, strokes, last] = [null, null, null, [], 0];
   let [over, held] = [null, null]; // the cell pointed at; the one a box begins in
   root.className = "panel";
+  const buttons = root.appendChild(document.createElement("div"));
+  buttons.className = "save";
+  for (const kind of ["png", "svg"]) {
+    const button = buttons.appendChild(document.createElement("button"));
+    Object.assign(button, { type: "button", textContent: kind.toUpperCase() });
+    button.addEventListener("click", async () => save(await pictureOf(canvas, svg, of.background, kind), `${of.name}.${kind}`));
+  }
   tip.className = "tip";
   canvas.setAttribute("role", "img");
 
@@ -126,16 +130,15 @@ function panel(root) {
   function show() {
     svg.querySelector("rect")?.remove();
     const value = over && of.values[over[0] * of.columns.length + over[1]];
-    tip.style.display = over && (of.paint || !Number.isNaN(value)) ? "block" : "none";
+    const said = of?.says[Number.isNaN(value) ? 1 : 0];
+    tip.style.display = over && said ? "block" : "none";
     if (!over || !at) return;
     const [row, column, endRow, endColumn] = box(held ?? over, over);
     const [x, y] = [at.left + column * at.cell, at.top + row * at.line];
     const [width, height] = [(endColumn - column + 1) * at.cell, (endRow - row + 1) * at.line];
     add("rect", { x, y, width, height, fill: "none", stroke: of.text, "stroke-width": 1.5 });
-    const said = of.words[Number.isNaN(value) ? 1 : 0];
-    const named = { y: of.rows[over[0]], x: of.columns[over[1]], text: said, "z:.3f": value.toFixed(3) };
-    const template = of.hover.replace(/<extra>.*/, "").replace("<br>", "\\n");
-    tip.textContent = template.replace(/%\\{(.+?)\\}/g, (_, name) => named[name]);
+    const named = { row: of.rows[over[0]], column: of.columns[over[1]], value: value.toFixed(3) };
+    tip.textContent = said?.replace(/\{(\w+)\}/g, (_, name) => named[name]);
     Object.assign(tip.style, { color: of.back, background: of.text });
     const beside = at.left + (over[1] + 1) * at.cell + 6;
     tip.style.left = `${Math.max(0, Math.min(beside, at.width - tip.offsetWidth))}px`;
@@ -221,5 +224,3 @@ function panel(root) {
     draw();
   };
 }
-"""
-)
