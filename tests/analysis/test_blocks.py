@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_array_equal
 
-from transformer_viz.analysis import strongest_in_blocks
+from transformer_viz.analysis import block_means, strongest_in_blocks
 
 
 def test_a_block_is_its_strongest_value_with_its_sign():
@@ -25,3 +25,10 @@ def test_there_are_never_more_rows_than_asked_for(tokens, most, size):
     assert found == size
     assert len(blocks) == -(-tokens // size) <= most
     assert np.abs(blocks).max() == np.abs(matrix).max()
+
+
+def test_block_means_leave_gaps_out():
+    gap = np.nan
+    values = np.array([[1, 3, 5], [gap, 4, gap], [gap, gap, 7]])
+    assert_allclose(block_means(values, 2), [[8 / 3, 5], [gap, 7]])
+    assert_allclose(block_means(values, 1), values)

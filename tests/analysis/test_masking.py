@@ -4,7 +4,6 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 from transformer_viz.analysis import (
     added_mask_weights,
-    block_means,
     blocked_rows,
     future_share,
     masked_scores,
@@ -77,10 +76,3 @@ def test_blocked_rows_are_those_that_may_attend_to_nothing():
     assert_array_equal(blocked_rows(MASK, (3, 3)), [2])
     assert_array_equal(blocked_rows(np.zeros((1, 1), bool), (2, 3)), [0, 1])
     assert blocked_rows(np.ones((1, 3), bool), (3, 3)).size == 0
-
-
-def test_block_means_leave_gaps_out():
-    gap = np.nan
-    values = np.array([[1, 3, 5], [gap, 4, gap], [gap, gap, 7]])
-    assert_allclose(block_means(values, 2), [[8 / 3, 5], [gap, 7]])
-    assert_allclose(block_means(values, 1), values)

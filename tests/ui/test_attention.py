@@ -12,12 +12,10 @@ import numpy as np
 import pytest
 from made_traces import unpack
 from numpy.testing import assert_allclose, assert_array_equal
+from pages import open_page, shown
 from small_models import write
-from streamlit.testing.v1 import AppTest
 
 from transformer_viz.ui.server import shared_engine
-
-APP = str(Path(__file__).parents[2] / "app.py")
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -28,25 +26,10 @@ def engine(models_folder):
     shared_engine.cache_clear()
 
 
-def open_page(**address):
-    app = AppTest.from_file(APP, default_timeout=60)
-    for name, value in address.items():
-        app.query_params[name] = value
-    app.run()
-    assert not app.exception
-    return app
-
-
 def type_sentence(app, text):
     app.text_area(key="sentence").set_value(text).run()
     assert not app.exception
     return app
-
-
-def shown(app):
-    """Return everything the page says, in one text."""
-    kinds = (app.header, app.markdown, app.caption, app.info, app.error, app.warning)
-    return "\n".join(element.value for kind in kinds for element in kind)
 
 
 def lens(app):
@@ -293,25 +276,22 @@ def test_without_any_model_the_page_says_how_to_train_one(tmp_path, monkeypatch)
 
 
 def test_a_process_that_has_shown_every_page_holds_neither_keras_nor_tensorflow(models_folder):
-    code = f"""
+    code = """
 import sys
-from streamlit.testing.v1 import AppTest
+import pages
 from transformer_viz.ui.server import shared_engine
-from streamlit.util import calc_hash
 if __name__ == "__main__":
-    app = AppTest.from_file({APP!r}, default_timeout=60).run()
-    assert len(app.get("bidi_component")) == 1
-    masks = AppTest.from_file({APP!r}, default_timeout=60)
-    masks._page_hash = calc_hash("masks")
-    assert len(masks.run().get("plotly_chart")) == 5
-    app._page_hash = calc_hash("models")
-    assert app.run().dataframe
-    print(*sorted({{"keras", "tensorflow", "torch", "jax"}} & sys.modules.keys()))
+    assert len(pages.open_page().get("bidi_component")) == 1
+    assert len(pages.open_page("masks").get("bidi_component")) == 5  # one hands the choice over
+    assert pages.open_page("positions").get("plotly_chart")
+    assert pages.open_page("models").dataframe
+    print(*sorted({"keras", "tensorflow", "torch", "jax"} & sys.modules.keys()))
     shared_engine().close()
 """
     script = models_folder.parent / "show_pages.py"
     script.write_text(code)
-    environment = os.environ | {"PYTHONPATH": str(Path(APP).parent)}
+    root = Path(__file__).parents[2]
+    environment = os.environ | {"PYTHONPATH": os.pathsep.join([str(root), str(root / "tests")])}
     command = [sys.executable, str(script)]
     shown = subprocess.run(command, capture_output=True, text=True, env=environment, check=False)
     assert (shown.returncode, shown.stdout.strip()) == (0, ""), shown.stderr

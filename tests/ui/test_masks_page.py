@@ -7,17 +7,18 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import numpy as np
+import pages
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
+from pages import again, shown
 from small_models import write
 from streamlit.testing.v1 import AppTest
-from streamlit.util import calc_hash
 
 from transformer_viz.analysis import future_share, named_mask, pack, padding_share
 from transformer_viz.ui.mask_choice import stroked, take_strokes
 from transformer_viz.ui.server import shared_engine
 
-APP = str(Path(__file__).parents[2] / "app.py")
+ROOT = Path(__file__).parents[2]
 TEXT = "A dull film."
 
 
@@ -34,28 +35,13 @@ def engine(models_folder, translator, writer):
 
 
 def open_page(**address):
-    app = AppTest.from_file(APP, default_timeout=60)
-    app._page_hash = calc_hash("masks")
-    for name, value in ({"model": "small", "text": TEXT} | address).items():
-        app.query_params[name] = value
-    return again(app)
-
-
-def again(app):
-    app.run()
-    assert not app.exception
-    return app
+    return pages.open_page("masks", **{"model": "small", "text": TEXT} | address)
 
 
 def choose(app, key, value):
     app.segmented_control(key=key).set_value(value).run()
     assert not app.exception
     return app
-
-
-def shown(app):
-    kinds = (app.header, app.markdown, app.caption, app.info, app.error, app.warning)
-    return "\n".join(element.value for kind in kinds for element in kind)
 
 
 def panels(app):
@@ -441,7 +427,7 @@ def shipped(models_folder):
     """The shipped models beside the small ones."""
     names = ("attention-only", "hotel-zh", "induction", "reverse-digits")
     for name in names:
-        shutil.copytree(Path(APP).parent / "models" / name, models_folder / name)
+        shutil.copytree(ROOT / "models" / name, models_folder / name)
     yield
     for name in names:
         shutil.rmtree(models_folder / name)
@@ -450,10 +436,7 @@ def shipped(models_folder):
 @pytest.mark.parametrize("model", ["attention-only", "hotel-zh", "induction", "reverse-digits"])
 @pytest.mark.parametrize("view", ["steps", "change", "ways"])
 def test_the_shipped_models_are_shown_on_their_own_examples(shipped, model, view):
-    app = AppTest.from_file(APP, default_timeout=60)
-    app._page_hash = calc_hash("masks")
-    app.query_params["model"], app.query_params["mask_view"] = model, view
-    again(app)
+    app = pages.open_page("masks", model=model, mask_view=view)
     assert not app.error
     assert len(matrices(app)) == {"steps": 4, "change": 3, "ways": 2}[view]
 

@@ -6,11 +6,11 @@ import shutil
 import zipfile
 from pathlib import Path
 
+import pages
 import pytest
+from pages import again, go_to_page, shown
 from small_models import REVIEWS, write
 from streamlit.proto.Metric_pb2 import Metric
-from streamlit.testing.v1 import AppTest
-from streamlit.util import calc_hash
 
 from transformer_viz import store
 from transformer_viz.config import CHOICES
@@ -52,33 +52,19 @@ def shelf(explorer, tmp_path, monkeypatch):
     return tmp_path
 
 
-def open_page(name="models", **address):
-    app = AppTest.from_file(str(ROOT / "app.py"), default_timeout=60)
-    for key, value in address.items():
-        app.query_params[key] = value
-    return go(app, name)
-
-
-def go(app, name):
-    app._page_hash = calc_hash(name)
-    return run(app)
-
-
-def run(app):
-    app.run()
-    assert not app.exception
-    return app
-
-
 def choose(app, row):
     app.session_state["shelf"] = {"selection": {"rows": [row], "columns": [], "cells": []}}
-    return run(app)
+    return again(app)
+
+
+def open_page(name="models", **address):
+    return pages.open_page(name, **address)
 
 
 def press(app, label):
     [button] = [button for button in app.button if button.label == label]
     button.click()
-    return run(app)
+    return again(app)
 
 
 def listed(app):
@@ -90,24 +76,10 @@ def title(app):
     return app.main.subheader[0].value
 
 
-def shown(app):
-    kinds = (
-        app.header,
-        app.subheader,
-        app.markdown,
-        app.caption,
-        app.info,
-        app.error,
-        app.warning,
-        app.toast,
-    )
-    return "\n".join(element.value for kind in kinds for element in kind)
-
-
 def upload(app, data, name="model.zip"):
     [uploader] = app.file_uploader
     uploader.set_value((name, data, "application/zip"))
-    return run(app)
+    return again(app)
 
 
 def test_the_list_says_what_each_model_is(shelf):
@@ -228,7 +200,7 @@ def test_each_of_several_deleted_models_can_be_taken_back(shelf):
     assert "There is no model yet." in shown(app)
     for button in [button for button in app.button if button.label == "Undo"][:1]:
         button.click()
-    run(app)
+    again(app)
     assert listed(app) == ["alpha"]
     assert listed(press(app, "Undo")) == ["alpha", "beta"]
 
@@ -243,8 +215,8 @@ def test_after_a_deletion_the_one_below_is_chosen(shelf):
 def test_leaving_the_page_ends_the_offer_to_undo(shelf, monkeypatch):
     app = press(open_page(), "Delete")
     monkeypatch.setattr("transformer_viz.ui.attention.show", lambda model: None)
-    go(app, "attention")
-    go(app, "models")
+    go_to_page(app, "attention")
+    go_to_page(app, "models")
     assert listed(app) == ["beta"]
     assert "was deleted" not in shown(app)
 
@@ -274,10 +246,10 @@ def test_what_another_visitor_took_away_is_a_sentence(shelf, label):
 def test_the_page_after_another_visitor_changed_the_folder_shows_what_is_there(shelf):
     app = choose(open_page(), 1)
     store.rename_model("alpha", "zulu")
-    run(app)
+    again(app)
     assert (listed(app), title(app)) == (["beta", "zulu"], "beta")
     store.delete_model("beta")
-    assert title(run(app)) == "zulu"
+    assert title(again(app)) == "zulu"
 
 
 def test_a_damaged_model_says_what_is_wrong_and_can_be_deleted(shelf):
@@ -397,10 +369,10 @@ def test_a_page_is_left_and_found_again_as_it_was(shelf, monkeypatch):
     seen = []
     monkeypatch.setattr("transformer_viz.ui.attention.show", seen.append)
     app = open_page("attention", model="beta", lang="zh")
-    go(app, "models")
+    go_to_page(app, "models")
     assert title(app) == "beta"
     assert not app.selectbox
-    go(app, "attention")
+    go_to_page(app, "attention")
     assert [model.name for model in seen] == ["beta", "beta"]
     assert app.selectbox(key="model").value == "beta"
     assert app.session_state["lang"] == "zh"
@@ -427,7 +399,7 @@ def test_a_model_renamed_while_it_is_open_is_named_and_another_shown(shelf, monk
     monkeypatch.setattr("transformer_viz.ui.attention.show", seen.append)
     app = open_page("attention", model="beta")
     store.rename_model("beta", "zeta")
-    run(app)
+    again(app)
     assert [model.name for model in seen] == ["beta", "alpha"]
     assert "beta" in app.toast[0].value
 
@@ -435,9 +407,9 @@ def test_a_model_renamed_while_it_is_open_is_named_and_another_shown(shelf, monk
 def test_renaming_the_model_that_is_open_keeps_it_open(shelf, monkeypatch):
     seen = []
     monkeypatch.setattr("transformer_viz.ui.attention.show", seen.append)
-    app = go(open_page("attention", model="beta"), "models")
+    app = go_to_page(open_page("attention", model="beta"), "models")
     app.text_input(key="models.rename-to-beta").set_value("zeta")
-    go(press(app, "Rename"), "attention")
+    go_to_page(press(app, "Rename"), "attention")
     assert [model.name for model in seen] == ["beta", "zeta"]
 
 

@@ -8,11 +8,11 @@ import shutil
 from pathlib import Path
 
 import numpy as np
+import pages
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
+from pages import again, shown
 from small_models import write
-from streamlit.testing.v1 import AppTest
-from streamlit.util import calc_hash
 
 from transformer_viz import store
 from transformer_viz.analysis import in_first_order, position_table, shuffled_order
@@ -48,22 +48,7 @@ def engine(explorer, tmp_path_factory):
 
 
 def open_page(**address):
-    app = AppTest.from_file(str(ROOT / "app.py"), default_timeout=60)
-    app._page_hash = calc_hash("positions")
-    for name, value in address.items():
-        app.query_params[name] = value
-    return again(app)
-
-
-def again(app):
-    app.run()
-    assert not app.exception
-    return app
-
-
-def shown(app):
-    kinds = (app.header, app.subheader, app.markdown, app.caption, app.info, app.error)
-    return "\n".join(element.value for kind in kinds for element in kind)
+    return pages.open_page("positions", **address)
 
 
 def figures(app):
@@ -359,8 +344,7 @@ def test_the_sentence_stays_from_page_to_page():
     app = open_page(model="hotel-zh")
     app.text_area(key="sentence").set_value("早餐很好。")
     again(app)
-    app._page_hash = calc_hash("attention")
-    again(app)
+    pages.go_to_page(app, "attention")
     assert app.text_area(key="sentence").value == "早餐很好。"
 
 

@@ -4,9 +4,9 @@ import json
 import time
 from pathlib import Path
 
+import pages
 import pytest
-from streamlit.testing.v1 import AppTest
-from streamlit.util import calc_hash
+from pages import again, shown
 
 from transformer_viz import store
 from transformer_viz.config import TransformerConfig
@@ -31,22 +31,7 @@ def runs(tmp_path, monkeypatch):
 
 
 def open_page(**address):
-    app = AppTest.from_file(APP, default_timeout=60)
-    app._page_hash = calc_hash("train")
-    for name, value in address.items():
-        app.query_params[name] = value
-    return again(app)
-
-
-def again(app):
-    app.run()
-    assert not app.exception
-    return app
-
-
-def shown(app):
-    kinds = (app.header, app.subheader, app.markdown, app.caption, app.info, app.error, app.warning)
-    return "\n".join(element.value for kind in kinds for element in kind)
+    return pages.open_page("train", **address)
 
 
 def press(app, label):

@@ -1,10 +1,9 @@
 """What heads, masks and positions do, in numbers: NumPy in, NumPy out."""
 
-from transformer_viz.analysis.blocks import strongest_in_blocks
+from transformer_viz.analysis.blocks import block_means, strongest_in_blocks
 from transformer_viz.analysis.heads import distance, entropy, induction_score, previous_token_score
 from transformer_viz.analysis.masking import (
     added_mask_weights,
-    block_means,
     blocked_rows,
     future_share,
     masked_scores,

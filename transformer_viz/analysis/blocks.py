@@ -29,3 +29,23 @@ def strongest_in_blocks(matrix, most):
     blocks = padded.reshape(count, size, count, size).swapaxes(1, 2).reshape(count, count, -1)
     strongest = np.where(np.isnan(blocks), -1, np.abs(blocks)).argmax(axis=-1)
     return np.take_along_axis(blocks, strongest[..., None], axis=-1)[..., 0], size
+
+
+def block_means(values, block):
+    """Return a matrix made smaller: the mean of each block of cells, gaps left out.
+
+    Args:
+        values: float (query, key), NaN = gap.
+        block: Rows and columns of a block; those at the end may be smaller.
+
+    Returns:
+        float32 (ceil(query / block), ceil(key / block)); NaN where a block is all gaps.
+    """
+    values = np.asarray(values, np.float32)
+    here = np.isfinite(values)
+    total, count = np.where(here, values, 0), here.astype(np.float32)
+    for axis, size in enumerate(values.shape):
+        starts = np.arange(0, size, block)
+        total = np.add.reduceat(total, starts, axis=axis)
+        count = np.add.reduceat(count, starts, axis=axis)
+    return np.divide(total, count, out=np.full_like(total, np.nan), where=count > 0)

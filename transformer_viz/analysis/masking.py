@@ -104,26 +104,6 @@ def blocked_rows(mask, shape):
     return np.flatnonzero(~np.broadcast_to(mask, shape).any(axis=-1))
 
 
-def block_means(values, block):
-    """Return a matrix made smaller: the mean of each block of cells, gaps left out.
-
-    Args:
-        values: float (query, key), NaN = gap.
-        block: Rows and columns of a block; those at the end may be smaller.
-
-    Returns:
-        float32 (ceil(query / block), ceil(key / block)); NaN where a block is all gaps.
-    """
-    values = np.asarray(values, np.float32)
-    here = np.isfinite(values)
-    total, count = np.where(here, values, 0), here.astype(np.float32)
-    for axis, size in enumerate(values.shape):
-        starts = np.arange(0, size, block)
-        total = np.add.reduceat(total, starts, axis=axis)
-        count = np.add.reduceat(count, starts, axis=axis)
-    return np.divide(total, count, out=np.full_like(total, np.nan), where=count > 0)
-
-
 def _softmax(scores):
     scores = np.asarray(scores, np.float32)
     powers = np.exp(scores - scores.max(axis=-1, keepdims=True))

@@ -1,0 +1,45 @@
+"""The pages of the app, run by Streamlit's own test harness."""
+
+from pathlib import Path
+
+from streamlit.testing.v1 import AppTest
+from streamlit.util import calc_hash
+
+APP = str(Path(__file__).parents[1] / "app.py")
+
+
+def open_page(name="", **address):
+    """Return the app at a page, "" for the first one, with an address."""
+    app = AppTest.from_file(APP, default_timeout=60)
+    for key, value in address.items():
+        app.query_params[key] = value
+    return go_to_page(app, name)
+
+
+def go_to_page(app, name):
+    """Run another page."""
+    if name:
+        app._page_hash = calc_hash(name)
+    return again(app)
+
+
+def again(app):
+    """Run the page once more; nothing may go wrong."""
+    app.run()
+    assert not app.exception
+    return app
+
+
+def shown(app):
+    """Return everything the page says, in one text."""
+    kinds = (
+        app.header,
+        app.subheader,
+        app.markdown,
+        app.caption,
+        app.info,
+        app.error,
+        app.warning,
+        app.toast,
+    )
+    return "\n".join(element.value for kind in kinds for element in kind)
