@@ -1,12 +1,12 @@
 """Visitors over the real websocket, without browsers: how long each waits, and what the server spends.
 
 `python benchmarks/visitors.py [--visitors 30] [--think 5] [--seconds 60] [--url http://127.0.0.1:8501]`.
-Without `--url` it starts the app and waits until one visitor has seen a heatmap. Then all arrive at once,
-each in a session of its own; when the last has its page, each acts after random pauses of `--think` seconds
-on average: 70 of 100 times another head, else another sentence. A wait lasts from sending the action to
-Streamlit's word that the run has ended. Processor time is that of the server process while they act, without
-its children; under `--url` it is not measured. Exit status 1 if there was any error: an exception on the
-page, a run that failed or showed no chart, a closed socket.
+Without `--url` it starts the app and waits until one visitor has seen its attention. Then all arrive at once,
+each in a session of its own; when the last has its page, each types another sentence after random pauses of
+`--think` seconds on average; another head asks nothing of the server. A wait lasts from sending the sentence
+to Streamlit's word that the run has ended. Processor time is that of the server process while they type,
+without its children; under `--url` it is not measured. Exit status 1 if there was any error: an exception on
+the page, a run that failed or showed no attention, a closed socket.
 """
 
 import argparse
@@ -29,9 +29,6 @@ from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
 
 PATIENCE = 60
 """Seconds after which a run counts as failed."""
-
-ACTIONS = {"head": "head", "sentence": "sentence", "text": "sentence"}
-"""What a widget is for, by its user key, with or without `attention.` in front."""
 
 SENTENCES = """\
 A film so warm that I forgave its slow first hour.
@@ -84,9 +81,9 @@ class Visitor:
 
     def __init__(self, address, seed):
         self.address, self.chance, self.socket = address, random.Random(seed), None
-        self.widgets, self.values, self.query = {}, {}, {}
-        self.kept, self.max_age, self.runs, self.charts = {}, 0, 0, 0
-        self.waits = {"arrival": [], "head": [], "sentence": []}
+        self.box, self.text, self.query = None, None, {}
+        self.kept, self.max_age, self.runs, self.views = {}, 0, 0, 0
+        self.waits = {"arrival": [], "sentence": []}
         self.errors = []
 
     @contextlib.contextmanager
@@ -115,24 +112,20 @@ class Visitor:
                         while True:
                             self.take(await self.socket.recv())
                 if time.monotonic() < until:
-                    await self.act("head" if self.chance.random() < 0.7 else "sentence")
+                    await self.type()
 
     async def leave(self):
         """Close the session."""
         if self.socket:
             await self.socket.close()
 
-    async def act(self, name):
-        """Choose another head or type another sentence; a page starts with its first head."""
-        values = choices(self.widgets[name][0]) if name in self.widgets else []
-        others = [value for value in values if value != self.values.get(name, values[0])]
-        if not others:
-            self.errors.append(f"no other {name} to choose on the page")
+    async def type(self):
+        """Type another sentence."""
+        if self.box is None:
+            self.errors.append("no box for a sentence on the page")
             return
-        self.values[name] = self.chance.choice(others)
-        if key := self.widgets[name][0].query_param_key:
-            self.query[key] = self.values[name]
-        await self.run(name)
+        self.text = self.chance.choice(REVIEWS)
+        await self.run("sentence")
 
     async def run(self, name):
         """Send what a browser sends, read until the run has ended, and note the wait."""
@@ -140,10 +133,8 @@ class Visitor:
         request = message.rerun_script
         request.query_string = urlencode(self.query)
         request.cached_message_hashes.extend(self.kept)
-        if name in self.widgets:
-            request.fragment_id = self.widgets[name][1]
-        for action, value in self.values.items():
-            add_state(request.widget_states.widgets, self.widgets[action][0], value)
+        if self.text is not None:
+            request.widget_states.widgets.add(id=self.box.id).string_value = self.text
         errors = len(self.errors)
         begin = time.perf_counter()
         await self.socket.send(message.SerializeToString())
@@ -151,8 +142,8 @@ class Visitor:
             while not self.take(await self.socket.recv()):
                 pass
         wait = 1000 * (time.perf_counter() - begin)
-        if not self.charts:
-            self.errors.append(f"{name}: no chart")
+        if not self.views:
+            self.errors.append(f"{name}: no attention")
         if len(self.errors) == errors:
             self.waits[name].append(wait)
 
@@ -161,7 +152,7 @@ class Visitor:
         message = ForwardMsg.FromString(payload)
         match message.WhichOneof("type"):
             case "new_session":
-                self.charts, self.max_age = 0, message.new_session.config.max_cached_message_age
+                self.views, self.max_age = 0, message.new_session.config.max_cached_message_age
             case "page_info_changed":
                 self.query = dict(parse_qsl(message.page_info_changed.query_string))
             case "delta":
@@ -181,33 +172,14 @@ class Visitor:
         return False
 
     def see(self, delta):
-        """Note the element of a delta where it is a chart, an exception or a widget to use."""
+        """Note the element of a delta where it is the views, an exception or the box for a sentence."""
         kind = delta.new_element.WhichOneof("type")
-        if kind == "plotly_chart":
-            self.charts += 1
+        if kind == "bidi_component":
+            self.views += 1
         elif kind == "exception":
             self.errors.append(f"{delta.new_element.exception.type}: {delta.new_element.exception.message}")
-        elif kind in ("button_group", "selectbox", "text_area", "text_input"):
-            widget = getattr(delta.new_element, kind)
-            action = ACTIONS.get(widget.id.split("-", 2)[-1].removeprefix("attention."))
-            if action:
-                self.widgets[action] = widget, delta.fragment_id
-
-
-def choices(widget):
-    """Return the values that can be given to a widget, in the form in which they are sent."""
-    if not hasattr(widget, "options"):
-        return REVIEWS
-    return [o if isinstance(o, str) else f"{o.content_icon} {o.content}".strip() for o in widget.options]
-
-
-def add_state(states, widget, value):
-    """Add a widget's value to a request: pills and segments send a list of labels, the others a string."""
-    state = states.add(id=widget.id)
-    if widget.DESCRIPTOR.name == "ButtonGroup":
-        state.string_array_value.data.append(value)
-    else:
-        state.string_value = value
+        elif kind == "text_area":
+            self.box = delta.new_element.text_area
 
 
 async def measure(url, options, pid=None):
@@ -225,7 +197,7 @@ async def measure(url, options, pid=None):
 
 
 async def warm_up(address):
-    """Return when a first visitor has seen a heatmap."""
+    """Return when a first visitor has seen its attention."""
     until = time.monotonic() + 2 * PATIENCE
     while True:
         first = Visitor(address, 0)
@@ -234,16 +206,15 @@ async def warm_up(address):
         if not first.errors:
             return
         if time.monotonic() > until:
-            sys.exit(f"No heatmap within {2 * PATIENCE} s: {first.errors[0]}")
+            sys.exit(f"No attention within {2 * PATIENCE} s: {first.errors[0]}")
         await asyncio.sleep(0.5)
 
 
 def report(everybody):
-    """Print the waits and the errors; return the number of actions and of errors."""
+    """Print the waits and the errors; return the number of sentences and of errors."""
     waits = {name: [w for visitor in everybody for w in visitor.waits[name]] for name in everybody[0].waits}
-    waits["both"] = waits["head"] + waits["sentence"]
     errors = Counter(error for visitor in everybody for error in visitor.errors)
-    print(f"{len(everybody)} visitors, {len(waits['both'])} actions, {errors.total()} errors")
+    print(f"{len(everybody)} visitors, {len(waits['sentence'])} sentences, {errors.total()} errors")
     for name, values in waits.items():
         values.sort()
         shares = {"p50": 0.5, "p95": 0.95, "p99": 0.99, "max": 1} if values else {}
@@ -251,7 +222,7 @@ def report(everybody):
         print(f"{name:8}", *(f"{label} {values[rank]:5.0f} ms" for label, rank in ranks.items()), sep="  ")
     for error, count in errors.most_common(5):
         print(f"{count:5} x {error}")
-    return len(waits["both"]), errors.total()
+    return len(waits["sentence"]), errors.total()
 
 
 def main():
@@ -270,8 +241,8 @@ def main():
     with running_app() as (process, port):
         everybody, used = asyncio.run(measure(f"http://127.0.0.1:{port}", options, process.pid))
         pages = int(Path(f"/proc/{process.pid}/statm").read_text().split()[1])
-        actions, errors = report(everybody)
-    print(f"server: {1000 * used / max(actions, 1):.1f} ms of processor time for each action,", end=" ")
+        sentences, errors = report(everybody)
+    print(f"server: {1000 * used / max(sentences, 1):.1f} ms of processor time for each sentence,", end=" ")
     print(f"{pages * os.sysconf('SC_PAGE_SIZE') / 1e6:.0f} MB resident")
     return 1 if errors else 0
 
