@@ -1,6 +1,6 @@
 """The pictures of the README, taken from the app as it runs: `python docs/pictures.py http://localhost:8501`.
 
-Written to docs/images/, 256 colours, 960 pixels wide. The last one starts a training and stops it again.
+Written to docs/images/, 256 colours, two thirds of their size. The last one starts a training and stops it again.
 """
 
 import io
@@ -14,7 +14,6 @@ from playwright.sync_api import sync_playwright
 
 CHROMIUM = os.environ.get("CHROMIUM") or shutil.which("chromium") or shutil.which("google-chrome")
 FOLDER = Path(__file__).parent / "images"
-WIDTH = 960
 
 PICTURES = {
     "attention": ("/?lang=en", 1440, 900, "light"),
@@ -23,11 +22,11 @@ PICTURES = {
     "lines": ("/?lang=zh&model=translate-en-zh&view=lines&layer=2&head=3", 1440, 900, "light"),
     "steps": ("/?lang=en&model=translate-en-fr&view=steps&kind=encoder&head=3", 1440, 1000, "dark"),
     "positions": ("/positions?lang=en&model=hotel-zh", 1440, 1000, "light"),
-    "table": ("/positions?lang=en&model=reverse-digits&view=table", 1440, 900, "dark"),
+    "table": ("/positions?lang=en&model=reverse-digits&view=table", 900, 1000, "dark"),
     "kinds": ("/positions?lang=zh&model=reverse-digits&view=kinds", 1440, 1000, "light"),
-    "masks": ("/masks?lang=en&model=attention-only&mask=padding&pads=3", 1440, 900, "light"),
-    "painted": ("/masks?lang=zh&mask=painted&mask_view=change", 1440, 900, "dark"),
-    "models": ("/models?lang=en&show=translate-en-fr", 1440, 1000, "light"),
+    "masks": ("/masks?lang=en&model=attention-only&mask=padding&pads=3", 1440, 950, "light"),
+    "painted": ("/masks?lang=zh&mask=painted&bits=ff83c7efef83c7ff", 1440, 950, "dark"),
+    "models": ("/models?lang=zh&show=translate-en-zh", 900, 1000, "light"),
 }
 """Name -> address, width and height of the window, theme."""
 
@@ -66,7 +65,7 @@ def opened(browser, address, width, height, theme):
 def take(page, name):
     """Write what is seen of a page, and close it."""
     picture = Image.open(io.BytesIO(page.screenshot())).convert("RGB")
-    small = picture.resize((WIDTH, round(picture.height * WIDTH / picture.width)), Image.Resampling.LANCZOS)
+    small = picture.resize((picture.width * 2 // 3, picture.height * 2 // 3), Image.Resampling.LANCZOS)
     small.quantize(256, dither=Image.Dither.NONE).save(FOLDER / f"{name}.png", optimize=True)
     page.context.close()
 
