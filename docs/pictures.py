@@ -1,6 +1,7 @@
 """The pictures of the README, taken from the app as it runs: `python docs/pictures.py http://localhost:8501`.
 
-Written to docs/images/, 256 colours, two thirds of their size. The last one starts a training and stops it again.
+Written to docs/images/, 256 colours, two thirds of their size. For the last one a training is started, and
+stopped again.
 """
 
 import io
@@ -48,6 +49,8 @@ def main(home):
         page.locator(".hm").first.wait_for(state="attached", timeout=60_000)
         page.wait_for_timeout(12_000)
         take(page, name)
+        page.get_by_role("button", name="Stop").click()
+        page.get_by_text("· stopped").wait_for()
         browser.close()
 
 
@@ -63,11 +66,10 @@ def opened(browser, address, width, height, theme):
 
 
 def take(page, name):
-    """Write what is seen of a page, and close it."""
+    """Write what is seen of a page."""
     picture = Image.open(io.BytesIO(page.screenshot())).convert("RGB")
     small = picture.resize((picture.width * 2 // 3, picture.height * 2 // 3), Image.Resampling.LANCZOS)
     small.quantize(256, dither=Image.Dither.NONE).save(FOLDER / f"{name}.png", optimize=True)
-    page.context.close()
 
 
 if __name__ == "__main__":
