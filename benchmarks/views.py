@@ -140,6 +140,7 @@ def write_payload(path, weights):
         title="reads",
         head_title="Layer {layer}, head {head}",
         figures={},
+        roles=[[""] * HEADS for _ in layers],
         sayings=[[""] * HEADS for _ in layers],
         vectors={},
         sentences=(np.zeros(length, int), np.zeros(length, int)),

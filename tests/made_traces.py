@@ -123,6 +123,7 @@ def packed(trace, *, language="en", **changes):
             title=said["heatmap.query"],
             head_title=said["heads.title"],
             figures=figures_of(kind, found),
+            roles=[["mixed"] * heads for _ in found.layers],
             sayings=[
                 [f"{kind} {layer} {head} looks around." for head in range(heads)]
                 for layer in range(len(found.layers))

@@ -1,5 +1,6 @@
 """What the views are given of real models."""
 
+import itertools
 from pathlib import Path
 
 import numpy as np
@@ -7,9 +8,10 @@ import pytest
 from numpy.testing import assert_allclose
 
 from transformer_viz import store
+from transformer_viz.analysis import ROLES
 from transformer_viz.effects import head_effects
 from transformer_viz.explorer import load
-from transformer_viz.ui.lens import payload_of, projected_of
+from transformer_viz.ui.lens import order_of, payload_of, projected_of, roles_of
 from transformer_viz.ui.looks import looked_at
 
 SHELF = Path(__file__).parents[2] / "models"
@@ -50,6 +52,19 @@ def test_rollout_leaves_cross_attention_and_its_name_as_they_are():
     text = payload_of(trace, ("rollout",)).decode("utf-8", "replace")
     assert text.count('"headTitle": "Layer {layer}, rollout over layers"') == 2
     assert text.count('"headTitle": "Layer {layer}, head {head}"') == 1
+
+
+def test_heads_are_put_in_order_by_what_they_do():
+    trace = load(SHELF / "translate-en-fr").trace("Where is the station?", target="Où est la gare ?")
+    for kind, found in trace.kinds().items():
+        named = roles_of(kind, found)
+        flat = [role for layer in named for role in layer]
+        order = np.argsort(-order_of(named).ravel())
+        seen = [ROLES.index(flat[number].name) for number in order]
+        assert seen == sorted(seen)
+        assert len(set(seen)) > 1
+        for one, other in itertools.pairwise(order):
+            assert flat[one].name != flat[other].name or flat[one].share >= flat[other].share
 
 
 def test_effects_are_said_of_each_head_and_of_no_mean_of_heads():

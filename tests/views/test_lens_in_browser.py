@@ -571,6 +571,20 @@ def test_sentences_cannot_be_chosen_where_there_is_one(show, masked):
     expect(page.get_by_role("combobox", name="Sentences")).to_have_count(0)
 
 
+def test_heads_that_do_the_same_stand_together_under_its_name(show, masked):
+    names = [["previous", "even", "mixed"], ["even", "previous", "even"]]
+    order = np.array([[-2.0, -4.0, -6.0], [-3.9, -1.5, -3.5]])
+    page = show(
+        masked, start={"view": "grid"}, figures={"encoder": {"role": order}}, roles={"encoder": names}
+    )
+    page.get_by_role("combobox", name="Order of heads").select_option(label="what they do")
+    said = [text.text for text in drawing(page).iter(f"{SVG}text")]
+    labels = [text for text in said if re.fullmatch(r"L\d H\d", text)]
+    assert labels == ["L2 H2", "L1 H1", "L2 H3", "L2 H1", "L1 H2", "L1 H3"]
+    below = [said[said.index(label) + 1] for label in labels]
+    assert below == ["previous", "previous", "even", "even", "even", "mixed"]
+
+
 def test_heads_are_sorted_by_what_is_chosen(show, masked):
     entropy = np.array([[0.5, 0.1, np.nan], [0.9, 0.3, 0.7]])
     page = show(masked, start={"view": "grid"}, figures={"encoder": {"entropy": entropy}})

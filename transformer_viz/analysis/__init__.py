@@ -31,9 +31,10 @@ from transformer_viz.analysis.reshape import (
     sentence_of_token,
     word_of_token,
 )
-from transformer_viz.analysis.roles import Role, roles
+from transformer_viz.analysis.roles import ROLES, Role, roles
 
 __all__ = [
+    "ROLES",
     "Role",
     "added_mask_weights",
     "block_means",

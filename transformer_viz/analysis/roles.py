@@ -16,6 +16,13 @@ EVEN = 0.75
 """Share of the keys it may attend to over which an even head spreads."""
 
 
+ROLES = (
+    *("itself", "previous", "next", "same", "after_same"),
+    *("diagonal", "antidiagonal", "token", "even", "mixed"),
+)
+"""All there are."""
+
+
 class Role(NamedTuple):
     """What a head does.
 

@@ -6,12 +6,20 @@ import numpy as np
 import streamlit as st
 
 from transformer_viz import store, views
-from transformer_viz.analysis import Role, distance, entropy, previous_token_score, project_heads, roles
+from transformer_viz.analysis import (
+    ROLES,
+    Role,
+    distance,
+    entropy,
+    previous_token_score,
+    project_heads,
+    roles,
+)
 from transformer_viz.text import visible
 from transformer_viz.trace import Attentions, Trace
 from transformer_viz.ui.axis import texts_beside
 from transformer_viz.ui.language import t, words_under
-from transformer_viz.ui.looks import ONE_HEAD, Look, looked_at
+from transformer_viz.ui.looks import ONE_HEAD, looked_at
 
 PROJECTIONS = {
     "encoder": "encoder_{}/attention",
@@ -57,20 +65,24 @@ def payload_of(trace: Trace, looks=(), effects=None, projected=None) -> bytes:
     if effects is None or set(looks) & set(ONE_HEAD):
         effects = {}
     projected = projected or {}
-    shown = {
-        kind: views.Shown(
+    shown = {}
+    for kind, look in looked_at(trace, texts_beside(trace), looks).items():
+        named, labels = roles_of(kind, look.found), look.columns.labels
+        figures = figures_of(kind, look.found) | {"role": order_of(named)}
+        if kind in effects:
+            figures["effect"] = effects[kind]
+        shown[kind] = views.Shown(
             look.found,
-            (look.rows.labels, look.columns.labels),
+            (look.rows.labels, labels),
             name=t(f"kind.{kind}"),
             title=t("heatmap.query" if kind == "encoder" else "heatmap.writes"),
-            figures=figures_of(kind, look.found) | ({"effect": effects[kind]} if kind in effects else {}),
             head_title=title_of(looks, kind),
-            sayings=said_of(kind, look, effects.get(kind)),
+            figures=figures,
+            roles=[[t(f"role_name.{role.name}") for role in layer] for layer in named],
+            sayings=said_of(named, labels, effects.get(kind)),
             vectors={} if looks else views.vectors_of(trace, kind, projected.get(kind)),
             sentences=(look.rows.sentences, look.columns.sentences),
         )
-        for kind, look in looked_at(trace, texts_beside(trace), looks).items()
-    }
     words = words_under("lens")
     if looks:
         words["too_long"] = t("steps.changed")
@@ -119,16 +131,34 @@ def figures_of(kind: str, found: Attentions) -> dict[str, np.ndarray]:
     return figures
 
 
-def said_of(kind: str, look: Look, effects: np.ndarray | None) -> list[list[str]]:
-    """Return what each head of each layer does, in words, and what becomes of the answer without it."""
-    found, said = look.found, []
-    for number, layer in enumerate(found.layers):
-        named = roles(layer.weights, found.mask, found.query_tokens, found.key_tokens, cross=kind == "cross")
-        words = [role_in_words(role, look.columns.labels) for role in named]
-        if effects is not None:
-            words = [f"{word} {effect_in_words(effects[number, head])}" for head, word in enumerate(words)]
-        said.append(words)
-    return said
+def roles_of(kind: str, found: Attentions) -> list[list[Role]]:
+    """Return what each head of each layer does."""
+    tokens, cross = (found.query_tokens, found.key_tokens), kind == "cross"
+    return [roles(layer.weights, found.mask, *tokens, cross=cross) for layer in found.layers]
+
+
+def said_of(named: list[list[Role]], labels, effects: np.ndarray | None) -> list[list[str]]:
+    """Say what each head of each layer does, and what becomes of the answer without it.
+
+    Args:
+        named: As `roles_of` returns it.
+        labels: What stands beside the columns.
+        effects: float (layer, head); None: they are not known.
+    """
+    said = [[role_in_words(role, labels) for role in layer] for layer in named]
+    if effects is None:
+        return said
+    return [
+        [f"{words} {effect_in_words(effect)}" for words, effect in zip(layer, row, strict=True)]
+        for layer, row in zip(said, effects, strict=True)
+    ]
+
+
+def order_of(named: list[list[Role]]) -> np.ndarray:
+    """Return by what heads that do the same stand together, who does it most in front: float (layer, head)."""
+    return np.array(
+        [[-2 * ROLES.index(role.name) + role.share / (1 + role.share) for role in layer] for layer in named]
+    )
 
 
 def role_in_words(role: Role, labels) -> str:

@@ -86,8 +86,7 @@ export function grid(lens) {
         if (!layout.sorted) return;
         const middle = x + layout.side / 2;
         text(ctx, `L${layer + 1} H${head + 1}`, middle, y + layout.tall + 11, isChosen);
-        const value = lens.attention.figures[lens.state.sort][number];
-        text(ctx, value === null ? "–" : value.toPrecision(2), middle, y + layout.tall + 26, isChosen);
+        text(ctx, lens.figure(lens.state.sort, number), middle, y + layout.tall + 26, isChosen);
       });
       if (layout.sorted) return;
       for (let head = 0; head < heads; head++) {

@@ -294,11 +294,16 @@ class Lens {
     const picture = element("canvas", { width: columns, height: rows });
     picture.getContext("2d").drawImage(image, 0, 0);
     const name = element("strong", { textContent: this.headTitle({ layer, head }) });
-    const figures = Object.entries(this.attention.figures).map(([key, values]) => {
-      const value = values[number];
-      return `${this.words.sorts[key]} ${value === null ? "–" : value.toPrecision(3)}`;
-    });
+    const names = Object.keys(this.attention.figures).filter((name) => name !== "role");
+    const figures = names.map((name) => `${this.words.sorts[name]} ${this.figure(name, number)}`);
     this.show(this.views.grid.panel, place, [picture, name, this.saying(layer, head), figures.join(" · ")]);
+  }
+
+  /** What one head is sorted by, as it is written. */
+  figure(name, number) {
+    const value = this.attention.figures[name][number];
+    if (name === "role") return this.attention.roles[number];
+    return value === null ? "–" : value.toPrecision(2);
   }
 
   show(panel, [x, y], parts) {

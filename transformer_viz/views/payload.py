@@ -35,6 +35,7 @@ class Shown(NamedTuple):
         title: What stands beside the rows.
         head_title: What one head is called, with {layer} and {head} for their numbers.
         figures: Name -> float (layer, head), to sort heads by; NaN: none.
+        roles: The same in a word or two, to stand below its picture.
         sayings: What each head of each layer does, in words.
         vectors: Name -> float32 array, from `vectors_of`; empty: it cannot be gone through step by step.
         sentences: Number of the sentence each row and each column is of: int (query,), int (key,).
@@ -46,6 +47,7 @@ class Shown(NamedTuple):
     title: str
     head_title: str
     figures: dict[str, np.ndarray]
+    roles: list[list[str]]
     sayings: list[list[str]]
     vectors: dict[str, np.ndarray]
     sentences: tuple[np.ndarray, np.ndarray]
@@ -139,6 +141,7 @@ def _attention(kind, shown, arrays):
         "querySentences": shown.sentences[0].tolist(),
         "keySentences": shown.sentences[1].tolist(),
         "figures": {name: _numbers(values) for name, values in shown.figures.items()},
+        "roles": [role for layer in shown.roles for role in layer],
         "sayings": [said for layer in shown.sayings for said in layer],
         "arrays": described,
     }
