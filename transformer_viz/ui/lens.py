@@ -155,7 +155,7 @@ def said_of(named: list[list[Role]], labels, effects: np.ndarray | None) -> list
 
 
 def order_of(named: list[list[Role]]) -> np.ndarray:
-    """Return by what heads that do the same stand together, who does it most in front: float (layer, head)."""
+    """Return by what heads that do the same stand together, who does it most first: float (layer, head)."""
     return np.array(
         [[-2 * ROLES.index(role.name) + role.share / (1 + role.share) for role in layer] for layer in named]
     )
