@@ -423,6 +423,18 @@ def test_the_strongest_line_is_told_by_its_weight(show, masked):
     assert_allclose(float(said.split()[-1]), float(strongest), atol=1e-3)
 
 
+def test_the_strongest_line_is_as_strong_as_it_can_be_however_small_its_weight(show):
+    trace = encoder_trace(TOKENS, layers=1, heads=1)
+    trace.encoder[0].attention.weights[:] = 0.05
+    trace.encoder[0].attention.weights[0, 2, 5] = 0.1
+    page = show(trace, start={"view": "lines"})
+    paths = [path for path in drawing(page).iter(f"{SVG}path") if "C" in path.get("d")]
+    strengths = [(float(path.get("opacity")), path.get("d").count("C")) for path in paths]
+    assert sorted(strengths)[-1][1] == 1
+    assert sorted(strengths)[-1][0] > 0.85
+    assert sorted(strengths)[0][0] < 0.7
+
+
 def test_lines_are_the_weights_above_the_threshold(show, masked):
     page = show_lines(show, masked)
     weights = masked.encoder[0].attention.weights
