@@ -101,8 +101,8 @@ PATIENCE = 120
 """Seconds for two processes to start TensorFlow, find together and train a little."""
 
 
-@pytest.mark.parametrize("count", [2, 3])
-def test_several_devices_learn_what_one_learns(count):
+def test_several_devices_learn_what_one_learns():
+    count = 3  # which divides no batch
     job = TrainingJob(config=CONFIG, settings=SETTINGS, data="parity", rows=110)
     command = [sys.executable, "-c", DEVICES, str(count), job.to_json()]
     child = subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE, check=False)

@@ -66,7 +66,7 @@ def test_every_head_is_described_in_words():
     sayings = facts(app)["sayings"]
     assert len(sayings) == 2 * 3
     assert all(saying and "{" not in saying for saying in sayings)
-    assert set(facts(app)["figures"]) == {"entropy", "distance", "previous"}
+    assert set(facts(app)["figures"]) == {"entropy", "distance", "previous", "role"}
 
 
 def test_another_sentence_is_another_picture_and_prediction(explorer):
