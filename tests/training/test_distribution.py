@@ -9,7 +9,6 @@ import subprocess
 import sys
 import time
 
-import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
 from transformer_viz import store
