@@ -8,7 +8,7 @@ const ROW = 26;
 const HEAD = 34; // height of the row of formulas
 const MOST_ROWS = 20;
 const TOKEN = 96;
-const NUMBER = 82;
+const NUMBER = 90;
 const NARROW = 62; // width of a number where there is little room
 const NUMBERS = ["product", "score", "exp", "weight"];
 

@@ -7,7 +7,7 @@ const HIGH = 18;
 const LABEL = 20; // what a vector is, above it
 const LINE = 58; // from one line of a chain to the next
 const LEAST = 110; // width of a strip in which a vector can be told from another
-const OPERATOR = 56; // pixels between two strips, where it says what makes one of the other
+const OPERATOR = 68; // pixels between two strips, where it says what makes one of the other
 
 /** Return the largest size of any number in some vectors. */
 export const largestOf = (...vectors) => vectors.reduce((top, v) => v.reduce((t, n) => Math.max(t, Math.abs(n)), top), 0);
