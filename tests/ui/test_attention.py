@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 from made_traces import unpack
 from numpy.testing import assert_allclose, assert_array_equal
-from pages import open_page, shown
+from pages import again, open_page, shown
 from small_models import write
 
 from transformer_viz.ui.server import shared_engine
@@ -67,6 +67,14 @@ def test_every_head_is_described_in_words():
     assert len(sayings) == 2 * 3
     assert all(saying and "{" not in saying for saying in sayings)
     assert set(facts(app)["figures"]) == {"entropy", "distance", "previous", "role"}
+
+
+def test_a_run_that_changes_nothing_writes_over_nothing_that_is_being_typed_or_dragged():
+    app = again(open_page(text="A dull film.", lang="en"))
+    assert not app.text_area(key="sentence").proto.set_value
+    assert not app.selectbox(key="model").proto.set_value
+    masks = again(open_page("masks", pads="2"))
+    assert not masks.slider(key="pads").proto.set_value
 
 
 def test_another_sentence_is_another_picture_and_prediction(explorer):

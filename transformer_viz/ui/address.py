@@ -6,23 +6,19 @@ Streamlit's own binding of widgets to the address forgets them where pages chang
 import streamlit as st
 from streamlit.runtime.scriptrunner import get_script_run_ctx
 
-ADDRESSED = "addressed"
-"""Key in the session under which the keys of all choices stand that the address keeps."""
+SAID = "said"
+"""Key in the session: key of each choice that the address keeps -> the page on which it was last said."""
 
 
 def follow_history() -> None:
     """Let the address decide once more where the visitor went back or forward in the browser's history."""
     if get_script_run_ctx().is_history_navigation:
-        for key in st.session_state.get(ADDRESSED, ()):
+        for key in st.session_state.pop(SAID, ()):
             st.session_state.pop(key, None)
 
 
 def keep(key, first) -> None:
-    """Choose `first` where nothing is chosen yet, and what is chosen once more.
-
-    What the script chose before anybody touched the widget is forgotten where pages change, unless each run
-    says it again.
-    """
+    """Choose `first` where nothing is chosen yet; what is chosen stays so when pages change."""
     _set(key, st.session_state.get(key, first))
 
 
@@ -85,8 +81,7 @@ def choose_number(key, least, most, label, *, default=None, step=1, **settings) 
         **settings: As `st.slider` takes them.
     """
     default = least if default is None else default
-    number_from_address(key, least, most, default)
-    st.session_state[key] -= (st.session_state[key] - least) % step
+    number_from_address(key, least, most, default, step)
     number = st.slider(label, least, most, step=step, key=key, persist_state="session", **settings)
     to_address(key, "" if number == default else str(number))
     return number
@@ -100,13 +95,21 @@ def choose_whether(key, label, **settings) -> bool:
     return on
 
 
-def number_from_address(key, least, most, default) -> None:
-    """Choose the whole number the address says, or `default`; what is chosen already stays within bounds."""
+def number_from_address(key, least, most, default, step=1) -> None:
+    """Choose the whole number the address says, or `default`; what is chosen stays in bounds, on a step."""
     wanted = st.session_state.get(key, st.query_params.get(key, ""))
     number = int(wanted) if str(wanted).isdecimal() and len(str(wanted)) < 10 else default
-    _set(key, min(max(number, least), most))
+    number = min(max(number, least), most)
+    _set(key, number - (number - least) % step)
 
 
 def _set(key, value):
-    st.session_state[key] = value
-    st.session_state.setdefault(ADDRESSED, set()).add(key)
+    """Choose a value, if it is another one or the page has changed.
+
+    Streamlit forgets then what nobody has touched. Said in every run, it would also be written over what
+    somebody is typing.
+    """
+    page, said = get_script_run_ctx().page_script_hash, st.session_state.setdefault(SAID, {})
+    if said.get(key) != page or key not in st.session_state or st.session_state[key] != value:
+        st.session_state[key] = value
+        said[key] = page

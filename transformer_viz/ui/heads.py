@@ -1,12 +1,10 @@
 """The choice of an attention, a layer and a head by widgets, where a page computes with the chosen one."""
 
-import functools
-
 import streamlit as st
 
-from transformer_viz import views
 from transformer_viz.trace import Trace
 from transformer_viz.ui.address import choose_one
+from transformer_viz.ui.components import component
 from transformer_viz.ui.language import t
 
 
@@ -40,7 +38,7 @@ def hand_over(*, layer, head, kind=None) -> None:
     """
     chosen = {"layer": layer - 1, "head": head - 1} | ({"kind": kind} if kind else {})
     with st.container(key="hand-over"):
-        component()(data=chosen, key="chosen-elsewhere", on_chosen_change=take_over)
+        component("choice")(data=chosen, key="chosen-elsewhere", on_chosen_change=take_over)
 
 
 def take_over() -> None:
@@ -49,9 +47,3 @@ def take_over() -> None:
     for name in ("layer", "head"):
         st.session_state[name] = chosen[name] + 1
     st.session_state["kind"] = chosen["kind"]
-
-
-@functools.cache
-def component():
-    """Return what keeps the choice in the browser; registered once in a process."""
-    return st.components.v2.component("transformer_viz.choice", html="<div></div>", js=views.module("choice"))

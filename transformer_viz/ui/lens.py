@@ -3,7 +3,6 @@
 import functools
 
 import numpy as np
-import streamlit as st
 
 from transformer_viz import store, views
 from transformer_viz.analysis import (
@@ -18,6 +17,7 @@ from transformer_viz.analysis import (
 from transformer_viz.text import visible
 from transformer_viz.trace import Attentions, Trace
 from transformer_viz.ui.axis import texts_beside
+from transformer_viz.ui.components import component
 from transformer_viz.ui.language import t, words_under
 from transformer_viz.ui.looks import ONE_HEAD, looked_at
 
@@ -34,22 +34,11 @@ SEVERAL = 10
 """Tokens from which on nobody counts their tenths."""
 
 
-@functools.cache
-def component():
-    """Return what shows the views; registered once in a process."""
-    return st.components.v2.component(
-        "transformer_viz.lens",
-        html="<div></div>",
-        css=views.stylesheet("lens"),
-        js=views.module("streamlit"),
-    )
-
-
 def show_lens(trace: Trace, looks=(), effects=None) -> bytes:
     """Show the attention of a trace; return what is shown. The arguments are those of `payload_of`."""
     projected = {} if looks else {kind: projected_of(trace, kind) for kind in trace.kinds()}
     payload = payload_of(trace, looks, effects, projected)
-    component()(data=payload, key="lens")
+    component("streamlit", "lens")(data=payload, key="lens")
     return payload
 
 

@@ -1,24 +1,11 @@
 """A matrix on the Masks page, drawn in place: Streamlit builds a chart of Plotly anew with every change."""
 
-import functools
-
 import streamlit as st
 
-from transformer_viz import views
+from transformer_viz.ui.components import component
 
 BACKGROUND = {"light": "#ffffff", "dark": "#0f131b"}
 """Behind a picture that is saved."""
-
-
-@functools.cache
-def component():
-    """Return what draws a matrix; registered once in a process."""
-    return st.components.v2.component(
-        "transformer_viz.panel",
-        html="<div></div>",
-        css=views.stylesheet("panel"),
-        js=views.module("panel"),
-    )
 
 
 def show_matrix(panel, key, *, alt, applied=None, on_paint=None) -> None:
@@ -35,4 +22,4 @@ def show_matrix(panel, key, *, alt, applied=None, on_paint=None) -> None:
     paint = None if applied is None else {"applied": applied}
     around = {"alt": alt, "name": key, "background": BACKGROUND[st.context.theme.type or "light"]}
     events = {"on_strokes_change": on_paint, "default": {"strokes": []}} if on_paint else {}
-    component()(data=panel | around | {"paint": paint}, key=key, **events)
+    component("panel", "panel")(data=panel | around | {"paint": paint}, key=key, **events)

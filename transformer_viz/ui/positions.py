@@ -12,6 +12,7 @@ from transformer_viz.ui.position_table import show_table
 
 ALIGNED = """<style>
 .st-key-shuffle button { min-height: 2rem; padding-top: 0; padding-bottom: 0 }
+.stMarkdown th, .stMarkdown td { word-break: keep-all }
 .st-key-rows, [class*="st-key-dimensions-"] { margin-bottom: -0.5rem }
 </style>"""
 """A button is as high as the choices beside it, and the names of all controls in a row stand in one line."""

@@ -76,6 +76,7 @@ export function steps(lens) {
       weight: "÷ Σ",
       v: words.value_vector,
       weighted: words.weighted_value,
+      ...(number === NARROW && { k: "k", exp: "exp", v: "v", weighted: "w · v" }),
     };
     const style = { colour: lens.theme.muted };
     for (const [name, x] of Object.entries(places)) {
