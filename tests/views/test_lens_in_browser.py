@@ -882,8 +882,8 @@ def test_a_sum_that_is_not_the_layers_own_is_said_to_be_none(show):
     trace.encoder[0].attention.context[0, 3] += 0.01
     page = show(trace, start={"view": "steps"})
     pick(page, "Row (query)", "2")
-    assert sum(text.startswith("✓") for text in texts(drawing(page))) == 2
-    assert "x: what the layer reads ✓" in texts(drawing(page))
+    assert sum(text.startswith("✓") for text in texts(drawing(page))) == 3
+    assert "✓ x: what the layer reads" in texts(drawing(page))
     pick(page, "Row (query)", "3")
     wrong = [text for text in texts(drawing(page)) if text.startswith("✗")]
     assert ["1.0e-2" in tick for tick in wrong] == [True, True]  # the sum, and what is joined of it

@@ -59,7 +59,7 @@ export function steps(lens) {
     const parts = [
       token && { words: words.token_embedding, vector: token, largest },
       position && { words: none ? `${words.position}: 0` : words.position, vector: position, largest, by: "+" },
-      { words: embedded ? `${words.sum} ${mark(embedded)}` : words.stream, vector: stream, largest, by: "=" },
+      { words: embedded ? `${mark(embedded)} ${words.sum}` : words.stream, vector: stream, largest, by: "=" },
       reads && { words: words.normalised, vector: reads, by: "LN →" },
       { words: words.query_of.replace("{token}", attention.queryTokens[found.query].split(" → ")[0]), vector: q, by: "· W_Q →" },
     ];

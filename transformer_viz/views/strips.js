@@ -46,7 +46,7 @@ export function chain(ctx, lens, parts, y, width) {
       const style = { align: "center", colour: lens.theme.text, room: OPERATOR - 6 };
       write(ctx, lens, by, x - OPERATOR / 2, top + LABEL + HIGH / 2, style);
     }
-    write(ctx, lens, sign + words, x, top + LABEL / 2, { colour: lens.theme.muted, room: wide + OPERATOR - 8 });
+    write(ctx, lens, sign + words, x, top + LABEL / 2, { colour: lens.theme.muted, room: Math.min(wide + OPERATOR - 8, width - x) });
     strip(ctx, lens, vector, x, top + LABEL, wide, largest ?? largestOf(vector));
     if (!marked) return;
     ctx.strokeStyle = lens.theme.text;
