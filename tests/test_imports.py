@@ -66,7 +66,7 @@ LIBRARIES = {
     "analysis": {"numpy"},
     "figures": {"numpy", "plotly"},
     "views": {"numpy"},
-    "engine": set(),
+    "engine": {"numpy"},
     "ui": {"cachetools", "numpy", "psutil", "streamlit"},
     "notebook": set(),
 }

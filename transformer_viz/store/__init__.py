@@ -15,7 +15,7 @@ from transformer_viz.store.manage import (
     restore_model,
 )
 from transformer_viz.store.pack import pack_model, packed_name, unpack_model
-from transformer_viz.store.read import list_models, read_model, stamp
+from transformer_viz.store.read import list_models, read_config, read_model, stamp
 from transformer_viz.store.write import check_writable, write_model
 
 __all__ = [
@@ -31,6 +31,7 @@ __all__ = [
     "models_folder",
     "pack_model",
     "packed_name",
+    "read_config",
     "read_model",
     "rename_model",
     "restore_model",

@@ -13,7 +13,8 @@ from transformer_viz.figures.change import MAX_CELLS, NOTHING
 from transformer_viz.text import visible
 from transformer_viz.trace import Attentions, Run, Trace
 from transformer_viz.ui.address import choose_one, number_from_address, to_address
-from transformer_viz.ui.attention import answer, show_reading
+from transformer_viz.ui.answers import answer
+from transformer_viz.ui.attention import show_reading
 from transformer_viz.ui.axis import axis_tokens, label_of
 from transformer_viz.ui.card import examples_of
 from transformer_viz.ui.heads import choose, hand_over

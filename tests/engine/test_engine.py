@@ -1,0 +1,216 @@
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from concurrent.futures import ThreadPoolExecutor
+
+import numpy as np
+import pytest
+from numpy.testing import assert_array_equal
+from processes import is_running
+
+from transformer_viz import store
+from transformer_viz.config import END_ID, TransformerConfig
+from transformer_viz.effects import head_effects
+from transformer_viz.engine import MAX_WRITTEN, Engine, EngineError, child
+from transformer_viz.engine.engine import is_quick
+from transformer_viz.store import ModelError
+from transformer_viz.text import NoTokensError
+from transformer_viz.trace import Run
+
+TEXT = "A lovely film, not good."
+
+
+@pytest.fixture(scope="module")
+def engine(models_folder):
+    engine = Engine()
+    engine.warm("small")
+    yield engine
+    engine.close()
+
+
+@pytest.fixture(scope="module")
+def endless(translator, models_folder):
+    """An encoder-decoder that never writes [END], with more positions than anybody waits for; and a copy."""
+    config = translator.config.replace(target_max_len=2000)
+    parameters = {name: np.array(v.numpy()) for name, v in translator.model.parameters().items()}
+    parameters["output/bias"][END_ID] = -1000
+    store.write_model(
+        "endless",
+        config=config,
+        tokenizer=translator.tokenizer.to_json(),
+        target_tokenizer=translator.target_tokenizer.to_json(),
+        card={},
+        parameters=parameters,
+        dtype="float32",
+        folder=models_folder,
+    )
+    store.duplicate_model("endless", "cold")
+    yield "endless"
+    for name in ("endless", "cold"):
+        shutil.rmtree(models_folder / name)
+
+
+@pytest.fixture
+def visitors():
+    with ThreadPoolExecutor(2) as threads:
+        yield threads
+
+
+def wait_until(condition, seconds=20):
+    deadline = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < deadline
+        time.sleep(0.05)
+
+
+def test_the_engine_answers_as_an_explorer_in_this_process(engine, explorer):
+    ours, theirs = explorer.trace(TEXT), engine.trace(Run("small", TEXT))
+    assert theirs.model == "small"
+    assert theirs.tokens == ours.tokens
+    for mine, its in zip(ours.encoder, theirs.encoder, strict=True):
+        assert_array_equal(its.attention.weights, mine.attention.weights)
+
+
+def test_interventions_travel_with_the_run(engine):
+    ablated = engine.trace(Run("small", TEXT, ablate=((0, 1),)))
+    assert not ablated.encoder[0].attention.context[1].any()
+
+
+def test_masks_and_padding_travel_with_the_run(engine):
+    trace = engine.trace(Run("small", TEXT, attention_mask="causal", padding=2))
+    assert trace.tokens[-2:] == ("[PAD]", "[PAD]")
+    assert_array_equal(trace.values.attention_mask[0], np.tri(len(trace.tokens), dtype=bool))
+
+
+def test_the_effects_of_heads_are_those_found_in_this_process(engine, explorer):
+    theirs = engine.head_effects(Run("small", TEXT))
+    assert_array_equal(theirs["encoder"], head_effects(explorer, TEXT)["encoder"])
+
+
+def test_a_killed_engine_is_back_with_the_next_question(engine):
+    expected, restarts = engine.trace(Run("small", TEXT)), engine.restarts
+    os.kill(engine.pid, signal.SIGKILL)
+    answer = engine.trace(Run("small", TEXT))
+    assert engine.restarts == restarts + 1
+    assert_array_equal(answer.probs, expected.probs)
+
+
+def test_a_question_that_cannot_be_answered_is_a_sentence_and_the_engine_goes_on(engine):
+    restarts = engine.restarts
+    with pytest.raises(ModelError, match="There is no model"):
+        engine.trace(Run("missing", TEXT))
+    with pytest.raises(NoTokensError, match="The text has no words"):
+        engine.trace(Run("small", " "))
+    assert np.isfinite(engine.trace(Run("small", TEXT)).probs).all()
+    assert engine.restarts == restarts
+
+
+def test_a_model_that_writes_without_end_keeps_no_other_visitor_waiting(engine, endless, visitors):
+    writing = visitors.submit(engine.trace, Run(endless, TEXT))
+    answered = 0
+    while not writing.done():
+        assert engine.trace(Run("small", TEXT)).tokens
+        answered += 1
+        time.sleep(0.05)
+    assert answered > 10
+    assert len(writing.result().target_tokens) == MAX_WRITTEN + 1  # and [START]
+
+
+@pytest.mark.usefixtures("endless")
+def test_a_model_that_is_being_loaded_keeps_no_other_visitor_waiting(engine, visitors):
+    loading = visitors.submit(engine.trace, Run("cold", TEXT, target="one"))
+    answered = 0
+    while not loading.done():
+        assert engine.trace(Run("small", TEXT)).tokens
+        answered += 1
+    assert answered > 3
+    assert loading.result().target_tokens == ("[START]", "one")
+
+
+def test_work_in_portions_says_how_far_it_is_and_ends_when_it_is_given_up(engine, endless):
+    stages, heads = [], []
+
+    def tell(stage, done, total):
+        stages.append(stage)
+        if stage == "writing" and done:
+            raise KeyboardInterrupt  # as Streamlit ends a script whose visitor has left
+
+    with pytest.raises(KeyboardInterrupt):
+        engine.trace(Run(endless, TEXT), progress=tell)
+    assert stages[-1] == "writing"
+    engine.head_effects(Run("small", TEXT), progress=lambda *told: heads.append(told))
+    assert ("effects", 6, 6) in heads
+
+
+@pytest.mark.parametrize(
+    ("run", "quick"),
+    [
+        (Run("small", TEXT), True),
+        (Run("small", "a " * 5000), False),
+        (Run("translator", TEXT, "one two"), True),
+        (Run("translator", TEXT, "one " * 1000), False),
+    ],
+)
+def test_a_text_is_cheap_by_its_length(small_config, translator, run, quick):
+    assert is_quick(translator.config if run.model == "translator" else small_config, run) == quick
+
+
+def test_a_model_is_cheap_by_its_size():
+    large = TransformerConfig(num_layers=12, num_heads=12, d_model=768, ffn_dim=3072, max_len=512)
+    assert not is_quick(large, Run("large", TEXT))
+    many = TransformerConfig(num_layers=8, num_heads=8, d_model=64, ffn_dim=64, max_len=512)
+    assert is_quick(many, Run("many", TEXT))
+    assert not is_quick(many, Run("many", "a " * 256))
+
+
+def test_an_error_that_is_no_sentence_of_ours_is_named_by_its_kind(explorer):
+    def panics(*_):
+        class PanicError(BaseException):
+            pass
+
+        raise PanicError(TEXT)
+
+    stamp = store.stamp("small")
+    while child.answer(child.trace, Run("small", TEXT), stamp, None) is None:
+        time.sleep(0.05)
+    with pytest.raises(EngineError, match="unexpected, kind = PanicError, where = test_engine:") as caught:
+        child.answer(panics, Run("small", TEXT), stamp)
+    assert TEXT not in str(caught.value)
+    with pytest.raises(EngineError, match="unexpected, kind = ValueError"):
+        child.answer(lambda *_: np.zeros(2).reshape(3), Run("small", TEXT), stamp)
+    with pytest.raises(EngineError, match="memory"):
+        child.answer(lambda *_: np.zeros(2**60, np.int8), Run("small", TEXT), stamp)
+
+
+def test_a_model_written_anew_is_loaded_anew(engine, explorer, models_folder):
+    before = engine.trace(Run("small", TEXT))
+    stored = store.read_model("small")
+    doubled = {name: array * 2 for name, array in stored.parameters.items()}
+    parts = {"config": stored.config, "tokenizer": stored.tokenizer, "card": stored.card, "dtype": "float32"}
+    store.write_model("small", **parts, parameters=doubled, overwrite=True)
+    changed = engine.trace(Run("small", TEXT))
+    store.write_model("small", **parts, parameters=stored.parameters, overwrite=True)
+    assert np.abs(changed.logits - before.logits).max() > 1e-3
+    assert_array_equal(engine.trace(Run("small", TEXT)).logits, before.logits)
+
+
+def test_no_child_outlives_a_parent_that_is_killed(models_folder):
+    code = (
+        "import time; from transformer_viz.engine import Engine\n"
+        "if __name__ == '__main__':\n"
+        "    engine = Engine(); engine.warm('small'); print(engine.pid, flush=True); time.sleep(60)\n"
+    )
+    script = models_folder.parent / "parent.py"
+    script.write_text(code)
+    environment = os.environ | {"PYTHONPATH": os.pathsep.join(p for p in sys.path if p)}
+    with subprocess.Popen(
+        [sys.executable, script], stdout=subprocess.PIPE, text=True, env=environment
+    ) as parent:
+        child = int(parent.stdout.readline())
+        wait_until(lambda: is_running(child))
+        time.sleep(2)
+        parent.kill()
+    wait_until(lambda: not is_running(child), seconds=5)
