@@ -1,0 +1,39 @@
+"""The real app in a process of its own."""
+
+import socket
+import subprocess
+import sys
+import time
+import urllib.request
+from pathlib import Path
+
+ROOT = Path(__file__).parent.parent
+
+
+def free_port():
+    with socket.socket() as listener:
+        listener.bind(("127.0.0.1", 0))
+        return listener.getsockname()[1]
+
+
+def start_app(port, stderr=subprocess.DEVNULL):
+    command = [
+        sys.executable,
+        "-m",
+        "streamlit",
+        "run",
+        "app.py",
+        f"--server.port={port}",
+        "--server.headless=true",
+    ]
+    app = subprocess.Popen(command, cwd=ROOT, stdout=subprocess.DEVNULL, stderr=stderr)
+    health = f"http://127.0.0.1:{port}/_stcore/health"
+    deadline = time.monotonic() + 60
+    while True:
+        try:
+            with urllib.request.urlopen(health, timeout=1):
+                return app
+        except OSError:
+            assert app.poll() is None
+            assert time.monotonic() < deadline
+            time.sleep(0.1)
