@@ -10,9 +10,10 @@ import numpy as np
 import pytest
 from numpy.testing import assert_array_equal
 from processes import is_running
+from small_models import write_endless
 
 from transformer_viz import store
-from transformer_viz.config import END_ID, TransformerConfig
+from transformer_viz.config import TransformerConfig
 from transformer_viz.effects import head_effects
 from transformer_viz.engine import MAX_WRITTEN, Engine, EngineError, child
 from transformer_viz.engine.engine import is_quick
@@ -34,19 +35,7 @@ def engine(models_folder):
 @pytest.fixture(scope="module")
 def endless(translator, models_folder):
     """An encoder-decoder that never writes [END], with more positions than anybody waits for; and a copy."""
-    config = translator.config.replace(target_max_len=2000)
-    parameters = {name: np.array(v.numpy()) for name, v in translator.model.parameters().items()}
-    parameters["output/bias"][END_ID] = -1000
-    store.write_model(
-        "endless",
-        config=config,
-        tokenizer=translator.tokenizer.to_json(),
-        target_tokenizer=translator.target_tokenizer.to_json(),
-        card={},
-        parameters=parameters,
-        dtype="float32",
-        folder=models_folder,
-    )
+    write_endless(translator, models_folder)
     store.duplicate_model("endless", "cold")
     yield "endless"
     for name in ("endless", "cold"):

@@ -23,6 +23,9 @@ MAX_EFFECTS = 256
 PATIENCE = 0.6
 """Seconds after which a page says what it is waiting for."""
 
+PLOT_HEIGHT = 460
+"""Pixels held for a picture while the answer is on its way."""
+
 GIVEN_UP = "given-up"
 """Key in the session: the question that the visitor no longer waits for."""
 
@@ -70,7 +73,8 @@ def _answered(ask, run, name):
         return None
     progress = _Progress(name, run)
     try:
-        return ask(run, store.stamp(run.model), progress)
+        with st.skeleton(height=PLOT_HEIGHT):
+            return ask(run, store.stamp(run.model), progress)
     except NoTokensError:
         st.info(t("sentence.no_tokens"), icon=":material/edit:")
     except EngineError as error:
@@ -93,14 +97,13 @@ class _Progress:
 
     def __init__(self, name, run):
         self.question = (name, run)
-        self.place = self.bar = None
+        self.place, self.bar = st.empty(), None
         self.begin = time.monotonic()
 
     def __call__(self, stage, done, total):
         if self.bar is None:
             if time.monotonic() - self.begin < PATIENCE:
                 return
-            self.place = st.empty()
             with self.place.container(horizontal=True, vertical_alignment="center"):
                 self.bar = st.empty()
                 st.button(
@@ -114,8 +117,7 @@ class _Progress:
         self.bar.progress(share, t(f"work.{stage}", done=done, total=total))
 
     def clear(self):
-        if self.place:
-            self.place.empty()
+        self.place.empty()
 
 
 def _give_up(question):

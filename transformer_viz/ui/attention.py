@@ -21,9 +21,6 @@ from transformer_viz.views import page
 MAX_BARS = 3
 """Labels whose probability is drawn, the likeliest ones."""
 
-PLOT_HEIGHT = 460
-"""Pixels held for the heatmap while the first answer is on its way."""
-
 
 def show(model: store.ModelSummary | None) -> None:
     """Show the page for one model."""
@@ -33,8 +30,7 @@ def show(model: store.ModelSummary | None) -> None:
         return
     text, target = ask_texts(model)
     run = Run(model.name, text, target)
-    with st.skeleton(height=PLOT_HEIGHT):
-        trace = answer(run)
+    trace = answer(run)
     if trace is None:
         return
     if model.config.has_decoder:
