@@ -67,7 +67,7 @@ LIBRARIES = {
     "figures": {"numpy", "plotly"},
     "views": {"numpy"},
     "engine": {"numpy"},
-    "ui": {"cachetools", "numpy", "psutil", "streamlit"},
+    "ui": {"cachetools", "numpy", "psutil", "starlette", "streamlit"},
     "notebook": set(),
 }
 

@@ -55,6 +55,10 @@ def import_keras() -> None:
     gc.freeze()
 
 
+def ping() -> None:
+    """Do nothing: whoever gets an answer knows that the child works."""
+
+
 def begin_to_load(model: str) -> None:
     """Load a model before anybody asks for it."""
     _loaded(model, store.stamp(model))

@@ -98,10 +98,13 @@ class Engine:
             _tell(progress, "effects", len(found), len(heads))
         return by_kind(found)
 
-    def is_well(self) -> bool:
-        """Return whether the quick child answers; waits for it as long as for any question."""
-        self._quick.ask(child.import_keras, limit=QUICK_LIMIT)
-        return True
+    def check(self) -> None:
+        """Return if the quick child answers.
+
+        Raises:
+            EngineError: If it does not.
+        """
+        self._quick.ask(child.ping, limit=QUICK_LIMIT)
 
     def close(self) -> None:
         """End the children, whatever they are doing."""
