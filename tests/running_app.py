@@ -16,13 +16,13 @@ def free_port():
         return listener.getsockname()[1]
 
 
-def start_app(port, stderr=subprocess.DEVNULL):
+def start_app(port, stderr=subprocess.DEVNULL, script="app.py"):
     command = [
         sys.executable,
         "-m",
         "streamlit",
         "run",
-        "app.py",
+        str(script),
         f"--server.port={port}",
         "--server.headless=true",
     ]

@@ -1,5 +1,6 @@
 """Answers of the engine on a page: kept for all visitors, with progress, every error in one sentence."""
 
+import logging
 import threading
 import time
 
@@ -11,6 +12,7 @@ from transformer_viz import store
 from transformer_viz.engine import EngineError
 from transformer_viz.text import NoTokensError
 from transformer_viz.trace import Run, Trace
+from transformer_viz.ui.journal import note
 from transformer_viz.ui.language import plain, t
 from transformer_viz.ui.server import shared_engine
 
@@ -78,6 +80,7 @@ def _answered(ask, run, name):
     except NoTokensError:
         st.info(t("sentence.no_tokens"), icon=":material/edit:")
     except EngineError as error:
+        note("engine", level=logging.WARNING, model=run.model, code=error.code, **error.facts)
         st.error(t(f"engine.{error.code}", **error.facts), icon=":material/error:")
     except store.ModelError as error:
         st.error(t("model.unreadable", reason=plain(str(error))), icon=":material/error:")
