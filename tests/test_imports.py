@@ -44,8 +44,9 @@ BETWEEN = {
     "engine": GROUND,
     "trainer": GROUND,
     "ui": [*GROUND, "engine", "trainer"],
+    "doctor": [*GROUND, "engine"],
     "notebook": [*GROUND, "ui"],
-    "__main__": ROWS,
+    "__main__": [*ROWS, "doctor"],
     "__init__": ROWS,
 }
 
@@ -67,6 +68,7 @@ LIBRARIES = {
     "figures": {"numpy", "plotly"},
     "views": {"numpy"},
     "engine": {"numpy"},
+    "doctor": {"psutil"},
     "ui": {"cachetools", "numpy", "psutil", "starlette", "streamlit"},
     "notebook": set(),
 }
