@@ -27,13 +27,18 @@ def start_app(port, stderr=subprocess.DEVNULL, script="app.py"):
         "--server.headless=true",
     ]
     app = subprocess.Popen(command, cwd=ROOT, stdout=subprocess.DEVNULL, stderr=stderr)
-    health = f"http://127.0.0.1:{port}/_stcore/health"
+    wait_for_health(app, port)
+    return app
+
+
+def wait_for_health(process, port, path="/_stcore/health"):
+    """Wait until the server answers; it must not end meanwhile."""
     deadline = time.monotonic() + 60
     while True:
         try:
-            with urllib.request.urlopen(health, timeout=1):
-                return app
+            with urllib.request.urlopen(f"http://127.0.0.1:{port}{path}", timeout=60):
+                return
         except OSError:
-            assert app.poll() is None
+            assert process.poll() is None
             assert time.monotonic() < deadline
             time.sleep(0.1)

@@ -23,7 +23,7 @@ from transformer_viz.trace import Run
 PYTHONS = ((3, 11), (3, 13))
 """The oldest and the newest Python the pinned packages are tested with."""
 
-REQUIREMENTS = Path(__file__).parents[1] / "requirements.txt"
+REQUIREMENTS = Path(__file__).parents[1] / "requirements.in"
 INSTALL = "pip install -r requirements.txt"
 
 LEAST_MEMORY = 2e9
@@ -91,7 +91,7 @@ def packages() -> Iterator[Finding]:
 
 
 def pins() -> dict[str, str]:
-    """Return package -> version, as `requirements.txt` pins them."""
+    """Return package -> version, as `requirements.in` pins them."""
     text = REQUIREMENTS.read_text(encoding="utf-8") if REQUIREMENTS.exists() else ""
     return dict(re.findall(r"^([a-z0-9_-]+)==([^\s;\\]+)", text, re.MULTILINE))
 
