@@ -1,9 +1,10 @@
 PYTHON ?= python3
 BIN = .venv/bin
+export PYTHONPATH := $(CURDIR)
 AUDIT = pip-audit==2.10.1
 LICENCES = pip-licenses==5.5.5
 
-.PHONY: app test lint bench bench-ui models lock audit licences clean
+.PHONY: app test lint bench load soak bench-ui models lock audit licences clean
 
 app: .venv/app            ## set up and open the app
 	$(BIN)/streamlit run app.py
@@ -19,6 +20,12 @@ bench: .venv/dev browser  ## every figure of speed the README states
 
 bench-ui: .venv/dev browser  ## the views alone and beside BertViz, which is fetched: make bench-ui ARGS=--all
 	$(BIN)/python benchmarks/views.py && $(BIN)/python benchmarks/beside_bertviz.py $(ARGS)
+
+load: .venv/dev           ## a class of 40 for five minutes, with a training and a rude visitor: make load ARGS=...
+	$(BIN)/python benchmarks/load.py $(ARGS)
+
+soak: .venv/dev           ## 10,000 sentences and 500 sessions: memory and file handles before and after
+	$(BIN)/python benchmarks/soak.py $(ARGS)
 
 models: .venv/app         ## train every model of the shelf: make models DATA=folder
 	sh models/train.sh $(DATA)

@@ -50,16 +50,20 @@ async def warm_up(address):
         await asyncio.sleep(0.5)
 
 
+def percentile(ordered, share):
+    """Return the smallest wait that such a share of them does not exceed; NaN if there are none."""
+    return ordered[math.ceil(share * len(ordered)) - 1] if ordered else math.nan
+
+
 def report(everybody):
     """Print the waits and the errors; return the number of sentences and of errors."""
     waits = {name: [w for visitor in everybody for w in visitor.waits[name]] for name in everybody[0].waits}
     errors = Counter(error for visitor in everybody for error in visitor.errors)
     print(f"{len(everybody)} visitors, {len(waits['sentence'])} sentences, {errors.total()} errors")
     for name, values in waits.items():
-        values.sort()
-        shares = {"p50": 0.5, "p95": 0.95, "p99": 0.99, "max": 1} if values else {}
-        ranks = {label: math.ceil(share * len(values)) - 1 for label, share in shares.items()}
-        print(f"{name:8}", *(f"{label} {values[rank]:5.0f} ms" for label, rank in ranks.items()), sep="  ")
+        shares = {"p50": 0.5, "p95": 0.95, "p99": 0.99, "max": 1}
+        figures = (f"{label} {percentile(sorted(values), share):5.0f} ms" for label, share in shares.items())
+        print(f"{name:8}", *figures, sep="  ")
     for error, count in errors.most_common(5):
         print(f"{count:5} x {error}")
     return len(waits["sentence"]), errors.total()
