@@ -9,6 +9,7 @@ from transformer_viz.ui import attention, masks, models, positions, train
 from transformer_viz.ui.address import follow_history, from_address, to_address
 from transformer_viz.ui.journal import timed
 from transformer_viz.ui.language import choose_language, plain, t
+from transformer_viz.ui.login import admitted, show_logout
 from transformer_viz.ui.models import said
 from transformer_viz.ui.server import in_order
 
@@ -38,6 +39,9 @@ def show() -> None:
         controls, language = st.container(), st.container()
     with language:
         choose_language()
+        show_logout()
+    if not admitted():
+        return
 
     def chosen_model():
         with controls:

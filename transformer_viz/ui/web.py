@@ -6,13 +6,14 @@ import re
 from importlib import resources
 
 from starlette.concurrency import run_in_threadpool
-from starlette.datastructures import MutableHeaders
+from starlette.datastructures import Headers, MutableHeaders
 from starlette.middleware import Middleware
 from starlette.responses import PlainTextResponse
 from starlette.routing import Route
 from streamlit import net_util
 
 from transformer_viz.engine import EngineError
+from transformer_viz.ui.classroom import is_classroom, set_cookie
 from transformer_viz.ui.server import shared_engine
 
 POLICY = (
@@ -65,6 +66,8 @@ class GuardedResponses:
                 headers = MutableHeaders(scope=message)
                 for name, value in self.headers.items():
                     headers[name] = value
+                if is_classroom() and not any(part in scope["path"] for part in _NO_PAGES):
+                    _give_cookie(scope, headers)
             await send(message)
 
         closed = scope["path"].rstrip("/").endswith(CLOSED)
@@ -72,6 +75,7 @@ class GuardedResponses:
         await app(scope, receive, send_with_headers)
 
 
+_NO_PAGES = ("/_stcore/", "/static/", "/media/", "/component/", HEALTH)
 _INLINE = re.compile(r"<script>(.*?)</script>", re.DOTALL)
 
 
@@ -90,6 +94,13 @@ def stay_offline() -> None:
     It would whenever a page of another origin asks for its websocket; no setting prevents that.
     """
     net_util.get_external_ip = lambda: None
+
+
+def _give_cookie(scope, headers):
+    request = Headers(scope=scope)
+    secure = "https" in (scope["scheme"], request.get("x-forwarded-proto"))
+    if cookie := set_cookie(request, secure):
+        headers.append("set-cookie", cookie)
 
 
 def _hashes():
