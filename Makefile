@@ -4,7 +4,7 @@ export PYTHONPATH := $(CURDIR)
 AUDIT = pip-audit==2.10.1
 LICENCES = pip-licenses==5.5.5
 
-.PHONY: app test lint bench load soak bench-ui models lock audit licences clean
+.PHONY: app test lint bench load soak fuzz bench-ui models lock audit licences clean
 
 app: .venv/app            ## set up and open the app
 	$(BIN)/streamlit run app.py
@@ -26,6 +26,9 @@ load: .venv/dev           ## a class of 40 for five minutes, with a training and
 
 soak: .venv/dev           ## 10,000 sentences and 500 sessions: memory and file handles before and after
 	$(BIN)/python benchmarks/soak.py $(ARGS)
+
+fuzz: .venv/dev           ## everything that reads foreign bytes or texts: make fuzz ARGS="--seconds 7200"
+	$(BIN)/python tests/fuzz/fuzz.py $(ARGS) && $(BIN)/python tests/fuzz/hostile_texts.py
 
 models: .venv/app         ## train every model of the shelf: make models DATA=folder
 	sh models/train.sh $(DATA)
