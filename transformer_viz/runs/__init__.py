@@ -6,8 +6,8 @@ attention of a few probe texts as it formed. Whoever shows a run reads this fold
 """
 
 from transformer_viz.runs.cost import Cost, estimate
+from transformer_viz.runs.errors import RunError
 from transformer_viz.runs.folder import (
-    RunError,
     RunState,
     TrainingRun,
     create_run,

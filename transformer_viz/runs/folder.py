@@ -14,6 +14,7 @@ from typing import NamedTuple
 import psutil
 
 from transformer_viz import store
+from transformer_viz.runs.errors import RunError
 from transformer_viz.runs.job import TrainingJob
 
 ID = re.compile(r"[a-z0-9][a-z0-9-]{0,80}")
@@ -23,10 +24,6 @@ ENDS = ("finished", "stopped", "failed")
 
 RECENT = 20
 """Step events from which the pace is taken."""
-
-
-class RunError(ValueError):
-    """A run is not there, or cannot do what was asked of it; says why and the way out."""
 
 
 class RunState(NamedTuple):
