@@ -219,6 +219,33 @@ def test_a_file_is_guessed_counted_and_trained_on():
     until(app, "· finished")
 
 
+def test_an_upload_is_written_once_however_often_the_page_is_drawn(runs):
+    app = open_page(task="file")
+    app.file_uploader[0].set_value(("reviews.csv", CSV.encode(), "text/csv"))
+    for _ in range(3):
+        again(app)
+    [kept] = (runs / "uploads").glob("*/*.csv")
+    widget(app.select_slider, "Epochs").set_value(1)
+    again(app)
+    kept.unlink()  # whoever tidies up while somebody has the page open
+    again(app)
+    assert "**60** rows" in shown(app)
+    [again_kept] = (runs / "uploads").glob("*/*.csv")
+    assert again_kept != kept
+
+
+def test_an_upload_that_was_changed_is_neither_counted_nor_trained_on(runs):
+    app = open_page(task="file")
+    app.file_uploader[0].set_value(("reviews.csv", CSV.encode(), "text/csv"))
+    again(app)
+    [kept] = (runs / "uploads").glob("*/*.csv")
+    kept.write_text(CSV.replace("lovely", "horrid"))
+    press(app, "Start training")
+    [run] = list_runs()
+    until(app, "· failed")
+    assert run.state().message == f"{kept} has changed since it was chosen. Choose it again."
+
+
 def test_a_file_that_cannot_be_used_is_a_sentence_with_its_own_name():
     app = open_page(task="file")
     app.file_uploader[0].set_value(("mine.csv", b"PK\x03\x04 and so on", "text/csv"))

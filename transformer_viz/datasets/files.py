@@ -1,6 +1,8 @@
 """The text of a file, plain or gzip, in UTF-8; or one sentence on what it is instead."""
 
 import gzip
+import hashlib
+import io
 import re
 import stat
 import zlib
@@ -27,14 +29,18 @@ class DataError(ValueError):
     """A file or its rows cannot be used; says where, what is wrong and the way out."""
 
 
-def read_text(path: Path) -> str:
+def read_text(path: Path, sha256="") -> str:
     """Return the text of a file, without a byte order mark.
+
+    Args:
+        path: The file.
+        sha256: Of what it must hold, as it is on disk, in hexadecimal; "": whatever it holds.
 
     Raises:
         DataError: If it is no text in UTF-8, or larger than `MAX_BYTES` when unpacked, which is found out
-            without holding it in memory.
+            without holding it in memory; or if it has changed.
     """
-    data = _bytes(path)
+    data = _bytes(path, sha256)
     for magic, kind in _FOREIGN.items():
         if data.startswith(magic):
             raise DataError(f"{path} is {kind}, not a CSV. Save the table as CSV (UTF-8).")
@@ -58,7 +64,7 @@ def read_text(path: Path) -> str:
     return text
 
 
-def _bytes(path):
+def _bytes(path, sha256):
     """Return the content of a file, unpacked."""
     try:
         mode = path.stat().st_mode
@@ -73,9 +79,13 @@ def _bytes(path):
             if size > MAX_BYTES:
                 raise DataError(f"{path} has more than {MAX_BYTES // 2**20} MB. Use a part of it.")
             file.seek(0)
-            return gzip.GzipFile(fileobj=file).read(MAX_BYTES) if packed else file.read(MAX_BYTES)
+            data = file.read(MAX_BYTES)
+            if sha256 and hashlib.sha256(data).hexdigest() != sha256:
+                raise DataError(f"{path} has changed since it was chosen. Choose it again.")
+            return gzip.GzipFile(fileobj=io.BytesIO(data)).read(MAX_BYTES) if packed else data
     except FileNotFoundError:
-        raise DataError(f"There is no file {path}.") from None
+        gone = " any more. Choose it again." if sha256 else "."
+        raise DataError(f"There is no file {path}{gone}") from None
     except DataError:
         raise
     except (OSError, EOFError, ValueError, zlib.error) as error:

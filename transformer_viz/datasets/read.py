@@ -30,13 +30,17 @@ class Preview(NamedTuple):
     kind: str | None
 
 
-def preview(path) -> Preview:
+def preview(path, *, sha256="") -> Preview:
     """Look at the first rows of a file.
+
+    Args:
+        path: The file.
+        sha256: Of what it must hold, in hexadecimal; "": whatever it holds.
 
     Raises:
         DataError: If no rows can be read at all.
     """
-    table = read_table(path, most=SAMPLE)
+    table = read_table(path, most=SAMPLE, sha256=sha256)
     guess = {}
     for kind in KINDS if table.format != "text" else ["texts"]:
         try:
@@ -47,13 +51,14 @@ def preview(path) -> Preview:
     return Preview(table.format, table.columns, guess, rows, _likeliest(table, guess))
 
 
-def read_labelled(path, columns=None) -> pd.DataFrame:
+def read_labelled(path, columns=None, *, sha256="") -> pd.DataFrame:
     """Read labelled texts from CSV (commas, semicolons), TSV or JSONL, plain or gzip, in UTF-8.
 
     Args:
         path: The file; its first line names the columns.
         columns: role ("text", "label", "group") -> column in the file; what is not in it is guessed, but for
             the group, which says what rows belong together when they are split.
+        sha256: Of what the file must hold, in hexadecimal; "": whatever it holds.
 
     Returns:
         Columns text and label, and group if it was named, all text as it stands in the file ("NA", "1.0"),
@@ -62,7 +67,7 @@ def read_labelled(path, columns=None) -> pd.DataFrame:
     Raises:
         DataError: If the file is anything else; names file, line and remedy.
     """
-    frame = _read(path, "labels", columns)
+    frame = _read(path, "labels", columns, sha256)
     labels = frame["label"].nunique()
     if labels > MAX_LABELS:
         raise DataError(
@@ -72,12 +77,13 @@ def read_labelled(path, columns=None) -> pd.DataFrame:
     return frame
 
 
-def read_pairs(path, columns=None) -> pd.DataFrame:
+def read_pairs(path, columns=None, *, sha256="") -> pd.DataFrame:
     """Read texts and what a decoder is to make of them; as `read_labelled` in everything else.
 
     Args:
         path: The file.
         columns: role ("text" or "source", "target", "group") -> column in the file.
+        sha256: As for `read_labelled`.
 
     Returns:
         Columns text and target, and group if it was named.
@@ -85,15 +91,16 @@ def read_pairs(path, columns=None) -> pd.DataFrame:
     Raises:
         DataError: If the file is anything else; names file, line and remedy.
     """
-    return _read(path, "pairs", columns)
+    return _read(path, "pairs", columns, sha256)
 
 
-def read_texts(path, columns=None) -> pd.DataFrame:
+def read_texts(path, columns=None, *, sha256="") -> pd.DataFrame:
     """Read texts alone, to learn the next token from: plain text, one text on a line, or a table.
 
     Args:
         path: The file; empty lines of a plain text are left out.
         columns: role ("text", "group") -> column in the file, if it is a table.
+        sha256: As for `read_labelled`.
 
     Returns:
         Column text, and group if it was named.
@@ -101,15 +108,16 @@ def read_texts(path, columns=None) -> pd.DataFrame:
     Raises:
         DataError: If the file is anything else; names file, line and remedy.
     """
-    return _read(path, "texts", columns)
+    return _read(path, "texts", columns, sha256)
 
 
-def read_for_decoder(path, columns=None) -> pd.DataFrame:
+def read_for_decoder(path, columns=None, *, sha256="") -> pd.DataFrame:
     """Read what a decoder alone learns from: pairs if the file names a target, else texts.
 
     Args:
         path: The file.
         columns: As `read_pairs` or `read_texts` takes them.
+        sha256: As for `read_labelled`.
 
     Returns:
         Columns text and target, and group if it was named; the target of a text alone is empty.
@@ -118,17 +126,18 @@ def read_for_decoder(path, columns=None) -> pd.DataFrame:
         DataError: If the file is anything else; names file, line and remedy.
     """
     columns = columns or {}
-    guess = {} if columns else preview(path).guess.get("pairs", {})
+    guess = {} if columns else preview(path, sha256=sha256).guess.get("pairs", {})
     if {"target", "source"} & columns.keys() or is_known(guess.get("target", "")):
-        return read_pairs(path, columns)
-    frame = read_texts(path, columns)
+        return read_pairs(path, columns, sha256=sha256)
+    frame = read_texts(path, columns, sha256=sha256)
     frame.insert(1, "target", "")
     return frame
 
 
-def _read(path, kind, columns):
+def _read(path, kind, columns, sha256):
     """Return the chosen columns of a file; `attrs["columns"]` says which they were."""
-    table = read_table(path, needed=None if kind == "texts" and not columns else KINDS[kind])
+    needed = None if kind == "texts" and not columns else KINDS[kind]
+    table = read_table(path, needed=needed, sha256=sha256)
     chosen = choose(table, kind, columns)
     frame = pd.DataFrame(
         {role: _column(table, role, name) for role, name in chosen.items()},

@@ -55,7 +55,7 @@ class Table(NamedTuple):
     lines: list[int]
 
 
-def read_table(path, *, most=None, needed=None) -> Table:
+def read_table(path, *, most=None, needed=None, sha256="") -> Table:
     """Read the rows of a file.
 
     Args:
@@ -63,12 +63,13 @@ def read_table(path, *, most=None, needed=None) -> Table:
         most: Rows to read; None: all.
         needed: Columns without which it is of no use, so that it is taken for a table; None: it may be plain
             text too, one text on a line.
+        sha256: Of what the file must hold, in hexadecimal; "": whatever it holds.
 
     Raises:
         DataError: If it cannot be read; names file, line and remedy.
     """
     path = Path(path)
-    text = read_text(path)
+    text = read_text(path, sha256)
     kind = _format_of(path, text, needed)
     if kind == "text":
         table = _lines(path, text, most)

@@ -6,7 +6,7 @@ attention of a few probe texts as it formed. Whoever shows a run reads this fold
 """
 
 from transformer_viz.runs.cost import Cost, estimate
-from transformer_viz.runs.errors import RunError
+from transformer_viz.runs.errors import RunError, UnwritableError
 from transformer_viz.runs.folder import (
     RunState,
     TrainingRun,
@@ -18,6 +18,7 @@ from transformer_viz.runs.folder import (
 )
 from transformer_viz.runs.job import TrainingJob
 from transformer_viz.runs.settings import PRECISIONS, SCHEDULES, TrainingSettings
+from transformer_viz.runs.uploads import Upload, keep_upload
 
 __all__ = [
     "PRECISIONS",
@@ -28,8 +29,11 @@ __all__ = [
     "TrainingJob",
     "TrainingRun",
     "TrainingSettings",
+    "UnwritableError",
+    "Upload",
     "create_run",
     "estimate",
+    "keep_upload",
     "list_runs",
     "open_run",
     "queued_runs",

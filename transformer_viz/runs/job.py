@@ -20,6 +20,8 @@ class TrainingJob:
         settings: `TrainingSettings`.
         data: Path of the rows to train and validate on: labelled texts for an encoder, pairs for a decoder;
             or the name of a built-in task or named data set.
+        sha256: Of the file `data`, in hexadecimal: if it holds anything else when it is read, nothing is
+            trained on; "": whatever it holds.
         rows: Texts that a built-in task makes.
         columns: Role -> name of the column in the file; what is not named is guessed.
         tokens: Kind of tokens, as in `Tokenizer.train`.
@@ -38,6 +40,7 @@ class TrainingJob:
     config: TransformerConfig
     settings: TrainingSettings
     data: str
+    sha256: str = ""
     rows: int = 20_000
     columns: dict = field(default_factory=dict)
     tokens: str = "words"

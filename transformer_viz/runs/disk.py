@@ -1,0 +1,126 @@
+"""Files and folders that are written whole or not at all, whatever happens meanwhile.
+
+Everything is prepared under a hidden name that nobody else has, flushed, and put into its place by a rename.
+"""
+
+import contextlib
+import os
+import re
+import secrets
+import shutil
+import time
+from pathlib import Path
+
+import psutil
+
+_HIDDEN = re.compile(r"\.(?:tmp|trash)-(\d+)-[0-9a-f]{32}")
+
+_FLAGS = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_BINARY", 0)
+
+ABANDONED = 24 * 60 * 60
+"""Seconds after which what is half written counts as left behind, even if a process has its number."""
+
+
+def write_new(path: Path, data: bytes) -> None:
+    """Write a file that is not there yet, and flush it; what cannot be finished is removed.
+
+    Raises:
+        OSError: If it is there, or the disk refuses.
+    """
+    handle = os.open(path, _FLAGS, 0o600)
+    try:
+        with open(handle, "wb") as file:
+            file.write(data)
+            file.flush()
+            os.fsync(file.fileno())
+    except BaseException:
+        with contextlib.suppress(OSError):
+            path.unlink()
+        raise
+
+
+def write_whole(path: Path, data: bytes) -> None:
+    """Write a file, so that a reader sees what was there before or all of this.
+
+    Raises:
+        OSError: If the disk refuses; what was there before is still there.
+    """
+    temporary = _hidden_beside(path, "tmp")
+    write_new(temporary, data)
+    try:
+        os.replace(temporary, path)
+        _settle(path.parent)
+    except BaseException:
+        with contextlib.suppress(OSError):
+            temporary.unlink()
+        raise
+
+
+@contextlib.contextmanager
+def new_folder(target: Path):
+    """Give an empty hidden folder to fill; put it in its place unless an error ends the block.
+
+    Args:
+        target: Where it is to stand; nothing may be there.
+
+    Raises:
+        OSError: If the disk refuses; nothing is left then.
+    """
+    temporary = _hidden_beside(target, "tmp")
+    try:
+        temporary.mkdir(mode=0o700)
+        yield temporary
+        os.rename(temporary, target)
+        _settle(target.parent)
+    finally:
+        shutil.rmtree(temporary, ignore_errors=True)
+
+
+def remove_folder(folder: Path) -> None:
+    """Remove a folder in such a way that nobody finds half of it.
+
+    Raises:
+        OSError: If the disk refuses; it is still there then.
+    """
+    trash = _hidden_beside(folder, "trash")
+    os.rename(folder, trash)
+    shutil.rmtree(trash, ignore_errors=True)
+
+
+def sweep_hidden(folder: Path) -> None:
+    """Remove what writers left in a folder that were killed over it; raises nothing."""
+    with contextlib.suppress(OSError):
+        for place in list(folder.iterdir()):
+            match = _HIDDEN.fullmatch(place.name)
+            if match and _is_left(place, int(match[1])):
+                _remove(place)
+
+
+def _settle(folder):
+    """Flush what a folder lists, where the system can: what was renamed is in its place in any case."""
+    with contextlib.suppress(OSError):
+        handle = os.open(folder, os.O_RDONLY)
+        try:
+            os.fsync(handle)
+        finally:
+            os.close(handle)
+
+
+def _is_left(place, pid):
+    try:
+        return not psutil.pid_exists(pid) or time.time() - place.lstat().st_mtime > ABANDONED
+    except (OSError, OverflowError):
+        return True
+
+
+def _remove(place):
+    if place.is_dir() and not place.is_symlink():
+        shutil.rmtree(place, ignore_errors=True)
+    else:
+        with contextlib.suppress(OSError):
+            place.unlink()
+
+
+def _hidden_beside(path, kind):
+    """Return a name beside a path that nobody else has and `sweep_hidden` knows."""
+    return path.parent / f".{kind}-{os.getpid()}-{secrets.token_hex(16)}"
