@@ -8,7 +8,6 @@ attention of a few probe texts as it formed. Whoever shows a run reads this fold
 from transformer_viz.runs.cost import Cost, estimate
 from transformer_viz.runs.errors import RunError, UnwritableError
 from transformer_viz.runs.folder import (
-    RunState,
     TrainingRun,
     create_run,
     list_runs,
@@ -18,6 +17,7 @@ from transformer_viz.runs.folder import (
 )
 from transformer_viz.runs.job import TrainingJob
 from transformer_viz.runs.settings import PRECISIONS, SCHEDULES, TrainingSettings
+from transformer_viz.runs.state import RunState
 from transformer_viz.runs.uploads import Upload, keep_upload
 
 __all__ = [
