@@ -246,7 +246,8 @@ def list_all_runs(arguments):
         state = run.state()
         steps = f"{state.step:,} of {state.facts.get('total_steps', 0):,}"
         figure = run.job.figure
-        best = f"{figure.replace('_', ' ')} {state.best['val_' + figure]:.4f}" if state.best else ""
+        value = state.best and state.best.get(f"val_{figure}")
+        best = "" if value is None else f"{figure.replace('_', ' ')} {value:.4f}"
         rows.append((run.id, state.status, steps, best))
     if not rows:
         print(f"There are no runs in {runs_folder()}. Begin one: {EXAMPLES['train']}")

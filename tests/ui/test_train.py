@@ -168,6 +168,36 @@ def test_a_run_whose_process_is_gone_says_so():
     assert "Go on" in [button.label for button in app.button]
 
 
+ODD_LINES = [
+    b"null",
+    b"3",
+    b"{}",
+    b'{"event": "step", "time": 1.0, "step": "3"}',
+    b'{"event": "step", "time": 1.0, "step": 1}',
+    b'{"event": "step", "time": 1.0, "step": 1, "loss": NaN, "tokens_per_second": Infinity}',
+    b'{"event": "epoch", "time": 1.0, "step": 1, "epoch": 1, "best": true}',
+    '{"event": "failed", "time": 1.0, "message": "\u2028\x85"}'.encode(),
+    '{"event": "failed", "time": 1.0, "message": "满'.encode()[:-1],
+    b'{"event": "samples", "time": 1.0, "step": 1, "samples": [null]}',
+    b'{"event": "data", "time": 1.0, "total_steps": 0, "note": "a"}',
+    b'{"event": "paused", "time": 1.0}',
+]
+
+
+def test_a_line_that_is_no_event_closes_neither_its_page_nor_that_of_others():
+    """Labels with U+2028, half a character of a full disk, logs of another version."""
+    job = TrainingJob(config=CONFIG, settings=TrainingSettings(), data="parity", rows=200)
+    runs = [create_run(job) for _ in ODD_LINES]
+    for run, line in zip(runs, ODD_LINES, strict=True):
+        run.append("data", total_steps=10)
+        run.append("started", step=0, device="CPU")
+        with (run.path / "events.jsonl").open("ab") as log:
+            log.write(line + b"\n")
+    assert "Start training" in [button.label for button in open_page().button]
+    for run in runs:
+        assert "· interrupted" in shown(open_page(run=run.id)) or run.state().status == "failed"
+
+
 def test_a_run_is_deleted_after_asking():
     run = finished_run(epochs=1)
     app = open_page(run=run.id)

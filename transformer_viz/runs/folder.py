@@ -7,13 +7,13 @@ import os
 import re
 import secrets
 import shutil
-import time
 from pathlib import Path
 
 import psutil
 
 from transformer_viz import store
 from transformer_viz.runs.errors import RunError
+from transformer_viz.runs.events import append_event, read_events
 from transformer_viz.runs.job import TrainingJob
 from transformer_viz.runs.state import RunState, state_of
 
@@ -62,24 +62,12 @@ class TrainingRun:
 
     def append(self, event, **facts) -> None:
         """Add a line to the log: what happened, and when."""
-        line = json.dumps({"event": event, "time": time.time(), **facts}, ensure_ascii=False)
-        with (self.path / "events.jsonl").open("ab+") as log:
-            log.seek(max(0, log.seek(0, os.SEEK_END) - 1))
-            whole = log.read(1) in (b"", b"\n")  # a kill may have cut the last line off
-            log.write((b"" if whole else b"\n") + line.encode() + b"\n")
+        append_event(self.path / "events.jsonl", event, **facts)
 
     def events(self) -> list[dict]:
         """Return what happened, in order, what was undone by going back to a checkpoint left out."""
-        try:
-            lines = (self.path / "events.jsonl").read_text(encoding="utf-8").splitlines()
-        except OSError:
-            return []
         events = []
-        for line in lines:
-            try:
-                event = json.loads(line)
-            except ValueError:  # cut off by a kill, or being written
-                continue
+        for event in read_events(self.path / "events.jsonl"):
             if event["event"] == "started":
                 events = [old for old in events if old.get("step", 0) <= event["step"]]
             events.append(event)

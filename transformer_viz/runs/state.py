@@ -8,6 +8,9 @@ ENDS = ("finished", "stopped", "failed")
 RECENT = 20
 """Step events from which the pace is taken."""
 
+LONGEST = 10 * 365 * 24 * 60 * 60
+"""Seconds beyond which an estimate says nothing."""
+
 
 class RunState(NamedTuple):
     """A run as it stands.
@@ -79,4 +82,5 @@ def _seconds_left(steps, facts):
     if len(recent) < 2 or "total_steps" not in facts or recent[-1]["step"] == recent[0]["step"]:
         return None
     pace = (recent[-1]["time"] - recent[0]["time"]) / (recent[-1]["step"] - recent[0]["step"])
-    return max(0.0, pace * (facts["total_steps"] - recent[-1]["step"]))
+    left = max(0.0, pace * (facts["total_steps"] - recent[-1]["step"]))
+    return left if left < LONGEST else None

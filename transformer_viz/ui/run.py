@@ -128,9 +128,8 @@ def show_progress(run, stage) -> None:
             config={"displaylogo": False},
         )
     with samples:
-        if state.best:
-            value = f"{state.best['val_' + figure]:.1%}"
-            best = t("run.best", figure=figure_name(figure), value=value, epoch=state.best["epoch"])
+        if state.best and (value := state.best.get(f"val_{figure}")) is not None:
+            best = t("run.best", figure=figure_name(figure), value=f"{value:.1%}", epoch=state.best["epoch"])
             st.markdown(best)
         if state.samples:
             st.caption(t("run.samples"), help=t("run.samples.help"))
@@ -149,14 +148,15 @@ def said_of_sample(sample) -> str:
 def said_of(state, total):
     """Yield what there is to say of a run's progress."""
     yield t("run.step", step=f"{state.step:,}", total=f"{total:,}")
-    yield t("run.loss_now", loss=f"{state.steps[-1]['loss']:.3g}")
+    if (loss := state.steps[-1].get("loss")) is not None:
+        yield t("run.loss_now", loss=f"{loss:.3g}")
     if state.status == "running":
         if state.step >= total:
             yield t("run.measuring")
             return
         if state.seconds_left is not None:
             yield t("run.left", time=datetime.timedelta(seconds=round(state.seconds_left)))
-    if speed := state.steps[-1]["tokens_per_second"]:
+    if speed := state.steps[-1].get("tokens_per_second"):
         yield t("run.speed", tokens=f"{speed:,.0f}")
     yield t("run.device", device=state.device)
 
@@ -216,7 +216,7 @@ def show_heads(run, status, probe, kind, layer) -> None:
     weights = np.stack([weights for weights, _, _ in pictures])
     state = run.state()
     figure = run.job.figure
-    good = [epoch["step"] for epoch in state.epochs], [epoch[f"val_{figure}"] for epoch in state.epochs]
+    good = [epoch["step"] for epoch in state.epochs], [epoch.get(f"val_{figure}") for epoch in state.epochs]
     st.plotly_chart(
         time_lapse(
             weights,
