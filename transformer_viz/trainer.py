@@ -5,7 +5,16 @@ import subprocess
 import sys
 import threading
 
-from transformer_viz.runs import TrainingJob, TrainingRun, create_run, queued_runs, runs_folder
+from transformer_viz.runs import (
+    RunError,
+    TrainingJob,
+    TrainingRun,
+    check_runs_folder,
+    create_run,
+    queued_runs,
+    runs_folder,
+)
+from transformer_viz.runs.errors import writing
 
 WORKER = "transformer_viz.training.worker"
 """Module the child runs."""
@@ -25,7 +34,12 @@ class Trainer:
         self._closed = False
 
     def warm(self) -> None:
-        """Have a child wait, or see to the runs that were left in the queue; return at once."""
+        """Have a child wait, or see to the runs that were left in the queue; return at once.
+
+        Raises:
+            RunError: If runs cannot be kept, or no process can be started.
+        """
+        check_runs_folder()
         if queued_runs():
             self._tell()
         with self._lock:
@@ -100,12 +114,19 @@ class Trainer:
 
 
 def _spawn():
-    runs_folder().mkdir(parents=True, exist_ok=True)
-    with (runs_folder() / "worker.log").open("ab") as log:
-        return subprocess.Popen(  # noqa: S603  our own module
-            [sys.executable, "-m", WORKER],
-            stdin=subprocess.PIPE,
-            stdout=log,
-            stderr=log,
-            start_new_session=True,
-        )
+    check_runs_folder()
+    with writing(runs_folder()):
+        log = (runs_folder() / "worker.log").open("ab")
+    with log:
+        try:
+            return subprocess.Popen(  # noqa: S603  our own module
+                [sys.executable, "-m", WORKER],
+                stdin=subprocess.PIPE,
+                stdout=log,
+                stderr=log,
+                start_new_session=True,
+            )
+        except OSError as error:
+            raise RunError(
+                f"No process can be started to train: {error.strerror}. Close other programs, and try again."
+            ) from None

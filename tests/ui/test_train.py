@@ -7,6 +7,7 @@ from pathlib import Path
 import pages
 import pytest
 from pages import again, shown
+from unprivileged import read_only_folder
 
 from transformer_viz import store
 from transformer_viz.config import TransformerConfig
@@ -223,6 +224,44 @@ def test_the_time_lapse_has_every_picture():
     steps = [step for step, probe, _ in run.frames() if probe == 0]
     assert [frame["name"] for frame in figure["frames"]] == [str(step) for step in steps]
     assert len([trace for trace in figure["data"] if trace["type"] == "heatmap"]) == CONFIG.num_heads
+
+
+def finished_and_queued(folder):
+    """Fill a folder with a run that is over and one that waits."""
+    job = TrainingJob(config=CONFIG, settings=TrainingSettings(), data="parity", rows=200)
+    over = create_run(job, folder=folder)
+    over.append("stopped")
+    create_run(job, folder=folder)
+
+
+@pytest.mark.parametrize("lang", ["en", "zh"])
+def test_a_folder_that_cannot_be_written_is_one_sentence_and_the_page_goes_on(monkeypatch, lang):
+    with read_only_folder(finished_and_queued) as folder:
+        monkeypatch.setenv("TRANSFORMER_VIZ_RUNS", str(folder))
+        app = open_page(lang=lang)
+        remedy = {"en": "set TRANSFORMER_VIZ_RUNS to another folder", "zh": "将 TRANSFORMER_VIZ_RUNS 设为"}
+        assert [remedy[lang] in error.value for error in app.error] == [True]
+        assert str(folder) not in app.error[0].value
+        [button] = [button for button in app.main.button if button.key is None]
+        assert button.disabled
+        waiting, over = list_runs()
+        for run, label in ((waiting, "stop"), (over, "resume"), (over, "delete")):
+            app = open_page(run=run.id, lang=lang)
+            [button] = [button for button in app.button if button.key == label]
+            button.click()
+            again(app)
+            assert [remedy[lang] in error.value for error in app.error] == [True, True]
+        assert list_runs() == [waiting, over]
+
+
+def test_a_folder_that_cannot_be_made_is_one_sentence_and_the_page_goes_on(runs, monkeypatch):
+    (runs / "file").write_text("")
+    monkeypatch.setenv("TRANSFORMER_VIZ_RUNS", str(runs / "file" / "runs"))
+    app = open_page(task="file")
+    assert ["Not a directory" in error.value for error in app.error] == [True]
+    app.file_uploader[0].set_value(("reviews.csv", CSV.encode(), "text/csv"))
+    again(app)
+    assert ["Not a directory" in error.value for error in app.error] == [True, True]
 
 
 def test_the_page_speaks_chinese():

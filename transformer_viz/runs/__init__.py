@@ -9,6 +9,7 @@ from transformer_viz.runs.cost import Cost, estimate
 from transformer_viz.runs.errors import RunError, UnwritableError
 from transformer_viz.runs.folder import (
     TrainingRun,
+    check_runs_folder,
     create_run,
     list_runs,
     open_run,
@@ -31,6 +32,7 @@ __all__ = [
     "TrainingSettings",
     "UnwritableError",
     "Upload",
+    "check_runs_folder",
     "create_run",
     "estimate",
     "keep_upload",

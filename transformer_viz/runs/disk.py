@@ -4,6 +4,7 @@ Everything is prepared under a hidden name that nobody else has, flushed, and pu
 """
 
 import contextlib
+import errno
 import os
 import re
 import secrets
@@ -19,6 +20,18 @@ _FLAGS = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_NOFOLLOW", 0) | g
 
 ABANDONED = 24 * 60 * 60
 """Seconds after which what is half written counts as left behind, even if a process has its number."""
+
+
+def check_folder(folder: Path) -> None:
+    """Make a folder that is not there yet, and see whether this process may write to it.
+
+    Raises:
+        OSError: If it cannot be made or written.
+    """
+    folder.mkdir(parents=True, exist_ok=True)
+    effective = os.access in os.supports_effective_ids
+    if not os.access(folder, os.W_OK | os.X_OK, effective_ids=effective):
+        raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), str(folder))
 
 
 def write_new(path: Path, data: bytes) -> None:

@@ -1,18 +1,17 @@
 """The folder of a training run: whoever trains appends to it, whoever shows it reads it."""
 
-import contextlib
 import datetime
 import json
 import os
 import re
 import secrets
-import shutil
 from pathlib import Path
 
 import psutil
 
 from transformer_viz import store
-from transformer_viz.runs.errors import RunError
+from transformer_viz.runs.disk import check_folder, new_folder, remove_folder, write_new, write_whole
+from transformer_viz.runs.errors import RunError, writing
 from transformer_viz.runs.events import append_event, read_events
 from transformer_viz.runs.job import TrainingJob
 from transformer_viz.runs.state import RunState, state_of
@@ -61,8 +60,13 @@ class TrainingRun:
             raise RunError(f"{self.path} is not a training run: {error}") from None
 
     def append(self, event, **facts) -> None:
-        """Add a line to the log: what happened, and when."""
-        append_event(self.path / "events.jsonl", event, **facts)
+        """Add a line to the log: what happened, and when.
+
+        Raises:
+            UnwritableError: If the disk refuses.
+        """
+        with writing(self.path):
+            append_event(self.path / "events.jsonl", event, **facts)
 
     def events(self) -> list[dict]:
         """Return what happened, in order, what was undone by going back to a checkpoint left out."""
@@ -95,33 +99,42 @@ class TrainingRun:
         """Ask for the run to be worked on, from its checkpoint if there is one.
 
         Raises:
-            RunError: If it is being worked on, or has finished.
+            RunError: If it is being worked on, has finished, or cannot be written.
         """
         status = self.state().status
         if status in ("running", "finished"):
             raise RunError(f"The run {self.id} is {status}; there is nothing to resume.")
-        (self.path / "stop").unlink(missing_ok=True)
+        with writing(self.path):
+            (self.path / "stop").unlink(missing_ok=True)
         self.append("queued")
 
     def stop(self) -> None:
-        """Ask whoever works on the run to stop within a step, and to keep the best so far."""
+        """Ask whoever works on the run to stop within a step, and to keep the best so far.
+
+        Raises:
+            UnwritableError: If the disk refuses.
+        """
         if self.state().status == "queued":
             self.append("stopped")
         else:
-            (self.path / "stop").touch()
+            with writing(self.path):
+                (self.path / "stop").touch()
 
     @property
     def stop_requested(self) -> bool:
         """Whether somebody asked to stop."""
-        return (self.path / "stop").exists()
+        return os.path.exists(self.path / "stop")
 
     def claim(self) -> None:
-        """Write down that this process works on the run."""
+        """Write down that this process works on the run.
+
+        Raises:
+            UnwritableError: If the disk refuses.
+        """
         process = psutil.Process()
         text = json.dumps({"pid": process.pid, "created": process.create_time()})
-        temporary = self.path / ".tmp-process.json"
-        temporary.write_text(text)
-        os.replace(temporary, self.path / "process.json")
+        with writing(self.path):
+            write_whole(self.path / "process.json", text.encode())
 
     def save(self, name, *, folder=None, overwrite=False, dtype="float16", card=None) -> Path:
         """Write the best model so far to `models/<name>`.
@@ -153,13 +166,12 @@ class TrainingRun:
         """Remove the folder, in such a way that nobody finds half of it.
 
         Raises:
-            RunError: If it is being worked on.
+            RunError: If it is being worked on, or cannot be removed.
         """
         if self.state().status == "running":
             raise RunError(f"The run {self.id} is running. Stop it first.")
-        trash = self.path.parent / f".trash-{self.id}-{secrets.token_hex(4)}"
-        os.rename(self.path, trash)
-        shutil.rmtree(trash, ignore_errors=True)
+        with writing(self.path):
+            remove_folder(self.path)
 
     @property
     def pid(self) -> int | None:
@@ -186,6 +198,20 @@ def runs_folder() -> Path:
     return Path(os.environ.get("TRANSFORMER_VIZ_RUNS") or Path(__file__).parents[2] / "runs")
 
 
+def check_runs_folder(folder=None) -> None:
+    """See whether runs can be kept, making their folder if it is not there yet.
+
+    Args:
+        folder: Folder of runs; None: `runs_folder()`.
+
+    Raises:
+        UnwritableError: If they cannot.
+    """
+    folder = Path(folder or runs_folder())
+    with writing(folder):
+        check_folder(folder)
+
+
 def create_run(job: TrainingJob, *, title="", folder=None) -> TrainingRun:
     """Make the folder of a new run and put it into the queue.
 
@@ -201,19 +227,12 @@ def create_run(job: TrainingJob, *, title="", folder=None) -> TrainingRun:
     slug = re.sub(r"[^a-z0-9]+", "-", (title or Path(job.data).stem.split(".")[0]).lower()).strip("-")[:24]
     stamp = datetime.datetime.now().strftime("%Y%m%d-%H%M%S%f")  # in the order in which they were asked for
     path = folder / "-".join(filter(None, (stamp, slug, secrets.token_hex(2))))
-    try:
-        path.mkdir(parents=True)
-        (path / "job.json").write_text(job.to_json(), encoding="utf-8")
-        run = TrainingRun(path)
-        run.append("queued")
-    except OSError as error:
-        with contextlib.suppress(OSError):
-            shutil.rmtree(path)
-        raise RunError(
-            f"{folder} cannot be written: {error.strerror}. Make space, or set TRANSFORMER_VIZ_RUNS to "
-            "another folder."
-        ) from None
-    return run
+    with writing(folder):
+        folder.mkdir(parents=True, exist_ok=True)
+        with new_folder(path) as temporary:
+            write_new(temporary / "job.json", job.to_json().encode())
+            append_event(temporary / "events.jsonl", "queued")
+    return TrainingRun(path)
 
 
 def list_runs(folder=None) -> list[TrainingRun]:
@@ -221,7 +240,9 @@ def list_runs(folder=None) -> list[TrainingRun]:
     folder = Path(folder or runs_folder())
     try:
         found = [
-            entry for entry in folder.iterdir() if ID.fullmatch(entry.name) and (entry / "job.json").exists()
+            entry
+            for entry in folder.iterdir()
+            if ID.fullmatch(entry.name) and os.path.exists(entry / "job.json")
         ]
     except OSError:
         return []
@@ -241,6 +262,6 @@ def open_run(name, folder=None) -> TrainingRun:
     """
     if ID.fullmatch(str(name)):
         run = TrainingRun(Path(folder or runs_folder()) / str(name))
-        if (run.path / "job.json").exists():
+        if os.path.exists(run.path / "job.json"):
             return run
     raise RunError(f"There is no training run {name!r}. List them with: python -m transformer_viz runs")

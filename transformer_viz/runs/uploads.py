@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from transformer_viz.runs.disk import new_folder, write_new
-from transformer_viz.runs.errors import UnwritableError
+from transformer_viz.runs.errors import writing
 from transformer_viz.runs.folder import runs_folder
 
 LONGEST_NAME = 24
@@ -47,13 +47,11 @@ def keep_upload(data: bytes, name: str, *, folder=None) -> Upload:
     home = uploads_folder(folder)
     target = home / secrets.token_hex(16)
     facts = {"sha256": hashlib.sha256(data).hexdigest(), "size": len(data)}
-    try:
+    with writing(home):
         home.mkdir(parents=True, exist_ok=True)
         with new_folder(target) as temporary:
             write_new(temporary / _file_name(name), data)
             write_new(temporary / FACTS, json.dumps(facts).encode())
-    except OSError as error:
-        raise UnwritableError(home, error) from None
     return Upload(target / _file_name(name), **facts)
 
 

@@ -3,7 +3,6 @@
 import contextlib
 import dataclasses
 import datetime
-import errno
 import itertools
 import json
 import os
@@ -20,6 +19,7 @@ import tensorflow as tf
 from transformer_viz import __version__, store
 from transformer_viz.explorer import gpus, load
 from transformer_viz.runs import RunError, create_run
+from transformer_viz.runs.errors import FULL
 from transformer_viz.training.checkpoint import Place, read_checkpoint, write_checkpoint
 from transformer_viz.training.examiner import Examiner, Totals
 from transformer_viz.training.learner import Learner
@@ -332,7 +332,7 @@ def _strategy():
 
 def _sentence(error, run):
     """Return what to say of an error: what happened and the way out."""
-    if isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG):
+    if (isinstance(error, OSError) and error.errno in FULL) or getattr(error, "cause", "") == "full":
         return f"The disk of {run.path} is full. Make space and resume: the last checkpoint is kept."
     if isinstance(error, tf.errors.UnavailableError | tf.errors.AbortedError | tf.errors.CancelledError):
         return "Another machine is no longer there. Resume on all of them: the last checkpoint is kept."

@@ -25,6 +25,7 @@ from transformer_viz.tasks import TASKS
 from transformer_viz.text import TOKEN_KINDS, Tokenizer
 from transformer_viz.ui.address import from_address, to_address
 from transformer_viz.ui.language import plain, t
+from transformer_viz.ui.problems import show_problem
 
 FILE = "file"
 """Stands among the tasks for a file of the visitor's own."""
@@ -130,7 +131,7 @@ def ask_file() -> Material | None:
     try:
         upload = kept(file)
     except RunError as error:
-        st.error(plain(str(error)), icon=":material/error:")
+        show_problem(error)
         return None
     try:
         found = previewed(upload)
@@ -140,7 +141,7 @@ def ask_file() -> Material | None:
         with st.spinner(t("data.counting"), show_time=True):
             counted = count(upload, kind, tuple(columns.items()), tokens, keep_case, longest)
     except DataError as error:
-        st.error(plain(str(error).replace(str(upload.path), file.name)), icon=":material/error:")
+        show_problem(str(error).replace(str(upload.path), file.name))
         return None
     show_report(counted.report)
     return Material(

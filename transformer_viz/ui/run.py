@@ -13,6 +13,7 @@ from transformer_viz.runs import RunError
 from transformer_viz.trace import Trace
 from transformer_viz.ui.card import figure_name, figures_of, written
 from transformer_viz.ui.language import plain, t
+from transformer_viz.ui.problems import show_problem
 from transformer_viz.ui.server import shared_trainer
 
 EVERY = 1
@@ -63,32 +64,38 @@ def stage_of(run, state) -> Stage:
 
 
 def show_actions(run, status) -> None:
-    """Show what can be done with the run as it stands."""
+    """Show what can be done with the run as it stands, and why it could not be done."""
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):
         st.markdown(f"{ICONS[status]} **{plain(title_of(run.id))}** · {t(f'run.{status}')}", width="content")
-        if status in AT_WORK:
-            st.button(
-                t("run.cancel"),
-                icon=":material/stop:",
-                on_click=run.stop,
-                help=t("run.cancel.help"),
-                key="stop",
-            )
-            return
-        if status != "finished":
-            st.button(
-                t("run.resume"),
-                icon=":material/play_arrow:",
-                type="primary",
-                on_click=resume,
-                args=(run,),
-                help=t("run.resume.help"),
-                key="resume",
-            )
-        with st.popover(t("run.delete"), icon=":material/delete:", help=t("run.delete.help")):
-            st.button(t("run.delete.sure"), type="primary", on_click=delete, args=(run,), key="delete")
+        show_buttons(run, status)
     if "refused" in st.session_state:
-        st.error(plain(st.session_state.pop("refused")), icon=":material/error:")
+        show_problem(st.session_state.pop("refused"))
+
+
+def show_buttons(run, status) -> None:
+    """Show the buttons that stop the run, or go on with it, or delete it."""
+    if status in AT_WORK:
+        st.button(
+            t("run.cancel"),
+            icon=":material/stop:",
+            on_click=stop,
+            args=(run,),
+            help=t("run.cancel.help"),
+            key="stop",
+        )
+        return
+    if status != "finished":
+        st.button(
+            t("run.resume"),
+            icon=":material/play_arrow:",
+            type="primary",
+            on_click=resume,
+            args=(run,),
+            help=t("run.resume.help"),
+            key="resume",
+        )
+    with st.popover(t("run.delete"), icon=":material/delete:", help=t("run.delete.help")):
+        st.button(t("run.delete.sure"), type="primary", on_click=delete, args=(run,), key="delete")
 
 
 def show_progress(run, stage) -> None:
@@ -97,7 +104,7 @@ def show_progress(run, stage) -> None:
     if stage_of(run, state) != stage:
         st.rerun(scope="app")
     if state.status == "failed":
-        st.error(plain(state.message), icon=":material/error:")
+        show_problem(state.message)
     if state.status == "interrupted":
         st.warning(t("run.interrupted.said"), icon=":material/power_off:")
     total = state.facts.get("total_steps")
@@ -261,7 +268,7 @@ def ask_name(run, open_model) -> None:
                 run.save(name)
                 st.session_state.saved = (run.id, name)
             except store.ModelError as error:
-                st.error(plain(str(error)), icon=":material/error:")
+                show_problem(error)
         saved_run, saved = st.session_state.get("saved", (None, None))
         if saved_run == run.id:
             st.markdown(t("run.saved", name=plain(saved)), width="content")
@@ -285,7 +292,15 @@ def resume(run) -> None:
     try:
         shared_trainer().resume(run)
     except RunError as error:
-        st.session_state.refused = str(error)
+        st.session_state.refused = error
+
+
+def stop(run) -> None:
+    """Ask the run to stop."""
+    try:
+        run.stop()
+    except RunError as error:
+        st.session_state.refused = error
 
 
 def delete(run) -> None:
@@ -294,4 +309,4 @@ def delete(run) -> None:
         run.delete()
         st.session_state.run = ""
     except RunError as error:
-        st.session_state.refused = str(error)
+        st.session_state.refused = error
