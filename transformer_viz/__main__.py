@@ -260,7 +260,7 @@ def _work(run):
     worker, job = load_upper_floor("training.worker"), load_upper_floor("training.job")
     print(f"Run {run.id}; stop it with Ctrl-C, go on with: python -m transformer_viz resume {run.id}")
     with worker.alone(), worker.stopped_by_signals(run), Progress() as progress:
-        if run.state().status == "queued":  # the app's own process may have done it while we waited
+        if run.status == "queued":  # the app's own process may have done it while we waited
             job.work(run, watch=progress.watch)
     state = run.state()
     if state.status == "failed":

@@ -7,7 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from transformer_viz.runs.events import append_event, parse_event, read_events
+from transformer_viz.runs.events import append_event, parse_event
+from transformer_viz.runs.log import read_log
 
 NOW = 1_700_000_000.0
 
@@ -65,7 +66,7 @@ def test_a_line_that_is_no_event_is_left_out(tmp_path, name):
     with log.open("ab") as file:
         file.write(NO_EVENTS[name])
     append_event(log, "started", step=0, device="CPU")
-    assert [event["event"] for event in read_events(log)] == ["queued", "started"]
+    assert [event["event"] for event in read_log(log).events] == ["queued", "started"]
 
 
 @pytest.mark.parametrize("letter", ["\u2028", "\u2029", "\x85", "\x0b", "\x1e", "\r", "\n", "\ud800", "\0"])
@@ -74,7 +75,7 @@ def test_any_character_survives_within_its_line(tmp_path, letter):
     sample = {"text": f"a{letter}b", "expected": letter, "written": ""}
     append_event(log, "samples", step=1, samples=[sample])
     append_event(log, "failed", message=letter)
-    assert [event.get("samples") or event["message"] for event in read_events(log)] == [[sample], letter]
+    assert [event.get("samples") or event["message"] for event in read_log(log).events] == [[sample], letter]
     assert log.read_bytes().isascii()
     assert log.read_bytes().count(b"\n") == 2
 
@@ -84,7 +85,7 @@ def test_a_log_that_was_not_written_in_ascii_is_read(tmp_path):
     log = tmp_path / "events.jsonl"
     line = json.dumps({"event": "failed", "time": NOW, "message": "满\u2028\x85"}, ensure_ascii=False)
     log.write_bytes(line.encode() + b"\n")
-    assert [event["message"] for event in read_events(log)] == ["满\u2028\x85"]
+    assert [event["message"] for event in read_log(log).events] == ["满\u2028\x85"]
 
 
 def test_a_number_that_is_not_finite_is_none(tmp_path):
@@ -92,13 +93,13 @@ def test_a_number_that_is_not_finite_is_none(tmp_path):
     append_event(log, "step", step=1, loss=math.nan, learning_rate=math.inf, memory=1)
     with log.open("ab") as file:
         file.write(b'{"event": "step", "time": 1.0, "step": 2, "loss": -Infinity, "memory": 1e999}\n')
-    assert [event["loss"] for event in read_events(log)] == [None, None]
-    assert read_events(log)[0]["learning_rate"] is read_events(log)[1]["memory"] is None
+    assert [event["loss"] for event in read_log(log).events] == [None, None]
+    assert read_log(log).events[0]["learning_rate"] is read_log(log).events[1]["memory"] is None
     assert "NaN" not in log.read_text().splitlines()[0]
 
 
 def test_a_log_that_is_missing_or_a_folder_is_empty(tmp_path):
-    assert read_events(tmp_path / "none.jsonl") == read_events(tmp_path) == []
+    assert read_log(tmp_path / "none.jsonl") == read_log(tmp_path) == ([], True)
 
 
 JSON = st.recursive(

@@ -35,15 +35,6 @@ def append_event(path: Path, event: str, **facts) -> None:
             raise
 
 
-def read_events(path: Path) -> list[dict]:
-    """Return the events of a log in order; [] if it cannot be read."""
-    try:
-        lines = path.read_bytes().split(b"\n")
-    except OSError:
-        return []
-    return [event for event in map(parse_event, lines) if event]
-
-
 def parse_event(line: bytes) -> dict | None:
     """Return the event on a line, None if there is none; a number that is not finite becomes None."""
     try:

@@ -12,9 +12,10 @@ import psutil
 from transformer_viz import store
 from transformer_viz.runs.disk import check_folder, new_folder, remove_folder, write_new, write_whole
 from transformer_viz.runs.errors import RunError, writing
-from transformer_viz.runs.events import append_event, read_events
+from transformer_viz.runs.events import append_event
 from transformer_viz.runs.job import TrainingJob
-from transformer_viz.runs.state import RunState, state_of
+from transformer_viz.runs.log import read_log, read_outline
+from transformer_viz.runs.state import RunState, state_of, status_of, without_undone
 
 ID = re.compile(r"[a-z0-9][a-z0-9-]{0,80}")
 
@@ -59,6 +60,10 @@ class TrainingRun:
         except (OSError, ValueError) as error:
             raise RunError(f"{self.path} is not a training run: {error}") from None
 
+    @property
+    def _log(self):
+        return self.path / "events.jsonl"
+
     def append(self, event, **facts) -> None:
         """Add a line to the log: what happened, and when.
 
@@ -66,20 +71,21 @@ class TrainingRun:
             UnwritableError: If the disk refuses.
         """
         with writing(self.path):
-            append_event(self.path / "events.jsonl", event, **facts)
+            append_event(self._log, event, **facts)
 
     def events(self) -> list[dict]:
         """Return what happened, in order, what was undone by going back to a checkpoint left out."""
-        events = []
-        for event in read_events(self.path / "events.jsonl"):
-            if event["event"] == "started":
-                events = [old for old in events if old.get("step", 0) <= event["step"]]
-            events.append(event)
-        return events
+        return without_undone(read_log(self._log).events)
+
+    @property
+    def status(self) -> str:
+        """How the run stands, as `RunState.status`, without reading all of its log."""
+        return status_of(read_outline(self._log).last, self._is_worked_on)
 
     def state(self) -> RunState:
         """Return the run as it stands."""
-        return state_of(self.events(), self._is_worked_on)
+        log = read_log(self._log)
+        return state_of(without_undone(log.events), self.status, is_whole=log.is_whole)
 
     def frames(self) -> list[tuple[int, int, Path]]:
         """Return (step, probe, path of a saved `Trace`) of every picture of the probes, in order."""
@@ -101,7 +107,7 @@ class TrainingRun:
         Raises:
             RunError: If it is being worked on, has finished, or cannot be written.
         """
-        status = self.state().status
+        status = self.status
         if status in ("running", "finished"):
             raise RunError(f"The run {self.id} is {status}; there is nothing to resume.")
         with writing(self.path):
@@ -114,7 +120,7 @@ class TrainingRun:
         Raises:
             UnwritableError: If the disk refuses.
         """
-        if self.state().status == "queued":
+        if self.status == "queued":
             self.append("stopped")
         else:
             with writing(self.path):
@@ -168,7 +174,7 @@ class TrainingRun:
         Raises:
             RunError: If it is being worked on, or cannot be removed.
         """
-        if self.state().status == "running":
+        if self.status == "running":
             raise RunError(f"The run {self.id} is running. Stop it first.")
         with writing(self.path):
             remove_folder(self.path)
@@ -251,7 +257,7 @@ def list_runs(folder=None) -> list[TrainingRun]:
 
 def queued_runs(folder=None) -> list[TrainingRun]:
     """Return the runs that wait for their turn, the oldest first."""
-    return [run for run in reversed(list_runs(folder)) if run.state().status == "queued"]
+    return [run for run in reversed(list_runs(folder)) if run.status == "queued"]
 
 
 def open_run(name, folder=None) -> TrainingRun:

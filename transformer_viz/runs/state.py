@@ -1,9 +1,7 @@
 """A run as it stands, told from the events of its log."""
 
+import math
 from typing import NamedTuple
-
-ENDS = ("finished", "stopped", "failed")
-"""Events after which nobody works on a run."""
 
 RECENT = 20
 """Step events from which the pace is taken."""
@@ -26,6 +24,7 @@ class RunState(NamedTuple):
         samples: The last few predictions, each a dict of text, expected and written.
         device: What it runs on.
         seconds_left: Estimated from the pace of the last steps; None if nothing is known.
+        is_whole: Whether all steps are there; of a very long log, some are left out.
     """
 
     status: str
@@ -36,6 +35,7 @@ class RunState(NamedTuple):
     samples: list
     device: str
     seconds_left: float | None
+    is_whole: bool
 
     @property
     def step(self) -> int:
@@ -48,32 +48,51 @@ class RunState(NamedTuple):
         return next((epoch for epoch in reversed(self.epochs) if epoch["best"]), None)
 
 
-def state_of(events, is_worked_on) -> RunState:
+def status_of(last, is_worked_on) -> str:
+    """Return how a run stands.
+
+    Args:
+        last: The last event that decides it, "" for none.
+        is_worked_on: Returns whether the process that was the last to work on it is still there.
+    """
+    if last == "started":
+        return "running" if is_worked_on() else "interrupted"
+    return last or "queued"
+
+
+def without_undone(events) -> list[dict]:
+    """Return the events without those that were undone by going back to a checkpoint."""
+    kept, reached = [], math.inf
+    for event in reversed(events):
+        if event.get("step", 0) <= reached:
+            kept.append(event)
+        if event["event"] == "started":
+            reached = min(reached, event["step"])
+    return kept[::-1]
+
+
+def state_of(events, status, *, is_whole) -> RunState:
     """Return the run as it stands.
 
     Args:
         events: What happened, in order.
-        is_worked_on: Returns whether the process that was the last to work on it is still there.
+        status: As `status_of` returns it.
+        is_whole: Whether these are all events.
     """
     by_kind = {}
     for event in events:
         by_kind.setdefault(event["event"], []).append(event)
-    steps, epochs = by_kind.get("step", []), by_kind.get("epoch", [])
-    turns = [event for event in events if event["event"] in ("queued", "started", *ENDS)]
-    last = turns[-1] if turns else {"event": "queued"}
-    status = last["event"]
-    if status == "started":
-        status = "running" if is_worked_on() else "interrupted"
-    facts = by_kind.get("data", [{}])[-1]
+    steps, facts = by_kind.get("step", []), by_kind.get("data", [{}])[-1]
     return RunState(
         status,
-        last.get("message", ""),
+        by_kind.get("failed", [{}])[-1].get("message", "") if status == "failed" else "",
         facts,
         steps,
-        epochs,
+        by_kind.get("epoch", []),
         by_kind.get("samples", [{}])[-1].get("samples", []),
         by_kind.get("started", [{}])[-1].get("device", ""),
         _seconds_left(steps, facts) if status == "running" else None,
+        is_whole,
     )
 
 

@@ -116,6 +116,8 @@ def show_progress(run, stage) -> None:
         return
     if note := state.facts.get("note"):
         st.caption(plain(note))
+    if not state.is_whole:
+        st.caption(t("run.thinned"))
     figure = run.job.figure
     curves, samples = st.columns([3, 2], gap="medium")
     with curves:
@@ -174,7 +176,7 @@ def choose_heads(run):
     trace = read_frame(frames[0][2])
     probes = {number: read_frame(path).text for step, number, path in frames if step == frames[0][0]}
     kinds = trace.kinds()
-    running = run.state().status in AT_WORK
+    running = run.status in AT_WORK
     st.subheader(t("run.forming" if running else "run.lapse"), anchor=False, help=t("run.lapse.help"))
     with st.container(horizontal=True, gap="medium"):
         probe = st.selectbox(

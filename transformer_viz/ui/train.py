@@ -122,7 +122,7 @@ def ask_start(job, can_start) -> None:
     )
     if "refused" in st.session_state:
         show_problem(st.session_state.pop("refused"))
-    if queued_runs() or any(run.state().status == "running" for run in list_runs()[:5]):
+    if queued_runs() or any(run.status == "running" for run in list_runs()):
         st.caption(t("train.queued_behind"))
 
 
