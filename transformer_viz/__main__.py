@@ -244,6 +244,9 @@ def list_all_runs(arguments):
     rows = []
     for run in list_runs():
         state = run.state()
+        if state.status == "broken":
+            rows.append((run.id, state.status, "", run.problem))
+            continue
         steps = f"{state.step:,} of {state.facts.get('total_steps', 0):,}"
         figure = run.job.figure
         value = state.best and state.best.get(f"val_{figure}")

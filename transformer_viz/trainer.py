@@ -56,13 +56,20 @@ class Trainer:
         self._tell()
         return run
 
-    def resume(self, run: TrainingRun) -> None:
+    def resume(self, run: TrainingRun, *, anew=False) -> None:
         """Put a run that was stopped, interrupted or has failed into the queue again.
 
+        Args:
+            run: The run.
+            anew: Begin from its beginning instead of its checkpoint.
+
         Raises:
-            RunError: If there is nothing to resume.
+            RunError: If there is nothing to resume, or the run cannot be written.
         """
-        run.queue()
+        if anew:
+            run.begin_anew()
+        else:
+            run.queue()
         self._tell()
 
     @property

@@ -12,6 +12,8 @@ from unprivileged import read_only_folder
 from transformer_viz import store
 from transformer_viz.config import TransformerConfig
 from transformer_viz.runs import TrainingJob, TrainingSettings, create_run, list_runs, open_run
+from transformer_viz.ui.language import plain, sentences
+from transformer_viz.ui.run import title_of, titles_of
 from transformer_viz.ui.server import shared_trainer
 
 APP = str(Path(__file__).parents[2] / "app.py")
@@ -197,6 +199,92 @@ def test_a_line_that_is_no_event_closes_neither_its_page_nor_that_of_others():
     assert "Start training" in [button.label for button in open_page().button]
     for run in runs:
         assert "· interrupted" in shown(open_page(run=run.id)) or run.state().status == "failed"
+
+
+@pytest.mark.parametrize("lang", ["en", "zh"])
+def test_a_broken_run_among_good_ones_can_be_deleted_and_its_model_saved(lang):
+    good, broken = finished_run(epochs=1), finished_run(epochs=1)
+    (broken.path / "job.json").write_text("")
+    app = open_page(lang=lang)
+    titles = titles_of([broken.id, good.id])
+    assert app.selectbox[0].options[1:] == list(titles.values())
+    app = open_page(run=broken.id, lang=lang)
+    assert f"· {sentences(lang)['run.broken']}" in shown(app)
+    assert "job\\.json holds nothing\\." in app.error[0].value
+    assert {button.key for button in app.main.button} == {"delete", "save"}
+    [button] = [button for button in app.main.button if button.key == "save"]
+    app.text_input[0].set_value("saved")
+    button.click()
+    again(app)
+    assert store.read_model("saved").card["data"]["task"] == "parity"
+    [button] = [button for button in app.main.button if button.key == "delete"]
+    button.click()
+    again(app)
+    assert list_runs() == [good]
+    assert "· 2" in shown(open_page(run=good.id))
+
+
+def damaged(path, content=b"damaged"):
+    path.write_bytes(path.read_bytes()[:40] + content)
+
+
+def test_damaged_pictures_are_left_out_and_a_damaged_model_is_a_sentence():
+    run = finished_run()
+    frames = [path for _, probe, path in run.frames() if probe == 0]
+    damaged(frames[0])
+    damaged(frames[2])
+    frames[3].write_bytes(b"")
+    damaged(run.model / "config.json")
+    app = open_page(run=run.id)
+    [_, lapse] = app.get("plotly_chart")
+    assert len(json.loads(lapse.proto.spec)["frames"]) == len(frames) - 3
+    assert "3 of its pictures are damaged" in shown(app)
+    assert "config" in app.error[0].value
+    assert str(run.path) not in app.error[0].value
+    for _, _, path in run.frames():
+        damaged(path)
+    assert len(open_page(run=run.id).get("plotly_chart")) == 1
+
+
+def test_a_run_with_a_damaged_checkpoint_begins_anew():
+    job = TrainingJob(config=CONFIG, settings=TrainingSettings(epochs=1), data="parity", rows=200)
+    run = create_run(job)
+    run.append("started", step=0, device="CPU")
+    run.checkpoint.write_bytes(b"cut off")
+    app = open_page(run=run.id)
+    assert "checkpoint is damaged" in app.warning[0].value
+    assert "Go on" not in [button.label for button in app.button]
+    press(app, "Start from the beginning")
+    until(app, "· finished")
+
+
+@pytest.mark.parametrize("name", ["a", "2026", "20260101-101010-x", "0-0-0-0", "no-run-at-all"])
+def test_a_run_of_any_name_has_a_title(runs, name):
+    (runs / name).mkdir()
+    (runs / name / "job.json").write_text("{}")
+    assert f"**{plain(name)}** · damaged" in shown(open_page(run=name))
+
+
+def test_runs_of_one_task_and_minute_are_told_apart():
+    """Of two options with the same label, Streamlit takes the first, whichever was chosen."""
+    twins = ["20260301-101512345678-copy-3f2a", "20260301-101559999999-copy-0001"]
+    other = "20260301-101612345678-copy-3f2a"
+    assert titles_of([*twins, other]) == {
+        twins[0]: "copy · 2026-03-01 10:15 · 3f2a",
+        twins[1]: "copy · 2026-03-01 10:15 · 0001",
+        other: "copy · 2026-03-01 10:16",
+    }
+    assert title_of("20260301-1015-3f2a") == " · 2026-03-01 10:15"
+    job = TrainingJob(config=CONFIG, settings=TrainingSettings(), data="parity", rows=200)
+    runs = [create_run(job) for _ in range(3)]
+    for run in runs:
+        run.append("failed", message=f"This is {run.id}")
+    app = open_page()
+    assert len(set(app.selectbox[0].options)) == 4
+    for run in runs:
+        app.selectbox[0].set_value(run.id)
+        again(app)
+        assert run.id in app.error[0].value.replace("\\", "")
 
 
 def test_a_run_is_deleted_after_asking():

@@ -17,6 +17,7 @@ from transformer_viz.runs.folder import (
     runs_folder,
 )
 from transformer_viz.runs.job import TrainingJob
+from transformer_viz.runs.log import stamp_of
 from transformer_viz.runs.settings import PRECISIONS, SCHEDULES, TrainingSettings
 from transformer_viz.runs.state import RunState
 from transformer_viz.runs.uploads import Upload, keep_upload
@@ -40,4 +41,5 @@ __all__ = [
     "open_run",
     "queued_runs",
     "runs_folder",
+    "stamp_of",
 ]

@@ -1,6 +1,7 @@
 """The folder of a training run: whoever trains appends to it, whoever shows it reads it."""
 
 import datetime
+import functools
 import json
 import os
 import re
@@ -14,10 +15,19 @@ from transformer_viz.runs.disk import check_folder, new_folder, remove_folder, w
 from transformer_viz.runs.errors import RunError, writing
 from transformer_viz.runs.events import append_event
 from transformer_viz.runs.job import TrainingJob
-from transformer_viz.runs.log import read_log, read_outline
+from transformer_viz.runs.log import read_log, read_outline, stamp_of
 from transformer_viz.runs.state import RunState, state_of, status_of, without_undone
 
 ID = re.compile(r"[a-z0-9][a-z0-9-]{0,80}")
+
+FRAME = re.compile(r"([0-9]{7,15})-([0-9]{1,6})\.npz")
+"""Name of a picture: step and probe."""
+
+SIGNS = ("job.json", "events.jsonl", "checkpoint.safetensors")
+"""A folder that holds one of these is a run, or was one."""
+
+MOST_JOB, MOST_HEADER = 4 * 2**20, 100 * 2**20
+"""Bytes of what was asked, and of the header of a checkpoint; anything larger is damaged."""
 
 
 class TrainingRun:
@@ -53,12 +63,17 @@ class TrainingRun:
         """What was asked.
 
         Raises:
-            RunError: If the folder is no run.
+            RunError: If that cannot be told; says why.
         """
-        try:
-            return TrainingJob.from_json((self.path / "job.json").read_text(encoding="utf-8"))
-        except (OSError, ValueError) as error:
-            raise RunError(f"{self.path} is not a training run: {error}") from None
+        job, problem = _read_job(self.path / "job.json", stamp_of(self.path / "job.json"))
+        if problem:
+            raise RunError(f"{self.path} is not a training run: {problem}")
+        return job
+
+    @property
+    def problem(self) -> str:
+        """Why nothing can be done with the run but to delete it; "" if there is nothing wrong."""
+        return _read_job(self.path / "job.json", stamp_of(self.path / "job.json"))[1]
 
     @property
     def _log(self):
@@ -80,7 +95,7 @@ class TrainingRun:
     @property
     def status(self) -> str:
         """How the run stands, as `RunState.status`, without reading all of its log."""
-        return status_of(read_outline(self._log).last, self._is_worked_on)
+        return "broken" if self.problem else status_of(read_outline(self._log).last, self._is_worked_on)
 
     def state(self) -> RunState:
         """Return the run as it stands."""
@@ -89,13 +104,9 @@ class TrainingRun:
 
     def frames(self) -> list[tuple[int, int, Path]]:
         """Return (step, probe, path of a saved `Trace`) of every picture of the probes, in order."""
-        names = (path.stem.split("-") for path in sorted((self.path / "frames").glob("*-*.npz")))
         last = max((event["step"] for event in self.events() if "step" in event), default=0)
-        return [
-            (int(step), int(probe), self.frame(int(step), int(probe)))
-            for step, probe in names
-            if int(step) <= last
-        ]
+        found = sorted(filter(None, map(FRAME.fullmatch, _names_in(self.path / "frames"))), key=_place_of)
+        return [(*_place_of(name), self.frame(*_place_of(name))) for name in found if int(name[1]) <= last]
 
     def frame(self, step, probe) -> Path:
         """Return the path of the picture of one probe at one step."""
@@ -108,11 +119,38 @@ class TrainingRun:
             RunError: If it is being worked on, has finished, or cannot be written.
         """
         status = self.status
+        if status == "broken":
+            raise RunError(f"The run {self.id} cannot be resumed: {self.problem} Delete it.")
         if status in ("running", "finished"):
             raise RunError(f"The run {self.id} is {status}; there is nothing to resume.")
         with writing(self.path):
             (self.path / "stop").unlink(missing_ok=True)
         self.append("queued")
+
+    def begin_anew(self) -> None:
+        """Ask for the run to be worked on from its beginning, its checkpoint left behind.
+
+        Raises:
+            RunError: If it is being worked on, has finished, or cannot be written.
+        """
+        if self.status in ("running", "finished", "broken"):
+            self.queue()  # says why not
+        with writing(self.path):
+            self.checkpoint.unlink(missing_ok=True)
+        self.queue()
+
+    @property
+    def has_damaged_checkpoint(self) -> bool:
+        """Whether there is a checkpoint that cannot be gone on from, as far as its outside tells."""
+        try:
+            with self.checkpoint.open("rb") as file:
+                header = json.loads(file.read(int.from_bytes(file.read(8), "little") % MOST_HEADER))
+                ends = [entry["data_offsets"][1] for name, entry in header.items() if name != "__metadata__"]
+                return file.tell() + max(ends) != os.fstat(file.fileno()).st_size
+        except FileNotFoundError:
+            return False
+        except (OSError, ValueError, RecursionError, KeyError, TypeError, IndexError, AttributeError):
+            return True
 
     def stop(self) -> None:
         """Ask whoever works on the run to stop within a step, and to keep the best so far.
@@ -174,7 +212,7 @@ class TrainingRun:
         Raises:
             RunError: If it is being worked on, or cannot be removed.
         """
-        if self.status == "running":
+        if read_outline(self._log).last == "started" and self._is_worked_on():
             raise RunError(f"The run {self.id} is running. Stop it first.")
         with writing(self.path):
             remove_folder(self.path)
@@ -182,21 +220,53 @@ class TrainingRun:
     @property
     def pid(self) -> int | None:
         """Id of the process that worked on the run last; None if there was none."""
-        return self._claim()["pid"]
+        return self._claim()[0]
 
     def _claim(self):
+        """Return the id of the process that worked on the run last, and when it was started."""
         try:
-            return json.loads((self.path / "process.json").read_text())
-        except (OSError, ValueError):
-            return {"pid": None}
+            claim = json.loads((self.path / "process.json").read_text(encoding="utf-8"))
+            pid, created = claim["pid"], claim["created"]
+        except (OSError, ValueError, RecursionError, KeyError, TypeError):
+            return None, None
+        return (pid, created) if type(pid) is int and 0 < pid < 2**31 else (None, None)
 
     def _is_worked_on(self):
-        claim = self._claim()
+        pid, created = self._claim()
         try:
-            process = psutil.Process(claim["pid"])
-            return process.create_time() == claim["created"] and process.status() != psutil.STATUS_ZOMBIE
-        except (KeyError, psutil.Error):
+            process = psutil.Process(pid) if pid else None
+            return bool(process) and (
+                process.create_time() == created and process.status() != psutil.STATUS_ZOMBIE
+            )
+        except psutil.Error:
             return False
+
+
+@functools.lru_cache(maxsize=4096)
+def _read_job(path, stamp):
+    """Return (job, "") of a file that has this stamp, or (None, why there is none)."""
+    if not stamp:
+        return None, "job.json is missing."
+    if stamp[1] > MOST_JOB:
+        return None, f"job.json has more than {MOST_JOB // 2**20} MB."
+    try:
+        return TrainingJob.from_json(path.read_text(encoding="utf-8")), ""
+    except OSError as error:
+        return None, f"job.json cannot be read: {error.strerror}."
+    except ValueError as error:
+        return None, str(error)
+
+
+def _names_in(folder):
+    try:
+        return os.listdir(folder)
+    except OSError:
+        return []
+
+
+def _place_of(name):
+    """Return (step, probe) of the name of a picture."""
+    return int(name[1]), int(name[2])
 
 
 def runs_folder() -> Path:
@@ -248,7 +318,7 @@ def list_runs(folder=None) -> list[TrainingRun]:
         found = [
             entry
             for entry in folder.iterdir()
-            if ID.fullmatch(entry.name) and os.path.exists(entry / "job.json")
+            if ID.fullmatch(entry.name) and any(os.path.exists(entry / name) for name in SIGNS)
         ]
     except OSError:
         return []
@@ -268,6 +338,6 @@ def open_run(name, folder=None) -> TrainingRun:
     """
     if ID.fullmatch(str(name)):
         run = TrainingRun(Path(folder or runs_folder()) / str(name))
-        if os.path.exists(run.path / "job.json"):
+        if any(os.path.exists(run.path / name) for name in SIGNS):
             return run
     raise RunError(f"There is no training run {name!r}. List them with: python -m transformer_viz runs")

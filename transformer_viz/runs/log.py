@@ -65,7 +65,7 @@ def read_log(path: Path) -> Log:
 def read_outline(path: Path) -> Outline:
     """Return what of a log decides whose turn it is; a log that has not changed is not read for it."""
     with _lock:
-        stamp = _stamp(path)
+        stamp = stamp_of(path)
         known, outline = _outlines.pop(path, (None, None))
         if known != stamp or outline is None:
             outline = _outline(_tail(path, stamp)) or _outline(_up_to_date(path).events) or Outline("", 0.0)
@@ -73,6 +73,16 @@ def read_outline(path: Path) -> Outline:
         while len(_outlines) > MOST_OUTLINES:
             _outlines.popitem(last=False)
         return outline
+
+
+def stamp_of(path: Path) -> tuple:
+    """Return what tells a file from another, and from itself when something has come to it; () for none."""
+    try:
+        found = os.stat(path)
+    except OSError:
+        return ()
+    is_file = stat.S_ISREG(found.st_mode)  # a pipe might have no end
+    return (found.st_ino, found.st_size, found.st_mtime_ns) if is_file else ()
 
 
 class _Reader:
@@ -122,7 +132,7 @@ _outlines: OrderedDict[Path, tuple[tuple, Outline]] = OrderedDict()
 
 def _up_to_date(path):
     """Return the reader of a log that has read all of it."""
-    stamp, reader = _stamp(path), _readers.pop(path, None) or _Reader()
+    stamp, reader = stamp_of(path), _readers.pop(path, None) or _Reader()
     if stamp[:1] != reader.stamp[:1] or (stamp and stamp[1] < reader.end):  # it is another file
         reader = _Reader()
     if stamp and stamp != reader.stamp:
@@ -134,16 +144,6 @@ def _up_to_date(path):
     while len(_readers) > MOST_READERS:
         _readers.popitem(last=False)
     return reader
-
-
-def _stamp(path):
-    """Return what tells a file from another, and from itself when something has come to it; () for none."""
-    try:
-        found = os.stat(path)
-    except OSError:
-        return ()
-    is_file = stat.S_ISREG(found.st_mode)  # a pipe might have no end
-    return (found.st_ino, found.st_size, found.st_mtime_ns) if is_file else ()
 
 
 def _outline(events):

@@ -14,8 +14,8 @@ class RunState(NamedTuple):
     """A run as it stands.
 
     Attributes:
-        status: "queued", "running", "finished", "stopped" (on request), "failed", or "interrupted" (its
-            process is gone without a word).
+        status: "queued", "running", "finished", "stopped" (on request), "failed", "interrupted" (its process
+            is gone without a word), or "broken" (what was asked cannot be read).
         message: Why it failed, or "".
         facts: What was found in the data: rows, parameters, steps_per_epoch, total_steps, figure ...
         steps: One dict for each step event: time, step, loss, learning_rate, tokens_per_second, memory ...;

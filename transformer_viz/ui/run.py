@@ -1,6 +1,8 @@
 """One training run on the page: how far it is, how its heads form, what can be done with it."""
 
 import datetime
+import re
+from collections import Counter
 from typing import NamedTuple
 
 import numpy as np
@@ -9,11 +11,11 @@ import streamlit as st
 from transformer_viz import store
 from transformer_viz.analysis import entropy
 from transformer_viz.figures import heads_grid, learning_curves, time_lapse
-from transformer_viz.runs import RunError
+from transformer_viz.runs import RunError, stamp_of
 from transformer_viz.trace import Trace
-from transformer_viz.ui.card import figure_name, figures_of, written
+from transformer_viz.ui.card import count_in, figure_name, figures_of, part, written
 from transformer_viz.ui.language import plain, t
-from transformer_viz.ui.problems import show_problem
+from transformer_viz.ui.problems import said, show_problem
 from transformer_viz.ui.server import shared_trainer
 
 EVERY = 1
@@ -34,6 +36,7 @@ ICONS = {
     "stopped": ":material/stop_circle:",
     "failed": ":material/error:",
     "interrupted": ":material/power_off:",
+    "broken": ":material/broken_image:",
 }
 
 
@@ -41,9 +44,13 @@ def show_run(run, open_model) -> None:
     """Show a run; as long as somebody works on it, it is looked at again and again."""
     stage = stage_of(run, run.state())
     show_actions(run, stage.status)
+    if stage.status == "broken":
+        st.error(t("run.broken.said", reason=said(run.problem)), icon=ICONS["broken"])
+        ask_name(run, open_model)
+        return
     at_work = stage.status in AT_WORK
     st.fragment(show_progress, run_every=(EVERY if stage.learns else SOON) if at_work else None)(run, stage)
-    if not at_work and run.model.exists():
+    if not at_work:
         ask_name(run, open_model)
     if stage.has_pictures:
         choice = choose_heads(run)
@@ -60,7 +67,7 @@ class Stage(NamedTuple):
 
 def stage_of(run, state) -> Stage:
     """Return the stage of a run from its state."""
-    return Stage(state.status, bool(state.steps), bool(run.frames()))
+    return Stage(state.status, bool(state.steps), bool(first_pictures(run)))
 
 
 def show_actions(run, status) -> None:
@@ -84,15 +91,16 @@ def show_buttons(run, status) -> None:
             key="stop",
         )
         return
-    if status != "finished":
+    if status not in ("finished", "broken"):
+        begin = "anew" if run.has_damaged_checkpoint else "resume"
         st.button(
-            t("run.resume"),
+            t(f"run.{begin}"),
             icon=":material/play_arrow:",
             type="primary",
-            on_click=resume,
+            on_click=begin_anew if begin == "anew" else resume,
             args=(run,),
-            help=t("run.resume.help"),
-            key="resume",
+            help=t(f"run.{begin}.help"),
+            key=begin,
         )
     with st.popover(t("run.delete"), icon=":material/delete:", help=t("run.delete.help")):
         st.button(t("run.delete.sure"), type="primary", on_click=delete, args=(run,), key="delete")
@@ -105,7 +113,9 @@ def show_progress(run, stage) -> None:
         st.rerun(scope="app")
     if state.status == "failed":
         show_problem(state.message)
-    if state.status == "interrupted":
+    if state.status not in (*AT_WORK, "finished") and run.has_damaged_checkpoint:
+        st.warning(t("run.checkpoint.damaged"), icon=ICONS["broken"])
+    elif state.status == "interrupted":
         st.warning(t("run.interrupted.said"), icon=":material/power_off:")
     total = state.facts.get("total_steps")
     if total and state.steps:
@@ -172,9 +182,9 @@ def said_of(state, total):
 
 def choose_heads(run):
     """Show the choice of a probe, an attention and a layer, and return it."""
-    frames = run.frames()
-    trace = read_frame(frames[0][2])
-    probes = {number: read_frame(path).text for step, number, path in frames if step == frames[0][0]}
+    firsts = first_pictures(run)
+    probes = {number: picture.text for number, picture in firsts.items()}
+    trace = firsts[min(firsts)]
     kinds = trace.kinds()
     running = run.status in AT_WORK
     st.subheader(t("run.forming" if running else "run.lapse"), anchor=False, help=t("run.lapse.help"))
@@ -207,30 +217,36 @@ def choose_heads(run):
 
 def show_heads(run, status, probe, kind, layer) -> None:
     """Show the heads of a layer: as they are now, or, of a run that is over, as they formed."""
+    at_work = status in AT_WORK
     frames = [(step, path) for step, number, path in run.frames() if number == probe]
+    frames = frames[-1:] if at_work else frames[:: -(-len(frames) // MOST_FRAMES)][:-1] + frames[-1:]
+    found = [(step, picture) for step, path in frames if (picture := attention_of(read(path), kind, layer))]
+    pictures = [(step, picture) for step, picture in found if picture[0].shape == found[-1][1][0].shape]
+    if left_out := len(frames) - len(pictures):
+        st.caption(t("run.pictures.damaged", count=left_out))
+    if not pictures:
+        return
     words = {
         name: t(f"lapse.{name}") for name in ("head", "weight", "reads", "step", "entropy", "play", "pause")
     }
     theme = st.context.theme.type or "light"
-    if status in AT_WORK:
-        weights, queries, keys = attention_of(frames[-1][1], kind, layer)
+    weights, queries, keys = pictures[-1][1]
+    if at_work:
         st.plotly_chart(
             heads_grid(weights, queries, keys, labels=words, theme=theme),
             key="forming",
             config={"displaylogo": False},
         )
         return
-    frames = frames[:: -(-len(frames) // MOST_FRAMES)][:-1] + frames[-1:]
-    pictures = [attention_of(path, kind, layer) for _, path in frames]
-    weights = np.stack([weights for weights, _, _ in pictures])
-    state = run.state()
-    figure = run.job.figure
-    good = [epoch["step"] for epoch in state.epochs], [epoch.get(f"val_{figure}") for epoch in state.epochs]
+    weights = np.stack([weights for _, (weights, _, _) in pictures])
+    figure, epochs = run.job.figure, run.state().epochs
+    good = [epoch["step"] for epoch in epochs], [epoch.get(f"val_{figure}") for epoch in epochs]
     st.plotly_chart(
         time_lapse(
             weights,
-            [step for step, _ in frames],
-            *pictures[-1][1:],
+            [step for step, _ in pictures],
+            queries,
+            keys,
             entropies=entropy(weights),
             figure=good,
             labels=words | {"figure": figure_name(figure)},
@@ -241,25 +257,51 @@ def show_heads(run, status, probe, kind, layer) -> None:
     )
 
 
-def attention_of(path, kind, layer):
-    """Return the weights (head, query, key) of one layer in a picture, and the tokens of both sides."""
-    found = read_frame(path).kinds()[kind]
+def first_pictures(run) -> dict[int, Trace]:
+    """Return probe -> the first picture of it that can be read."""
+    found = {}
+    for _, probe, path in run.frames():
+        if probe not in found and (picture := read(path)):
+            found[probe] = picture
+    return dict(sorted(found.items()))
+
+
+def attention_of(trace, kind, layer):
+    """Return the weights (head, query, key) of a layer in a picture, and the tokens of both sides, if any."""
+    found = trace and trace.kinds().get(kind)
+    if not found or layer >= len(found.layers):
+        return None
     return found.layers[layer].weights, found.query_tokens, found.key_tokens
 
 
+def read(path) -> Trace | None:
+    """Return a picture, None if it is damaged."""
+    return read_once(path, stamp_of(path))
+
+
 @st.cache_resource(max_entries=512, show_spinner=False)
-def read_frame(path) -> Trace:
-    """Return a picture; none is ever written twice, and nobody changes it."""
-    return Trace.load(path)
+def read_once(path, stamp) -> Trace | None:
+    """Return the picture in a file with this stamp, which nobody changes; None if it is damaged."""
+    try:
+        return Trace.load(path)
+    except (ValueError, MemoryError):
+        return None
 
 
 def ask_name(run, open_model) -> None:
-    """Show the box that saves the best model under a name."""
-    card = store.read_model(run.model).card
-    if "test" in card:
-        measured = figures_of(card["test"], run.job.config).items()
-        figures = ", ".join(f"{figure_name(name)} {written(name, value)}" for name, value in measured)
-        st.markdown(t("run.test", rows=f"{card['test']['rows']:,}", figures=figures))
+    """Show the figures of the best model, if there is one, and the box that saves it under a name."""
+    if not run.model.exists():
+        return
+    try:
+        config, card = best_of(run.model, store.stamp(run.model))
+    except store.ModelError as error:
+        show_problem(error)
+        return
+    test = part(card, "test")
+    if rows := count_in(test, "rows"):
+        measured = figures_of(test, config).items()
+        figures = ", ".join(f"{plain(figure_name(name))} {written(name, value)}" for name, value in measured)
+        st.markdown(t("run.test", rows=rows, figures=figures))
     with st.container(horizontal=True, vertical_alignment="bottom", gap="small"):
         slug = title_of(run.id).split(" · ")[0]
         name = st.text_input(
@@ -278,6 +320,13 @@ def ask_name(run, open_model) -> None:
                 open_model(saved)
 
 
+@st.cache_data(max_entries=16, show_spinner=False)
+def best_of(path, stamp):
+    """Return config and card of the best model of a run."""
+    best = store.read_model(path)
+    return best.config, best.card
+
+
 def shortened(text) -> str:
     """Return the beginning of a text."""
     return text if len(text) <= 48 else text[:47] + "…"
@@ -285,14 +334,35 @@ def shortened(text) -> str:
 
 def title_of(run_id) -> str:
     """Return what a run is called on the page: what it learns, and when it began."""
-    day, time, *slug, _ = run_id.split("-")
-    return f"{'-'.join(slug)} · {day[:4]}-{day[4:6]}-{day[6:]} {time[:2]}:{time[2:4]}"
+    match = re.fullmatch(r"(\d{4})(\d\d)(\d\d)-(\d\d)(\d\d)\d*-(?:(.+)-)?[0-9a-f]+", run_id)
+    if not match:
+        return run_id
+    year, month, day, hour, minute, name = match.groups()
+    return f"{name or ''} · {year}-{month}-{day} {hour}:{minute}"
+
+
+def titles_of(run_ids) -> dict[str, str]:
+    """Return id -> title of several runs, no two alike: by its title, a choice among them is made."""
+    titles = {name: title_of(name) for name in run_ids}
+    often = Counter(titles.values())
+    return {
+        name: title if often[title] == 1 else f"{title} · {name.rpartition('-')[2]}"
+        for name, title in titles.items()
+    }
 
 
 def resume(run) -> None:
     """Put the run into the queue again."""
     try:
         shared_trainer().resume(run)
+    except RunError as error:
+        st.session_state.refused = error
+
+
+def begin_anew(run) -> None:
+    """Put the run into the queue again, to be worked on from its beginning."""
+    try:
+        shared_trainer().resume(run, anew=True)
     except RunError as error:
         st.session_state.refused = error
 

@@ -23,7 +23,7 @@ from transformer_viz.ui.address import from_address, to_address
 from transformer_viz.ui.data import WIDTH, ask_material, choose_task
 from transformer_viz.ui.language import plain, t
 from transformer_viz.ui.problems import show_problem
-from transformer_viz.ui.run import show_run, title_of
+from transformer_viz.ui.run import show_run, titles_of
 from transformer_viz.ui.server import shared_trainer
 
 WIDTHS = (16, 32, 64, 128, 256, 512)
@@ -73,10 +73,11 @@ def choose_run(runs) -> str:
     if st.session_state.get("run") not in (None, "", *runs):
         st.toast(t("run.gone"), icon=":material/search_off:")
     from_address("run", ["", *runs], "")
+    titles = {"": t("train.new"), **titles_of(runs)}
     chosen = st.selectbox(
         t("train.run"),
         ["", *runs],
-        format_func=lambda name: title_of(name) if name else t("train.new"),
+        format_func=titles.get,
         key="run",
         persist_state="session",
         help=t("train.run.help"),
