@@ -7,8 +7,9 @@ attention of a few probe texts as it formed. Whoever shows a run reads this fold
 
 from transformer_viz.runs.cost import Cost, estimate
 from transformer_viz.runs.errors import RunError, UnwritableError
-from transformer_viz.runs.folder import (
-    TrainingRun,
+from transformer_viz.runs.folder import TrainingRun
+from transformer_viz.runs.job import TrainingJob
+from transformer_viz.runs.listing import (
     check_runs_folder,
     create_run,
     list_runs,
@@ -16,7 +17,6 @@ from transformer_viz.runs.folder import (
     queued_runs,
     runs_folder,
 )
-from transformer_viz.runs.job import TrainingJob
 from transformer_viz.runs.log import stamp_of
 from transformer_viz.runs.settings import PRECISIONS, SCHEDULES, TrainingSettings
 from transformer_viz.runs.state import RunState

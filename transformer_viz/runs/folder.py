@@ -1,33 +1,25 @@
 """The folder of a training run: whoever trains appends to it, whoever shows it reads it."""
 
-import datetime
 import functools
-import json
 import os
 import re
-import secrets
 from pathlib import Path
 
-import psutil
-
 from transformer_viz import store
-from transformer_viz.runs.disk import check_folder, new_folder, remove_folder, write_new, write_whole
+from transformer_viz.runs.checkpoint import is_damaged
+from transformer_viz.runs.claim import claimed_by, is_at_work, write_claim
+from transformer_viz.runs.disk import remove_folder
 from transformer_viz.runs.errors import RunError, writing
 from transformer_viz.runs.events import append_event
 from transformer_viz.runs.job import TrainingJob
 from transformer_viz.runs.log import read_log, read_outline, stamp_of
 from transformer_viz.runs.state import RunState, state_of, status_of, without_undone
 
-ID = re.compile(r"[a-z0-9][a-z0-9-]{0,80}")
-
 FRAME = re.compile(r"([0-9]{7,15})-([0-9]{1,6})\.npz")
 """Name of a picture: step and probe."""
 
-SIGNS = ("job.json", "events.jsonl", "checkpoint.safetensors")
-"""A folder that holds one of these is a run, or was one."""
-
-MOST_JOB, MOST_HEADER = 4 * 2**20, 100 * 2**20
-"""Bytes of what was asked, and of the header of a checkpoint; anything larger is damaged."""
+MOST_JOB = 4 * 2**20
+"""Bytes of what was asked; anything larger is damaged."""
 
 
 class TrainingRun:
@@ -142,15 +134,7 @@ class TrainingRun:
     @property
     def has_damaged_checkpoint(self) -> bool:
         """Whether there is a checkpoint that cannot be gone on from, as far as its outside tells."""
-        try:
-            with self.checkpoint.open("rb") as file:
-                header = json.loads(file.read(int.from_bytes(file.read(8), "little") % MOST_HEADER))
-                ends = [entry["data_offsets"][1] for name, entry in header.items() if name != "__metadata__"]
-                return file.tell() + max(ends) != os.fstat(file.fileno()).st_size
-        except FileNotFoundError:
-            return False
-        except (OSError, ValueError, RecursionError, KeyError, TypeError, IndexError, AttributeError):
-            return True
+        return is_damaged(self.checkpoint)
 
     def stop(self) -> None:
         """Ask whoever works on the run to stop within a step, and to keep the best so far.
@@ -175,10 +159,8 @@ class TrainingRun:
         Raises:
             UnwritableError: If the disk refuses.
         """
-        process = psutil.Process()
-        text = json.dumps({"pid": process.pid, "created": process.create_time()})
         with writing(self.path):
-            write_whole(self.path / "process.json", text.encode())
+            write_claim(self._claim)
 
     def save(self, name, *, folder=None, overwrite=False, dtype="float16", card=None) -> Path:
         """Write the best model so far to `models/<name>`.
@@ -220,26 +202,14 @@ class TrainingRun:
     @property
     def pid(self) -> int | None:
         """Id of the process that worked on the run last; None if there was none."""
-        return self._claim()[0]
+        return claimed_by(self._claim)[0]
 
+    @property
     def _claim(self):
-        """Return the id of the process that worked on the run last, and when it was started."""
-        try:
-            claim = json.loads((self.path / "process.json").read_text(encoding="utf-8"))
-            pid, created = claim["pid"], claim["created"]
-        except (OSError, ValueError, RecursionError, KeyError, TypeError):
-            return None, None
-        return (pid, created) if type(pid) is int and 0 < pid < 2**31 else (None, None)
+        return self.path / "process.json"
 
     def _is_worked_on(self):
-        pid, created = self._claim()
-        try:
-            process = psutil.Process(pid) if pid else None
-            return bool(process) and (
-                process.create_time() == created and process.status() != psutil.STATUS_ZOMBIE
-            )
-        except psutil.Error:
-            return False
+        return is_at_work(self._claim)
 
 
 @functools.lru_cache(maxsize=4096)
@@ -267,77 +237,3 @@ def _names_in(folder):
 def _place_of(name):
     """Return (step, probe) of the name of a picture."""
     return int(name[1]), int(name[2])
-
-
-def runs_folder() -> Path:
-    """Return TRANSFORMER_VIZ_RUNS, or `runs/` beside the package."""
-    return Path(os.environ.get("TRANSFORMER_VIZ_RUNS") or Path(__file__).parents[2] / "runs")
-
-
-def check_runs_folder(folder=None) -> None:
-    """See whether runs can be kept, making their folder if it is not there yet.
-
-    Args:
-        folder: Folder of runs; None: `runs_folder()`.
-
-    Raises:
-        UnwritableError: If they cannot.
-    """
-    folder = Path(folder or runs_folder())
-    with writing(folder):
-        check_folder(folder)
-
-
-def create_run(job: TrainingJob, *, title="", folder=None) -> TrainingRun:
-    """Make the folder of a new run and put it into the queue.
-
-    Args:
-        job: What to do.
-        title: A word for its id: the task or the file.
-        folder: Folder of runs; None: `runs_folder()`.
-
-    Raises:
-        RunError: If the folder cannot be written.
-    """
-    folder = Path(folder or runs_folder())
-    slug = re.sub(r"[^a-z0-9]+", "-", (title or Path(job.data).stem.split(".")[0]).lower()).strip("-")[:24]
-    stamp = datetime.datetime.now().strftime("%Y%m%d-%H%M%S%f")  # in the order in which they were asked for
-    path = folder / "-".join(filter(None, (stamp, slug, secrets.token_hex(2))))
-    with writing(folder):
-        folder.mkdir(parents=True, exist_ok=True)
-        with new_folder(path) as temporary:
-            write_new(temporary / "job.json", job.to_json().encode())
-            append_event(temporary / "events.jsonl", "queued")
-    return TrainingRun(path)
-
-
-def list_runs(folder=None) -> list[TrainingRun]:
-    """Return all runs, the newest first; folders that are none are left out."""
-    folder = Path(folder or runs_folder())
-    try:
-        found = [
-            entry
-            for entry in folder.iterdir()
-            if ID.fullmatch(entry.name) and any(os.path.exists(entry / name) for name in SIGNS)
-        ]
-    except OSError:
-        return []
-    return [TrainingRun(path) for path in sorted(found, reverse=True)]
-
-
-def queued_runs(folder=None) -> list[TrainingRun]:
-    """Return the runs that wait for their turn, the oldest first."""
-    return [run for run in reversed(list_runs(folder)) if run.status == "queued"]
-
-
-def open_run(name, folder=None) -> TrainingRun:
-    """Return a run by its id.
-
-    Raises:
-        RunError: If there is none.
-    """
-    if ID.fullmatch(str(name)):
-        run = TrainingRun(Path(folder or runs_folder()) / str(name))
-        if any(os.path.exists(run.path / name) for name in SIGNS):
-            return run
-    raise RunError(f"There is no training run {name!r}. List them with: python -m transformer_viz runs")

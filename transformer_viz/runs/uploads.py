@@ -9,7 +9,7 @@ from pathlib import Path
 
 from transformer_viz.runs.disk import new_folder, write_new
 from transformer_viz.runs.errors import writing
-from transformer_viz.runs.folder import runs_folder
+from transformer_viz.runs.listing import runs_folder
 
 LONGEST_NAME = 24
 """Letters of a file's name that are kept, and of its ending."""
