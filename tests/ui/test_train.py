@@ -11,10 +11,18 @@ from unprivileged import read_only_folder
 
 from transformer_viz import store
 from transformer_viz.config import TransformerConfig
-from transformer_viz.runs import TrainingJob, TrainingSettings, create_run, list_runs, open_run
+from transformer_viz.runs import (
+    Quota,
+    TrainingJob,
+    TrainingSettings,
+    create_run,
+    list_runs,
+    open_run,
+    uploads,
+)
 from transformer_viz.ui.language import plain, sentences
-from transformer_viz.ui.run import title_of, titles_of
 from transformer_viz.ui.server import shared_trainer
+from transformer_viz.ui.titles import title_of, titles_of
 
 APP = str(Path(__file__).parents[2] / "app.py")
 
@@ -389,6 +397,40 @@ def test_an_upload_is_written_once_however_often_the_page_is_drawn(runs):
     assert "**60** rows" in shown(app)
     [again_kept] = (runs / "uploads").glob("*/*.csv")
     assert again_kept != kept
+
+
+@pytest.mark.parametrize(
+    ("lang", "sentence"),
+    [
+        ("en", "There is no room for this file: uploads take 0 kB of the 1 kB that they may."),
+        ("zh", "空间不足，无法保存此文件：上传的文件已占用 0 kB，上限为 1 kB。"),
+    ],
+)
+def test_an_upload_for_which_there_is_no_room_is_a_sentence(monkeypatch, lang, sentence):
+    monkeypatch.setattr(uploads, "QUOTA", Quota(1000, 1000))
+    app = open_page(task="file", lang=lang)
+    app.file_uploader[0].set_value(("reviews.csv", CSV.encode(), "text/csv"))
+    again(app)
+    assert app.error[0].value.startswith(sentence)
+    assert len(app.main.button) == 0
+
+
+@pytest.mark.parametrize(
+    ("lang", "sentence"),
+    [
+        ("en", "Delete one that is no longer needed; the largest: parity · "),
+        ("zh", "请删除不再需要的训练，占用最多的是：parity · "),
+    ],
+)
+def test_a_training_for_which_there_is_no_room_is_a_sentence(monkeypatch, lang, sentence):
+    run = create_run(TrainingJob(config=CONFIG, settings=TrainingSettings(), data="parity", rows=200))
+    run.append("failed", message="Oh.")
+    monkeypatch.setattr("transformer_viz.trainer.QUOTA", Quota(1000, 1000))
+    app = open_page(lang=lang)
+    app.main.button[0].click()
+    again(app)
+    assert sentence in app.error[0].value
+    assert list_runs() == [run]
 
 
 def test_an_upload_that_was_changed_is_neither_counted_nor_trained_on(runs):

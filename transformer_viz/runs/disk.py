@@ -14,7 +14,9 @@ from pathlib import Path
 
 import psutil
 
-_HIDDEN = re.compile(r"\.(?:tmp|trash)-(\d+)-[0-9a-f]{32}")
+_HALF_WRITTEN = re.compile(r"\.tmp-(\d+)-[0-9a-f]{32}")
+
+_HALF_REMOVED = re.compile(r"\.trash-[0-9a-z-]+")
 
 _FLAGS = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_BINARY", 0)
 
@@ -53,20 +55,33 @@ def write_new(path: Path, data: bytes) -> None:
 
 
 def write_whole(path: Path, data: bytes) -> None:
-    """Write a file, so that a reader sees what was there before or all of this.
+    """Write a file and flush it, so that a reader sees what was there before or all of this.
 
     Raises:
         OSError: If the disk refuses; what was there before is still there.
     """
+    with new_file(path) as temporary:
+        write_new(temporary, data)
+    _settle(path.parent)
+
+
+@contextlib.contextmanager
+def new_file(path: Path):
+    """Give a hidden path to write to; put it in its place unless an error ends the block.
+
+    Args:
+        path: Where it is to stand; a file that is there is replaced.
+
+    Raises:
+        OSError: If the disk refuses; nothing is left then.
+    """
     temporary = _hidden_beside(path, "tmp")
-    write_new(temporary, data)
     try:
+        yield temporary
         os.replace(temporary, path)
-        _settle(path.parent)
-    except BaseException:
-        with contextlib.suppress(OSError):
+    finally:
+        with contextlib.suppress(OSError):  # it is in its place, or was never made
             temporary.unlink()
-        raise
 
 
 @contextlib.contextmanager
@@ -89,23 +104,23 @@ def new_folder(target: Path):
         shutil.rmtree(temporary, ignore_errors=True)
 
 
-def remove_folder(folder: Path) -> None:
-    """Remove a folder in such a way that nobody finds half of it.
+def remove(place: Path) -> None:
+    """Remove a folder or a file in such a way that nobody finds half of it.
 
     Raises:
         OSError: If the disk refuses; it is still there then.
     """
-    trash = _hidden_beside(folder, "trash")
-    os.rename(folder, trash)
-    shutil.rmtree(trash, ignore_errors=True)
+    trash = _hidden_beside(place, "trash")
+    os.rename(place, trash)
+    _remove(trash)
 
 
 def sweep_hidden(folder: Path) -> None:
     """Remove what writers left in a folder that were killed over it; raises nothing."""
     with contextlib.suppress(OSError):
         for place in list(folder.iterdir()):
-            match = _HIDDEN.fullmatch(place.name)
-            if match and _is_left(place, int(match[1])):
+            match = _HALF_WRITTEN.fullmatch(place.name)
+            if _HALF_REMOVED.fullmatch(place.name) or (match and _is_left(place, int(match[1]))):
                 _remove(place)
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from transformer_viz import store
 from transformer_viz.runs.checkpoint import is_damaged
 from transformer_viz.runs.claim import claimed_by, is_at_work, write_claim
-from transformer_viz.runs.disk import remove_folder
+from transformer_viz.runs.disk import new_file, remove, sweep_hidden
 from transformer_viz.runs.errors import RunError, writing
 from transformer_viz.runs.events import append_event
 from transformer_viz.runs.job import TrainingJob
@@ -68,6 +68,31 @@ class TrainingRun:
         return _read_job(self.path / "job.json", stamp_of(self.path / "job.json"))[1]
 
     @property
+    def owner(self) -> str:
+        """Whom the run belongs to; "" if to everybody, or if it is broken."""
+        job, _ = _read_job(self.path / "job.json", stamp_of(self.path / "job.json"))
+        return job.owner if job else ""
+
+    @property
+    def asked(self) -> bytes:
+        """What was asked as it is on disk, whether it can be read or not; b"" if there is nothing."""
+        try:
+            with (self.path / "job.json").open("rb") as file:
+                return file.read(MOST_JOB)
+        except OSError:
+            return b""
+
+    @property
+    def stamp(self) -> tuple:
+        """What changes whenever something is added to the log."""
+        return stamp_of(self._log)
+
+    @property
+    def worked(self) -> float:
+        """When a process began or ended its work on the run, the last time; 0 if never."""
+        return read_outline(self._log).worked
+
+    @property
     def _log(self):
         return self.path / "events.jsonl"
 
@@ -103,6 +128,17 @@ class TrainingRun:
     def frame(self, step, probe) -> Path:
         """Return the path of the picture of one probe at one step."""
         return self.path / "frames" / f"{step:07d}-{probe}.npz"
+
+    def keep_frame(self, step, probe, trace) -> None:
+        """Write the picture of one probe at one step.
+
+        Raises:
+            OSError: If the disk refuses; nothing is left then.
+        """
+        path = self.frame(step, probe)
+        path.parent.mkdir(exist_ok=True)
+        with new_file(path) as temporary:
+            trace.save(temporary)
 
     def queue(self) -> None:
         """Ask for the run to be worked on, from its checkpoint if there is one.
@@ -154,13 +190,15 @@ class TrainingRun:
         return os.path.exists(self.path / "stop")
 
     def claim(self) -> None:
-        """Write down that this process works on the run.
+        """Write down that this process works on the run, and remove what one before it left half written.
 
         Raises:
             UnwritableError: If the disk refuses.
         """
         with writing(self.path):
             write_claim(self._claim)
+        sweep_hidden(self.path)
+        sweep_hidden(self.path / "frames")
 
     def save(self, name, *, folder=None, overwrite=False, dtype="float16", card=None) -> Path:
         """Write the best model so far to `models/<name>`.
@@ -197,7 +235,7 @@ class TrainingRun:
         if read_outline(self._log).last == "started" and self._is_worked_on():
             raise RunError(f"The run {self.id} is running. Stop it first.")
         with writing(self.path):
-            remove_folder(self.path)
+            remove(self.path)
 
     @property
     def pid(self) -> int | None:

@@ -52,12 +52,12 @@ def status_of(last, is_worked_on) -> str:
     """Return how a run stands.
 
     Args:
-        last: The last event that decides it, "" for none.
+        last: The last event that decides it; "" if the log has lost it.
         is_worked_on: Returns whether the process that was the last to work on it is still there.
     """
     if last == "started":
         return "running" if is_worked_on() else "interrupted"
-    return last or "queued"
+    return last or "interrupted"
 
 
 def without_undone(events) -> list[dict]:

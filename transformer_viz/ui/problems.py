@@ -5,8 +5,10 @@ import re
 
 import streamlit as st
 
-from transformer_viz.runs import UnwritableError, runs_folder
+from transformer_viz.runs import BusyError, QuotaError, UnwritableError, runs_folder
+from transformer_viz.ui.card import bytes_of
 from transformer_viz.ui.language import plain, t
+from transformer_viz.ui.titles import title_of, titles_of
 
 _FOLDERS = re.compile(r"(?<![\w:./\\])(?:[A-Za-z]:)?[\\/](?:[^\s\\/]+[\\/])+")
 """The folders of a whole path, up to the last part of it."""
@@ -21,6 +23,16 @@ def said(error: Exception | str) -> str:
     """Return as Markdown of one sentence what went wrong: an error, or its sentence in a log."""
     if isinstance(error, UnwritableError):
         return t(f"disk.{error.cause}", reason=plain(error.reason))
+    if isinstance(error, BusyError):
+        return t("run.busy", run=plain(title_of(error.run)))
+    if isinstance(error, QuotaError):
+        largest = ", ".join(titles_of(error.largest).values()) if error.what == "trainings" else ""
+        return t(
+            f"quota.{error.what}",
+            used=bytes_of(error.used),
+            limit=bytes_of(error.limit),
+            largest=plain(largest) or t("quota.none"),
+        )
     return plain(without_folders(str(error)))
 
 

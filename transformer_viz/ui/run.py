@@ -1,20 +1,19 @@
 """One training run on the page: how far it is, how its heads form, what can be done with it."""
 
 import datetime
-import re
-from collections import Counter
 from typing import NamedTuple
 
 import streamlit as st
 
 from transformer_viz import store
 from transformer_viz.figures import learning_curves
-from transformer_viz.runs import RunError
+from transformer_viz.runs import RunError, sweep_uploads
 from transformer_viz.ui.card import count_in, figure_name, figures_of, part, written
 from transformer_viz.ui.forming import AT_WORK, choose_heads, first_pictures, shortened, show_heads
 from transformer_viz.ui.language import plain, t
 from transformer_viz.ui.problems import said, show_problem
 from transformer_viz.ui.server import shared_trainer
+from transformer_viz.ui.titles import title_of
 
 EVERY = 1
 """Seconds between two looks at a run that is at work."""
@@ -212,25 +211,6 @@ def best_of(path, stamp):
     return best.config, best.card
 
 
-def title_of(run_id) -> str:
-    """Return what a run is called on the page: what it learns, and when it began."""
-    match = re.fullmatch(r"(\d{4})(\d\d)(\d\d)-(\d\d)(\d\d)\d*-(?:(.+)-)?[0-9a-f]+", run_id)
-    if not match:
-        return run_id
-    year, month, day, hour, minute, name = match.groups()
-    return f"{name or ''} · {year}-{month}-{day} {hour}:{minute}"
-
-
-def titles_of(run_ids) -> dict[str, str]:
-    """Return id -> title of several runs, no two alike: by its title, a choice among them is made."""
-    titles = {name: title_of(name) for name in run_ids}
-    often = Counter(titles.values())
-    return {
-        name: title if often[title] == 1 else f"{title} · {name.rpartition('-')[2]}"
-        for name, title in titles.items()
-    }
-
-
 def resume(run) -> None:
     """Put the run into the queue again."""
     try:
@@ -259,6 +239,7 @@ def delete(run) -> None:
     """Remove the run, and show the form for a new one."""
     try:
         run.delete()
+        sweep_uploads()
         st.session_state.run = ""
     except RunError as error:
         st.session_state.refused = error

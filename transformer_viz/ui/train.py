@@ -23,8 +23,9 @@ from transformer_viz.ui.address import from_address, to_address
 from transformer_viz.ui.data import WIDTH, ask_material, choose_task
 from transformer_viz.ui.language import plain, t
 from transformer_viz.ui.problems import show_problem
-from transformer_viz.ui.run import show_run, titles_of
+from transformer_viz.ui.run import show_run
 from transformer_viz.ui.server import shared_trainer
+from transformer_viz.ui.titles import titles_of
 
 WIDTHS = (16, 32, 64, 128, 256, 512)
 RATES = (0.0001, 0.0003, 0.0005, 0.001, 0.002, 0.003, 0.005, 0.01, 0.02)
