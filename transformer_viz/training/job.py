@@ -254,13 +254,9 @@ class _Worker:
     def _picture(self):
         """Write the attention of the probes as it is now."""
         self.examiner.take(self.learner.parameters())
-        folder = self.run.path / "frames"
-        folder.mkdir(exist_ok=True)
         for number, trace in enumerate(self.examiner.traces()):
             if trace is not None:
-                temporary = folder / ".tmp-frame"
-                trace.save(temporary)
-                os.replace(temporary, self.run.frame(self.place.step, number))
+                self.run.keep_frame(self.place.step, number, trace)
         self.tell("samples", step=self.place.step, samples=self.examiner.samples())
 
     def _keep(self):
