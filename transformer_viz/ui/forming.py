@@ -8,7 +8,7 @@ from transformer_viz.figures import heads_grid, time_lapse
 from transformer_viz.runs import stamp_of
 from transformer_viz.trace import Trace
 from transformer_viz.ui.card import figure_name
-from transformer_viz.ui.language import t
+from transformer_viz.ui.language import sendable, t
 
 AT_WORK = ("queued", "running")
 
@@ -125,5 +125,6 @@ def read_once(path, stamp) -> Trace | None:
 
 
 def shortened(text) -> str:
-    """Return the beginning of a text."""
+    """Return the beginning of a text, as a page can carry it."""
+    text = sendable(text)
     return text if len(text) <= 48 else text[:47] + "…"

@@ -169,7 +169,7 @@ def said_of(state, total):
             yield t("run.left", time=datetime.timedelta(seconds=round(state.seconds_left)))
     if speed := state.steps[-1].get("tokens_per_second"):
         yield t("run.speed", tokens=f"{speed:,.0f}")
-    yield t("run.device", device=state.device)
+    yield t("run.device", device=plain(shortened(state.device)))
 
 
 def ask_name(run, open_model) -> None:
