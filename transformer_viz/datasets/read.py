@@ -6,10 +6,14 @@ import pandas as pd
 
 from transformer_viz.datasets.columns import KINDS, MAX_LABELS, SAMPLE, choose, is_known
 from transformer_viz.datasets.files import DataError
-from transformer_viz.datasets.tables import MAX_CHARS, read_table
+from transformer_viz.datasets.table import MAX_CHARS
+from transformer_viz.datasets.tables import read_table
 
 SHOWN = 5
 """Rows of a preview."""
+
+MAX_LABEL = 200
+"""Longest label: it stands on axes, in tables and in the card of a model."""
 
 
 class Preview(NamedTuple):
@@ -30,24 +34,26 @@ class Preview(NamedTuple):
     kind: str | None
 
 
-def preview(path, *, sha256="") -> Preview:
+def preview(path, *, sha256="", most_bytes=None) -> Preview:
     """Look at the first rows of a file.
 
     Args:
         path: The file.
         sha256: Of what it must hold, in hexadecimal; "": whatever it holds.
+        most_bytes: Bytes that it may have, unpacked; None: as many as are ever read.
 
     Raises:
         DataError: If no rows can be read at all.
     """
-    table = read_table(path, most=SAMPLE, sha256=sha256)
+    table = read_table(path, most=SAMPLE, sha256=sha256, most_bytes=most_bytes)
     guess = {}
     for kind in KINDS if table.format != "text" else ["texts"]:
         try:
             guess[kind] = choose(table, kind)
         except DataError:
             continue
-    rows = pd.DataFrame(table.rows[:SHOWN], columns=list(table.columns), dtype=object)
+    first = list(zip(*(values[:SHOWN] for values in table.cells), strict=True))
+    rows = pd.DataFrame(first, columns=list(table.columns), dtype=object)
     return Preview(table.format, table.columns, guess, rows, _likeliest(table, guess))
 
 
@@ -150,13 +156,12 @@ def _read(path, kind, columns, sha256):
 
 def _column(table, role, name):
     """Return the values of a column, each of them checked; of the text alone, with the space around it."""
-    place, values = table.columns.index(name), []
-    for row, line in zip(table.rows, table.lines, strict=True):
-        value = row[place]
-        if not isinstance(value, str) or not value.strip() or len(value) > MAX_CHARS:
+    values = table.cells[table.columns.index(name)]
+    most = MAX_LABEL if role == "label" else MAX_CHARS
+    for value, line in zip(values, table.lines, strict=True):
+        if type(value) is not str or not value or value.isspace() or len(value) > most:
             raise _bad_value(f"{table.path}, line {line}", role, name, value)
-        values.append(value if role == "text" else value.strip())
-    return values
+    return values if role == "text" else list(map(str.strip, values))
 
 
 def _bad_value(place, role, name, value):
@@ -166,6 +171,11 @@ def _bad_value(place, role, name, value):
         return DataError(f"{place}: '{name}', the {role}, is no text but several values. Write one text.")
     if not value.strip():
         return DataError(f"{place}: the {role} is empty. Fill it in or remove the row.")
+    if role == "label":
+        return DataError(
+            f"{place}: a label of {len(value):,} characters; more than {MAX_LABEL} are taken for a mistake. "
+            f"Is `{' '.join(name.split())[:40]}` the right column?"
+        )
     return DataError(
         f"{place}: the {role} has {len(value):,} characters, more than {MAX_CHARS:,}. Cut it into parts."
     )
@@ -174,8 +184,7 @@ def _bad_value(place, role, name, value):
 def _likeliest(table, guess):
     """Return the kind of a file: labels come again and again, targets do not."""
     if "labels" in guess:
-        place = table.columns.index(guess["labels"]["label"])
-        labels = [str(row[place]) for row in table.rows]
+        labels = list(map(str, table.cells[table.columns.index(guess["labels"]["label"])]))
         if "pairs" not in guess or len(set(labels)) <= min(MAX_LABELS, len(labels) / 2):
             return "labels"
     return next((kind for kind in ("pairs", "texts") if kind in guess), None)

@@ -19,6 +19,7 @@ from transformer_viz.datasets import (
     split,
     split_pairs,
     split_texts,
+    spread,
 )
 from transformer_viz.runs import RunError, Upload, keep_upload
 from transformer_viz.tasks import TASKS
@@ -39,6 +40,12 @@ WIDTH = 182
 
 VOCABULARY = 20_000
 """Most tokens of a vocabulary that is counted for a report."""
+
+UNPACKED = 150 * 2**20
+"""Bytes that an upload may have when it is unpacked: it is read by the process of the server."""
+
+COUNTED = 20_000
+"""Texts whose tokens are counted for a report: somebody waits for it."""
 
 READ = {
     "labels": (read_labelled, split),
@@ -172,7 +179,7 @@ def kept(file) -> Upload:
 @st.cache_data(max_entries=16, show_spinner=False)
 def previewed(upload) -> Preview:
     """Return what an upload seems to be."""
-    return preview(upload.path, sha256=upload.sha256)
+    return preview(upload.path, sha256=upload.sha256, most_bytes=UNPACKED)
 
 
 def ask_columns(found):
@@ -233,11 +240,10 @@ def count(upload, kind, columns, tokens, keep_case, longest) -> Counted:
     read, split_rows = READ[kind]
     rows = read(upload.path, dict(columns), sha256=upload.sha256)
     parts = split_rows(rows)
-    sides = list(parts.train["text"])
-    if kind == "pairs":
-        sides += list(parts.train["target"])
+    seen = spread(parts.train, COUNTED)
+    sides = [*seen["text"], *(seen["target"] if kind == "pairs" else [])]
     tokenizer = Tokenizer.train(sides, VOCABULARY, kind=tokens, lowercase=not keep_case)
-    report = describe(rows, tokenizer=tokenizer, max_len=longest, parts=parts)
+    report = describe(rows, tokenizer=tokenizer, max_len=longest, parts=parts, most=COUNTED)
     first = parts.validation.iloc[parts.validation["text"].str.len().argsort(kind="stable")[:200:60]]
     targets = first["target"] if kind == "pairs" else [None] * len(first)
     return Counted(report, tokenizer.vocab_size, list(zip(first["text"], targets, strict=True)))
@@ -261,6 +267,8 @@ def show_report(report) -> None:
             f"{plain(label)} {count / report.rows:.0%}" for label, count in report.labels.items()
         )
         st.caption(t("data.labels", balance=balance))
+    if report.rows > COUNTED:
+        st.caption(t("data.sampled", count=f"{COUNTED:,}"))
     if report.duplicates:
         st.caption(t("data.duplicates", count=f"{report.duplicates:,}"))
     if report.conflicting:
