@@ -1,9 +1,11 @@
 """The Train page, run by Streamlit's own test harness, with trainings in processes of their own."""
 
 import json
+import random
 import time
 from pathlib import Path
 
+import hostile
 import pages
 import pytest
 from pages import again, shown
@@ -293,6 +295,20 @@ def test_runs_of_one_task_and_minute_are_told_apart():
         app.selectbox[0].set_value(run.id)
         again(app)
         assert run.id in app.error[0].value.replace("\\", "")
+
+
+def test_no_damaged_run_closes_the_page(runs):
+    """Every kind of damage and every kind of log at once, and each by itself."""
+    rng = random.Random(3)
+    damaged = [hostile.a_run(runs, rng, log=kind) for kind in hostile.LOGS]
+    damaged += [hostile.a_run(runs, rng, damage=kind) for kind in hostile.RUNS]
+    for run in damaged:
+        if run.status == "queued":
+            run.stop()
+    assert "Start training" in [button.label for button in open_page().button]
+    for run in damaged:
+        assert plain(title_of(run.id)) in shown(open_page(run=run.id)), run
+    shared_trainer().close()
 
 
 def test_a_run_is_deleted_after_asking():
