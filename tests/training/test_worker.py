@@ -1,8 +1,10 @@
 """The process that trains works off the queue, whatever a run's folder does."""
 
 import dataclasses
+import shutil
 
 import pytest
+from faults import no_file_beyond
 from unprivileged import modes_count
 
 from transformer_viz.config import TransformerConfig
@@ -65,3 +67,41 @@ def test_a_run_that_is_removed_while_it_waits_stops_nobody(runs):
     work_off_queue(work_and_remove)
     assert run.status == "finished"
     assert not gone.path.exists()
+
+
+def test_a_folder_that_vanishes_under_a_training_is_a_sentence_and_does_not_come_back(runs):
+    run = create_run(dataclasses.replace(JOB, settings=TrainingSettings(epochs=3, batch_size=32)))
+
+    def vanish(event):
+        if event["event"] == "epoch":
+            shutil.rmtree(run.path)
+
+    with pytest.raises(RunError) as error:
+        work(run, watch=vanish)
+    assert str(error.value) == f"{run.path} is not there any more."
+    assert not run.path.exists()
+
+
+def test_a_disk_that_is_full_from_the_beginning_is_a_sentence_and_nothing_is_left():
+    run = create_run(JOB)
+    before = {path.name for path in run.path.iterdir()}
+    with no_file_beyond(2**15):
+        work(run)
+    assert run.status == "failed"
+    assert run.state().message == (
+        f"The disk of {run.path} is full. Make space and resume: the last checkpoint is kept."
+    )
+    assert {path.name for path in run.path.iterdir()} - before == {"process.json", "traceback.txt"}
+    run.queue()
+    work(run)
+    assert run.status == "finished"
+
+
+@pytest.mark.parametrize("name", ["frames", "checkpoint.safetensors"])
+def test_what_stands_in_the_way_of_a_picture_or_a_checkpoint_is_a_sentence(name):
+    run = create_run(JOB)
+    (run.path / name).mkdir() if name != "frames" else (run.path / name).write_text("")
+    work(run)
+    assert run.status == "failed"
+    assert run.state().message.startswith(str(run.path))
+    assert not list(run.path.rglob(".tmp-*"))

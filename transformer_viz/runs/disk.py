@@ -44,14 +44,16 @@ def write_new(path: Path, data: bytes) -> None:
     """
     handle = os.open(path, _FLAGS, 0o600)
     try:
-        with open(handle, "wb") as file:
-            file.write(data)
-            file.flush()
-            os.fsync(file.fileno())
+        written, rest = 0, memoryview(data)
+        while written < len(data):
+            written += os.write(handle, rest[written:])
+        os.fsync(handle)
     except BaseException:
+        os.close(handle)
         with contextlib.suppress(OSError):
             path.unlink()
         raise
+    os.close(handle)
 
 
 def write_whole(path: Path, data: bytes) -> None:

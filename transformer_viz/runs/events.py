@@ -11,6 +11,8 @@ import os
 import time
 from pathlib import Path
 
+_FLAGS = os.O_RDWR | os.O_CREAT | os.O_APPEND | getattr(os, "O_BINARY", 0)
+
 
 def append_event(path: Path, event: str, **facts) -> None:
     """Add a line to a log: what happened, and when; a number that is not finite becomes null.
@@ -19,20 +21,23 @@ def append_event(path: Path, event: str, **facts) -> None:
         OSError: If the disk refuses; a part of the line is taken back.
     """
     line = json.dumps({"event": event, "time": time.time(), **dict(map(_finite, facts.items()))})
-    with path.open("ab+", buffering=0) as log:
-        end = log.seek(0, os.SEEK_END)
-        log.seek(max(0, end - 1))
-        whole = log.read(1) in (b"", b"\n")  # a kill may have cut the last line off
-        data = memoryview((b"" if whole else b"\n") + line.encode("ascii") + b"\n")
+    handle = os.open(path, _FLAGS, 0o600)
+    try:
+        end = os.lseek(handle, 0, os.SEEK_END)
+        os.lseek(handle, max(0, end - 1), os.SEEK_SET)
+        whole = os.read(handle, 1) in (b"", b"\n")  # a kill may have cut the last line off
+        data = (b"" if whole else b"\n") + line.encode("ascii") + b"\n"
         written = 0
         try:
             while written < len(data):
-                written += log.write(data[written:])
+                written += os.write(handle, data[written:])
         except OSError:
             with contextlib.suppress(OSError):
-                if os.fstat(log.fileno()).st_size == end + written:  # nobody has written behind it
-                    log.truncate(end)
+                if os.fstat(handle).st_size == end + written:  # nobody has written behind it
+                    os.ftruncate(handle, end)
             raise
+    finally:
+        os.close(handle)
 
 
 def parse_event(line: bytes) -> dict | None:

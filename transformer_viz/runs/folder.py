@@ -119,6 +119,15 @@ class TrainingRun:
         log = read_log(self._log)
         return state_of(without_undone(log.events), self.status, is_whole=log.is_whole)
 
+    def check(self) -> None:
+        """See whether the folder is still there: whoever writes a folder into it would make it anew.
+
+        Raises:
+            UnwritableError: If it is gone.
+        """
+        with writing(self.path):
+            os.stat(self.path)
+
     def frames(self) -> list[tuple[int, int, Path]]:
         """Return (step, probe, path of a saved `Trace`) of every picture of the probes, in order."""
         last = max((event["step"] for event in self.events() if "step" in event), default=0)
@@ -133,12 +142,13 @@ class TrainingRun:
         """Write the picture of one probe at one step.
 
         Raises:
-            OSError: If the disk refuses; nothing is left then.
+            UnwritableError: If the disk refuses; nothing is left then.
         """
         path = self.frame(step, probe)
-        path.parent.mkdir(exist_ok=True)
-        with new_file(path) as temporary:
-            trace.save(temporary)
+        with writing(self.path):
+            path.parent.mkdir(exist_ok=True)
+            with new_file(path) as temporary:
+                trace.save(temporary)
 
     def queue(self) -> None:
         """Ask for the run to be worked on, from its checkpoint if there is one.
@@ -148,7 +158,8 @@ class TrainingRun:
         """
         status = self.status
         if status == "broken":
-            raise RunError(f"The run {self.id} cannot be resumed: {self.problem} Delete it.")
+            problem = self.problem or "job.json could not be read."
+            raise RunError(f"The run {self.id} cannot be resumed: {problem} Delete it.")
         if status in ("running", "finished"):
             raise RunError(f"The run {self.id} is {status}; there is nothing to resume.")
         with writing(self.path):
