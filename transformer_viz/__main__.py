@@ -62,8 +62,9 @@ SETTINGS_HELP = {
     "word_dropout": "share of the tokens hidden behind [UNK] while training",
     "crop": "share of the training texts of which only a random part is read",
     "average": "decay of the moving average of the parameters; 0: none",
+    "pack": "put texts one after the other in rows of max_len tokens: for a decoder on running text",
     "precision": "float32, or bfloat16 or float16 where a GPU has units for it",
-    "patience": "epochs without a better validation accuracy before stopping",
+    "patience": "epochs without a better validation figure before stopping",
     "validation": "share of the rows held out to choose the best epoch",
     "test_share": "share held out to measure the finished model on, once",
     "seed": "of the split, the parameters, the order and dropout",
@@ -206,7 +207,8 @@ def train(arguments):
     job = TrainingJob(
         config=PRESETS[arguments.preset].replace(**dict(map(_assignment, arguments.set))),
         settings=settings,
-        data=arguments.data,
+        data=arguments.data[0],
+        more_data=arguments.data[1:],
         rows=arguments.rows,
         tokens=arguments.tokens,
         keep_case=arguments.keep_case,
@@ -307,7 +309,7 @@ def _figures(measured):
     """Return the headline figures among what a card says was measured."""
     return {
         name.replace("_", " "): measured[name]
-        for name in ("accuracy", "bleu", "exact_match", "token_accuracy", "induction_score")
+        for name in ("accuracy", "bleu", "perplexity", "exact_match", "token_accuracy", "induction_score")
         if name in measured
     }
 
@@ -341,8 +343,10 @@ def _add_train_arguments(sub):
     sub.add_argument(
         "--data",
         required=True,
+        nargs="+",
         type=Path,
-        help=f"{FILES}; or a data set: {', '.join(NAMED)}; or a task that makes its own: {', '.join(TASKS)}",
+        help=f"{FILES}, one or more; or a data set: {', '.join(NAMED)}; or a task that makes its own: "
+        f"{', '.join(TASKS)}",
     )
     _add_columns(sub)
     sub.add_argument("--tokens", choices=TOKEN_KINDS, default="words", help="what a token is (default words)")
@@ -370,12 +374,12 @@ def _add_train_arguments(sub):
     )
     group = sub.add_argument_group("training")
     for field in dataclasses.fields(TrainingSettings):
-        group.add_argument(
-            f"--{field.name.replace('_', '-')}",
-            type=field.type,
-            default=field.default,
-            help=f"{SETTINGS_HELP[field.name]} (default {field.default})",
-        )
+        name = f"--{field.name.replace('_', '-')}"
+        if field.type is bool:
+            group.add_argument(name, action="store_true", help=SETTINGS_HELP[field.name])
+            continue
+        said = f"{SETTINGS_HELP[field.name]} (default {field.default})"
+        group.add_argument(name, type=field.type, default=field.default, help=said)
 
 
 def _add_columns(sub):
@@ -423,7 +427,7 @@ def _label_name(text):
 
 def _command_of(arguments):
     """Return the command as typed, with files by their name alone and the model in `models/`."""
-    paths = {str(path): path.name for path in (arguments.data, arguments.test) if path}
+    paths = {str(path): path.name for path in (*arguments.data, arguments.test) if path}
     paths[str(arguments.out)] = f"models/{arguments.out.name}"
     return "python -m transformer_viz " + shlex.join(paths.get(part, part) for part in arguments.argv)
 

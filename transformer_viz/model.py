@@ -21,7 +21,7 @@ class Transformer(keras.Model):
 
     Call arguments:
         token_ids: int32 (batch, position), id 0 is padding; for an encoder-decoder the pair of these and
-            target_ids, int32 (batch, target).
+            target_ids, int32 (batch, target); or a dict of arguments of `trace`.
 
     Returns:
         Logits, before softmax or sigmoid: float (batch, num_outputs) of an encoder; of a decoder (batch,
@@ -86,6 +86,8 @@ class Transformer(keras.Model):
         `training` reaches the dropout layers through Keras' call context, and `fit` passes it only to a
         model that names it.
         """
+        if isinstance(token_ids, dict):
+            return self.trace(**token_ids).logits
         return self.trace(*(token_ids if isinstance(token_ids, list | tuple) else (token_ids,))).logits
 
     def trace(  # noqa: PLR0913  everything that can be changed is an argument

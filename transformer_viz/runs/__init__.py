@@ -16,10 +16,11 @@ from transformer_viz.runs.folder import (
     queued_runs,
     runs_folder,
 )
-from transformer_viz.runs.job import TrainingJob
+from transformer_viz.runs.job import LOWER_IS_BETTER, TrainingJob
 from transformer_viz.runs.settings import PRECISIONS, SCHEDULES, TrainingSettings
 
 __all__ = [
+    "LOWER_IS_BETTER",
     "PRECISIONS",
     "SCHEDULES",
     "Cost",

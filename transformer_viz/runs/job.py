@@ -10,6 +10,9 @@ from transformer_viz.runs.settings import TrainingSettings
 FIGURES = {"encoder": "accuracy", "decoder": "token_accuracy", "encoder-decoder": "exact_match"}
 """Architecture -> the figure on rows held out by which the best epoch is chosen; equal ones by the loss."""
 
+LOWER_IS_BETTER = ("perplexity",)
+"""Figures of which the lowest is the best."""
+
 
 @dataclass(frozen=True, kw_only=True)
 class TrainingJob:
@@ -20,6 +23,7 @@ class TrainingJob:
         settings: `TrainingSettings`.
         data: Path of the rows to train and validate on: labelled texts for an encoder, pairs for a decoder;
             or the name of a built-in task or named data set.
+        more_data: Paths of further files of such rows.
         rows: Texts that a built-in task makes.
         columns: Role -> name of the column in the file; what is not named is guessed.
         tokens: Kind of tokens, as in `Tokenizer.train`.
@@ -38,6 +42,7 @@ class TrainingJob:
     config: TransformerConfig
     settings: TrainingSettings
     data: str
+    more_data: tuple = ()
     rows: int = 20_000
     columns: dict = field(default_factory=dict)
     tokens: str = "words"
@@ -57,13 +62,19 @@ class TrainingJob:
                 raise ValueError(f"`{name}` must be a whole number of at least 0. Received: {value!r}.")
         for name in ("data", "test", "out"):  # paths are welcome
             object.__setattr__(self, name, str(getattr(self, name)))
+        object.__setattr__(self, "more_data", tuple(map(str, self.more_data)))
+        if self.settings.pack and self.config.architecture != "decoder":
+            raise ValueError(
+                "`pack` is for architecture 'decoder', which reads running text. Leave it out for "
+                f"{self.config.architecture!r}."
+            )
         probes = tuple(probe if isinstance(probe, str) else tuple(probe) for probe in self.probes)
         object.__setattr__(self, "probes", probes)
 
     @property
     def figure(self) -> str:
-        """Name of the figure that says how good the model is; higher is better."""
-        return FIGURES[self.config.architecture]
+        """Name of the figure that says how good the model is; higher is better, but for `LOWER_IS_BETTER`."""
+        return "perplexity" if self.settings.pack else FIGURES[self.config.architecture]
 
     def to_json(self) -> str:
         """Return the text of `job.json`."""

@@ -17,10 +17,13 @@ NUM_PROBES = 3
 
 def rows_of(job, read, columns):
     """Return the rows to train on and those to test on, from files or made by a built-in task."""
+    if job.more_data and (job.data in NAMED or job.data in TASKS):
+        raise DataError(f"'{job.data}' is all there is to train on. Leave the other --data out.")
     if job.data in NAMED:
         return _named_rows(job, columns)
     if job.data not in TASKS:
-        return read(job.data, job.columns), read(job.test, job.columns) if job.test else None
+        rows = pd.concat([read(path, job.columns) for path in (job.data, *job.more_data)], ignore_index=True)
+        return rows, read(job.test, job.columns) if job.test else None
     if job.test:
         raise DataError(f"The task '{job.data}' makes its own test. Leave --test out.")
     task = TASKS[job.data]
@@ -74,8 +77,13 @@ def facts_of(job, path, rows):
         return {"task": path, "made_with_seed": job.settings.seed, "rows": len(rows)}
     if path in NAMED:
         return {"named": path, "rows": len(rows)}
-    digest = hashlib.sha256(Path(path).read_bytes()).hexdigest()
-    return {"file": Path(path).name, "sha256": digest, "rows": len(rows)}
+    if path == job.data and job.more_data:
+        return {"files": list(map(_file, (path, *job.more_data))), "rows": len(rows)}
+    return {**_file(path), "rows": len(rows)}
+
+
+def _file(path):
+    return {"file": Path(path).name, "sha256": hashlib.sha256(Path(path).read_bytes()).hexdigest()}
 
 
 def _named_rows(job, columns):

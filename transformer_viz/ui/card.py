@@ -20,6 +20,8 @@ TASKS = {
 FIGURES = {
     "accuracy": "figure.accuracy",
     "bleu": "figure.bleu",
+    "perplexity": "figure.perplexity",
+    "bits_per_byte": "figure.bits_per_byte",
     "exact_match": "figure.exact_match",
     "token_accuracy": "figure.token_accuracy",
     "induction_score": "figure.induction_score",

@@ -129,7 +129,7 @@ def show_progress(run, stage) -> None:
         )
     with samples:
         if state.best:
-            value = f"{state.best['val_' + figure]:.1%}"
+            value = written(figure, state.best[f"val_{figure}"])
             best = t("run.best", figure=figure_name(figure), value=value, epoch=state.best["epoch"])
             st.markdown(best)
         if state.samples:
