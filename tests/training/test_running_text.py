@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
-
 from small_models import with_random_parameters
+
 from transformer_viz.config import END_ID, PAD_ID, START_ID, UNK_ID
 from transformer_viz.packing import Stream
 from transformer_viz.presets import PRESETS
