@@ -182,11 +182,16 @@ def trace(arguments):
 
 
 def evaluate(arguments):
-    """Print accuracy, precision, recall and a confusion table; of a decoder, how much it writes rightly."""
+    """Print accuracy, precision, recall and a confusion table; of a decoder, how much it writes rightly, or
+    how well it predicts texts.
+    """
     explorer = _load(arguments.model)
     if explorer.config.has_decoder:
         read = read_pairs if explorer.config.has_encoder else read_for_decoder
         rows = read(arguments.data, _columns(arguments))
+        if not rows["target"].any():
+            _evaluate_texts(explorer, rows["text"])
+            return
         result = load_upper_floor("evaluation").evaluate_writing(explorer, rows)
         print(f"rows            {result.rows:,}\nexact match     {result.exact_match:.4f}")
         print(f"token accuracy  {result.token_accuracy:.4f}")
@@ -197,6 +202,13 @@ def evaluate(arguments):
     print(f"rows      {result.rows:,}\naccuracy  {result.accuracy:.4f}\n")
     print(result.by_label.to_string(float_format="{:.4f}".format))
     print(f"\n{result.confusion.to_string()}\n(rows: true label; columns: predicted)")
+
+
+def _evaluate_texts(explorer, texts):
+    result = load_upper_floor("evaluation").evaluate_texts(explorer, texts, progress=True)
+    print(f"texts           {result.texts:,}\ntokens          {result.tokens:,}")
+    print(f"perplexity      {result.perplexity:.4f}\nbits per byte   {result.bits_per_byte:.4f}")
+    print(f"token accuracy  {result.token_accuracy:.4f}")
 
 
 def train(arguments):
@@ -309,7 +321,15 @@ def _figures(measured):
     """Return the headline figures among what a card says was measured."""
     return {
         name.replace("_", " "): measured[name]
-        for name in ("accuracy", "bleu", "perplexity", "exact_match", "token_accuracy", "induction_score")
+        for name in (
+            "accuracy",
+            "bleu",
+            "perplexity",
+            "bits_per_byte",
+            "exact_match",
+            "token_accuracy",
+            "induction_score",
+        )
         if name in measured
     }
 

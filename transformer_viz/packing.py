@@ -12,6 +12,9 @@ import numpy as np
 
 from transformer_viz.config import END_ID, PAD_ID, START_ID
 
+WHOLE = 2**31
+"""More tokens than a text has: nothing of it is cut off when it is encoded."""
+
 
 class PackedRows(NamedTuple):
     """Some rows of a stream.
@@ -26,6 +29,14 @@ class PackedRows(NamedTuple):
     token_ids: np.ndarray
     next_ids: np.ndarray
     position_ids: np.ndarray
+
+    def inputs(self, config) -> dict[str, np.ndarray]:
+        """Return the arguments of `Transformer.trace` with which a model reads each text by itself."""
+        return {
+            "token_ids": self.token_ids,
+            "position_ids": self.position_ids + np.int32(config.padding_position),
+            "attention_mask": self.mask(causal=config.causal, window=config.window),
+        }
 
     @property
     def texts(self) -> np.ndarray:

@@ -1,15 +1,20 @@
 """Running text, packed: to the model each text is by itself, and every token of it is predicted."""
 
+import math
+
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from small_models import with_random_parameters
 
 from transformer_viz.config import END_ID, PAD_ID, START_ID, UNK_ID
+from transformer_viz.evaluation import evaluate_texts
+from transformer_viz.explorer import load
 from transformer_viz.packing import Stream
 from transformer_viz.presets import PRESETS
 from transformer_viz.runs import TrainingJob, TrainingSettings
 from transformer_viz.text import Tokenizer
+from transformer_viz.training.job import run_job
 from transformer_viz.training.learner import Learner
 from transformer_viz.training.running_text import RunningText
 
@@ -140,6 +145,45 @@ def test_a_line_break_of_html_is_white_space(file):
     tokenizer = Tokenizer.from_json(lesson.tokenizers["tokenizer"])
     assert "br" not in "".join(tokenizer.vocabulary)
     assert tokenizer.decode(tokenizer.encode("One.<br /><br />Two.", max_len=99).ids) == "One. Two."
+
+
+def test_a_job_writes_a_model_and_its_figures_beside_those_of_n_grams(file, tmp_path):
+    test = file([line.replace("Film", "The film") for line in LINES], "test.txt")
+    settings = TrainingSettings(pack=True, batch_size=4, validation=0.2, epochs=2, learning_rate=0.01)
+    job = TrainingJob(
+        config=CONFIG, settings=settings, data=file(LINES), test=test, tokens="bpe", out=tmp_path / "m"
+    )
+    card = run_job(job)
+    measured, explorer = card["test"], load(tmp_path / "m")
+    lines = test.read_text(encoding="utf-8").splitlines()
+    result = evaluate_texts(explorer, lines)
+    assert (measured["rows"], measured["tokens"]) == (60, result.tokens)
+    for name in ("perplexity", "bits_per_byte", "token_accuracy"):
+        assert_allclose(measured[name], getattr(result, name), rtol=1e-6)
+    words = [measured["baselines"][name] for name in ("unigram", "bigram", "trigram")]
+    assert words[0]["perplexity"] > words[1]["perplexity"] > words[2]["perplexity"] > 1
+    ratio = np.log(words[0]["perplexity"]) / np.log(measured["perplexity"])
+    assert_allclose(words[0]["bits_per_byte"] / measured["bits_per_byte"], ratio, rtol=1e-6)
+    assert 0 <= measured["induction_score"] <= 1
+    assert 0 <= measured["previous_token_score"] <= 1
+    history = card["history"]
+    assert history[1]["val_perplexity"] < history[0]["val_perplexity"]
+    assert_allclose(
+        [math.exp(epoch["val_loss"]) for epoch in history], [e["val_perplexity"] for e in history]
+    )
+    assert card["validation"]["perplexity"] == history[card["best_epoch"] - 1]["val_perplexity"]
+
+
+def test_the_best_epoch_is_that_of_the_lowest_perplexity(file, tmp_path):
+    settings = TrainingSettings(
+        pack=True, batch_size=4, validation=0.2, epochs=6, patience=6, learning_rate=0.3, schedule="constant"
+    )
+    card = run_job(TrainingJob(config=CONFIG, settings=settings, data=file(LINES), out=tmp_path / "m"))
+    figures = [epoch["val_perplexity"] for epoch in card["history"]]
+    assert figures != sorted(
+        figures, reverse=True
+    )  # else the last one would be the best whatever is chosen by
+    assert card["best_epoch"] == 1 + figures.index(min(figures))
 
 
 def test_packing_is_for_a_decoder_alone():

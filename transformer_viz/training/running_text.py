@@ -7,7 +7,14 @@ import tensorflow as tf
 
 from transformer_viz.config import START_ID
 from transformer_viz.datasets import read_for_decoder, split_texts
-from transformer_viz.packing import Stream
+from transformer_viz.evaluation import (
+    evaluate_texts,
+    induction_scores,
+    likeliness,
+    previous_token_scores,
+)
+from transformer_viz.ngrams import KneserNey
+from transformer_viz.packing import WHOLE, Stream
 from transformer_viz.text import Tokenizer
 from transformer_viz.training import objectives
 from transformer_viz.training.lesson import hide
@@ -21,8 +28,11 @@ from transformer_viz.training.rows import (
     whole_of,
 )
 
-WHOLE = 2**31
-"""More tokens than a text has: nothing of it is cut off."""
+NGRAMS = ("unigram", "bigram", "trigram")
+"""What is measured beside a model, in the order of their lengths."""
+
+EXAMPLES = 20
+"""Texts of the test on which it is measured how heads read the token before."""
 
 _IDS = tf.TensorSpec((None, None), tf.int32)
 
@@ -84,16 +94,31 @@ class RunningText:
     def _batches(self, stream, order, size):
         for start in range(0, len(order), size):
             packed = stream.rows(order[start : start + size])
-            inputs = {
-                "token_ids": packed.token_ids,
-                "position_ids": packed.position_ids + np.int32(self.config.padding_position),
-                "attention_mask": packed.mask(causal=True, window=self.config.window),
-            }
-            yield inputs, packed.next_ids
+            yield packed.inputs(self.config), packed.next_ids
 
     def measure(self, explorer):
-        """Return the figures of the stored model on texts it has not seen, or None if there are none."""
-        return self._test_facts
+        """Return the figures of the stored model on texts it has not seen, or None if there are none.
+
+        The n-grams beside them have read the same training texts.
+        """
+        if self._test is None:
+            return None
+        texts = whole_of(self._test)
+        result = evaluate_texts(explorer, texts)
+        token_ids = explorer.tokenizer.encode_batch(texts, max_len=WHOLE)
+        baselines = {}
+        for order, name in enumerate(NGRAMS, start=1):
+            nats = KneserNey(self._train, self.config.vocab_size, order).nats(token_ids)
+            baselines[name] = likeliness(nats.sum(), result.tokens, result.num_bytes)
+        return self._test_facts | {
+            "tokens": result.tokens,
+            "perplexity": result.perplexity,
+            "bits_per_byte": result.bits_per_byte,
+            "token_accuracy": result.token_accuracy,
+            "induction_score": float(induction_scores(explorer).max()),
+            "previous_token_score": float(previous_token_scores(explorer, texts[:EXAMPLES]).max()),
+            "baselines": baselines,
+        }
 
 
 def _unlike(rows, test):

@@ -25,6 +25,7 @@ FIGURES = {
     "exact_match": "figure.exact_match",
     "token_accuracy": "figure.token_accuracy",
     "induction_score": "figure.induction_score",
+    "previous_token_score": "figure.previous_token_score",
     "loss": "figure.loss",
 }
 """Figures with a name in every language, the one to show first in front."""
