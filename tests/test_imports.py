@@ -36,6 +36,7 @@ UPPER = [
     "forward",
     "explorer",
     "evaluation",
+    "perplexity",
     "decode",
     "effects",
     "gradients",

@@ -205,7 +205,7 @@ def evaluate(arguments):
 
 
 def _evaluate_texts(explorer, texts):
-    result = load_upper_floor("evaluation").evaluate_texts(explorer, texts, progress=True)
+    result = load_upper_floor("perplexity").evaluate_texts(explorer, texts, progress=True)
     print(f"texts           {result.texts:,}\ntokens          {result.tokens:,}")
     print(f"perplexity      {result.perplexity:.4f}\nbits per byte   {result.bits_per_byte:.4f}")
     print(f"token accuracy  {result.token_accuracy:.4f}")

@@ -8,9 +8,9 @@ from numpy.testing import assert_allclose, assert_array_equal
 from small_models import with_random_parameters
 
 from transformer_viz.config import END_ID, PAD_ID, START_ID, UNK_ID
-from transformer_viz.evaluation import evaluate_texts
 from transformer_viz.explorer import load
 from transformer_viz.packing import Stream
+from transformer_viz.perplexity import evaluate_texts
 from transformer_viz.presets import PRESETS
 from transformer_viz.runs import TrainingJob, TrainingSettings
 from transformer_viz.text import Tokenizer

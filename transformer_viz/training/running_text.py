@@ -7,14 +7,10 @@ import tensorflow as tf
 
 from transformer_viz.config import START_ID
 from transformer_viz.datasets import read_for_decoder, split_texts
-from transformer_viz.evaluation import (
-    evaluate_texts,
-    induction_scores,
-    likeliness,
-    previous_token_scores,
-)
+from transformer_viz.evaluation import induction_scores, previous_token_scores
 from transformer_viz.ngrams import KneserNey
 from transformer_viz.packing import WHOLE, Stream
+from transformer_viz.perplexity import evaluate_texts, likeliness
 from transformer_viz.text import Tokenizer
 from transformer_viz.training import objectives
 from transformer_viz.training.lesson import hide
