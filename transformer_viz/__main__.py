@@ -62,7 +62,7 @@ SETTINGS_HELP = {
     "word_dropout": "share of the tokens hidden behind [UNK] while training",
     "crop": "share of the training texts of which only a random part is read",
     "average": "decay of the moving average of the parameters; 0: none",
-    "pack": "put texts one after the other in rows of max_len tokens: for a decoder on running text",
+    "pack": "put texts one after the other in rows of max_len tokens, to learn from running text",
     "precision": "float32, or bfloat16 or float16 where a GPU has units for it",
     "patience": "epochs without a better validation figure before stopping",
     "validation": "share of the rows held out to choose the best epoch",
@@ -101,7 +101,7 @@ def build_parser() -> argparse.ArgumentParser:
     add("models", list_models, "List what can be loaded.")
     add("doctor", doctor, "Say what is installed, which devices there are, and what is missing.")
 
-    sub = add("predict", predict, "Classify texts.")
+    sub = add("predict", predict, "Classify texts, or fill in each [MASK].")
     sub.add_argument("--model", required=True, help="a name in models/, or a folder")
     sub.add_argument("--text", required=True, nargs="+", help="one or more texts, each in quotes")
 
@@ -149,8 +149,13 @@ def list_models(arguments):
 
 
 def predict(arguments):
-    """Print label, probability and text of each text."""
-    frame = _load(arguments.model).predict(arguments.text)
+    """Print label, probability and text of each text; or what is likeliest in the place of each [MASK]."""
+    explorer = _load(arguments.model)
+    if explorer.config.fills_in:
+        for text in arguments.text:
+            print(explorer.fill_in(text).to_string(index=False, float_format="{:.4f}".format))
+        return
+    frame = explorer.predict(arguments.text)
     for row in frame.to_dict("records"):
         print(f"{row['label']}  {row['prob_' + row['label']]:.4f}  {row['text']}")
 
@@ -164,7 +169,7 @@ def generate(arguments):
 
 
 def trace(arguments):
-    """Write one trace, say what was read, and what is likeliest: a class, or a decoder's next token."""
+    """Write one trace, say what was read, and what is likeliest: a class, or the last position's token."""
     if not arguments.out.parent.is_dir():
         raise ValueError(f"There is no folder {arguments.out.parent} to write {arguments.out.name} to.")
     result = _load(arguments.model).trace(arguments.text, target=arguments.target)
@@ -195,6 +200,12 @@ def evaluate(arguments):
         result = load_upper_floor("evaluation").evaluate_writing(explorer, rows)
         print(f"rows            {result.rows:,}\nexact match     {result.exact_match:.4f}")
         print(f"token accuracy  {result.token_accuracy:.4f}")
+        return
+    if explorer.config.fills_in:
+        rows = read_for_decoder(arguments.data, _columns(arguments))
+        result = load_upper_floor("perplexity").evaluate_hidden(explorer, rows["text"], progress=True)
+        print(f"texts           {result.texts:,}\nhidden tokens   {result.tokens:,}")
+        print(f"perplexity      {result.perplexity:.4f}\ntoken accuracy  {result.token_accuracy:.4f}")
         return
     name = str(arguments.data)
     rows = NAMED[name]()[1] if name in NAMED else read_labelled(arguments.data, _columns(arguments))

@@ -201,8 +201,9 @@ class Trace:
         token_ids: int32 (position,).
         num_dropped: Tokens left out because the text was longer than the model reads.
         cut_at: Index of the first token after the gap; None if nothing was left out.
-        labels: Names in the order of `probs`: classes, or the tokens a decoder chooses from.
-        probs: float32 (label,), sums to 1; of a decoder (position, label), for the token after each.
+        labels: Names in the order of `probs`: classes, or the tokens to choose from.
+        probs: float32 (label,), sums to 1; of a decoder (position, label), for the token after each; of an
+            encoder that fills in tokens (position, label), for the token at each.
         values: Every tensor of the forward pass.
         target_text: What the decoder of an encoder-decoder had before it; empty without one.
         target_tokens: Its tokens, beginning with "[START]".

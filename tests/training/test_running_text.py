@@ -8,6 +8,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from small_models import with_random_parameters
 
 from transformer_viz.config import END_ID, PAD_ID, START_ID, UNK_ID
+from transformer_viz.datasets import DataError
 from transformer_viz.explorer import load
 from transformer_viz.packing import Stream
 from transformer_viz.perplexity import evaluate_texts
@@ -53,13 +54,13 @@ def test_the_logits_of_a_text_in_a_packed_row_are_those_of_the_text_alone(
     lesson.config = lesson.config.replace(positions=positions, padding_position=padding_position)
     model = with_random_parameters(lesson.config)
     stream = Stream(lesson._train, LENGTH)
-    inputs, _ = next(lesson._batches(stream, np.arange(len(stream)), len(stream)))
-    packed, texts = np.asarray(model(inputs)), stream.rows(range(len(stream))).texts
+    rows = stream.rows(range(len(stream)))
+    packed, texts = np.asarray(model(rows.inputs(lesson.config))), rows.texts
     compared = 0
     for row, numbers in enumerate(texts):
         for number in np.unique(numbers):
             own = numbers == number
-            ids = inputs["token_ids"][row, own]
+            ids = rows.token_ids[row, own]
             if PAD_ID not in ids and len(ids) > 1:  # Keras warns of a softmax over one key
                 alone = np.asarray(model(ids[None]))[0]
                 assert_allclose(packed[row, own], alone, rtol=1e-5, atol=1e-5)
@@ -138,6 +139,11 @@ def test_several_files_are_one_and_what_is_in_the_test_is_left_out(file):
     assert [entry["file"] for entry in data["files"]] == ["a.txt", "b.txt"]
     assert (data["rows"], data["left_out_as_in_test"]) == (50, 10)
     assert data["tokens"] == sum(len(ids) + 1 for ids in lesson._train)
+
+
+def test_texts_that_are_all_in_the_test_are_refused_with_a_sentence(file):
+    with pytest.raises(DataError, match=r"^Every text is in the test, too\. Give others to learn from"):
+        a_lesson(file(LINES), test=file(LINES, "test.txt"))
 
 
 def test_a_line_break_of_html_is_white_space(file):

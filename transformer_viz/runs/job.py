@@ -63,13 +63,21 @@ class TrainingJob:
         for name in ("data", "test", "out"):  # paths are welcome
             object.__setattr__(self, name, str(getattr(self, name)))
         object.__setattr__(self, "more_data", tuple(map(str, self.more_data)))
-        if self.settings.pack and self.config.architecture != "decoder":
+        self._check_pack()
+        probes = tuple(probe if isinstance(probe, str) else tuple(probe) for probe in self.probes)
+        object.__setattr__(self, "probes", probes)
+
+    def _check_pack(self):
+        if self.config.fills_in:
+            if not self.settings.pack:
+                raise ValueError("A model with `output` = 'tokens' learns from running text: set `pack`.")
+            if self.settings.word_dropout:
+                raise ValueError("`output` = 'tokens' hides tokens by itself. Leave `word_dropout` at 0.")
+        elif self.settings.pack and self.config.architecture != "decoder":
             raise ValueError(
                 "`pack` is for architecture 'decoder', which reads running text. Leave it out for "
                 f"{self.config.architecture!r}."
             )
-        probes = tuple(probe if isinstance(probe, str) else tuple(probe) for probe in self.probes)
-        object.__setattr__(self, "probes", probes)
 
     @property
     def figure(self) -> str:

@@ -32,7 +32,8 @@ class TrainingSettings:
             are then nothing new to the model.
         average: Decay of the moving average of the parameters that is validated and kept; 0: none.
         pack: Put texts one after the other in rows of `max_len` tokens, of which a batch has `batch_size`, so
-            that nothing is padding and no text is cut off; each is read by itself. For a decoder alone.
+            that nothing is padding and no text is cut off; each is read by itself. For a decoder alone, or an
+            encoder that fills in tokens.
         precision: Of what is computed: "float32", or "bfloat16" or "float16", with parameters in float32
             (Micikevicius et al., 2018). Faster where there are units for it: GPUs, for bfloat16 also some
             processors.

@@ -2,6 +2,9 @@
 
 import math
 
+import numpy as np
+
+from transformer_viz.config import MASK_ID
 from transformer_viz.decode import generate_all
 from transformer_viz.explorer import Explorer
 from transformer_viz.forward import compiled
@@ -80,6 +83,9 @@ class Examiner:
             trace = self._explorer.trace(text, keep="weights")
         except NoTokensError:
             return ""
+        if self._lesson.config.fills_in:
+            filled = np.where(trace.token_ids == MASK_ID, trace.probs.argmax(axis=-1), trace.token_ids)
+            return self._explorer.tokenizer.decode(filled[1:])
         best = int(trace.probs.argmax())
         return f"{trace.labels[best]} ({trace.probs[best]:.0%})"
 

@@ -24,7 +24,7 @@ from transformer_viz.training.checkpoint import Place, read_checkpoint, write_ch
 from transformer_viz.training.examiner import Examiner, Totals
 from transformer_viz.training.learner import Learner
 from transformer_viz.training.lesson import Labels, Pairs
-from transformer_viz.training.running_text import RunningText
+from transformer_viz.training.running_text import MaskedText, RunningText
 from transformer_viz.training.team import Team
 
 STEP_SECONDS = 0.3
@@ -328,7 +328,7 @@ class _Worker:
 def _lesson(job):
     """Return what is learned, as the job asks for it."""
     if job.settings.pack:
-        return RunningText(job)
+        return MaskedText(job) if job.config.fills_in else RunningText(job)
     return Pairs(job) if job.config.has_decoder else Labels(job)
 
 
