@@ -169,7 +169,7 @@ def generate(arguments):
 
 
 def trace(arguments):
-    """Write one trace, say what was read, and what is likeliest: a class, or the last position's token."""
+    """Write one trace, say what was read, and what is likeliest: a class, or a token, next or in a gap."""
     if not arguments.out.parent.is_dir():
         raise ValueError(f"There is no folder {arguments.out.parent} to write {arguments.out.name} to.")
     result = _load(arguments.model).trace(arguments.text, target=arguments.target)
@@ -180,7 +180,7 @@ def trace(arguments):
     print(" ".join(result.tokens))
     if result.num_dropped:
         print(f"{len(result.tokens)} of {len(result.tokens) + result.num_dropped} tokens were read.")
-    probs = result.probs if result.probs.ndim == 1 else result.probs[-1]
+    probs = result.probs if result.probs.ndim == 1 else result.probs[[*result.gaps, -1][0]]
     likeliest = probs.argsort()[::-1][:LIKELIEST]
     print(", ".join(f"{result.labels[i]} {probs[i]:.4f}" for i in likeliest))
     print(f"Wrote {arguments.out} ({arguments.out.stat().st_size / 1e6:.1f} MB).")

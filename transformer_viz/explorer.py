@@ -9,7 +9,6 @@ from tqdm import tqdm
 
 from transformer_viz import interventions, store
 from transformer_viz.batches import by_length, pad
-from transformer_viz.config import MASK_ID
 from transformer_viz.forward import ForwardPass, Question, compiled
 from transformer_viz.model import Transformer
 from transformer_viz.startup import load_upper_floor
@@ -206,12 +205,11 @@ class Explorer:
         if not self.config.fills_in:
             raise ValueError(f"{self.name} does not fill in tokens. Use `predict`, `generate` or `trace`.")
         trace = self.trace(text, keep="weights", **changes)
-        places = np.flatnonzero(trace.token_ids == MASK_ID)
-        if not len(places):
+        if not len(trace.gaps):
             raise ValueError(f"The text has no {MASK}. Put one where a token is to be filled in.")
         rows = [
             (int(place), self.labels[token], float(trace.probs[place, token]))
-            for place in places
+            for place in trace.gaps
             for token in np.argsort(-trace.probs[place], kind="stable")[:likeliest]
         ]
         return pd.DataFrame(rows, columns=["position", "token", "probability"])

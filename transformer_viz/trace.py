@@ -16,7 +16,7 @@ from zipfile import BadZipFile
 import numpy as np
 import pandas as pd
 
-from transformer_viz.config import UNK_ID
+from transformer_viz.config import MASK_ID, UNK_ID
 
 Tensor = Any
 
@@ -250,6 +250,12 @@ class Trace:
     def unknown(self) -> np.ndarray:
         """Where the model saw only [UNK]: bool (position,)."""
         return self.token_ids == UNK_ID
+
+    @property
+    def gaps(self) -> np.ndarray:
+        """Where a model that fills in tokens read [MASK]: int (gap,); empty for all others."""
+        fills_in = self.probs.ndim == 2 and not self.decoder
+        return np.flatnonzero((self.token_ids == MASK_ID) & fills_in)
 
     @property
     def nbytes(self) -> int:

@@ -2,9 +2,6 @@
 
 import math
 
-import numpy as np
-
-from transformer_viz.config import MASK_ID
 from transformer_viz.decode import generate_all
 from transformer_viz.explorer import Explorer
 from transformer_viz.forward import compiled
@@ -84,7 +81,8 @@ class Examiner:
         except NoTokensError:
             return ""
         if self._lesson.config.fills_in:
-            filled = np.where(trace.token_ids == MASK_ID, trace.probs.argmax(axis=-1), trace.token_ids)
+            filled = trace.token_ids.copy()
+            filled[trace.gaps] = trace.probs[trace.gaps].argmax(axis=-1)
             return self._explorer.tokenizer.decode(filled[1:])
         best = int(trace.probs.argmax())
         return f"{trace.labels[best]} ({trace.probs[best]:.0%})"

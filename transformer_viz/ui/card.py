@@ -15,6 +15,7 @@ TASKS = {
     "classification": "task.classification",
     "sequence to sequence": "task.sequence",
     "next token": "task.next",
+    "hidden tokens": "task.hidden",
 }
 
 FIGURES = {
@@ -158,7 +159,7 @@ def architecture(config: TransformerConfig) -> dict[str, str]:
         t("config.positions"): positions,
         t("config.norm"): norm,
     }
-    if config.has_decoder:
+    if config.predicts_tokens:
         return rows
     pooling = t(f"card.pooling.{config.pooling}")
     return rows | {t("config.pooling"): pooling, t("config.labels"): ", ".join(config.labels)}
