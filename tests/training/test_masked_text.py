@@ -7,6 +7,7 @@ from small_models import with_random_parameters
 
 from transformer_viz.cloze import with_gaps
 from transformer_viz.config import MASK_ID, PAD_ID, START_ID
+from transformer_viz.effects import head_effects
 from transformer_viz.explorer import Explorer, load
 from transformer_viz.packing import Stream
 from transformer_viz.perplexity import evaluate_hidden
@@ -126,6 +127,15 @@ def test_what_is_filled_in_is_what_the_trace_says(filler):
     assert first["token"] == trace.labels[trace.probs[places[0]].argmax()]
     assert_allclose(first["probability"], trace.probs[places[0]].max(), rtol=1e-6)
     assert (trace.tokens[0], trace.probs.shape) == ("[START]", (len(trace.tokens), filler.config.vocab_size))
+
+
+def test_the_effect_of_a_head_is_that_on_the_gaps(filler):
+    text = "Film [MASK] was very good, said [MASK]."
+    whole = filler.trace(text)
+    without = filler.trace(text, ablate=[(1, 0)])
+    best = whole.probs[whole.gaps].argmax(axis=-1)
+    lost = whole.probs[whole.gaps, best] - without.probs[whole.gaps, best]
+    assert_allclose(head_effects(filler, text)["encoder"][1, 0], lost.mean(), rtol=1e-5)
 
 
 def test_what_cannot_be_filled_in_is_a_sentence(filler, explorer):
