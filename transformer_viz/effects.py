@@ -8,9 +8,9 @@ from transformer_viz.interventions import KINDS, kinds
 def head_effects(explorer, text, **changes) -> dict[str, np.ndarray]:
     """Return by how much the answer becomes less probable without each head (Michel et al., 2019, section 3).
 
-    The answer is what the model says with all its heads: a class; of a decoder, the likeliest token after each
-    position; what an encoder puts in the place of each [MASK], where there is one. The model runs once for each
-    head; nothing is compiled anew.
+    The answer is what the model says with all its heads: a class; of a decoder, the likeliest token after
+    each position; what an encoder puts in the place of each [MASK], where there is one. The model runs once
+    for each head; nothing is compiled anew.
 
     Args:
         explorer: `Explorer`.
