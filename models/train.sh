@@ -1,7 +1,8 @@
 #!/bin/sh
 # Trains every model of the shelf: sh models/train.sh DATA [NAME ...], or `make models DATA=...`
-# DATA holds imdb/train.csv.gz and test.csv.gz (text,label), tatoeba/eng-fra.csv.gz and eng-cmn.csv.gz
-# (source,target) and chinese_sentiment/chnsenticorp_htl.csv.gz (text,label). IMDB as words comes from Keras' cache.
+# DATA holds imdb/train.csv.gz and test.csv.gz (text,label), imdb/unlabelled.csv.gz (text), tatoeba/eng-fra.csv.gz
+# and eng-cmn.csv.gz (source,target) and chinese_sentiment/chnsenticorp_htl.csv.gz (text,label). IMDB as words comes
+# from Keras' cache.
 set -eu
 DATA=$1
 shift
@@ -74,3 +75,31 @@ train hotel-zh --preset single-block --data "$DATA/chinese_sentiment/chnsenticor
     --source "ChnSentiCorp hotel reviews, Tan Songbo; 7,765 reviews" \
     --licence "None stated; compiled from Ctrip reviews for research; the texts are not included" \
     --examples "房间很干净，服务也很好，下次还会来。" "隔音太差，一晚上没睡好。" "位置不错，就是早餐一般。"
+
+train_text() { # name, preset, then the arguments of `train`; these two take hours
+    name=$1
+    preset=$2
+    shift 2
+    train "$name" --preset "$preset" --data "$DATA/imdb/train.csv.gz" "$DATA/imdb/unlabelled.csv.gz" \
+        --test "$DATA/imdb/test.csv.gz" --pack --tokens bpe --keep-case \
+        --set vocab_size=8000 max_len=256 d_model=256 num_layers=4 num_heads=8 ffn_dim=1024 positions=sinusoidal \
+        scale_embedding=true dropout=0.0 embedding_dropout=0.0 --epochs 4 --learning-rate 0.0015 --weight-decay 0.1 \
+        --clip-norm 1 --validation 0.02 --patience 2 \
+        --source "$REVIEWS" --licence "$IMDB_TERMS" "$@"
+}
+
+REVIEWS="IMDB Large Movie Review Dataset, Maas et al., ACL 2011: 25,000 training and 49,891 unlabelled reviews; \
+HTML line breaks read as white space"
+train_text reviews-next gpt-mini --batch-size 16 --warmup 500 --beta-2 0.99 \
+    --examples "The film was not good, but the acting was" \
+    "Wong Kar-wai made this film. I have seen every film by Wong Kar" \
+    "Brad Pitt plays a detective. In the last scene, Brad" "I could not stop" \
+    --probes "The film was not good, but the acting was not bad at all." \
+    "Wong Kar-wai made this film. I have seen every film by Wong Kar-wai." \
+    "The movie that my friends and I saw last night was boring."
+train_text reviews-masked bert-mini --batch-size 32 --warmup 1000 --beta-2 0.98 \
+    --examples "The film was not [MASK] at all." "I could not stop [MASK], what a lovely film." \
+    "Brad Pitt plays a detective. In the last scene, Brad [MASK] dies." \
+    "The acting was good, but the [MASK] was thin." \
+    --probes "The film was not [MASK] at all." "I could not stop [MASK], what a lovely film." \
+    "Brad Pitt plays a detective. In the last scene, Brad [MASK] dies."

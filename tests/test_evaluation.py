@@ -1,9 +1,15 @@
+import numpy as np
 import pandas as pd
 import pytest
 from numpy.testing import assert_allclose
 
+from transformer_viz.analysis import previous_token_score
 from transformer_viz.datasets import DataError
-from transformer_viz.evaluation import bleu, evaluate
+from transformer_viz.evaluation import (
+    bleu,
+    evaluate,
+    previous_token_scores,
+)
 
 
 class Answers:
@@ -63,3 +69,12 @@ def test_chinese_is_counted_by_character():
     score, signature = bleu(["我们的冰箱坏了。"], [["我们的冰箱坏了。"]])
     assert score == pytest.approx(100)
     assert "tok:zh" in signature
+
+
+def test_previous_token_scores_are_of_every_head(writer):
+    texts = ["a lovely film", "not good"]
+    expected = [
+        [previous_token_score(block.self_attention.weights) for block in writer.trace(text).decoder]
+        for text in texts
+    ]
+    assert_allclose(previous_token_scores(writer, texts), np.mean(expected, axis=0), rtol=1e-6)

@@ -1,6 +1,8 @@
 """The command line, called as a process: what is printed where, and the exit status."""
 
+import json
 import os
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -91,6 +93,27 @@ def test_train_writes_a_model_and_the_command_to_train_it_again(models_folder, t
     assert "\nValueError" not in done.stderr
 
 
+def test_a_decoder_learns_running_text_from_several_files_and_is_measured_on_texts(models_folder, tmp_path):
+    for name in ("first", "second", "test"):
+        lines = [f"The {name} film, number {i}, was good." for i in range(30)]
+        (tmp_path / f"{name}.txt").write_text("\n".join(lines))
+    first, second, test = (tmp_path / f"{name}.txt" for name in ("first", "second", "test"))
+    out = models_folder / "writes"
+    done = run(
+        *("train", "--preset", "gpt-mini", "--data", first, second, "--test", test, "--out", out, "--pack"),
+        *("--set", "d_model=16", "num_heads=2", "num_layers=1", "max_len=32", "--epochs", 1),
+    )
+    assert done.returncode == 0, done.stderr
+    assert "test perplexity" in done.stdout
+    command = json.loads((out / "card.json").read_text())["command"]
+    assert "--data first.txt second.txt --test test.txt --out models/writes --pack" in command
+    measured = run("evaluate", "--model", "writes", "--data", test)
+    assert measured.returncode == 0, measured.stderr
+    for line in ("texts           30\n", "perplexity", "bits per byte", "token accuracy"):
+        assert line in measured.stdout
+    shutil.rmtree(out)
+
+
 def test_doctor_finds_everything(models_folder):
     done = run("doctor")
     assert done.returncode == 0, done.stdout
@@ -101,6 +124,12 @@ def test_doctor_finds_everything(models_folder):
 MISTAKES = {
     "There is no model": ("predict", "--model", "missing", "--text", "a"),
     "A model's name must be": ("predict", "--model", "No Name", "--text", "a"),
+    "'copy' is all there is to train on. Leave the other --data out.": (
+        *("train", "--preset", "vaswani-tiny", "--data", "copy", "x.csv", "--out", "y"),
+    ),
+    "`pack` is for architecture 'decoder', which reads running text. Leave it out for 'encoder'.": (
+        *("train", "--preset", "single-block", "--data", "x.csv", "--out", "y", "--pack"),
+    ),
     "There is no file nothing.csv.": ("evaluate", "--model", "small", "--data", "nothing.csv"),
     "The text has no words. Type at least one.": (
         "trace",

@@ -8,7 +8,8 @@ from hypothesis import strategies as st
 from numpy.testing import assert_array_equal
 
 from transformer_viz import text as module
-from transformer_viz.text import PAD, UNK, Tokenizer, clean_text, visible
+from transformer_viz.config import MASK_ID
+from transformer_viz.text import PAD, TOKEN_KINDS, UNK, Tokenizer, clean_text, visible
 
 ANY_TEXT = st.text(alphabet=st.characters(exclude_categories=()))
 TOKENIZER = Tokenizer.train(["The film didn't work.", "The plot! The film.", "a straße"], 100)
@@ -233,3 +234,32 @@ def test_whatever_is_shown_fits_one_line_and_can_be_written(token):
     assert len(shown.splitlines()) <= 1
     assert not {unicodedata.category(character) for character in shown} & {"Cc", "Cs", "Zl", "Zp"}
     assert not set(shown) & set("\u061c\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
+
+
+@pytest.mark.parametrize("kind", TOKEN_KINDS)
+def test_a_typed_mask_is_one_token_and_the_rest_is_read_as_without_it(kind):
+    texts = ["the film was not good, it was bad."] * 3 + ["unusual films"] * 3
+    tokenizer = Tokenizer.train(texts, 60, kind=kind, mask=True)
+    for word, text in (("good", "the film was not [MASK], it was bad."), ("the", "[MASK] film was not good")):
+        whole = tokenizer.encode(text.replace("[MASK]", word), max_len=99)
+        found = tokenizer.encode(text, max_len=99)
+        place = found.tokens.index("[MASK]")
+        assert found.ids[place] == MASK_ID
+        after = len(found.tokens) - place - 1
+        assert found.tokens[:place] == whole.tokens[:place]
+        assert found.tokens[place + 1 :] == whole.tokens[len(whole.tokens) - after :]
+        words = [text[start:end] for start, end in found.offsets]
+        assert words[place] == "[MASK]"
+        assert "".join(words).replace(" ", "") == text.replace(" ", "")
+    start = tokenizer.encode("[MASK][MASK]", max_len=99, start=True)
+    assert start.tokens == ("[START]", "[MASK]", "[MASK]")
+    assert "[MASK]" in tokenizer.decode(start.ids)
+
+
+def test_a_tokenizer_without_a_mask_reads_one_as_words():
+    tokenizer = Tokenizer.train(["a mask [ ]"], 20, markers=True)
+    assert not tokenizer.has_mask
+    assert tokenizer.encode("[MASK]", max_len=9).tokens == ("[", "mask", "]")
+    masked = Tokenizer.from_json(Tokenizer.train(["a film"], 20, mask=True).to_json())
+    assert masked.has_mask
+    assert masked.has_markers

@@ -60,8 +60,9 @@ SETTINGS_HELP = {
     "word_dropout": "share of the tokens hidden behind [UNK] while training",
     "crop": "share of the training texts of which only a random part is read",
     "average": "decay of the moving average of the parameters; 0: none",
+    "pack": "put texts one after the other in rows of max_len tokens, to learn from running text",
     "precision": "float32, or bfloat16 or float16 where a GPU has units for it",
-    "patience": "epochs without a better validation accuracy before stopping",
+    "patience": "epochs without a better validation figure before stopping",
     "validation": "share of the rows held out to choose the best epoch",
     "test_share": "share held out to measure the finished model on, once",
     "seed": "of the split, the parameters, the order and dropout",
@@ -98,7 +99,7 @@ def build_parser() -> argparse.ArgumentParser:
     add("models", list_models, "List what can be loaded.")
     add("doctor", examine, "Look at versions, devices, memory, disk, folders and engine, with remedies.")
 
-    sub = add("predict", predict, "Classify texts.")
+    sub = add("predict", predict, "Classify texts, or fill in each [MASK].")
     sub.add_argument("--model", required=True, help="a name in models/, or a folder")
     sub.add_argument("--text", required=True, nargs="+", help="one or more texts, each in quotes")
 
@@ -146,8 +147,13 @@ def list_models(arguments):
 
 
 def predict(arguments):
-    """Print label, probability and text of each text."""
-    frame = _load(arguments.model).predict(arguments.text)
+    """Print label, probability and text of each text; or what is likeliest in the place of each [MASK]."""
+    explorer = _load(arguments.model)
+    if explorer.config.fills_in:
+        for text in arguments.text:
+            print(explorer.fill_in(text).to_string(index=False, float_format="{:.4f}".format))
+        return
+    frame = explorer.predict(arguments.text)
     for row in frame.to_dict("records"):
         print(f"{row['label']}  {row['prob_' + row['label']]:.4f}  {row['text']}")
 
@@ -161,7 +167,7 @@ def generate(arguments):
 
 
 def trace(arguments):
-    """Write one trace, say what was read, and what is likeliest: a class, or a decoder's next token."""
+    """Write one trace, say what was read, and what is likeliest: a class, or a token, next or in a gap."""
     if not arguments.out.parent.is_dir():
         raise ValueError(f"There is no folder {arguments.out.parent} to write {arguments.out.name} to.")
     result = _load(arguments.model).trace(arguments.text, target=arguments.target)
@@ -172,21 +178,32 @@ def trace(arguments):
     print(" ".join(result.tokens))
     if result.num_dropped:
         print(f"{len(result.tokens)} of {len(result.tokens) + result.num_dropped} tokens were read.")
-    probs = result.probs if result.probs.ndim == 1 else result.probs[-1]
+    probs = result.probs if result.probs.ndim == 1 else result.probs[[*result.gaps, -1][0]]
     likeliest = probs.argsort()[::-1][:LIKELIEST]
     print(", ".join(f"{result.labels[i]} {probs[i]:.4f}" for i in likeliest))
     print(f"Wrote {arguments.out} ({arguments.out.stat().st_size / 1e6:.1f} MB).")
 
 
 def evaluate(arguments):
-    """Print accuracy, precision, recall and a confusion table; of a decoder, how much it writes rightly."""
+    """Print accuracy, precision, recall and a confusion table; of a decoder, how much it writes rightly, or
+    how well it predicts texts.
+    """
     explorer = _load(arguments.model)
     if explorer.config.has_decoder:
         read = read_pairs if explorer.config.has_encoder else read_for_decoder
         rows = read(arguments.data, _columns(arguments))
+        if not rows["target"].any():
+            _evaluate_texts(explorer, rows["text"])
+            return
         result = load_upper_floor("evaluation").evaluate_writing(explorer, rows)
         print(f"rows            {result.rows:,}\nexact match     {result.exact_match:.4f}")
         print(f"token accuracy  {result.token_accuracy:.4f}")
+        return
+    if explorer.config.fills_in:
+        rows = read_for_decoder(arguments.data, _columns(arguments))
+        result = load_upper_floor("perplexity").evaluate_hidden(explorer, rows["text"], progress=True)
+        print(f"texts           {result.texts:,}\nhidden tokens   {result.tokens:,}")
+        print(f"perplexity      {result.perplexity:.4f}\ntoken accuracy  {result.token_accuracy:.4f}")
         return
     name = str(arguments.data)
     rows = NAMED[name]()[1] if name in NAMED else read_labelled(arguments.data, _columns(arguments))
@@ -194,6 +211,13 @@ def evaluate(arguments):
     print(f"rows      {result.rows:,}\naccuracy  {result.accuracy:.4f}\n")
     print(result.by_label.to_string(float_format="{:.4f}".format))
     print(f"\n{result.confusion.to_string()}\n(rows: true label; columns: predicted)")
+
+
+def _evaluate_texts(explorer, texts):
+    result = load_upper_floor("perplexity").evaluate_texts(explorer, texts, progress=True)
+    print(f"texts           {result.texts:,}\ntokens          {result.tokens:,}")
+    print(f"perplexity      {result.perplexity:.4f}\nbits per byte   {result.bits_per_byte:.4f}")
+    print(f"token accuracy  {result.token_accuracy:.4f}")
 
 
 def train(arguments):
@@ -204,7 +228,8 @@ def train(arguments):
     job = TrainingJob(
         config=PRESETS[arguments.preset].replace(**dict(map(_assignment, arguments.set))),
         settings=settings,
-        data=arguments.data,
+        data=arguments.data[0],
+        more_data=arguments.data[1:],
         rows=arguments.rows,
         tokens=arguments.tokens,
         keep_case=arguments.keep_case,
@@ -309,7 +334,15 @@ def _figures(measured):
     """Return the headline figures among what a card says was measured."""
     return {
         name.replace("_", " "): measured[name]
-        for name in ("accuracy", "bleu", "exact_match", "token_accuracy", "induction_score")
+        for name in (
+            "accuracy",
+            "bleu",
+            "perplexity",
+            "bits_per_byte",
+            "exact_match",
+            "token_accuracy",
+            "induction_score",
+        )
         if name in measured
     }
 
@@ -332,8 +365,10 @@ def _add_train_arguments(sub):
     sub.add_argument(
         "--data",
         required=True,
+        nargs="+",
         type=Path,
-        help=f"{FILES}; or a data set: {', '.join(NAMED)}; or a task that makes its own: {', '.join(TASKS)}",
+        help=f"{FILES}, one or more; or a data set: {', '.join(NAMED)}; or a task that makes its own: "
+        f"{', '.join(TASKS)}",
     )
     _add_columns(sub)
     sub.add_argument("--tokens", choices=TOKEN_KINDS, default="words", help="what a token is (default words)")
@@ -361,12 +396,12 @@ def _add_train_arguments(sub):
     )
     group = sub.add_argument_group("training")
     for field in dataclasses.fields(TrainingSettings):
-        group.add_argument(
-            f"--{field.name.replace('_', '-')}",
-            type=field.type,
-            default=field.default,
-            help=f"{SETTINGS_HELP[field.name]} (default {field.default})",
-        )
+        name = f"--{field.name.replace('_', '-')}"
+        if field.type is bool:
+            group.add_argument(name, action="store_true", help=SETTINGS_HELP[field.name])
+            continue
+        said = f"{SETTINGS_HELP[field.name]} (default {field.default})"
+        group.add_argument(name, type=field.type, default=field.default, help=said)
 
 
 def _add_columns(sub):
@@ -414,7 +449,7 @@ def _label_name(text):
 
 def _command_of(arguments):
     """Return the command as typed, with files by their name alone and the model in `models/`."""
-    paths = {str(path): path.name for path in (arguments.data, arguments.test) if path}
+    paths = {str(path): path.name for path in (*arguments.data, arguments.test) if path}
     paths[str(arguments.out)] = f"models/{arguments.out.name}"
     return "python -m transformer_viz " + shlex.join(paths.get(part, part) for part in arguments.argv)
 

@@ -15,7 +15,7 @@ CHOICES = {
     "norm": ("post", "pre", "none"),
     "pooling": ("mean", "max", "first", "attention"),
     "activation": ("relu", "gelu"),
-    "output": ("softmax", "sigmoid"),
+    "output": ("softmax", "sigmoid", "tokens"),
     "truncation": ("end", "middle", "beginning"),
 }
 """The values each named switch accepts."""
@@ -24,7 +24,10 @@ PAD_ID, UNK_ID = 0, 1
 """Token ids of padding and of a word that is not in the vocabulary."""
 
 START_ID, END_ID = 2, 3
-"""Token ids of the beginning and the end of a text, in the vocabulary of a decoder."""
+"""Token ids of the beginning and the end of a text, in the vocabulary of what predicts tokens."""
+
+MASK_ID = 4
+"""Token id of what stands for a hidden token, in the vocabulary of an encoder that fills it in."""
 
 FORMAT_VERSION = 1
 """Version of `config.json`; a file with a higher one was made by a newer program."""
@@ -69,7 +72,9 @@ class TransformerConfig:
             et al., 2020); None: all.
         pooling: How the positions of an encoder become one vector; "attention" weights them by the softmax of
             a learned score (Yang et al., 2016).
-        output: "softmax" over the labels or the vocabulary, or one "sigmoid" for the second of two labels.
+        output: "softmax" over the labels or the vocabulary, or one "sigmoid" for the second of two labels; or
+            "tokens": an encoder has logits over the vocabulary at every position, to fill in what is hidden
+            behind [MASK] (Devlin et al., 2019).
         labels: Class names of an encoder, in the order of the outputs; None: "negative" and "positive".
         tie_embeddings: The output reuses the token embedding, and so does the target's (section 3.4).
         dropout: On the pooled vector, and on each sub-layer's output before it is added.
@@ -126,8 +131,8 @@ class TransformerConfig:
 
     @property
     def num_outputs(self) -> int:
-        """Width of the logits: one for each label, 1 for a sigmoid; for a decoder, the vocabulary's."""
-        if self.has_decoder:
+        """Width of the logits: one for each label, 1 for a sigmoid; for tokens, the vocabulary's."""
+        if self.predicts_tokens:
             return self.target_vocab_size or self.vocab_size
         return 1 if self.output == "sigmoid" else len(self.labels)
 
@@ -138,8 +143,23 @@ class TransformerConfig:
 
     @property
     def has_decoder(self) -> bool:
-        """Whether a stack predicts tokens."""
+        """Whether a stack writes: predicts the next token."""
         return self.architecture != "encoder"
+
+    @property
+    def fills_in(self) -> bool:
+        """Whether an encoder predicts the tokens hidden behind [MASK]."""
+        return self.output == "tokens"
+
+    @property
+    def predicts_tokens(self) -> bool:
+        """Whether there are logits over the vocabulary at every position."""
+        return self.has_decoder or self.fills_in
+
+    @property
+    def reads_start(self) -> bool:
+        """Whether what is read begins with [START]."""
+        return not self.has_encoder or self.fills_in
 
     @property
     def stacks(self) -> dict[str, int]:
@@ -182,7 +202,7 @@ class TransformerConfig:
                 shapes |= {f"{stack}_{layer}/{name}": shape for name, shape in block}
             if self.final_norm:
                 shapes |= self._norm_shapes(f"{stack}_norm")
-        if self.has_decoder:
+        if self.predicts_tokens:
             return (
                 shapes if self.tie_embeddings else shapes | _dense("output", self.d_model, self.num_outputs)
             )
@@ -233,7 +253,7 @@ class TransformerConfig:
             "target_vocab_size": lambda: self.vocab_size if translates else None,
             "target_max_len": lambda: self.max_len if translates else None,
             "causal": lambda: not self.has_encoder,
-            "labels": lambda: () if self.has_decoder else ("negative", "positive"),
+            "labels": lambda: () if self.predicts_tokens else ("negative", "positive"),
         }
 
     def _block_shapes(self, stack) -> dict[str, tuple[int, ...]]:
@@ -276,8 +296,9 @@ class TransformerConfig:
                 good, want = type(value) is bool, "True or False"
             elif kind is str:
                 good, want = value in CHOICES[field.name], f"one of {_listed(CHOICES[field.name])}"
-            elif self.has_decoder:
-                good, want = value == (), f"empty for architecture {self.architecture!r}"
+            elif self.predicts_tokens:
+                what = "`output` = 'tokens'" if self.fills_in else f"architecture {self.architecture!r}"
+                good, want = value == (), f"empty for {what}"
             else:
                 good, want = _is_labels(value), "a list of two or more different, non-empty names"
             if not good:
@@ -320,7 +341,12 @@ class TransformerConfig:
                 f"`output` = 'sigmoid' belongs to architecture 'encoder': {self.architecture!r} chooses "
                 "among all tokens. Use `output` = 'softmax'."
             )
-        if self.tie_embeddings and not self.has_decoder:
+        if self.has_decoder and self.fills_in:
+            raise ValueError(
+                f"`output` = 'tokens' belongs to architecture 'encoder': {self.architecture!r} chooses "
+                "among all tokens in any case. Use `output` = 'softmax'."
+            )
+        if self.tie_embeddings and not self.predicts_tokens:
             raise ValueError(
                 "`tie_embeddings` needs an output over the vocabulary; architecture 'encoder' has one over "
                 "`labels`. Set it to False."

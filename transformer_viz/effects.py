@@ -10,8 +10,9 @@ from transformer_viz.interventions import all_heads, by_kind
 def head_effects(explorer, text, **changes) -> dict[str, np.ndarray]:
     """Return by how much the answer becomes less probable without each head (Michel et al., 2019, section 3).
 
-    The answer is what the model says with all its heads: a class, or, of a decoder, the likeliest token after
-    each position. The model runs once for each head; nothing is compiled anew.
+    The answer is what the model says with all its heads: a class; of a decoder, the likeliest token after
+    each position; what an encoder puts in the place of each [MASK], where there is one. The model runs once
+    for each head; nothing is compiled anew.
 
     Args:
         explorer: `Explorer`.
@@ -20,7 +21,7 @@ def head_effects(explorer, text, **changes) -> dict[str, np.ndarray]:
 
     Returns:
         Kind ("encoder", "decoder", "cross", as the model has them) -> float32 (layer, head), from -1 to 1:
-        the probability of the answer less that without the head, of a decoder the mean over its positions.
+        the probability of the answer less that without the head, of tokens the mean over all of them.
         Below 0, the answer is more probable without the head.
 
     Raises:
@@ -46,4 +47,5 @@ def effects_of(explorer, text, heads, **changes) -> Iterator[tuple[tuple[str, in
 
 
 def _probs(explorer, text, changes):
-    return explorer.trace(text, keep="weights", **changes).probs
+    trace = explorer.trace(text, keep="weights", **changes)
+    return trace.probs[trace.gaps] if len(trace.gaps) else trace.probs

@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 import sacrebleu
 
-from transformer_viz.analysis import induction_score
+from transformer_viz.analysis import induction_score, previous_token_score
 from transformer_viz.batches import by_length, pad
 from transformer_viz.config import END_ID, PAD_ID, START_ID
 from transformer_viz.datasets import DataError
@@ -107,18 +107,36 @@ def induction_scores(explorer, *, texts=50, length=12, seed=0) -> np.ndarray:
     Args:
         explorer: `Explorer` of a decoder.
         texts: Random texts, each of tokens of the model's own and the same again.
-        length: Tokens before the repetition.
+        length: Tokens before the repetition; fewer where a model has no room for twice as many.
         seed: Of the texts.
 
     Returns:
         float (layer, head): the mean `induction_score`, from 0 to 1.
     """
     random, scores = np.random.default_rng(seed), []
+    length = min(length, (explorer.config.max_len - 1) // 2)
     for _ in range(texts):
         ids = random.integers(END_ID + 1, explorer.config.vocab_size, length)
         trace = explorer.trace([*ids, *ids], keep="weights")
         weights = np.stack([block.self_attention.weights for block in trace.decoder])
         scores.append(induction_score(weights, trace.token_ids))
+    return np.mean(scores, axis=0)
+
+
+def previous_token_scores(explorer, texts) -> np.ndarray:
+    """Return how much each head reads the token before, in some texts.
+
+    Args:
+        explorer: `Explorer` of an encoder, or of a decoder.
+        texts: Texts of two tokens or more.
+
+    Returns:
+        float (layer, head): the mean `previous_token_score`, from 0 to 1.
+    """
+    scores = []
+    for text in texts:
+        trace = explorer.trace(text, keep="weights")
+        scores.append([previous_token_score(layer.weights) for _, _, _, layer, *_ in trace.attentions()])
     return np.mean(scores, axis=0)
 
 

@@ -12,7 +12,7 @@ from transformer_viz.batches import by_length, pad
 from transformer_viz.forward import ForwardPass, Question, compiled
 from transformer_viz.model import Transformer
 from transformer_viz.startup import load_upper_floor
-from transformer_viz.text import Tokenizer
+from transformer_viz.text import MASK, Tokenizer
 from transformer_viz.trace import ModelTrace, Run, Trace, flatten, restore, weights_only
 
 
@@ -80,8 +80,8 @@ class Explorer:
 
     @functools.cached_property
     def labels(self) -> tuple[str, ...]:
-        """Names in the order of `Trace.probs`: classes, or the tokens a decoder chooses from."""
-        if not self.config.has_decoder:
+        """Names in the order of `Trace.probs`: classes, or the tokens to choose from."""
+        if not self.config.predicts_tokens:
             return self.config.labels
         return (self.target_tokenizer or self.tokenizer).vocabulary
 
@@ -195,6 +195,32 @@ class Explorer:
         """Let a decoder write; see `decode.generate`, which stands above this module."""
         return load_upper_floor("decode").generate(self, text, **settings)
 
+    def fill_in(self, text, *, likeliest=5, **changes) -> pd.DataFrame:
+        """Say what an encoder that fills in tokens puts in the place of each [MASK].
+
+        Args:
+            text: What to read, with one [MASK] or more in it.
+            likeliest: Tokens for each of them.
+            **changes: As `trace` takes them.
+
+        Returns:
+            Columns position, token and probability: the likeliest tokens of each [MASK], best first.
+
+        Raises:
+            ValueError: If the model fills in nothing, or there is no [MASK] in what it reads of the text.
+        """
+        if not self.config.fills_in:
+            raise ValueError(f"{self.name} does not fill in tokens. Use `predict`, `generate` or `trace`.")
+        trace = self.trace(text, keep="weights", **changes)
+        if not len(trace.gaps):
+            raise ValueError(f"The text has no {MASK}. Put one where a token is to be filled in.")
+        rows = [
+            (int(place), self.labels[token], float(trace.probs[place, token]))
+            for place in trace.gaps
+            for token in np.argsort(-trace.probs[place], kind="stable")[:likeliest]
+        ]
+        return pd.DataFrame(rows, columns=["position", "token", "probability"])
+
     def predict(self, texts, *, batch_size=64, progress=False) -> pd.DataFrame:
         """Classify texts.
 
@@ -209,7 +235,7 @@ class Explorer:
         Raises:
             ValueError: If the model predicts tokens, not classes.
         """
-        if self.config.has_decoder:
+        if self.config.predicts_tokens:
             raise ValueError(f"{self.name} predicts tokens, not classes. Use `trace`.")
         texts = list(texts)
         token_ids = self.tokenizer.encode_batch(

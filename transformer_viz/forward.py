@@ -137,7 +137,7 @@ class ForwardPass:
             ValueError: If an argument asks for what is not there.
         """
         config = self.config
-        source = self._read(self.tokenizer, text, config.max_len, start=not config.has_encoder)
+        source = self._read(self.tokenizer, text, config.max_len, start=config.reads_start)
         if order is not None:
             source = self._reordered(source, order)
         source = source.padded(padding, max_len=config.max_len)
@@ -209,6 +209,11 @@ class ForwardPass:
                 raise ValueError("An encoder-decoder needs a `target_tokenizer`.")
         if self.config.has_decoder and not writer.has_markers:
             raise ValueError("A decoder's tokenizer needs [START] and [END] as tokens 2 and 3.")
+        if self.config.fills_in and not (writer.has_markers and writer.has_mask):
+            raise ValueError(
+                "The tokenizer of an encoder that fills in tokens needs [START], [END] and [MASK] as tokens "
+                "2 to 4."
+            )
 
     def _read(self, tokenizer, text, max_len, *, start):
         if isinstance(text, str):
@@ -221,8 +226,8 @@ class ForwardPass:
 
     def _reordered(self, source, order):
         reordered = source.reordered(order)
-        if not self.config.has_encoder and order[0] != 0:
-            raise ValueError("A decoder's [START] keeps its place: `order` must begin with 0.")
+        if self.config.reads_start and order[0] != 0:
+            raise ValueError("[START] keeps its place: `order` must begin with 0.")
         return reordered
 
     def _own_masks(self, token_ids, target_ids):

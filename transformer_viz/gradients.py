@@ -41,8 +41,9 @@ def gradients(explorer, text, *, output, position=-1, **changes) -> Gradients:
     Args:
         explorer: `Explorer`.
         text: What to read.
-        output: Index of the logit: a class, or a token a decoder chooses from.
-        position: Of a decoder's logits, after which token; negative: from the end.
+        output: Index of the logit: a class, or a token.
+        position: Of logits of tokens: a decoder's after which token, an encoder's in whose place; negative:
+            from the end.
         **changes: `target`, and what to change, as `Explorer.prepare` takes it.
 
     Raises:
@@ -52,7 +53,7 @@ def gradients(explorer, text, *, output, position=-1, **changes) -> Gradients:
     length = len((question.target or question.source).ids)
     if not 0 <= output < explorer.config.num_outputs:
         raise ValueError(f"`output` must be from 0 to {explorer.config.num_outputs - 1}. Received: {output}.")
-    if explorer.config.has_decoder and not -length <= position < length:
+    if explorer.config.predicts_tokens and not -length <= position < length:
         raise ValueError(f"`position` must be from {-length} to {length - 1}. Received: {position}.")
     if explorer not in _COMPILED:
         _COMPILED[explorer] = _differentiation(explorer)
@@ -87,7 +88,7 @@ def _differentiation(explorer):
         with tf.GradientTape() as tape:
             tape.watch(probes)
             logits = explorer.forward(_added(inputs, probes, config)).logits[0]
-            logit = logits[position, output] if config.has_decoder else logits[output]
+            logit = logits[position, output] if config.predicts_tokens else logits[output]
         return logit, tape.gradient(logit, probes, unconnected_gradients="zero")
 
     return compiled(differentiate, [explorer.forward.signature, index, index])

@@ -21,11 +21,12 @@ class Transformer(keras.Model):
 
     Call arguments:
         token_ids: int32 (batch, position), id 0 is padding; for an encoder-decoder the pair of these and
-            target_ids, int32 (batch, target).
+            target_ids, int32 (batch, target); or a dict of arguments of `trace`.
 
     Returns:
-        Logits, before softmax or sigmoid: float (batch, num_outputs) of an encoder; of a decoder (batch,
-        position, num_outputs), those of the token that comes after each position.
+        Logits, before softmax or sigmoid: float (batch, num_outputs) of an encoder with labels. Of a decoder
+        (batch, position, num_outputs), those of the token that comes after each position; of an encoder that
+        fills in tokens, those of the token at the position itself.
 
     >>> model = Transformer(PRESETS["attention-only"])
     >>> model.count_params()
@@ -53,7 +54,7 @@ class Transformer(keras.Model):
         self.decoder = [DecoderBlock(config, name=f"decoder_{i}") for i in range(depth.get("decoder", 0))]
         self.norms = {stack: layer_norm(f"{stack}_norm") for stack in depth} if config.final_norm else {}
         self.pooling = self.classifier = self.output_dense = None
-        if not config.has_decoder:
+        if not config.predicts_tokens:
             self.pooled_dropout = keras.layers.Dropout(config.dropout)
             self.classifier = keras.layers.Dense(config.num_outputs, name="classifier")
             if config.pooling == "attention":
@@ -86,6 +87,8 @@ class Transformer(keras.Model):
         `training` reaches the dropout layers through Keras' call context, and `fit` passes it only to a
         model that names it.
         """
+        if isinstance(token_ids, dict):
+            return self.trace(**token_ids).logits
         return self.trace(*(token_ids if isinstance(token_ids, list | tuple) else (token_ids,))).logits
 
     def trace(  # noqa: PLR0913  everything that can be changed is an argument
@@ -100,6 +103,7 @@ class Transformer(keras.Model):
         target_position_ids=None,
         position_table=None,
         target_position_table=None,
+        output_positions=None,
         interventions=None,
     ):
         """Run once and keep everything; what can be changed is an argument.
@@ -116,6 +120,8 @@ class Transformer(keras.Model):
             target_position_ids: The same for `target_ids`.
             position_table: float (any, d_model), added in place of the model's own.
             target_position_table: The same for `target_ids`.
+            output_positions: int32 (batch, any), the positions whose logits are computed, where tokens are
+                predicted. None: all.
             interventions: A `BlockIntervention` or None for each block, the encoder's before the decoder's.
 
         Returns:
@@ -162,7 +168,7 @@ class Transformer(keras.Model):
             memory,
             tuple(decoder),
             x,
-            *self._output(x, token_ids),
+            *self._output(x, token_ids, output_positions),
         )
 
     @property
@@ -221,11 +227,13 @@ class Transformer(keras.Model):
     def _norm(self, stack, x):
         return self.norms[stack](x) if self.norms else x
 
-    def _output(self, x, token_ids):
-        """Return pooling weights, pooled vector and logits; a decoder has no first two."""
+    def _output(self, x, token_ids, output_positions):
+        """Return pooling weights, pooled vector and logits; what predicts tokens has no first two."""
         if self.classifier is not None:
             weights, pooled = self._pool(x, token_ids)
             return weights, pooled, self.classifier(self.pooled_dropout(pooled))
+        if output_positions is not None:
+            x = ops.take_along_axis(x, output_positions[..., None], axis=1)
         if self.output_dense is not None:
             return None, None, project(self.output_dense, x)
         return None, None, ops.matmul(x, ops.transpose(self.token_embedding.embeddings))

@@ -79,6 +79,21 @@ PRESETS = {
         tie_embeddings=True,
         embedding_dropout=0.1,
     ),
+    "bert-mini": TransformerConfig(
+        vocab_size=8_000,
+        max_len=128,
+        d_model=128,
+        num_layers=4,
+        num_heads=4,
+        ffn_dim=512,
+        activation="gelu",
+        positions="learned",
+        norm="pre",
+        final_norm=True,
+        output="tokens",
+        tie_embeddings=True,
+        embedding_dropout=0.1,
+    ),
 }
 """Name -> config of the systems people learn Transformers from.
 
@@ -119,4 +134,8 @@ gpt-mini
     A decoder alone, predicting the next token: pre-norm blocks, learned positions, gelu, one table for input
     and output (Radford et al., 2019). Look for heads that read the token before, and, on repeated text, for
     induction heads (Olsson et al., 2022).
+
+bert-mini
+    The same body without the causal mask, filling in tokens that are hidden from it (Devlin et al., 2019,
+    where it is post-norm). Look at what [MASK] reads on both sides of it.
 """

@@ -9,10 +9,11 @@ from typing import NamedTuple
 import numpy as np
 import tokenizers
 
-from transformer_viz.config import END_ID, PAD_ID, START_ID, UNK_ID
+from transformer_viz.config import END_ID, MASK_ID, PAD_ID, START_ID, UNK_ID
 from transformer_viz.token_kinds import (
     END,
     LINE_BREAK,
+    MASK,
     PAD,
     SPACE,
     START,
@@ -23,7 +24,7 @@ from transformer_viz.token_kinds import (
     trained,
 )
 
-__all__ = ["END", "PAD", "START", "TOKEN_KINDS", "UNK", "Encoding", "NoTokensError", "Tokenizer"]
+__all__ = ["END", "MASK", "PAD", "START", "TOKEN_KINDS", "UNK", "Encoding", "NoTokensError", "Tokenizer"]
 __all__ += ["clean_text", "visible"]
 
 MAX_SHOWN = 24
@@ -34,6 +35,9 @@ MAX_MARKS = 4
 
 PORTION = 1000
 """Texts that are encoded at once: 25,000 reviews in one portion hold 600 MB."""
+
+BEFORE = "."
+"""A mark that is a token by itself whatever follows."""
 
 INVISIBLE = re.compile(
     "[\x00-\x1f\x7f-\x9f\xad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b\u200c\u200e\u200f"
@@ -131,6 +135,7 @@ class Tokenizer:
         kind: str = "words",
         lowercase: bool = True,
         markers: bool = False,
+        mask: bool = False,
         split_digits: bool = False,
     ) -> "Tokenizer":
         """Return a tokenizer of the most frequent tokens of some texts.
@@ -149,6 +154,8 @@ class Tokenizer:
                 character is a word.
             lowercase: Make no difference between upper and lower case.
             markers: Have [START] and [END] too, as a decoder needs them.
+            mask: Have [START], [END] and [MASK], as an encoder that fills in tokens needs them; a typed
+                "[MASK]" is then that token.
             split_digits: Make each digit a token, so that any number can be read and written.
 
         Raises:
@@ -159,7 +166,7 @@ class Tokenizer:
             vocab_size,
             kind=kind,
             lowercase=lowercase,
-            markers=markers,
+            special=[PAD, UNK, *[START, END] * (markers or mask), *[MASK] * mask],
             split_digits=split_digits,
         )
         return cls.from_json(backend.to_str())
@@ -206,6 +213,11 @@ class Tokenizer:
         return (self._backend.id_to_token(START_ID), self._backend.id_to_token(END_ID)) == (START, END)
 
     @property
+    def has_mask(self) -> bool:
+        """Whether id 4 is [MASK]."""
+        return self._backend.id_to_token(MASK_ID) == MASK
+
+    @property
     def vocabulary(self) -> tuple[str, ...]:
         """Every token, in the order of the ids."""
         return tuple(self.token(token_id) for token_id in range(self.vocab_size))
@@ -225,8 +237,7 @@ class Tokenizer:
             start: Put [START] in front, at characters (0, 0).
         """
         text = clean_text(text)
-        encoding = self._backend.encode(text)
-        ids, tokens, offsets = encoding.ids, encoding.tokens, encoding.offsets
+        ids, tokens, offsets = self._encoded(text)
         if self.kind == "bpe":
             blanked = _BLANK.sub(lambda blank: " " * len(blank[0]), text)
             offsets = [_without_space(blanked, *place) for place in zip(tokens, offsets, strict=True)]
@@ -241,6 +252,27 @@ class Tokenizer:
             len(ids) - len(kept),
             cut_at,
         )
+
+    def _encoded(self, text):
+        """Return ids, tokens and offsets of a text; a typed [MASK] is a token where there is one."""
+        first, *rest = text.split(MASK) if self.has_mask else [text]
+        encoding = self._backend.encode(first)
+        ids, tokens, offsets = encoding.ids, encoding.tokens, encoding.offsets
+        end = len(first)
+        for part in rest:
+            begin, end = end, end + len(MASK)
+            ids, tokens, offsets = [*ids, MASK_ID], [*tokens, MASK], [*offsets, (begin, end)]
+            # a mark in front, so that the part goes on after something and is no beginning of a text
+            encoding, shift = self._backend.encode(BEFORE + part), end - len(BEFORE)
+            for token_id, token, (start, stop) in zip(
+                encoding.ids, encoding.tokens, encoding.offsets, strict=True
+            ):
+                if stop > len(BEFORE):
+                    ids.append(token_id)
+                    tokens.append(token)
+                    offsets.append((start + shift, stop + shift))
+            end += len(part)
+        return ids, tokens, offsets
 
     def encoding(self, token_ids, *, start: bool = False) -> Encoding:
         """Return token ids as `encode` returns a text: the text is `decode`'s, with offsets into it.

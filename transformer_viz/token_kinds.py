@@ -14,6 +14,9 @@ PAD, UNK = "[PAD]", "[UNK]"
 START, END = "[START]", "[END]"
 """What a decoder writes after, and what it ends with."""
 
+MASK = "[MASK]"
+"""What stands for a hidden token."""
+
 SPACE = "▁"
 """What begins a BPE token that begins a word."""
 
@@ -59,17 +62,16 @@ def is_spaced(tokens) -> bool:
     return any(token.startswith(SPACE) for token in tokens)
 
 
-def trained(texts, vocab_size, *, kind, lowercase, markers, split_digits) -> tokenizers.Tokenizer:
+def trained(texts, vocab_size, *, kind, lowercase, special, split_digits) -> tokenizers.Tokenizer:
     """Return the library's tokenizer of one kind; arguments as of `Tokenizer.train`, `texts` cleaned.
 
-    The same texts give the same tokenizer.
+    `special` are the tokens that come first. The same texts give the same tokenizer.
 
     Raises:
         ValueError: If there is no such kind, or `vocab_size` is too small for the special tokens.
     """
     if kind not in TOKEN_KINDS:
         raise ValueError(f"`kind` must be one of {', '.join(TOKEN_KINDS)}. Received: {kind!r}.")
-    special = [PAD, UNK, START, END] if markers else [PAD, UNK]
     if vocab_size < len(special):
         raise ValueError(
             f"`vocab_size` must be at least {len(special)}, for {', '.join(special)}. Received: {vocab_size}."
@@ -120,7 +122,7 @@ def kind_of(backend) -> str:
 def pieces(kind, tokens) -> list[tuple[str, str]]:
     """Return what each token adds to a text: the space before it or nothing, and its own characters."""
     if kind == "bpe":
-        found = [(" " * t.startswith(SPACE), t.removeprefix(SPACE)) for t in tokens]
+        found = [(" " * (t.startswith(SPACE) or t == MASK), t.removeprefix(SPACE)) for t in tokens]
     elif kind == "wordpiece":
         unspaced = [_UNSPACED.match(token) is not None for token in tokens]
         beside = [here or before for here, before in zip(unspaced, [True, *unspaced], strict=False)]

@@ -16,7 +16,7 @@ from zipfile import BadZipFile
 import numpy as np
 import pandas as pd
 
-from transformer_viz.config import UNK_ID
+from transformer_viz.config import MASK_ID, UNK_ID
 
 Tensor = Any
 
@@ -201,8 +201,9 @@ class Trace:
         token_ids: int32 (position,).
         num_dropped: Tokens left out because the text was longer than the model reads.
         cut_at: Index of the first token after the gap; None if nothing was left out.
-        labels: Names in the order of `probs`: classes, or the tokens a decoder chooses from.
-        probs: float32 (label,), sums to 1; of a decoder (position, label), for the token after each.
+        labels: Names in the order of `probs`: classes, or the tokens to choose from.
+        probs: float32 (label,), sums to 1; of a decoder (position, label), for the token after each; of an
+            encoder that fills in tokens (position, label), for the token at each.
         values: Every tensor of the forward pass.
         target_text: What the decoder of an encoder-decoder had before it; empty without one.
         target_tokens: Its tokens, beginning with "[START]".
@@ -249,6 +250,12 @@ class Trace:
     def unknown(self) -> np.ndarray:
         """Where the model saw only [UNK]: bool (position,)."""
         return self.token_ids == UNK_ID
+
+    @property
+    def gaps(self) -> np.ndarray:
+        """Where a model that fills in tokens read [MASK]: int (gap,); empty for all others."""
+        fills_in = self.probs.ndim == 2 and not self.decoder
+        return np.flatnonzero((self.token_ids == MASK_ID) & fills_in)
 
     @property
     def nbytes(self) -> int:

@@ -29,6 +29,7 @@ from transformer_viz.runs import TrainingSettings
             {"schedule": "paper", "warmup": 0.0},
             '`schedule` = "paper" falls from the end of the warm-up: set `warmup` above 0.',
         ),
+        ({"pack": 1}, "`pack` must be True or False. Received: 1."),
         ({"seed": -1}, "`seed` must be a whole number of at least 0. Received: -1."),
     ],
 )

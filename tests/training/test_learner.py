@@ -81,6 +81,19 @@ def test_clipping_shortens_the_step_of_plain_descent():
     assert_allclose(norm, 0.001, rtol=1e-5)
 
 
+def test_weight_decay_shrinks_matrices_and_tables_and_nothing_else():
+    settings = TrainingSettings(weight_decay=0.5)
+    learner = Learner(a_lesson(settings), settings)
+    variables = learner.model.trainable_variables
+    for variable in variables:
+        variable.assign(np.ones(variable.shape))
+    learner.optimizer.learning_rate = 0.1
+    learner.optimizer.apply([np.zeros(variable.shape, np.float32) for variable in variables], variables)
+    for name, value in learner.parameters().items():
+        shrinks = name.endswith(("kernel", "embeddings"))
+        assert_allclose(value, 0.95 if shrinks else 1.0, rtol=1e-6, err_msg=name)
+
+
 @pytest.mark.parametrize("precision", ["bfloat16", "float16"])
 def test_half_precision_learns_and_keeps_its_parameters_in_full(precision):
     settings = TrainingSettings(batch_size=16, learning_rate=0.02, precision=precision)

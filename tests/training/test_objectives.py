@@ -2,10 +2,11 @@ import math
 
 import numpy as np
 import pytest
-from numpy.testing import assert_allclose
+from numpy.testing import assert_allclose, assert_array_equal
 
 from transformer_viz.config import TransformerConfig
-from transformer_viz.training.objectives import classification, writing
+from transformer_viz.training.examiner import Totals
+from transformer_viz.training.objectives import classification, running_text, surprise, writing
 
 CHANCES = np.array([[0.1, 0.2, 0.7], [0.5, 0.3, 0.2], [0.2, 0.2, 0.6]], np.float32)
 LOGITS = np.log(CHANCES)
@@ -65,3 +66,46 @@ def test_the_parts_of_a_batch_add_up_to_the_whole():
     parts = [writing(0.1)(answers[i::3], logits[i::3]) for i in range(3)]
     for name, pair in whole.items():
         assert_allclose(pair, np.sum([part[name] for part in parts], axis=0), rtol=1e-5)
+
+
+def test_running_text_is_measured_by_hand():
+    measured = running_text()(np.array([[2, 1, 0]], np.int32), LOGITS[None])
+    nats = -(math.log(0.7) + math.log(0.3)) / 2
+    assert_allclose(mean(measured["loss"]), nats, rtol=1e-6)
+    assert_allclose(mean(measured["token_accuracy"]), 0.5)
+    means = Totals({name: [float(part) for part in pair] for name, pair in measured.items()}).means()
+    assert_allclose(means["perplexity"], 1 / math.sqrt(0.7 * 0.3), rtol=1e-6)
+
+
+def test_the_perplexity_is_of_the_tokens_however_the_target_is_smoothed():
+    answers = np.array([[2, 1, 0]], np.int32)
+    plain, smooth = running_text()(answers, LOGITS[None]), running_text(0.1)(answers, LOGITS[None])
+    assert_allclose(mean(smooth["perplexity"]), mean(plain["loss"]), rtol=1e-6)
+    assert_allclose(mean(smooth["loss"]), mean(writing(0.1)(answers, LOGITS[None])["loss"]), rtol=1e-6)
+
+
+@pytest.mark.parametrize("scale", [1, 30, 3000])
+def test_surprise_and_its_gradient_are_those_of_tensorflow(scale):
+    import tensorflow as tf
+
+    random = np.random.default_rng(3)
+    logits = tf.constant(scale * random.normal(size=(3, 5, 17)), tf.float32)
+    answers = random.integers(0, 17, (3, 5)).astype(np.int32)
+    counts = tf.constant(random.random((3, 5)), tf.float32)
+
+    def both(function):
+        with tf.GradientTape() as tape:
+            tape.watch(logits)
+            nats = function()
+            total = tf.reduce_sum(nats * counts)
+        return nats, tape.gradient(total, logits)
+
+    ours, slope = both(lambda: surprise(logits, answers)[0])
+    theirs, expected = both(lambda: tf.nn.sparse_softmax_cross_entropy_with_logits(answers, logits))
+    assert_allclose(ours, theirs, rtol=1e-5, atol=1e-5)
+    assert_allclose(slope, expected, rtol=1e-5, atol=1e-6)
+    assert_array_equal(surprise(logits, answers)[1], logits.numpy().argmax(axis=-1) == answers)
+
+
+def test_a_perplexity_beyond_all_numbers_is_one():
+    assert math.isfinite(Totals({"perplexity": [1e6, 1.0]}).means()["perplexity"])

@@ -95,6 +95,29 @@ def test_killed_ten_times_ends_with_the_same_parameters(undisturbed, tmp_path):
         assert_array_equal(ours[name], value)
 
 
+def test_a_packed_run_killed_in_an_epoch_ends_with_the_same_parameters(tmp_path):
+    texts = tmp_path / "texts.txt"
+    texts.write_text("\n".join(f"film {i} is {'very ' * (i % 9)}good" for i in range(3000)))
+    config = PRESETS["gpt-mini"].replace(d_model=8, num_layers=1, num_heads=2, ffn_dim=8, max_len=16)
+    settings = TrainingSettings(pack=True, epochs=2, batch_size=8, learning_rate=0.01, word_dropout=0.1)
+    job = TrainingJob(config=config, settings=settings, data=texts)
+    whole, run = (create_run(job, folder=tmp_path / name) for name in ("whole", "killed"))
+    work(whole)
+    child = start(run)
+    deadline = time.monotonic() + 60
+    while not run.checkpoint.exists():
+        assert time.monotonic() < deadline
+        time.sleep(0.01)
+    child.kill()
+    child.wait()
+    assert 0 < read_checkpoint(run.checkpoint)[1].step < whole.state().step
+    work(run)
+    assert (run.state().status, run.state().step) == ("finished", whole.state().step)
+    ours, theirs = read_checkpoint(run.checkpoint)[0], read_checkpoint(whole.checkpoint)[0]
+    for name, value in theirs.items():
+        assert_array_equal(ours[name], value)
+
+
 def test_stopped_and_resumed_ends_with_the_same_parameters(undisturbed, tmp_path):
     run = create_run(JOB, folder=tmp_path)
 

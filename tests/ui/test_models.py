@@ -432,6 +432,12 @@ def test_what_a_card_does_not_say_is_left_out():
     assert history_of({"history": [{"loss": 1}, 5]}) == []
 
 
+def test_rows_of_several_files_name_them_all():
+    files = [{"file": "train.csv", "sha256": "0"}, {"file": "more.csv"}, "no file", {"file": 5}]
+    assert origin({"data": {"files": files, "rows": 7}}) == {"File": "train.csv, more.csv", "Rows": "7"}
+    assert origin({"data": {"files": "train.csv"}}) == {}
+
+
 @pytest.mark.parametrize(
     ("name", "free"),
     [

@@ -12,6 +12,9 @@ HEIGHT, LINE = 270, 18
 SHARES = ("accuracy", "exact_match", "token_accuracy")
 """Figures that are shares of a whole: their axis runs from 0 to 100 %, so that it stands still."""
 
+RATIOS = ("perplexity",)
+"""Figures that fall from thousands to tens: their axis is logarithmic."""
+
 
 def learning_curves(train, validation, *, over, figure, labels, last=None, best=None, theme="light"):
     """Draw the loss and one figure side by side, over the steps or the epochs.
@@ -48,10 +51,7 @@ def learning_curves(train, validation, *, over, figure, labels, last=None, best=
             "title": {"text": labels[over], "font": {"size": 13, "color": MUTED[theme]}},
             **({"dtick": math.ceil(last / 10), "tick0": 1} if over == "epoch" else {"nticks": 5}),
         }
-        axes[f"yaxis{axis}"] = _axis(theme) | {"anchor": f"x{axis}", "automargin": True}
-        axes[f"yaxis{axis}"] |= (
-            {"range": [0, 1.02], "tickformat": ".0%"} if key in SHARES else {"rangemode": "tozero"}
-        )
+        axes[f"yaxis{axis}"] = _axis(theme) | {"anchor": f"x{axis}", "automargin": True} | _scale(key)
         above = {"y": 1, "yref": "paper", "yanchor": "bottom"}
         words.append(_words(title, theme, x=domain[0], xref="paper", **above, yshift=4 + room))
         if best is not None:
@@ -93,6 +93,13 @@ def _curve(rows, over, key, side, axis, labels, theme):
         "cliponaxis": False,
         "hovertemplate": f"{labels[side]}: %{{y:{share}}}<extra></extra>",
     }
+
+
+def _scale(key):
+    """Return what the axis of a figure's values is like."""
+    if key in SHARES:
+        return {"range": [0, 1.02], "tickformat": ".0%"}
+    return {"type": "log"} if key in RATIOS else {"rangemode": "tozero"}
 
 
 def _number(value):

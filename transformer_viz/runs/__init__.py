@@ -8,7 +8,7 @@ attention of a few probe texts as it formed. Whoever shows a run reads this fold
 from transformer_viz.runs.cost import Cost, estimate
 from transformer_viz.runs.errors import BusyError, QuotaError, RunError, UnwritableError
 from transformer_viz.runs.folder import TrainingRun
-from transformer_viz.runs.job import TrainingJob
+from transformer_viz.runs.job import LOWER_IS_BETTER, TrainingJob
 from transformer_viz.runs.listing import (
     check_runs_folder,
     create_run,
@@ -25,6 +25,7 @@ from transformer_viz.runs.state import RunState
 from transformer_viz.runs.uploads import Upload, keep_upload, sweep_runs, sweep_uploads, uploads_bytes
 
 __all__ = [
+    "LOWER_IS_BETTER",
     "PRECISIONS",
     "SCHEDULES",
     "BusyError",

@@ -12,6 +12,8 @@ from typing import NamedTuple
 
 import numpy as np
 
+from transformer_viz.cloze import HIDDEN
+
 BASE_BYTES = 850e6
 """A process that has TensorFlow loaded, its rows read and two models compiled."""
 
@@ -146,7 +148,9 @@ def _counts(config, num_tokens, target_tokens):
         flops += layers * sum(part[0] for part in parts)
         kept += layers * sum(part[1] for part in parts)
         kept += 3 * queries * config.d_model  # embeddings, positions and dropout
-    outputs = (lengths["decoder"] if config.has_decoder else 1) * config.num_outputs
+    outputs = config.num_outputs * (lengths["decoder"] if config.has_decoder else 1)
+    if config.fills_in:
+        outputs *= HIDDEN * num_tokens
     return flops + 2 * config.d_model * outputs, kept + 8 * outputs
 
 

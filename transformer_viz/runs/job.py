@@ -16,6 +16,9 @@ LONGEST_OWNER = 200
 FIGURES = {"encoder": "accuracy", "decoder": "token_accuracy", "encoder-decoder": "exact_match"}
 """Architecture -> the figure on rows held out by which the best epoch is chosen; equal ones by the loss."""
 
+LOWER_IS_BETTER = ("perplexity",)
+"""Figures of which the lowest is the best."""
+
 
 @dataclass(frozen=True, kw_only=True)
 class TrainingJob:
@@ -28,6 +31,7 @@ class TrainingJob:
             or the name of a built-in task or named data set.
         sha256: Of the file `data`, in hexadecimal: if it holds anything else when it is read, nothing is
             trained on; "": whatever it holds.
+        more_data: Paths of further files of such rows.
         rows: Texts that a built-in task makes.
         columns: Role -> name of the column in the file; what is not named is guessed.
         tokens: Kind of tokens, as in `Tokenizer.train`.
@@ -48,6 +52,7 @@ class TrainingJob:
     settings: TrainingSettings
     data: str
     sha256: str = ""
+    more_data: tuple = ()
     rows: int = 20_000
     columns: dict = field(default_factory=dict)
     tokens: str = "words"
@@ -74,11 +79,25 @@ class TrainingJob:
             value = getattr(self, name)
             if not fits(value):
                 raise ValueError(f"`{name}` must be {rule}. Received: {value!r:.200}.")
+        object.__setattr__(self, "more_data", tuple(map(os.fspath, self.more_data)))
+        self._check_pack()
+
+    def _check_pack(self):
+        if self.config.fills_in:
+            if not self.settings.pack:
+                raise ValueError("A model with `output` = 'tokens' learns from running text: set `pack`.")
+            if self.settings.word_dropout:
+                raise ValueError("`output` = 'tokens' hides tokens by itself. Leave `word_dropout` at 0.")
+        elif self.settings.pack and self.config.architecture != "decoder":
+            raise ValueError(
+                "`pack` is for architecture 'decoder', which reads running text. Leave it out for "
+                f"{self.config.architecture!r}."
+            )
 
     @property
     def figure(self) -> str:
-        """Name of the figure that says how good the model is; higher is better."""
-        return FIGURES[self.config.architecture]
+        """Name of the figure that says how good the model is; higher is better, but for `LOWER_IS_BETTER`."""
+        return "perplexity" if self.settings.pack else FIGURES[self.config.architecture]
 
     def to_json(self) -> str:
         """Return the text of `job.json`."""
@@ -126,6 +145,7 @@ def _are_probes(value):
 
 _RULES = {
     "data": (lambda value: isinstance(value, str) and value, "a path or a name"),
+    "more_data": (lambda value: all(isinstance(path, str) for path in value), "paths"),
     "owner": (lambda value: isinstance(value, str) and len(value) <= LONGEST_OWNER, "a short text"),
     "sha256": (
         lambda value: re.fullmatch("([0-9a-f]{64})?", str(value)),

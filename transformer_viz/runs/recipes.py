@@ -80,6 +80,10 @@ RECIPES = {
 
 def presets_for(recipe: Recipe) -> list[str]:
     """Return the presets that can learn what a recipe's preset can, its own first."""
-    own = PRESETS[recipe.preset].architecture
-    fitting = [name for name, config in PRESETS.items() if config.architecture == own]
+    own = PRESETS[recipe.preset]
+    fitting = [
+        name
+        for name, config in PRESETS.items()
+        if (config.architecture, config.fills_in) == (own.architecture, own.fills_in)
+    ]
     return sorted(fitting, key=lambda name: name != recipe.preset)

@@ -22,7 +22,8 @@ class TrainingSettings:
         warmup: Share of all steps in which the learning rate rises from 0; 1 or more: how many steps.
         beta_2: Decay of Adam's running mean of squared gradients. At 0.999 a rare word's embedding moves
             five times as far each time the word comes up as at 0.98, the paper's (section 5.3).
-        weight_decay: Of AdamW (Loshchilov and Hutter, 2019), in each step times the learning rate; 0: Adam.
+        weight_decay: Of AdamW (Loshchilov and Hutter, 2019), in each step times the learning rate, for all
+            parameters but biases and layer normalisation; 0: Adam.
         clip_norm: Longest gradient, all parameters together, in Euclidean norm (Pascanu et al., 2013); a
             longer one is shortened to it. 0: none.
         label_smoothing: Share of the target spread over all labels (Szegedy et al., 2016).
@@ -30,6 +31,9 @@ class TrainingSettings:
         crop: Share of the training texts of which, anew each epoch, only a random part is read: short texts
             are then nothing new to the model.
         average: Decay of the moving average of the parameters that is validated and kept; 0: none.
+        pack: Put texts one after the other in rows of `max_len` tokens, of which a batch has `batch_size`, so
+            that nothing is padding and no text is cut off; each is read by itself. For a decoder alone, or an
+            encoder that fills in tokens.
         precision: Of what is computed: "float32", or "bfloat16" or "float16", with parameters in float32
             (Micikevicius et al., 2018). Faster where there are units for it: GPUs, for bfloat16 also some
             processors.
@@ -54,6 +58,7 @@ class TrainingSettings:
     word_dropout: float = 0.0
     crop: float = 0.0
     average: float = 0.0
+    pack: bool = False
     precision: str = "float32"
     patience: int = 3
     validation: float = 0.1
@@ -69,6 +74,8 @@ class TrainingSettings:
             value = getattr(self, name)
             if value not in choices:
                 raise ValueError(f"`{name}` must be one of {', '.join(choices)}. Received: {value!r}.")
+        if type(self.pack) is not bool:
+            raise ValueError(f"`pack` must be True or False. Received: {self.pack!r}.")
         for field in dataclasses.fields(self):
             if field.type is float:
                 self._check_number(field.name, getattr(self, field.name))

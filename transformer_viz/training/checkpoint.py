@@ -19,8 +19,8 @@ class Place:
         epoch: Epochs done.
         batch: Batches of the next one done.
         step: Steps done.
-        best: Figure of the best epoch so far and minus its loss, which tells equal figures apart; None before
-            the first.
+        best: Figure of the best epoch so far, negative where lower is better, and minus its loss, which tells
+            equal figures apart; None before the first.
         stale: Epochs since then.
         sums: name -> [sum, count] of what the batches of this epoch measured.
         seconds: Time spent in steps.

@@ -1,5 +1,7 @@
 """How far a model in training has come: figures on rows held out, and the attention of a few probe texts."""
 
+import math
+
 from transformer_viz.decode import generate_all
 from transformer_viz.explorer import Explorer
 from transformer_viz.forward import compiled
@@ -78,12 +80,20 @@ class Examiner:
             trace = self._explorer.trace(text, keep="weights")
         except NoTokensError:
             return ""
+        if self._lesson.config.fills_in:
+            filled = trace.token_ids.copy()
+            filled[trace.gaps] = trace.probs[trace.gaps].argmax(axis=-1)
+            return self._explorer.tokenizer.decode(filled[1:])
         best = int(trace.probs.argmax())
         return f"{trace.labels[best]} ({trace.probs[best]:.0%})"
 
 
 CONTINUATION = 12
 """Most tokens that a decoder goes on from a probe, or beyond what is expected: untrained, it finds no end."""
+
+
+MOST_NATS = 700
+"""Largest cross-entropy whose perplexity is a number."""
 
 
 class Totals:
@@ -104,7 +114,10 @@ class Totals:
             pair[1] += count
 
     def means(self) -> dict[str, float]:
-        """Return name -> mean of everything but the tokens."""
-        return {
+        """Return name -> mean of everything but the tokens; of a perplexity, e to the power of it."""
+        means = {
             name: total / max(count, 1.0) for name, (total, count) in self.sums.items() if name != "tokens"
         }
+        if "perplexity" in means:
+            means["perplexity"] = math.exp(min(means["perplexity"], MOST_NATS))
+        return means

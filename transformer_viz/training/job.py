@@ -18,12 +18,13 @@ import tensorflow as tf
 
 from transformer_viz import __version__, store
 from transformer_viz.explorer import gpus, load
-from transformer_viz.runs import RunError, UnwritableError, create_run
+from transformer_viz.runs import LOWER_IS_BETTER, RunError, UnwritableError, create_run
 from transformer_viz.runs.errors import FULL, writing
 from transformer_viz.training.checkpoint import Place, read_checkpoint, write_checkpoint
 from transformer_viz.training.examiner import Examiner, Totals
 from transformer_viz.training.learner import Learner
 from transformer_viz.training.lesson import Labels, Pairs
+from transformer_viz.training.running_text import MaskedText, RunningText
 from transformer_viz.training.team import Team
 
 STEP_SECONDS = 0.3
@@ -142,7 +143,7 @@ class _Worker:
         self.out = Path(wanted or self.run.model).resolve()
         overwrite = self.job.overwrite or not wanted
         store.check_writable(self.out.name, folder=self.out.parent, overwrite=overwrite)
-        self.lesson = (Pairs if self.job.config.has_decoder else Labels)(self.job)
+        self.lesson = _lesson(self.job)
         self.steps_per_epoch = self.settings.steps_per_epoch(self.lesson.num_rows)
         self.tell("data", **self._facts())
         self._check_stop()  # every machine has its rows
@@ -248,7 +249,8 @@ class _Worker:
         self._picture()
         figures = totals.means() | self.examiner.validate(self._check_stop)
         figures = json.loads(self.team.share(json.dumps(figures).encode()))  # machines may round differently
-        value = [figures[f"val_{self.job.figure}"], -figures["val_loss"]]
+        value = figures[f"val_{self.job.figure}"]
+        value = [-value if self.job.figure in LOWER_IS_BETTER else value, -figures["val_loss"]]
         is_best = place.best is None or value > place.best
         place.best, place.stale = (value, 0) if is_best else (place.best, place.stale + 1)
         place.epoch, place.batch, place.sums = place.epoch + 1, 0, {}
@@ -325,6 +327,13 @@ class _Worker:
             "best_epoch": state.best["epoch"],
             "validation": {"rows": self.lesson.num_validation, self.job.figure: state.best[figure]},
         }
+
+
+def _lesson(job):
+    """Return what is learned, as the job asks for it."""
+    if job.settings.pack:
+        return MaskedText(job) if job.config.fills_in else RunningText(job)
+    return Pairs(job) if job.config.has_decoder else Labels(job)
 
 
 def _strategy():

@@ -12,6 +12,9 @@ from transformer_viz.forward import compiled
 from transformer_viz.model import Transformer
 from transformer_viz.runs import RunError
 
+UNDECAYED = ("bias", "gamma", "beta")
+"""Parameters without weight decay: it is for what multiplies the stream, not for what shifts or scales it."""
+
 
 class Learner:
     """A model in training.
@@ -102,7 +105,7 @@ class Learner:
         with tf.GradientTape() as tape:
             measured = self._objective(answers, self.model(inputs, training=True))
             total = measured["loss"][0]
-            measured["tokens"] = sum(map(_tokens, tf.nest.flatten(inputs))), ops.ones(())
+            measured["tokens"] = _tokens(inputs), ops.ones(())
             if self._count > 1:
                 measured = self._added_up(measured)
             loss = self.optimizer.scale_loss(total / ops.maximum(measured["loss"][1], 1.0))
@@ -138,6 +141,7 @@ def optimizer(settings, num_devices=1):
         global_clipnorm=settings.clip_norm / num_devices or None,
         **average,
     )
+    adam.exclude_from_weight_decay(var_names=UNDECAYED)
     return keras.optimizers.LossScaleOptimizer(adam) if settings.precision == "float16" else adam
 
 
@@ -152,8 +156,10 @@ def _precision(name):
         keras.config.set_dtype_policy(before)
 
 
-def _tokens(token_ids):
-    return ops.sum(ops.cast(ops.not_equal(token_ids, PAD_ID), "float32"))
+def _tokens(inputs):
+    """Return how many tokens a model is given, without padding."""
+    texts = [inputs["token_ids"]] if isinstance(inputs, dict) else tf.nest.flatten(inputs)
+    return sum(ops.sum(ops.cast(ops.not_equal(token_ids, PAD_ID), "float32")) for token_ids in texts)
 
 
 def numbers(measured) -> dict[str, tuple[float, float]]:

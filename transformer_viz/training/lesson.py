@@ -1,16 +1,11 @@
 """What a job trains on, and how that is batched and measured: labelled rows, or pairs of texts."""
 
-import hashlib
-from pathlib import Path
-
 import numpy as np
-import pandas as pd
 import tensorflow as tf
 
 from transformer_viz.batches import by_length, pad, shuffled_by_length
 from transformer_viz.config import END_ID, PAD_ID, START_ID, UNK_ID
 from transformer_viz.datasets import (
-    NAMED,
     DataError,
     read_for_decoder,
     read_labelled,
@@ -23,12 +18,15 @@ from transformer_viz.evaluation import bleu, evaluate, evaluate_writing, inducti
 from transformer_viz.tasks import TASKS
 from transformer_viz.text import Tokenizer
 from transformer_viz.training import objectives
-
-TEST_ROWS = 1_000
-"""Fresh texts a model of a built-in task is measured on."""
-
-NUM_PROBES = 3
-"""Rows held out whose attention is watched, if the job names no texts."""
+from transformer_viz.training.rows import (
+    facts_of,
+    facts_of_test,
+    parts_of,
+    probes_of,
+    rows_of,
+    token_options,
+    whole_of,
+)
 
 EXAMPLES = 10
 """Rows of the test that a card shows with what was written, good or bad: simply the first ones."""
@@ -56,21 +54,21 @@ class Labels:
     signature = (_IDS, tf.TensorSpec((None,), tf.int32))
 
     def __init__(self, job):
-        rows, test = _rows(job, read_labelled, ["text", "label"])
+        rows, test = rows_of(job, read_labelled, ["text", "label"])
         names = _label_names(sorted(rows["label"].unique()), job.label_names)
-        train, validation, self._test = _parts(job, split, rows, test)
-        tokenizer = Tokenizer.train(train["text"], job.config.vocab_size, **_kind(job))
+        train, validation, self._test = parts_of(job, split, rows, test)
+        tokenizer = Tokenizer.train(train["text"], job.config.vocab_size, **token_options(job))
         self.config = job.config.replace(labels=tuple(names.values()), vocab_size=tokenizer.vocab_size)
         self.tokenizers = {"tokenizer": tokenizer.to_json()}
         self.num_rows, self.num_validation = len(train), len(validation)
-        watched = job.probes or sorted(validation["text"], key=len)[:NUM_PROBES]
-        self.probes = [(_probe(probe)[0], None) for probe in watched]
+        watched = probes_of(job, sorted(validation["text"], key=len))
+        self.probes = [(text, None) for text, _ in watched]
         self.card = {
             "task": "classification",
             "label_values": {name: value for value, name in names.items()},
-            "data": _facts(job, job.data, rows),
+            "data": facts_of(job, job.data, rows),
         }
-        self._test_facts = _test_facts(job, self._test)
+        self._test_facts = facts_of_test(job, self._test)
 
         def prepare(frame):
             token_ids = tokenizer.encode_batch(
@@ -118,9 +116,9 @@ class Pairs:
 
     def __init__(self, job):
         read = read_pairs if job.config.has_encoder else read_for_decoder
-        rows, test = _rows(job, read, ["text", "target"])
+        rows, test = rows_of(job, read, ["text", "target"])
         self._is_task = job.data in TASKS
-        train, validation, self._test = _parts(job, split_pairs, rows, test)
+        train, validation, self._test = parts_of(job, split_pairs, rows, test)
         source, target, sizes = self._train_tokenizers(job, train)
         self.config = job.config.replace(**sizes)
         self.tokenizers = {"tokenizer": source.to_json()}
@@ -129,21 +127,20 @@ class Pairs:
         if translates:
             self.tokenizers["target_tokenizer"] = target.to_json()
         self.num_rows, self.num_validation = len(train), len(validation)
-        held_out = validation[["text", "target"]] if translates else _whole(validation)
-        first = held_out[:NUM_PROBES].to_numpy().tolist()
-        self.probes = [_probe(probe) for probe in job.probes or first]
+        held_out = validation[["text", "target"]] if translates else whole_of(validation)
+        self.probes = probes_of(job, held_out.to_numpy())
         self.card = {
             "task": "sequence to sequence" if translates else "next token",
-            "data": _facts(job, job.data, rows),
+            "data": facts_of(job, job.data, rows),
         }
-        self._test_facts = _test_facts(job, self._test)
+        self._test_facts = facts_of_test(job, self._test)
 
         def encode(tokenizer, texts, most):
             return tokenizer.encode_batch(texts, max_len=most, truncation=self.config.truncation)
 
         def prepare(frame):
             if not translates:
-                return None, encode(source, _whole(frame), self.config.max_len - 1)
+                return None, encode(source, whole_of(frame), self.config.max_len - 1)
             target_ids = encode(target, frame["target"], self.config.target_max_len - 1)
             return encode(source, frame["text"], self.config.max_len), target_ids
 
@@ -151,7 +148,7 @@ class Pairs:
 
     def _train_tokenizers(self, job, train):
         """Return the tokenizers of both sides and the sizes that follow from them."""
-        config, kind = job.config, {"split_digits": True, **_kind(job)}
+        config, kind = job.config, {"split_digits": True, **token_options(job)}
         if not config.has_encoder or config.tie_embeddings:
             texts = [*train["text"], *train["target"]]
             tokenizer = Tokenizer.train(texts, config.vocab_size, markers=True, **kind)
@@ -234,64 +231,6 @@ def hide(token_ids, share, random):
     return np.where(hidden, UNK_ID, token_ids)
 
 
-def _kind(job):
-    return {"kind": job.tokens, "lowercase": not job.keep_case}
-
-
-def _probe(probe):
-    return (probe, None) if isinstance(probe, str) else tuple(probe)
-
-
-def _whole(frame):
-    return (frame["text"] + " " + frame["target"]).str.strip()
-
-
-def _parts(job, split, rows, test):
-    """Return the rows to train on, to validate and to test with, no text in two of them."""
-    shares = {"validation": job.settings.validation, "seed": job.settings.seed}
-    if test is None:
-        train, validation, test = split(rows, test=job.settings.test_share, **shares)
-        return train, validation, test if len(test) else None
-    if job.settings.test_share:
-        raise DataError("The rows have a test of their own. Leave --test-share at 0.")
-    return *split(rows, **shares)[:2], test
-
-
-def _test_facts(job, test):
-    if test is None:
-        return None
-    if job.test or job.data in TASKS or job.data in NAMED:
-        return _facts(job, job.test or job.data, test)
-    return {"share_held_out": job.settings.test_share, "rows": len(test)}
-
-
-def _rows(job, read, columns):
-    """Return the rows to train on and those to test on, from files or made by a built-in task."""
-    if job.data in NAMED:
-        return _named_rows(job, columns)
-    if job.data not in TASKS:
-        rows = read(job.data, job.columns, sha256=job.sha256)
-        return rows, read(job.test, job.columns) if job.test else None
-    if job.test:
-        raise DataError(f"The task '{job.data}' makes its own test. Leave --test out.")
-    task = TASKS[job.data]
-    pairs = task.pairs(job.rows, seed=job.settings.seed)
-    test = task.pairs(TEST_ROWS, seed=job.settings.seed + 1, unlike=[text for text, _ in pairs])
-    frames = [pd.DataFrame(made, columns=columns, dtype=object).fillna("") for made in (pairs, test)]
-    if columns[1] == "label" and frames[0]["label"].nunique() > len(frames[0]) // 10:
-        raise DataError(f"The task '{task.name}' has no labels. Choose an encoder-decoder: vaswani-tiny.")
-    return frames
-
-
-def _named_rows(job, columns):
-    """Return the rows of a named data set of labelled texts; a decoder alone reads the texts."""
-    if job.test:
-        raise DataError(f"The data set '{job.data}' has its own test. Leave --test out.")
-    if job.config.has_decoder and job.config.has_encoder:
-        raise DataError(f"The data set '{job.data}' has labels, no targets. Choose an encoder or a decoder.")
-    return [frame.reindex(columns=columns, fill_value="") for frame in NAMED[job.data]()]
-
-
 def _label_names(values, names):
     """Return label as in the file -> name to show, in the order of the labels."""
     strange = names.keys() - set(values)
@@ -301,13 +240,3 @@ def _label_names(values, names):
             f"Labels: {', '.join(values)}."
         )
     return {value: names.get(value, value) for value in values}
-
-
-def _facts(job, path, rows):
-    if path in TASKS:
-        return {"task": path, "made_with_seed": job.settings.seed, "rows": len(rows)}
-    if path in NAMED:
-        return {"named": path, "rows": len(rows)}
-    known = job.sha256 if path == job.data else ""
-    digest = known or hashlib.sha256(Path(path).read_bytes()).hexdigest()
-    return {"file": Path(path).name, "sha256": digest, "rows": len(rows)}

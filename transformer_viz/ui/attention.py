@@ -7,7 +7,7 @@ import numpy as np
 import streamlit as st
 
 from transformer_viz import store
-from transformer_viz.text import END, visible
+from transformer_viz.text import END, MASK, visible
 from transformer_viz.trace import Run, Trace
 from transformer_viz.ui.address import choose_whether
 from transformer_viz.ui.answers import answer, head_effects
@@ -21,6 +21,9 @@ from transformer_viz.views import page
 MAX_BARS = 3
 """Labels whose probability is drawn, the likeliest ones."""
 
+MAX_GAPS = 3
+"""[MASK]s whose likeliest tokens are drawn, the first ones."""
+
 
 def show(model: store.ModelSummary | None) -> None:
     """Show the page for one model."""
@@ -33,7 +36,9 @@ def show(model: store.ModelSummary | None) -> None:
     trace = answer(run)
     if trace is None:
         return
-    if model.config.has_decoder:
+    if model.config.fills_in:
+        show_filling(trace)
+    elif model.config.has_decoder:
         show_writing(trace, own=target is None)
     else:
         show_prediction(trace)
@@ -77,10 +82,30 @@ def show_writing(trace: Trace, *, own: bool) -> None:
         goes_on = "" if trace.labels[probs.argmax()] == END else " …"
         st.markdown(t("writing.sentence", text=(plain(trace.target_text) or "∅") + goes_on))
         return
+    show_tokens(trace, probs, "writing.next")
+
+
+def show_filling(trace: Trace) -> None:
+    """Say what the model puts in the place of each [MASK]."""
+    if not len(trace.gaps):
+        st.caption(t("filling.none", mask=plain(MASK)))
+    for place in trace.gaps[:MAX_GAPS]:
+        show_tokens(trace, trace.probs[place], "filling.gap", mask=plain(MASK))
+
+
+def show_tokens(trace: Trace, probs, said, **values) -> None:
+    """Say which token is likeliest, with the probabilities of the first ones.
+
+    Args:
+        trace: Whose labels the probabilities are of.
+        probs: float (label,).
+        said: Key of the sentence.
+        **values: What else stands in it.
+    """
     likeliest = np.argsort(-probs)[:MAX_BARS]
     words, *bars = st.columns([2, *[1] * len(likeliest)], vertical_alignment="center", gap="medium")
     best = likeliest[0]
-    words.markdown(t("writing.next", token=plain(trace.labels[best]), percent=f"{probs[best]:.1%}"))
+    words.markdown(t(said, token=plain(label_of(trace, best)), percent=f"{probs[best]:.1%}", **values))
     for bar, i in zip(bars, likeliest, strict=True):
         bar.progress(float(probs[i]), text=f"{plain(label_of(trace, i))} · {probs[i]:.1%}")
 

@@ -45,4 +45,5 @@ def writing_tokens(trace: Trace, tokens) -> list[str]:
 
 def label_of(trace: Trace, number) -> str:
     """Return a label as it is shown: the name of a class, or a token without marks."""
-    return visible(shown_piece(trace.labels[number], bool(trace.decoder) and is_spaced(trace.labels)))
+    are_tokens = trace.probs.ndim == 2
+    return visible(shown_piece(trace.labels[number], are_tokens and is_spaced(trace.labels)))

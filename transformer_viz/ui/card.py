@@ -15,14 +15,18 @@ TASKS = {
     "classification": "task.classification",
     "sequence to sequence": "task.sequence",
     "next token": "task.next",
+    "hidden tokens": "task.hidden",
 }
 
 FIGURES = {
     "accuracy": "figure.accuracy",
     "bleu": "figure.bleu",
+    "perplexity": "figure.perplexity",
+    "bits_per_byte": "figure.bits_per_byte",
     "exact_match": "figure.exact_match",
     "token_accuracy": "figure.token_accuracy",
     "induction_score": "figure.induction_score",
+    "previous_token_score": "figure.previous_token_score",
     "loss": "figure.loss",
 }
 """Figures with a name in every language, the one to show first in front."""
@@ -155,7 +159,7 @@ def architecture(config: TransformerConfig) -> dict[str, str]:
         t("config.positions"): positions,
         t("config.norm"): norm,
     }
-    if config.has_decoder:
+    if config.predicts_tokens:
         return rows
     pooling = t(f"card.pooling.{config.pooling}")
     return rows | {t("config.pooling"): pooling, t("config.labels"): ", ".join(config.labels)}
@@ -166,13 +170,22 @@ def origin(card: dict) -> dict[str, str]:
     data, licence = part(card, "data"), text_in(card, "licence")
     found = {
         t("card.source"): source_of(card),
-        t("card.file"): text_in(data, "file"),
+        t("card.file"): text_in(data, "file") or files_of(data),
         t("card.rows"): count_in(data, "rows"),
         "sha256": text_in(data, "sha256")[:16],
         t("models.licence"): t("card.made.licence") if licence == NO_LICENCE else licence,
         t("models.created"): text_in(card, "created")[:10],
     }
     return {name: value for name, value in found.items() if value}
+
+
+def files_of(data: dict) -> str:
+    """Return the names of the files that rows were read from, where there are several."""
+    files = data.get("files")
+    names = (
+        (text_in(file, "file") for file in files if isinstance(file, dict)) if isinstance(files, list) else ()
+    )
+    return ", ".join(filter(None, names))
 
 
 def source_of(card: dict) -> str:

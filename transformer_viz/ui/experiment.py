@@ -10,7 +10,7 @@ from transformer_viz.analysis import in_first_order, shuffled_order
 from transformer_viz.config import CHOICES
 from transformer_viz.figures import attention_change, before_after_bars
 from transformer_viz.figures.change import MAX_CELLS, NOTHING
-from transformer_viz.text import visible
+from transformer_viz.text import START, visible
 from transformer_viz.trace import Attentions, Run, Trace
 from transformer_viz.ui.address import choose_one, number_from_address, to_address
 from transformer_viz.ui.answers import answer
@@ -108,7 +108,7 @@ def change_of(run, change, before) -> Run:
     """Return the run with the change in it."""
     if change != "shuffle":
         return dataclasses.replace(run, positions=change)
-    fixed = 0 if before.encoder else 1  # [START] keeps its place
+    fixed = int(before.tokens[0] == START)  # it keeps its place
     return dataclasses.replace(
         run, order=shuffled_order(len(before.tokens), st.session_state.seed, fixed=fixed)
     )
@@ -165,7 +165,7 @@ def answer_of(trace: Trace) -> str:
     """Return in a few words what the model answers."""
     if trace.encoder and trace.decoder:
         return f"“{plain(trace.target_text) or '∅'}”"
-    probs = trace.probs[-1] if trace.decoder else trace.probs
+    probs = first_choice(trace)
     best = int(probs.argmax())
     return f"{plain(label_of(trace, best))} {probs[best]:.1%}"
 
@@ -175,7 +175,9 @@ def show_answers(before: Trace, after: Trace) -> None:
     one, other = (first_choice(trace) for trace in (before, after))
     likeliest = np.argsort(-np.maximum(one, other), kind="stable")[:MAX_BARS]
     likeliest = sorted(likeliest, key=lambda i: (-one[i], i))
-    key = "class" if not before.decoder else "first" if before.encoder else "next"
+    key = "class" if before.probs.ndim == 1 else "next"
+    if before.encoder and before.probs.ndim == 2:
+        key = "first" if before.decoder else "gap" if len(before.gaps) else "last"
     st.caption(t(f"positions.bars.{key}"))
     figure = before_after_bars(
         [label_of(before, i) for i in likeliest],
@@ -188,10 +190,12 @@ def show_answers(before: Trace, after: Trace) -> None:
 
 
 def first_choice(trace: Trace) -> np.ndarray:
-    """Return the probabilities of the answer: of classes, of the first token written, of the next one."""
-    if not trace.decoder:
+    """Return the probabilities of the answer: of classes, of the first token written, of the next one, of the
+    one in the first gap.
+    """
+    if trace.probs.ndim == 1:
         return trace.probs
-    return trace.probs[0] if trace.encoder else trace.probs[-1]
+    return trace.probs[0 if trace.encoder and trace.decoder else [*trace.gaps, -1][0]]
 
 
 def show_weights(model, before, after, order, layer, head) -> None:

@@ -104,14 +104,16 @@ def say_label(labels, before, after) -> None:
 
 
 def real_places(trace) -> np.ndarray:
-    """Return where `trace.probs` is read: of a class everywhere, of what is written not after a [PAD]."""
+    """Return where `trace.probs` is read: of a class everywhere, of tokens not at a [PAD]."""
     if trace.probs.ndim == 1:
         return np.arange(len(trace.probs))
-    return np.flatnonzero((trace.target_ids if trace.encoder else trace.token_ids) != PAD_ID)
+    return np.flatnonzero(
+        (trace.target_ids if trace.encoder and trace.decoder else trace.token_ids) != PAD_ID
+    )
 
 
 def most_changed(chosen, before, after) -> tuple[np.ndarray, np.ndarray]:
-    """Say how many next tokens are others; return the probabilities of the place that changed most.
+    """Say how many likeliest tokens are others; return the probabilities of the place that changed most.
 
     Args:
         chosen: `Side`.
@@ -123,7 +125,7 @@ def most_changed(chosen, before, after) -> tuple[np.ndarray, np.ndarray]:
         somewhere, of such a place.
     """
     trace = chosen.trace
-    tokens = trace.target_tokens if trace.encoder else trace.tokens
+    tokens = trace.target_tokens if trace.encoder and trace.decoder else trace.tokens
     real = real_places(trace)
     others = real[(before.argmax(axis=-1) != after.argmax(axis=-1))[real]]
     places = others if others.size else real
@@ -131,7 +133,7 @@ def most_changed(chosen, before, after) -> tuple[np.ndarray, np.ndarray]:
     old, new = int(before[place].argmax()), int(after[place].argmax())
     st.markdown(
         t(
-            "masks.writing_changes" if others.size else "masks.writing_stays",
+            f"masks.{'writing' if trace.decoder else 'filling'}_{'changes' if others.size else 'stays'}",
             count=len(others),
             total=len(real),
             old=plain(label_of(trace, old)),

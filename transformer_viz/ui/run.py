@@ -139,8 +139,9 @@ def show_progress(run, stage) -> None:
             config={"displaylogo": False},
         )
     with samples:
-        if state.best and (value := state.best.get(f"val_{figure}")) is not None:
-            best = t("run.best", figure=figure_name(figure), value=f"{value:.1%}", epoch=state.best["epoch"])
+        if state.best and (best := state.best.get(f"val_{figure}")) is not None:
+            value = written(figure, best)
+            best = t("run.best", figure=figure_name(figure), value=value, epoch=state.best["epoch"])
             st.markdown(best)
         if state.samples:
             st.caption(t("run.samples"), help=t("run.samples.help"))

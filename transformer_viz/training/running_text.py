@@ -1,0 +1,169 @@
+"""Running text as a lesson: whole texts, packed into rows, to predict the next token or hidden ones."""
+
+import math
+
+import numpy as np
+import tensorflow as tf
+
+from transformer_viz.cloze import with_gaps
+from transformer_viz.config import START_ID
+from transformer_viz.datasets import DataError, read_for_decoder, split_texts
+from transformer_viz.evaluation import induction_scores, previous_token_scores
+from transformer_viz.ngrams import KneserNey
+from transformer_viz.packing import WHOLE, Stream
+from transformer_viz.perplexity import evaluate_hidden, evaluate_texts, likeliness
+from transformer_viz.text import Tokenizer
+from transformer_viz.training import objectives
+from transformer_viz.training.lesson import hide
+from transformer_viz.training.rows import (
+    facts_of,
+    facts_of_test,
+    parts_of,
+    probes_of,
+    rows_of,
+    token_options,
+    whole_of,
+)
+
+NGRAMS = ("unigram", "bigram", "trigram")
+"""What is measured beside a model, in the order of their lengths."""
+
+EXAMPLES = 20
+"""Texts of the test on which it is measured how heads read the token before."""
+
+_IDS = tf.TensorSpec((None, None), tf.int32)
+_READ = {
+    "token_ids": _IDS,
+    "position_ids": _IDS,
+    "attention_mask": tf.TensorSpec((None, 1, None, None), tf.bool),
+}
+
+
+class RunningText:
+    """Texts, one after the other in rows of `config.max_len` tokens; attributes as of `Labels`.
+
+    Every token of every text is predicted once in each epoch, from those before it in its own text that are
+    in its row. `num_rows` counts rows, `num_validation` texts.
+    """
+
+    task = "next token"
+    signature = (_READ, _IDS)
+
+    def __init__(self, job):
+        rows, test = rows_of(job, read_for_decoder, ["text", "target"])
+        rows, known = _unlike(rows, test)
+        train, validation, self._test = parts_of(job, split_texts, rows, test)
+        options = token_options(job) | {"markers": True, "mask": job.config.fills_in}
+        tokenizer = Tokenizer.train(whole_of(train), job.config.vocab_size, **options)
+        self.config = job.config.replace(vocab_size=tokenizer.vocab_size)
+        self.tokenizers = {"tokenizer": tokenizer.to_json()}
+        self._train, self._validation = (
+            tokenizer.encode_batch(whole_of(part), max_len=WHOLE) for part in (train, validation)
+        )
+        tokens = sum(len(ids) + 1 for ids in self._train)
+        self.num_rows, self.num_validation = math.ceil(tokens / self.config.max_len), len(validation)
+        self.probes = probes_of(job, whole_of(validation).to_numpy())
+        facts = {"tokens": tokens, "packed_rows": self.num_rows}
+        facts |= {"left_out_as_in_test": known} if known else {}
+        self.card = {"task": self.task, "data": facts_of(job, job.data, rows) | facts}
+        self._test_facts = facts_of_test(job, self._test)
+
+    def objective(self, settings):
+        """Return what is to become small, as `objectives` says."""
+        return objectives.running_text(settings.label_smoothing)
+
+    def batches(self, settings, epoch):
+        """Yield the (inputs, answers) of one epoch; the same ones whenever the same epoch is asked for."""
+        random = np.random.default_rng([settings.seed, epoch])
+        stream = Stream(self._train, self.config.max_len, random.permutation(len(self._train)))
+        for rows in _in_batches(stream, random.permutation(len(stream)), settings.batch_size):
+            hidden = hide(rows.token_ids, settings.word_dropout, random)
+            hidden = np.where(rows.token_ids == START_ID, START_ID, hidden).astype(np.int32)
+            yield self._question(rows._replace(token_ids=hidden), random)
+
+    def validation_batches(self, settings):
+        """Yield the (inputs, answers) of the texts held out."""
+        stream, random = Stream(self._validation, self.config.max_len), np.random.default_rng(settings.seed)
+        for rows in _in_batches(stream, np.arange(len(stream)), settings.batch_size):
+            yield self._question(rows, random)
+
+    def _question(self, rows, random):
+        """Return the (inputs, answers) of some rows."""
+        return rows.inputs(self.config), rows.next_ids
+
+    def measure(self, explorer):
+        """Return the figures of the stored model on texts it has not seen, or None if there are none.
+
+        The n-grams beside them have read the same training texts.
+        """
+        if self._test is None:
+            return None
+        texts = whole_of(self._test)
+        found = self._figures(explorer, texts)
+        found["previous_token_score"] = float(previous_token_scores(explorer, texts[:EXAMPLES]).max())
+        return self._test_facts | found
+
+    def _figures(self, explorer, texts):
+        result = evaluate_texts(explorer, texts)
+        nats = self._ngrams(explorer.tokenizer.encode_batch(texts, max_len=WHOLE))
+        return {
+            "tokens": result.tokens,
+            "perplexity": result.perplexity,
+            "bits_per_byte": result.bits_per_byte,
+            "token_accuracy": result.token_accuracy,
+            "induction_score": float(induction_scores(explorer).max()),
+            "baselines": {
+                name: likeliness(lost.sum(), result.tokens, result.num_bytes) for name, lost in nats.items()
+            },
+        }
+
+    def _ngrams(self, token_ids):
+        """Return name -> nats of every token and of each text's end, by n-grams of the training texts."""
+        return {
+            name: KneserNey(self._train, self.config.vocab_size, order).nats(token_ids)
+            for order, name in enumerate(NGRAMS, start=1)
+        }
+
+
+class MaskedText(RunningText):
+    """The same texts for an encoder that fills in what is hidden from it, anew in every epoch.
+
+    Of each row, `cloze.HIDDEN` of the tokens are to be filled in; logits are computed for these alone.
+    """
+
+    task = "hidden tokens"
+    signature = (_READ | {"output_positions": _IDS}, _IDS)
+
+    def _question(self, rows, random):
+        cloze = with_gaps(rows.token_ids, self.config.vocab_size, random)
+        inputs = rows._replace(token_ids=cloze.token_ids).inputs(self.config)
+        return inputs | {"output_positions": cloze.places}, cloze.answers
+
+    def _figures(self, explorer, texts):
+        result = evaluate_hidden(explorer, texts)
+        nats = self._ngrams(explorer.tokenizer.encode_batch(texts, max_len=WHOLE))
+        return {
+            "tokens": result.tokens,
+            "perplexity": result.perplexity,
+            "token_accuracy": result.token_accuracy,
+            "baselines": {
+                name: {"perplexity": float(np.exp(lost[result.places].mean()))} for name, lost in nats.items()
+            },
+        }
+
+
+def _in_batches(stream, order, size):
+    """Yield the rows of a stream in that order, so many at once."""
+    for start in range(0, len(order), size):
+        yield stream.rows(order[start : start + size])
+
+
+def _unlike(rows, test):
+    """Return the rows whose text is not in the test, and how many are."""
+    if test is None:
+        return rows, 0
+    plain = [frame["text"].str.strip().str.casefold() for frame in (rows, test)]
+    known = plain[0].isin(plain[1])
+    if known.all():
+        raise DataError("Every text is in the test, too. Give others to learn from, or leave --test out.")
+    return rows[~known], int(known.sum())
