@@ -20,7 +20,8 @@ from transformer_viz.runs import (
 )
 from transformer_viz.runs.recipes import RECIPES, presets_for
 from transformer_viz.ui.address import from_address, to_address
-from transformer_viz.ui.data import WIDTH, ask_material, choose_task
+from transformer_viz.ui.data import ask_material, choose_task
+from transformer_viz.ui.file import WIDTH
 from transformer_viz.ui.language import plain, t
 from transformer_viz.ui.problems import show_problem
 from transformer_viz.ui.run import show_run
