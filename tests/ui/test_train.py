@@ -18,6 +18,7 @@ from transformer_viz.runs import (
     TrainingJob,
     TrainingSettings,
     create_run,
+    keep_upload,
     list_runs,
     open_run,
     uploads,
@@ -217,7 +218,10 @@ def test_a_broken_run_among_good_ones_can_be_deleted_and_its_model_saved(lang):
     (broken.path / "job.json").write_text("")
     app = open_page(lang=lang)
     titles = titles_of([broken.id, good.id])
-    assert app.selectbox[0].options[1:] == list(titles.values())
+    assert app.selectbox[0].options[1:] == [
+        f"{titles[broken.id]} · {sentences(lang)['run.broken']}",
+        titles[good.id],
+    ]
     app = open_page(run=broken.id, lang=lang)
     assert f"· {sentences(lang)['run.broken']}" in shown(app)
     assert "job\\.json holds nothing\\." in app.error[0].value
@@ -248,7 +252,7 @@ def test_damaged_pictures_are_left_out_and_a_damaged_model_is_a_sentence():
     app = open_page(run=run.id)
     [_, lapse] = app.get("plotly_chart")
     assert len(json.loads(lapse.proto.spec)["frames"]) == len(frames) - 3
-    assert "3 of its pictures are damaged" in shown(app)
+    assert "damaged and left out: 3." in shown(app)
     assert "config" in app.error[0].value
     assert str(run.path) not in app.error[0].value
     for _, _, path in run.frames():
@@ -418,17 +422,21 @@ def test_an_upload_is_written_once_however_often_the_page_is_drawn(runs):
 @pytest.mark.parametrize(
     ("lang", "sentence"),
     [
-        ("en", "There is no room for this file: uploads take 0 kB of the 1 kB that they may."),
-        ("zh", "空间不足，无法保存此文件：上传的文件已占用 0 kB，上限为 1 kB。"),
+        ("en", "There is no room for this file: uploads take 1 kB of the 2 kB that they may."),
+        ("zh", "空间不足，无法保存此文件：上传的文件已占用 1 kB，上限为 2 kB。"),
     ],
 )
 def test_an_upload_for_which_there_is_no_room_is_a_sentence(monkeypatch, lang, sentence):
-    monkeypatch.setattr(uploads, "QUOTA", Quota(1000, 1000))
+    monkeypatch.setattr(uploads, "QUOTA", Quota(2000, 2000))
+    keep_upload(bytes(900), "a.csv")
     app = open_page(task="file", lang=lang)
     app.file_uploader[0].set_value(("reviews.csv", CSV.encode(), "text/csv"))
     again(app)
     assert app.error[0].value.startswith(sentence)
     assert len(app.main.button) == 0
+    monkeypatch.setattr(uploads, "QUOTA", Quota(1000, 1000))
+    again(app)
+    assert ("larger than all uploads together" if lang == "en" else "超过所有上传文件") in app.error[0].value
 
 
 @pytest.mark.parametrize(

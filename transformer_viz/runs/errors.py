@@ -19,6 +19,9 @@ _MAKE_ROOM = {
 """What takes room -> how there is more of it."""
 
 
+_TOO_LARGE = "This is larger than all of them together may be. Use a part of it, or pack it with gzip."
+
+
 class RunError(ValueError):
     """A run is not there, or cannot do what was asked of it; says why and the way out."""
 
@@ -52,13 +55,14 @@ class QuotaError(RunError):
         used: Bytes that are taken.
         limit: Bytes that may be.
         largest: Names of what of the same owner takes the most, the largest first.
+        ever: Whether there could be room for it at all.
     """
 
-    def __init__(self, what: str, used: int, limit: int, largest: list[str]):
-        self.what, self.used, self.limit, self.largest = what, used, limit, largest
+    def __init__(self, what: str, used: int, limit: int, largest: list[str], *, ever: bool):
+        self.what, self.used, self.limit, self.largest, self.ever = what, used, limit, largest, ever
         super().__init__(
             f"There is no room: {what} take {used / 1e6:,.1f} MB of {limit / 1e6:,.1f} MB that they may. "
-            + _MAKE_ROOM[what].format(largest=", ".join(largest) or "none of yours")
+            + (_MAKE_ROOM[what].format(largest=", ".join(largest) or "none of yours") if ever else _TOO_LARGE)
         )
 
 

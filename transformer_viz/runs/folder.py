@@ -1,8 +1,6 @@
 """The folder of a training run: whoever trains appends to it, whoever shows it reads it."""
 
-import functools
 import os
-import re
 from pathlib import Path
 
 from transformer_viz import store
@@ -11,15 +9,10 @@ from transformer_viz.runs.claim import claimed_by, is_at_work, write_claim
 from transformer_viz.runs.disk import new_file, remove, sweep_hidden
 from transformer_viz.runs.errors import RunError, writing
 from transformer_viz.runs.events import append_event
-from transformer_viz.runs.job import TrainingJob
+from transformer_viz.runs.job import MOST_JOB, TrainingJob, read_job
 from transformer_viz.runs.log import read_log, read_outline, stamp_of
+from transformer_viz.runs.pictures import pictures_in
 from transformer_viz.runs.state import RunState, state_of, status_of, without_undone
-
-FRAME = re.compile(r"([0-9]{7,15})-([0-9]{1,6})\.npz")
-"""Name of a picture: step and probe."""
-
-MOST_JOB = 4 * 2**20
-"""Bytes of what was asked; anything larger is damaged."""
 
 
 class TrainingRun:
@@ -57,7 +50,7 @@ class TrainingRun:
         Raises:
             RunError: If that cannot be told; says why.
         """
-        job, problem = _read_job(self.path / "job.json", stamp_of(self.path / "job.json"))
+        job, problem = self._job
         if problem:
             raise RunError(f"{self.path} is not a training run: {problem}")
         return job
@@ -65,12 +58,12 @@ class TrainingRun:
     @property
     def problem(self) -> str:
         """Why nothing can be done with the run but to delete it; "" if there is nothing wrong."""
-        return _read_job(self.path / "job.json", stamp_of(self.path / "job.json"))[1]
+        return self._job[1]
 
     @property
     def owner(self) -> str:
         """Whom the run belongs to; "" if to everybody, or if it is broken."""
-        job, _ = _read_job(self.path / "job.json", stamp_of(self.path / "job.json"))
+        job, _ = self._job
         return job.owner if job else ""
 
     @property
@@ -91,6 +84,11 @@ class TrainingRun:
     def worked(self) -> float:
         """When a process began or ended its work on the run, the last time; 0 if never."""
         return read_outline(self._log).worked
+
+    @property
+    def _job(self):
+        path = self.path / "job.json"
+        return read_job(path, stamp_of(path))
 
     @property
     def _log(self):
@@ -131,8 +129,11 @@ class TrainingRun:
     def frames(self) -> list[tuple[int, int, Path]]:
         """Return (step, probe, path of a saved `Trace`) of every picture of the probes, in order."""
         last = max((event["step"] for event in self.events() if "step" in event), default=0)
-        found = sorted(filter(None, map(FRAME.fullmatch, _names_in(self.path / "frames"))), key=_place_of)
-        return [(*_place_of(name), self.frame(*_place_of(name))) for name in found if int(name[1]) <= last]
+        return [
+            (step, probe, self.frame(step, probe))
+            for step, probe in pictures_in(self.path / "frames")
+            if step <= last
+        ]
 
     def frame(self, step, probe) -> Path:
         """Return the path of the picture of one probe at one step."""
@@ -259,30 +260,3 @@ class TrainingRun:
 
     def _is_worked_on(self):
         return is_at_work(self._claim)
-
-
-@functools.lru_cache(maxsize=4096)
-def _read_job(path, stamp):
-    """Return (job, "") of a file that has this stamp, or (None, why there is none)."""
-    if not stamp:
-        return None, "job.json is missing."
-    if stamp[1] > MOST_JOB:
-        return None, f"job.json has more than {MOST_JOB // 2**20} MB."
-    try:
-        return TrainingJob.from_json(path.read_text(encoding="utf-8")), ""
-    except OSError as error:
-        return None, f"job.json cannot be read: {error.strerror}."
-    except ValueError as error:
-        return None, str(error)
-
-
-def _names_in(folder):
-    try:
-        return os.listdir(folder)
-    except OSError:
-        return []
-
-
-def _place_of(name):
-    """Return (step, probe) of the name of a picture."""
-    return int(name[1]), int(name[2])

@@ -1,10 +1,12 @@
 """What was asked of a training run: one frozen record that survives as JSON."""
 
 import dataclasses
+import functools
 import json
 import os
 import re
 from dataclasses import dataclass, field
+from pathlib import Path
 
 from transformer_viz.config import TransformerConfig
 from transformer_viz.runs.settings import TrainingSettings
@@ -12,6 +14,9 @@ from transformer_viz.token_kinds import TOKEN_KINDS
 
 LONGEST_OWNER = 200
 """Most characters of an owner."""
+
+MOST_JOB = 4 * 2**20
+"""Bytes of what was asked; anything larger is damaged."""
 
 FIGURES = {"encoder": "accuracy", "decoder": "token_accuracy", "encoder-decoder": "exact_match"}
 """Architecture -> the figure on rows held out by which the best epoch is chosen; equal ones by the loss."""
@@ -130,6 +135,21 @@ class TrainingJob:
             return cls(**facts)
         except (TypeError, OverflowError, RecursionError) as error:
             raise ValueError(f"job.json is not what was asked of a training run: {error}.") from None
+
+
+@functools.lru_cache(maxsize=4096)
+def read_job(path: Path, stamp: tuple) -> tuple[TrainingJob | None, str]:
+    """Return (job, "") of a file that has this stamp, as of `stamp_of`; or (None, why there is none)."""
+    if not stamp:
+        return None, "job.json is missing."
+    if stamp[1] > MOST_JOB:
+        return None, f"job.json has more than {MOST_JOB // 2**20} MB."
+    try:
+        return TrainingJob.from_json(path.read_text(encoding="utf-8")), ""
+    except OSError as error:
+        return None, f"job.json cannot be read: {error.strerror}."
+    except ValueError as error:
+        return None, str(error)
 
 
 def _is_texts(value):

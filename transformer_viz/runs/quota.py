@@ -49,7 +49,7 @@ def check_quota(quota, kept, owner, *, what, more=0) -> None:
         used = sum(each.size for each in counted)
         if used + more > limit or used == limit:
             largest = sorted(own, key=lambda each: -each.size)[:NAMED]  # nobody else's can be deleted
-            raise QuotaError(what, used, limit, [each.name for each in largest])
+            raise QuotaError(what, used, limit, [each.name for each in largest], ever=more <= limit)
 
 
 def bytes_in(place: Path) -> int:

@@ -28,7 +28,7 @@ def said(error: Exception | str) -> str:
     if isinstance(error, QuotaError):
         largest = ", ".join(titles_of(error.largest).values()) if error.what == "trainings" else ""
         return t(
-            f"quota.{error.what}",
+            f"quota.{error.what if error.ever else 'large'}",
             used=bytes_of(error.used),
             limit=bytes_of(error.limit),
             largest=plain(largest) or t("quota.none"),

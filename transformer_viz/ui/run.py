@@ -63,12 +63,10 @@ def stage_of(run, state) -> Stage:
 
 
 def show_actions(run, status) -> None:
-    """Show what can be done with the run as it stands, and why it could not be done."""
+    """Show what can be done with the run as it stands."""
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):
         st.markdown(f"{ICONS[status]} **{plain(title_of(run.id))}** · {t(f'run.{status}')}", width="content")
         show_buttons(run, status)
-    if "refused" in st.session_state:
-        show_problem(st.session_state.pop("refused"))
 
 
 def show_buttons(run, status) -> None:

@@ -20,7 +20,8 @@ from transformer_viz.runs import (
 )
 from transformer_viz.runs.recipes import RECIPES, presets_for
 from transformer_viz.ui.address import from_address, to_address
-from transformer_viz.ui.data import WIDTH, ask_material, choose_task
+from transformer_viz.ui.data import ask_material, choose_task
+from transformer_viz.ui.file import WIDTH
 from transformer_viz.ui.language import plain, t
 from transformer_viz.ui.problems import show_problem
 from transformer_viz.ui.run import show_run
@@ -52,8 +53,8 @@ def show(open_model) -> None:
     with st.container(horizontal=True, horizontal_alignment="distribute", vertical_alignment="bottom"):
         st.header(t("train.title"), anchor=False, width="content")
         chosen = choose_run(runs)
-    if problem:
-        show_problem(problem)
+    for error in filter(None, (problem, st.session_state.pop("refused", None))):
+        show_problem(error)
     if chosen:
         show_run(runs[chosen], open_model)
     else:
@@ -75,6 +76,7 @@ def choose_run(runs) -> str:
         st.toast(t("run.gone"), icon=":material/search_off:")
     from_address("run", ["", *runs], "")
     titles = {"": t("train.new"), **titles_of(runs)}
+    titles |= {name: f"{titles[name]} · {t('run.broken')}" for name, run in runs.items() if run.problem}
     chosen = st.selectbox(
         t("train.run"),
         ["", *runs],
@@ -122,8 +124,6 @@ def ask_start(job, can_start) -> None:
         args=(job,),
         disabled=not can_start,
     )
-    if "refused" in st.session_state:
-        show_problem(st.session_state.pop("refused"))
     if queued_runs() or any(run.status == "running" for run in list_runs()):
         st.caption(t("train.queued_behind"))
 
