@@ -6,6 +6,7 @@ executed when it is read.
 """
 
 from transformer_viz.store.format import ModelError, ModelSummary, StoredModel, models_folder
+from transformer_viz.store.limits import check_limits
 from transformer_viz.store.manage import (
     Deleted,
     delete_model,
@@ -23,6 +24,7 @@ __all__ = [
     "ModelError",
     "ModelSummary",
     "StoredModel",
+    "check_limits",
     "check_writable",
     "delete_model",
     "duplicate_model",

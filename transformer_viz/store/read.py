@@ -23,7 +23,6 @@ from transformer_viz.store.format import (
     ModelError,
     ModelSummary,
     StoredModel,
-    check_config,
     check_finite,
     check_shapes,
     check_size,
@@ -38,6 +37,7 @@ from transformer_viz.store.format import (
     present,
     reason,
 )
+from transformer_viz.store.limits import check_config
 
 _READS = 20
 

@@ -15,7 +15,6 @@ from transformer_viz.store.format import (
     LARGEST,
     TARGET,
     ModelError,
-    check_config,
     check_finite,
     check_shapes,
     check_size,
@@ -29,6 +28,7 @@ from transformer_viz.store.format import (
     listed,
     present,
 )
+from transformer_viz.store.limits import check_config
 
 
 def check_writable(name: str, *, folder: Path | None = None, overwrite: bool = False) -> None:
