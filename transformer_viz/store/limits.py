@@ -7,6 +7,7 @@ from pathlib import Path
 
 from transformer_viz.config import TransformerConfig
 from transformer_viz.store.format import MAX_PARAMETERS, ModelError
+from transformer_viz.token_rules import MAX_TOKENS
 from transformer_viz.trace_size import trace_bytes
 
 MAX_LAYERS = 256
@@ -26,8 +27,8 @@ LARGEST_FIELDS = {
     "head_dim": 8_192,
     "value_dim": 8_192,
     "ffn_dim": 32_768,
-    "vocab_size": 300_000,
-    "target_vocab_size": 300_000,
+    "vocab_size": MAX_TOKENS,
+    "target_vocab_size": MAX_TOKENS,
     "max_len": 16_384,
     "target_max_len": 16_384,
     "window": 16_384,
