@@ -3,9 +3,7 @@
 import io
 import os
 import stat
-import struct
 import zipfile
-import zlib
 from pathlib import Path
 
 from transformer_viz.store.atomic import new_folder, sweep
@@ -22,14 +20,14 @@ from transformer_viz.store.format import (
 )
 from transformer_viz.store.read import read_files, read_model
 from transformer_viz.store.write import check_writable
+from transformer_viz.zips import COMPRESSIONS, DAMAGED, holds_too_many
 
 MAX_RATIO = 100
 """How many times its own size a zip may unpack to: trained numbers hardly shrink."""
 
 _FILES = PAYLOAD | {"manifest.json"}
-_ENTRY = b"PK\x01\x02"
 _KERAS = {"config.json", "metadata.json", "model.weights.h5"}
-_DAMAGED = (zipfile.BadZipFile, zlib.error, struct.error, EOFError, OverflowError, RuntimeError, ValueError)
+_MOST_FILES = 1000
 _PACKED = "Choose a zip that this program packed from one model."
 _CHUNK = 2**20
 
@@ -111,11 +109,11 @@ def _opened(data):
         raise ModelError(f"This is an HDF5 file, as Keras writes it, not a packed model. {_PACKED}")
     if not data.startswith(b"PK"):
         raise ModelError(f"This is not a zip. {_PACKED}")
-    if data.count(_ENTRY) > 1000:  # listing them would fill the memory
+    if holds_too_many(io.BytesIO(data), _MOST_FILES):  # listing them would fill the memory
         raise ModelError(f"The zip holds too many files for one model. {_PACKED}")
     try:
         return zipfile.ZipFile(io.BytesIO(data))
-    except (*_DAMAGED, OSError):
+    except (*DAMAGED, OSError):
         raise _damaged() from None
 
 
@@ -152,7 +150,7 @@ def _check_entry(entry):
         raise ModelError(f"{clean(path)} is encrypted. Pack the model without a password.")
     if kind not in (0, stat.S_IFDIR if path.endswith("/") else stat.S_IFREG):
         raise ModelError(f"{clean(path)} is a link or a device in the zip, not a plain file. {_PACKED}")
-    if entry.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
+    if entry.compress_type not in COMPRESSIONS:
         raise ModelError(f"{clean(path)} is compressed in an unusual way. Pack it as a plain zip.")
     if not path.endswith("/"):
         check_size(Path(path), entry.file_size)
@@ -171,7 +169,7 @@ def _extract(archive, entry, file):
             os.fsync(stream.fileno())
     except ModelError:
         raise
-    except _DAMAGED:
+    except DAMAGED:
         raise _damaged() from None
 
 
