@@ -61,7 +61,7 @@ def test_text_that_is_not_utf8_is_refused(model, name):
 
 
 @pytest.mark.parametrize("name", ["card.json", "tokenizer.json"])
-@pytest.mark.parametrize("text", ["", "{", "[]", "null", "[" * 100_000, '{"a":' * 100_000, "9" * 5000])
+@pytest.mark.parametrize("text", ["", "{", "[]", "null", "[" * 10_000, '{"a":' * 10_000, "9" * 5000])
 def test_text_that_is_no_json_object_is_refused(model, name, text):
     put(model, name, text)
     with refused(f"{model / name} must hold one JSON object. {AGAIN}"):

@@ -14,6 +14,7 @@ from transformer_viz.store.manage import (
     empty_trash,
     rename_model,
     restore_model,
+    shorten_card,
 )
 from transformer_viz.store.pack import pack_model, packed_name, unpack_model
 from transformer_viz.store.read import list_models, read_model, stamp
@@ -36,6 +37,7 @@ __all__ = [
     "read_model",
     "rename_model",
     "restore_model",
+    "shorten_card",
     "stamp",
     "unpack_model",
     "write_model",

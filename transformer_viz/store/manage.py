@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from transformer_viz.store.atomic import discard, sweep, sync_folder, write_files
+from transformer_viz.store.card import card_text
 from transformer_viz.store.format import (
     DESKTOP,
     LARGEST,
@@ -17,12 +18,13 @@ from transformer_viz.store.format import (
     checked_name,
     errors_named,
     folder_of_models,
+    json_object,
     listed,
     old_folder,
     present,
 )
 from transformer_viz.store.read import read_files
-from transformer_viz.store.write import check_writable
+from transformer_viz.store.write import check_writable, signed
 
 DAY = 24 * 60 * 60
 """Seconds for which a deleted model can be restored at least."""
@@ -65,6 +67,20 @@ def duplicate_model(name: str, new_name: str, folder: Path | None = None) -> Non
     target = folder_of_models(folder) / new_name
     sweep(target.parent)
     write_files(target, files)
+
+
+def shorten_card(name: str, folder: Path | None = None) -> None:
+    """Write the card of a model anew, without details if it is too long; arguments as in `delete_model`.
+
+    Raises:
+        ModelError: If there is no such model, it is damaged, its card stays too long, or the disk refuses.
+    """
+    target = folder_of_models(folder) / checked_name(name)
+    files = read_files(name, folder)
+    del files["manifest.json"]
+    card = json_object(target / "card.json", files["card.json"].decode("utf-8", "replace"))
+    files["card.json"] = card_text(target / "card.json", card).encode()
+    write_files(target, signed(files))
 
 
 def delete_model(name: str, folder: Path | None = None) -> Deleted:

@@ -11,6 +11,7 @@ import numpy as np
 from safetensors import SafetensorError, safe_open
 
 from transformer_viz.config import TransformerConfig
+from transformer_viz.store.card import check_card, check_card_size, printable
 from transformer_viz.store.format import (
     ADVICE,
     AGAIN,
@@ -143,7 +144,7 @@ def _summary(path):
     try:
         checked_name(path.name)
         config, card = _settled(path, _config_and_card)
-        problem = None
+        card, problem = printable(card), None
     except ModelError as error:
         config, card, problem = None, {}, str(error)
     size = 0
@@ -155,7 +156,13 @@ def _summary(path):
 def _config_and_card(folder):
     hashes = _checked_files(folder)
     config = _config(folder / "config.json", _text(folder / "config.json", hashes))
-    return config, json_object(folder / "card.json", _text(folder / "card.json", hashes))
+    file = folder / "card.json"
+    with errors_named(file, "read"):
+        size = file.stat().st_size
+    check_card_size(file, size)
+    card = json_object(file, _text(file, hashes))
+    check_card(file, card, size)
+    return config, card
 
 
 def _read(folder, name):

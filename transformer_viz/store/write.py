@@ -9,7 +9,9 @@ from safetensors.numpy import save
 
 from transformer_viz.config import TransformerConfig
 from transformer_viz.store.atomic import sweep, temporary_beside, write_files
+from transformer_viz.store.card import card_text
 from transformer_viz.store.format import (
+    AGAIN,
     DESKTOP,
     FORMAT_VERSION,
     LARGEST,
@@ -24,7 +26,6 @@ from transformer_viz.store.format import (
     dump,
     errors_named,
     folder_of_models,
-    json_object,
     listed,
     present,
 )
@@ -74,7 +75,8 @@ def write_model(  # noqa: PLR0913  the files of a folder, by name
         name: Up to 64 of a-z, 0-9, "_" and "-".
         config: What the network is built from.
         tokenizer: Text of `tokenizer.json`.
-        card: What the model is and where it came from; anything JSON can hold.
+        card: What the model is and where it came from; anything JSON can hold. One that is too long to be
+            read again loses details: `card.fitted` says which.
         parameters: Name -> array of floats, as in `config.parameter_shapes()`.
         target_tokenizer: For an encoder-decoder, the text of `tokenizer_target.json`.
         folder: Where the model's folder goes; None: `models_folder()`. Created if need be.
@@ -95,22 +97,25 @@ def write_model(  # noqa: PLR0913  the files of a folder, by name
         tokenizers[TARGET] = target_tokenizer
     check_tokenizers(target, tokenizers, config)
     arrays = _cast(target / "parameters.safetensors", parameters, config, dtype)
+    texts = {"config.json": config.to_json(), "card.json": card_text(target / "card.json", card)} | tokenizers
     try:
-        texts = {"config.json": config.to_json(), "card.json": dump(card)} | tokenizers
         files = {file: text.encode() for file, text in texts.items()}
-    except (ValueError, TypeError, RecursionError) as error:
-        raise ModelError(f"{target} cannot be written as JSON: {clean(error)}. Correct the card.") from None
-    json_object(target / "card.json", texts["card.json"])
+    except UnicodeEncodeError as error:
+        raise ModelError(f"{target} cannot be written as UTF-8: {clean(error)}. {AGAIN}") from None
     files["parameters.safetensors"] = save(arrays)
-    entries = {
-        file: {"size": len(data), "sha256": hashlib.sha256(data).hexdigest()} for file, data in files.items()
-    }
-    files["manifest.json"] = dump({"format_version": FORMAT_VERSION, "files": entries}).encode()
     for file, data in files.items():
         check_size(target / file, len(data))
     sweep(target.parent)
-    write_files(target, files)
+    write_files(target, signed(files))
     return target
+
+
+def signed(files: dict[str, bytes]) -> dict[str, bytes]:
+    """Return the files of a model with their manifest, which is to be written last."""
+    entries = {
+        file: {"size": len(data), "sha256": hashlib.sha256(data).hexdigest()} for file, data in files.items()
+    }
+    return files | {"manifest.json": dump({"format_version": FORMAT_VERSION, "files": entries}).encode()}
 
 
 def _cast(file, parameters, config, dtype):
