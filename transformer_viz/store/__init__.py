@@ -7,6 +7,7 @@ executed when it is read.
 
 from transformer_viz.store.format import ModelError, ModelSummary, StoredModel, models_folder
 from transformer_viz.store.limits import check_limits
+from transformer_viz.store.listing import list_models
 from transformer_viz.store.manage import (
     Deleted,
     delete_model,
@@ -17,7 +18,7 @@ from transformer_viz.store.manage import (
     shorten_card,
 )
 from transformer_viz.store.pack import pack_model, packed_name, unpack_model
-from transformer_viz.store.read import list_models, read_model, stamp
+from transformer_viz.store.read import read_model, stamp
 from transformer_viz.store.write import check_writable, write_model
 
 __all__ = [

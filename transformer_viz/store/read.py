@@ -1,6 +1,5 @@
-"""List and read model folders, while others may be writing them."""
+"""Read model folders, while others may be writing them."""
 
-import contextlib
 import hashlib
 import json
 import os
@@ -11,7 +10,7 @@ import numpy as np
 from safetensors import SafetensorError, safe_open
 
 from transformer_viz.config import TransformerConfig
-from transformer_viz.store.card import check_card, check_card_size, printable
+from transformer_viz.store.card import check_card, check_card_size
 from transformer_viz.store.format import (
     ADVICE,
     AGAIN,
@@ -22,7 +21,6 @@ from transformer_viz.store.format import (
     PAYLOAD,
     TARGET,
     ModelError,
-    ModelSummary,
     StoredModel,
     check_finite,
     check_shapes,
@@ -43,22 +41,6 @@ from transformer_viz.store.limits import check_config
 _READS = 20
 
 
-def list_models(folder: Path | None = None) -> list[ModelSummary]:
-    """Return what is in a folder of models, by name, without reading their parameters.
-
-    Args:
-        folder: Where to look; None: `models_folder()`. One that does not exist holds no models.
-
-    Returns:
-        A summary of each folder in it, also of a broken one; hidden folders and files are left out.
-
-    Raises:
-        ModelError: If `folder` itself cannot be listed.
-    """
-    folder = folder_of_models(folder)
-    return [_summary(folder / name) for name in _names(folder)]
-
-
 def read_model(name_or_path: str | Path, folder: Path | None = None) -> StoredModel:
     """Read a model and check everything in its folder.
 
@@ -73,7 +55,7 @@ def read_model(name_or_path: str | Path, folder: Path | None = None) -> StoredMo
         ModelError: If there is no such model, or its folder is damaged, unfit or of a newer version.
     """
     path = _path(name_or_path, folder)
-    return _settled(path, lambda found: _read(found, os.path.basename(os.path.abspath(path))))
+    return settled(path, lambda found: _read(found, os.path.basename(os.path.abspath(path))))
 
 
 def read_files(name_or_path: str | Path, folder: Path | None = None) -> dict[str, bytes]:
@@ -82,7 +64,7 @@ def read_files(name_or_path: str | Path, folder: Path | None = None) -> dict[str
     Raises:
         ModelError: If there is no such model, or a file of it is missing, strange or changed.
     """
-    return _settled(_path(name_or_path, folder), _files)
+    return settled(_path(name_or_path, folder), _files)
 
 
 def stamp(name_or_path: str | Path, folder: Path | None = None) -> str:
@@ -91,7 +73,7 @@ def stamp(name_or_path: str | Path, folder: Path | None = None) -> str:
     Raises:
         ModelError: If there is no such model.
     """
-    return _settled(_path(name_or_path, folder), _identity)
+    return settled(_path(name_or_path, folder), _identity)
 
 
 def _path(name_or_path, folder):
@@ -102,7 +84,8 @@ def _path(name_or_path, folder):
     return folder_of_models(folder) / checked_name(text)
 
 
-def _names(folder):
+def names_in(folder: Path) -> list[str]:
+    """Return the names of the models in a folder, also of one whose writer was killed between two renames."""
     try:
         found = [entry.name for entry in folder.iterdir() if os.path.isdir(entry)]
     except FileNotFoundError:
@@ -121,12 +104,12 @@ def _identity(folder):
     return f"{found.st_ino}-{found.st_mtime_ns}"
 
 
-def _settled(path, read):
+def settled(path: Path, read):
     """Return `read(folder)` from a time in which nobody replaced the folder."""
     for _ in range(_READS):
         found = present(path)
         if found is None:
-            models = ", ".join(_names(path.parent)) or "none"
+            models = ", ".join(names_in(path.parent)) or "none"
             raise ModelError(f"There is no model {clean(path)}. Models in that place: {models}.")
         before = _identity(found)
         try:
@@ -140,20 +123,8 @@ def _settled(path, read):
     raise ModelError(f"{path} is being written over and over. Try again when that has ended.")
 
 
-def _summary(path):
-    try:
-        checked_name(path.name)
-        config, card = _settled(path, _config_and_card)
-        card, problem = printable(card), None
-    except ModelError as error:
-        config, card, problem = None, {}, str(error)
-    size = 0
-    with contextlib.suppress(OSError):
-        size = sum(file.lstat().st_size for file in (present(path) or path).iterdir())
-    return ModelSummary(path.name, config, card, size, problem)
-
-
-def _config_and_card(folder):
+def config_and_card(folder: Path) -> tuple[TransformerConfig, dict]:
+    """Return what a folder says of its model, having checked all but its parameters and tokenizers."""
     hashes = _checked_files(folder)
     config = _config(folder / "config.json", _text(folder / "config.json", hashes))
     file = folder / "card.json"
@@ -171,7 +142,7 @@ def _read(folder, name):
     texts = {name: _text(folder / name, hashes) for name in hashes if name.startswith("tokenizer")}
     with errors_named(file, "read"), file.open("rb") as stream:
         _check_hash(file, hashlib.file_digest(stream, "sha256"), hashes)
-    config, card = _config_and_card(folder)
+    config, card = config_and_card(folder)
     parameters = _parameters(file, config)
     check_tokenizers(folder, texts, config)
     return StoredModel(name, folder, config, texts["tokenizer.json"], card, parameters, texts.get(TARGET))
