@@ -33,18 +33,12 @@ LARGEST_NUMBER = 10**15
 _SPACE = re.compile(r"[\t\r\n]")
 
 
-def check_card(file: Path, card: dict, size: int) -> None:
-    """Check that a card is not larger than what is shown.
-
-    Args:
-        file: Where it is.
-        card: What it holds.
-        size: Bytes of its file.
+def check_card(file: Path, card: dict) -> None:
+    """Check that a card holds no more than what is shown.
 
     Raises:
-        ModelError: If it is; says what there is too much of, the limit and the way out.
+        ModelError: If it does; says what there is too much of, the limit and the way out.
     """
-    check_card_size(file, size)
     for name, count, most in _counts(card):
         if count > most:
             raise _too_much(file, f"{count:,} {name}; at most {most:,} are read")
@@ -67,7 +61,8 @@ def card_text(file: Path, card: dict) -> str:
             f"{file.parent} cannot be written as JSON: {clean(error)}. Correct the card."
         ) from None
     check_size(file, len(text))
-    check_card(file, json_object(file, text), len(text))
+    check_card_size(file, len(text))
+    check_card(file, json_object(file, text))
     return text
 
 

@@ -129,10 +129,9 @@ def config_and_card(folder: Path) -> tuple[TransformerConfig, dict]:
     config = _config(folder / "config.json", _text(folder / "config.json", hashes))
     file = folder / "card.json"
     with errors_named(file, "read"):
-        size = file.stat().st_size
-    check_card_size(file, size)
+        check_card_size(file, file.stat().st_size)
     card = json_object(file, _text(file, hashes))
-    check_card(file, card, size)
+    check_card(file, card)
     return config, card
 
 
