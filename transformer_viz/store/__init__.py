@@ -18,6 +18,7 @@ from transformer_viz.store.manage import (
     shorten_card,
 )
 from transformer_viz.store.pack import pack_model, packed_name, unpack_model
+from transformer_viz.store.quota import QuotaError, check_quota, quota_of
 from transformer_viz.store.read import read_model, stamp
 from transformer_viz.store.write import check_writable, write_model
 
@@ -25,8 +26,10 @@ __all__ = [
     "Deleted",
     "ModelError",
     "ModelSummary",
+    "QuotaError",
     "StoredModel",
     "check_limits",
+    "check_quota",
     "check_writable",
     "delete_model",
     "duplicate_model",
@@ -35,6 +38,7 @@ __all__ = [
     "models_folder",
     "pack_model",
     "packed_name",
+    "quota_of",
     "read_model",
     "rename_model",
     "restore_model",

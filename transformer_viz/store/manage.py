@@ -24,7 +24,7 @@ from transformer_viz.store.format import (
     present,
 )
 from transformer_viz.store.read import read_files
-from transformer_viz.store.write import check_writable, signed
+from transformer_viz.store.write import check_place, signed
 
 DAY = 24 * 60 * 60
 """Seconds for which a deleted model can be restored at least."""
@@ -52,21 +52,27 @@ def rename_model(name: str, new_name: str, folder: Path | None = None) -> None:
         ModelError: If there is no such model, the new name is unfit or taken, or the disk refuses.
     """
     place = _place(name, folder)
-    check_writable(new_name, folder=folder)
-    _move(place, folder_of_models(folder) / new_name)
+    _move(place, check_place(new_name, folder=folder))
 
 
-def duplicate_model(name: str, new_name: str, folder: Path | None = None) -> None:
-    """Write an exact copy of a model, whose files are checked meanwhile; arguments as in `rename_model`.
+def duplicate_model(
+    name: str, new_name: str, folder: Path | None = None, *, quota: int | None = None
+) -> None:
+    """Write an exact copy of a model, whose files are checked meanwhile.
+
+    Args:
+        name: Of the model.
+        new_name: One that no other model has.
+        folder: Where the model is; None: `models_folder()`.
+        quota: As in `write_model`.
 
     Raises:
         ModelError: If the model is damaged, the new name is unfit or taken, or the disk refuses.
     """
-    check_writable(new_name, folder=folder)
+    target = check_place(new_name, folder=folder)
     files = read_files(checked_name(name), folder)
-    target = folder_of_models(folder) / new_name
     sweep(target.parent)
-    write_files(target, files)
+    write_files(target, files, quota)
 
 
 def shorten_card(name: str, folder: Path | None = None) -> None:

@@ -15,11 +15,10 @@ from transformer_viz.store.format import (
     checked_name,
     clean,
     errors_named,
-    folder_of_models,
     listed,
 )
 from transformer_viz.store.read import read_files, read_model
-from transformer_viz.store.write import check_writable
+from transformer_viz.store.write import check_place
 from transformer_viz.zips import COMPRESSIONS, DAMAGED, holds_too_many
 
 MAX_RATIO = 100
@@ -52,7 +51,12 @@ def pack_model(name: str, folder: Path | None = None) -> bytes:
 
 
 def unpack_model(
-    data: bytes | Path, *, name: str | None = None, folder: Path | None = None, overwrite: bool = False
+    data: bytes | Path,
+    *,
+    name: str | None = None,
+    folder: Path | None = None,
+    overwrite: bool = False,
+    quota: int | None = None,
 ) -> str:
     """Write the model that a zip holds, if it is one from the first byte to the last.
 
@@ -61,6 +65,7 @@ def unpack_model(
         name: What to call the model; None: as its folder in the zip.
         folder: Where its folder goes; None: `models_folder()`. Created if need be.
         overwrite: Replace a model of that name.
+        quota: Bytes that all models of the folder may take; None: as in `write_model`.
 
     Returns:
         The model's name.
@@ -74,10 +79,9 @@ def unpack_model(
     with _opened(data) as archive:
         inner, entries = _checked_entries(archive, len(data))
         name = checked_name(inner if name is None else name)
-        check_writable(name, folder=folder, overwrite=overwrite)
-        target = folder_of_models(folder) / name
+        target = check_place(name, folder=folder, overwrite=overwrite)
         sweep(target.parent)
-        with new_folder(target, 2 * sum(entry.file_size for entry in entries.values())) as temporary:
+        with new_folder(target, sum(entry.file_size for entry in entries.values()), quota) as temporary:
             for file, entry in entries.items():
                 _extract(archive, entry, temporary / file)
             try:

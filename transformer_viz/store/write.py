@@ -30,14 +30,23 @@ from transformer_viz.store.format import (
     present,
 )
 from transformer_viz.store.limits import check_config
+from transformer_viz.store.quota import check_quota
 
 
-def check_writable(name: str, *, folder: Path | None = None, overwrite: bool = False) -> None:
+def check_writable(
+    name: str, *, folder: Path | None = None, overwrite: bool = False, quota: int | None = None
+) -> None:
     """Find out before a long training whether `write_model` would be refused; arguments as there.
 
     Raises:
-        ModelError: If the name is unfit or taken, or the folder cannot be written.
+        ModelError: If the name is unfit or taken, or the folder is full or cannot be written.
     """
+    target = check_place(name, folder=folder, overwrite=overwrite)
+    check_quota(target, 1, quota)
+
+
+def check_place(name: str, *, folder: Path | None = None, overwrite: bool = False) -> Path:
+    """Return where a model of that name may be put, however full its folder is; as `check_writable`."""
     target = folder_of_models(folder) / checked_name(name)
     old = present(target)
     if os.path.islink(target) or (os.path.exists(target) and old != target):
@@ -55,6 +64,7 @@ def check_writable(name: str, *, folder: Path | None = None, overwrite: bool = F
         probe = temporary_beside(target)
         probe.mkdir()
         probe.rmdir()
+    return target
 
 
 def write_model(  # noqa: PLR0913  the files of a folder, by name
@@ -68,6 +78,7 @@ def write_model(  # noqa: PLR0913  the files of a folder, by name
     folder: Path | None = None,
     dtype: str = "float16",
     overwrite: bool = False,
+    quota: int | None = None,
 ) -> Path:
     """Write a model folder; whatever happens, its place holds the old model or the new one, whole.
 
@@ -82,6 +93,8 @@ def write_model(  # noqa: PLR0913  the files of a folder, by name
         folder: Where the model's folder goes; None: `models_folder()`. Created if need be.
         dtype: "float16" (half the size, about three digits) or "float32" (exact).
         overwrite: Replace a model of that name.
+        quota: Bytes that all models of the folder may take; None: for `models_folder()`
+            TRANSFORMER_VIZ_MODELS_BYTES, or 4 GB, for another folder as many as there are.
 
     Returns:
         The model's folder.
@@ -89,8 +102,7 @@ def write_model(  # noqa: PLR0913  the files of a folder, by name
     Raises:
         ModelError: If the parts do not fit each other or the folder cannot be written.
     """
-    check_writable(name, folder=folder, overwrite=overwrite)
-    target = folder_of_models(folder) / name
+    target = check_place(name, folder=folder, overwrite=overwrite)
     check_config(target / "config.json", config)
     tokenizers = {"tokenizer.json": tokenizer}
     if target_tokenizer is not None:
@@ -106,7 +118,7 @@ def write_model(  # noqa: PLR0913  the files of a folder, by name
     for file, data in files.items():
         check_size(target / file, len(data))
     sweep(target.parent)
-    write_files(target, signed(files))
+    write_files(target, signed(files), quota)
     return target
 
 
