@@ -46,6 +46,7 @@ UPPER = [
 ROWS = [*GROUND, *UPPER]
 BETWEEN = {
     "engine": GROUND,
+    "admission": GROUND,
     "trainer": GROUND,
     "ui": [*GROUND, "engine", "trainer"],
     "notebook": [*GROUND, "ui"],
@@ -68,7 +69,8 @@ LIBRARIES = {
     "text": {"numpy", "tokenizers"},
     "datasets": {"numpy", "pandas", "tqdm"},
     "tasks": {"numpy"},
-    "store": {"numpy", "safetensors"},
+    "store": {"numpy", "psutil", "safetensors"},
+    "admission": {"psutil"},
     "runs": {"numpy", "psutil"},
     "trainer": set(),
     "analysis": {"numpy"},

@@ -12,7 +12,7 @@ from transformer_viz.store import list_models, read_model
 from transformer_viz.store.card import MAX_BYTES, MAX_CONFUSED, MAX_LABELS, fitted, printable
 from transformer_viz.store.format import dump
 
-SHORTEN = "Shorten it with `store.shorten_card('tiny')` in Python, or delete the model."
+SHORTEN = "Shorten it (`store.shorten_card` in Python), or delete the model."
 
 TOO_MUCH = {
     "examples": ({"examples": ["a"] * 13}, "13 `examples`; at most 12 are read."),

@@ -105,3 +105,11 @@ def test_without_a_word_four_gigabytes_are_allowed(full, monkeypatch):
     monkeypatch.delenv("TRANSFORMER_VIZ_MODELS_BYTES")
     assert store.quota_of(full.parent) == 4_000_000_000
     write(full.parent, "more", parameters=parameters(1))
+
+
+def test_what_is_used_is_known(full):
+    assert store.usage() == (size_of(full), 0, size_of(full) * 3 // 2)
+    size = size_of(full)
+    store.delete_model("tiny")
+    assert store.usage() == (size, size, size * 3 // 2)
+    assert store.usage(full.parent / "elsewhere") == (0, 0, None)

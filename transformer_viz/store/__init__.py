@@ -5,6 +5,7 @@ A folder holds `config.json`, `parameters.safetensors`, `tokenizer.json`, `card.
 executed when it is read.
 """
 
+from transformer_viz.store.admit import UnfitNameError, admit_model
 from transformer_viz.store.format import ModelError, ModelSummary, StoredModel, models_folder
 from transformer_viz.store.limits import check_limits
 from transformer_viz.store.listing import list_models
@@ -18,7 +19,7 @@ from transformer_viz.store.manage import (
     shorten_card,
 )
 from transformer_viz.store.pack import pack_model, packed_name, unpack_model
-from transformer_viz.store.quota import QuotaError, check_quota, quota_of
+from transformer_viz.store.quota import QuotaError, Usage, check_quota, quota_of, usage
 from transformer_viz.store.read import read_model, stamp
 from transformer_viz.store.write import check_writable, write_model
 
@@ -28,6 +29,9 @@ __all__ = [
     "ModelSummary",
     "QuotaError",
     "StoredModel",
+    "UnfitNameError",
+    "Usage",
+    "admit_model",
     "check_limits",
     "check_quota",
     "check_writable",
@@ -45,5 +49,6 @@ __all__ = [
     "shorten_card",
     "stamp",
     "unpack_model",
+    "usage",
     "write_model",
 ]

@@ -84,6 +84,17 @@ def swap(temporary: Path, target: Path) -> None:
         discard(old, target)
 
 
+def put(folder: Path, target: Path) -> None:
+    """Move a folder to a place where nothing stands; on any failure it is where it was."""
+    os.rename(folder, target)
+    try:
+        sync_folder(target.parent)
+    except BaseException:
+        with contextlib.suppress(OSError):
+            os.rename(target, folder)
+        raise
+
+
 def discard(folder: Path, target: Path) -> None:
     """Remove a hidden folder of a model so that nobody ever finds half of it under its name."""
     trash = temporary_beside(target)

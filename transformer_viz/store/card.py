@@ -99,10 +99,7 @@ def printable(value: object) -> object:
 
 
 def _too_much(file, what):
-    name = file.parent.name
-    return ModelError(
-        f"{file} has {what}. Shorten it with `store.shorten_card({name!r})` in Python, or delete the model."
-    )
+    return ModelError(f"{file} has {what}. Shorten it (`store.shorten_card` in Python), or delete the model.")
 
 
 def _counts(card):

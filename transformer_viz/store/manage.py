@@ -8,7 +8,7 @@ import time
 from dataclasses import dataclass
 from pathlib import Path
 
-from transformer_viz.store.atomic import discard, sweep, sync_folder, write_files
+from transformer_viz.store.atomic import discard, put, sweep, write_files
 from transformer_viz.store.card import card_text
 from transformer_viz.store.format import (
     DESKTOP,
@@ -162,5 +162,4 @@ def _place(name, folder):
 
 def _move(place, target):
     with errors_named(target, "written"):
-        os.rename(place, target)
-        sync_folder(target.parent)
+        put(place, target)

@@ -1,12 +1,13 @@
 """Models as one zip: packed to be taken elsewhere, unpacked without trusting a byte of it."""
 
+import contextlib
 import io
 import os
 import stat
 import zipfile
 from pathlib import Path
 
-from transformer_viz.store.atomic import new_folder, sweep
+from transformer_viz.store.atomic import check_space, new_folder, sweep
 from transformer_viz.store.format import (
     LARGEST,
     PAYLOAD,
@@ -74,21 +75,35 @@ def unpack_model(
         ModelError: If the zip is anything else than one whole model, the name is unfit or taken, or the
             disk refuses.
     """
-    if isinstance(data, Path):
-        data = _read(data)
     with _opened(data) as archive:
-        inner, entries = _checked_entries(archive, len(data))
+        inner, entries = _checked_entries(archive)
         name = checked_name(inner if name is None else name)
         target = check_place(name, folder=folder, overwrite=overwrite)
         sweep(target.parent)
-        with new_folder(target, sum(entry.file_size for entry in entries.values()), quota) as temporary:
-            for file, entry in entries.items():
-                _extract(archive, entry, temporary / file)
-            try:
-                read_model(temporary)
-            except ModelError as error:
-                raise ModelError(str(error).replace(str(temporary), name)) from None
+        with new_folder(target, _unpacked_size(entries), quota) as temporary:
+            _extract_all(archive, entries, temporary, name)
     return name
+
+
+def unpack_into(data: Path, place: Path) -> str:
+    """Write the files of the model that a zip holds into an empty folder, and check them.
+
+    Args:
+        data: The zip.
+        place: The folder.
+
+    Returns:
+        What the model is called in the zip, which need not be a fit name.
+
+    Raises:
+        ModelError: As `unpack_model`.
+    """
+    with _opened(data) as archive:
+        inner, entries = _checked_entries(archive)
+        check_space(place, _unpacked_size(entries))
+        with errors_named(place, "written"):
+            _extract_all(archive, entries, place, clean(inner))
+    return inner
 
 
 def packed_name(data: bytes | Path) -> str:
@@ -97,31 +112,33 @@ def packed_name(data: bytes | Path) -> str:
     Raises:
         ModelError: If the zip does not look like one model.
     """
-    if isinstance(data, Path):
-        data = _read(data)
     with _opened(data) as archive:
-        return _checked_entries(archive, len(data))[0]
+        return _checked_entries(archive)[0]
 
 
-def _read(file):
-    with errors_named(file, "read"):
-        return file.read_bytes()
-
-
+@contextlib.contextmanager
 def _opened(data):
-    if data.startswith(b"\x89HDF"):
-        raise ModelError(f"This is an HDF5 file, as Keras writes it, not a packed model. {_PACKED}")
-    if not data.startswith(b"PK"):
-        raise ModelError(f"This is not a zip. {_PACKED}")
-    if holds_too_many(io.BytesIO(data), _MOST_FILES):  # listing them would fill the memory
-        raise ModelError(f"The zip holds too many files for one model. {_PACKED}")
-    try:
-        return zipfile.ZipFile(io.BytesIO(data))
-    except (*DAMAGED, OSError):
-        raise _damaged() from None
+    """Give the archive that a zip is, having refused what is none."""
+    with errors_named(data, "read") if isinstance(data, Path) else contextlib.nullcontext():
+        stream = data.open("rb") if isinstance(data, Path) else io.BytesIO(data)
+    with stream:
+        begin = stream.read(4)
+        stream.seek(0)
+        if begin.startswith(b"\x89HDF"):
+            raise ModelError(f"This is an HDF5 file, as Keras writes it, not a packed model. {_PACKED}")
+        if not begin.startswith(b"PK"):
+            raise ModelError(f"This is not a zip. {_PACKED}")
+        if holds_too_many(stream, _MOST_FILES):  # listing them would fill the memory
+            raise ModelError(f"The zip holds too many files for one model. {_PACKED}")
+        try:
+            archive = zipfile.ZipFile(stream)
+        except (*DAMAGED, OSError):
+            raise _damaged() from None
+        with archive:
+            yield archive
 
 
-def _checked_entries(archive, size):
+def _checked_entries(archive):
     """Return the name of the one folder in a zip, and file -> entry, having checked what is declared."""
     entries = {entry.orig_filename: entry for entry in archive.infolist()}
     paths = [path for path in entries if not path.endswith("/")]
@@ -139,13 +156,18 @@ def _checked_entries(archive, size):
         raise ModelError(f"The zip holds a file twice. {_PACKED}")
     for entry in entries.values():
         _check_entry(entry)
-    total = sum(entry.file_size for entry in entries.values())
+    size = archive.fp.seek(0, io.SEEK_END)
+    total = _unpacked_size(entries)
     if total > MAX_RATIO * size:
         raise ModelError(
             f"The zip unpacks to {total:,} bytes, more than {MAX_RATIO} times its size, as no model does. "
             f"{_PACKED}"
         )
     return inner, {file: entries[f"{inner}/{file}"] for file in sorted(files)}
+
+
+def _unpacked_size(entries):
+    return sum(entry.file_size for entry in entries.values())
 
 
 def _check_entry(entry):
@@ -158,6 +180,16 @@ def _check_entry(entry):
         raise ModelError(f"{clean(path)} is compressed in an unusual way. Pack it as a plain zip.")
     if not path.endswith("/"):
         check_size(Path(path), entry.file_size)
+
+
+def _extract_all(archive, entries, place, name):
+    """Write the files of a zip into a folder and check them; errors name the model, not the folder."""
+    for file, entry in entries.items():
+        _extract(archive, entry, place / file)
+    try:
+        read_model(place)
+    except ModelError as error:
+        raise ModelError(str(error).replace(str(place), name)) from None
 
 
 def _extract(archive, entry, file):

@@ -2,8 +2,9 @@
 
 import os
 from pathlib import Path
+from typing import NamedTuple
 
-from transformer_viz.store.format import ModelError, listed, models_folder
+from transformer_viz.store.format import ModelError, folder_of_models, listed, models_folder
 
 DEFAULT = 4_000_000_000
 """Bytes of `models_folder()`, unless TRANSFORMER_VIZ_MODELS_BYTES says otherwise."""
@@ -21,6 +22,27 @@ class QuotaError(ModelError):
     def __init__(self, sentence, trash):
         super().__init__(sentence)
         self.trash = trash
+
+
+class Usage(NamedTuple):
+    """What a folder of models takes, in bytes.
+
+    Attributes:
+        used: Everything.
+        trash: Deleted models among it.
+        quota: What it may take; None: as much as there is.
+    """
+
+    used: int
+    trash: int
+    quota: int | None
+
+
+def usage(folder: Path | None = None, quota: int | None = None) -> Usage:
+    """Return what a folder of models takes; `quota` as in `quota_of`."""
+    folder = folder_of_models(folder)
+    found = sizes(folder)
+    return Usage(sum(found.values()), _trash(found), quota_of(folder, quota))
 
 
 def quota_of(folder: Path, quota: int | None = None) -> int | None:
@@ -75,7 +97,7 @@ def check_quota(target: Path, needed: int, quota: int | None = None, *, without:
     used = sum(found.values())
     if used + needed <= most:
         return
-    trash = sum(size for name, size in found.items() if name.startswith(".trash-"))
+    trash = _trash(found)
     models = sorted((name for name in found if not name.startswith(".")), key=lambda name: -found[name])[:3]
     largest = ", ".join(f"{listed([name])} ({_written(found[name])})" for name in models) or "none"
     raise QuotaError(
@@ -84,6 +106,10 @@ def check_quota(target: Path, needed: int, quota: int | None = None, *, without:
         + (f" Deleted ones take {_written(trash)} until they are removed after a day." if trash else ""),
         trash,
     )
+
+
+def _trash(found):
+    return sum(size for name, size in found.items() if name.startswith(".trash-"))
 
 
 def _size(folder):
