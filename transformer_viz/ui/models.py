@@ -4,7 +4,7 @@ import streamlit as st
 
 from transformer_viz import store
 from transformer_viz.store.format import NAME
-from transformer_viz.ui.card import headline, show_card, task_of
+from transformer_viz.ui.card import bytes_of, headline, show_card, task_of
 from transformer_viz.ui.language import plain, t
 from transformer_viz.ui.server import in_order
 from transformer_viz.ui.upload import ask_upload, free_name, problem_of, said
@@ -12,15 +12,24 @@ from transformer_viz.ui.upload import ask_upload, free_name, problem_of, said
 NAME_WIDTH = 130
 """Pixels of the column of names at least."""
 
+NEARLY_FULL = 0.8
+"""Share of the bytes models may take from which on it is said."""
+
 
 def show(open_model) -> None:
     """Show the page; `open_model(name)` leaves it to look into a model."""
-    models = in_order(store.list_models())
+    try:
+        models = in_order(store.list_models())
+    except store.ModelError as error:
+        st.error(said(error), icon=":material/folder_off:")
+        return
     names = [model.name for model in models]
     with st.container(horizontal=True, horizontal_alignment="distribute", vertical_alignment="center"):
         st.header(t("models.title"), anchor=False, width="content")
-        ask_upload(names, finish)
+        if added := ask_upload(names):
+            finish(added, t("models.uploaded", name=plain(added)))
     show_news()
+    show_room()
     if not models:
         st.info(t("models.none"), icon=":material/inventory_2:")
         st.code(
@@ -191,3 +200,25 @@ def show_news() -> None:
                 args=(deleted,),
                 key=f"undo-{deleted.path.name}",
             )
+
+
+def show_room() -> None:
+    """Say how much room models take where little is left, and offer to give back that of deleted ones."""
+    try:
+        usage = store.usage()
+    except store.ModelError as error:
+        st.error(said(error))
+        return
+    if usage.quota is None or usage.used < NEARLY_FULL * usage.quota:
+        return
+    with st.container(border=True, horizontal=True, vertical_alignment="center"):
+        sizes = {"used": bytes_of(usage.used), "quota": bytes_of(usage.quota), "trash": bytes_of(usage.trash)}
+        st.markdown(t("models.room.trash" if usage.trash else "models.room", **sizes), width="stretch")
+        if usage.trash:
+            st.button(t("models.empty"), icon=":material/delete_sweep:", on_click=empty_trash)
+
+
+def empty_trash() -> None:
+    """Remove for good what was deleted."""
+    store.empty_trash(older_than=0)
+    st.session_state.pop("deleted", None)

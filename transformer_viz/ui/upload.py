@@ -1,4 +1,4 @@
-"""Uploading a model, and the names and sentences that belong to it."""
+"""Uploading a model: another process checks it, while the page says how far that is."""
 
 import itertools
 import os
@@ -11,38 +11,63 @@ from transformer_viz.store.format import NAME
 from transformer_viz.ui.language import plain, t
 
 
-def ask_upload(names, finish) -> None:
-    """Show a button that takes a packed model, and asks for a name if its own will not do."""
+def ask_upload(names) -> str | None:
+    """Show a button that takes a packed model, and asks for a name if its own will not do.
+
+    Returns:
+        The name of a model that was added just now.
+    """
     state = st.session_state
     count = state.get("uploads", 0)
-    with st.popover(
-        t("models.upload"),
-        icon=":material/upload:",
-        type="tertiary",
-        key=f"upload-{count}",
-    ):
+    with st.popover(t("models.upload"), icon=":material/upload:", type="tertiary", key=f"upload-{count}"):
         packed = st.file_uploader(t("models.upload_what"), type="zip", key=f"zip-{count}")
         if packed is None:
-            return
-        data = packed.getvalue()
+            return None
+        if state.get("checked", {}).get("file") != packed.file_id:
+            added = check(packed)
+        elif "unfit" in state.checked:
+            name = ask_fit_name(state.checked["unfit"], names)
+            added = name and check(packed, name)
+        else:
+            added = None
+        if refusal := state.get("checked", {}).get("refusal"):
+            st.error(t("models.refused", reason=refusal))
+    if added:
+        state.uploads = count + 1  # another popover and another, empty uploader
+        state.pop("checked", None)
+    return added
+
+
+def check(packed, name=None) -> str | None:
+    """Let a model be checked and put on the shelf; keep in mind what was said, for each rerun asks again."""
+    state, place = st.session_state, st.empty()
+    with place.status(t("upload.checking")) as status:
         try:
-            name = store.packed_name(data)
-            if problem_of(name, names):
-                st.markdown(t("models.upload_taken", name=plain(name)))
-                name = st.text_input(
-                    t("models.new_name"), free_name(name, names), max_chars=64, key="upload-to"
-                )
-                if not st.button(t("models.add"), type="primary"):
-                    return
-                if problem := problem_of(name, names):
-                    st.error(problem)
-                    return
-            store.unpack_model(data, name=name)
+            return store.admit_model(
+                packed.getbuffer(),
+                name=name,
+                progress=lambda stage: status.update(label=t(f"upload.{stage}")),
+            )
+        except store.UnfitNameError as error:
+            state.checked = {"file": packed.file_id, "unfit": error.name}
         except store.ModelError as error:
-            st.error(t("models.refused", reason=said(error)))
-            return
-    state.uploads = count + 1  # another popover and another, empty uploader
-    finish(name, t("models.uploaded", name=plain(name)))
+            state.checked = {"file": packed.file_id, "refusal": said(error)}
+    place.empty()
+    if "unfit" in state.checked:
+        st.rerun()
+    return None
+
+
+def ask_fit_name(called, names) -> str | None:
+    """Ask for a name in the place of one that is taken or unfit; return it once it is given."""
+    st.markdown(t("models.upload_taken", name=plain(called)))
+    name = st.text_input(t("models.new_name"), free_name(called, names), max_chars=64, key="upload-to")
+    if not st.button(t("models.add"), type="primary"):
+        return None
+    if problem := problem_of(name, names):
+        st.error(problem)
+        return None
+    return name
 
 
 def problem_of(name, names) -> str | None:
@@ -67,4 +92,9 @@ def said(error) -> str:
 
 def without_paths(text) -> str:
     """Return a sentence of the store in which places are named as in the list."""
-    return text.replace(f"{store.models_folder()}{os.sep}", "")
+    folder = store.models_folder()
+    for place in sorted(
+        {str(folder), os.path.abspath(folder), os.path.realpath(folder)}, key=len, reverse=True
+    ):
+        text = text.replace(f"{place}{os.sep}", "").replace(place, folder.name)
+    return text
