@@ -279,9 +279,9 @@ def test_a_check_ends_with_its_parent_and_the_next_one_tidies_up(tmp_path, home)
 def test_the_quota_counts_models_and_not_what_is_being_checked(tmp_path, home):
     data = packed(tmp_path / "there")
     size = sum(file.stat().st_size for file in (tmp_path / "there" / "tiny").iterdir())
-    with refused_with("upload needs"):
+    with refused_with("The model needs"):
         admit_model(data, folder=home, quota=len(data) - 1)
-    with refused_with("tiny needs 0.0 MB"):
+    with refused_with("The model needs 0.0 MB"):
         admit_model(data_as_file(tmp_path, data), folder=home, quota=size - 1)
     assert admit_model(data, folder=home, quota=max(size, len(data))) == "tiny"
 

@@ -30,7 +30,7 @@ def grow(folder):
 def test_a_model_too_much_is_refused_whichever_way_it_comes(full, way):
     size = f"{size_of(full) / 1e6:.1f} MB"
     with refused(
-        f"{full.parent / 'more'} needs {size}, and the models there take {size} of "
+        f"The model needs {size}, and those in {full.parent} take {size} of "
         f"{size_of(full) * 3 // 2 / 1e6:.1f} MB. Delete some first; the largest: 'tiny' ({size})."
     ):
         [*grow(full.parent)][way]()
@@ -55,7 +55,7 @@ def test_what_was_deleted_counts_until_the_trash_is_emptied(full):
 def test_a_full_folder_is_known_before_a_long_training(full, monkeypatch):
     store.check_writable("more", folder=full.parent)
     monkeypatch.setenv("TRANSFORMER_VIZ_MODELS_BYTES", str(size_of(full)))
-    with refused_with("more needs 0.0 MB"):
+    with refused_with("The model needs 0.0 MB, and those in"):
         store.check_writable("more", folder=full.parent)
 
 
@@ -78,7 +78,7 @@ def test_a_folder_may_have_a_quota_of_its_own_and_others_have_none(model, monkey
             store.pack_model("tiny", model.parent), name="third", folder=model.parent, quota=9
         ),
     ):
-        with refused_with("third needs"):
+        with refused_with("The model needs"):
             refuse()
     assert read_names(model.parent) == ["second", "tiny"]
 

@@ -124,7 +124,7 @@ def test_a_folder_that_is_nearly_full_says_so_and_what_was_deleted_can_be_given_
     app = press(app, "Delete")
     assert f"{size / 1e3:.0f} kB of it are deleted ones" in shown(app)
     press(app, "Duplicate")
-    assert "needs 0.0 MB, and the models there take" in app.error[0].value.replace("\\", "")
+    assert "The model needs 0.0 MB, and those in models take" in app.error[0].value.replace("\\", "")
     press(app, "Empty the trash")
     assert store.usage().used == size
     assert "they may" not in shown(app)

@@ -101,8 +101,8 @@ def check_quota(target: Path, needed: int, quota: int | None = None, *, without:
     models = sorted((name for name in found if not name.startswith(".")), key=lambda name: -found[name])[:3]
     largest = ", ".join(f"{listed([name])} ({_written(found[name])})" for name in models) or "none"
     raise QuotaError(
-        f"{target} needs {_written(needed)}, and the models there take {_written(used)} of {_written(most)}. "
-        f"Delete some first; the largest: {largest}."
+        f"The model needs {_written(needed)}, and those in {target.parent} take {_written(used)} of "
+        f"{_written(most)}. Delete some first; the largest: {largest}."
         + (f" Deleted ones take {_written(trash)} until they are removed after a day." if trash else ""),
         trash,
     )

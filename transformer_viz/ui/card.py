@@ -226,6 +226,8 @@ def written(figure: str, value: float) -> str:
 
 def bytes_of(size: int) -> str:
     """Return a size on disk as it is read."""
+    if size >= 1e9:
+        return f"{size / 1e9:.1f} GB"
     return f"{size / 1e6:.1f} MB" if size >= 1e6 else f"{size / 1e3:.0f} kB"
 
 

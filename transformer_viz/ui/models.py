@@ -26,10 +26,17 @@ def show(open_model) -> None:
     names = [model.name for model in models]
     with st.container(horizontal=True, horizontal_alignment="distribute", vertical_alignment="center"):
         st.header(t("models.title"), anchor=False, width="content")
-        if added := ask_upload(names):
-            finish(added, t("models.uploaded", name=plain(added)))
+        corner = st.container(width="content")
     show_news()
     show_room()
+    show_shelf(models, names, open_model)
+    with corner:  # last, for the rest of the page is there while a model is checked
+        if added := ask_upload(names):
+            finish(added, t("models.uploaded", name=plain(added)))
+
+
+def show_shelf(models, names, open_model) -> None:
+    """Show the list, and the card of the model that is chosen."""
     if not models:
         st.info(t("models.none"), icon=":material/inventory_2:")
         st.code(
