@@ -108,11 +108,12 @@ def temporary_beside(target: Path) -> Path:
 
 
 def sweep(folder: Path) -> None:
-    """Remove what killed writers left behind."""
-    for place in folder.glob(".tmp-*"):
-        match = _TEMPORARY.fullmatch(place.name)
-        if match and not _is_alive(int(match[1]), place):
-            shutil.rmtree(place, ignore_errors=True)
+    """Remove what killed writers left behind; what cannot be removed stays."""
+    with contextlib.suppress(OSError):
+        for name in os.listdir(folder):
+            match = _TEMPORARY.fullmatch(name)
+            if match and not _is_alive(int(match[1]), folder / name):
+                shutil.rmtree(folder / name, ignore_errors=True)
 
 
 def sync_folder(folder: Path) -> None:

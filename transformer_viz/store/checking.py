@@ -84,9 +84,9 @@ class Check:
         return self
 
     def __exit__(self, *error):
-        with contextlib.suppress(psutil.Error):
+        with contextlib.suppress(psutil.Error, OSError):
             for child in psutil.Process(self._process.pid).children(recursive=True):
-                with contextlib.suppress(psutil.Error):
+                with contextlib.suppress(psutil.Error, OSError):
                     child.kill()
         self._process.kill()
         self._process.wait()
@@ -138,13 +138,13 @@ class Check:
             worked = self._processor_seconds() - self._spent
             if worked > self._seconds or waited > BUSY * self._seconds:
                 raise ModelError(self._too_slow())
-        with contextlib.suppress(psutil.Error):
+        with contextlib.suppress(psutil.Error, OSError):
             memory = psutil.Process(self._process.pid).memory_info().rss
             if self._most_memory is not None and memory > self._most_memory:
                 raise ModelError(too_much_memory(self._limits.memory))
 
     def _processor_seconds(self):
-        with contextlib.suppress(psutil.Error):
+        with contextlib.suppress(psutil.Error, OSError):
             times = psutil.Process(self._process.pid).cpu_times()
             return times.user + times.system
         return self._spent

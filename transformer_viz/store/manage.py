@@ -127,7 +127,7 @@ def restore_model(deleted: Deleted) -> None:
             f"{target} cannot be restored: another model has been given that name meanwhile. Rename that one "
             "first."
         )
-    if not deleted.path.is_dir():
+    if not os.path.isdir(deleted.path):
         raise ModelError(f"{target} cannot be restored: it was restored already, or the trash was emptied.")
     _move(deleted.path, target)
 
@@ -139,11 +139,14 @@ def empty_trash(folder: Path | None = None, *, older_than: float = DAY) -> None:
         folder: Where the models are; None: `models_folder()`.
         older_than: Seconds; 0: everything.
     """
-    for place in folder_of_models(folder).glob(".trash-*"):
-        match = _TRASH.fullmatch(place.name)
+    folder, names = folder_of_models(folder), []
+    with contextlib.suppress(OSError):
+        names = os.listdir(folder)
+    for name in names:
+        match = _TRASH.fullmatch(name)
         if match and int(match[2]) <= time.time() - older_than:
             with contextlib.suppress(OSError):
-                discard(place, place.parent / match[1])
+                discard(folder / name, folder / match[1])
 
 
 def _place(name, folder):
@@ -152,10 +155,10 @@ def _place(name, folder):
     place = present(target)
     if place is None:
         raise ModelError(f"There is no model {target}. Perhaps it was deleted or renamed meanwhile.")
-    if target.is_symlink():
+    if os.path.islink(target):
         raise ModelError(f"{target} is a link. Rename or remove it where it was made.")
-    if place == target and old_folder(target).exists():  # or the older model would come back
-        with errors_named(target, "written"):
+    with errors_named(target, "written"):
+        if place == target and old_folder(target).exists():  # or the older model would come back
             discard(old_folder(target), target)
     return place
 

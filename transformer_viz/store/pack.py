@@ -100,8 +100,8 @@ def unpack_into(data: Path, place: Path) -> str:
     """
     with _opened(data) as archive:
         inner, entries = _checked_entries(archive)
-        check_space(place, _unpacked_size(entries))
         with errors_named(place, "written"):
+            check_space(place, _unpacked_size(entries))
             _extract_all(archive, entries, place, clean(inner))
     return inner
 
