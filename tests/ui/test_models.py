@@ -15,7 +15,8 @@ from streamlit.proto.Metric_pb2 import Metric
 
 from transformer_viz import store
 from transformer_viz.config import CHOICES
-from transformer_viz.ui.card import NO_LICENCE, examples_of, figures_of, history_of, origin
+from transformer_viz.ui.card import NO_LICENCE, figures_of, origin
+from transformer_viz.ui.card_facts import examples_of, history_of
 from transformer_viz.ui.language import speaking, t
 from transformer_viz.ui.models import free_name
 from transformer_viz.ui.widgets import kind_name
