@@ -62,7 +62,7 @@ LIBRARIES = {
     "datasets": {"numpy", "pandas", "tqdm"},
     "tasks": {"numpy"},
     "store": {"numpy", "safetensors"},
-    "runs": {"numpy", "psutil"},
+    "runs": {"filelock", "numpy", "psutil"},
     "trainer": set(),
     "analysis": {"numpy"},
     "figures": {"numpy", "plotly"},

@@ -242,9 +242,13 @@ def list_all_runs(arguments):
     rows = []
     for run in list_runs():
         state = run.state()
+        if state.status == "broken":
+            rows.append((run.id, state.status, "", run.problem))
+            continue
         steps = f"{state.step:,} of {state.facts.get('total_steps', 0):,}"
         figure = run.job.figure
-        best = f"{figure.replace('_', ' ')} {state.best['val_' + figure]:.4f}" if state.best else ""
+        value = state.best and state.best.get(f"val_{figure}")
+        best = "" if value is None else f"{figure.replace('_', ' ')} {value:.4f}"
         rows.append((run.id, state.status, steps, best))
     if not rows:
         print(f"There are no runs in {runs_folder()}. Begin one: {EXAMPLES['train']}")
@@ -257,7 +261,7 @@ def _work(run):
     worker, job = load_upper_floor("training.worker"), load_upper_floor("training.job")
     print(f"Run {run.id}; stop it with Ctrl-C, go on with: python -m transformer_viz resume {run.id}")
     with worker.alone(), worker.stopped_by_signals(run), Progress() as progress:
-        if run.state().status == "queued":  # the app's own process may have done it while we waited
+        if run.status == "queued":  # the app's own process may have done it while we waited
             job.work(run, watch=progress.watch)
     state = run.state()
     if state.status == "failed":
