@@ -1,7 +1,10 @@
 PYTHON ?= python3
 BIN = .venv/bin
+export PYTHONPATH := $(CURDIR)
+AUDIT = pip-audit==2.10.1
+LICENCES = pip-licenses==5.5.5
 
-.PHONY: app test lint bench bench-ui models clean
+.PHONY: app test lint bench load soak bench-ui models lock audit licences clean
 
 app: .venv/app            ## set up and open the app
 	$(BIN)/streamlit run app.py
@@ -10,7 +13,7 @@ test: .venv/dev browser   ## set up and pass the tests
 	$(BIN)/python -m pytest
 
 lint: .venv/dev           ## style and format
-	$(BIN)/ruff check . && $(BIN)/ruff format --check .
+	$(BIN)/ruff check . && $(BIN)/ruff format --check . && $(BIN)/hadolint Dockerfile
 
 bench: .venv/dev browser  ## every figure of speed the README states
 	for script in explorer tracing training browser views visitors; do $(BIN)/python benchmarks/$$script.py || exit 1; done
@@ -18,8 +21,29 @@ bench: .venv/dev browser  ## every figure of speed the README states
 bench-ui: .venv/dev browser  ## the views alone and beside BertViz, which is fetched: make bench-ui ARGS=--all
 	$(BIN)/python benchmarks/views.py && $(BIN)/python benchmarks/beside_bertviz.py $(ARGS)
 
+load: .venv/dev           ## a class of 40 for five minutes, with a training and a rude visitor: make load ARGS=...
+	$(BIN)/python benchmarks/load.py $(ARGS)
+
+soak: .venv/dev           ## 10,000 sentences and 500 sessions: memory and file handles before and after
+	$(BIN)/python benchmarks/soak.py $(ARGS)
+
 models: .venv/app         ## train every model of the shelf: make models DATA=folder
 	sh models/train.sh $(DATA)
+
+lock: .venv/dev           ## every package with its hashes, for Python 3.11 to 3.13, from the .in files
+	for name in requirements requirements-gpu requirements-dev; do \
+	  $(BIN)/uv pip compile -q --universal --python-version 3.11 --generate-hashes --no-emit-index-url \
+	    --custom-compile-command "make lock" $$name.in -o $$name.txt || exit 1; done
+
+audit: .venv/dev          ## known holes in the locked packages (asks PyPI), and the lock against the .in files
+	$(BIN)/uv tool run $(AUDIT) --strict --require-hashes --disable-pip -r requirements.txt
+
+licences: .venv/dev       ## docs/licences.md from the installed packages; fails on a copyleft licence
+	$(BIN)/uv tool run $(LICENCES) --python $(BIN)/python --from mixed --format markdown \
+	  --partial-match --fail-on "GNU;GPL;AGPL" \
+	  --packages $$(sed -n 's/^\([a-z0-9-]*\)==.*/\1/p' requirements.txt) > .venv/licences && \
+	  { printf '# Licences\n\nThe packages of `requirements.txt`, as installed on Linux; `make licences` writes this list.\n\n'; \
+	    cat .venv/licences; } > docs/licences.md
 
 clean:                    ## forget the environment
 	rm -rf .venv

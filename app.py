@@ -8,5 +8,14 @@ elif __name__ != "__mp_main__":  # the server, which starts the engine before th
     import streamlit as st
 
     from transformer_viz.ui.server import lifespan
+    from transformer_viz.ui.unexpected import show_unexpected
+    from transformer_viz.ui.web import MIDDLEWARE, ROUTES, stay_offline
 
-    app = st.App(__file__, lifespan=lifespan)
+    stay_offline()
+    app = st.App(
+        __file__,
+        lifespan=lifespan,
+        middleware=MIDDLEWARE,
+        routes=ROUTES,
+        on_script_error=show_unexpected,
+    )

@@ -42,3 +42,22 @@ def write(explorer, folder, *, overwrite=False):
         dtype="float32",
         overwrite=overwrite,
     )
+
+
+def write_endless(translator, folder):
+    """Write a model "endless": an encoder-decoder that never writes [END], with many positions."""
+    from transformer_viz import store
+    from transformer_viz.config import END_ID
+
+    parameters = {name: np.array(v.numpy()) for name, v in translator.model.parameters().items()}
+    parameters["output/bias"][END_ID] = -1000
+    store.write_model(
+        "endless",
+        config=translator.config.replace(target_max_len=2000),
+        tokenizer=translator.tokenizer.to_json(),
+        target_tokenizer=translator.target_tokenizer.to_json(),
+        card={"examples": ["A lovely film."]},
+        parameters=parameters,
+        dtype="float32",
+        folder=folder,
+    )

@@ -4,11 +4,9 @@ import itertools
 import re
 import shutil
 import signal
-import socket
 import subprocess
 import sys
 import time
-import urllib.request
 from decimal import Decimal
 from pathlib import Path
 from urllib.parse import quote
@@ -31,40 +29,11 @@ from lens_page import (
 )
 from playwright.sync_api import expect
 from processes import children, is_running
+from running_app import free_port, start_app
 
 from transformer_viz import store
 
-ROOT = Path(__file__).parent.parent
 HOSTILE = '<img src=x onerror="window.__x=1"> $x$ <b>'
-
-
-def free_port():
-    with socket.socket() as listener:
-        listener.bind(("127.0.0.1", 0))
-        return listener.getsockname()[1]
-
-
-def start_app(port, stderr=subprocess.DEVNULL):
-    command = [
-        sys.executable,
-        "-m",
-        "streamlit",
-        "run",
-        "app.py",
-        f"--server.port={port}",
-        "--server.headless=true",
-    ]
-    app = subprocess.Popen(command, cwd=ROOT, stdout=subprocess.DEVNULL, stderr=stderr)
-    health = f"http://127.0.0.1:{port}/_stcore/health"
-    deadline = time.monotonic() + 60
-    while True:
-        try:
-            with urllib.request.urlopen(health, timeout=1):
-                return app
-        except OSError:
-            assert app.poll() is None
-            assert time.monotonic() < deadline
-            time.sleep(0.1)
 
 
 @pytest.fixture(scope="module")

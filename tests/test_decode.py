@@ -5,7 +5,7 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
 from transformer_viz.config import END_ID, START_ID
-from transformer_viz.decode import generate
+from transformer_viz.decode import generate, write_on
 
 
 def log_probs(explorer, text, written, **changes):
@@ -108,3 +108,19 @@ def test_what_cannot_be_is_named(translator):
         generate(translator, "a", beam_size=0)
     with pytest.raises(ValueError, match=r"Token ids must be from 0 to 12. Received: \[99\]"):
         translator.trace("a", target=[99])
+
+
+@pytest.mark.parametrize("most", [3, 100])
+def test_writing_in_portions_writes_what_is_written_at_once(translator, most):
+    written, finished, portions = (), False, 0
+    while not finished:
+        written, finished = write_on(translator, "a lovely film", written, most=most, seconds=0)
+        portions += 1
+    whole = generate(translator, "a lovely film", max_new=most, keep=None)
+    assert written == tuple(whole.token_ids)
+    assert portions == len(written) + whole.finished > 1
+
+
+def test_a_pause_in_writing_is_not_an_end(translator):
+    _, finished = write_on(translator, "a lovely film", (), most=17, seconds=0)
+    assert not finished

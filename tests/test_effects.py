@@ -2,7 +2,8 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
-from transformer_viz.effects import head_effects
+from transformer_viz.effects import effects_of, head_effects
+from transformer_viz.interventions import all_heads
 
 TEXT, TARGET = "A lovely film, not good.", "one two three two"
 
@@ -46,3 +47,12 @@ def test_nothing_is_compiled_anew_for_a_head(explorer):
 def test_heads_to_leave_out_are_no_change_besides(explorer):
     with pytest.raises(ValueError, match="ablate"):
         head_effects(explorer, TEXT, ablate=[(0, 0)])
+
+
+def test_effects_come_one_by_one_in_the_order_of_the_heads(translator):
+    heads = all_heads(translator.config)
+    assert len(heads) == 3 * (2 + 3 + 3)
+    found = list(effects_of(translator, TEXT, heads[5:9], target=TARGET))
+    whole = head_effects(translator, TEXT, target=TARGET)
+    assert [head for head, _ in found] == heads[5:9]
+    assert_allclose([effect for _, effect in found], [whole[kind][n, h] for kind, n, h in heads[5:9]])

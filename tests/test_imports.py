@@ -49,8 +49,9 @@ BETWEEN = {
     "admission": GROUND,
     "trainer": GROUND,
     "ui": [*GROUND, "engine", "trainer"],
+    "doctor": [*GROUND, "engine"],
     "notebook": [*GROUND, "ui"],
-    "__main__": ROWS,
+    "__main__": [*ROWS, "doctor"],
     "__init__": ROWS,
 }
 
@@ -71,13 +72,14 @@ LIBRARIES = {
     "tasks": {"numpy"},
     "store": {"numpy", "psutil", "safetensors"},
     "admission": {"psutil"},
-    "runs": {"numpy", "psutil"},
+    "runs": {"filelock", "numpy", "psutil"},
     "trainer": set(),
     "analysis": {"numpy"},
     "figures": {"numpy", "plotly"},
     "views": {"numpy"},
-    "engine": set(),
-    "ui": {"cachetools", "numpy", "psutil", "streamlit"},
+    "engine": {"numpy"},
+    "doctor": {"psutil"},
+    "ui": {"cachetools", "numpy", "psutil", "starlette", "streamlit"},
     "notebook": set(),
 }
 

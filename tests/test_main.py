@@ -7,8 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from transformer_viz import Trace
+from transformer_viz import PRESETS, Trace
 from transformer_viz.__main__ import EXAMPLES, main
+from transformer_viz.runs import TrainingJob, TrainingSettings, create_run
 
 ROOT = Path(__file__).parent.parent
 
@@ -156,3 +157,20 @@ def test_help_has_an_example(command, capsys):
         main([command, "--help"])
     assert end.value.code == 0
     assert "example: python -m transformer_viz" in " ".join(capsys.readouterr().out.split())
+
+
+def test_runs_lists_a_broken_run_among_the_others(tmp_path, monkeypatch, capsys):
+    monkeypatch.setenv("TRANSFORMER_VIZ_RUNS", str(tmp_path))
+    job = TrainingJob(config=PRESETS["single-block"], settings=TrainingSettings(), data="parity")
+    good, broken = create_run(job), create_run(job)
+    (broken.path / "job.json").write_text("")
+    with (good.path / "events.jsonl").open("ab") as log:
+        log.write(b'{"event": "epoch", "time": 1.0, "step": 1, "epoch": 1, "best": true}\nnull\n\xe6')
+    assert main(["runs"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert [line.split()[:2] for line in lines[1:]] == [[broken.id, "broken"], [good.id, "queued"]]
+    assert "job.json holds nothing." in lines[1]
+    assert main(["resume", broken.id]) == 2
+    assert capsys.readouterr().err == (
+        f"transformer_viz resume: The run {broken.id} cannot be resumed: job.json holds nothing. Delete it.\n"
+    )

@@ -1,14 +1,24 @@
 """The process that trains: warm before it is needed, alone at its work, gone when nobody needs it."""
 
+import dataclasses
 import os
 import signal
+import subprocess
+import sys
 import time
 
 import pytest
 from processes import children, is_running
 
 from transformer_viz.config import TransformerConfig
-from transformer_viz.runs import TrainingJob, TrainingSettings, create_run, list_runs, queued_runs
+from transformer_viz.runs import (
+    BusyError,
+    TrainingJob,
+    TrainingSettings,
+    create_run,
+    list_runs,
+    queued_runs,
+)
 from transformer_viz.trainer import Trainer
 
 CONFIG = TransformerConfig(d_model=8, num_heads=2, ffn_dim=8, norm="pre", max_len=32)
@@ -119,3 +129,82 @@ def test_a_process_that_cannot_start_is_a_sentence(trainer, monkeypatch, tmp_pat
         f"The training process does not start; {tmp_path / 'worker.log'} says why."
     )
     assert not queued_runs()
+
+
+def test_a_child_that_nobody_asks_for_is_ended_and_another_comes_when_asked(tmp_path, monkeypatch):
+    monkeypatch.setenv("TRANSFORMER_VIZ_RUNS", str(tmp_path))
+    trainer = Trainer(idle_seconds=0.05)
+    trainer.warm()
+    until(lambda: trainer.pid is None)
+    trainer.warm()
+    assert is_running(trainer.pid)
+    run = trainer.start(a_job())
+    until(lambda: run.state().status == "finished")
+    until(lambda: trainer.pid is None)
+    trainer.close()
+
+
+def test_a_child_that_is_asked_for_again_and_again_stays(trainer):
+    trainer.warm()
+    child = trainer.pid
+    trainer._end_idle()  # its time has come, but it was asked for just now
+    trainer.warm()
+    assert trainer.pid == child
+    assert is_running(child)
+
+
+def test_what_killed_processes_left_is_removed_when_training_is_first_asked_for(trainer, tmp_path):
+    child = subprocess.Popen([sys.executable, "-c", ""])
+    child.wait()
+    for left in (f".tmp-{child.pid}-{'0' * 32}", f".trash-{child.pid}-{'0' * 32}", ".trash-a-run-0f3c2d1e"):
+        (tmp_path / left).mkdir()
+        (tmp_path / left / "file").write_text("")
+    ours = tmp_path / f".tmp-{os.getpid()}-{'0' * 32}"
+    ours.mkdir()
+    trainer.warm()
+    assert [place for place in tmp_path.iterdir() if place.name.startswith(".t")] == [ours]
+
+
+def test_a_run_that_no_child_can_begin_is_left_alone_until_something_happens_to_it(
+    trainer, tmp_path, monkeypatch
+):
+    """A child gives up on a run where it may not write; another would at once do the same, for ever."""
+    (tmp_path / "gives_up.py").write_text("import sys\nif sys.stdin.readline(): print('nothing done')\n")
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path))
+    monkeypatch.setattr("transformer_viz.trainer.WORKER", "gives_up")
+    run = create_run(a_job())
+    trainer.warm()
+    until(lambda: trainer.pid)
+    waiting = trainer.pid
+    for _ in range(3):
+        trainer.warm()
+    assert trainer.pid == waiting
+    assert (tmp_path / "worker.log").read_text() == "nothing done\n"
+    run.append("queued")
+    trainer.warm()
+    until(lambda: trainer.pid)
+    assert (tmp_path / "worker.log").read_text() == "nothing done\n" * 2
+
+
+def test_owners_take_turns(trainer):
+    of_ann = [create_run(dataclasses.replace(a_job(), owner="ann")) for _ in range(3)]
+    of_bob = [create_run(dataclasses.replace(a_job(), owner="bob")) for _ in range(2)]
+    trainer.warm()
+    until(lambda: all(run.status == "finished" for run in (*of_ann, *of_bob)))
+    done = sorted((*of_ann, *of_bob), key=lambda run: run.worked)
+    assert done == [of_ann[0], of_bob[0], of_ann[1], of_bob[1], of_ann[2]]
+
+
+def test_an_owner_starts_one_training_at_a_time_where_that_is_asked_for(trainer):
+    job = dataclasses.replace(a_job(epochs=50, rows=4000), owner="ann")
+    run = trainer.start(job, one_at_a_time=True)
+    with pytest.raises(BusyError) as error:
+        trainer.start(job, one_at_a_time=True)
+    assert str(error.value) == (
+        f"The run {run.id} is not over yet. Wait for its end, or stop it; then start another."
+    )
+    other = trainer.start(dataclasses.replace(job, owner="bob"), one_at_a_time=True)
+    other.stop()
+    run.stop()
+    until(lambda: run.status == "stopped")
+    trainer.start(job, one_at_a_time=True)

@@ -3,17 +3,15 @@
 import argparse
 import dataclasses
 import json
-import os
 import platform
 import shlex
 import sys
-from importlib import metadata
 from pathlib import Path
 
 import pandas as pd
 from tqdm import tqdm
 
-from transformer_viz import PRESETS, __version__, store
+from transformer_viz import PRESETS, __version__, doctor, store
 from transformer_viz.datasets import NAMED, read_for_decoder, read_labelled, read_pairs
 from transformer_viz.runs import (
     RunError,
@@ -98,7 +96,7 @@ def build_parser() -> argparse.ArgumentParser:
         return sub
 
     add("models", list_models, "List what can be loaded.")
-    add("doctor", doctor, "Say what is installed, which devices there are, and what is missing.")
+    add("doctor", examine, "Look at versions, devices, memory, disk, folders and engine, with remedies.")
 
     sub = add("predict", predict, "Classify texts.")
     sub.add_argument("--model", required=True, help="a name in models/, or a folder")
@@ -244,9 +242,13 @@ def list_all_runs(arguments):
     rows = []
     for run in list_runs():
         state = run.state()
+        if state.status == "broken":
+            rows.append((run.id, state.status, "", run.problem))
+            continue
         steps = f"{state.step:,} of {state.facts.get('total_steps', 0):,}"
         figure = run.job.figure
-        best = f"{figure.replace('_', ' ')} {state.best['val_' + figure]:.4f}" if state.best else ""
+        value = state.best and state.best.get(f"val_{figure}")
+        best = "" if value is None else f"{figure.replace('_', ' ')} {value:.4f}"
         rows.append((run.id, state.status, steps, best))
     if not rows:
         print(f"There are no runs in {runs_folder()}. Begin one: {EXAMPLES['train']}")
@@ -259,7 +261,7 @@ def _work(run):
     worker, job = load_upper_floor("training.worker"), load_upper_floor("training.job")
     print(f"Run {run.id}; stop it with Ctrl-C, go on with: python -m transformer_viz resume {run.id}")
     with worker.alone(), worker.stopped_by_signals(run), Progress() as progress:
-        if run.state().status == "queued":  # the app's own process may have done it while we waited
+        if run.status == "queued":  # the app's own process may have done it while we waited
             job.work(run, watch=progress.watch)
     state = run.state()
     if state.status == "failed":
@@ -312,28 +314,17 @@ def _figures(measured):
     }
 
 
-def doctor(arguments):
-    """Print versions, devices and folders; return 1 if something that is needed is missing."""
-    print(f"Transformer Viz {__version__}, Python {platform.python_version()}, {platform.platform()}")
-    problems = []
-    for package in ("tensorflow", "keras", "streamlit", "plotly", "tokenizers", "safetensors", "pandas"):
-        try:
-            print(f"  {package:12} {metadata.version(package)}")
-        except metadata.PackageNotFoundError:
-            problems.append(f"{package} is not installed: pip install -r requirements.txt")
-    if not problems:
-        gpus = load_upper_floor("explorer").gpus()
-        print("  devices      " + ", ".join(["CPU", *gpus]))
-        if not gpus:
-            print("               no GPU found; for NVIDIA on Linux: pip install -r requirements-gpu.txt")
-    folder = store.models_folder()
-    models = store.list_models(folder)
-    print(f"  models       {len(models)} in {folder}")
-    if not os.access(folder, os.W_OK):
-        problems.append(f"{folder} cannot be written: models cannot be saved there.")
-    problems += [f"{model.name}: {model.problem}" for model in models if model.problem]
-    print("\n".join(f"  problem      {problem}" for problem in problems) or "  all is well")
-    return 1 if problems else 0
+def examine(arguments):
+    """Print what the app needs and what was found; return 1 if something is wrong, after its remedy."""
+    print(f"Transformer Viz {__version__}, {platform.platform()}")
+    wrong = 0
+    for subject, fact, remedy in doctor.examine():
+        print(f"  {subject:14} {fact}")
+        if remedy:
+            print(f"  {'':14} remedy: {remedy}")
+            wrong += 1
+    print(f"  {wrong} to put right" if wrong else "  all is well")
+    return 1 if wrong else 0
 
 
 def _add_train_arguments(sub):

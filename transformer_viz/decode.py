@@ -1,5 +1,6 @@
 """Generation: a decoder writes token after token, and every step can be looked into."""
 
+import time
 import weakref
 from typing import NamedTuple
 
@@ -102,6 +103,44 @@ def generate(
         finished,
         tuple(steps),
     )
+
+
+def write_on(
+    explorer, text, written, *, most, seconds, positions=None, order=None
+) -> tuple[tuple[int, ...], bool]:
+    """Let an encoder-decoder go on greedily from what it has written, for a while.
+
+    Called again with what it returned until it has finished, it writes what `generate` writes.
+
+    Args:
+        explorer: `Explorer` of an encoder-decoder.
+        text: As in `generate`.
+        written: Token ids so far, without [START].
+        most: Longest text, in tokens.
+        seconds: After which it pauses; one token at least is written.
+        positions: As in `generate`.
+        order: As in `generate`.
+
+    Returns:
+        The token ids so far, without [START] and [END]; and whether it has finished: it ended by itself, or
+        has written `most` tokens or as many as it has positions for.
+
+    Raises:
+        NoTokensError: If there is nothing to read.
+    """
+    question = explorer.prepare(text, positions=positions, order=order)
+    source = question.source.ids[None]
+    tables = [] if positions is None else _tables(question)
+    most = min(most, explorer.config.target_max_len)
+    end = time.monotonic() + seconds
+    while len(written) < most:
+        token = int(_next(explorer, source, np.array([[START_ID, *written]], np.int32), tables).argmax())
+        if token == END_ID:
+            return tuple(written), True
+        written = (*written, token)
+        if time.monotonic() > end:
+            break
+    return tuple(written), len(written) >= most
 
 
 def generate_all(explorer, texts, *, max_new=None, batch_size=64) -> list[str]:

@@ -1,8 +1,10 @@
 """What each head does for the answer, found by leaving it out."""
 
+from collections.abc import Iterator
+
 import numpy as np
 
-from transformer_viz.interventions import KINDS, kinds
+from transformer_viz.interventions import all_heads, by_kind
 
 
 def head_effects(explorer, text, **changes) -> dict[str, np.ndarray]:
@@ -24,28 +26,23 @@ def head_effects(explorer, text, **changes) -> dict[str, np.ndarray]:
     Raises:
         ValueError: If `ablate` is among the changes; as `Explorer.prepare`.
     """
+    return by_kind(effects_of(explorer, text, all_heads(explorer.config), **changes))
+
+
+def effects_of(explorer, text, heads, **changes) -> Iterator[tuple[tuple[str, int, int], float]]:
+    """Yield ((kind, layer, head), effect) for each of these heads in turn; arguments as in `head_effects`.
+
+    The model runs between two of them: whoever takes only some of them spends only their time.
+    """
     if "ablate" in changes:
         raise ValueError(
             "`ablate` cannot be given: each head is left out in turn. Use `trace` with `ablate`."
         )
-    config = explorer.config
     probs = _probs(explorer, text, changes)
     answer = probs.argmax(axis=-1)[..., None]
-
-    def effect(kind, layer, head):
-        without = _probs(explorer, text, changes | {"ablate": [(kind, layer, head)]})
-        return np.take_along_axis(probs - without, answer, axis=-1).mean()
-
-    return {
-        kind: np.array(
-            [
-                [effect(kind, layer, head) for head in range(config.num_heads)]
-                for layer in range(config.stacks[KINDS[kind][0]])
-            ],
-            np.float32,
-        )
-        for kind in kinds(config)
-    }
+    for head in heads:
+        without = _probs(explorer, text, changes | {"ablate": [head]})
+        yield head, float(np.take_along_axis(probs - without, answer, axis=-1).mean())
 
 
 def _probs(explorer, text, changes):

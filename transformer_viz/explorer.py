@@ -88,9 +88,16 @@ class Explorer:
             return self.config.labels
         return (self.target_tokenizer or self.tokenizer).vocabulary
 
-    def run(self, run: Run) -> Trace:
-        """Answer one `Run`; without a target, an encoder-decoder writes its own, greedily."""
-        target, read = run.target, {"positions": run.positions, "order": run.order}
+    def run(self, run: Run, *, target=None) -> Trace:
+        """Answer one `Run`.
+
+        Args:
+            run: What is asked.
+            target: Token ids, where an encoder-decoder has written its own target already; None: without a
+                target in the run, it writes one now, greedily.
+        """
+        read = {"positions": run.positions, "order": run.order}
+        target = run.target if target is None else target
         if target is None and self.target_tokenizer is not None:
             written = self.generate(run.text, keep=None, **read).token_ids
             target = written[: self.config.target_max_len - 1]  # [START] needs a position too

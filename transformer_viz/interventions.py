@@ -68,6 +68,28 @@ def kinds(config) -> tuple[str, ...]:
     return (*config.stacks, "cross") if len(config.stacks) == 2 else tuple(config.stacks)
 
 
+def all_heads(config) -> list[tuple[str, int, int]]:
+    """Return (kind, layer, head) of every head of a model, in the order of `kinds`."""
+    return [
+        (kind, layer, head)
+        for kind in kinds(config)
+        for layer in range(config.stacks[KINDS[kind][0]])
+        for head in range(config.num_heads)
+    ]
+
+
+def by_kind(numbers) -> dict[str, np.ndarray]:
+    """Return kind -> float32 (layer, head).
+
+    Args:
+        numbers: ((kind, layer, head), number) pairs, in the order of `all_heads`.
+    """
+    found = {}
+    for (kind, layer, _), number in numbers:
+        found.setdefault(kind, {}).setdefault(layer, []).append(number)
+    return {kind: np.array(list(layers.values()), np.float32) for kind, layers in found.items()}
+
+
 def build(config, changes, lengths, masks) -> dict[str, BlockIntervention]:
     """Return stack -> `BlockIntervention` whose arrays have a layer axis in front; neutral where unchanged.
 

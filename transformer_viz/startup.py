@@ -2,6 +2,7 @@
 
 import contextlib
 import importlib
+import logging
 import os
 import sys
 import tempfile
@@ -18,6 +19,8 @@ def load_upper_floor(name):
     """
     os.environ.setdefault("KERAS_BACKEND", "tensorflow")
     os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
+    os.environ.setdefault("TF_FORCE_GPU_ALLOW_GROWTH", "true")  # several processes share a GPU
+    logging.getLogger("tensorflow").setLevel(logging.ERROR)  # every model compiles once, which it warns of
     with _standard_error_kept_back():
         return importlib.import_module(f"{__package__}.{name}")
 

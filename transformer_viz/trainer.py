@@ -4,51 +4,95 @@ import contextlib
 import subprocess
 import sys
 import threading
+import time
 
-from transformer_viz.runs import TrainingJob, TrainingRun, create_run, queued_runs, runs_folder
+from transformer_viz.runs import (
+    Quota,
+    RunError,
+    TrainingJob,
+    TrainingRun,
+    check_runs_folder,
+    create_run,
+    list_runs,
+    queued_runs,
+    runs_folder,
+    sweep_runs,
+)
+from transformer_viz.runs.errors import writing
 
 WORKER = "transformer_viz.training.worker"
 """Module the child runs."""
+
+QUOTA = Quota(total=20 * 10**9, owner=2 * 10**9)
+"""Room that trainings may take that are started here."""
+
+IDLE_SECONDS = 5 * 60
+"""How long a child waits for work: with TensorFlow loaded, it holds 800 MB."""
 
 
 class Trainer:
     """Keeps one warm child waiting; `start` puts a run into the queue and tells it.
 
     The child owns its own session: neither a closed browser nor the end of this process stops a run. A child
-    that has been told nothing ends with this process.
+    that has been told nothing ends with this process, or when nobody has asked for it for a while.
+
+    Args:
+        idle_seconds: How long a child waits for work.
     """
 
-    def __init__(self):
+    def __init__(self, *, idle_seconds=IDLE_SECONDS):
         self._lock = threading.Lock()
         self._child = None
         self._told = None
         self._closed = False
+        self._left_alone = {}
+        self._idle_seconds, self._asked = idle_seconds, 0.0
+        self._is_swept = False
 
     def warm(self) -> None:
-        """Have a child wait, or see to the runs that were left in the queue; return at once."""
-        if queued_runs():
-            self._tell()
+        """Have a child wait, or see to the runs that were left in the queue; return at once.
+
+        Raises:
+            RunError: If runs cannot be kept, or no process can be started.
+        """
+        check_runs_folder()
+        if not self._is_swept:
+            self._is_swept = True
+            sweep_runs()
+        self._tell()
         with self._lock:
             if self._told is None:
                 self._ready_child()
 
-    def start(self, job: TrainingJob, *, title="") -> TrainingRun:
+    def start(self, job: TrainingJob, *, title="", one_at_a_time=False) -> TrainingRun:
         """Put a new run into the queue; one that is running is waited for.
 
+        Args:
+            job: What to do, and whose it is.
+            title: As in `create_run`.
+            one_at_a_time: As in `create_run`.
+
         Raises:
-            RunError: If its folder cannot be written.
+            RunError: If its folder cannot be written, there is no room, or its owner has one already.
         """
-        run = create_run(job, title=title)
+        run = create_run(job, title=title, quota=QUOTA, one_at_a_time=one_at_a_time)
         self._tell()
         return run
 
-    def resume(self, run: TrainingRun) -> None:
+    def resume(self, run: TrainingRun, *, anew=False) -> None:
         """Put a run that was stopped, interrupted or has failed into the queue again.
 
+        Args:
+            run: The run.
+            anew: Begin from its beginning instead of its checkpoint.
+
         Raises:
-            RunError: If there is nothing to resume.
+            RunError: If there is nothing to resume, or the run cannot be written.
         """
-        run.queue()
+        if anew:
+            run.begin_anew()
+        else:
+            run.queue()
         self._tell()
 
     @property
@@ -59,16 +103,13 @@ class Trainer:
     def close(self) -> None:
         """End the child that waits; one that works is left alone."""
         with self._lock:
-            child, self._child, self._closed = self._child, None, True
-        if child:
-            child.kill()
-            child.wait()
-            child.stdin.close()
+            self._closed = True
+            self._end_child()
 
     def _tell(self):
         """Send the waiting child to the queue, unless one is at it: that one sees what comes in meanwhile."""
         with self._lock:
-            queued = queued_runs()
+            queued = self._waiting()
             if self._told is not None or self._closed or not queued:
                 return
             child, self._child = self._ready_child(), None
@@ -76,36 +117,79 @@ class Trainer:
         with contextlib.suppress(OSError):  # it died while it waited: seen at its end
             child.stdin.write(b"\n")
             child.stdin.close()
-        threading.Thread(target=self._see_to_the_end, args=(child, queued[0]), daemon=True).start()
+        threading.Thread(target=self._see_to_the_end, args=(child, queued), daemon=True).start()
 
-    def _see_to_the_end(self, child, first):
+    def _waiting(self):
+        """Return run -> stamp of the queue, but for runs as they were when a child could not begin them."""
+        queued = {run: run.stamp for run in queued_runs()}
+        return {run: stamp for run, stamp in queued.items() if self._left_alone.get(run) != stamp}
+
+    def _see_to_the_end(self, child, queued):
         """Wait for the child's end, see to what it left in the queue, and have another one wait."""
         child.wait()
+        same = {run: stamp for run, stamp in queued.items() if run.stamp == stamp}
+        if child.returncode == 0:
+            self._left_alone |= same
+        elif same and child.pid not in {run.pid for run in list_runs()}:  # nor would another child begin
+            first, log = next(iter(same)), runs_folder() / "worker.log"
+            try:
+                first.append("failed", message=f"The training process does not start; {log} says why.")
+            except RunError:
+                self._left_alone[first] = first.stamp
         with self._lock:
             self._told = None
-        if first in queued_runs() and first.pid != child.pid:  # never begun: nor would another child begin it
-            log = runs_folder() / "worker.log"
-            with contextlib.suppress(OSError):
-                first.append("failed", message=f"The training process does not start; {log} says why.")
-        self._tell()
-        with self._lock:
-            if self._told is None and not self._closed:
-                self._ready_child()
+        with contextlib.suppress(RunError):  # said when a page is shown
+            self._tell()
+            with self._lock:
+                if self._told is None and not self._closed:
+                    self._ready_child()
 
     def _ready_child(self):
         """Return the child that waits, a new one if there is none; to be called with the lock held."""
+        self._asked = time.monotonic()
         if self._child is None or self._child.poll() is not None:
             self._child = _spawn()
+            self._look_again(self._idle_seconds)
         return self._child
+
+    def _look_again(self, seconds):
+        timer = threading.Timer(seconds, self._end_idle)
+        timer.daemon = True
+        timer.start()
+
+    def _end_idle(self):
+        """End the child that waits if nobody has asked for it for a while: it holds much memory."""
+        with self._lock:
+            left = self._asked + self._idle_seconds - time.monotonic()
+            if self._child is None:
+                return
+            if left > 0:
+                self._look_again(left)
+            else:
+                self._end_child()
+
+    def _end_child(self):
+        child, self._child = self._child, None
+        if child:
+            child.kill()
+            child.wait()
+            child.stdin.close()
 
 
 def _spawn():
-    runs_folder().mkdir(parents=True, exist_ok=True)
-    with (runs_folder() / "worker.log").open("ab") as log:
-        return subprocess.Popen(  # noqa: S603  our own module
-            [sys.executable, "-m", WORKER],
-            stdin=subprocess.PIPE,
-            stdout=log,
-            stderr=log,
-            start_new_session=True,
-        )
+    check_runs_folder()
+    with writing(runs_folder()):
+        log = (runs_folder() / "worker.log").open("ab")
+    with log:
+        try:
+            return subprocess.Popen(  # noqa: S603  our own module
+                [sys.executable, "-m", WORKER],
+                stdin=subprocess.PIPE,
+                stdout=log,
+                stderr=log,
+                start_new_session=True,
+            )
+        except OSError as error:
+            raise RunError(
+                f"No process can be started to train: {error.strerror}. Close other programs, and try again."
+            ) from None

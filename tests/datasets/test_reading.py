@@ -14,7 +14,7 @@ from transformer_viz.datasets import (
     read_labelled,
     read_pairs,
     read_texts,
-    tables,
+    separated,
 )
 
 GOOD = "text,label\na film,1\nno film,0\n"
@@ -138,14 +138,14 @@ def test_reading_leaves_the_field_limit_of_csv_as_it_was(file):
 def test_two_readers_at_once_do_not_change_each_others_limit(file, monkeypatch):
     path = file("text,label\n" + "a" * 200_000 + ",1\n")
     inside, go = threading.Event(), threading.Event()
-    header = tables._header
+    header = separated.names_of
 
     def slow(*arguments):
         inside.set()
         assert go.wait(10)
         return header(*arguments)
 
-    monkeypatch.setattr(tables, "_header", slow)
+    monkeypatch.setattr(separated, "names_of", slow)
     before, results = csv.field_size_limit(), []
     readers = [threading.Thread(target=lambda: results.append(read_labelled(path))) for _ in range(2)]
     for reader in readers:

@@ -1,6 +1,6 @@
 import pandas as pd
 
-from transformer_viz.datasets import DataReport, Split, TextReport, describe
+from transformer_viz.datasets import DataReport, Split, TextReport, describe, spread
 from transformer_viz.text import Tokenizer
 
 
@@ -65,3 +65,18 @@ def test_both_sides_of_pairs_are_counted():
 def test_texts_alone_are_counted():
     found = describe(frame(("a b",), ("a b",), ("c",), columns=("text",)))
     assert found == (3, {}, 1, 0, {"text": TextReport(3, 3)}, {})
+
+
+def test_of_many_texts_some_are_counted_evenly_spread():
+    tokenizer = Tokenizer.train(["good film"], 9)
+    data = frame(*[("good film " * (1 + number // 50), "1") for number in range(100)])
+    found = describe(data, tokenizer=tokenizer, max_len=2, most=10)
+    assert found.rows == 100
+    text = found.texts["text"]
+    assert (text.median_tokens, text.longest_tokens) == (3, 4)
+    assert (text.cut_rows, text.cut_share) == (50, 0.5)
+    assert list(spread(data, 5).index) == [0, 24, 49, 74, 99]
+    assert spread(data, 100) is data
+    assert describe(data, tokenizer=tokenizer, max_len=2, most=100) == describe(
+        data, tokenizer=tokenizer, max_len=2
+    )

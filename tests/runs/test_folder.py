@@ -4,7 +4,11 @@ import subprocess
 import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from safetensors.numpy import save
 
 from transformer_viz.presets import PRESETS
 from transformer_viz.runs import (
@@ -40,6 +44,152 @@ def test_a_job_that_is_none_is_a_sentence(run, text):
     (run.path / "job.json").write_text(text)
     with pytest.raises(RunError, match="is not a training run: "):
         run.job  # noqa: B018
+
+
+BAD_JOBS = {
+    "empty": ("", "job.json holds nothing."),
+    "blank": (" \n", "job.json holds nothing."),
+    "cut": (JOB.to_json()[:200], "job.json holds no JSON ("),
+    "a list": ("[]", "job.json is not what was asked of a training run."),
+    "null": ("null", "job.json is not what was asked of a training run."),
+    "nested too deeply": ("[" * 100_000, "job.json holds no JSON ("),
+    "of another version": ({"colour": "red"}, "job.json is of another version: it has the field 'colour'."),
+    "another config": ({"config": {"d_model": 0}}, ""),
+    "a config that is text": ({"config": "vaswani-tiny"}, ""),
+    "settings of another version": ({"settings": {"speed": 9}}, "job.json is not what was asked"),
+    "settings that are a list": ({"settings": [1]}, "job.json is not what was asked"),
+    "a huge number": ({"settings": {"learning_rate": 10**400}}, ""),
+    "data that are a number": ({"data": 5}, ""),
+    "no data": ({"data": ""}, "`data` must be a path or a name. Received: ''."),
+    "columns that are a list": ({"columns": ["text"]}, "`columns` must be a role for each column"),
+    "tokens of another kind": ({"tokens": "syllables"}, "`tokens` must be one of words, characters"),
+    "probes that are numbers": ({"probes": [1]}, ""),
+    "probes of three": ({"probes": [["a", "b", "c"]]}, "`probes` must be texts, or pairs of texts."),
+    "a card that is text": ({"card": "x"}, "`card` must be facts with names. Received: 'x'."),
+    "half a sha256": ({"sha256": "abc"}, "`sha256` must be 64 hexadecimal digits, or nothing."),
+    "an owner that is a number": ({"owner": 5}, "`owner` must be a short text. Received: 5."),
+    "an endless owner": ({"owner": "a" * 201}, "`owner` must be a short text. Received: 'aaa"),
+    "half a character": ('{"config": "满'.encode()[:-1], ""),
+    "too large": (" " * (4 * 2**20 + 1), "job.json has more than 4 MB."),
+}
+
+
+@pytest.mark.parametrize("name", BAD_JOBS)
+def test_a_run_whose_job_cannot_be_read_is_broken_and_the_others_go_on(run, tmp_path, name):
+    content, sentence = BAD_JOBS[name]
+    other = create_run(JOB, folder=tmp_path)
+    if isinstance(content, dict):
+        content = json.dumps(json.loads(JOB.to_json()) | content)
+    (run.path / "job.json").write_bytes(content if isinstance(content, bytes) else content.encode())
+    assert run.problem.startswith(sentence)
+    assert run.status == run.state().status == "broken"
+    assert list_runs(tmp_path) == [other, run]
+    assert queued_runs(tmp_path) == [other]
+    with pytest.raises(RunError, match=f"The run {run.id} cannot be resumed: .* Delete it"):
+        run.queue()
+    run.delete()
+    assert list_runs(tmp_path) == [other]
+
+
+ANY = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=5),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=5), inner, max_size=3),
+)
+
+
+@given(st.dictionaries(st.sampled_from([*json.loads(JOB.to_json()), "other"]), ANY), st.booleans())
+def test_any_json_is_a_job_or_a_sentence(facts, is_whole):
+    text = json.dumps((json.loads(JOB.to_json()) if is_whole else {}) | facts)
+    try:
+        job = TrainingJob.from_json(text)
+    except ValueError as error:
+        assert str(error)  # noqa: PT017
+    else:
+        assert TrainingJob.from_json(job.to_json()) == job
+
+
+def test_a_job_without_what_came_later_is_read(run):
+    facts = json.loads(JOB.to_json())
+    for name in ("owner", "sha256"):
+        del facts[name]
+    (run.path / "job.json").write_text(json.dumps(facts))
+    assert run.job == JOB
+
+
+def test_a_folder_without_a_job_is_a_broken_run_if_there_is_anything_of_one_in_it(run, tmp_path):
+    (run.path / "job.json").unlink()
+    assert [(each.id, each.problem) for each in list_runs(tmp_path)] == [(run.id, "job.json is missing.")]
+    (run.path / "events.jsonl").unlink()
+    assert list_runs(tmp_path) == []
+
+
+BAD_CLAIMS = [
+    "",
+    "null",
+    "[]",
+    "3",
+    '{"pid": 1',
+    '{"pid": "x", "created": 1}',
+    '{"pid": -5, "created": 1}',
+    '{"pid": true, "created": 1}',
+    '{"pid": 99999999999999999999, "created": 1}',
+    '{"pid": [], "created": 1}',
+    json.dumps({"pid": os.getpid(), "created": "now"}),
+    json.dumps({"pid": os.getpid()}),
+    "[" * 100_000,
+]
+
+
+@pytest.mark.parametrize("text", BAD_CLAIMS)
+def test_a_claim_that_is_none_leaves_a_run_interrupted(run, text):
+    run.append("started", step=0, device="CPU")
+    (run.path / "process.json").write_text(text)
+    assert run.status == "interrupted"
+    assert run.pid in (None, os.getpid())
+    run.queue()
+
+
+def test_only_names_of_pictures_are_pictures(run):
+    run.append("epoch", step=20, epoch=1, best=True)
+    (run.path / "frames").mkdir()
+    names = ["0000020-0.npz", "0000003-1.npz", "0000003-0.npz", "0000021-0.npz", "a-b.npz", "1-2-3.npz"]
+    for name in [*names, "0000003-.npz", "-0.npz", "0000004-0.npz.tmp", ".tmp-frame", "²²²²²²²-0.npz"]:
+        (run.path / "frames" / name).write_bytes(b"")
+    assert [(step, probe) for step, probe, _ in run.frames()] == [(3, 0), (3, 1), (20, 0)]
+
+
+@pytest.mark.parametrize(
+    ("content", "damaged"),
+    [
+        (b"", True),
+        (b"abc", True),
+        (b"\xff" * 100, True),
+        (b"\x02\0\0\0\0\0\0\0[]", True),
+        (b"\x02\0\0\0\0\0\0\0{}", True),
+        (save({"a": np.ones(3)}), False),
+        (save({"a": np.ones(3)})[:-1], True),
+        (save({"a": np.ones(3)}) + b"x", True),
+    ],
+)
+def test_a_checkpoint_that_was_cut_is_known_and_can_be_left_behind(run, content, damaged):
+    assert not run.has_damaged_checkpoint
+    run.checkpoint.write_bytes(content)
+    assert run.has_damaged_checkpoint == damaged
+    run.append("failed", message="It is damaged.")
+    run.begin_anew()
+    assert run.status == "queued"
+    assert not run.checkpoint.exists()
+
+
+def test_what_has_finished_or_is_broken_does_not_begin_anew(run):
+    run.append("finished", model="m")
+    run.checkpoint.write_bytes(b"precious")
+    with pytest.raises(RunError, match="is finished; there is nothing to resume"):
+        run.begin_anew()
+    (run.path / "job.json").write_text("")
+    with pytest.raises(RunError, match="cannot be resumed"):
+        run.begin_anew()
+    assert run.checkpoint.read_bytes() == b"precious"
 
 
 @pytest.mark.parametrize("values", [{"rows": -1}, {"frame_steps": 1.5}])

@@ -2,6 +2,8 @@ import re
 from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 import transformer_viz.ui
 from transformer_viz.ui.language import LANGUAGES, plain, sentences
@@ -52,3 +54,33 @@ def test_no_chinese_sentence_was_left_in_english():
 def test_plain_text_has_every_mark_escaped(text):
     assert re.sub(r"\\(.)", r"\1", plain(text)) == text
     assert not re.search(r"(?<!\\)[*$:<\[\]`_]", plain(text))
+
+
+ADDRESSES = ["https://a.example/x", "HTTP://a.example", "www.a.example", "WWW.a.example", "me@a.example"]
+ADDRESSES += ["(www.a.example)", "see:https://a.example", "a.b-c_d+e@a.example.", "mailto:me@a.example"]
+
+
+@pytest.mark.parametrize("text", ADDRESSES)
+def test_an_address_is_broken_by_something_that_is_not_seen(text):
+    shown = re.sub(r"\\(.)", r"\1", plain(text))
+    assert shown.replace("\u2060", "") == text
+    assert not re.search(r"(?i)https?://|www\.|[-.\w+]@[-\w]", shown)
+
+
+@pytest.mark.parametrize("text", ["3.5 @ 2", "@name", "a //b", "http: a", "www", "100%", "e-mail"])
+def test_what_is_no_address_stays_as_it_is(text):
+    assert re.sub(r"\\(.)", r"\1", plain(text)) == text
+
+
+def test_what_no_page_can_carry_is_left_out():
+    assert plain("a\ud800b") == "a\\?b"
+    assert plain("\u202egnp.exe\x1b[31m\x00\x9b") == r"gnp\.exe\[31m"
+    assert plain("a\u2028b\x85c\x1fd\te") == "a b c d e"
+
+
+@given(st.text(st.characters() | st.sampled_from("@:/.wW`*[\ud800\u2028\u202e")))
+def test_any_text_is_one_line_of_characters_and_escapes(text):
+    shown = plain(text)
+    shown.encode()  # raises if no page can carry it
+    assert len(shown.split()) == len(shown.split(" ")) or not shown
+    assert re.fullmatch(r"(?:\\[!-/:-@\[-`{-~]|[^!-/:-@\[-`{-~])*", shown)

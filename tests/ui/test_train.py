@@ -1,17 +1,30 @@
 """The Train page, run by Streamlit's own test harness, with trainings in processes of their own."""
 
 import json
+import random
 import time
 from pathlib import Path
 
+import hostile
 import pages
 import pytest
 from pages import again, shown
+from unprivileged import read_only_folder
 
 from transformer_viz import store
 from transformer_viz.config import TransformerConfig
-from transformer_viz.runs import TrainingJob, TrainingSettings, create_run, list_runs, open_run
+from transformer_viz.runs import (
+    Quota,
+    TrainingJob,
+    TrainingSettings,
+    create_run,
+    list_runs,
+    open_run,
+    uploads,
+)
+from transformer_viz.ui.language import plain, sentences
 from transformer_viz.ui.server import shared_trainer
+from transformer_viz.ui.titles import title_of, titles_of
 
 APP = str(Path(__file__).parents[2] / "app.py")
 
@@ -168,6 +181,136 @@ def test_a_run_whose_process_is_gone_says_so():
     assert "Go on" in [button.label for button in app.button]
 
 
+ODD_LINES = [
+    b"null",
+    b"3",
+    b"{}",
+    b'{"event": "step", "time": 1.0, "step": "3"}',
+    b'{"event": "step", "time": 1.0, "step": 1}',
+    b'{"event": "step", "time": 1.0, "step": 1, "loss": NaN, "tokens_per_second": Infinity}',
+    b'{"event": "epoch", "time": 1.0, "step": 1, "epoch": 1, "best": true}',
+    '{"event": "failed", "time": 1.0, "message": "\u2028\x85"}'.encode(),
+    '{"event": "failed", "time": 1.0, "message": "满'.encode()[:-1],
+    b'{"event": "samples", "time": 1.0, "step": 1, "samples": [null]}',
+    b'{"event": "data", "time": 1.0, "total_steps": 0, "note": "a"}',
+    b'{"event": "paused", "time": 1.0}',
+]
+
+
+def test_a_line_that_is_no_event_closes_neither_its_page_nor_that_of_others():
+    """Labels with U+2028, half a character of a full disk, logs of another version."""
+    job = TrainingJob(config=CONFIG, settings=TrainingSettings(), data="parity", rows=200)
+    runs = [create_run(job) for _ in ODD_LINES]
+    for run, line in zip(runs, ODD_LINES, strict=True):
+        run.append("data", total_steps=10)
+        run.append("started", step=0, device="CPU")
+        with (run.path / "events.jsonl").open("ab") as log:
+            log.write(line + b"\n")
+    assert "Start training" in [button.label for button in open_page().button]
+    for run in runs:
+        assert "· interrupted" in shown(open_page(run=run.id)) or run.state().status == "failed"
+
+
+@pytest.mark.parametrize("lang", ["en", "zh"])
+def test_a_broken_run_among_good_ones_can_be_deleted_and_its_model_saved(lang):
+    good, broken = finished_run(epochs=1), finished_run(epochs=1)
+    (broken.path / "job.json").write_text("")
+    app = open_page(lang=lang)
+    titles = titles_of([broken.id, good.id])
+    assert app.selectbox[0].options[1:] == list(titles.values())
+    app = open_page(run=broken.id, lang=lang)
+    assert f"· {sentences(lang)['run.broken']}" in shown(app)
+    assert "job\\.json holds nothing\\." in app.error[0].value
+    assert {button.key for button in app.main.button} == {"delete", "save"}
+    [button] = [button for button in app.main.button if button.key == "save"]
+    app.text_input[0].set_value("saved")
+    button.click()
+    again(app)
+    assert store.read_model("saved").card["data"]["task"] == "parity"
+    [button] = [button for button in app.main.button if button.key == "delete"]
+    button.click()
+    again(app)
+    assert list_runs() == [good]
+    assert "· 2" in shown(open_page(run=good.id))
+
+
+def damaged(path, content=b"damaged"):
+    path.write_bytes(path.read_bytes()[:40] + content)
+
+
+def test_damaged_pictures_are_left_out_and_a_damaged_model_is_a_sentence():
+    run = finished_run()
+    frames = [path for _, probe, path in run.frames() if probe == 0]
+    damaged(frames[0])
+    damaged(frames[2])
+    frames[3].write_bytes(b"")
+    damaged(run.model / "config.json")
+    app = open_page(run=run.id)
+    [_, lapse] = app.get("plotly_chart")
+    assert len(json.loads(lapse.proto.spec)["frames"]) == len(frames) - 3
+    assert "3 of its pictures are damaged" in shown(app)
+    assert "config" in app.error[0].value
+    assert str(run.path) not in app.error[0].value
+    for _, _, path in run.frames():
+        damaged(path)
+    assert len(open_page(run=run.id).get("plotly_chart")) == 1
+
+
+def test_a_run_with_a_damaged_checkpoint_begins_anew():
+    job = TrainingJob(config=CONFIG, settings=TrainingSettings(epochs=1), data="parity", rows=200)
+    run = create_run(job)
+    run.append("started", step=0, device="CPU")
+    run.checkpoint.write_bytes(b"cut off")
+    app = open_page(run=run.id)
+    assert "checkpoint is damaged" in app.warning[0].value
+    assert "Go on" not in [button.label for button in app.button]
+    press(app, "Start from the beginning")
+    until(app, "· finished")
+
+
+@pytest.mark.parametrize("name", ["a", "2026", "20260101-101010-x", "0-0-0-0", "no-run-at-all"])
+def test_a_run_of_any_name_has_a_title(runs, name):
+    (runs / name).mkdir()
+    (runs / name / "job.json").write_text("{}")
+    assert f"**{plain(name)}** · damaged" in shown(open_page(run=name))
+
+
+def test_runs_of_one_task_and_minute_are_told_apart():
+    """Of two options with the same label, Streamlit takes the first, whichever was chosen."""
+    twins = ["20260301-101512345678-copy-3f2a", "20260301-101559999999-copy-0001"]
+    other = "20260301-101612345678-copy-3f2a"
+    assert titles_of([*twins, other]) == {
+        twins[0]: "copy · 2026-03-01 10:15 · 3f2a",
+        twins[1]: "copy · 2026-03-01 10:15 · 0001",
+        other: "copy · 2026-03-01 10:16",
+    }
+    assert title_of("20260301-1015-3f2a") == " · 2026-03-01 10:15"
+    job = TrainingJob(config=CONFIG, settings=TrainingSettings(), data="parity", rows=200)
+    runs = [create_run(job) for _ in range(3)]
+    for run in runs:
+        run.append("failed", message=f"This is {run.id}")
+    app = open_page()
+    assert len(set(app.selectbox[0].options)) == 4
+    for run in runs:
+        app.selectbox[0].set_value(run.id)
+        again(app)
+        assert run.id in app.error[0].value.replace("\\", "")
+
+
+def test_no_damaged_run_closes_the_page(runs):
+    """Every kind of damage and every kind of log at once, and each by itself."""
+    rng = random.Random(3)
+    damaged = [hostile.a_run(runs, rng, log=kind) for kind in hostile.LOGS]
+    damaged += [hostile.a_run(runs, rng, damage=kind) for kind in hostile.RUNS]
+    for run in damaged:
+        if run.status == "queued":
+            run.stop()
+    assert "Start training" in [button.label for button in open_page().button]
+    for run in damaged:
+        assert plain(title_of(run.id)) in shown(open_page(run=run.id)), run
+    shared_trainer().close()
+
+
 def test_a_run_is_deleted_after_asking():
     run = finished_run(epochs=1)
     app = open_page(run=run.id)
@@ -195,6 +338,44 @@ def test_the_time_lapse_has_every_picture():
     assert len([trace for trace in figure["data"] if trace["type"] == "heatmap"]) == CONFIG.num_heads
 
 
+def finished_and_queued(folder):
+    """Fill a folder with a run that is over and one that waits."""
+    job = TrainingJob(config=CONFIG, settings=TrainingSettings(), data="parity", rows=200)
+    over = create_run(job, folder=folder)
+    over.append("stopped")
+    create_run(job, folder=folder)
+
+
+@pytest.mark.parametrize("lang", ["en", "zh"])
+def test_a_folder_that_cannot_be_written_is_one_sentence_and_the_page_goes_on(monkeypatch, lang):
+    with read_only_folder(finished_and_queued) as folder:
+        monkeypatch.setenv("TRANSFORMER_VIZ_RUNS", str(folder))
+        app = open_page(lang=lang)
+        remedy = {"en": "set TRANSFORMER_VIZ_RUNS to another folder", "zh": "将 TRANSFORMER_VIZ_RUNS 设为"}
+        assert [remedy[lang] in error.value for error in app.error] == [True]
+        assert str(folder) not in app.error[0].value
+        [button] = [button for button in app.main.button if button.key is None]
+        assert button.disabled
+        waiting, over = list_runs()
+        for run, label in ((waiting, "stop"), (over, "resume"), (over, "delete")):
+            app = open_page(run=run.id, lang=lang)
+            [button] = [button for button in app.button if button.key == label]
+            button.click()
+            again(app)
+            assert [remedy[lang] in error.value for error in app.error] == [True, True]
+        assert list_runs() == [waiting, over]
+
+
+def test_a_folder_that_cannot_be_made_is_one_sentence_and_the_page_goes_on(runs, monkeypatch):
+    (runs / "file").write_text("")
+    monkeypatch.setenv("TRANSFORMER_VIZ_RUNS", str(runs / "file" / "runs"))
+    app = open_page(task="file")
+    assert ["Not a directory" in error.value for error in app.error] == [True]
+    app.file_uploader[0].set_value(("reviews.csv", CSV.encode(), "text/csv"))
+    again(app)
+    assert ["Not a directory" in error.value for error in app.error] == [True, True]
+
+
 def test_the_page_speaks_chinese():
     app = open_page(lang="zh")
     assert app.header[0].value == "让它学什么？"
@@ -217,6 +398,67 @@ def test_a_file_is_guessed_counted_and_trained_on():
     assert run.job.columns == {"text": "review", "label": "stars"}
     assert run.id.split("-")[2:4] == ["my", "reviews"]
     until(app, "· finished")
+
+
+def test_an_upload_is_written_once_however_often_the_page_is_drawn(runs):
+    app = open_page(task="file")
+    app.file_uploader[0].set_value(("reviews.csv", CSV.encode(), "text/csv"))
+    for _ in range(3):
+        again(app)
+    [kept] = (runs / "uploads").glob("*/*.csv")
+    widget(app.select_slider, "Epochs").set_value(1)
+    again(app)
+    kept.unlink()  # whoever tidies up while somebody has the page open
+    again(app)
+    assert "**60** rows" in shown(app)
+    [again_kept] = (runs / "uploads").glob("*/*.csv")
+    assert again_kept != kept
+
+
+@pytest.mark.parametrize(
+    ("lang", "sentence"),
+    [
+        ("en", "There is no room for this file: uploads take 0 kB of the 1 kB that they may."),
+        ("zh", "空间不足，无法保存此文件：上传的文件已占用 0 kB，上限为 1 kB。"),
+    ],
+)
+def test_an_upload_for_which_there_is_no_room_is_a_sentence(monkeypatch, lang, sentence):
+    monkeypatch.setattr(uploads, "QUOTA", Quota(1000, 1000))
+    app = open_page(task="file", lang=lang)
+    app.file_uploader[0].set_value(("reviews.csv", CSV.encode(), "text/csv"))
+    again(app)
+    assert app.error[0].value.startswith(sentence)
+    assert len(app.main.button) == 0
+
+
+@pytest.mark.parametrize(
+    ("lang", "sentence"),
+    [
+        ("en", "Delete one that is no longer needed; the largest: parity · "),
+        ("zh", "请删除不再需要的训练，占用最多的是：parity · "),
+    ],
+)
+def test_a_training_for_which_there_is_no_room_is_a_sentence(monkeypatch, lang, sentence):
+    run = create_run(TrainingJob(config=CONFIG, settings=TrainingSettings(), data="parity", rows=200))
+    run.append("failed", message="Oh.")
+    monkeypatch.setattr("transformer_viz.trainer.QUOTA", Quota(1000, 1000))
+    app = open_page(lang=lang)
+    app.main.button[0].click()
+    again(app)
+    assert sentence in app.error[0].value
+    assert list_runs() == [run]
+
+
+def test_an_upload_that_was_changed_is_neither_counted_nor_trained_on(runs):
+    app = open_page(task="file")
+    app.file_uploader[0].set_value(("reviews.csv", CSV.encode(), "text/csv"))
+    again(app)
+    [kept] = (runs / "uploads").glob("*/*.csv")
+    kept.write_text(CSV.replace("lovely", "horrid"))
+    press(app, "Start training")
+    [run] = list_runs()
+    until(app, "· failed")
+    assert run.state().message == f"{kept} has changed since it was chosen. Choose it again."
 
 
 def test_a_file_that_cannot_be_used_is_a_sentence_with_its_own_name():

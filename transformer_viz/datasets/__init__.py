@@ -12,8 +12,8 @@ from transformer_viz.datasets.read import (
     read_pairs,
     read_texts,
 )
-from transformer_viz.datasets.report import DataReport, TextReport, describe
+from transformer_viz.datasets.report import DataReport, TextReport, describe, spread
 
 __all__ = ["KINDS", "NAMED", "DataError", "DataReport", "Preview", "Split", "TextReport", "describe"]
 __all__ += ["imdb", "preview", "read_for_decoder", "read_labelled", "read_pairs", "read_texts"]
-__all__ += ["split", "split_pairs", "split_texts"]
+__all__ += ["split", "split_pairs", "split_texts", "spread"]

@@ -127,8 +127,7 @@ def _check_header(table, kind):
 
 
 def _values(table, name):
-    place = table.columns.index(name)
-    values = (row[place] for row in table.rows[:SAMPLE])
+    values = table.cells[table.columns.index(name)][:SAMPLE]
     return [value.strip() for value in values if isinstance(value, str)]
 
 

@@ -1,6 +1,8 @@
 """The text of a file, plain or gzip, in UTF-8; or one sentence on what it is instead."""
 
 import gzip
+import hashlib
+import io
 import re
 import stat
 import zlib
@@ -27,14 +29,19 @@ class DataError(ValueError):
     """A file or its rows cannot be used; says where, what is wrong and the way out."""
 
 
-def read_text(path: Path) -> str:
+def read_text(path: Path, sha256="", most=None) -> str:
     """Return the text of a file, without a byte order mark.
 
+    Args:
+        path: The file.
+        sha256: Of what it must hold, as it is on disk, in hexadecimal; "": whatever it holds.
+        most: Bytes that it may have, unpacked; None: `MAX_BYTES`.
+
     Raises:
-        DataError: If it is no text in UTF-8, or larger than `MAX_BYTES` when unpacked, which is found out
-            without holding it in memory.
+        DataError: If it is no text in UTF-8, or larger when unpacked, which is found out without holding it
+            in memory; or if it has changed.
     """
-    data = _bytes(path)
+    data = _bytes(path, sha256, MAX_BYTES if most is None else most)
     for magic, kind in _FOREIGN.items():
         if data.startswith(magic):
             raise DataError(f"{path} is {kind}, not a CSV. Save the table as CSV (UTF-8).")
@@ -58,7 +65,7 @@ def read_text(path: Path) -> str:
     return text
 
 
-def _bytes(path):
+def _bytes(path, sha256, most):
     """Return the content of a file, unpacked."""
     try:
         mode = path.stat().st_mode
@@ -69,23 +76,27 @@ def _bytes(path):
         with path.open("rb") as file:
             packed = file.read(2) == b"\x1f\x8b"
             file.seek(0)
-            size = _unpacked_size(file) if packed else path.stat().st_size
-            if size > MAX_BYTES:
-                raise DataError(f"{path} has more than {MAX_BYTES // 2**20} MB. Use a part of it.")
+            size = _unpacked_size(file, most) if packed else path.stat().st_size
+            if size > most:
+                raise DataError(f"{path} has more than {most // 2**20} MB. Use a part of it.")
             file.seek(0)
-            return gzip.GzipFile(fileobj=file).read(MAX_BYTES) if packed else file.read(MAX_BYTES)
+            data = file.read(most)
+            if sha256 and hashlib.sha256(data).hexdigest() != sha256:
+                raise DataError(f"{path} has changed since it was chosen. Choose it again.")
+            return gzip.GzipFile(fileobj=io.BytesIO(data)).read(most) if packed else data
     except FileNotFoundError:
-        raise DataError(f"There is no file {path}.") from None
+        gone = " any more. Choose it again." if sha256 else "."
+        raise DataError(f"There is no file {path}{gone}") from None
     except DataError:
         raise
     except (OSError, EOFError, ValueError, zlib.error) as error:
         raise DataError(f"{path} cannot be read: {error}.") from None
 
 
-def _unpacked_size(file):
+def _unpacked_size(file, most):
     """Return the size of what a gzip file holds, or one that is too large: a small one may hold terabytes."""
     size, unpacked = 0, gzip.GzipFile(fileobj=file)
-    while size <= MAX_BYTES and (chunk := unpacked.read(_CHUNK)):
+    while size <= most and (chunk := unpacked.read(_CHUNK)):
         size += len(chunk)
     return size
 

@@ -6,10 +6,14 @@ import pandas as pd
 
 from transformer_viz.datasets.columns import KINDS, MAX_LABELS, SAMPLE, choose, is_known
 from transformer_viz.datasets.files import DataError
-from transformer_viz.datasets.tables import MAX_CHARS, read_table
+from transformer_viz.datasets.table import MAX_CHARS
+from transformer_viz.datasets.tables import read_table
 
 SHOWN = 5
 """Rows of a preview."""
+
+MAX_LABEL = 200
+"""Longest label: it stands on axes, in tables and in the card of a model."""
 
 
 class Preview(NamedTuple):
@@ -30,30 +34,37 @@ class Preview(NamedTuple):
     kind: str | None
 
 
-def preview(path) -> Preview:
+def preview(path, *, sha256="", most_bytes=None) -> Preview:
     """Look at the first rows of a file.
+
+    Args:
+        path: The file.
+        sha256: Of what it must hold, in hexadecimal; "": whatever it holds.
+        most_bytes: Bytes that it may have, unpacked; None: as many as are ever read.
 
     Raises:
         DataError: If no rows can be read at all.
     """
-    table = read_table(path, most=SAMPLE)
+    table = read_table(path, most=SAMPLE, sha256=sha256, most_bytes=most_bytes)
     guess = {}
     for kind in KINDS if table.format != "text" else ["texts"]:
         try:
             guess[kind] = choose(table, kind)
         except DataError:
             continue
-    rows = pd.DataFrame(table.rows[:SHOWN], columns=list(table.columns), dtype=object)
+    first = list(zip(*(values[:SHOWN] for values in table.cells), strict=True))
+    rows = pd.DataFrame(first, columns=list(table.columns), dtype=object)
     return Preview(table.format, table.columns, guess, rows, _likeliest(table, guess))
 
 
-def read_labelled(path, columns=None) -> pd.DataFrame:
+def read_labelled(path, columns=None, *, sha256="") -> pd.DataFrame:
     """Read labelled texts from CSV (commas, semicolons), TSV or JSONL, plain or gzip, in UTF-8.
 
     Args:
         path: The file; its first line names the columns.
         columns: role ("text", "label", "group") -> column in the file; what is not in it is guessed, but for
             the group, which says what rows belong together when they are split.
+        sha256: Of what the file must hold, in hexadecimal; "": whatever it holds.
 
     Returns:
         Columns text and label, and group if it was named, all text as it stands in the file ("NA", "1.0"),
@@ -62,7 +73,7 @@ def read_labelled(path, columns=None) -> pd.DataFrame:
     Raises:
         DataError: If the file is anything else; names file, line and remedy.
     """
-    frame = _read(path, "labels", columns)
+    frame = _read(path, "labels", columns, sha256)
     labels = frame["label"].nunique()
     if labels > MAX_LABELS:
         raise DataError(
@@ -72,12 +83,13 @@ def read_labelled(path, columns=None) -> pd.DataFrame:
     return frame
 
 
-def read_pairs(path, columns=None) -> pd.DataFrame:
+def read_pairs(path, columns=None, *, sha256="") -> pd.DataFrame:
     """Read texts and what a decoder is to make of them; as `read_labelled` in everything else.
 
     Args:
         path: The file.
         columns: role ("text" or "source", "target", "group") -> column in the file.
+        sha256: As for `read_labelled`.
 
     Returns:
         Columns text and target, and group if it was named.
@@ -85,15 +97,16 @@ def read_pairs(path, columns=None) -> pd.DataFrame:
     Raises:
         DataError: If the file is anything else; names file, line and remedy.
     """
-    return _read(path, "pairs", columns)
+    return _read(path, "pairs", columns, sha256)
 
 
-def read_texts(path, columns=None) -> pd.DataFrame:
+def read_texts(path, columns=None, *, sha256="") -> pd.DataFrame:
     """Read texts alone, to learn the next token from: plain text, one text on a line, or a table.
 
     Args:
         path: The file; empty lines of a plain text are left out.
         columns: role ("text", "group") -> column in the file, if it is a table.
+        sha256: As for `read_labelled`.
 
     Returns:
         Column text, and group if it was named.
@@ -101,15 +114,16 @@ def read_texts(path, columns=None) -> pd.DataFrame:
     Raises:
         DataError: If the file is anything else; names file, line and remedy.
     """
-    return _read(path, "texts", columns)
+    return _read(path, "texts", columns, sha256)
 
 
-def read_for_decoder(path, columns=None) -> pd.DataFrame:
+def read_for_decoder(path, columns=None, *, sha256="") -> pd.DataFrame:
     """Read what a decoder alone learns from: pairs if the file names a target, else texts.
 
     Args:
         path: The file.
         columns: As `read_pairs` or `read_texts` takes them.
+        sha256: As for `read_labelled`.
 
     Returns:
         Columns text and target, and group if it was named; the target of a text alone is empty.
@@ -118,17 +132,18 @@ def read_for_decoder(path, columns=None) -> pd.DataFrame:
         DataError: If the file is anything else; names file, line and remedy.
     """
     columns = columns or {}
-    guess = {} if columns else preview(path).guess.get("pairs", {})
+    guess = {} if columns else preview(path, sha256=sha256).guess.get("pairs", {})
     if {"target", "source"} & columns.keys() or is_known(guess.get("target", "")):
-        return read_pairs(path, columns)
-    frame = read_texts(path, columns)
+        return read_pairs(path, columns, sha256=sha256)
+    frame = read_texts(path, columns, sha256=sha256)
     frame.insert(1, "target", "")
     return frame
 
 
-def _read(path, kind, columns):
+def _read(path, kind, columns, sha256):
     """Return the chosen columns of a file; `attrs["columns"]` says which they were."""
-    table = read_table(path, needed=None if kind == "texts" and not columns else KINDS[kind])
+    needed = None if kind == "texts" and not columns else KINDS[kind]
+    table = read_table(path, needed=needed, sha256=sha256)
     chosen = choose(table, kind, columns)
     frame = pd.DataFrame(
         {role: _column(table, role, name) for role, name in chosen.items()},
@@ -141,13 +156,12 @@ def _read(path, kind, columns):
 
 def _column(table, role, name):
     """Return the values of a column, each of them checked; of the text alone, with the space around it."""
-    place, values = table.columns.index(name), []
-    for row, line in zip(table.rows, table.lines, strict=True):
-        value = row[place]
-        if not isinstance(value, str) or not value.strip() or len(value) > MAX_CHARS:
+    values = table.cells[table.columns.index(name)]
+    most = MAX_LABEL if role == "label" else MAX_CHARS
+    for value, line in zip(values, table.lines, strict=True):
+        if type(value) is not str or not value or value.isspace() or len(value) > most:
             raise _bad_value(f"{table.path}, line {line}", role, name, value)
-        values.append(value if role == "text" else value.strip())
-    return values
+    return values if role == "text" else list(map(str.strip, values))
 
 
 def _bad_value(place, role, name, value):
@@ -157,6 +171,11 @@ def _bad_value(place, role, name, value):
         return DataError(f"{place}: '{name}', the {role}, is no text but several values. Write one text.")
     if not value.strip():
         return DataError(f"{place}: the {role} is empty. Fill it in or remove the row.")
+    if role == "label":
+        return DataError(
+            f"{place}: a label of {len(value):,} characters; more than {MAX_LABEL} are taken for a mistake. "
+            f"Is `{' '.join(name.split())[:40]}` the right column?"
+        )
     return DataError(
         f"{place}: the {role} has {len(value):,} characters, more than {MAX_CHARS:,}. Cut it into parts."
     )
@@ -165,8 +184,7 @@ def _bad_value(place, role, name, value):
 def _likeliest(table, guess):
     """Return the kind of a file: labels come again and again, targets do not."""
     if "labels" in guess:
-        place = table.columns.index(guess["labels"]["label"])
-        labels = [str(row[place]) for row in table.rows]
+        labels = list(map(str, table.cells[table.columns.index(guess["labels"]["label"])]))
         if "pairs" not in guess or len(set(labels)) <= min(MAX_LABELS, len(labels) / 2):
             return "labels"
     return next((kind for kind in ("pairs", "texts") if kind in guess), None)

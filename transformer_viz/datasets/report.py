@@ -51,7 +51,7 @@ class DataReport(NamedTuple):
     sizes: dict[str, int]
 
 
-def describe(frame, *, tokenizer=None, max_len=None, parts=None) -> DataReport:
+def describe(frame, *, tokenizer=None, max_len=None, parts=None, most=None) -> DataReport:
     """Count what is in some rows.
 
     Args:
@@ -60,10 +60,11 @@ def describe(frame, *, tokenizer=None, max_len=None, parts=None) -> DataReport:
         max_len: Most tokens that are read of a text; for pairs also column -> number.
         parts: `Split` of the rows: unknown tokens are counted in its validation rows alone, since the
             vocabulary is that of the training rows; without it, in all.
+        most: Texts of a column whose tokens are counted: of more, so many that are evenly spread; None: all.
     """
     answer = next((name for name in ("label", "target") if name in frame), None)
     columns = [name for name in ("text", "target") if name in frame]
-    conflicting = (frame.groupby("text")[answer].nunique() > 1).sum() if answer else 0
+    conflicting = (frame.groupby("text", sort=False)[answer].nunique() > 1).sum() if answer else 0
     return DataReport(
         rows=len(frame),
         labels=dict(sorted(Counter(frame["label"]).items())) if answer == "label" else {},
@@ -75,6 +76,7 @@ def describe(frame, *, tokenizer=None, max_len=None, parts=None) -> DataReport:
                 _of(tokenizer, name),
                 _of(max_len, name),
                 (frame if parts is None else parts.validation)[name],
+                most,
             )
             for name in columns
         },
@@ -82,17 +84,25 @@ def describe(frame, *, tokenizer=None, max_len=None, parts=None) -> DataReport:
     )
 
 
+def spread(rows, most):
+    """Return so many rows or texts, evenly spread over all of them; all if there are fewer, or for None."""
+    if most is None or len(rows) <= most:
+        return rows
+    return rows.iloc[np.linspace(0, len(rows) - 1, most).astype(int)]
+
+
 def _of(value, column):
     return value.get(column) if isinstance(value, Mapping) else value
 
 
-def _text_report(texts, tokenizer, max_len, unseen):
+def _text_report(texts, tokenizer, max_len, unseen, most):
     chars = texts.str.len().to_numpy()
     report = TextReport(_median(chars), int(max(chars, default=0)))
     if tokenizer is None:
         return report
-    lengths, _ = _token_counts(texts, tokenizer)
-    unseen_lengths, unknown = _token_counts(unseen, tokenizer)
+    counted = spread(texts, most)
+    lengths, _ = _token_counts(counted, tokenizer)
+    unseen_lengths, unknown = _token_counts(spread(unseen, most), tokenizer)
     report = report._replace(
         median_tokens=_median(lengths),
         longest_tokens=int(max(lengths, default=0)),
@@ -100,8 +110,8 @@ def _text_report(texts, tokenizer, max_len, unseen):
     )
     if max_len is None:
         return report
-    cut = int((lengths > max_len).sum())
-    return report._replace(cut_rows=cut, cut_share=cut / max(len(texts), 1))
+    cut_share = float((lengths > max_len).sum() / max(len(counted), 1))
+    return report._replace(cut_rows=round(cut_share * len(texts)), cut_share=cut_share)
 
 
 def _token_counts(texts, tokenizer):

@@ -6,32 +6,49 @@ attention of a few probe texts as it formed. Whoever shows a run reads this fold
 """
 
 from transformer_viz.runs.cost import Cost, estimate
-from transformer_viz.runs.folder import (
-    RunError,
-    RunState,
-    TrainingRun,
+from transformer_viz.runs.errors import BusyError, QuotaError, RunError, UnwritableError
+from transformer_viz.runs.folder import TrainingRun
+from transformer_viz.runs.job import TrainingJob
+from transformer_viz.runs.listing import (
+    check_runs_folder,
     create_run,
     list_runs,
     open_run,
     queued_runs,
+    runs_bytes,
     runs_folder,
 )
-from transformer_viz.runs.job import TrainingJob
+from transformer_viz.runs.log import stamp_of
+from transformer_viz.runs.quota import Quota
 from transformer_viz.runs.settings import PRECISIONS, SCHEDULES, TrainingSettings
+from transformer_viz.runs.state import RunState
+from transformer_viz.runs.uploads import Upload, keep_upload, sweep_runs, sweep_uploads, uploads_bytes
 
 __all__ = [
     "PRECISIONS",
     "SCHEDULES",
+    "BusyError",
     "Cost",
+    "Quota",
+    "QuotaError",
     "RunError",
     "RunState",
     "TrainingJob",
     "TrainingRun",
     "TrainingSettings",
+    "UnwritableError",
+    "Upload",
+    "check_runs_folder",
     "create_run",
     "estimate",
+    "keep_upload",
     "list_runs",
     "open_run",
     "queued_runs",
+    "runs_bytes",
     "runs_folder",
+    "stamp_of",
+    "sweep_runs",
+    "sweep_uploads",
+    "uploads_bytes",
 ]

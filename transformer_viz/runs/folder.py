@@ -1,68 +1,25 @@
 """The folder of a training run: whoever trains appends to it, whoever shows it reads it."""
 
-import contextlib
-import datetime
-import json
+import functools
 import os
 import re
-import secrets
-import shutil
-import time
 from pathlib import Path
-from typing import NamedTuple
-
-import psutil
 
 from transformer_viz import store
+from transformer_viz.runs.checkpoint import is_damaged
+from transformer_viz.runs.claim import claimed_by, is_at_work, write_claim
+from transformer_viz.runs.disk import new_file, remove, sweep_hidden
+from transformer_viz.runs.errors import RunError, writing
+from transformer_viz.runs.events import append_event
 from transformer_viz.runs.job import TrainingJob
+from transformer_viz.runs.log import read_log, read_outline, stamp_of
+from transformer_viz.runs.state import RunState, state_of, status_of, without_undone
 
-ID = re.compile(r"[a-z0-9][a-z0-9-]{0,80}")
+FRAME = re.compile(r"([0-9]{7,15})-([0-9]{1,6})\.npz")
+"""Name of a picture: step and probe."""
 
-ENDS = ("finished", "stopped", "failed")
-"""Events after which nobody works on a run."""
-
-RECENT = 20
-"""Step events from which the pace is taken."""
-
-
-class RunError(ValueError):
-    """A run is not there, or cannot do what was asked of it; says why and the way out."""
-
-
-class RunState(NamedTuple):
-    """A run as it stands.
-
-    Attributes:
-        status: "queued", "running", "finished", "stopped" (on request), "failed", or "interrupted" (its
-            process is gone without a word).
-        message: Why it failed, or "".
-        facts: What was found in the data: rows, parameters, steps_per_epoch, total_steps, figure ...
-        steps: One dict for each step event: time, step, loss, learning_rate, tokens_per_second, memory ...;
-            step 0 is the model before it has learned anything.
-        epochs: One dict for each epoch: epoch, step, loss, val_loss, ... and whether it was the best so far.
-        samples: The last few predictions, each a dict of text, expected and written.
-        device: What it runs on.
-        seconds_left: Estimated from the pace of the last steps; None if nothing is known.
-    """
-
-    status: str
-    message: str
-    facts: dict
-    steps: list
-    epochs: list
-    samples: list
-    device: str
-    seconds_left: float | None
-
-    @property
-    def step(self) -> int:
-        """Steps done, as far as anybody said."""
-        return max((event["step"] for event in (*self.steps[-1:], *self.epochs[-1:])), default=0)
-
-    @property
-    def best(self) -> dict | None:
-        """The best epoch so far."""
-        return next((epoch for epoch in reversed(self.epochs) if epoch["best"]), None)
+MOST_JOB = 4 * 2**20
+"""Bytes of what was asked; anything larger is damaged."""
 
 
 class TrainingRun:
@@ -98,107 +55,161 @@ class TrainingRun:
         """What was asked.
 
         Raises:
-            RunError: If the folder is no run.
+            RunError: If that cannot be told; says why.
         """
+        job, problem = _read_job(self.path / "job.json", stamp_of(self.path / "job.json"))
+        if problem:
+            raise RunError(f"{self.path} is not a training run: {problem}")
+        return job
+
+    @property
+    def problem(self) -> str:
+        """Why nothing can be done with the run but to delete it; "" if there is nothing wrong."""
+        return _read_job(self.path / "job.json", stamp_of(self.path / "job.json"))[1]
+
+    @property
+    def owner(self) -> str:
+        """Whom the run belongs to; "" if to everybody, or if it is broken."""
+        job, _ = _read_job(self.path / "job.json", stamp_of(self.path / "job.json"))
+        return job.owner if job else ""
+
+    @property
+    def asked(self) -> bytes:
+        """What was asked as it is on disk, whether it can be read or not; b"" if there is nothing."""
         try:
-            return TrainingJob.from_json((self.path / "job.json").read_text(encoding="utf-8"))
-        except (OSError, ValueError) as error:
-            raise RunError(f"{self.path} is not a training run: {error}") from None
+            with (self.path / "job.json").open("rb") as file:
+                return file.read(MOST_JOB)
+        except OSError:
+            return b""
+
+    @property
+    def stamp(self) -> tuple:
+        """What changes whenever something is added to the log."""
+        return stamp_of(self._log)
+
+    @property
+    def worked(self) -> float:
+        """When a process began or ended its work on the run, the last time; 0 if never."""
+        return read_outline(self._log).worked
+
+    @property
+    def _log(self):
+        return self.path / "events.jsonl"
 
     def append(self, event, **facts) -> None:
-        """Add a line to the log: what happened, and when."""
-        line = json.dumps({"event": event, "time": time.time(), **facts}, ensure_ascii=False)
-        with (self.path / "events.jsonl").open("ab+") as log:
-            log.seek(max(0, log.seek(0, os.SEEK_END) - 1))
-            whole = log.read(1) in (b"", b"\n")  # a kill may have cut the last line off
-            log.write((b"" if whole else b"\n") + line.encode() + b"\n")
+        """Add a line to the log: what happened, and when.
+
+        Raises:
+            UnwritableError: If the disk refuses.
+        """
+        with writing(self.path):
+            append_event(self._log, event, **facts)
 
     def events(self) -> list[dict]:
         """Return what happened, in order, what was undone by going back to a checkpoint left out."""
-        try:
-            lines = (self.path / "events.jsonl").read_text(encoding="utf-8").splitlines()
-        except OSError:
-            return []
-        events = []
-        for line in lines:
-            try:
-                event = json.loads(line)
-            except ValueError:  # cut off by a kill, or being written
-                continue
-            if event["event"] == "started":
-                events = [old for old in events if old.get("step", 0) <= event["step"]]
-            events.append(event)
-        return events
+        return without_undone(read_log(self._log).events)
+
+    @property
+    def status(self) -> str:
+        """How the run stands, as `RunState.status`, without reading all of its log."""
+        return "broken" if self.problem else status_of(read_outline(self._log).last, self._is_worked_on)
 
     def state(self) -> RunState:
         """Return the run as it stands."""
-        events = self.events()
-        by_kind = {}
-        for event in events:
-            by_kind.setdefault(event["event"], []).append(event)
-        steps, epochs = by_kind.get("step", []), by_kind.get("epoch", [])
-        turns = [event for event in events if event["event"] in ("queued", "started", *ENDS)]
-        last = turns[-1] if turns else {"event": "queued"}
-        status = last["event"]
-        if status == "started":
-            status = "running" if self._is_worked_on() else "interrupted"
-        facts = by_kind.get("data", [{}])[-1]
-        return RunState(
-            status,
-            last.get("message", ""),
-            facts,
-            steps,
-            epochs,
-            by_kind.get("samples", [{}])[-1].get("samples", []),
-            by_kind.get("started", [{}])[-1].get("device", ""),
-            _seconds_left(steps, facts) if status == "running" else None,
-        )
+        log = read_log(self._log)
+        return state_of(without_undone(log.events), self.status, is_whole=log.is_whole)
+
+    def check(self) -> None:
+        """See whether the folder is still there: whoever writes a folder into it would make it anew.
+
+        Raises:
+            UnwritableError: If it is gone.
+        """
+        with writing(self.path):
+            os.stat(self.path)
 
     def frames(self) -> list[tuple[int, int, Path]]:
         """Return (step, probe, path of a saved `Trace`) of every picture of the probes, in order."""
-        names = (path.stem.split("-") for path in sorted((self.path / "frames").glob("*-*.npz")))
         last = max((event["step"] for event in self.events() if "step" in event), default=0)
-        return [
-            (int(step), int(probe), self.frame(int(step), int(probe)))
-            for step, probe in names
-            if int(step) <= last
-        ]
+        found = sorted(filter(None, map(FRAME.fullmatch, _names_in(self.path / "frames"))), key=_place_of)
+        return [(*_place_of(name), self.frame(*_place_of(name))) for name in found if int(name[1]) <= last]
 
     def frame(self, step, probe) -> Path:
         """Return the path of the picture of one probe at one step."""
         return self.path / "frames" / f"{step:07d}-{probe}.npz"
 
+    def keep_frame(self, step, probe, trace) -> None:
+        """Write the picture of one probe at one step.
+
+        Raises:
+            UnwritableError: If the disk refuses; nothing is left then.
+        """
+        path = self.frame(step, probe)
+        with writing(self.path):
+            path.parent.mkdir(exist_ok=True)
+            with new_file(path) as temporary:
+                trace.save(temporary)
+
     def queue(self) -> None:
         """Ask for the run to be worked on, from its checkpoint if there is one.
 
         Raises:
-            RunError: If it is being worked on, or has finished.
+            RunError: If it is being worked on, has finished, or cannot be written.
         """
-        status = self.state().status
+        status = self.status
+        if status == "broken":
+            problem = self.problem or "job.json could not be read."
+            raise RunError(f"The run {self.id} cannot be resumed: {problem} Delete it.")
         if status in ("running", "finished"):
             raise RunError(f"The run {self.id} is {status}; there is nothing to resume.")
-        (self.path / "stop").unlink(missing_ok=True)
+        with writing(self.path):
+            (self.path / "stop").unlink(missing_ok=True)
         self.append("queued")
 
+    def begin_anew(self) -> None:
+        """Ask for the run to be worked on from its beginning, its checkpoint left behind.
+
+        Raises:
+            RunError: If it is being worked on, has finished, or cannot be written.
+        """
+        if self.status in ("running", "finished", "broken"):
+            self.queue()  # says why not
+        with writing(self.path):
+            self.checkpoint.unlink(missing_ok=True)
+        self.queue()
+
+    @property
+    def has_damaged_checkpoint(self) -> bool:
+        """Whether there is a checkpoint that cannot be gone on from, as far as its outside tells."""
+        return is_damaged(self.checkpoint)
+
     def stop(self) -> None:
-        """Ask whoever works on the run to stop within a step, and to keep the best so far."""
-        if self.state().status == "queued":
+        """Ask whoever works on the run to stop within a step, and to keep the best so far.
+
+        Raises:
+            UnwritableError: If the disk refuses.
+        """
+        if self.status == "queued":
             self.append("stopped")
         else:
-            (self.path / "stop").touch()
+            with writing(self.path):
+                (self.path / "stop").touch()
 
     @property
     def stop_requested(self) -> bool:
         """Whether somebody asked to stop."""
-        return (self.path / "stop").exists()
+        return os.path.exists(self.path / "stop")
 
     def claim(self) -> None:
-        """Write down that this process works on the run."""
-        process = psutil.Process()
-        text = json.dumps({"pid": process.pid, "created": process.create_time()})
-        temporary = self.path / ".tmp-process.json"
-        temporary.write_text(text)
-        os.replace(temporary, self.path / "process.json")
+        """Write down that this process works on the run, and remove what one before it left half written.
+
+        Raises:
+            UnwritableError: If the disk refuses.
+        """
+        with writing(self.path):
+            write_claim(self._claim)
+        sweep_hidden(self.path)
+        sweep_hidden(self.path / "frames")
 
     def save(self, name, *, folder=None, overwrite=False, dtype="float16", card=None) -> Path:
         """Write the best model so far to `models/<name>`.
@@ -230,102 +241,48 @@ class TrainingRun:
         """Remove the folder, in such a way that nobody finds half of it.
 
         Raises:
-            RunError: If it is being worked on.
+            RunError: If it is being worked on, or cannot be removed.
         """
-        if self.state().status == "running":
+        if read_outline(self._log).last == "started" and self._is_worked_on():
             raise RunError(f"The run {self.id} is running. Stop it first.")
-        trash = self.path.parent / f".trash-{self.id}-{secrets.token_hex(4)}"
-        os.rename(self.path, trash)
-        shutil.rmtree(trash, ignore_errors=True)
+        with writing(self.path):
+            remove(self.path)
 
     @property
     def pid(self) -> int | None:
         """Id of the process that worked on the run last; None if there was none."""
-        return self._claim()["pid"]
+        return claimed_by(self._claim)[0]
 
+    @property
     def _claim(self):
-        try:
-            return json.loads((self.path / "process.json").read_text())
-        except (OSError, ValueError):
-            return {"pid": None}
+        return self.path / "process.json"
 
     def _is_worked_on(self):
-        claim = self._claim()
-        try:
-            process = psutil.Process(claim["pid"])
-            return process.create_time() == claim["created"] and process.status() != psutil.STATUS_ZOMBIE
-        except (KeyError, psutil.Error):
-            return False
+        return is_at_work(self._claim)
 
 
-def runs_folder() -> Path:
-    """Return TRANSFORMER_VIZ_RUNS, or `runs/` beside the package."""
-    return Path(os.environ.get("TRANSFORMER_VIZ_RUNS") or Path(__file__).parents[2] / "runs")
-
-
-def create_run(job: TrainingJob, *, title="", folder=None) -> TrainingRun:
-    """Make the folder of a new run and put it into the queue.
-
-    Args:
-        job: What to do.
-        title: A word for its id: the task or the file.
-        folder: Folder of runs; None: `runs_folder()`.
-
-    Raises:
-        RunError: If the folder cannot be written.
-    """
-    folder = Path(folder or runs_folder())
-    slug = re.sub(r"[^a-z0-9]+", "-", (title or Path(job.data).stem.split(".")[0]).lower()).strip("-")[:24]
-    stamp = datetime.datetime.now().strftime("%Y%m%d-%H%M%S%f")  # in the order in which they were asked for
-    path = folder / "-".join(filter(None, (stamp, slug, secrets.token_hex(2))))
+@functools.lru_cache(maxsize=4096)
+def _read_job(path, stamp):
+    """Return (job, "") of a file that has this stamp, or (None, why there is none)."""
+    if not stamp:
+        return None, "job.json is missing."
+    if stamp[1] > MOST_JOB:
+        return None, f"job.json has more than {MOST_JOB // 2**20} MB."
     try:
-        path.mkdir(parents=True)
-        (path / "job.json").write_text(job.to_json(), encoding="utf-8")
-        run = TrainingRun(path)
-        run.append("queued")
+        return TrainingJob.from_json(path.read_text(encoding="utf-8")), ""
     except OSError as error:
-        with contextlib.suppress(OSError):
-            shutil.rmtree(path)
-        raise RunError(
-            f"{folder} cannot be written: {error.strerror}. Make space, or set TRANSFORMER_VIZ_RUNS to "
-            "another folder."
-        ) from None
-    return run
+        return None, f"job.json cannot be read: {error.strerror}."
+    except ValueError as error:
+        return None, str(error)
 
 
-def list_runs(folder=None) -> list[TrainingRun]:
-    """Return all runs, the newest first; folders that are none are left out."""
-    folder = Path(folder or runs_folder())
+def _names_in(folder):
     try:
-        found = [
-            entry for entry in folder.iterdir() if ID.fullmatch(entry.name) and (entry / "job.json").exists()
-        ]
+        return os.listdir(folder)
     except OSError:
         return []
-    return [TrainingRun(path) for path in sorted(found, reverse=True)]
 
 
-def queued_runs(folder=None) -> list[TrainingRun]:
-    """Return the runs that wait for their turn, the oldest first."""
-    return [run for run in reversed(list_runs(folder)) if run.state().status == "queued"]
-
-
-def open_run(name, folder=None) -> TrainingRun:
-    """Return a run by its id.
-
-    Raises:
-        RunError: If there is none.
-    """
-    if ID.fullmatch(str(name)):
-        run = TrainingRun(Path(folder or runs_folder()) / str(name))
-        if (run.path / "job.json").exists():
-            return run
-    raise RunError(f"There is no training run {name!r}. List them with: python -m transformer_viz runs")
-
-
-def _seconds_left(steps, facts):
-    recent = [event for event in steps[-RECENT:] if event["step"] > 1]  # the first one was being compiled
-    if len(recent) < 2 or "total_steps" not in facts or recent[-1]["step"] == recent[0]["step"]:
-        return None
-    pace = (recent[-1]["time"] - recent[0]["time"]) / (recent[-1]["step"] - recent[0]["step"])
-    return max(0.0, pace * (facts["total_steps"] - recent[-1]["step"]))
+def _place_of(name):
+    """Return (step, probe) of the name of a picture."""
+    return int(name[1]), int(name[2])

@@ -2,10 +2,16 @@
 
 import dataclasses
 import json
+import os
+import re
 from dataclasses import dataclass, field
 
 from transformer_viz.config import TransformerConfig
 from transformer_viz.runs.settings import TrainingSettings
+from transformer_viz.token_kinds import TOKEN_KINDS
+
+LONGEST_OWNER = 200
+"""Most characters of an owner."""
 
 FIGURES = {"encoder": "accuracy", "decoder": "token_accuracy", "encoder-decoder": "exact_match"}
 """Architecture -> the figure on rows held out by which the best epoch is chosen; equal ones by the loss."""
@@ -20,6 +26,8 @@ class TrainingJob:
         settings: `TrainingSettings`.
         data: Path of the rows to train and validate on: labelled texts for an encoder, pairs for a decoder;
             or the name of a built-in task or named data set.
+        sha256: Of the file `data`, in hexadecimal: if it holds anything else when it is read, nothing is
+            trained on; "": whatever it holds.
         rows: Texts that a built-in task makes.
         columns: Role -> name of the column in the file; what is not named is guessed.
         tokens: Kind of tokens, as in `Tokenizer.train`.
@@ -33,11 +41,13 @@ class TrainingJob:
         card: Facts for the model card that no program knows: licence, source, command, examples.
         out: Path of the model folder to write in the end; "" for none: the best model stays in the run.
         overwrite: Replace a model of that name.
+        owner: Whom the run belongs to, an id that means nothing here; "": to everybody.
     """
 
     config: TransformerConfig
     settings: TrainingSettings
     data: str
+    sha256: str = ""
     rows: int = 20_000
     columns: dict = field(default_factory=dict)
     tokens: str = "words"
@@ -49,16 +59,21 @@ class TrainingJob:
     card: dict = field(default_factory=dict)
     out: str = ""
     overwrite: bool = False
+    owner: str = ""
 
     def __post_init__(self):
+        for name in ("data", "test", "out"):  # paths are welcome
+            object.__setattr__(self, name, os.fspath(getattr(self, name)))
+        probes = tuple(probe if isinstance(probe, str) else tuple(probe) for probe in self.probes)
+        object.__setattr__(self, "probes", probes)
         for name in ("rows", "frame_steps"):
             value = getattr(self, name)
             if type(value) is not int or value < 0:
                 raise ValueError(f"`{name}` must be a whole number of at least 0. Received: {value!r}.")
-        for name in ("data", "test", "out"):  # paths are welcome
-            object.__setattr__(self, name, str(getattr(self, name)))
-        probes = tuple(probe if isinstance(probe, str) else tuple(probe) for probe in self.probes)
-        object.__setattr__(self, "probes", probes)
+        for name, (fits, rule) in _RULES.items():
+            value = getattr(self, name)
+            if not fits(value):
+                raise ValueError(f"`{name}` must be {rule}. Received: {value!r:.200}.")
 
     @property
     def figure(self) -> str:
@@ -70,19 +85,58 @@ class TrainingJob:
         facts = {entry.name: getattr(self, entry.name) for entry in dataclasses.fields(self)}
         facts["config"] = json.loads(self.config.to_json())
         facts["settings"] = dataclasses.asdict(self.settings)
-        return json.dumps(facts, indent=2, ensure_ascii=False) + "\n"
+        return json.dumps(facts, indent=2) + "\n"
 
     @classmethod
     def from_json(cls, text: str) -> "TrainingJob":
-        """Read what `to_json` wrote.
+        """Read what `to_json` wrote, of this version or an earlier one.
 
         Raises:
             ValueError: If the text is anything else.
         """
         try:
             facts = json.loads(text)
+        except (ValueError, RecursionError) as error:
+            reason = "nothing" if not text.strip() else f"no JSON ({error})"
+            raise ValueError(f"job.json holds {reason}.") from None
+        known = {entry.name for entry in dataclasses.fields(cls)}
+        if not isinstance(facts, dict) or not {"config", "settings", "data"} <= facts.keys():
+            raise ValueError("job.json is not what was asked of a training run.")
+        if facts.keys() - known:
+            named = min(facts.keys() - known)
+            raise ValueError(f"job.json is of another version: it has the field '{named:.40}'.")
+        try:
             facts["config"] = TransformerConfig.from_json(json.dumps(facts["config"]))
             facts["settings"] = TrainingSettings(**facts["settings"])
             return cls(**facts)
-        except (KeyError, TypeError) as error:
+        except (TypeError, OverflowError, RecursionError) as error:
             raise ValueError(f"job.json is not what was asked of a training run: {error}.") from None
+
+
+def _is_texts(value):
+    return isinstance(value, dict) and all(isinstance(text, str) for pair in value.items() for text in pair)
+
+
+def _are_probes(value):
+    return all(
+        isinstance(probe, str) or (len(probe) == 2 and all(isinstance(side, str) for side in probe))
+        for probe in value
+    )
+
+
+_RULES = {
+    "data": (lambda value: isinstance(value, str) and value, "a path or a name"),
+    "owner": (lambda value: isinstance(value, str) and len(value) <= LONGEST_OWNER, "a short text"),
+    "sha256": (
+        lambda value: re.fullmatch("([0-9a-f]{64})?", str(value)),
+        "64 hexadecimal digits, or nothing",
+    ),
+    "columns": (_is_texts, "a role for each column, both texts"),
+    "label_names": (_is_texts, "a name for each label, both texts"),
+    "tokens": (lambda value: value in TOKEN_KINDS, f"one of {', '.join(TOKEN_KINDS)}"),
+    "probes": (_are_probes, "texts, or pairs of texts"),
+    "card": (lambda value: isinstance(value, dict), "facts with names"),
+    "keep_case": (lambda value: isinstance(value, bool), "True or False"),
+    "overwrite": (lambda value: isinstance(value, bool), "True or False"),
+}
+"""Field -> whether a value fits it, and what it must be."""

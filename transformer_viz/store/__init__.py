@@ -20,7 +20,7 @@ from transformer_viz.store.manage import (
 )
 from transformer_viz.store.pack import pack_model, packed_name, unpack_model
 from transformer_viz.store.quota import QuotaError, Usage, check_quota, quota_of, usage
-from transformer_viz.store.read import read_model, stamp
+from transformer_viz.store.read import read_config, read_model, stamp
 from transformer_viz.store.write import check_writable, write_model
 
 __all__ = [
@@ -43,6 +43,7 @@ __all__ = [
     "pack_model",
     "packed_name",
     "quota_of",
+    "read_config",
     "read_model",
     "rename_model",
     "restore_model",

@@ -58,6 +58,15 @@ def read_model(name_or_path: str | Path, folder: Path | None = None) -> StoredMo
     return settled(path, lambda found: _read(found, os.path.basename(os.path.abspath(path))))
 
 
+def read_config(name_or_path: str | Path, folder: Path | None = None) -> TransformerConfig:
+    """Return the config of a model without reading its parameters; arguments as in `read_model`.
+
+    Raises:
+        ModelError: If there is no such model, or its config or card is damaged or unfit.
+    """
+    return settled(_path(name_or_path, folder), config_and_card)[0]
+
+
 def read_files(name_or_path: str | Path, folder: Path | None = None) -> dict[str, bytes]:
     """Return name -> bytes of a model's files, each as its manifest says; arguments as in `read_model`.
 

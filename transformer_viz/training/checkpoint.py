@@ -2,13 +2,13 @@
 
 import dataclasses
 import json
-import os
 from dataclasses import dataclass, field
 
 from safetensors import SafetensorError, safe_open
 from safetensors.numpy import save
 
 from transformer_viz.runs import RunError
+from transformer_viz.runs.disk import write_whole
 
 
 @dataclass
@@ -44,15 +44,7 @@ def write_checkpoint(path, state, place) -> None:
         place: `Place`.
     """
     data = save(state, metadata={"place": json.dumps(dataclasses.asdict(place))})
-    temporary = path.with_name(f".tmp-{path.name}")
-    try:
-        with temporary.open("wb") as file:
-            file.write(data)
-            file.flush()
-            os.fsync(file.fileno())
-        os.replace(temporary, path)
-    finally:
-        temporary.unlink(missing_ok=True)
+    write_whole(path, data)
 
 
 def read_checkpoint(path):

@@ -3,7 +3,6 @@
 import contextlib
 import dataclasses
 import datetime
-import errno
 import itertools
 import json
 import os
@@ -19,7 +18,8 @@ import tensorflow as tf
 
 from transformer_viz import __version__, store
 from transformer_viz.explorer import gpus, load
-from transformer_viz.runs import RunError, create_run
+from transformer_viz.runs import RunError, UnwritableError, create_run
+from transformer_viz.runs.errors import FULL, writing
 from transformer_viz.training.checkpoint import Place, read_checkpoint, write_checkpoint
 from transformer_viz.training.examiner import Examiner, Totals
 from transformer_viz.training.learner import Learner
@@ -81,6 +81,9 @@ def work(run, *, watch=None, strategy=None) -> None:
         strategy: `tf.distribute.Strategy`; None: all GPUs there are, or the processor; with TF_CONFIG, all
             machines it names, each of which works on a run of its own with the same job. What the first one
             has reached counts, it alone writes the model that was asked for, and a stop of one stops all.
+
+    Raises:
+        UnwritableError: If not even the log of the run can be written.
     """
     worker = _Worker(run, watch or (lambda event: None))
     try:
@@ -90,12 +93,15 @@ def work(run, *, watch=None, strategy=None) -> None:
         worker.tell("stopped")
     except Exception as error:
         with contextlib.suppress(OSError):
-            (run.path / "reserve").unlink()
+            (run.path / "reserve").unlink(missing_ok=True)
             (run.path / "traceback.txt").write_text(traceback.format_exc(), encoding="utf-8")
-        worker.tell("failed", message=_sentence(error, run))
-        worker.team.fail()
+        try:
+            worker.tell("failed", message=_sentence(error, run))
+        finally:
+            worker.team.fail()
     finally:
-        (run.path / "reserve").unlink(missing_ok=True)
+        with contextlib.suppress(OSError):
+            (run.path / "reserve").unlink(missing_ok=True)
 
 
 def device() -> str:
@@ -255,13 +261,9 @@ class _Worker:
     def _picture(self):
         """Write the attention of the probes as it is now."""
         self.examiner.take(self.learner.parameters())
-        folder = self.run.path / "frames"
-        folder.mkdir(exist_ok=True)
         for number, trace in enumerate(self.examiner.traces()):
             if trace is not None:
-                temporary = folder / ".tmp-frame"
-                trace.save(temporary)
-                os.replace(temporary, self.run.frame(self.place.step, number))
+                self.run.keep_frame(self.place.step, number, trace)
         self.tell("samples", step=self.place.step, samples=self.examiner.samples())
 
     def _keep(self):
@@ -269,7 +271,8 @@ class _Worker:
         before = time.monotonic()
         state = self.learner.state()
         self._check_finite(*(value for value in state.values() if value.dtype.kind == "f"))
-        write_checkpoint(self.run.checkpoint, state, self.place)
+        with writing(self.run.path):
+            write_checkpoint(self.run.checkpoint, state, self.place)
         self.kept = time.monotonic()
         self.pause = max(CHECKPOINT_SECONDS, (self.kept - before) / CHECKPOINT_SHARE)
 
@@ -286,6 +289,7 @@ class _Worker:
             self.run.save(self.out.name, folder=self.out.parent, overwrite=True)
 
     def _write_model(self, parameters, *, test=None):
+        self.run.check()
         store.write_model(
             "model",
             folder=self.run.path,
@@ -333,7 +337,9 @@ def _strategy():
 
 def _sentence(error, run):
     """Return what to say of an error: what happened and the way out."""
-    if isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG):
+    if isinstance(error, OSError) and str(error.filename or "").startswith(str(run.path)):
+        error = UnwritableError(run.path, error)
+    if (isinstance(error, OSError) and error.errno in FULL) or getattr(error, "cause", "") == "full":
         return f"The disk of {run.path} is full. Make space and resume: the last checkpoint is kept."
     if isinstance(error, tf.errors.UnavailableError | tf.errors.AbortedError | tf.errors.CancelledError):
         return "Another machine is no longer there. Resume on all of them: the last checkpoint is kept."

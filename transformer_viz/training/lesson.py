@@ -270,7 +270,8 @@ def _rows(job, read, columns):
     if job.data in NAMED:
         return _named_rows(job, columns)
     if job.data not in TASKS:
-        return read(job.data, job.columns), read(job.test, job.columns) if job.test else None
+        rows = read(job.data, job.columns, sha256=job.sha256)
+        return rows, read(job.test, job.columns) if job.test else None
     if job.test:
         raise DataError(f"The task '{job.data}' makes its own test. Leave --test out.")
     task = TASKS[job.data]
@@ -307,5 +308,6 @@ def _facts(job, path, rows):
         return {"task": path, "made_with_seed": job.settings.seed, "rows": len(rows)}
     if path in NAMED:
         return {"named": path, "rows": len(rows)}
-    digest = hashlib.sha256(Path(path).read_bytes()).hexdigest()
+    known = job.sha256 if path == job.data else ""
+    digest = known or hashlib.sha256(Path(path).read_bytes()).hexdigest()
     return {"file": Path(path).name, "sha256": digest, "rows": len(rows)}

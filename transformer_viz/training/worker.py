@@ -12,7 +12,8 @@ import sys
 
 from filelock import FileLock
 
-from transformer_viz.runs import queued_runs, runs_folder
+from transformer_viz.runs import RunError, check_runs_folder, queued_runs, runs_folder
+from transformer_viz.runs.errors import writing
 from transformer_viz.startup import load_upper_floor
 
 POLITENESS = 5
@@ -29,11 +30,19 @@ def main():
 
 
 def work_off_queue(work) -> None:
-    """Do every run that is queued, the oldest first, one at a time whatever other processes do."""
+    """Do every run that is queued, in their turns, one at a time whatever other processes do.
+
+    A run that cannot even be said to have failed is left in the queue, and the next one done.
+    """
+    given_up = set()
     with alone():
-        while queued := queued_runs():
+        while queued := [run for run in queued_runs() if run not in given_up]:
             with stopped_by_signals(queued[0]):
-                work(queued[0])
+                try:
+                    work(queued[0])
+                except RunError as error:
+                    print(error, file=sys.stderr)
+                    given_up.add(queued[0])
 
 
 @contextlib.contextmanager
@@ -41,13 +50,21 @@ def alone():
     """Wait until no other process trains here: two at once would each take more than twice as long.
 
     Processes that train one model together (TF_CONFIG) would wait for each other for ever, and do not.
+
+    Raises:
+        UnwritableError: If the folder of runs cannot be written.
     """
     if os.environ.get("TF_CONFIG"):
         yield
         return
-    runs_folder().mkdir(parents=True, exist_ok=True)
-    with FileLock(runs_folder() / ".lock"):
+    check_runs_folder()
+    lock = FileLock(runs_folder() / ".lock")
+    with writing(runs_folder()):
+        lock.acquire()
+    try:
         yield
+    finally:
+        lock.release()
 
 
 @contextlib.contextmanager
@@ -55,7 +72,8 @@ def stopped_by_signals(run):
     """Let Ctrl-C and a polite end of this process stop the run between two steps, all of it kept."""
 
     def stop(number, frame):
-        run.stop()
+        with contextlib.suppress(RunError):  # where nothing can be written, training ends of itself
+            run.stop()
 
     before = {number: signal.signal(number, stop) for number in (signal.SIGINT, signal.SIGTERM)}
     try:

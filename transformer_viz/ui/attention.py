@@ -1,34 +1,25 @@
 """The Attention page: a sentence, its prediction, and what one head does with it."""
 
 import tempfile
-import threading
 from pathlib import Path
 
 import numpy as np
 import streamlit as st
-from cachetools import LRUCache, cached
 
 from transformer_viz import store
-from transformer_viz.engine import EngineError
-from transformer_viz.text import END, NoTokensError, visible
+from transformer_viz.text import END, visible
 from transformer_viz.trace import Run, Trace
 from transformer_viz.ui.address import choose_whether
+from transformer_viz.ui.answers import answer, head_effects
 from transformer_viz.ui.axis import label_of
 from transformer_viz.ui.language import plain, t
 from transformer_viz.ui.lens import show_lens
 from transformer_viz.ui.looks import choose_looks
 from transformer_viz.ui.sentence import ask_texts
-from transformer_viz.ui.server import shared_engine
 from transformer_viz.views import page
 
 MAX_BARS = 3
 """Labels whose probability is drawn, the likeliest ones."""
-
-MAX_TRACE_BYTES = 512 * 2**20
-"""Memory of the traces that are kept, in case somebody asks for one again."""
-
-PLOT_HEIGHT = 460
-"""Pixels held for the heatmap while the first answer is on its way."""
 
 
 def show(model: store.ModelSummary | None) -> None:
@@ -39,8 +30,7 @@ def show(model: store.ModelSummary | None) -> None:
         return
     text, target = ask_texts(model)
     run = Run(model.name, text, target)
-    with st.skeleton(height=PLOT_HEIGHT):
-        trace = answer(run)
+    trace = answer(run)
     if trace is None:
         return
     if model.config.has_decoder:
@@ -60,55 +50,12 @@ def show_no_model() -> None:
     st.code("python -m transformer_viz train --preset single-block --data reviews.csv --out models/my-model")
 
 
-def answer(run: Run) -> Trace | None:
-    """Ask the engine; where it cannot answer, say why in one sentence and return None."""
-    if not run.text.strip():
-        st.info(t("sentence.empty"), icon=":material/edit:")
-        return None
-    engine = shared_engine()
-    restarts = engine.restarts
-    try:
-        trace = cached_trace(run, store.stamp(run.model))
-    except NoTokensError:
-        st.info(t("sentence.no_tokens"), icon=":material/edit:")
-        return None
-    except EngineError:
-        st.error(t("engine.failed"), icon=":material/error:")
-        return None
-    except store.ModelError as error:
-        st.error(t("model.unreadable", reason=plain(str(error))), icon=":material/error:")
-        return None
-    except ValueError as error:
-        st.error(plain(str(error)), icon=":material/error:")
-        return None
-    if engine.restarts > restarts:
-        st.info(t("engine.restarted"), icon=":material/restart_alt:")
-    return trace
-
-
-@cached(LRUCache(MAX_TRACE_BYTES, getsizeof=lambda trace: trace.nbytes), lock=threading.Lock())
-def cached_trace(run: Run, stamp) -> Trace:
-    """Return the trace of a run, the same for all visitors; a model folder written anew has another stamp."""
-    return shared_engine().trace(run)
-
-
-@st.cache_data(max_entries=256, show_spinner=False)
-def cached_effects(run: Run, stamp) -> dict[str, np.ndarray]:
-    """Return what each head does for the answer to a run."""
-    return shared_engine().head_effects(run)
-
-
 def ask_effects(run: Run, trace: Trace) -> dict[str, np.ndarray] | None:
     """Offer to leave out each head in turn; return what each does for the answer, None if nobody asks."""
     heads = sum(len(layer.weights) for found in trace.kinds().values() for layer in found.layers)
     if not choose_whether("effects", t("effects.label", runs=heads), help=t("effects.help")):
         return None
-    try:
-        with st.spinner(t("effects.running", runs=heads)):
-            return cached_effects(run, store.stamp(run.model))
-    except (EngineError, store.ModelError):
-        st.error(t("engine.failed"), icon=":material/error:")
-        return None
+    return head_effects(run)
 
 
 def show_prediction(trace: Trace) -> None:

@@ -1,7 +1,5 @@
 """What is to be learned from: a built-in task, a data set by name, or a file, and what is in it."""
 
-import hashlib
-import os
 import re
 from typing import NamedTuple
 
@@ -21,12 +19,14 @@ from transformer_viz.datasets import (
     split,
     split_pairs,
     split_texts,
+    spread,
 )
-from transformer_viz.runs import runs_folder
+from transformer_viz.runs import RunError, Upload, keep_upload
 from transformer_viz.tasks import TASKS
 from transformer_viz.text import TOKEN_KINDS, Tokenizer
 from transformer_viz.ui.address import from_address, to_address
 from transformer_viz.ui.language import plain, t
+from transformer_viz.ui.problems import show_problem
 
 FILE = "file"
 """Stands among the tasks for a file of the visitor's own."""
@@ -40,6 +40,12 @@ WIDTH = 182
 
 VOCABULARY = 20_000
 """Most tokens of a vocabulary that is counted for a report."""
+
+UNPACKED = 150 * 2**20
+"""Bytes that an upload may have when it is unpacked: it is read by the process of the server."""
+
+COUNTED = 20_000
+"""Texts whose tokens are counted for a report: somebody waits for it."""
 
 READ = {
     "labels": (read_labelled, split),
@@ -129,43 +135,51 @@ def ask_file() -> Material | None:
     file = st.file_uploader(t("data.file"), type=TYPES, help=t("data.file.help"), key="data-file")
     if file is None:
         return None
-    path = kept(file)
     try:
-        found = previewed(path)
+        upload = kept(file)
+    except RunError as error:
+        show_problem(error)
+        return None
+    try:
+        found = previewed(upload)
         st.dataframe(found.rows, hide_index=True, alt=t("data.rows.alt"))
         kind, columns = ask_columns(found)
         tokens, keep_case, longest = ask_tokens(kind, found)
         with st.spinner(t("data.counting"), show_time=True):
-            counted = count(path, kind, tuple(columns.items()), tokens, keep_case, longest)
+            counted = count(upload, kind, tuple(columns.items()), tokens, keep_case, longest)
     except DataError as error:
-        st.error(plain(str(error).replace(path, file.name)), icon=":material/error:")
+        show_problem(str(error).replace(str(upload.path), file.name))
         return None
     show_report(counted.report)
-    job = {"columns": columns, "tokens": tokens, "keep_case": keep_case}
-    mean = counted.report.texts["text"].median_tokens
     return Material(
-        path, kind, counted.report.rows, counted.examples, counted.vocab, mean, job, {"max_len": longest}
+        data=str(upload.path),
+        recipe=kind,
+        rows=counted.report.rows,
+        examples=counted.examples,
+        vocab=counted.vocab,
+        tokens=counted.report.texts["text"].median_tokens,
+        job={"columns": columns, "tokens": tokens, "keep_case": keep_case, "sha256": upload.sha256},
+        changes={"max_len": longest},
     )
 
 
-def kept(file) -> str:
-    """Write an upload beside the runs, under a name made of what is in it, and return its path."""
-    data = file.getvalue()
-    folder = runs_folder() / "uploads"
-    folder.mkdir(parents=True, exist_ok=True)
-    slug = re.sub(r"[^a-z0-9]+", "-", file.name.rpartition("/")[2].lower().split(".")[0]).strip("-")[:24]
-    path = folder / f"{slug or 'data'}.{hashlib.sha256(data).hexdigest()[:16]}"
-    if not path.exists():
-        temporary = path.with_suffix(f".tmp-{os.getpid()}")
-        temporary.write_bytes(data)
-        os.replace(temporary, path)
-    return str(path)
+def kept(file) -> Upload:
+    """Return an upload as it was kept beside the runs; it is written when it is first seen.
+
+    Raises:
+        RunError: If it cannot be kept.
+    """
+    file_id, upload = st.session_state.get("upload", ("", None))
+    if file_id != file.file_id or not upload.path.exists():
+        upload = keep_upload(file.getvalue(), file.name)
+        st.session_state.upload = (file.file_id, upload)
+    return upload
 
 
 @st.cache_data(max_entries=16, show_spinner=False)
-def previewed(path) -> Preview:
-    """Return what a file seems to be."""
-    return preview(path)
+def previewed(upload) -> Preview:
+    """Return what an upload seems to be."""
+    return preview(upload.path, sha256=upload.sha256, most_bytes=UNPACKED)
 
 
 def ask_columns(found):
@@ -217,20 +231,19 @@ def ask_tokens(kind, found):
 
 
 @st.cache_data(max_entries=8, show_spinner=False)
-def count(path, kind, columns, tokens, keep_case, longest) -> Counted:
-    """Read a file and count what is in it.
+def count(upload, kind, columns, tokens, keep_case, longest) -> Counted:
+    """Read an upload and count what is in it.
 
     Raises:
         DataError: If it cannot be used; says where and why.
     """
     read, split_rows = READ[kind]
-    rows = read(path, dict(columns))
+    rows = read(upload.path, dict(columns), sha256=upload.sha256)
     parts = split_rows(rows)
-    sides = list(parts.train["text"])
-    if kind == "pairs":
-        sides += list(parts.train["target"])
+    seen = spread(parts.train, COUNTED)
+    sides = [*seen["text"], *(seen["target"] if kind == "pairs" else [])]
     tokenizer = Tokenizer.train(sides, VOCABULARY, kind=tokens, lowercase=not keep_case)
-    report = describe(rows, tokenizer=tokenizer, max_len=longest, parts=parts)
+    report = describe(rows, tokenizer=tokenizer, max_len=longest, parts=parts, most=COUNTED)
     first = parts.validation.iloc[parts.validation["text"].str.len().argsort(kind="stable")[:200:60]]
     targets = first["target"] if kind == "pairs" else [None] * len(first)
     return Counted(report, tokenizer.vocab_size, list(zip(first["text"], targets, strict=True)))
@@ -254,6 +267,8 @@ def show_report(report) -> None:
             f"{plain(label)} {count / report.rows:.0%}" for label, count in report.labels.items()
         )
         st.caption(t("data.labels", balance=balance))
+    if report.rows > COUNTED:
+        st.caption(t("data.sampled", count=f"{COUNTED:,}"))
     if report.duplicates:
         st.caption(t("data.duplicates", count=f"{report.duplicates:,}"))
     if report.conflicting:

@@ -13,16 +13,14 @@ from transformer_viz.figures.change import MAX_CELLS, NOTHING
 from transformer_viz.text import visible
 from transformer_viz.trace import Attentions, Run, Trace
 from transformer_viz.ui.address import choose_one, number_from_address, to_address
-from transformer_viz.ui.attention import answer, show_reading
+from transformer_viz.ui.answers import answer
+from transformer_viz.ui.attention import show_reading
 from transformer_viz.ui.axis import axis_tokens, label_of
 from transformer_viz.ui.card import examples_of
 from transformer_viz.ui.heads import choose, hand_over
 from transformer_viz.ui.language import plain, t
 from transformer_viz.ui.sentence import ask_sentence
 from transformer_viz.ui.widgets import draw, kind_name, measured, show_lack, theme, together, words
-
-PLOT_HEIGHT = 520
-"""Pixels held for the pictures while the first answer is on its way."""
 
 WORDS_WIDTH, BARS_WIDTH = 600, 380
 """Pixels of what is said and of the bars; where they do not fit side by side, one stands below the other."""
@@ -52,11 +50,10 @@ def show_experiment(model: store.ModelSummary) -> None:
             layer = choose("layer", next(iter(model.config.stacks.values())))
             head = choose("head", model.config.num_heads)
     hand_over(layer=layer, head=head)
-    with st.skeleton(height=PLOT_HEIGHT):
-        run = Run(model.name, text)
-        before = answer(run)
-        changed = before and change_of(run, change, before)
-        after = before and answer(changed)
+    run = Run(model.name, text)
+    before = answer(run)
+    changed = before and change_of(run, change, before)
+    after = before and answer(changed)
     if before is None or after is None:
         return
     asks = change if change in ("shuffle", "none") else "other"

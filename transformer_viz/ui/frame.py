@@ -7,7 +7,9 @@ import streamlit as st
 from transformer_viz import store
 from transformer_viz.ui import attention, masks, models, positions, train
 from transformer_viz.ui.address import follow_history, from_address, to_address
+from transformer_viz.ui.journal import timed
 from transformer_viz.ui.language import choose_language, plain, t
+from transformer_viz.ui.login import admitted, show_logout
 from transformer_viz.ui.models import said
 from transformer_viz.ui.server import in_order
 
@@ -37,6 +39,9 @@ def show() -> None:
         controls, language = st.container(), st.container()
     with language:
         choose_language()
+        show_logout()
+    if not admitted():
+        return
 
     def chosen_model():
         with controls:
@@ -71,7 +76,8 @@ def show() -> None:
     )
     if page is not models_page:
         models.leave()
-    page.run()
+    with timed(page.url_path or "attention"):
+        page.run()
 
 
 def page_of(show_page, name, icon, **settings) -> st.Page:

@@ -74,5 +74,26 @@ def choose_language() -> None:
 
 
 def plain(text) -> str:
-    """Return text of a person or a data set so that Markdown shows it as it is."""
-    return re.sub(r"([!-/:-@\[-`{-~])", r"\\\1", " ".join(text.split()))
+    """Return text of a person or a data set so that Markdown shows it as it is, on one line.
+
+    An address in it becomes no link: Markdown makes links of what it finds after all marks are unescaped, so
+    an invisible word joiner breaks it.
+    """
+    text = re.sub(_ADDRESS, "\u2060", " ".join(sendable(text).split()))
+    return re.sub(r"([!-/:-@\[-`{-~])", r"\\\1", text)
+
+
+def sendable(text) -> str:
+    """Return text without what no page can carry or what would disturb the text around it.
+
+    That is half of a surrogate pair, which becomes "?", and characters that control a terminal or turn the
+    direction of what follows.
+    """
+    return re.sub(_CONTROLS, "", text.encode("utf-8", "replace").decode())
+
+
+_ADDRESS = re.compile(r"(?i)(?<=https:)(?=//)|(?<=http:)(?=//)|(?<=www)(?=\.)|(?<=[-.\w+])(?=@[-\w])")
+"""Places at which a word joiner keeps Markdown from taking what is there for an address."""
+
+_CONTROLS = re.compile("[\x00-\x08\x0e-\x1b\x7f-\x84\x86-\x9f\u202a-\u202e\u2066-\u2069]")
+"""Characters of control and of direction; white space is not among them."""

@@ -7,7 +7,7 @@ import numpy as np
 
 from transformer_viz.config import PAD_ID
 from transformer_viz.trace import Run, Trace
-from transformer_viz.ui.attention import answer
+from transformer_viz.ui.answers import answer
 from transformer_viz.ui.axis import axis_tokens
 from transformer_viz.ui.mask_choice import name_of
 

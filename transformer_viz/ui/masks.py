@@ -5,7 +5,8 @@ import streamlit as st
 from transformer_viz import store
 from transformer_viz.trace import Run
 from transformer_viz.ui.address import choose_one
-from transformer_viz.ui.attention import PLOT_HEIGHT, answer, show_no_model, show_reading
+from transformer_viz.ui.answers import answer
+from transformer_viz.ui.attention import show_no_model, show_reading
 from transformer_viz.ui.heads import choose, choose_attention, hand_over
 from transformer_viz.ui.language import t
 from transformer_viz.ui.mask_choice import ask_mask, offer_painting
@@ -23,8 +24,7 @@ def show(model: store.ModelSummary | None) -> None:
         return
     translates = model.config.architecture == "encoder-decoder"
     run = Run(model.name, *ask_texts(model))
-    with st.skeleton(height=PLOT_HEIGHT):
-        plain = answer(run)
+    plain = answer(run)
     if plain is None:
         return
     show_reading(plain)

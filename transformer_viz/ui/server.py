@@ -11,6 +11,7 @@ import streamlit as st
 from transformer_viz import store
 from transformer_viz.engine import Engine
 from transformer_viz.trainer import Trainer
+from transformer_viz.ui.journal import open_log
 
 FIRST_MODEL = "imdb-sentiment"
 """The model a visitor sees first, where there is one of that name."""
@@ -40,7 +41,8 @@ def in_order(models) -> list[store.ModelSummary]:
 
 @contextlib.asynccontextmanager
 async def lifespan(app):
-    """Start the engine with the server, open the browser, and end the engine with it."""
+    """Start the log and the engine with the server, open the browser, and end the engine with it."""
+    open_log()
     store.empty_trash()
     gc.collect()
     gc.freeze()  # before the engine is made: what is frozen is never given back

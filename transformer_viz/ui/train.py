@@ -22,8 +22,10 @@ from transformer_viz.runs.recipes import RECIPES, presets_for
 from transformer_viz.ui.address import from_address, to_address
 from transformer_viz.ui.data import WIDTH, ask_material, choose_task
 from transformer_viz.ui.language import plain, t
-from transformer_viz.ui.run import show_run, title_of
+from transformer_viz.ui.problems import show_problem
+from transformer_viz.ui.run import show_run
 from transformer_viz.ui.server import shared_trainer
+from transformer_viz.ui.titles import titles_of
 
 WIDTHS = (16, 32, 64, 128, 256, 512)
 RATES = (0.0001, 0.0003, 0.0005, 0.001, 0.002, 0.003, 0.005, 0.01, 0.02)
@@ -45,16 +47,26 @@ FRAMES = 36
 
 def show(open_model) -> None:
     """Show the page; `open_model(name)` leaves it to look into a model."""
-    trainer = shared_trainer()
-    trainer.warm()
+    problem = problem_of_trainer()
     runs = {run.id: run for run in list_runs()}
     with st.container(horizontal=True, horizontal_alignment="distribute", vertical_alignment="bottom"):
         st.header(t("train.title"), anchor=False, width="content")
         chosen = choose_run(runs)
+    if problem:
+        show_problem(problem)
     if chosen:
         show_run(runs[chosen], open_model)
     else:
-        ask_job()
+        ask_job(can_start=not problem)
+
+
+def problem_of_trainer() -> RunError | None:
+    """Have the process that trains wait for work; return why that is not possible, None if it is."""
+    try:
+        shared_trainer().warm()
+    except RunError as error:
+        return error
+    return None
 
 
 def choose_run(runs) -> str:
@@ -62,10 +74,11 @@ def choose_run(runs) -> str:
     if st.session_state.get("run") not in (None, "", *runs):
         st.toast(t("run.gone"), icon=":material/search_off:")
     from_address("run", ["", *runs], "")
+    titles = {"": t("train.new"), **titles_of(runs)}
     chosen = st.selectbox(
         t("train.run"),
         ["", *runs],
-        format_func=lambda name: title_of(name) if name else t("train.new"),
+        format_func=titles.get,
         key="run",
         persist_state="session",
         help=t("train.run.help"),
@@ -76,7 +89,7 @@ def choose_run(runs) -> str:
     return chosen
 
 
-def ask_job() -> None:
+def ask_job(can_start=True) -> None:
     """Show what can be chosen, and beside it what it comes to."""
     task = choose_task()
     choices, summary = st.columns([5, 3], gap="large")
@@ -95,10 +108,10 @@ def ask_job() -> None:
             st.caption(t("data.wait"))
         else:
             show_cost(job, material)
-            ask_start(job)
+            ask_start(job, can_start)
 
 
-def ask_start(job) -> None:
+def ask_start(job, can_start) -> None:
     """Show the button that starts the training."""
     st.button(
         t("train.start"),
@@ -107,10 +120,11 @@ def ask_start(job) -> None:
         width="stretch",
         on_click=start,
         args=(job,),
+        disabled=not can_start,
     )
     if "refused" in st.session_state:
-        st.error(plain(st.session_state.pop("refused")), icon=":material/error:")
-    if queued_runs() or any(run.state().status == "running" for run in list_runs()[:5]):
+        show_problem(st.session_state.pop("refused"))
+    if queued_runs() or any(run.status == "running" for run in list_runs()):
         st.caption(t("train.queued_behind"))
 
 
@@ -277,4 +291,4 @@ def start(job) -> None:
     try:
         st.session_state.run = shared_trainer().start(job).id
     except RunError as error:
-        st.session_state.refused = str(error)
+        st.session_state.refused = error

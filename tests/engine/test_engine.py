@@ -1,17 +1,22 @@
 import os
+import shutil
 import signal
 import subprocess
 import sys
 import time
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
 from numpy.testing import assert_array_equal
 from processes import is_running
+from small_models import write_endless
 
-from transformer_viz import engine as engine_module
+from transformer_viz import store
+from transformer_viz.config import TransformerConfig
 from transformer_viz.effects import head_effects
-from transformer_viz.engine import Engine, EngineError
+from transformer_viz.engine import MAX_WRITTEN, Engine, EngineError, child
+from transformer_viz.engine.engine import is_quick
 from transformer_viz.store import ModelError
 from transformer_viz.text import NoTokensError
 from transformer_viz.trace import Run
@@ -25,6 +30,22 @@ def engine(models_folder):
     engine.warm("small")
     yield engine
     engine.close()
+
+
+@pytest.fixture(scope="module")
+def endless(translator, models_folder):
+    """An encoder-decoder that never writes [END], with more positions than anybody waits for; and a copy."""
+    write_endless(translator, models_folder)
+    store.duplicate_model("endless", "cold")
+    yield "endless"
+    for name in ("endless", "cold"):
+        shutil.rmtree(models_folder / name)
+
+
+@pytest.fixture
+def visitors():
+    with ThreadPoolExecutor(2) as threads:
+        yield threads
 
 
 def wait_until(condition, seconds=20):
@@ -76,20 +97,84 @@ def test_a_question_that_cannot_be_answered_is_a_sentence_and_the_engine_goes_on
     assert engine.restarts == restarts
 
 
-def test_an_engine_that_gives_no_answer_in_time_is_replaced(models_folder, monkeypatch):
-    engine = Engine()
-    with monkeypatch.context() as patch:
-        patch.setattr(engine_module, "TIMEOUT", 0.01)
-        with pytest.raises(EngineError, match=r"gave no answer within 0\.01 seconds and was started again"):
-            engine.trace(Run("small", TEXT))
-    assert engine.restarts == 1
-    assert engine.trace(Run("small", TEXT)).tokens
-    engine.close()
+def test_a_model_that_writes_without_end_keeps_no_other_visitor_waiting(engine, endless, visitors):
+    writing = visitors.submit(engine.trace, Run(endless, TEXT))
+    answered = 0
+    while not writing.done():
+        assert engine.trace(Run("small", TEXT)).tokens
+        answered += 1
+        time.sleep(0.05)
+    assert answered > 10
+    assert len(writing.result().target_tokens) == MAX_WRITTEN + 1  # and [START]
+
+
+@pytest.mark.usefixtures("endless")
+def test_a_model_that_is_being_loaded_keeps_no_other_visitor_waiting(engine, visitors):
+    loading = visitors.submit(engine.trace, Run("cold", TEXT, target="one"))
+    answered = 0
+    while not loading.done():
+        assert engine.trace(Run("small", TEXT)).tokens
+        answered += 1
+    assert answered > 3
+    assert loading.result().target_tokens == ("[START]", "one")
+
+
+def test_work_in_portions_says_how_far_it_is_and_ends_when_it_is_given_up(engine, endless):
+    stages, heads = [], []
+
+    def tell(stage, done, total):
+        stages.append(stage)
+        if stage == "writing" and done:
+            raise KeyboardInterrupt  # as Streamlit ends a script whose visitor has left
+
+    with pytest.raises(KeyboardInterrupt):
+        engine.trace(Run(endless, TEXT), progress=tell)
+    assert stages[-1] == "writing"
+    engine.head_effects(Run("small", TEXT), progress=lambda *told: heads.append(told))
+    assert ("effects", 6, 6) in heads
+
+
+@pytest.mark.parametrize(
+    ("run", "quick"),
+    [
+        (Run("small", TEXT), True),
+        (Run("small", "a " * 5000), False),
+        (Run("translator", TEXT, "one two"), True),
+        (Run("translator", TEXT, "one " * 1000), False),
+    ],
+)
+def test_a_text_is_cheap_by_its_length(small_config, translator, run, quick):
+    assert is_quick(translator.config if run.model == "translator" else small_config, run) == quick
+
+
+def test_a_model_is_cheap_by_its_size():
+    large = TransformerConfig(num_layers=12, num_heads=12, d_model=768, ffn_dim=3072, max_len=512)
+    assert not is_quick(large, Run("large", TEXT))
+    many = TransformerConfig(num_layers=8, num_heads=8, d_model=64, ffn_dim=64, max_len=512)
+    assert is_quick(many, Run("many", TEXT))
+    assert not is_quick(many, Run("many", "a " * 256))
+
+
+def test_an_error_that_is_no_sentence_of_ours_is_named_by_its_kind(explorer):
+    def panics(*_):
+        class PanicError(BaseException):
+            pass
+
+        raise PanicError(TEXT)
+
+    stamp = store.stamp("small")
+    while child.answer(child.trace, Run("small", TEXT), stamp, None) is None:
+        time.sleep(0.05)
+    with pytest.raises(EngineError, match="unexpected, kind = PanicError, where = test_engine:") as caught:
+        child.answer(panics, Run("small", TEXT), stamp)
+    assert TEXT not in str(caught.value)
+    with pytest.raises(EngineError, match="unexpected, kind = ValueError"):
+        child.answer(lambda *_: np.zeros(2).reshape(3), Run("small", TEXT), stamp)
+    with pytest.raises(EngineError, match="memory"):
+        child.answer(lambda *_: np.zeros(2**60, np.int8), Run("small", TEXT), stamp)
 
 
 def test_a_model_written_anew_is_loaded_anew(engine, explorer, models_folder):
-    from transformer_viz import store
-
     before = engine.trace(Run("small", TEXT))
     stored = store.read_model("small")
     doubled = {name: array * 2 for name, array in stored.parameters.items()}

@@ -6,11 +6,11 @@ import io
 import itertools
 import os
 import shutil
-import tempfile
 from pathlib import Path
 
 import pytest
 from model_folders import leftovers, put, read_names, version_of, write, write_version
+from unprivileged import modes_count
 
 from transformer_viz import store
 from transformer_viz.store import ModelError, checking, list_models, read_model
@@ -190,35 +190,18 @@ def test_a_folder_that_vanishes_is_a_sentence(tmp_path, name):
     assert [each.problem for each in list_models(folder)] in ([], [None])
 
 
-@contextlib.contextmanager
-def without_rights():
-    """Be somebody who owns nothing, where this process may be anybody."""
-    if os.geteuid() != 0:
-        yield
-        return
-    os.seteuid(65534)
-    try:
-        yield
-    finally:
-        os.seteuid(0)
-
-
 @pytest.mark.skipif(os.name == "nt", reason="needs the rights of POSIX")
 @pytest.mark.parametrize("name", [name for name in OPERATIONS if name not in ("pack", "empty the trash")])
-def test_a_folder_that_may_not_be_written_is_a_sentence(name):
+def test_a_folder_that_may_not_be_written_is_a_sentence(tmp_path, name):
     begin, do, before, _ = OPERATIONS[name]
-    with tempfile.TemporaryDirectory() as place:
-        os.chmod(place, 0o755)
-        folder = Path(place) / "models"
-        folder.mkdir()
-        made = begin(folder)
-        folder.chmod(0o555)
-        try:
-            with without_rights(), pytest.raises(ModelError, match=r"cannot be written: Permission denied\."):
-                do(folder, made)
-            assert read_names(folder) == before
-        finally:
-            folder.chmod(0o755)
+    folder = tmp_path / "models"
+    folder.mkdir()
+    made = begin(folder)
+    folder.chmod(0o555)
+    with modes_count(), pytest.raises(ModelError, match=r"cannot be written: Permission denied\."):
+        do(folder, made)
+    folder.chmod(0o755)
+    assert read_names(folder) == before
 
 
 def test_a_disk_without_space_is_said_before_anything_is_written(tmp_path, monkeypatch):

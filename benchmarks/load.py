@@ -1,0 +1,165 @@
+"""A class on this machine, with a training running and one rude visitor: how long everybody else waits.
+
+`python benchmarks/load.py [--visitors 40] [--think 5] [--seconds 300] [--rude effects long cold endless]`.
+The app is started with a copy of the shelf, and a training beside it. The time is shared out equally: first
+nobody is rude, then one visitor more does the same thing over and over: asks for the effects of a
+translator's heads, types 20,000 characters, opens one model after the other, so that none is in memory, or
+lets a model write that never ends. `--no-training` leaves the training out. Waits are in milliseconds, from
+sending a sentence to the end of the run. Exit status 1 if anybody met an error.
+"""
+
+import argparse
+import asyncio
+import contextlib
+import itertools
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+from running_app import ROOT, running_app
+from visitor import REVIEWS, Visitor
+from visitors import percentile, warm_up
+
+from transformer_viz import store
+from transformer_viz.config import END_ID
+from transformer_viz.runs import TrainingJob, create_run
+from transformer_viz.runs.recipes import RECIPES
+
+LONG = 20_000
+"""Characters of a long text."""
+
+SETTLE = 5
+"""Seconds between two parts."""
+
+
+def endless(folder):
+    """Write a translator that never writes [END]: with an embedding of zeros, it is never the likeliest."""
+    stored = store.read_model("translate-en-fr", folder)
+    parameters = {name: array.copy() for name, array in stored.parameters.items()}
+    parameters["token_embedding/embeddings"][END_ID] = 0
+    store.write_model(
+        "endless",
+        config=stored.config.replace(target_max_len=1000),
+        tokenizer=stored.tokenizer,
+        target_tokenizer=stored.target_tokenizer,
+        card={},
+        parameters=parameters,
+        folder=folder,
+    )
+
+
+@contextlib.contextmanager
+def training():
+    """Run a training without end, as the Train page starts one."""
+    recipe = RECIPES["reverse"]
+    settings = recipe.training(epochs=10_000, patience=10_000)
+    run = create_run(TrainingJob(config=recipe.config(), settings=settings, data="reverse", rows=recipe.rows))
+    worker = subprocess.Popen(
+        [sys.executable, "-m", "transformer_viz.training.worker"], stdin=subprocess.PIPE
+    )
+    worker.stdin.write(b"\n")
+    worker.stdin.close()
+    while not run.state().steps:
+        time.sleep(0.2)
+    yield run
+    run.stop()
+    worker.wait()
+
+
+class Rude:
+    """A visitor who does one thing over and over; `asked` counts how often it was answered."""
+
+    def __init__(self, address, kind, models):
+        self.address, self.kind, self.asked = address, kind, 0
+        self.models = itertools.cycle(models)
+        self.texts = itertools.cycle(REVIEWS)
+        self.errors = []
+
+    async def insist(self, until):
+        """Go on until the time is over."""
+        while time.monotonic() < until:
+            visitor = Visitor(self.address, 0)
+            visitor.query = self.query()
+            await visitor.arrive()
+            if self.kind == "long" and visitor.box:
+                visitor.text = (next(self.texts) + " ") * LONG
+                visitor.text = visitor.text[:LONG]
+                await visitor.run("sentence")
+            await visitor.leave()
+            self.errors += visitor.errors
+            self.asked += 1
+
+    def query(self):
+        """Return the address of what is asked next."""
+        if self.kind == "effects":
+            return {"model": "translate-en-fr", "effects": "1", "text": next(self.texts)}
+        if self.kind == "cold":
+            return {"model": next(self.models), "text": next(self.texts)}
+        return {"model": "endless", "text": next(self.texts)} if self.kind == "endless" else {}
+
+
+async def part(address, options, kind, models, seconds):
+    """Let everybody act for so long, and one visitor more rudely; return everybody, and the rude one."""
+    everybody = [Visitor(address, seed) for seed in range(options.visitors)]
+    await asyncio.gather(*(visitor.arrive() for visitor in everybody))
+    until = time.monotonic() + seconds
+    rude = Rude(address, kind, models)
+    insisting = asyncio.create_task(rude.insist(until)) if kind != "nobody" else None
+    await asyncio.gather(*(visitor.stay(options.think, until) for visitor in everybody))
+    if insisting:
+        await insisting
+    await asyncio.gather(*(visitor.leave() for visitor in everybody))
+    return everybody, rude
+
+
+async def play(address, options, models):
+    """Play all parts and print a line for each; return how many errors there were."""
+    await warm_up(address)
+    wrong = 0
+    kinds = ["nobody", *options.rude]
+    print(f"{'rude':8}  actions   p50   p95   p99   max  errors")
+    for kind in kinds:
+        everybody, rude = await part(address, options, kind, models, options.seconds / len(kinds))
+        waits = sorted(wait for visitor in everybody for wait in visitor.waits["sentence"])
+        errors = [error for visitor in everybody for error in visitor.errors] + rude.errors
+        figures = (percentile(waits, share) for share in (0.5, 0.95, 0.99, 1))
+        said = f"  (asked {rude.asked} times)" if rude.asked else ""
+        print(f"{kind:8}  {len(waits):7}", *(f"{wait:5.0f}" for wait in figures), f"{len(errors):7}{said}")
+        for error in errors[:3]:
+            print(f"          {error[:120]}")
+        wrong += len(errors)
+        await asyncio.sleep(SETTLE)
+    return wrong
+
+
+def main():
+    """Play a class."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--visitors", type=int, default=40)
+    parser.add_argument("--think", type=float, default=5.0, help="mean pause in seconds")
+    parser.add_argument("--seconds", type=float, default=300.0)
+    kinds = ("effects", "long", "cold", "endless")
+    parser.add_argument("--rude", nargs="*", choices=kinds, default=kinds)
+    parser.add_argument("--no-training", action="store_true")
+    options = parser.parse_args()
+    with tempfile.TemporaryDirectory() as scratch:
+        shelf = Path(scratch) / "models"
+        shutil.copytree(ROOT / "models", shelf)
+        os.environ["TRANSFORMER_VIZ_MODELS"] = str(shelf)
+        os.environ["TRANSFORMER_VIZ_RUNS"] = str(Path(scratch) / "runs")
+        endless(shelf)
+        models = [model.name for model in store.list_models(shelf) if model.name != "endless"]
+        beside = contextlib.nullcontext() if options.no_training else training()
+        with beside, running_app() as (_, port):
+            wrong = asyncio.run(play(f"ws://127.0.0.1:{port}/_stcore/stream", options, models))
+    return 1 if wrong else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

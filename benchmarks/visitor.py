@@ -1,0 +1,166 @@
+"""A visitor over the real websocket, without a browser: what a browser sends, and what comes back."""
+
+import asyncio
+import contextlib
+import itertools
+import random
+import time
+from urllib.parse import parse_qsl, urlencode
+
+import websockets
+from streamlit.proto.BackMsg_pb2 import BackMsg
+from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
+
+PATIENCE = 60
+"""Seconds after which a run counts as failed."""
+
+SENTENCES = """\
+A film so warm that I forgave its slow first hour.
+I left before the end and regret nothing.
+The jokes were not funny, and there were hundreds of them.
+Brilliant!
+Nobody in this cast seems to have met another human being.
+My daughter laughed from start to finish; I slept, and we were both happy.
+It could have been great, but the script gives up halfway.
+Not the worst thing I have seen this year, though close.
+The camera loves her, and so will you.
+Two hours of rain, silence and wonderful faces.
+Predictable, loud and far too long.
+I expected nothing and got one of the best evenings in years.
+The sequel has everything the original had, except a reason to exist.
+An honest little story about bread, debt and forgiveness.
+Why was the villain the only sensible person on screen?
+Boring boring boring.
+The battle on the bridge is worth the ticket alone.
+He acts with his eyebrows, and it works.
+I have never been so glad to see the credits.
+Subtle, sad and beautifully lit.
+The music tells you what to feel, and it is always wrong.
+A masterpiece of wasted talent.
+It is hardly a thriller when you can guess the murderer from the poster.
+Watch it twice: the second time you will cry earlier.
+The dialogue sounds as if a committee had translated it.
+Charming leads, a silly plot, and a dog that steals every scene.
+I wanted to like it more than I did.
+Cheap effects, rich imagination: pure joy.
+The book was better, shorter and had fewer explosions.
+Nothing happens, slowly, and I could not look away.
+An insult to everybody who paid for popcorn.
+This director has finally learned to trust the audience.
+The ending ruins what was otherwise a clever mystery.
+Neither scary nor funny, which is a pity for a horror comedy.
+Her best performance since the one nobody saw.
+If you enjoy watching paint dry, this is your blockbuster.
+A delight for children, and no torture for their parents.
+Overrated, but that last shot still haunts me.
+They should show this in schools, as a warning.
+Simple, funny, human: go and see it.""".splitlines()
+
+REVIEWS = [" ".join(pair) for pair in itertools.permutations(SENTENCES, 2)]
+"""What is typed: more texts than the server keeps answers for."""
+
+
+class Visitor:
+    """One session: the page it has seen, how long it waited, and what went wrong."""
+
+    def __init__(self, address, seed):
+        self.address, self.chance, self.socket = address, random.Random(seed), None
+        self.box, self.text, self.query = None, None, {}
+        self.kept, self.max_age, self.runs, self.views = {}, 0, 0, 0
+        self.waits = {"arrival": [], "sentence": []}
+        self.errors = []
+
+    @contextlib.contextmanager
+    def noting_errors(self):
+        """Note a socket that closes or stays silent; the session is over then."""
+        try:
+            yield
+        except (OSError, websockets.WebSocketException) as error:
+            self.errors.append(repr(error))
+
+    async def arrive(self):
+        """Open the session and wait for its page."""
+        with self.noting_errors():
+            self.socket = await websockets.connect(
+                self.address, subprotocols=["streamlit"], max_size=None, proxy=None
+            )
+            await self.run("arrival")
+
+    async def stay(self, think, until):
+        """Act after random pauses until the time is over."""
+        with self.noting_errors():
+            while self.socket and time.monotonic() < until:
+                pause = self.chance.expovariate(1 / think)
+                with contextlib.suppress(TimeoutError):
+                    async with asyncio.timeout(min(pause, until - time.monotonic())):
+                        while True:
+                            self.take(await self.socket.recv())
+                if time.monotonic() < until:
+                    await self.type()
+
+    async def leave(self):
+        """Close the session."""
+        if self.socket:
+            await self.socket.close()
+
+    async def type(self):
+        """Type another sentence."""
+        if self.box is None:
+            self.errors.append("no box for a sentence on the page")
+            return
+        self.text = self.chance.choice(REVIEWS)
+        await self.run("sentence")
+
+    async def run(self, name):
+        """Send what a browser sends, read until the run has ended, and note the wait."""
+        message = BackMsg()
+        request = message.rerun_script
+        request.query_string = urlencode(self.query)
+        request.cached_message_hashes.extend(self.kept)
+        if self.text is not None:
+            request.widget_states.widgets.add(id=self.box.id).string_value = self.text
+        errors = len(self.errors)
+        begin = time.perf_counter()
+        await self.socket.send(message.SerializeToString())
+        async with asyncio.timeout(PATIENCE):
+            while not self.take(await self.socket.recv()):
+                pass
+        wait = 1000 * (time.perf_counter() - begin)
+        if not self.views:
+            self.errors.append(f"{name}: no attention")
+        if len(self.errors) == errors:
+            self.waits[name].append(wait)
+
+    def take(self, payload):
+        """Take one message; return whether it ends a run."""
+        message = ForwardMsg.FromString(payload)
+        match message.WhichOneof("type"):
+            case "new_session":
+                self.views, self.max_age = 0, message.new_session.config.max_cached_message_age
+            case "page_info_changed":
+                self.query = dict(parse_qsl(message.page_info_changed.query_string))
+            case "delta":
+                if message.metadata.cacheable:
+                    self.kept[message.hash] = message.delta, self.runs
+                self.see(message.delta)
+            case "ref_hash":
+                delta, _ = self.kept[message.ref_hash]
+                self.kept[message.ref_hash] = delta, self.runs
+                self.see(delta)
+            case "script_finished" if message.script_finished != ForwardMsg.FINISHED_EARLY_FOR_RERUN:
+                if message.script_finished == ForwardMsg.FINISHED_WITH_COMPILE_ERROR:
+                    self.errors.append("the script does not compile")
+                self.runs += 1
+                self.kept = {h: kept for h, kept in self.kept.items() if self.runs - kept[1] <= self.max_age}
+                return True
+        return False
+
+    def see(self, delta):
+        """Note the element of a delta where it is the views, an exception or the box for a sentence."""
+        kind = delta.new_element.WhichOneof("type")
+        if kind == "bidi_component":
+            self.views += 1
+        elif kind == "exception":
+            self.errors.append(f"{delta.new_element.exception.type}: {delta.new_element.exception.message}")
+        elif kind == "text_area":
+            self.box = delta.new_element.text_area

@@ -1,0 +1,101 @@
+"""One child and its queue: whose clock runs when, and who suffers when a child ends."""
+
+import operator
+import os
+import signal
+import time
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+
+from transformer_viz.engine import EngineError
+from transformer_viz.engine.worker import BEAT, Worker
+
+PLENTY = 60
+
+
+@pytest.fixture(scope="module")
+def worker():
+    worker = Worker()
+    worker.start().result()
+    yield worker
+    worker.close()
+
+
+@pytest.fixture
+def visitors():
+    with ThreadPoolExecutor(8) as threads:
+        yield threads
+
+
+def test_the_clock_of_a_question_starts_when_work_on_it_starts(worker, visitors):
+    """Each takes less than its limit; together they take more."""
+    asked = [visitors.submit(worker.ask, time.sleep, 0.6, limit=1) for _ in range(4)]
+    assert [each.result() for each in asked] == [None] * 4
+
+
+def test_a_limit_is_charged_to_the_asker_alone(worker, visitors):
+    restarts = worker.restarts
+    slow = visitors.submit(worker.ask, time.sleep, 60, limit=1)
+    time.sleep(BEAT)
+    others = [visitors.submit(worker.ask, operator.add, i, 1, limit=PLENTY) for i in range(5)]
+    with pytest.raises(EngineError, match="slow, seconds = 1") as caught:
+        slow.result()
+    assert (caught.value.code, caught.value.facts) == ("slow", {"seconds": 1})
+    assert [each.result() for each in others] == [1, 2, 3, 4, 5]
+    assert worker.restarts == restarts + 1
+
+
+def test_a_question_that_ends_the_child_twice_is_an_error_and_those_that_wait_are_answered(worker, visitors):
+    restarts = worker.restarts
+    fatal = visitors.submit(worker.ask, os._exit, 1, limit=PLENTY)
+    others = [visitors.submit(worker.ask, operator.add, i, 1, limit=PLENTY) for i in range(5)]
+    with pytest.raises(EngineError, match="died"):
+        fatal.result()
+    assert [each.result() for each in others] == [1, 2, 3, 4, 5]
+    assert worker.restarts == restarts + 2
+
+
+def test_a_question_whose_child_is_killed_is_asked_again(worker, visitors, tmp_path):
+    begun = tmp_path / "begun"
+    answer = visitors.submit(worker.ask, begin_and_wait_once, begun, limit=PLENTY)
+    while not begun.exists():
+        time.sleep(0.01)
+    os.kill(worker.pid, signal.SIGKILL)
+    assert answer.result() == "again"
+
+
+def begin_and_wait_once(begun):
+    if not begun.exists():
+        begun.touch()
+        time.sleep(PLENTY)
+    return "again"
+
+
+def test_a_question_that_is_given_up_leaves_the_queue(worker, visitors, tmp_path):
+    class LeftError(Exception):
+        pass
+
+    def leave(stage):
+        assert stage == "waiting"
+        raise LeftError
+
+    busy = visitors.submit(worker.ask, time.sleep, 3 * BEAT, limit=PLENTY)
+    time.sleep(BEAT / 2)
+    with pytest.raises(LeftError):
+        worker.ask(begin_and_wait_once, tmp_path / "never", limit=PLENTY, beat=leave)
+    busy.result()
+    assert worker.ask(operator.add, 1, 1, limit=PLENTY) == 2
+    assert not (tmp_path / "never").exists()
+
+
+def test_who_waits_while_the_app_ends_is_told_so(visitors):
+    worker = Worker()
+    first = visitors.submit(worker.ask, time.sleep, PLENTY, limit=PLENTY)
+    second = visitors.submit(worker.ask, operator.add, 1, 1, limit=PLENTY)
+    while worker.pid is None:
+        time.sleep(0.01)
+    worker.close()
+    for each in (first, second):
+        with pytest.raises(EngineError, match="closed"):
+            each.result()

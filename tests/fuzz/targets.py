@@ -1,0 +1,292 @@
+"""What reads foreign bytes, each as a function of bytes that fails on anything but a sentence.
+
+A reader may refuse bytes by an error of its own, or by a ValueError that this package raises. Any other
+exception, a result that breaks its own promise, or a call that does not return is a finding.
+"""
+
+import contextlib
+import functools
+import hashlib
+import io
+import json
+import os
+import shutil
+import tempfile
+import traceback
+from pathlib import Path
+from urllib.parse import parse_qsl
+
+import numpy as np
+
+from transformer_viz import __main__ as command_line
+from transformer_viz import store
+from transformer_viz.analysis import named_mask
+from transformer_viz.config import TransformerConfig
+from transformer_viz.datasets import preview, read_labelled, read_pairs, read_texts
+from transformer_viz.runs import TrainingJob, TrainingSettings, create_run
+from transformer_viz.text import TOKEN_KINDS, Tokenizer, clean_text, visible
+from transformer_viz.trace import Trace
+
+TEXTS = [
+    "A film so warm that I forgave it.",
+    "1 2 3, and 4!",
+    "这家酒店很好。",
+    "naïve café\u0301 👩\u200d🚀",
+]
+
+LONG = ("doctor", "predict", "generate", "trace", "evaluate")
+"""Commands that load Keras, unless the model is not there."""
+
+MEMORY = "/dev/shm" if os.path.isdir("/dev/shm") else None
+"""Where files are written that are read at once: not a disk, where there is a choice."""
+
+
+def text(data: bytes) -> None:
+    """Cut a text into tokens of every kind; what is shown of it is harmless."""
+    typed = data.decode("utf-8", "surrogateescape")  # wrong bytes become lone surrogates
+    cleaned = clean_text(typed)
+    for tokenizer in _tokenizers():
+        found = tokenizer.encode(typed, max_len=50)
+        assert len(found.ids) == len(found.tokens) == len(found.offsets) <= 50
+        assert all(0 <= begin <= end <= len(cleaned) for begin, end in found.offsets)
+        assert all(0 <= i < tokenizer.vocab_size for i in found.ids)
+        tokenizer.decode(found.ids)
+        assert all(visible(token).isprintable() for token in found.tokens)
+
+
+def table(data: bytes) -> None:
+    """Read a file of rows in every way."""
+    with _file(data) as path:
+        for read in (preview, read_labelled, read_pairs, read_texts):
+            with sentences():
+                read(path)
+
+
+def config(data: bytes) -> None:
+    """Read a config; one that is accepted survives being written."""
+    with sentences():
+        found = TransformerConfig.from_json(data.decode("utf-8", "replace"))
+        assert TransformerConfig.from_json(found.to_json()) == found
+        found.parameter_shapes()
+
+
+def tokenizer(data: bytes) -> None:
+    """Read a tokenizer; one that is accepted reads any text."""
+    with sentences():
+        found = Tokenizer.from_json(data.decode("utf-8", "replace"))
+        for each in TEXTS:
+            found.encode(each, max_len=50)
+
+
+def safetensors(data: bytes) -> None:
+    """Read a model whose parameters are these bytes, their hash being right."""
+    folder = _model_folder()
+    _replace(folder, "parameters.safetensors", data)
+    with sentences():
+        found = store.read_model(folder)
+        assert all(np.isfinite(array).all() for array in found.parameters.values())
+
+
+def card(data: bytes) -> None:
+    """List a model whose card is these bytes."""
+    folder = _model_folder()
+    _replace(folder, "card.json", data)
+    (found,) = store.list_models(folder.parent)
+    assert found.problem or isinstance(found.card, dict)
+
+
+def npz(data: bytes) -> None:
+    """Read a saved trace."""
+    with _file(data) as path, sentences():
+        Trace.load(path)
+
+
+def packed(data: bytes) -> None:
+    """Unpack a model; whatever happens, nothing is left of one that is refused."""
+    folder = Path(_scratch()) / "unpacked"
+    folder.mkdir(exist_ok=True)
+    accepted = False
+    with sentences():
+        store.unpack_model(data, folder=folder)
+        accepted = True
+    found = os.listdir(folder)
+    shutil.rmtree(folder)
+    assert bool(found) == accepted
+
+
+def events(data: bytes) -> None:
+    """Show a run whose log is these bytes."""
+    run = _run()
+    (run.path / "events.jsonl").write_bytes(data)
+    state = run.state()
+    assert state.status
+    assert state.step >= 0
+
+
+def job(data: bytes) -> None:
+    """Read what was asked of a run."""
+    with sentences():
+        found = TrainingJob.from_json(data.decode("utf-8", "replace"))
+        assert TrainingJob.from_json(found.to_json()) == found
+
+
+def mask(data: bytes) -> None:
+    """Read the name of a mask."""
+    for name, value in parse_qsl(data.decode("utf-8", "replace")) or [("", "")]:
+        for each in (name, value):
+            with sentences():
+                found = named_mask(each, 3, np.array([5, 6, 0, 0]))
+                assert found.dtype == bool
+                assert np.broadcast_shapes(found.shape, (3, 4)) == (3, 4)
+
+
+def command(data: bytes) -> None:
+    """Give a command line."""
+    words = data.decode("utf-8", "replace").replace("\0", "").split("\n")[:12]
+    if (
+        words
+        and words[0] in ("doctor", "predict", "generate", "trace", "evaluate")
+        and "missing" not in words
+    ):
+        return  # these load Keras or work for long, unless the model is not there
+    quiet = io.StringIO()
+    with contextlib.redirect_stdout(quiet), contextlib.redirect_stderr(quiet):
+        try:
+            status = command_line.main(words)
+        except SystemExit as left:
+            status = left.code
+    assert status in (0, 2)
+
+
+TARGETS = {
+    function.__name__: function
+    for function in (
+        text,
+        table,
+        config,
+        tokenizer,
+        safetensors,
+        card,
+        npz,
+        packed,
+        events,
+        job,
+        mask,
+        command,
+    )
+}
+
+
+@contextlib.contextmanager
+def sentences():
+    """Let pass what a person may be told."""
+    try:
+        yield
+    except ValueError as error:
+        last, sentence = traceback.extract_tb(error.__traceback__)[-1], str(error)
+        if "transformer_viz" not in last.filename or not sentence.strip() or not sentence.isprintable():
+            raise
+
+
+@functools.cache
+def seeds(name: str) -> list[bytes]:
+    """Return valid bytes for a target, from which others are made."""
+    folder = _model_folder()
+    read = {file.name: file.read_bytes() for file in folder.iterdir()}
+    config_json = read["config.json"]
+    found = {
+        "text": [each.encode() for each in TEXTS],
+        "table": [
+            b"text,label\n" + b"".join(b'"film %d, good",%d\n' % (i, i % 2) for i in range(8)),
+            b'{"text": "a film", "target": "un film"}\n' * 3,
+            "text\tlabel\n好 看\t1\n不 好\t0\n".encode() * 2,
+        ],
+        "config": [config_json, TransformerConfig(architecture="decoder", vocab_size=43).to_json().encode()],
+        "tokenizer": [each.to_json().encode() for each in _tokenizers()],
+        "safetensors": [read["parameters.safetensors"]],
+        "card": [read["card.json"]],
+        "npz": [_saved_trace()],
+        "packed": [store.pack_model(folder.name, folder.parent)],
+        "events": [_log()],
+        "job": [_run().job.to_json().encode()],
+        "mask": [b"mask=window:3+causal", b"padding=causal&x=window:1"],
+        "command": [
+            b"train\n--preset\nsingle-block\n--data\nno.csv\n--out\n/tmp/no/such/place\n--epochs\n2",
+            b"predict\n--model\nmissing\n--text\na",
+            b"stop\n20260101-000000-x-0000",
+            b"models",
+        ],
+    }
+    return found[name]
+
+
+@contextlib.contextmanager
+def _file(data):
+    path = Path(_scratch()) / "data"
+    path.write_bytes(data)
+    yield path
+
+
+@functools.cache
+def _scratch():
+    return tempfile.mkdtemp(prefix="fuzz-", dir=MEMORY)
+
+
+@functools.cache
+def _tokenizers():
+    return [Tokenizer.train(TEXTS * 3, 60, kind=kind, markers=True) for kind in TOKEN_KINDS]
+
+
+@functools.cache
+def _model_folder():
+    """Write a small model; return its folder."""
+    small = TransformerConfig(
+        vocab_size=_tokenizers()[0].vocab_size, max_len=20, d_model=4, num_heads=2, ffn_dim=4
+    )
+    random = np.random.default_rng(0)
+    parameters = {name: random.normal(size=shape) for name, shape in small.parameter_shapes().items()}
+    return store.write_model(
+        "small",
+        config=small,
+        tokenizer=_tokenizers()[0].to_json(),
+        card={"task": "classification", "examples": TEXTS, "test": {"accuracy": 0.5, "rows": 10}},
+        parameters=parameters,
+        folder=Path(_scratch()) / "models",
+    )
+
+
+def _replace(folder, name, data):
+    """Put other bytes into a model's file, and their size and hash into its manifest."""
+    (folder / name).write_bytes(data)
+    manifest = json.loads((folder / "manifest.json").read_text())
+    manifest["files"][name] = {"size": len(data), "sha256": hashlib.sha256(data).hexdigest()}
+    (folder / "manifest.json").write_text(json.dumps(manifest, indent=2, sort_keys=True) + "\n")
+
+
+@functools.cache
+def _run():
+    small = TransformerConfig(vocab_size=43, max_len=20, d_model=4, num_heads=2, ffn_dim=4)
+    asked = TrainingJob(config=small, settings=TrainingSettings(epochs=2), data="parity", rows=40)
+    return create_run(asked, folder=Path(_scratch()) / "runs")
+
+
+@functools.cache
+def _log():
+    run = _run()
+    run.append("started", step=0, device="CPU")
+    run.append("data", train=36, total_steps=10)
+    for step in range(3):
+        run.append("step", step=step, loss=1.5, learning_rate=0.1, tokens_per_second=9.5, memory=10)
+    run.append("epoch", epoch=1, step=3, best=True, loss=1.0, val_loss=1.1, val_accuracy=0.5, seconds=1.0)
+    run.append("samples", step=3, samples=[{"text": "a", "expected": "b", "written": "c"}])
+    return (run.path / "events.jsonl").read_bytes()
+
+
+@functools.cache
+def _saved_trace():
+    """Return the bytes of a small saved trace."""
+    from made_traces import encoder_trace
+
+    with _file(b"") as path:
+        encoder_trace(["a", "film"], layers=1, heads=2).save(path)
+        return path.read_bytes()

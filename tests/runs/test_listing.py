@@ -1,0 +1,202 @@
+"""Whose runs there are, whose turn it is, and how much room there is."""
+
+import dataclasses
+import os
+import threading
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from transformer_viz.presets import PRESETS
+from transformer_viz.runs import (
+    BusyError,
+    Quota,
+    QuotaError,
+    RunError,
+    TrainingJob,
+    TrainingSettings,
+    create_run,
+    list_runs,
+    queued_runs,
+    runs_bytes,
+)
+
+JOB = TrainingJob(config=PRESETS["vaswani-tiny"], settings=TrainingSettings(), data="reverse")
+
+
+def of(owner):
+    return dataclasses.replace(JOB, owner=owner)
+
+
+def owners(runs):
+    return [run.job.owner for run in runs]
+
+
+def test_runs_are_listed_by_owner(tmp_path):
+    runs = [create_run(of(owner), folder=tmp_path) for owner in ("", "ann", "bob", "ann")]
+    assert list_runs(tmp_path, owner="ann") == [runs[3], runs[1]]
+    assert list_runs(tmp_path, owner="") == [runs[0]]
+    assert list_runs(tmp_path, owner="eve") == []
+    assert list_runs(tmp_path) == runs[::-1]
+
+
+def test_owners_take_turns_and_of_an_owner_the_oldest_comes_first(tmp_path):
+    asked = ["ann", "ann", "ann", "bob", "bob", "eve"]
+    runs = [create_run(of(owner), folder=tmp_path) for owner in asked]
+    order = queued_runs(tmp_path)
+    assert owners(order) == ["ann", "bob", "eve", "ann", "bob", "ann"]
+    assert [run for run in order if run.job.owner == "ann"] == runs[:3]
+
+
+def test_whoever_had_a_turn_least_recently_comes_first(tmp_path, monkeypatch):
+    clock = iter(range(1000))
+    monkeypatch.setattr("time.time", lambda: next(clock))
+    for owner in ("bob", "eve", "ann"):
+        run = create_run(of(owner), folder=tmp_path)
+        run.append("started", step=0, device="CPU")
+        run.append("finished", model="m")
+    for owner in ("ann", "eve", "bob", "dan", "ann"):
+        create_run(of(owner), folder=tmp_path)
+    assert owners(queued_runs(tmp_path)) == ["dan", "bob", "eve", "ann", "ann"]
+
+
+def test_whoever_has_a_run_at_work_comes_last(tmp_path):
+    at_work = create_run(of("ann"), folder=tmp_path)
+    at_work.claim()
+    at_work.append("started", step=0, device="CPU")
+    for owner in ("ann", "ann", "bob"):
+        create_run(of(owner), folder=tmp_path)
+    assert owners(queued_runs(tmp_path)) == ["bob", "ann", "ann"]
+
+
+def test_a_run_that_was_taken_out_of_the_queue_was_no_turn(tmp_path):
+    create_run(of("ann"), folder=tmp_path).stop()
+    runs = [create_run(of(owner), folder=tmp_path) for owner in ("ann", "bob")]
+    assert queued_runs(tmp_path) == runs
+
+
+def test_a_run_that_goes_on_waits_for_its_owners_turn(tmp_path):
+    run = create_run(of("ann"), folder=tmp_path)
+    run.append("started", step=0, device="CPU")
+    run.append("stopped")
+    create_run(of("bob"), folder=tmp_path)
+    run.queue()
+    assert owners(queued_runs(tmp_path)) == ["bob", "ann"]
+
+
+def test_runs_of_everybody_are_done_in_the_order_in_which_they_were_asked_for(tmp_path):
+    runs = [create_run(JOB, folder=tmp_path) for _ in range(4)]
+    runs[0].append("started", step=0, device="CPU")
+    runs[0].append("finished", model="m")
+    assert queued_runs(tmp_path) == runs[1:]
+
+
+@settings(max_examples=25, deadline=None)  # each run is flushed to the disk
+@given(st.lists(st.sampled_from("abc"), max_size=7))
+def test_nobody_waits_for_two_turns_of_another_and_nothing_is_lost(tmp_path_factory, asked):
+    folder = tmp_path_factory.mktemp("runs")
+    runs = [create_run(of(owner), folder=folder) for owner in asked]
+    order = queued_runs(folder)
+    assert sorted(order, key=lambda run: run.id) == runs
+    for number, run in enumerate(order):
+        waiting = {each.job.owner for each in order[number:]}
+        next_ones = owners(order[number : number + len(waiting)])
+        assert set(next_ones) == waiting, run
+
+
+def test_room_is_counted_for_each_owner_and_together(tmp_path):
+    runs = [create_run(of(owner), folder=tmp_path) for owner in ("", "ann")]
+    (runs[1].path / "model").mkdir()
+    (runs[1].path / "model" / "parameters.safetensors").write_bytes(bytes(10_000))
+    sizes = [sum(path.stat().st_size for path in run.path.rglob("*") if path.is_file()) for run in runs]
+    assert sizes[1] > 10_000
+    assert (runs_bytes("", tmp_path), runs_bytes("ann", tmp_path)) == tuple(sizes)
+    assert runs_bytes(folder=tmp_path) == sum(sizes)
+    assert runs_bytes(folder=tmp_path / "nowhere") == 0
+
+
+@pytest.mark.parametrize("owner", ["", "ann"])
+@pytest.mark.parametrize("quota", [Quota(1_000_000, 100_000), Quota(100_000, 1_000_000)])
+def test_a_run_for_which_there_is_no_room_is_refused_and_the_way_out_named(tmp_path, quota, owner):
+    runs = [create_run(of(owner), folder=tmp_path, quota=quota) for _ in range(2)]
+    (runs[1].path / "checkpoint.safetensors").write_bytes(bytes(200_000))
+    if owner == "" and quota.total > 200_000:  # what belongs to everybody counts as nobody's
+        create_run(of(owner), folder=tmp_path, quota=quota)
+        return
+    with pytest.raises(QuotaError) as error:
+        create_run(of(owner), folder=tmp_path, quota=quota)
+    used = runs_bytes(folder=tmp_path)
+    assert (error.value.used, error.value.limit) == (used, 100_000)
+    assert str(error.value) == (
+        f"There is no room: trainings take {used / 1e6:.1f} MB of 0.1 MB that they may. Delete one that is "
+        f"no longer needed, the largest first: {runs[1].id}, {runs[0].id}."
+    )
+    assert list_runs(tmp_path) == runs[::-1]
+    runs[1].delete()
+    create_run(of(owner), folder=tmp_path, quota=quota)
+
+
+def test_an_owner_is_refused_for_own_runs_alone_and_reads_no_names_of_others(tmp_path):
+    big = create_run(of("ann"), folder=tmp_path)
+    (big.path / "checkpoint.safetensors").write_bytes(bytes(200_000))
+    create_run(of("bob"), folder=tmp_path, quota=Quota(10**6, 100_000))
+    with pytest.raises(QuotaError) as error:
+        create_run(of("eve"), folder=tmp_path, quota=Quota(100_000, 100_000))
+    assert big.id not in str(error.value)
+
+
+def test_of_many_who_come_at_once_no_more_get_in_than_there_is_room_for(tmp_path):
+    size = runs_bytes(folder=create_run(JOB, folder=tmp_path / "one").path.parent)
+    quota, made, refused = Quota(5 * size // 2, 0), [], []
+
+    def make():
+        try:
+            made.append(create_run(JOB, folder=tmp_path / "all", quota=quota))
+        except QuotaError:
+            refused.append(1)
+
+    visitors = [threading.Thread(target=make) for _ in range(12)]
+    for visitor in visitors:
+        visitor.start()
+    for visitor in visitors:
+        visitor.join()
+    assert (len(made), len(refused)) == (3, 9)
+    assert len(list_runs(tmp_path / "all")) == 3
+
+
+def test_of_two_clicks_at_once_one_starts_a_training_where_each_may_have_one(tmp_path):
+    made, refused = [], []
+
+    def make():
+        try:
+            made.append(create_run(of("ann"), folder=tmp_path, one_at_a_time=True))
+        except BusyError as error:
+            refused.append(error.run)
+
+    clicks = [threading.Thread(target=make) for _ in range(6)]
+    for click in clicks:
+        click.start()
+    for click in clicks:
+        click.join()
+    assert refused == [made[0].id] * 5
+    create_run(of("bob"), folder=tmp_path, one_at_a_time=True)
+    made[0].stop()
+    create_run(of("ann"), folder=tmp_path, one_at_a_time=True)
+
+
+def test_a_file_that_is_gone_is_said_before_anything_is_queued(tmp_path):
+    job = dataclasses.replace(JOB, data=tmp_path / "gone.csv", sha256="0" * 64)
+    with pytest.raises(RunError) as error:
+        create_run(job, folder=tmp_path)
+    assert str(error.value) == f"There is no file {tmp_path / 'gone.csv'} any more. Choose it again."
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_links_out_of_a_run_are_not_followed_when_room_is_counted(tmp_path):
+    run = create_run(JOB, folder=tmp_path)
+    before = runs_bytes(folder=tmp_path)
+    os.symlink(Path(__file__).parents[2], run.path / "link")
+    os.symlink(run.path, run.path / "circle")
+    assert runs_bytes(folder=tmp_path) - before < 1000

@@ -1,0 +1,174 @@
+"""Logs are read once, as they grow; a huge one is read in part, and says so."""
+
+import itertools
+import json
+import os
+import threading
+
+import pytest
+
+from transformer_viz.runs import log as log_module
+from transformer_viz.runs.events import append_event, parse_event
+from transformer_viz.runs.log import MOST_EVENTS, read_log, read_outline
+
+
+@pytest.fixture
+def log(tmp_path):
+    return tmp_path / "events.jsonl"
+
+
+@pytest.fixture
+def parsed(monkeypatch):
+    """Return a list to which each line is added that is read."""
+    lines = []
+
+    def counted(line):
+        lines.append(line)
+        return parse_event(line)
+
+    monkeypatch.setattr(log_module, "parse_event", counted)
+    return lines
+
+
+def write_steps(log, first, last):
+    with log.open("ab") as file:
+        for step in range(first, last):
+            file.write(json.dumps({"event": "step", "time": 1.0, "step": step, "loss": 0.5}).encode() + b"\n")
+
+
+def steps(log):
+    return [event["step"] for event in read_log(log).events if event["event"] == "step"]
+
+
+def test_a_log_that_has_not_changed_is_not_read_again(log, parsed):
+    write_steps(log, 0, 100)
+    assert len(read_log(log).events) == 100
+    del parsed[:]
+    for _ in range(8):
+        assert len(read_log(log).events) == 100
+    assert parsed == []
+
+
+def test_of_a_log_that_has_grown_only_what_is_new_is_read(log, parsed):
+    write_steps(log, 0, 100)
+    read_log(log)
+    del parsed[:]
+    write_steps(log, 100, 103)
+    assert steps(log) == list(range(103))
+    assert len([line for line in parsed if line]) == 3
+
+
+def test_a_line_that_is_not_ended_counts_once(log):
+    line = json.dumps({"event": "step", "time": 1.0, "step": 7})
+    log.write_text(line)
+    assert steps(log) == steps(log) == [7]
+    with log.open("a") as file:
+        file.write("\n" + line[:20])
+    assert steps(log) == [7]
+    append_event(log, "step", step=8)
+    assert steps(log) == [7, 8]
+
+
+def test_another_file_of_that_name_is_read_from_its_beginning(log):
+    write_steps(log, 0, 5)
+    assert len(steps(log)) == 5
+    other = log.with_name("other")
+    write_steps(other, 10, 20)
+    os.replace(other, log)
+    assert steps(log) == list(range(10, 20))
+
+
+def test_a_log_that_was_cut_is_read_from_its_beginning(log):
+    write_steps(log, 0, 5)
+    assert len(steps(log)) == 5
+    whole = log.read_bytes()
+    log.write_bytes(whole[: whole.index(b"\n") + 1])
+    assert steps(log) == [0]
+    log.unlink()
+    assert steps(log) == []
+    assert steps(log) == []
+
+
+def test_a_long_log_keeps_its_beginning_its_end_and_says_that_it_is_thinned(log):
+    write_steps(log, 0, MOST_EVENTS * 3)
+    found = read_log(log)
+    assert not found.is_whole
+    numbers = [event["step"] for event in found.events]
+    assert len(numbers) <= MOST_EVENTS
+    assert numbers == sorted(numbers)
+    assert numbers[0] == 0
+    assert numbers[-log_module.LAST :] == list(range(MOST_EVENTS * 3))[-log_module.LAST :]
+    assert max(b - a for a, b in itertools.pairwise(numbers)) <= 8
+
+
+def test_a_long_log_of_epochs_and_turns_is_cut_too(log):
+    with log.open("wb") as file:
+        for step in range(MOST_EVENTS * 2):
+            for kind in ("started", "epoch"):
+                event = {"event": kind, "time": 1.0, "step": step, "epoch": step, "best": True}
+                file.write(json.dumps(event).encode() + b"\n")
+    found = read_log(log)
+    assert len(found.events) <= MOST_EVENTS
+    assert found.events[-1]["step"] == MOST_EVENTS * 2 - 1
+
+
+@pytest.mark.parametrize("line", [b"a", b'{"event": "step", "time": 1.0, "step": 5}\n', b"\n", b"\0"])
+def test_a_log_of_100_megabytes_is_read_in_part(log, line, parsed):
+    append_event(log, "started", step=0, device="CPU")
+    with log.open("ab") as file:
+        piece = line * (2**20 // len(line))
+        for _ in range(100):
+            file.write(piece)
+    append_event(log, "finished", model="m")
+    found = read_log(log)
+    assert not found.is_whole
+    assert [found.events[0]["event"], found.events[-1]["event"]] == ["started", "finished"]
+    assert sum(map(len, parsed)) <= log_module.MOST_BYTES + 1
+    assert len(parsed) <= log_module.MOST_LINES + 1
+    assert len(found.events) <= MOST_EVENTS
+
+
+def test_what_decides_whose_turn_it_is_needs_only_the_end_of_a_log_that_is_over(log, parsed):
+    append_event(log, "queued")
+    append_event(log, "started", step=0, device="CPU")
+    write_steps(log, 0, 2000)
+    append_event(log, "finished", model="m")
+    assert read_outline(log).last == "finished"
+    assert len(parsed) < 100
+    del parsed[:]
+    assert read_outline(log).last == "finished"
+    assert parsed == []
+    append_event(log, "queued")
+    assert read_outline(log).last == "queued"
+
+
+def test_of_a_log_that_goes_on_it_is_found_wherever_it_is(log):
+    append_event(log, "queued")
+    append_event(log, "started", step=0, device="CPU")
+    write_steps(log, 0, 2000)
+    assert read_outline(log).last == "started"
+
+
+def test_only_some_logs_are_kept_in_memory(tmp_path):
+    for number in range(log_module.MOST_READERS + 5):
+        log = tmp_path / f"{number}.jsonl"
+        write_steps(log, 0, 3)
+        assert steps(log) == [0, 1, 2]
+    assert len(log_module._readers) == log_module.MOST_READERS
+    assert steps(tmp_path / "0.jsonl") == [0, 1, 2]
+
+
+def test_a_pipe_is_not_waited_for(log):
+    os.mkfifo(log)
+    assert read_log(log).events == []
+    assert read_outline(log).last == ""
+
+
+def test_whoever_reads_while_others_write_sees_a_beginning_of_what_they_write(log):
+    writer = threading.Thread(target=lambda: [append_event(log, "step", step=step) for step in range(300)])
+    writer.start()
+    while writer.is_alive():
+        found = steps(log)
+        assert found == list(range(len(found)))
+    writer.join()
+    assert steps(log) == list(range(300))

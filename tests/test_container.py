@@ -1,0 +1,124 @@
+"""The Dockerfile's commands, run without Docker: a copy of the tree with its owners, as its user."""
+
+import json
+import os
+import shlex
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import expect
+from running_app import ROOT, free_port, wait_for_health
+
+USER = 10001
+
+pytestmark = pytest.mark.skipif(
+    os.name == "nt" or os.getuid() != 0 or not shutil.which("setpriv"),
+    reason="needs root and setpriv, to become another user",
+)
+
+
+def instructions():
+    """Return (name, rest) of each instruction of the last stage of the Dockerfile."""
+    text = (ROOT / "Dockerfile").read_text().replace("\\\n", " ")
+    lines = [line for line in text.splitlines() if line and not line.startswith("#")]
+    last = max(i for i, line in enumerate(lines) if line.startswith("FROM "))
+    return [line.split(None, 1) for line in lines[last + 1 :]]
+
+
+def built(folder):
+    """Do in a folder what the Dockerfile does in /app; return its environment and its command."""
+    folder.mkdir()
+    environment, command = {}, None
+    for name, rest in instructions():
+        if name == "ENV":
+            environment |= dict(each.split("=", 1) for each in shlex.split(rest))
+        elif name == "COPY" and "--from=" not in rest:
+            *sources, target = [part for part in rest.split() if not part.startswith("--")]
+            for source in sources:
+                copied = folder / target / (Path(source).name if target == "./" else "")
+                own = rest.startswith(f"--chown={USER}:{USER}")
+                copy(ROOT / source, copied, USER if own else 0)
+        elif name == "RUN":
+            subprocess.run(shlex.split(rest), cwd=folder, check=True)
+        elif name == "USER":
+            assert rest == f"{USER}:{USER}"
+        elif name == "CMD":
+            command = json.loads(rest)
+    return environment, command
+
+
+def copy(source, target, owner):
+    if source.is_dir():
+        shutil.copytree(source, target, ignore=shutil.ignore_patterns("__pycache__"))
+        places = [target, *target.rglob("*")]
+    else:
+        shutil.copy(source, target)
+        places = [target]
+    for place in places:
+        os.chown(place, owner, owner)
+        place.chmod(0o755 if place.is_dir() else 0o644)
+
+
+@pytest.fixture(scope="module")
+def container(tmp_path_factory):
+    """Yield address and folder of the app, run by the Dockerfile's command as its user.
+
+    It may read everything, as files in an image can be read by all, and write only what belongs to it.
+    """
+    parent = tmp_path_factory.mktemp("container")
+    folder, home = parent / "app", parent / "home"
+    environment, command = built(folder)
+    home.mkdir()
+    os.chown(home, USER, USER)
+    port = free_port()
+    environment |= {
+        "HOME": str(home),
+        "TMPDIR": str(home),
+        "PATH": f"{Path(sys.executable).parent}:/usr/bin:/bin",
+    }
+    become = ["setpriv", f"--reuid={USER}", f"--regid={USER}", "--clear-groups"]
+    become += ["--inh-caps=+dac_read_search", "--ambient-caps=+dac_read_search"]
+    log = (home / "out").open("wb")
+    process = subprocess.Popen(
+        [*become, *command, f"--server.port={port}"], cwd=folder, env=environment, stdout=log, stderr=log
+    )
+    wait_for_health(process, port, "/health")
+    yield f"http://localhost:{port}", folder, home
+    process.terminate()
+    process.wait()
+    log.close()
+
+
+def test_the_app_answers_and_can_train_as_the_user_of_the_image(browser, container):
+    address, folder, home = container
+    page = browser.new_page()
+    page.set_default_timeout(90_000)
+    page.goto(address)
+    page.locator(".lens .says").wait_for()
+    page.goto(f"{address}/train?task=parity")
+    page.get_by_role("button", name="Start training").click()
+    expect(page.get_by_text("Loss").first).to_be_visible()
+    page.get_by_role("button", name="Stop", exact=True).first.wait_for()
+    page.close()
+    assert [run for run in (folder / "runs").iterdir() if (run / "events.jsonl").exists()]
+    assert "Traceback" not in (home / "out").read_text()
+
+
+def test_nothing_outside_of_models_and_runs_was_written(container):
+    _, folder, _ = container
+    own = {
+        str(place.relative_to(folder).parts[0]) for place in folder.rglob("*") if place.stat().st_uid == USER
+    }
+    assert own == {"models", "runs"}
+
+
+def test_what_is_declared_as_a_volume_is_what_can_be_written():
+    volumes = json.loads(dict(instructions())["VOLUME"])
+    assert volumes == ["/app/models", "/app/runs"]
+
+
+def test_the_container_is_said_to_be_well_by_the_engine():
+    assert "/health'" in dict(instructions())["HEALTHCHECK"]

@@ -1,0 +1,80 @@
+"""Each thing that can be wrong is found and has a remedy."""
+
+import socket
+from types import SimpleNamespace
+
+import pytest
+
+from transformer_viz import doctor
+
+
+def test_a_folder_that_cannot_be_made_is_named_with_the_variable_that_moves_it(tmp_path):
+    (tmp_path / "file").touch()
+    (finding,) = doctor.folder("runs", tmp_path / "file" / "runs")
+    assert "cannot be written" in finding.fact
+    assert "TRANSFORMER_VIZ_RUNS" in finding.remedy
+
+
+def test_a_full_disk_and_little_memory_have_remedies(tmp_path, monkeypatch):
+    monkeypatch.setattr(doctor.shutil, "disk_usage", lambda place: SimpleNamespace(free=5e8))
+    monkeypatch.setattr(doctor.psutil, "virtual_memory", lambda: SimpleNamespace(available=1e9, total=8e9))
+    (finding,) = doctor.folder("models", tmp_path)
+    assert finding.remedy.startswith("Make space, or set TRANSFORMER_VIZ_MODELS")
+    assert doctor.memory().fact == "1.0 of 8.0 GB free"
+    assert doctor.memory().remedy.startswith("Close other programs")
+
+
+def test_nothing_is_left_in_a_folder_that_was_looked_at(tmp_path):
+    (finding,) = doctor.folder("models", tmp_path)
+    assert not finding.remedy
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_package_that_is_missing_or_of_another_version_has_a_remedy(tmp_path, monkeypatch):
+    pins = tmp_path / "requirements.txt"
+    pins.write_text("numpy==0.1 \\\n    --hash=sha256:00\nno-such-package==2.0  # why\n# pandas==1\n")
+    monkeypatch.setattr(doctor, "REQUIREMENTS", pins)
+    assert doctor.pins() == {"numpy": "0.1", "no-such-package": "2.0"}
+    other, missing = doctor.packages()
+    assert "0.1 is what the app was tested with" in other.remedy
+    assert (missing.fact, missing.remedy) == ("missing", doctor.INSTALL)
+
+
+def test_the_installed_packages_are_the_pinned_ones():
+    found = list(doctor.packages())
+    assert len(found) > 10
+    assert not [finding for finding in found if finding.remedy]
+
+
+@pytest.mark.parametrize(("version", "good"), [((3, 10), False), ((3, 11), True), ((3, 14), False)])
+def test_a_python_without_builds_of_the_packages_is_named(monkeypatch, version, good):
+    monkeypatch.setattr(doctor.sys, "version_info", (*version, 0))
+    assert bool(doctor.python().remedy) != good
+
+
+def test_a_port_in_use_is_said(monkeypatch):
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        monkeypatch.setenv("STREAMLIT_SERVER_PORT", str(listener.getsockname()[1]))
+        assert "is in use" in doctor.port().fact
+    assert "is free" in doctor.port().fact
+
+
+def test_a_broken_model_is_named_among_good_ones(models_folder):
+    broken = models_folder / "cut"
+    broken.mkdir()
+    try:
+        shelf, cut = doctor.broken_models()
+    finally:
+        broken.rmdir()
+    assert shelf.fact == "1 can be opened"
+    assert cut.subject == "cut"
+    assert cut.remedy
+
+
+def test_an_engine_that_does_not_answer_is_a_finding(models_folder, monkeypatch):
+    def fail(*_, **__):
+        raise doctor.EngineError("died")
+
+    assert "answers" in doctor.engine().fact
+    monkeypatch.setattr(doctor.Engine, "trace", fail)
+    assert doctor.engine().fact == "does not answer: died"

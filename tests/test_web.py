@@ -1,0 +1,142 @@
+"""The server's own answers over HTTP: headers, health, closed routes, and no request to any other server."""
+
+import os
+import signal
+import socket
+import threading
+import time
+import urllib.error
+import urllib.request
+
+import pytest
+from processes import children
+from running_app import free_port, start_app
+
+PAGES = ["/", "/train", "/_stcore/health", "/static/nothing.js", "/_stcore/host-config"]
+
+
+@pytest.fixture(scope="module")
+def address(models_folder):
+    port = free_port()
+    app = start_app(port)
+    yield f"http://127.0.0.1:{port}", app
+    app.kill()
+    app.wait()
+
+
+def get(url, **headers):
+    """Return status, headers and body of a response."""
+    try:
+        with urllib.request.urlopen(urllib.request.Request(url, headers=headers)) as response:
+            return response.status, response.headers, response.read().decode()
+    except urllib.error.HTTPError as error:
+        return error.code, error.headers, error.read().decode()
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_every_response_says_what_a_browser_may_do_with_it(address, page):
+    headers = get(address[0] + page)[1]
+    assert "default-src 'self'" in headers["Content-Security-Policy"]
+    assert "frame-ancestors 'none'" in headers["Content-Security-Policy"]
+    assert "unsafe-inline" not in headers["Content-Security-Policy"].replace(
+        "style-src 'self' 'unsafe-inline'", ""
+    )
+    assert headers["X-Frame-Options"] == "DENY"
+    assert headers["X-Content-Type-Options"] == "nosniff"
+    assert headers["Referrer-Policy"] == "no-referrer"
+
+
+def test_a_script_written_into_a_page_does_not_run(address, browser):
+    page = browser.new_page()
+    page.goto(address[0])
+    page.locator(".lens .says").wait_for()
+    page.evaluate("document.body.insertAdjacentHTML('beforeend', '<img src=x onerror=\"window.__x = 1\">')")
+    page.evaluate(
+        "document.body.append(Object.assign(document.createElement('script'), {text: 'window.__x = 2'}))"
+    )
+    page.wait_for_timeout(500)
+    assert page.evaluate("window.__x") is None
+    page.close()
+
+
+@pytest.mark.parametrize("path", ["/_stcore/metrics", "/_stcore/metrics/", "/models/_stcore/metrics"])
+def test_counts_of_the_server_are_not_public(address, path):
+    status, _, body = get(address[0] + path)
+    assert "cache_memory_bytes" not in body
+    assert status == 404
+
+
+def test_health_asks_the_engine(address):
+    home, app = address
+    assert get(home + "/health")[::2] == (200, "ok")
+    for child in children(app.pid):
+        os.kill(child, signal.SIGSTOP)
+    answered = []
+    asking = threading.Thread(target=lambda: answered.append(get(home + "/health")[0]))
+    asking.start()
+    asking.join(2)
+    assert asking.is_alive()  # the port is open; the engine does not answer
+    for child in children(app.pid):
+        os.kill(child, signal.SIGCONT)
+    asking.join()
+    assert answered == [200]
+
+
+class Listener:
+    """A proxy that notes every connection and closes it."""
+
+    def __init__(self):
+        self.socket = socket.create_server(("127.0.0.1", 0))
+        self.connections = []
+        threading.Thread(target=self._listen, daemon=True).start()
+
+    @property
+    def url(self):
+        return f"http://127.0.0.1:{self.socket.getsockname()[1]}"
+
+    def _listen(self):
+        while True:
+            try:
+                connection, _ = self.socket.accept()
+            except OSError:
+                return
+            self.connections.append(connection.recv(1000))
+            connection.close()
+
+
+@pytest.mark.parametrize("everywhere", [False, True])
+def test_no_other_server_is_asked_for_anything(models_folder, monkeypatch, everywhere):
+    """Neither at the start on all addresses, nor when a page of another origin knocks."""
+    proxy = Listener()
+    for name in ("http_proxy", "https_proxy", "HTTP_PROXY", "HTTPS_PROXY", "all_proxy"):
+        monkeypatch.setenv(name, proxy.url)
+    monkeypatch.setenv("no_proxy", "127.0.0.1,localhost")
+    if everywhere:
+        monkeypatch.setenv("STREAMLIT_SERVER_ADDRESS", "0.0.0.0")
+    port = free_port()
+    app = start_app(port)
+    try:
+        knock(port, "http://elsewhere.example")
+        time.sleep(1)
+        assert get(f"http://127.0.0.1:{port}/")[0] == 200
+    finally:
+        app.kill()
+        app.wait()
+        proxy.socket.close()
+    assert proxy.connections == []
+
+
+def knock(port, origin):
+    """Ask for the websocket as a page of another origin does; it is refused."""
+    with socket.create_connection(("127.0.0.1", port)) as connection:
+        lines = (
+            "GET /_stcore/stream HTTP/1.1",
+            f"Host: localhost:{port}",
+            f"Origin: {origin}",
+            "Upgrade: websocket",
+            "Connection: Upgrade",
+            "Sec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==",
+            "Sec-WebSocket-Version: 13",
+        )
+        connection.sendall("\r\n".join([*lines, "", ""]).encode())
+        assert b" 403 " in connection.recv(1000)

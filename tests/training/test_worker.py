@@ -1,0 +1,107 @@
+"""The process that trains works off the queue, whatever a run's folder does."""
+
+import dataclasses
+import shutil
+
+import pytest
+from faults import no_file_beyond
+from unprivileged import modes_count
+
+from transformer_viz.config import TransformerConfig
+from transformer_viz.runs import RunError, TrainingJob, TrainingSettings, create_run
+from transformer_viz.training.job import work
+from transformer_viz.training.worker import work_off_queue
+
+CONFIG = TransformerConfig(d_model=8, num_heads=2, ffn_dim=8, norm="pre", max_len=32)
+JOB = TrainingJob(config=CONFIG, settings=TrainingSettings(epochs=1, batch_size=32), data="parity", rows=100)
+
+
+@pytest.fixture(autouse=True)
+def runs(tmp_path, monkeypatch):
+    monkeypatch.setenv("TRANSFORMER_VIZ_RUNS", str(tmp_path))
+    return tmp_path
+
+
+def read_only(folder):
+    for place in (*folder.iterdir(), folder):
+        place.chmod(0o555 if place.is_dir() else 0o444)
+
+
+def test_a_run_in_a_folder_that_cannot_be_written_is_passed_over(capsys):
+    stuck, run = create_run(JOB), create_run(JOB)
+    read_only(stuck.path)
+    with modes_count():
+        work_off_queue(work)
+    stuck.path.chmod(0o755)
+    assert (stuck.status, run.status) == ("queued", "finished")
+    assert capsys.readouterr().err == (
+        f"{stuck.path} cannot be written: Permission denied. Make space, or set TRANSFORMER_VIZ_RUNS to "
+        "another folder.\n"
+    )
+    assert sorted(place.name for place in stuck.path.iterdir()) == ["events.jsonl", "job.json"]
+
+
+def test_a_folder_of_runs_that_cannot_be_written_is_a_sentence(runs):
+    create_run(JOB)
+    read_only(runs)
+    with modes_count(), pytest.raises(RunError, match="cannot be written: Permission denied"):
+        work_off_queue(work)
+    runs.chmod(0o755)
+
+
+def test_a_run_whose_job_is_broken_is_passed_over():
+    broken, run = create_run(JOB), create_run(dataclasses.replace(JOB, owner="ann"))
+    (broken.path / "job.json").write_text("")
+    work_off_queue(work)
+    assert (broken.status, run.status) == ("broken", "finished")
+
+
+def test_a_run_that_is_removed_while_it_waits_stops_nobody(runs):
+    gone, run = create_run(JOB), create_run(JOB)
+
+    def work_and_remove(each):
+        if each == gone:
+            each.delete()
+        work(each)
+
+    work_off_queue(work_and_remove)
+    assert run.status == "finished"
+    assert not gone.path.exists()
+
+
+def test_a_folder_that_vanishes_under_a_training_is_a_sentence_and_does_not_come_back(runs):
+    run = create_run(dataclasses.replace(JOB, settings=TrainingSettings(epochs=3, batch_size=32)))
+
+    def vanish(event):
+        if event["event"] == "epoch":
+            shutil.rmtree(run.path)
+
+    with pytest.raises(RunError) as error:
+        work(run, watch=vanish)
+    assert str(error.value) == f"{run.path} is not there any more."
+    assert not run.path.exists()
+
+
+def test_a_disk_that_is_full_from_the_beginning_is_a_sentence_and_nothing_is_left():
+    run = create_run(JOB)
+    before = {path.name for path in run.path.iterdir()}
+    with no_file_beyond(2**15):
+        work(run)
+    assert run.status == "failed"
+    assert run.state().message == (
+        f"The disk of {run.path} is full. Make space and resume: the last checkpoint is kept."
+    )
+    assert {path.name for path in run.path.iterdir()} - before == {"process.json", "traceback.txt"}
+    run.queue()
+    work(run)
+    assert run.status == "finished"
+
+
+@pytest.mark.parametrize("name", ["frames", "checkpoint.safetensors"])
+def test_what_stands_in_the_way_of_a_picture_or_a_checkpoint_is_a_sentence(name):
+    run = create_run(JOB)
+    (run.path / name).mkdir() if name != "frames" else (run.path / name).write_text("")
+    work(run)
+    assert run.status == "failed"
+    assert run.state().message.startswith(str(run.path))
+    assert not list(run.path.rglob(".tmp-*"))

@@ -1,0 +1,102 @@
+"""The Train page in a real browser: what a run or a file says is text and nothing else."""
+
+import json
+
+import pytest
+from playwright.sync_api import expect
+from test_browser import free_port, start_app
+
+from transformer_viz.config import TransformerConfig
+from transformer_viz.runs import TrainingJob, TrainingSettings, create_run
+
+CONFIG = TransformerConfig(d_model=8, num_heads=2, ffn_dim=8, norm="pre", max_len=32)
+
+HOSTILE = (
+    "https://evil.example/a www.evil.example me@evil.example [a](https://evil.example) <http://evil.example> "
+    '![p](https://evil.example/p.png) <img src="https://evil.example/q.png" onerror="window.hit=1"> '
+    "<script>window.hit=1</script> $\\href{javascript:window.hit=1}{x}$ :red[y] \u2028 \x85 \ud800 \u202e"
+)
+
+SECRET = "/home/ann/secret-folder"
+
+
+@pytest.fixture(scope="module")
+def home(tmp_path_factory):
+    patch = pytest.MonkeyPatch()
+    patch.setenv("TRANSFORMER_VIZ_RUNS", str(tmp_path_factory.mktemp("runs")))
+    patch.setenv("TRANSFORMER_VIZ_MODELS", str(tmp_path_factory.mktemp("models")))
+    port = free_port()
+    process = start_app(port)
+    yield f"http://localhost:{port}"
+    process.kill()
+    process.wait()
+    patch.undo()
+
+
+@pytest.fixture
+def page(browser, home):
+    context = browser.new_context(viewport={"width": 1440, "height": 1000})
+    page, foreign = context.new_page(), []
+    page.on("request", lambda request: "evil" in request.url and foreign.append(request.url))
+    page.set_default_timeout(60_000)
+    yield page
+    assert page.evaluate("window.hit") is None
+    assert page.locator("a[href*=evil], img[src*=evil], a[href^=javascript]").count() == 0
+    assert page.locator(".stException").count() == 0
+    assert foreign == []
+    context.close()
+
+
+def a_run():
+    job = TrainingJob(config=CONFIG, settings=TrainingSettings(), data="parity", rows=200)
+    return create_run(job)
+
+
+def open_run(page, home, run):
+    page.goto(f"{home}/train?run={run.id}")
+    expect(page.locator("[data-testid=stApp]")).to_have_attribute("data-test-script-state", "notRunning")
+
+
+def test_what_a_run_says_is_text(page, home):
+    run = a_run()
+    run.append("started", step=0, device=HOSTILE)
+    run.append("data", total_steps=100, note=HOSTILE)
+    run.append("step", step=5, loss=0.5, tokens_per_second=3.0)
+    run.append("epoch", step=5, epoch=1, best=True, val_accuracy=0.5)
+    samples = [{"text": HOSTILE, "expected": HOSTILE, "written": HOSTILE}]
+    run.append("samples", step=5, samples=samples * 3)
+    run.append("failed", message=f"{SECRET}/rows.csv cannot be read: {HOSTILE}")
+    open_run(page, home, run)
+    expect(page.locator("[data-testid=stAlert]")).to_contain_text("rows.csv cannot be read: https:")
+    assert "secret-folder" not in page.content()
+    expect(page.get_by_text("Step 5 of 100")).to_contain_text("on https:")
+    assert page.get_by_text("evil.example").count() >= 5
+
+
+def test_what_a_broken_run_says_is_text(page, home):
+    run = a_run()
+    facts = json.loads((run.path / "job.json").read_text())
+    (run.path / "job.json").write_text(json.dumps(facts | {f"{HOSTILE}": 1}))
+    open_run(page, home, run)
+    expect(page.locator("[data-testid=stAlert]")).to_contain_text("it has the field 'https:")
+
+
+def test_what_a_file_says_is_text(page, home):
+    page.goto(f"{home}/train?task=file")
+    rows = [
+        {"text": f"film {number} {HOSTILE}", "label": f"{HOSTILE[:60]}{number % 2}"} for number in range(30)
+    ]
+    content = "\n".join(json.dumps(row, ensure_ascii=False) for row in rows).encode("utf-8", "replace")
+    page.locator("input[type=file]").set_input_files(
+        {"name": "<b>www.evil.example.jsonl", "mimeType": "application/json", "buffer": content}
+    )
+    expect(page.get_by_text("Labels:")).to_contain_text("evil.example")
+    expect(page.get_by_role("button", name="Start training")).to_be_enabled()
+
+
+def test_a_file_that_cannot_be_used_says_so_in_text(page, home):
+    page.goto(f"{home}/train?task=file")
+    page.locator("input[type=file]").set_input_files(
+        {"name": "www.evil.example.csv", "mimeType": "text/csv", "buffer": b"text,label\n\n"}
+    )
+    expect(page.locator("[data-testid=stAlert]")).to_contain_text("line 2 is empty")

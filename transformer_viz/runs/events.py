@@ -1,0 +1,122 @@
+"""The log of a run: one event on each line, as ASCII JSON, only ever appended to.
+
+A line that holds anything else is left out: half a line of a process that was killed, an event of another
+version, something that was written there by hand.
+"""
+
+import contextlib
+import json
+import math
+import os
+import time
+from pathlib import Path
+
+_FLAGS = os.O_RDWR | os.O_CREAT | os.O_APPEND | getattr(os, "O_BINARY", 0)
+
+
+def append_event(path: Path, event: str, **facts) -> None:
+    """Add a line to a log: what happened, and when; a number that is not finite becomes null.
+
+    Raises:
+        OSError: If the disk refuses; a part of the line is taken back.
+    """
+    line = json.dumps({"event": event, "time": time.time(), **dict(map(_finite, facts.items()))})
+    handle = os.open(path, _FLAGS, 0o600)
+    try:
+        end = os.lseek(handle, 0, os.SEEK_END)
+        os.lseek(handle, max(0, end - 1), os.SEEK_SET)
+        whole = os.read(handle, 1) in (b"", b"\n")  # a kill may have cut the last line off
+        data = (b"" if whole else b"\n") + line.encode("ascii") + b"\n"
+        written = 0
+        try:
+            while written < len(data):
+                written += os.write(handle, data[written:])
+        except OSError:
+            with contextlib.suppress(OSError):
+                if os.fstat(handle).st_size == end + written:  # nobody has written behind it
+                    os.ftruncate(handle, end)
+            raise
+    finally:
+        os.close(handle)
+
+
+def parse_event(line: bytes) -> dict | None:
+    """Return the event on a line, None if there is none; a number that is not finite becomes None."""
+    try:
+        event = json.loads(line.decode("utf-8"), parse_constant=lambda _: None)
+    except (ValueError, RecursionError):
+        return None
+    if not isinstance(event, dict) or not isinstance(event.get("event"), str):
+        return None
+    event = dict(map(_finite, event.items()))
+    needed = _NEEDED.get(event["event"])
+    if needed is None or not needed <= event.keys() or not all(map(_fits, event, event.values())):
+        return None
+    measured = event.keys() - _FITS.keys() if event["event"] in _MEASURED else ()
+    return event if all(_is_number(event[name]) for name in measured) else None
+
+
+def _finite(fact):
+    name, value = fact
+    return name, None if isinstance(value, float) and not math.isfinite(value) else value
+
+
+def _is_count(value):
+    return type(value) is int and 0 <= value < 2**53
+
+
+def _is_number(value):
+    return value is None or (type(value) in (int, float) and abs(value) < 2**1000)
+
+
+def _is_text(value):
+    return isinstance(value, str)
+
+
+def _is_time(value):
+    return type(value) in (int, float) and 0 <= value < 2**53
+
+
+def _are_samples(value):
+    """Return whether these are texts with what is expected and what is written after them."""
+    names = ("text", "expected", "written")
+    return isinstance(value, list) and all(
+        isinstance(sample, dict) and all(isinstance(sample.get(name), str) for name in names)
+        for sample in value
+    )
+
+
+_NEEDED = {
+    "queued": {"time"},
+    "started": {"time", "step"},
+    "data": {"time"},
+    "step": {"time", "step"},
+    "epoch": {"time", "step", "epoch", "best"},
+    "samples": {"time", "samples"},
+    "finished": {"time"},
+    "stopped": {"time"},
+    "failed": {"time"},
+}
+"""Kind of event -> what it cannot be without."""
+
+_MEASURED = ("step", "epoch")
+"""Kinds of events whose other fields are what was measured: numbers."""
+
+_FITS = {
+    "event": _is_text,
+    "time": _is_time,
+    "step": _is_count,
+    "epoch": _is_count,
+    "best": lambda value: isinstance(value, bool),
+    "device": _is_text,
+    "message": _is_text,
+    "model": _is_text,
+    "note": _is_text,
+    "samples": _are_samples,
+    **dict.fromkeys(("train", "validation", "parameters", "steps_per_epoch", "total_steps"), _is_count),
+}
+"""Field -> whether a value fits it; of the others, only what was measured is looked at."""
+
+
+def _fits(name, value):
+    return _FITS[name](value) if name in _FITS else True

@@ -1,0 +1,151 @@
+"""All runs of a folder: a new one, those there are, those that wait."""
+
+import collections
+import contextlib
+import datetime
+import os
+import re
+import secrets
+from pathlib import Path
+
+from filelock import FileLock
+
+from transformer_viz.runs.disk import check_folder, new_folder, write_new
+from transformer_viz.runs.errors import BusyError, RunError, writing
+from transformer_viz.runs.events import append_event
+from transformer_viz.runs.folder import TrainingRun
+from transformer_viz.runs.job import TrainingJob
+from transformer_viz.runs.quota import Kept, Quota, bytes_in, check_quota
+
+ID = re.compile(r"[a-z0-9][a-z0-9-]{0,80}")
+
+SIGNS = ("job.json", "events.jsonl", "checkpoint.safetensors")
+"""A folder that holds one of these is a run, or was one."""
+
+LOCK_SECONDS = 60
+"""Longest wait for others who make a run at the same time."""
+
+
+def runs_folder() -> Path:
+    """Return TRANSFORMER_VIZ_RUNS, or `runs/` beside the package."""
+    return Path(os.environ.get("TRANSFORMER_VIZ_RUNS") or Path(__file__).parents[2] / "runs")
+
+
+def check_runs_folder(folder=None) -> None:
+    """See whether runs can be kept, making their folder if it is not there yet.
+
+    Args:
+        folder: Folder of runs; None: `runs_folder()`.
+
+    Raises:
+        UnwritableError: If they cannot.
+    """
+    folder = Path(folder or runs_folder())
+    with writing(folder):
+        check_folder(folder)
+
+
+def create_run(
+    job: TrainingJob, *, title="", folder=None, quota: Quota | None = None, one_at_a_time=False
+) -> TrainingRun:
+    """Make the folder of a new run and put it into the queue.
+
+    Args:
+        job: What to do, and whose it is.
+        title: A word for its id: the task or the file.
+        folder: Folder of runs; None: `runs_folder()`.
+        quota: Room that runs may take; None: any.
+        one_at_a_time: Refuse it while another run of its owner waits or is worked on.
+
+    Raises:
+        RunError: If the folder cannot be written, the file to train on is gone, there is no room or the owner
+            has a run already.
+    """
+    folder = Path(folder or runs_folder())
+    if job.sha256 and not os.path.exists(job.data):
+        raise RunError(f"There is no file {job.data} any more. Choose it again.")
+    slug = re.sub(r"[^a-z0-9]+", "-", (title or Path(job.data).stem.split(".")[0]).lower()).strip("-")[:24]
+    stamp = datetime.datetime.now().strftime("%Y%m%d-%H%M%S%f")  # in the order in which they were asked for
+    path = folder / "-".join(filter(None, (stamp, slug, secrets.token_hex(2))))
+    with writing(folder):
+        folder.mkdir(parents=True, exist_ok=True)
+        with _alone(folder) if quota or one_at_a_time else contextlib.nullcontext():
+            _check_room(job.owner, folder, quota, one_at_a_time)
+            with new_folder(path) as temporary:
+                write_new(temporary / "job.json", job.to_json().encode())
+                append_event(temporary / "events.jsonl", "queued")
+    return TrainingRun(path)
+
+
+def runs_bytes(owner: str | None = None, folder=None) -> int:
+    """Return how many bytes runs take: those of an owner ("": of everybody), None: all."""
+    return sum(bytes_in(run.path) for run in list_runs(folder, owner=owner))
+
+
+def list_runs(folder=None, *, owner: str | None = None) -> list[TrainingRun]:
+    """Return runs, the newest first; folders that are none are left out.
+
+    Args:
+        folder: Folder of runs; None: `runs_folder()`.
+        owner: Whose runs; "": those that belong to everybody; None: all.
+    """
+    folder = Path(folder or runs_folder())
+    try:
+        found = [
+            entry
+            for entry in folder.iterdir()
+            if ID.fullmatch(entry.name) and any(os.path.exists(entry / name) for name in SIGNS)
+        ]
+    except OSError:
+        return []
+    runs = [TrainingRun(path) for path in sorted(found, reverse=True)]
+    return [run for run in runs if owner is None or run.owner == owner]
+
+
+def queued_runs(folder=None) -> list[TrainingRun]:
+    """Return the runs that wait, in the order in which their turns come.
+
+    Owners take turns: whose run was worked on least recently comes first; of an owner's runs, the oldest.
+    """
+    runs, worked, waiting = list_runs(folder), {}, {}
+    for run in reversed(runs):
+        worked[run.owner] = max(worked.get(run.owner, (0, 0.0)), (0, run.worked))
+        if run.status == "queued":
+            waiting.setdefault(run.owner, collections.deque()).append(run)
+    order = []
+    while waiting:
+        owner = min(waiting, key=lambda owner: (worked[owner], waiting[owner][0].id))
+        order.append(waiting[owner].popleft())
+        worked[owner] = (1, len(order))  # later than all that was
+        if not waiting[owner]:
+            del waiting[owner]
+    return order
+
+
+def open_run(name, folder=None) -> TrainingRun:
+    """Return a run by its id.
+
+    Raises:
+        RunError: If there is none.
+    """
+    if ID.fullmatch(str(name)):
+        run = TrainingRun(Path(folder or runs_folder()) / str(name))
+        if any(os.path.exists(run.path / name) for name in SIGNS):
+            return run
+    raise RunError(f"There is no training run {name!r}. List them with: python -m transformer_viz runs")
+
+
+def _check_room(owner, folder, quota, one_at_a_time):
+    runs = list_runs(folder)
+    if one_at_a_time:
+        for run in runs:
+            if run.owner == owner and run.status in ("queued", "running"):
+                raise BusyError(run.id)
+    if quota:
+        kept = [Kept(run.id, run.owner, bytes_in(run.path)) for run in runs]
+        check_quota(quota, kept, owner, what="trainings")
+
+
+def _alone(folder):
+    """Return what keeps others from making a run meanwhile, who would see the same room."""
+    return FileLock(folder / ".creating.lock", timeout=LOCK_SECONDS)

@@ -1,0 +1,186 @@
+"""Logs as they were read: each line once, however often somebody asks, and of a huge log only a part."""
+
+import os
+import stat
+import threading
+from collections import OrderedDict
+from pathlib import Path
+from typing import NamedTuple
+
+from transformer_viz.runs.events import parse_event
+
+MOST_BYTES, MOST_LINES = 8 * 2**20, 100_000
+"""What is read of what is new in a log: a quarter from its beginning, the rest from its end."""
+
+MOST_EVENTS = 5_000
+"""Events of a log that are kept; of more, every second step is left out."""
+
+LAST = 50
+"""Events at the end that are never left out: the pace is taken from them."""
+
+TAIL = 2**12
+"""Bytes at the end of a log in which a run that is over says so."""
+
+MOST_READERS, MOST_OUTLINES = 20, 10_000
+"""Logs of which the events are kept in memory, and those of which only the outline is."""
+
+ENDS = ("finished", "stopped", "failed")
+"""Events after which nobody works on a run."""
+
+TURNS = ("queued", "started", *ENDS)
+"""Events that decide how a run stands."""
+
+
+class Log(NamedTuple):
+    """What a log holds.
+
+    Attributes:
+        events: In order; others are given the same ones, so nobody changes them.
+        is_whole: Whether that is all there is.
+    """
+
+    events: list[dict]
+    is_whole: bool
+
+
+class Outline(NamedTuple):
+    """What of a log decides whose turn it is.
+
+    Attributes:
+        last: Name of the last event among `TURNS`; "" if there is none.
+        worked: When a process was last seen to begin or end its work on the run; 0 if never.
+    """
+
+    last: str
+    worked: float
+
+
+def read_log(path: Path) -> Log:
+    """Return what a log holds; nothing if it cannot be read."""
+    with _lock:
+        reader = _up_to_date(path)
+        return Log(reader.events + reader.half, reader.is_whole)
+
+
+def read_outline(path: Path) -> Outline:
+    """Return what of a log decides whose turn it is; a log that has not changed is not read for it."""
+    with _lock:
+        stamp = stamp_of(path)
+        known, outline = _outlines.pop(path, (None, None))
+        if known != stamp or outline is None:
+            outline = _outline(_tail(path, stamp)) or _outline(_up_to_date(path).events) or Outline("", 0.0)
+        _outlines[path] = stamp, outline
+        while len(_outlines) > MOST_OUTLINES:
+            _outlines.popitem(last=False)
+        return outline
+
+
+def stamp_of(path: Path) -> tuple:
+    """Return what tells a file from another, and from itself when something has come to it; () for none."""
+    try:
+        found = os.stat(path)
+    except OSError:
+        return ()
+    is_file = stat.S_ISREG(found.st_mode)  # a pipe might have no end
+    return (found.st_ino, found.st_size, found.st_mtime_ns) if is_file else ()
+
+
+class _Reader:
+    """One log as far as it was read.
+
+    Attributes:
+        stamp: What the system said of the file then; () if it could not be read.
+        end: Bytes up to the end of the last whole line.
+        events: Those on whole lines.
+        half: The event on a last line that is not ended, in a list; [] if there is none.
+        is_whole: Whether these are all.
+    """
+
+    def __init__(self):
+        self.stamp, self.end = (), 0
+        self.events, self.half = [], []
+        self.is_whole = True
+
+    def read_on(self, path, stamp):
+        """Read what has come to a file that has this stamp now."""
+        with open(path, "rb") as file:
+            data, is_all = _between(file, self.end, stamp[1])
+        *lines, last = data.split(b"\n")
+        if len(lines) > MOST_LINES:
+            lines, is_all = lines[: MOST_LINES // 4] + lines[-3 * MOST_LINES // 4 :], False
+        self.events += _events(lines)
+        self.half = _events([last])
+        self.end, self.stamp = stamp[1] - len(last), stamp
+        self.is_whole &= is_all
+        while len(self.events) > MOST_EVENTS:
+            self._thin()
+
+    def _thin(self):
+        """Leave out every second step, and where there are none, what is oldest."""
+        before, last = self.events[:-LAST], self.events[-LAST:]
+        steps = [number for number, event in enumerate(before) if event["event"] == "step"]
+        left_out = set(steps[1::2])
+        kept = [event for number, event in enumerate(before) if number not in left_out]
+        self.events = (kept if left_out else kept[-MOST_EVENTS // 2 :]) + last
+        self.is_whole = False
+
+
+_lock = threading.Lock()
+_readers: OrderedDict[Path, _Reader] = OrderedDict()
+_outlines: OrderedDict[Path, tuple[tuple, Outline]] = OrderedDict()
+
+
+def _up_to_date(path):
+    """Return the reader of a log that has read all of it."""
+    stamp, reader = stamp_of(path), _readers.pop(path, None) or _Reader()
+    if stamp[:1] != reader.stamp[:1] or (stamp and stamp[1] < reader.end):  # it is another file
+        reader = _Reader()
+    if stamp and stamp != reader.stamp:
+        try:
+            reader.read_on(path, stamp)
+        except OSError:
+            reader = _Reader()
+    _readers[path] = reader
+    while len(_readers) > MOST_READERS:
+        _readers.popitem(last=False)
+    return reader
+
+
+def _outline(events):
+    """Return the outline of what has happened, None if nothing of that decides anything."""
+    turns = [event for event in events if event["event"] in TURNS]
+    if not turns:
+        return None
+    before = [None, *(event["event"] for event in turns)]
+    worked = [
+        event["time"]
+        for event, previous in zip(turns, before, strict=False)
+        if event["event"] != "queued" and (event["event"], previous) != ("stopped", "queued")
+    ]
+    return Outline(turns[-1]["event"], max(worked, default=0.0))
+
+
+def _tail(path, stamp):
+    """Return the events at the end of a file."""
+    if not stamp:
+        return []
+    try:
+        with open(path, "rb") as file:
+            file.seek(max(0, stamp[1] - TAIL))
+            return _events(file.read(TAIL).split(b"\n"))
+    except OSError:
+        return []
+
+
+def _between(file, begin, end):
+    """Return the bytes from one place of a file to another, and whether these are all of them."""
+    file.seek(begin)
+    if end - begin <= MOST_BYTES:
+        return file.read(end - begin), True
+    first = file.read(MOST_BYTES // 4)
+    file.seek(end - 3 * MOST_BYTES // 4)
+    return first + b"\n" + file.read(3 * MOST_BYTES // 4), False
+
+
+def _events(lines):
+    return [event for event in map(parse_event, lines) if event]

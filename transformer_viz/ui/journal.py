@@ -1,0 +1,77 @@
+"""The log of the app: when, which visitor, which page, for how long, how it ended; never a text."""
+
+import contextlib
+import logging
+import os
+import sys
+import time
+import traceback
+from logging.handlers import RotatingFileHandler
+from pathlib import Path
+
+import streamlit as st
+from streamlit.runtime.scriptrunner import get_script_run_ctx
+
+from transformer_viz.runs import runs_folder
+
+MAX_BYTES, KEPT = 1_000_000, 3
+"""Size at which a log is put aside, and how many of those are kept."""
+
+_LOG = logging.getLogger("transformer_viz.app")
+
+
+def log_place() -> Path | None:
+    """Return the file that is written: TRANSFORMER_VIZ_LOG, or `app.log` beside the runs; None for "-"."""
+    chosen = os.environ.get("TRANSFORMER_VIZ_LOG")
+    return None if chosen == "-" else Path(chosen or runs_folder() / "app.log")
+
+
+def open_log() -> None:
+    """Begin to write the log; where its file cannot be written, to standard error."""
+    place, handler = log_place(), None
+    if place:
+        with contextlib.suppress(OSError):
+            place.parent.mkdir(parents=True, exist_ok=True)
+            handler = RotatingFileHandler(place, maxBytes=MAX_BYTES, backupCount=KEPT, encoding="utf-8")
+    handler = handler or logging.StreamHandler(sys.stderr)
+    handler.setFormatter(logging.Formatter("%(asctime)s %(levelname)s %(message)s"))
+    for former in _LOG.handlers[:]:
+        _LOG.removeHandler(former)
+        former.close()
+    _LOG.addHandler(handler)
+    _LOG.setLevel(logging.INFO)
+    _LOG.propagate = False
+
+
+def note(event: str, *, level: int = logging.INFO, **facts) -> None:
+    """Write a line: the event, the visitor, and what else there is to say, none of it typed by a person."""
+    said = {"visitor": visitor(), **facts}
+    _LOG.log(level, "%s %s", event, " ".join(f"{name}={value}" for name, value in said.items()))
+
+
+@contextlib.contextmanager
+def timed(page: str):
+    """Note how long a page took and how it ended."""
+    begin, end = time.monotonic(), "shown"
+    try:
+        yield
+    except BaseException as error:  # Streamlit ends scripts by exceptions, too
+        end = type(error).__name__
+        raise
+    finally:
+        seconds = f"{time.monotonic() - begin:.3f}"
+        note("page", page=page, model=st.session_state.get("model", ""), seconds=seconds, end=end)
+
+
+def visitor() -> str:
+    """Return a word for the visitor's session that says nothing about them."""
+    context = get_script_run_ctx(suppress_warning=True)
+    return context.session_id[:8] if context else "server"
+
+
+def frames_of(error: BaseException) -> list[str]:
+    """Return where an error happened, the innermost place last, without what was computed there."""
+    return [
+        f"{'/'.join(Path(frame.filename).parts[-2:])}:{frame.lineno} {frame.name}"
+        for frame in traceback.extract_tb(error.__traceback__)
+    ]
