@@ -1,9 +1,7 @@
 """Read model folders, while others may be writing them."""
 
 import hashlib
-import json
 import os
-import stat
 from pathlib import Path
 
 import numpy as np
@@ -14,29 +12,23 @@ from transformer_viz.store.card import check_card, check_card_size
 from transformer_viz.store.format import (
     ADVICE,
     AGAIN,
-    DESKTOP,
-    FORMAT_VERSION,
-    LARGEST,
     NAME,
-    PAYLOAD,
     TARGET,
     ModelError,
     StoredModel,
     check_finite,
     check_shapes,
-    check_size,
     check_tokenizers,
     checked_name,
     clean,
-    dump,
     errors_named,
     folder_of_models,
     json_object,
-    listed,
     present,
     reason,
 )
 from transformer_viz.store.limits import check_config
+from transformer_viz.store.manifest import check_hash, checked_files
 
 _READS = 20
 
@@ -134,7 +126,7 @@ def settled(path: Path, read):
 
 def config_and_card(folder: Path) -> tuple[TransformerConfig, dict]:
     """Return what a folder says of its model, having checked all but its parameters and tokenizers."""
-    hashes = _checked_files(folder)
+    hashes = checked_files(folder)
     config = _config(folder / "config.json", _text(folder / "config.json", hashes))
     file = folder / "card.json"
     with errors_named(file, "read"):
@@ -145,11 +137,11 @@ def config_and_card(folder: Path) -> tuple[TransformerConfig, dict]:
 
 
 def _read(folder, name):
-    hashes = _checked_files(folder)
+    hashes = checked_files(folder)
     file = folder / "parameters.safetensors"
     texts = {name: _text(folder / name, hashes) for name in hashes if name.startswith("tokenizer")}
     with errors_named(file, "read"), file.open("rb") as stream:
-        _check_hash(file, hashlib.file_digest(stream, "sha256"), hashes)
+        check_hash(file, hashlib.file_digest(stream, "sha256"), hashes)
     config, card = config_and_card(folder)
     parameters = _parameters(file, config)
     check_tokenizers(folder, texts, config)
@@ -157,81 +149,19 @@ def _read(folder, name):
 
 
 def _files(folder):
-    hashes, files = _checked_files(folder), {}
+    hashes, files = checked_files(folder), {}
     for name in [*hashes, "manifest.json"]:
         with errors_named(folder / name, "read"):
             files[name] = (folder / name).read_bytes()
         if name in hashes:
-            _check_hash(folder / name, hashlib.sha256(files[name]), hashes)
+            check_hash(folder / name, hashlib.sha256(files[name]), hashes)
     return files
-
-
-def _checked_files(folder):
-    """Return name -> sha256 of the files in the manifest, having checked everything but the hashes."""
-    with errors_named(folder, "read"):
-        if folder.is_symlink():
-            raise ModelError(f"{folder} is a link. Give the path of the folder itself.")
-        sizes = {file.name: _size(file) for file in folder.iterdir() if file.name not in DESKTOP}
-    manifest = folder / "manifest.json"
-    if manifest.name not in sizes:
-        raise ModelError(f"{manifest} is missing: the folder is no model, or not a whole one. {AGAIN}")
-    files = _manifest_files(manifest)
-    for place, names in ((manifest, files.keys()), (folder, sizes.keys() - {manifest.name})):
-        if names - {TARGET} != PAYLOAD or (TARGET in names) != (TARGET in files):
-            raise ModelError(
-                f"{place} must name exactly the files of a model. Missing: {listed(PAYLOAD - names)}; "
-                f"unknown: {listed(names - PAYLOAD)}. Remove what is unknown. {AGAIN}"
-            )
-    for name, entry in files.items():
-        if entry["size"] != sizes[name]:
-            raise ModelError(
-                f"{folder / name} is cut off or changed: it has {sizes[name]} bytes; manifest.json says "
-                f"{clean(entry['size'])}. {AGAIN}"
-            )
-    return {name: entry["sha256"] for name, entry in files.items()}
-
-
-def _manifest_files(manifest):
-    """Return what `manifest.json` says of each file; a byte changed in it, even a space, is an error."""
-    with errors_named(manifest, "read"):
-        data = manifest.read_bytes()
-    try:
-        content = json.loads(data)
-        version = content["format_version"]
-        if type(version) is not int or version < 1 or dump(content).encode() != data:
-            raise ValueError
-    except (ValueError, TypeError, KeyError, RecursionError):
-        raise ModelError(f"{manifest} is damaged: it is not as it was written. {AGAIN}") from None
-    if version > FORMAT_VERSION:
-        raise ModelError(
-            f"{manifest} has format version {clean(version)}, made by a newer version of Transformer Viz; "
-            f"this one reads up to {FORMAT_VERSION}. Update the program."
-        )
-    files = content.get("files")
-    entries = files.values() if isinstance(files, dict) and len(content) == 2 else [None]
-    if not all(isinstance(entry, dict) and entry.keys() == {"size", "sha256"} for entry in entries):
-        raise ModelError(f"{manifest} must give the size and sha256 of each file, nothing else. {AGAIN}")
-    return files
-
-
-def _size(file):
-    found = file.lstat()
-    if not stat.S_ISREG(found.st_mode):
-        raise ModelError(f"{clean(file)} must be a plain file; a link or a folder is not read. {AGAIN}")
-    if file.name in LARGEST:
-        check_size(file, found.st_size)
-    return found.st_size
-
-
-def _check_hash(file, digest, hashes):
-    if digest.hexdigest() != hashes[file.name]:
-        raise ModelError(f"{file} is damaged: its sha256 is not the one in manifest.json. {AGAIN}")
 
 
 def _text(file, hashes):
     with errors_named(file, "read"):
         data = file.read_bytes()
-    _check_hash(file, hashlib.sha256(data), hashes)
+    check_hash(file, hashlib.sha256(data), hashes)
     try:
         return data.decode()
     except UnicodeDecodeError as error:
