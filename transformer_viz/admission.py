@@ -56,6 +56,7 @@ def main() -> None:
             tell(error=_sentence(error, request["memory"]))
         else:
             tell(stage="done")
+    os._exit(0)  # standard input is still waited for, and nothing is left to tidy up
 
 
 def _check(request, tell):
@@ -68,7 +69,13 @@ def _check(request, tell):
         Tokenizer.from_json(file.read_text(encoding="utf-8"))
     tell(stage="load", name=inner)
     _limit(None, None)
-    explorer = load_upper_floor("explorer")
+    try:
+        explorer = load_upper_floor("explorer")
+    except Exception as error:
+        raise store.ModelError(
+            f"TensorFlow cannot be started to check the model ({type(error).__name__}). Run "
+            "`python -m transformer_viz doctor` to see what is missing."
+        ) from None
     before = _memory()
     tell(stage="run", memory=before)
     _limit(memory, request["run_seconds"])
@@ -100,15 +107,15 @@ def _limit(memory, seconds):
     """Let the system end this process beyond that much more memory and processor time; None: as it may."""
     if resource is None:
         return
-    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-    used = _reserved()
-    most = resource.RLIM_INFINITY if memory is None or used is None else used + memory + SLACK
-    resource.setrlimit(resource.RLIMIT_DATA, (most, resource.RLIM_INFINITY))
-    spent = resource.getrusage(resource.RUSAGE_SELF)
-    longest = resource.RLIM_INFINITY
+    used, spent = _reserved(), resource.getrusage(resource.RUSAGE_SELF)
+    most = None if memory is None or used is None else used + memory + SLACK
+    longest = None
     if seconds is not None:
         longest = int(spent.ru_utime + spent.ru_stime + seconds * os.cpu_count()) + 1
-    resource.setrlimit(resource.RLIMIT_CPU, (longest, resource.RLIM_INFINITY))
+    for what, limit in (("RLIMIT_CORE", 0), ("RLIMIT_DATA", most), ("RLIMIT_CPU", longest)):
+        _, highest = resource.getrlimit(getattr(resource, what))
+        is_lower = limit is not None and (highest == resource.RLIM_INFINITY or limit < highest)
+        resource.setrlimit(getattr(resource, what), (limit if is_lower else highest, highest))
 
 
 def _reserved():

@@ -300,6 +300,18 @@ def test_the_process_that_admits_never_loads_keras(tmp_path, home):
     assert found.stdout.split("\n")[-2].strip() == "end"
 
 
+def test_a_machine_without_tensorflow_says_so(tmp_path, home, monkeypatch):
+    (tmp_path / "broken" / "tensorflow").mkdir(parents=True)
+    (tmp_path / "broken" / "tensorflow" / "__init__.py").write_text("raise ImportError")
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path / "broken"))
+    with refused(
+        "TensorFlow cannot be started to check the model (ImportError). Run "
+        "`python -m transformer_viz doctor` to see what is missing."
+    ):
+        admit_model(packed(tmp_path / "there"), folder=home)
+    assert list(home.iterdir()) == []
+
+
 def test_it_works_from_any_folder(tmp_path, home, monkeypatch):
     data = packed(tmp_path / "there")
     monkeypatch.chdir(tmp_path)

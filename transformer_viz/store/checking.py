@@ -104,7 +104,7 @@ class Check:
         while True:
             answer = self._next_answer()
             if "error" in answer:
-                raise ModelError(answer["error"])
+                raise ModelError(answer["error"].replace(self._request["place"], "The model"))
             self._begin(answer)
             if self._stage == stage:
                 return answer
