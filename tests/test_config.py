@@ -124,6 +124,9 @@ ERRORS = {
     "`labels` must be a list of two or more different, non-empty names. Received: ('a', 'a').": {
         "labels": ("a", "a")
     },
+    "`labels` must be a list of two or more different, non-empty names. Received: ('\\ud800', 'a').": {
+        "labels": ("\ud800", "a")
+    },
     "`d_model` = 10 cannot be shared out among `num_heads` = 3. Choose a multiple of 3, or set `head_dim`.": {
         "d_model": 10,
         "num_heads": 3,

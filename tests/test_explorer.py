@@ -10,10 +10,25 @@ from test_config import valid_configs
 
 from transformer_viz.analysis import in_first_order, shuffled_order
 from transformer_viz.explorer import Explorer, load
+from transformer_viz.store import ModelError, write_model
 from transformer_viz.text import Tokenizer
 from transformer_viz.trace import Run, Trace
 
 TEXT = "A lovely film, not good."
+
+
+def test_a_model_whose_tokenizer_is_not_safe_is_refused_by_name(explorer, tmp_path):
+    text = explorer.tokenizer.to_json().replace("\\\\w+(?:'", "(?:\\\\w+)+(?:'")
+    assert text != explorer.tokenizer.to_json()
+    parameters = {name: np.asarray(v.numpy()) for name, v in explorer.model.parameters().items()}
+    place = write_model(
+        "slow", config=explorer.config, tokenizer=text, card={}, parameters=parameters, folder=tmp_path
+    )
+    with pytest.raises(ModelError) as error:
+        load(place)
+    assert str(error.value).startswith(
+        f"{place} cannot be used: tokenizer.json cannot be used: `pattern` of "
+    )
 
 
 def test_a_trace_has_no_batch_axis(explorer):

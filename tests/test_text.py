@@ -151,17 +151,26 @@ def test_a_tokenizer_with_other_first_tokens_is_refused():
 
 
 @pytest.mark.parametrize(
-    "change",
+    ("change", "problem"),
     [
-        {"model": {"type": "WordLevel", "vocab": {PAD: 0, UNK: 1}, "unk_token": "<unk>"}},
-        {"normalizer": {"type": "Precompiled", "precompiled_charsmap": "AAAA"}},
-        {"normalizer": None, "pre_tokenizer": {"type": "WhitespaceSplit"}},
+        (
+            {"model": {"type": "WordLevel", "vocab": {PAD: 0, UNK: 1}, "unk_token": "<unk>"}},
+            r"cannot read every text: WordLevel error: Missing \[UNK\] token from the vocabulary\.$",
+        ),
+        (
+            {"normalizer": {"type": "Precompiled", "precompiled_charsmap": "AAAA"}},
+            r"cannot be used: `precompiled_charsmap` of its normalizer Precompiled must be a map of ",
+        ),
+        (
+            {"normalizer": None, "pre_tokenizer": {"type": "WhitespaceSplit"}},
+            r"cannot read every text: a typed \[PAD\] becomes padding\.$",
+        ),
     ],
     ids=["no unknown word", "panics", "padding can be typed"],
 )
-def test_a_tokenizer_that_cannot_read_any_text_is_refused(change):
+def test_a_tokenizer_that_cannot_read_any_text_is_refused(change, problem):
     content = json.loads(TOKENIZER.to_json()) | change
-    with pytest.raises(ValueError, match=r"^tokenizer\.json (is not a tokenizer: |cannot read every text: )"):
+    with pytest.raises(ValueError, match=rf"^tokenizer\.json {problem}"):
         Tokenizer.from_json(json.dumps(content))
 
 

@@ -390,9 +390,13 @@ def _is_labels(value):
     return (
         isinstance(value, tuple)
         and len(value) >= 2
-        and all(isinstance(label, str) and label.strip() for label in value)
+        and all(isinstance(label, str) and label.strip() and _can_be_written(label) for label in value)
         and len(set(value)) == len(value)
     )
+
+
+def _can_be_written(text):
+    return not any("\ud800" <= character <= "\udfff" for character in text)
 
 
 def _listed(names):

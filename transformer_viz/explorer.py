@@ -23,11 +23,14 @@ def load(name_or_path) -> "Explorer":
         ModelError: If there is no such model, or its folder is damaged; says what is wrong.
     """
     stored = store.read_model(name_or_path)
+    try:
+        target = stored.target_tokenizer and Tokenizer.from_json(stored.target_tokenizer)
+        tokenizer = Tokenizer.from_json(stored.tokenizer)
+    except ValueError as error:
+        raise store.ModelError(f"{stored.path} cannot be used: {error}") from None
     model = Transformer(stored.config)
     for name, variable in model.parameters().items():
         variable.assign(stored.parameters[name])
-    target = stored.target_tokenizer and Tokenizer.from_json(stored.target_tokenizer)
-    tokenizer = Tokenizer.from_json(stored.tokenizer)
     return Explorer(model, tokenizer, target_tokenizer=target, name=stored.name, card=stored.card)
 
 

@@ -1,5 +1,6 @@
 """Text <-> tokens <-> ids, with the place of each token in the text."""
 
+import json
 import re
 import unicodedata
 from collections.abc import Iterable
@@ -9,6 +10,7 @@ from typing import NamedTuple
 import numpy as np
 import tokenizers
 
+from transformer_viz import token_check
 from transformer_viz.config import END_ID, MASK_ID, PAD_ID, START_ID, UNK_ID
 from transformer_viz.token_kinds import (
     END,
@@ -32,6 +34,9 @@ MAX_SHOWN = 24
 
 MAX_MARKS = 4
 """Combining marks in a row that are shown."""
+
+MAX_LISTED = 20
+"""Token ids that an error names."""
 
 PORTION = 1000
 """Texts that are encoded at once: 25,000 reviews in one portion hold 600 MB."""
@@ -122,8 +127,9 @@ class Tokenizer:
     ('a', 'film', '[UNK]')
     """
 
-    def __init__(self, backend):
+    def __init__(self, backend, growth=1):
         self._backend = backend
+        self._is_long = growth > token_check.MAX_AVERAGE
         self.kind = kind_of(backend)
 
     @classmethod
@@ -176,27 +182,26 @@ class Tokenizer:
         """Read what `to_json` wrote.
 
         Raises:
-            ValueError: If the text is not a tokenizer, its ids 0 and 1 are not [PAD] and [UNK], it
-            has no id for some words, or a typed "[PAD]" becomes padding.
+            ValueError: If the text is not a tokenizer, a part of it is not known to be safe, its ids 0 and
+                1 are not [PAD] and [UNK], it has no id for some words, or a typed "[PAD]" becomes padding.
         """
         try:
-            backend = tokenizers.Tokenizer.from_str(text)
-        except (KeyboardInterrupt, SystemExit):
-            raise
-        except BaseException as error:  # the library raises nothing more precise; a panic is no Exception
+            content = json.loads(text)
+        except (ValueError, RecursionError) as error:
             raise ValueError(f"tokenizer.json is not a tokenizer: {error}.") from None
+        content, growth = token_check.checked(content)
+        with token_check.library_errors("tokenizer.json is not a tokenizer"):
+            backend = tokenizers.Tokenizer.from_str(json.dumps(content))
         if (backend.id_to_token(PAD_ID), backend.id_to_token(UNK_ID)) != (PAD, UNK):
             raise ValueError(f"tokenizer.json must have {PAD} as token 0 and {UNK} as token 1.")
         backend.encode_special_tokens = True
-        backend.no_padding()
-        backend.no_truncation()
-        try:
+        with token_check.library_errors("tokenizer.json cannot read every text"):
             typed = backend.encode(f"{PAD} \U0010fffd").ids
-        except Exception as error:  # as above
-            raise ValueError(f"tokenizer.json cannot read every text: {error}.") from None
+        if {*typed, *backend.get_vocab().values()} != {*range(backend.get_vocab_size())}:
+            raise ValueError("tokenizer.json must number its tokens from 0 on, without a gap.")
         if PAD_ID in typed:
             raise ValueError(f"tokenizer.json cannot read every text: a typed {PAD} becomes padding.")
-        return cls(backend)
+        return cls(backend, growth)
 
     def to_json(self) -> str:
         """Return the text of `tokenizer.json`."""
@@ -235,9 +240,14 @@ class Tokenizer:
             truncation: What a longer text loses: its "end", its "beginning", or its "middle" (a quarter of
                 `max_len` is kept from the beginning, the rest from the end).
             start: Put [START] in front, at characters (0, 0).
+
+        Raises:
+            ValueError: If the tokenizer, one of another maker, stumbles over this text.
         """
         text = clean_text(text)
-        ids, tokens, offsets = self._encoded(text)
+        self._check_length(text)
+        with token_check.library_errors("The tokenizer of this model cannot read the text"):
+            ids, tokens, offsets = self._encoded(text)
         if self.kind == "bpe":
             blanked = _BLANK.sub(lambda blank: " " * len(blank[0]), text)
             offsets = [_without_space(blanked, *place) for place in zip(tokens, offsets, strict=True)]
@@ -278,12 +288,13 @@ class Tokenizer:
         """Return token ids as `encode` returns a text: the text is `decode`'s, with offsets into it.
 
         Raises:
-            ValueError: If an id is not in the vocabulary.
+            ValueError: If an id is no whole number, or not in the vocabulary.
         """
-        if any(not 0 <= token_id < self.vocab_size for token_id in token_ids):
-            raise ValueError(
-                f"Token ids must be from 0 to {self.vocab_size - 1}. Received: {list(token_ids)}."
-            )
+        last = self.vocab_size - 1
+        token_ids = list(token_ids) if np.iterable(token_ids) else [None]
+        if not all(_is_whole(token_id) and 0 <= token_id <= last for token_id in token_ids):
+            received = ", ".join(map(repr, token_ids[:MAX_LISTED])) + ", ..." * (len(token_ids) > MAX_LISTED)
+            raise ValueError(f"Token ids must be whole numbers from 0 to {last}. Received: {received}.")
         ids = np.array([START_ID, *token_ids] if start else token_ids, dtype=np.int32)
         tokens = tuple(self.token(int(token_id)) for token_id in ids)
         text, offsets = "", [(0, 0)] if start else []
@@ -306,10 +317,17 @@ class Tokenizer:
         """Return the ids of many texts: one int32 (position,) for each, cut as by `encode`."""
         rows, cleaned = [], map(clean_text, texts)
         while portion := list(islice(cleaned, PORTION)):
-            for encoding in self._backend.encode_batch_fast(portion):
+            self._check_length(*portion)
+            with token_check.library_errors("The tokenizer of this model cannot read the texts"):
+                encodings = self._backend.encode_batch_fast(portion)
+            for encoding in encodings:
                 ids = np.array(encoding.ids, dtype=np.int32)
                 rows.append(ids if len(ids) <= max_len else ids[_kept(len(ids), max_len, truncation)[0]])
         return rows
+
+    def _check_length(self, *texts):
+        for text in texts if self._is_long else ():
+            token_check.check_length(self._backend.normalizer, text)
 
 
 def clean_text(text: str) -> str:
@@ -317,6 +335,10 @@ def clean_text(text: str) -> str:
     text = text.encode("utf-8", "replace").decode("utf-8")
     text = re.sub(r"[^\x00-\x7f]{1000,}", lambda run: _in_canonical_order(run[0]), text)
     return unicodedata.normalize("NFC", text)
+
+
+def _is_whole(value):
+    return isinstance(value, int | np.integer) and not isinstance(value, bool)
 
 
 def visible(token: str) -> str:

@@ -31,6 +31,9 @@ WORD_WITHOUT_DIGITS = r"[^\W\d]+(?:'[^\W\d]+)*|[^\w\s]"
 LINE_BREAK = r"(?i)<br\s*/?>"
 """HTML line breaks, as in the IMDB reviews: white space, not words."""
 
+BLANKS = rf"[\s{SPACE}]+"
+"""What becomes one space where spaces are tokens."""
+
 SMALL_ALPHABET = 256
 """Characters that always find room in a vocabulary of sub-words, if it is large enough at all."""
 
@@ -142,23 +145,33 @@ def _normalizer(kind, lowercase):
     if lowercase:
         steps.append(normalizers.Lowercase())
     if kind == "bpe":  # one space where there was white space, for it is written back
-        steps += [normalizers.Replace(Regex(rf"[\s{SPACE}]+"), " "), normalizers.Strip()]
+        steps += [normalizers.Replace(Regex(BLANKS), " "), normalizers.Strip()]
     return normalizers.Sequence(steps)
 
 
-def _splitter(kind, split_digits):
+def _pattern(kind, split_digits):
+    """Return the regular expression of the pieces a text is split into."""
     word = rf"\d|{WORD_WITHOUT_DIGITS}" if split_digits else WORD
     if kind == "characters":
-        return pre_tokenizers.Split(Regex(r"\S\p{M}*"), "removed", invert=True)
+        return r"\S\p{M}*"
     if kind == "wordpiece":  # as in BERT, a Chinese character is a word: no clause is one
-        han, other = r"\p{Han}", word.replace(r"\w+", r"[\w&&[^\p{Han}]]+")
-        other = other.replace(r"[^\W\d]+", r"[[^\W\d]&&[^\p{Han}]]+")
-        return pre_tokenizers.Split(Regex(f"{han}|{other}"), "removed", invert=True)
+        other = word.replace(r"\w+", r"[\w&&[^\p{Han}]]+")
+        return r"\p{Han}|" + other.replace(r"[^\W\d]+", r"[[^\W\d]&&[^\p{Han}]]+")
     if kind == "bpe":
-        spaced = Regex(rf"{SPACE}?(?:{word.replace(chr(92) + 's', SPACE)})|{SPACE}")
+        return rf"{SPACE}?(?:{word.replace(chr(92) + 's', SPACE)})|{SPACE}"
+    return word
+
+
+PATTERNS = {LINE_BREAK, BLANKS, *(_pattern(kind, digits) for kind in TOKEN_KINDS for digits in (False, True))}
+"""Every regular expression that a tokenizer trained here holds."""
+
+
+def _splitter(kind, split_digits):
+    pattern = Regex(_pattern(kind, split_digits))
+    if kind == "bpe":
         marked = pre_tokenizers.Metaspace(replacement=SPACE, prepend_scheme="always", split=False)
-        return pre_tokenizers.Sequence([marked, pre_tokenizers.Split(spaced, "isolated")])
-    return pre_tokenizers.Split(Regex(word), "removed", invert=True)
+        return pre_tokenizers.Sequence([marked, pre_tokenizers.Split(pattern, "isolated")])
+    return pre_tokenizers.Split(pattern, "removed", invert=True)
 
 
 def _decoder(kind):

@@ -11,12 +11,12 @@ import types
 import typing
 from dataclasses import dataclass
 from typing import Any, NamedTuple
-from zipfile import BadZipFile
 
 import numpy as np
 import pandas as pd
 
 from transformer_viz.config import MASK_ID, UNK_ID
+from transformer_viz.zips import read_arrays
 
 Tensor = Any
 
@@ -339,11 +339,10 @@ class Trace:
         """Read what `save` wrote.
 
         Raises:
-            ValueError: If the file is not a saved trace.
+            ValueError: If the file is not a saved trace, or one that is damaged or too large.
         """
         try:
-            with open(path, "rb") as file, np.load(file, allow_pickle=False) as archive:
-                arrays = dict(archive)
+            arrays = read_arrays(path)
             meta = json.loads(str(arrays.pop("meta")))
             meta |= {name: tuple(map(tuple, meta[name])) for name in ("offsets", "target_offsets")}
             meta |= {name: tuple(meta[name]) for name in ("tokens", "labels", "target_tokens")}
@@ -351,7 +350,7 @@ class Trace:
             return cls(**meta, **own, values=restore(ModelTrace, "", arrays))
         except FileNotFoundError:
             raise ValueError(f"There is no file {path}.") from None
-        except (OSError, ValueError, KeyError, TypeError, EOFError, BadZipFile) as error:
+        except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
             raise ValueError(f"{path} is not a trace saved by Transformer Viz ({error}).") from None
 
     def __eq__(self, other):

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from transformer_viz.config import TransformerConfig
-from transformer_viz.store import ModelError, write_model
+from transformer_viz.store import ModelError, list_models, write_model
 
 CONFIG = TransformerConfig(vocab_size=11, d_model=6, num_heads=3, ffn_dim=5, max_len=7)
 WORDS = {"[PAD]": 0, "[UNK]": 1, **{f"word{i}": i for i in range(2, 11)}}
@@ -66,6 +66,10 @@ def sign(folder):
 def put(folder, name, data):
     (folder / name).write_bytes(data if isinstance(data, bytes) else data.encode())
     sign(folder)
+
+
+def read_names(folder):
+    return [model.name for model in list_models(folder)]
 
 
 def leftovers(folder):

@@ -80,6 +80,14 @@ def test_a_taken_name_is_refused_before_anything_is_trained(trained, data):
         run_job(job)
 
 
+def test_a_model_too_large_to_be_opened_is_refused_before_anything_is_trained(data, tmp_path):
+    job = TrainingJob(
+        config=CONFIG.replace(max_len=10**6), settings=TrainingSettings(), data=data, out=tmp_path / "m"
+    )
+    with pytest.raises(RunError, match=r"`max_len` = 1,000,000 is too large\. Choose at most 16,384\."):
+        run_job(job)
+
+
 def test_a_label_that_is_not_in_the_data_cannot_be_named(data, tmp_path):
     job = TrainingJob(
         config=CONFIG, settings=TrainingSettings(), data=data, out=tmp_path / "m", label_names={"x": "y"}

@@ -6,6 +6,7 @@ import shutil
 import zipfile
 from pathlib import Path
 
+import numpy as np
 import pages
 import pytest
 from pages import again, go_to_page, shown
@@ -14,7 +15,8 @@ from streamlit.proto.Metric_pb2 import Metric
 
 from transformer_viz import store
 from transformer_viz.config import CHOICES
-from transformer_viz.ui.card import NO_LICENCE, examples_of, figures_of, history_of, origin
+from transformer_viz.ui.card import NO_LICENCE, figures_of, origin
+from transformer_viz.ui.card_facts import examples_of, history_of
 from transformer_viz.ui.language import speaking, t
 from transformer_viz.ui.models import free_name
 from transformer_viz.ui.widgets import kind_name
@@ -140,6 +142,70 @@ def test_whatever_stands_in_a_card_the_page_and_the_attention_page_can_be_opened
     app = open_page()
     assert title(app) == "alpha"
     assert isinstance(examples_of(store.list_models()[0].card), list)
+
+
+SURROGATE, ODD = "\ud800", "a\x00b\u202ec\u2028d<b>$x$\ud83d[x](y)"
+ODD_CARDS = {
+    "surrogates": {
+        name: {"by_label": {SURROGATE: {"precision": 0.5, "rows": 3}}, SURROGATE: 0.5}
+        for name in ("test", "validation", "data", "versions")
+    }
+    | {"task": SURROGATE, "source": ODD, "licence": ODD, "command": SURROGATE, "examples": [SURROGATE, ODD]},
+    "numbers": {
+        "history": [{"loss": 10**300, "val_loss": float("nan")}, {"loss": "x", "epoch": "y"}],
+        "test": {"accuracy": 1e300, "loss": float("inf"), "rows": 10**4000},
+        "best_epoch": 10**99,
+    },
+    "long": {
+        "task": "t" * 9_000,
+        "test": {"f" * 9_000: 0.5, "by_label": {"l" * 9_000: {"f1": 0.5}}},
+        "versions": {str(number): "v" for number in range(999)},
+    },
+    "epochs": {
+        "history": [{"epoch": 1, "loss": 2}, {"epoch": 900, "loss": 1, "val_loss": 3}],
+        "best_epoch": 900,
+    },
+}
+
+
+@pytest.mark.parametrize("card", ODD_CARDS.values(), ids=ODD_CARDS)
+def test_odd_characters_and_numbers_never_break_a_page(shelf, monkeypatch, card):
+    stored = store.read_model("alpha")
+    parts = {"config": stored.config, "tokenizer": stored.tokenizer, "parameters": stored.parameters}
+    store.write_model("alpha", **parts, card=card, overwrite=True)
+    app = open_page()
+    assert title(app) == "alpha"
+    seen = []
+    monkeypatch.setattr(
+        "transformer_viz.ui.attention.show", lambda model: seen.append(examples_of(model.card))
+    )
+    go_to_page(app, "attention")
+    assert "".join(*seen).isprintable()
+
+
+def test_the_curves_of_a_long_training_stand_at_their_epochs(shelf):
+    stored = store.read_model("alpha")
+    parts = {"config": stored.config, "tokenizer": stored.tokenizer, "parameters": stored.parameters}
+    history = [{"loss": 1 / number, "val_loss": 1 / number} for number in range(1, 5_001)]
+    card = {"history": history, "best_epoch": 4_321}
+    store.write_model("alpha", **parts, card=card, overwrite=True)
+    [chart] = open_page().get("plotly_chart")
+    figure = json.loads(chart.proto.spec)
+    epochs = figure["data"][0]["x"]
+    assert (epochs[0], epochs[-1], 4_321 in epochs) == (1, 5_000, True)
+    assert [shape["x0"] for shape in figure["layout"]["shapes"]] == [4_321]
+
+
+def test_a_model_of_many_labels_names_the_first(shelf):
+    stored = store.read_model("alpha")
+    config = stored.config.replace(labels=[f"label{number}" for number in range(3_000)])
+    parameters = {name: np.zeros(shape, np.float32) for name, shape in config.parameter_shapes().items()}
+    store.write_model(
+        "alpha", config=config, tokenizer=stored.tokenizer, parameters=parameters, card={}, overwrite=True
+    )
+    labels = rows_of(open_page())["Labels"]
+    assert labels.startswith("label0, label1,")
+    assert labels.endswith("label49, …")
 
 
 def test_a_row_is_chosen_by_the_address_and_stands_in_it(shelf):

@@ -5,7 +5,10 @@ A folder holds `config.json`, `parameters.safetensors`, `tokenizer.json`, `card.
 executed when it is read.
 """
 
+from transformer_viz.store.admit import UnfitNameError, admit_model
 from transformer_viz.store.format import ModelError, ModelSummary, StoredModel, models_folder
+from transformer_viz.store.limits import check_limits
+from transformer_viz.store.listing import list_models
 from transformer_viz.store.manage import (
     Deleted,
     delete_model,
@@ -13,16 +16,24 @@ from transformer_viz.store.manage import (
     empty_trash,
     rename_model,
     restore_model,
+    shorten_card,
 )
 from transformer_viz.store.pack import pack_model, packed_name, unpack_model
-from transformer_viz.store.read import list_models, read_config, read_model, stamp
+from transformer_viz.store.quota import QuotaError, Usage, check_quota, quota_of, usage
+from transformer_viz.store.read import read_config, read_model, stamp
 from transformer_viz.store.write import check_writable, write_model
 
 __all__ = [
     "Deleted",
     "ModelError",
     "ModelSummary",
+    "QuotaError",
     "StoredModel",
+    "UnfitNameError",
+    "Usage",
+    "admit_model",
+    "check_limits",
+    "check_quota",
     "check_writable",
     "delete_model",
     "duplicate_model",
@@ -31,11 +42,14 @@ __all__ = [
     "models_folder",
     "pack_model",
     "packed_name",
+    "quota_of",
     "read_config",
     "read_model",
     "rename_model",
     "restore_model",
+    "shorten_card",
     "stamp",
     "unpack_model",
+    "usage",
     "write_model",
 ]

@@ -13,13 +13,14 @@ import time
 from pathlib import Path
 
 from transformer_viz.store.format import NAME, ModelError, errors_named, old_folder
+from transformer_viz.store.quota import check_quota
 
 _TEMPORARY = re.compile(rf"\.tmp-{NAME.pattern}-(\d+)-[0-9a-f]{{16}}")
 
 
-def write_files(target: Path, files: dict[str, bytes]) -> None:
+def write_files(target: Path, files: dict[str, bytes], quota: int | None = None) -> None:
     """Write a folder of these files in the place of what is there; `errors_named` says what went wrong."""
-    with new_folder(target, 2 * sum(map(len, files.values()))) as temporary:
+    with new_folder(target, sum(map(len, files.values())), quota) as temporary:
         for name, data in files.items():
             with (temporary / name).open("xb") as stream:
                 stream.write(data)
@@ -28,31 +29,38 @@ def write_files(target: Path, files: dict[str, bytes]) -> None:
 
 
 @contextlib.contextmanager
-def new_folder(target: Path, needed: int):
+def new_folder(target: Path, size: int, quota: int | None = None):
     """Give an empty hidden folder to fill; put it in the target's place unless an error ends the block.
 
     Args:
         target: Where the folder is to stand; a folder that stands there is replaced.
-        needed: Bytes that must be free before anything is written.
+        size: Bytes of what is to be written; twice as many must be free.
+        quota: As in `quota.quota_of`.
 
     Raises:
-        ModelError: If there is no space or the disk refuses.
+        ModelError: If there is no space, no more may be used, or the disk refuses.
     """
     temporary = temporary_beside(target)
     try:
         with errors_named(target, "written"):
-            free = shutil.disk_usage(target.parent).free
-            if free < needed:
-                raise ModelError(
-                    f"{target} needs {needed / 1e6:.1f} MB while it is written, and {free / 1e6:.1f} MB are "
-                    "free. Make space, or choose another folder."
-                )
+            check_quota(target, size, quota)
+            check_space(target, 2 * size)
             temporary.mkdir()
             yield temporary
             sync_folder(temporary)
             swap(temporary, target)
     finally:
         shutil.rmtree(temporary, ignore_errors=True)
+
+
+def check_space(target: Path, needed: int) -> None:
+    """Check that so many bytes are free where a model is to stand."""
+    free = shutil.disk_usage(target.parent).free
+    if free < needed:
+        raise ModelError(
+            f"{target} needs {needed / 1e6:.1f} MB while it is written, and {free / 1e6:.1f} MB are "
+            "free. Make space, or choose another folder."
+        )
 
 
 def swap(temporary: Path, target: Path) -> None:
@@ -76,6 +84,17 @@ def swap(temporary: Path, target: Path) -> None:
         discard(old, target)
 
 
+def put(folder: Path, target: Path) -> None:
+    """Move a folder to a place where nothing stands; on any failure it is where it was."""
+    os.rename(folder, target)
+    try:
+        sync_folder(target.parent)
+    except BaseException:
+        with contextlib.suppress(OSError):
+            os.rename(target, folder)
+        raise
+
+
 def discard(folder: Path, target: Path) -> None:
     """Remove a hidden folder of a model so that nobody ever finds half of it under its name."""
     trash = temporary_beside(target)
@@ -89,11 +108,12 @@ def temporary_beside(target: Path) -> Path:
 
 
 def sweep(folder: Path) -> None:
-    """Remove what killed writers left behind."""
-    for place in folder.glob(".tmp-*"):
-        match = _TEMPORARY.fullmatch(place.name)
-        if match and not _is_alive(int(match[1]), place):
-            shutil.rmtree(place, ignore_errors=True)
+    """Remove what killed writers left behind; what cannot be removed stays."""
+    with contextlib.suppress(OSError):
+        for name in os.listdir(folder):
+            match = _TEMPORARY.fullmatch(name)
+            if match and not _is_alive(int(match[1]), folder / name):
+                shutil.rmtree(folder / name, ignore_errors=True)
 
 
 def sync_folder(folder: Path) -> None:

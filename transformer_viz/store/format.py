@@ -15,11 +15,8 @@ from transformer_viz.config import TransformerConfig
 FORMAT_VERSION = 1
 """Version of `manifest.json`; a folder with a higher one was made by a newer program."""
 
-MAX_PARAMETERS = 200_000_000
-"""Trained numbers a model may have: 0.8 GB in memory."""
-
-MAX_LAYERS = 256
-"""Blocks a model may have; checked before the shapes of its parameters are listed."""
+MAX_PARAMETERS = 250_000_000
+"""Trained numbers a model may have: 1 GB in memory."""
 
 LARGEST = {
     "config.json": 2**20,
@@ -128,15 +125,6 @@ def json_object(file: Path, text: str) -> dict:
     if not isinstance(content, dict):
         raise ModelError(f"{file} must hold one JSON object. {AGAIN}")
     return content
-
-
-def check_config(file: Path, config: TransformerConfig) -> None:
-    """Check that a model is not too large to be read, before its shapes are listed."""
-    if sum(config.stacks.values()) > MAX_LAYERS or config.num_parameters > MAX_PARAMETERS:
-        raise ModelError(
-            f"{file} describes too large a model. Choose at most {MAX_LAYERS} layers and {MAX_PARAMETERS:,} "
-            "parameters."
-        )
 
 
 def check_shapes(file: Path, shapes: dict[str, tuple], config: TransformerConfig) -> None:

@@ -8,7 +8,8 @@ import time
 from dataclasses import dataclass
 from pathlib import Path
 
-from transformer_viz.store.atomic import discard, sweep, sync_folder, write_files
+from transformer_viz.store.atomic import discard, put, sweep, write_files
+from transformer_viz.store.card import card_text
 from transformer_viz.store.format import (
     DESKTOP,
     LARGEST,
@@ -17,12 +18,13 @@ from transformer_viz.store.format import (
     checked_name,
     errors_named,
     folder_of_models,
+    json_object,
     listed,
     old_folder,
     present,
 )
 from transformer_viz.store.read import read_files
-from transformer_viz.store.write import check_writable
+from transformer_viz.store.write import check_place, signed
 
 DAY = 24 * 60 * 60
 """Seconds for which a deleted model can be restored at least."""
@@ -50,21 +52,41 @@ def rename_model(name: str, new_name: str, folder: Path | None = None) -> None:
         ModelError: If there is no such model, the new name is unfit or taken, or the disk refuses.
     """
     place = _place(name, folder)
-    check_writable(new_name, folder=folder)
-    _move(place, folder_of_models(folder) / new_name)
+    _move(place, check_place(new_name, folder=folder))
 
 
-def duplicate_model(name: str, new_name: str, folder: Path | None = None) -> None:
-    """Write an exact copy of a model, whose files are checked meanwhile; arguments as in `rename_model`.
+def duplicate_model(
+    name: str, new_name: str, folder: Path | None = None, *, quota: int | None = None
+) -> None:
+    """Write an exact copy of a model, whose files are checked meanwhile.
+
+    Args:
+        name: Of the model.
+        new_name: One that no other model has.
+        folder: Where the model is; None: `models_folder()`.
+        quota: As in `write_model`.
 
     Raises:
         ModelError: If the model is damaged, the new name is unfit or taken, or the disk refuses.
     """
-    check_writable(new_name, folder=folder)
+    target = check_place(new_name, folder=folder)
     files = read_files(checked_name(name), folder)
-    target = folder_of_models(folder) / new_name
     sweep(target.parent)
-    write_files(target, files)
+    write_files(target, files, quota)
+
+
+def shorten_card(name: str, folder: Path | None = None) -> None:
+    """Write the card of a model anew, without details if it is too long; arguments as in `delete_model`.
+
+    Raises:
+        ModelError: If there is no such model, it is damaged, its card stays too long, or the disk refuses.
+    """
+    target = folder_of_models(folder) / checked_name(name)
+    files = read_files(name, folder)
+    del files["manifest.json"]
+    card = json_object(target / "card.json", files["card.json"].decode("utf-8", "replace"))
+    files["card.json"] = card_text(target / "card.json", card).encode()
+    write_files(target, signed(files))
 
 
 def delete_model(name: str, folder: Path | None = None) -> Deleted:
@@ -105,7 +127,7 @@ def restore_model(deleted: Deleted) -> None:
             f"{target} cannot be restored: another model has been given that name meanwhile. Rename that one "
             "first."
         )
-    if not deleted.path.is_dir():
+    if not os.path.isdir(deleted.path):
         raise ModelError(f"{target} cannot be restored: it was restored already, or the trash was emptied.")
     _move(deleted.path, target)
 
@@ -117,11 +139,14 @@ def empty_trash(folder: Path | None = None, *, older_than: float = DAY) -> None:
         folder: Where the models are; None: `models_folder()`.
         older_than: Seconds; 0: everything.
     """
-    for place in folder_of_models(folder).glob(".trash-*"):
-        match = _TRASH.fullmatch(place.name)
+    folder, names = folder_of_models(folder), []
+    with contextlib.suppress(OSError):
+        names = os.listdir(folder)
+    for name in names:
+        match = _TRASH.fullmatch(name)
         if match and int(match[2]) <= time.time() - older_than:
             with contextlib.suppress(OSError):
-                discard(place, place.parent / match[1])
+                discard(folder / name, folder / match[1])
 
 
 def _place(name, folder):
@@ -130,15 +155,14 @@ def _place(name, folder):
     place = present(target)
     if place is None:
         raise ModelError(f"There is no model {target}. Perhaps it was deleted or renamed meanwhile.")
-    if target.is_symlink():
+    if os.path.islink(target):
         raise ModelError(f"{target} is a link. Rename or remove it where it was made.")
-    if place == target and old_folder(target).exists():  # or the older model would come back
-        with errors_named(target, "written"):
+    with errors_named(target, "written"):
+        if place == target and old_folder(target).exists():  # or the older model would come back
             discard(old_folder(target), target)
     return place
 
 
 def _move(place, target):
     with errors_named(target, "written"):
-        os.rename(place, target)
-        sync_folder(target.parent)
+        put(place, target)

@@ -1,14 +1,13 @@
 """Models as one zip: packed to be taken elsewhere, unpacked without trusting a byte of it."""
 
+import contextlib
 import io
 import os
 import stat
-import struct
 import zipfile
-import zlib
 from pathlib import Path
 
-from transformer_viz.store.atomic import new_folder, sweep
+from transformer_viz.store.atomic import check_space, new_folder, sweep
 from transformer_viz.store.format import (
     LARGEST,
     PAYLOAD,
@@ -17,19 +16,18 @@ from transformer_viz.store.format import (
     checked_name,
     clean,
     errors_named,
-    folder_of_models,
     listed,
 )
 from transformer_viz.store.read import read_files, read_model
-from transformer_viz.store.write import check_writable
+from transformer_viz.store.write import check_place
+from transformer_viz.zips import COMPRESSIONS, DAMAGED, holds_too_many
 
 MAX_RATIO = 100
 """How many times its own size a zip may unpack to: trained numbers hardly shrink."""
 
 _FILES = PAYLOAD | {"manifest.json"}
-_ENTRY = b"PK\x01\x02"
 _KERAS = {"config.json", "metadata.json", "model.weights.h5"}
-_DAMAGED = (zipfile.BadZipFile, zlib.error, struct.error, EOFError, OverflowError, RuntimeError, ValueError)
+_MOST_FILES = 1000
 _PACKED = "Choose a zip that this program packed from one model."
 _CHUNK = 2**20
 
@@ -54,7 +52,12 @@ def pack_model(name: str, folder: Path | None = None) -> bytes:
 
 
 def unpack_model(
-    data: bytes | Path, *, name: str | None = None, folder: Path | None = None, overwrite: bool = False
+    data: bytes | Path,
+    *,
+    name: str | None = None,
+    folder: Path | None = None,
+    overwrite: bool = False,
+    quota: int | None = None,
 ) -> str:
     """Write the model that a zip holds, if it is one from the first byte to the last.
 
@@ -63,6 +66,7 @@ def unpack_model(
         name: What to call the model; None: as its folder in the zip.
         folder: Where its folder goes; None: `models_folder()`. Created if need be.
         overwrite: Replace a model of that name.
+        quota: Bytes that all models of the folder may take; None: as in `write_model`.
 
     Returns:
         The model's name.
@@ -71,22 +75,35 @@ def unpack_model(
         ModelError: If the zip is anything else than one whole model, the name is unfit or taken, or the
             disk refuses.
     """
-    if isinstance(data, Path):
-        data = _read(data)
     with _opened(data) as archive:
-        inner, entries = _checked_entries(archive, len(data))
+        inner, entries = _checked_entries(archive)
         name = checked_name(inner if name is None else name)
-        check_writable(name, folder=folder, overwrite=overwrite)
-        target = folder_of_models(folder) / name
+        target = check_place(name, folder=folder, overwrite=overwrite)
         sweep(target.parent)
-        with new_folder(target, 2 * sum(entry.file_size for entry in entries.values())) as temporary:
-            for file, entry in entries.items():
-                _extract(archive, entry, temporary / file)
-            try:
-                read_model(temporary)
-            except ModelError as error:
-                raise ModelError(str(error).replace(str(temporary), name)) from None
+        with new_folder(target, _unpacked_size(entries), quota) as temporary:
+            _extract_all(archive, entries, temporary, name)
     return name
+
+
+def unpack_into(data: Path, place: Path) -> str:
+    """Write the files of the model that a zip holds into an empty folder, and check them.
+
+    Args:
+        data: The zip.
+        place: The folder.
+
+    Returns:
+        What the model is called in the zip, which need not be a fit name.
+
+    Raises:
+        ModelError: As `unpack_model`.
+    """
+    with _opened(data) as archive:
+        inner, entries = _checked_entries(archive)
+        with errors_named(place, "written"):
+            check_space(place, _unpacked_size(entries))
+            _extract_all(archive, entries, place, clean(inner))
+    return inner
 
 
 def packed_name(data: bytes | Path) -> str:
@@ -95,31 +112,33 @@ def packed_name(data: bytes | Path) -> str:
     Raises:
         ModelError: If the zip does not look like one model.
     """
-    if isinstance(data, Path):
-        data = _read(data)
     with _opened(data) as archive:
-        return _checked_entries(archive, len(data))[0]
+        return _checked_entries(archive)[0]
 
 
-def _read(file):
-    with errors_named(file, "read"):
-        return file.read_bytes()
-
-
+@contextlib.contextmanager
 def _opened(data):
-    if data.startswith(b"\x89HDF"):
-        raise ModelError(f"This is an HDF5 file, as Keras writes it, not a packed model. {_PACKED}")
-    if not data.startswith(b"PK"):
-        raise ModelError(f"This is not a zip. {_PACKED}")
-    if data.count(_ENTRY) > 1000:  # listing them would fill the memory
-        raise ModelError(f"The zip holds too many files for one model. {_PACKED}")
-    try:
-        return zipfile.ZipFile(io.BytesIO(data))
-    except (*_DAMAGED, OSError):
-        raise _damaged() from None
+    """Give the archive that a zip is, having refused what is none."""
+    with errors_named(data, "read") if isinstance(data, Path) else contextlib.nullcontext():
+        stream = data.open("rb") if isinstance(data, Path) else io.BytesIO(data)
+    with stream:
+        begin = stream.read(4)
+        stream.seek(0)
+        if begin.startswith(b"\x89HDF"):
+            raise ModelError(f"This is an HDF5 file, as Keras writes it, not a packed model. {_PACKED}")
+        if not begin.startswith(b"PK"):
+            raise ModelError(f"This is not a zip. {_PACKED}")
+        if holds_too_many(stream, _MOST_FILES):  # listing them would fill the memory
+            raise ModelError(f"The zip holds too many files for one model. {_PACKED}")
+        try:
+            archive = zipfile.ZipFile(stream)
+        except (*DAMAGED, OSError):
+            raise _damaged() from None
+        with archive:
+            yield archive
 
 
-def _checked_entries(archive, size):
+def _checked_entries(archive):
     """Return the name of the one folder in a zip, and file -> entry, having checked what is declared."""
     entries = {entry.orig_filename: entry for entry in archive.infolist()}
     paths = [path for path in entries if not path.endswith("/")]
@@ -137,7 +156,8 @@ def _checked_entries(archive, size):
         raise ModelError(f"The zip holds a file twice. {_PACKED}")
     for entry in entries.values():
         _check_entry(entry)
-    total = sum(entry.file_size for entry in entries.values())
+    size = archive.fp.seek(0, io.SEEK_END)
+    total = _unpacked_size(entries)
     if total > MAX_RATIO * size:
         raise ModelError(
             f"The zip unpacks to {total:,} bytes, more than {MAX_RATIO} times its size, as no model does. "
@@ -146,16 +166,30 @@ def _checked_entries(archive, size):
     return inner, {file: entries[f"{inner}/{file}"] for file in sorted(files)}
 
 
+def _unpacked_size(entries):
+    return sum(entry.file_size for entry in entries.values())
+
+
 def _check_entry(entry):
     path, kind = entry.orig_filename, stat.S_IFMT(entry.external_attr >> 16)
     if entry.flag_bits & 1:
         raise ModelError(f"{clean(path)} is encrypted. Pack the model without a password.")
     if kind not in (0, stat.S_IFDIR if path.endswith("/") else stat.S_IFREG):
         raise ModelError(f"{clean(path)} is a link or a device in the zip, not a plain file. {_PACKED}")
-    if entry.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
+    if entry.compress_type not in COMPRESSIONS:
         raise ModelError(f"{clean(path)} is compressed in an unusual way. Pack it as a plain zip.")
     if not path.endswith("/"):
         check_size(Path(path), entry.file_size)
+
+
+def _extract_all(archive, entries, place, name):
+    """Write the files of a zip into a folder and check them; errors name the model, not the folder."""
+    for file, entry in entries.items():
+        _extract(archive, entry, place / file)
+    try:
+        read_model(place)
+    except ModelError as error:
+        raise ModelError(str(error).replace(str(place), name)) from None
 
 
 def _extract(archive, entry, file):
@@ -171,7 +205,7 @@ def _extract(archive, entry, file):
             os.fsync(stream.fileno())
     except ModelError:
         raise
-    except _DAMAGED:
+    except DAMAGED:
         raise _damaged() from None
 
 

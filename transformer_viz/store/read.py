@@ -1,61 +1,36 @@
-"""List and read model folders, while others may be writing them."""
+"""Read model folders, while others may be writing them."""
 
-import contextlib
 import hashlib
-import json
 import os
-import stat
 from pathlib import Path
 
 import numpy as np
 from safetensors import SafetensorError, safe_open
 
 from transformer_viz.config import TransformerConfig
+from transformer_viz.store.card import check_card, check_card_size
 from transformer_viz.store.format import (
     ADVICE,
     AGAIN,
-    DESKTOP,
-    FORMAT_VERSION,
-    LARGEST,
     NAME,
-    PAYLOAD,
     TARGET,
     ModelError,
-    ModelSummary,
     StoredModel,
-    check_config,
     check_finite,
     check_shapes,
-    check_size,
     check_tokenizers,
     checked_name,
     clean,
-    dump,
     errors_named,
     folder_of_models,
     json_object,
-    listed,
     present,
     reason,
 )
+from transformer_viz.store.limits import check_config
+from transformer_viz.store.manifest import check_hash, checked_files
 
 _READS = 20
-
-
-def list_models(folder: Path | None = None) -> list[ModelSummary]:
-    """Return what is in a folder of models, by name, without reading their parameters.
-
-    Args:
-        folder: Where to look; None: `models_folder()`. One that does not exist holds no models.
-
-    Returns:
-        A summary of each folder in it, also of a broken one; hidden folders and files are left out.
-
-    Raises:
-        ModelError: If `folder` itself cannot be listed.
-    """
-    folder = folder_of_models(folder)
-    return [_summary(folder / name) for name in _names(folder)]
 
 
 def read_model(name_or_path: str | Path, folder: Path | None = None) -> StoredModel:
@@ -72,7 +47,7 @@ def read_model(name_or_path: str | Path, folder: Path | None = None) -> StoredMo
         ModelError: If there is no such model, or its folder is damaged, unfit or of a newer version.
     """
     path = _path(name_or_path, folder)
-    return _settled(path, lambda found: _read(found, os.path.basename(os.path.abspath(path))))
+    return settled(path, lambda found: _read(found, os.path.basename(os.path.abspath(path))))
 
 
 def read_config(name_or_path: str | Path, folder: Path | None = None) -> TransformerConfig:
@@ -81,7 +56,7 @@ def read_config(name_or_path: str | Path, folder: Path | None = None) -> Transfo
     Raises:
         ModelError: If there is no such model, or its config or card is damaged or unfit.
     """
-    return _settled(_path(name_or_path, folder), _config_and_card)[0]
+    return settled(_path(name_or_path, folder), config_and_card)[0]
 
 
 def read_files(name_or_path: str | Path, folder: Path | None = None) -> dict[str, bytes]:
@@ -90,7 +65,7 @@ def read_files(name_or_path: str | Path, folder: Path | None = None) -> dict[str
     Raises:
         ModelError: If there is no such model, or a file of it is missing, strange or changed.
     """
-    return _settled(_path(name_or_path, folder), _files)
+    return settled(_path(name_or_path, folder), _files)
 
 
 def stamp(name_or_path: str | Path, folder: Path | None = None) -> str:
@@ -99,7 +74,7 @@ def stamp(name_or_path: str | Path, folder: Path | None = None) -> str:
     Raises:
         ModelError: If there is no such model.
     """
-    return _settled(_path(name_or_path, folder), _identity)
+    return settled(_path(name_or_path, folder), _identity)
 
 
 def _path(name_or_path, folder):
@@ -110,7 +85,8 @@ def _path(name_or_path, folder):
     return folder_of_models(folder) / checked_name(text)
 
 
-def _names(folder):
+def names_in(folder: Path) -> list[str]:
+    """Return the names of the models in a folder, also of one whose writer was killed between two renames."""
     try:
         found = [entry.name for entry in folder.iterdir() if os.path.isdir(entry)]
     except FileNotFoundError:
@@ -129,12 +105,12 @@ def _identity(folder):
     return f"{found.st_ino}-{found.st_mtime_ns}"
 
 
-def _settled(path, read):
+def settled(path: Path, read):
     """Return `read(folder)` from a time in which nobody replaced the folder."""
     for _ in range(_READS):
         found = present(path)
         if found is None:
-            models = ", ".join(_names(path.parent)) or "none"
+            models = ", ".join(names_in(path.parent)) or "none"
             raise ModelError(f"There is no model {clean(path)}. Models in that place: {models}.")
         before = _identity(found)
         try:
@@ -148,113 +124,44 @@ def _settled(path, read):
     raise ModelError(f"{path} is being written over and over. Try again when that has ended.")
 
 
-def _summary(path):
-    try:
-        checked_name(path.name)
-        config, card = _settled(path, _config_and_card)
-        problem = None
-    except ModelError as error:
-        config, card, problem = None, {}, str(error)
-    size = 0
-    with contextlib.suppress(OSError):
-        size = sum(file.lstat().st_size for file in (present(path) or path).iterdir())
-    return ModelSummary(path.name, config, card, size, problem)
-
-
-def _config_and_card(folder):
-    hashes = _checked_files(folder)
+def config_and_card(folder: Path) -> tuple[TransformerConfig, dict]:
+    """Return what a folder says of its model, having checked all but its parameters and tokenizers."""
+    hashes = checked_files(folder)
     config = _config(folder / "config.json", _text(folder / "config.json", hashes))
-    return config, json_object(folder / "card.json", _text(folder / "card.json", hashes))
+    file = folder / "card.json"
+    with errors_named(file, "read"):
+        check_card_size(file, file.stat().st_size)
+    card = json_object(file, _text(file, hashes))
+    check_card(file, card)
+    return config, card
 
 
 def _read(folder, name):
-    hashes = _checked_files(folder)
+    hashes = checked_files(folder)
     file = folder / "parameters.safetensors"
     texts = {name: _text(folder / name, hashes) for name in hashes if name.startswith("tokenizer")}
     with errors_named(file, "read"), file.open("rb") as stream:
-        _check_hash(file, hashlib.file_digest(stream, "sha256"), hashes)
-    config, card = _config_and_card(folder)
+        check_hash(file, hashlib.file_digest(stream, "sha256"), hashes)
+    config, card = config_and_card(folder)
     parameters = _parameters(file, config)
     check_tokenizers(folder, texts, config)
     return StoredModel(name, folder, config, texts["tokenizer.json"], card, parameters, texts.get(TARGET))
 
 
 def _files(folder):
-    hashes, files = _checked_files(folder), {}
+    hashes, files = checked_files(folder), {}
     for name in [*hashes, "manifest.json"]:
         with errors_named(folder / name, "read"):
             files[name] = (folder / name).read_bytes()
         if name in hashes:
-            _check_hash(folder / name, hashlib.sha256(files[name]), hashes)
+            check_hash(folder / name, hashlib.sha256(files[name]), hashes)
     return files
-
-
-def _checked_files(folder):
-    """Return name -> sha256 of the files in the manifest, having checked everything but the hashes."""
-    with errors_named(folder, "read"):
-        if folder.is_symlink():
-            raise ModelError(f"{folder} is a link. Give the path of the folder itself.")
-        sizes = {file.name: _size(file) for file in folder.iterdir() if file.name not in DESKTOP}
-    manifest = folder / "manifest.json"
-    if manifest.name not in sizes:
-        raise ModelError(f"{manifest} is missing: the folder is no model, or not a whole one. {AGAIN}")
-    files = _manifest_files(manifest)
-    for place, names in ((manifest, files.keys()), (folder, sizes.keys() - {manifest.name})):
-        if names - {TARGET} != PAYLOAD or (TARGET in names) != (TARGET in files):
-            raise ModelError(
-                f"{place} must name exactly the files of a model. Missing: {listed(PAYLOAD - names)}; "
-                f"unknown: {listed(names - PAYLOAD)}. Remove what is unknown. {AGAIN}"
-            )
-    for name, entry in files.items():
-        if entry["size"] != sizes[name]:
-            raise ModelError(
-                f"{folder / name} is cut off or changed: it has {sizes[name]} bytes; manifest.json says "
-                f"{clean(entry['size'])}. {AGAIN}"
-            )
-    return {name: entry["sha256"] for name, entry in files.items()}
-
-
-def _manifest_files(manifest):
-    """Return what `manifest.json` says of each file; a byte changed in it, even a space, is an error."""
-    with errors_named(manifest, "read"):
-        data = manifest.read_bytes()
-    try:
-        content = json.loads(data)
-        version = content["format_version"]
-        if type(version) is not int or version < 1 or dump(content).encode() != data:
-            raise ValueError
-    except (ValueError, TypeError, KeyError, RecursionError):
-        raise ModelError(f"{manifest} is damaged: it is not as it was written. {AGAIN}") from None
-    if version > FORMAT_VERSION:
-        raise ModelError(
-            f"{manifest} has format version {clean(version)}, made by a newer version of Transformer Viz; "
-            f"this one reads up to {FORMAT_VERSION}. Update the program."
-        )
-    files = content.get("files")
-    entries = files.values() if isinstance(files, dict) and len(content) == 2 else [None]
-    if not all(isinstance(entry, dict) and entry.keys() == {"size", "sha256"} for entry in entries):
-        raise ModelError(f"{manifest} must give the size and sha256 of each file, nothing else. {AGAIN}")
-    return files
-
-
-def _size(file):
-    found = file.lstat()
-    if not stat.S_ISREG(found.st_mode):
-        raise ModelError(f"{clean(file)} must be a plain file; a link or a folder is not read. {AGAIN}")
-    if file.name in LARGEST:
-        check_size(file, found.st_size)
-    return found.st_size
-
-
-def _check_hash(file, digest, hashes):
-    if digest.hexdigest() != hashes[file.name]:
-        raise ModelError(f"{file} is damaged: its sha256 is not the one in manifest.json. {AGAIN}")
 
 
 def _text(file, hashes):
     with errors_named(file, "read"):
         data = file.read_bytes()
-    _check_hash(file, hashlib.sha256(data), hashes)
+    check_hash(file, hashlib.sha256(data), hashes)
     try:
         return data.decode()
     except UnicodeDecodeError as error:

@@ -9,13 +9,14 @@ from safetensors.numpy import save
 
 from transformer_viz.config import TransformerConfig
 from transformer_viz.store.atomic import sweep, temporary_beside, write_files
+from transformer_viz.store.card import card_text
 from transformer_viz.store.format import (
+    AGAIN,
     DESKTOP,
     FORMAT_VERSION,
     LARGEST,
     TARGET,
     ModelError,
-    check_config,
     check_finite,
     check_shapes,
     check_size,
@@ -25,18 +26,27 @@ from transformer_viz.store.format import (
     dump,
     errors_named,
     folder_of_models,
-    json_object,
     listed,
     present,
 )
+from transformer_viz.store.limits import check_config
+from transformer_viz.store.quota import check_quota
 
 
-def check_writable(name: str, *, folder: Path | None = None, overwrite: bool = False) -> None:
+def check_writable(
+    name: str, *, folder: Path | None = None, overwrite: bool = False, quota: int | None = None
+) -> None:
     """Find out before a long training whether `write_model` would be refused; arguments as there.
 
     Raises:
-        ModelError: If the name is unfit or taken, or the folder cannot be written.
+        ModelError: If the name is unfit or taken, or the folder is full or cannot be written.
     """
+    target = check_place(name, folder=folder, overwrite=overwrite)
+    check_quota(target, 1, quota)
+
+
+def check_place(name: str, *, folder: Path | None = None, overwrite: bool = False) -> Path:
+    """Return where a model of that name may be put, however full its folder is; as `check_writable`."""
     target = folder_of_models(folder) / checked_name(name)
     old = present(target)
     if os.path.islink(target) or (os.path.exists(target) and old != target):
@@ -54,6 +64,7 @@ def check_writable(name: str, *, folder: Path | None = None, overwrite: bool = F
         probe = temporary_beside(target)
         probe.mkdir()
         probe.rmdir()
+    return target
 
 
 def write_model(  # noqa: PLR0913  the files of a folder, by name
@@ -67,6 +78,7 @@ def write_model(  # noqa: PLR0913  the files of a folder, by name
     folder: Path | None = None,
     dtype: str = "float16",
     overwrite: bool = False,
+    quota: int | None = None,
 ) -> Path:
     """Write a model folder; whatever happens, its place holds the old model or the new one, whole.
 
@@ -74,12 +86,15 @@ def write_model(  # noqa: PLR0913  the files of a folder, by name
         name: Up to 64 of a-z, 0-9, "_" and "-".
         config: What the network is built from.
         tokenizer: Text of `tokenizer.json`.
-        card: What the model is and where it came from; anything JSON can hold.
+        card: What the model is and where it came from; anything JSON can hold. One that is too long to be
+            read again loses details: `card.fitted` says which.
         parameters: Name -> array of floats, as in `config.parameter_shapes()`.
         target_tokenizer: For an encoder-decoder, the text of `tokenizer_target.json`.
         folder: Where the model's folder goes; None: `models_folder()`. Created if need be.
         dtype: "float16" (half the size, about three digits) or "float32" (exact).
         overwrite: Replace a model of that name.
+        quota: Bytes that all models of the folder may take; None: for `models_folder()`
+            TRANSFORMER_VIZ_MODELS_BYTES, or 4 GB, for another folder as many as there are.
 
     Returns:
         The model's folder.
@@ -87,30 +102,32 @@ def write_model(  # noqa: PLR0913  the files of a folder, by name
     Raises:
         ModelError: If the parts do not fit each other or the folder cannot be written.
     """
-    check_writable(name, folder=folder, overwrite=overwrite)
-    target = folder_of_models(folder) / name
+    target = check_place(name, folder=folder, overwrite=overwrite)
     check_config(target / "config.json", config)
     tokenizers = {"tokenizer.json": tokenizer}
     if target_tokenizer is not None:
         tokenizers[TARGET] = target_tokenizer
     check_tokenizers(target, tokenizers, config)
     arrays = _cast(target / "parameters.safetensors", parameters, config, dtype)
+    texts = {"config.json": config.to_json(), "card.json": card_text(target / "card.json", card)} | tokenizers
     try:
-        texts = {"config.json": config.to_json(), "card.json": dump(card)} | tokenizers
         files = {file: text.encode() for file, text in texts.items()}
-    except (ValueError, TypeError, RecursionError) as error:
-        raise ModelError(f"{target} cannot be written as JSON: {clean(error)}. Correct the card.") from None
-    json_object(target / "card.json", texts["card.json"])
+    except UnicodeEncodeError as error:
+        raise ModelError(f"{target} cannot be written as UTF-8: {clean(error)}. {AGAIN}") from None
     files["parameters.safetensors"] = save(arrays)
-    entries = {
-        file: {"size": len(data), "sha256": hashlib.sha256(data).hexdigest()} for file, data in files.items()
-    }
-    files["manifest.json"] = dump({"format_version": FORMAT_VERSION, "files": entries}).encode()
     for file, data in files.items():
         check_size(target / file, len(data))
     sweep(target.parent)
-    write_files(target, files)
+    write_files(target, signed(files), quota)
     return target
+
+
+def signed(files: dict[str, bytes]) -> dict[str, bytes]:
+    """Return the files of a model with their manifest, which is to be written last."""
+    entries = {
+        file: {"size": len(data), "sha256": hashlib.sha256(data).hexdigest()} for file, data in files.items()
+    }
+    return files | {"manifest.json": dump({"format_version": FORMAT_VERSION, "files": entries}).encode()}
 
 
 def _cast(file, parameters, config, dtype):

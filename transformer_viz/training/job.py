@@ -144,6 +144,7 @@ class _Worker:
         overwrite = self.job.overwrite or not wanted
         store.check_writable(self.out.name, folder=self.out.parent, overwrite=overwrite)
         self.lesson = _lesson(self.job)
+        store.check_limits(self.lesson.config)
         self.steps_per_epoch = self.settings.steps_per_epoch(self.lesson.num_rows)
         self.tell("data", **self._facts())
         self._check_stop()  # every machine has its rows

@@ -8,6 +8,7 @@ from transformer_viz import store, tasks
 from transformer_viz.config import TransformerConfig
 from transformer_viz.figures import learning_curves
 from transformer_viz.figures.learning import SHARES
+from transformer_viz.ui.card_facts import count_in, examples_of, history_of, part, text_in
 from transformer_viz.ui.language import plain, t
 from transformer_viz.ui.widgets import kind_name
 
@@ -37,8 +38,11 @@ BY_LABEL = {"precision": "figure.precision", "recall": "figure.recall", "f1": "f
 NO_LICENCE = "None needed: made by a program"
 """What the card of a model says that learned a task of the app."""
 
-MAX_EPOCHS = 10_000
-"""Epochs that are drawn at most."""
+MAX_NAMES = 50
+"""Labels and versions that are named."""
+
+MAX_NAME = 80
+"""Characters of the name of a task or a figure."""
 
 
 def show_card(model: store.ModelSummary) -> None:
@@ -61,7 +65,8 @@ def show_card(model: store.ModelSummary) -> None:
         show_heading(t("card.again"))
         st.code(command, language="bash", wrap_lines=True)
     if versions := part(model.card, "versions"):
-        st.caption(plain(" · ".join(f"{name} {version}" for name, version in versions.items())))
+        named = [*versions.items()][:MAX_NAMES]
+        st.caption(plain(" · ".join(f"{name} {version}" for name, version in named)))
 
 
 def show_figures(model: store.ModelSummary) -> None:
@@ -90,12 +95,12 @@ def show_training(model: store.ModelSummary) -> None:
     best = model.card.get("best_epoch")
     names = [*figures_of(part(model.card, "validation"), model.config), *FIGURES]
     figure = next((name for name in names if name != "loss" and f"val_{name}" in history[-1]), None)
-    epochs = [{"epoch": number, **row} for number, row in enumerate(history, start=1)]
+    last = history[-1]["epoch"]
     show_heading(t("card.training"))
     st.plotly_chart(
         learning_curves(
-            epochs,
-            epochs,
+            history,
+            history,
             over="epoch",
             figure=figure,
             labels={
@@ -106,8 +111,8 @@ def show_training(model: store.ModelSummary) -> None:
                 "validation": t("curve.validation"),
                 "best": t("curve.best"),
             },
-            last=len(history),
-            best=best if type(best) is int and 1 <= best <= len(history) else None,
+            last=last,
+            best=best if type(best) is int and 1 <= best <= last else None,
             theme=st.context.theme.type or "light",
         ),
         key="curves",
@@ -162,7 +167,8 @@ def architecture(config: TransformerConfig) -> dict[str, str]:
     if config.predicts_tokens:
         return rows
     pooling = t(f"card.pooling.{config.pooling}")
-    return rows | {t("config.pooling"): pooling, t("config.labels"): ", ".join(config.labels)}
+    labels = ", ".join(config.labels[:MAX_NAMES]) + ", …" * (len(config.labels) > MAX_NAMES)
+    return rows | {t("config.pooling"): pooling, t("config.labels"): labels}
 
 
 def origin(card: dict) -> dict[str, str]:
@@ -205,7 +211,7 @@ def headline(model: store.ModelSummary) -> str:
 def task_of(card: dict) -> str:
     """Return what a model does, in the visitor's language where it is known."""
     task = text_in(card, "task")
-    return t(TASKS[task]) if task in TASKS else task
+    return t(TASKS[task]) if task in TASKS else task[:MAX_NAME]
 
 
 def figures_of(measured: dict, config: TransformerConfig) -> dict[str, float]:
@@ -224,42 +230,16 @@ def figures_of(measured: dict, config: TransformerConfig) -> dict[str, float]:
 
 def figure_name(figure: str) -> str:
     """Return the name of a figure in the visitor's language where there is one."""
-    return t(FIGURES[figure]) if figure in FIGURES else figure.replace("_", " ")
+    return t(FIGURES[figure]) if figure in FIGURES else figure[:MAX_NAME].replace("_", " ")
 
 
 def written(figure: str, value: float) -> str:
     """Return a figure as it is read: shares as percentages."""
-    return f"{value:.1%}" if figure in SHARES else f"{value:.3g}"
+    return f"{value:.1%}" if figure in SHARES and 0 <= value <= 1 else f"{value:.3g}"
 
 
 def bytes_of(size: int) -> str:
     """Return a size on disk as it is read."""
+    if size >= 1e9:
+        return f"{size / 1e9:.1f} GB"
     return f"{size / 1e6:.1f} MB" if size >= 1e6 else f"{size / 1e3:.0f} kB"
-
-
-def part(card: dict, name: str) -> dict:
-    """Return a part of a card; empty if it is none."""
-    return card[name] if isinstance(card.get(name), dict) else {}
-
-
-def text_in(card: dict, name: str) -> str:
-    """Return a text of a card; "" if it is none."""
-    return card[name] if isinstance(card.get(name), str) else ""
-
-
-def count_in(card: dict, name: str) -> str:
-    """Return a whole number of a card as it is read; "" if it is none."""
-    return f"{card[name]:,}" if type(card.get(name)) is int else ""
-
-
-def examples_of(card: dict) -> list[str]:
-    """Return the example texts of a card."""
-    examples = card.get("examples")
-    return [text for text in examples if isinstance(text, str)] if isinstance(examples, list) else []
-
-
-def history_of(card: dict) -> list[dict]:
-    """Return the epochs of a card."""
-    history = card.get("history")
-    epochs = history[:MAX_EPOCHS] if isinstance(history, list) else []
-    return epochs if all(isinstance(epoch, dict) for epoch in epochs) else []

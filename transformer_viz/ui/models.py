@@ -1,29 +1,42 @@
 """The Models page: what is on the shelf, each model's card, and what can be done with one."""
 
-import itertools
-import os
-import re
-
 import streamlit as st
 
 from transformer_viz import store
 from transformer_viz.store.format import NAME
-from transformer_viz.ui.card import headline, show_card, task_of
+from transformer_viz.ui.card import bytes_of, headline, show_card, task_of
 from transformer_viz.ui.language import plain, t
 from transformer_viz.ui.server import in_order
+from transformer_viz.ui.upload import ask_upload, free_name, problem_of, said
 
 NAME_WIDTH = 130
 """Pixels of the column of names at least."""
 
+NEARLY_FULL = 0.8
+"""Share of the bytes models may take from which on it is said."""
+
 
 def show(open_model) -> None:
     """Show the page; `open_model(name)` leaves it to look into a model."""
-    models = in_order(store.list_models())
+    try:
+        models = in_order(store.list_models())
+    except store.ModelError as error:
+        st.error(said(error), icon=":material/folder_off:")
+        return
     names = [model.name for model in models]
     with st.container(horizontal=True, horizontal_alignment="distribute", vertical_alignment="center"):
         st.header(t("models.title"), anchor=False, width="content")
-        ask_upload(names)
+        corner = st.container(width="content")
     show_news()
+    show_room()
+    show_shelf(models, names, open_model)
+    with corner:  # last, for the rest of the page is there while a model is checked
+        if added := ask_upload(names):
+            finish(added, t("models.uploaded", name=plain(added)))
+
+
+def show_shelf(models, names, open_model) -> None:
+    """Show the list, and the card of the model that is chosen."""
     if not models:
         st.info(t("models.none"), icon=":material/inventory_2:")
         st.code(
@@ -150,40 +163,6 @@ def ask_name(key, icon, name, names, change) -> None:
     finish(new, t("models.renamed" if change is store.rename_model else "models.duplicated", name=plain(new)))
 
 
-def ask_upload(names) -> None:
-    """Show a button that takes a packed model, and asks for a name if its own will not do."""
-    state = st.session_state
-    count = state.get("uploads", 0)
-    with st.popover(
-        t("models.upload"),
-        icon=":material/upload:",
-        type="tertiary",
-        key=f"upload-{count}",
-    ):
-        packed = st.file_uploader(t("models.upload_what"), type="zip", key=f"zip-{count}")
-        if packed is None:
-            return
-        data = packed.getvalue()
-        try:
-            name = store.packed_name(data)
-            if problem_of(name, names):
-                st.markdown(t("models.upload_taken", name=plain(name)))
-                name = st.text_input(
-                    t("models.new_name"), free_name(name, names), max_chars=64, key="upload-to"
-                )
-                if not st.button(t("models.add"), type="primary"):
-                    return
-                if problem := problem_of(name, names):
-                    st.error(problem)
-                    return
-            store.unpack_model(data, name=name)
-        except store.ModelError as error:
-            st.error(t("models.refused", reason=said(error)))
-            return
-    state.uploads = count + 1  # another popover and another, empty uploader
-    finish(name, t("models.uploaded", name=plain(name)))
-
-
 def finish(name, notice) -> None:
     """Show the list anew, with this model chosen and a word about what was done."""
     st.session_state.shown, st.session_state.notice = name, notice
@@ -230,26 +209,23 @@ def show_news() -> None:
             )
 
 
-def problem_of(name, names) -> str | None:
-    """Say in the visitor's language why a name will not do; None if it will."""
-    if not NAME.fullmatch(name or ""):
-        return t("name.rule")
-    return t("name.taken", name=plain(name)) if name in names else None
+def show_room() -> None:
+    """Say how much room models take where little is left, and offer to give back that of deleted ones."""
+    try:
+        usage = store.usage()
+    except store.ModelError as error:
+        st.error(said(error))
+        return
+    if usage.quota is None or usage.used < NEARLY_FULL * usage.quota:
+        return
+    with st.container(border=True, horizontal=True, vertical_alignment="center"):
+        sizes = {"used": bytes_of(usage.used), "quota": bytes_of(usage.quota), "trash": bytes_of(usage.trash)}
+        st.markdown(t("models.room.trash" if usage.trash else "models.room", **sizes), width="stretch")
+        if usage.trash:
+            st.button(t("models.empty"), icon=":material/delete_sweep:", on_click=empty_trash)
 
 
-def free_name(name, names) -> str:
-    """Return a fit name like this one that nobody has."""
-    fit = re.sub("[^a-z0-9_-]+", "-", name.lower()).strip("-_")[:60] or "model"
-    stem = re.sub(r"-\d+$", "", fit)
-    numbered = itertools.chain([fit], (f"{stem}-{number}" for number in itertools.count(2)))
-    return next(name for name in numbered if name not in names and NAME.fullmatch(name))
-
-
-def said(error) -> str:
-    """Return what the store said, for the page: without the paths of this machine."""
-    return plain(without_paths(str(error)))
-
-
-def without_paths(text) -> str:
-    """Return a sentence of the store in which places are named as in the list."""
-    return text.replace(f"{store.models_folder()}{os.sep}", "")
+def empty_trash() -> None:
+    """Remove for good what was deleted."""
+    store.empty_trash(older_than=0)
+    st.session_state.pop("deleted", None)

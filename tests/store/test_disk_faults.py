@@ -1,0 +1,214 @@
+"""Whichever call of the system fails: a sentence, nothing half done, nothing left behind."""
+
+import contextlib
+import errno
+import io
+import itertools
+import os
+import shutil
+from pathlib import Path
+
+import pytest
+from model_folders import leftovers, put, read_names, version_of, write, write_version
+from unprivileged import modes_count
+
+from transformer_viz import store
+from transformer_viz.store import ModelError, checking, list_models, read_model
+from transformer_viz.store.pack import unpack_into
+
+CALLS = ("stat", "lstat", "listdir", "scandir", "mkdir", "rename", "fsync", "open", "statvfs")
+
+
+class Faults:
+    """Lets the `first` of the calls of the system fail; those that only tidy up afterwards go well."""
+
+    def __init__(self, monkeypatch, first, code):
+        self.calls, self.first, self.code, self.tidying = 0, first, code, False
+        for name in CALLS:
+            if hasattr(os, name):
+                monkeypatch.setattr(os, name, self.wrapped(getattr(os, name)))
+        monkeypatch.setattr(io, "open", self.wrapped(io.open))
+        monkeypatch.setattr(shutil, "rmtree", self.tidied(shutil.rmtree))
+
+    def wrapped(self, function):
+        def call(*args, **kwargs):
+            self.calls += not self.tidying
+            if self.calls == self.first and not self.tidying:
+                self.calls += 1
+                raise OSError(self.code, os.strerror(self.code))
+            return function(*args, **kwargs)
+
+        return call
+
+    def tidied(self, function):
+        def call(*args, **kwargs):
+            self.tidying = True
+            try:
+                return function(*args, **kwargs)
+            finally:
+                self.tidying = False
+
+        return call
+
+
+def with_long_card(folder):
+    path = write_version(folder, 1)
+    put(path, "card.json", '{"version": 1, "examples": [' + ", ".join(['"a"'] * 13) + "]}")
+
+
+def packed(folder):
+    """Return the zip of a model, which is written elsewhere."""
+    write_version(folder.parent / "elsewhere", 1)
+    return store.pack_model("tiny", folder.parent / "elsewhere")
+
+
+def deleted(folder):
+    write_version(folder, 1)
+    return store.delete_model("tiny", folder)
+
+
+OPERATIONS = {  # how the folder begins, what is done, the names before and after
+    "write": (lambda folder: None, lambda folder, made: write_version(folder, 1), [], ["tiny"]),
+    "overwrite": (
+        lambda folder: write_version(folder, 1),
+        lambda folder, made: write_version(folder, 2, overwrite=True),
+        ["tiny"],
+        ["tiny"],
+    ),
+    "rename": (
+        lambda folder: write_version(folder, 1),
+        lambda folder, made: store.rename_model("tiny", "new", folder),
+        ["tiny"],
+        ["new"],
+    ),
+    "duplicate": (
+        lambda folder: write_version(folder, 1),
+        lambda folder, made: store.duplicate_model("tiny", "twin", folder),
+        ["tiny"],
+        ["tiny", "twin"],
+    ),
+    "delete": (
+        lambda folder: write_version(folder, 1),
+        lambda folder, made: store.delete_model("tiny", folder),
+        ["tiny"],
+        [],
+    ),
+    "restore": (deleted, lambda folder, made: store.restore_model(made), [], ["tiny"]),
+    "unpack": (packed, lambda folder, made: store.unpack_model(made, folder=folder), [], ["tiny"]),
+    "pack": (
+        lambda folder: write_version(folder, 1),
+        lambda folder, made: store.pack_model("tiny", folder),
+        ["tiny"],
+        ["tiny"],
+    ),
+    "shorten": (
+        with_long_card,
+        lambda folder, made: store.shorten_card("tiny", folder),
+        ["tiny"],
+        ["tiny"],
+    ),
+    "admit": (
+        packed,
+        lambda folder, made: store.admit_model(made, folder=folder),
+        [],
+        ["tiny"],
+    ),
+    "empty the trash": (
+        deleted,
+        lambda folder, made: store.empty_trash(folder, older_than=0),
+        [],
+        [],
+    ),
+}
+
+
+CODES = (errno.EIO, errno.ENOSPC)
+
+
+class InThisProcess(checking.Check):
+    """Checks a model as the other process does before it runs it: what fails here is this process's disk."""
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *error):
+        return None
+
+    def until(self, stage):
+        if stage == "done":
+            return {}
+        return {"name": unpack_into(Path(self._request["zip"]), Path(self._request["place"]))}
+
+
+@pytest.fixture(autouse=True)
+def without_another_process(monkeypatch):
+    monkeypatch.setattr(store.admit, "Check", InThisProcess)
+
+
+@pytest.mark.parametrize("code", CODES, ids=errno.errorcode.get)
+@pytest.mark.parametrize("name", OPERATIONS)
+def test_whichever_call_fails_it_is_done_whole_or_not_at_all(tmp_path, monkeypatch, name, code):
+    begin, do, before, after = OPERATIONS[name]
+    failures = 0
+    for first in itertools.count(1):
+        folder = tmp_path / str(first) / "models"
+        folder.mkdir(parents=True)
+        made, error = begin(folder), None
+        with monkeypatch.context() as patch:
+            faults = Faults(patch, first, code)
+            try:
+                do(folder, made)
+            except ModelError as caught:
+                error = str(caught)
+        if error is not None:
+            failures += 1
+            assert error.isprintable()
+            assert "Traceback" not in error
+        assert read_names(folder) in ((before,) if error else (after, before))
+        kept = (".trash-",) if error else (".trash-", ".old-")  # an older model is removed by the next change
+        assert [each for each in leftovers(folder) if not each.startswith(kept)] == []
+        if name != "shorten" or not error:
+            assert {version_of(read_model(each, folder)) for each in read_names(folder)} <= {1, 2}
+        shutil.rmtree(tmp_path / str(first))
+        if faults.calls < first:
+            assert error is None
+            break
+    assert first > 2
+    assert failures > 3 or name == "empty the trash"
+
+
+@pytest.mark.parametrize("name", OPERATIONS)
+def test_a_folder_that_vanishes_is_a_sentence(tmp_path, name):
+    begin, do, _, _ = OPERATIONS[name]
+    folder = tmp_path / "models"
+    folder.mkdir()
+    made = begin(folder)
+    shutil.rmtree(folder)
+    with contextlib.suppress(ModelError):
+        do(folder, made)
+    assert leftovers(tmp_path) == []
+    assert [each.problem for each in list_models(folder)] in ([], [None])
+
+
+@pytest.mark.skipif(os.name == "nt", reason="needs the rights of POSIX")
+@pytest.mark.parametrize("name", [name for name in OPERATIONS if name not in ("pack", "empty the trash")])
+def test_a_folder_that_may_not_be_written_is_a_sentence(tmp_path, name):
+    begin, do, before, _ = OPERATIONS[name]
+    folder = tmp_path / "models"
+    folder.mkdir()
+    made = begin(folder)
+    folder.chmod(0o555)
+    with modes_count(), pytest.raises(ModelError, match=r"cannot be written: Permission denied\."):
+        do(folder, made)
+    folder.chmod(0o755)
+    assert read_names(folder) == before
+
+
+def test_a_disk_without_space_is_said_before_anything_is_written(tmp_path, monkeypatch):
+    write(tmp_path)
+    usage = shutil.disk_usage(tmp_path)._replace(free=10)
+    monkeypatch.setattr(shutil, "disk_usage", lambda path: usage)
+    for do in (lambda: write(tmp_path, "b"), lambda: store.duplicate_model("tiny", "b", tmp_path)):
+        with pytest.raises(ModelError, match="Make space, or choose another folder"):
+            do()
+    assert (read_names(tmp_path), leftovers(tmp_path)) == (["tiny"], [])

@@ -1,0 +1,115 @@
+"""All models of a folder together take no more than they may."""
+
+import pytest
+from model_folders import CARD, leftovers, parameters, read_names, refused, refused_with, write
+
+from transformer_viz import store
+from transformer_viz.store import QuotaError, quota, read_model
+
+
+def size_of(folder):
+    return sum(file.stat().st_size for file in folder.iterdir())
+
+
+@pytest.fixture
+def full(model, monkeypatch):
+    """A folder of models that has room for one model and a half."""
+    monkeypatch.setenv("TRANSFORMER_VIZ_MODELS", str(model.parent))
+    monkeypatch.setenv("TRANSFORMER_VIZ_MODELS_BYTES", str(size_of(model) * 3 // 2))
+    return model
+
+
+def grow(folder):
+    """Write, duplicate and unpack one model more."""
+    yield lambda: write(folder, "more")
+    yield lambda: store.duplicate_model("tiny", "more", folder)
+    yield lambda: store.unpack_model(store.pack_model("tiny", folder), name="more", folder=folder)
+
+
+@pytest.mark.parametrize("way", range(3))
+def test_a_model_too_much_is_refused_whichever_way_it_comes(full, way):
+    size = f"{size_of(full) / 1e6:.1f} MB"
+    with refused(
+        f"The model needs {size}, and those in {full.parent} take {size} of "
+        f"{size_of(full) * 3 // 2 / 1e6:.1f} MB. Delete some first; the largest: 'tiny' ({size})."
+    ):
+        [*grow(full.parent)][way]()
+    assert (read_names(full.parent), leftovers(full.parent)) == (["tiny"], [])
+
+
+def test_a_model_may_replace_itself(full):
+    write(full.parent, overwrite=True)
+    assert read_model(full).card == CARD
+
+
+def test_what_was_deleted_counts_until_the_trash_is_emptied(full):
+    store.delete_model("tiny", full.parent)
+    with pytest.raises(QuotaError, match=r"Deleted ones take 0\.0 MB until they are removed") as error:
+        write(full.parent, "more")
+    assert error.value.trash > 0
+    store.empty_trash(full.parent, older_than=0)
+    write(full.parent, "more")
+    assert read_names(full.parent) == ["more"]
+
+
+def test_a_full_folder_is_known_before_a_long_training(full, monkeypatch):
+    store.check_writable("more", folder=full.parent)
+    monkeypatch.setenv("TRANSFORMER_VIZ_MODELS_BYTES", str(size_of(full)))
+    with refused_with("The model needs 0.0 MB, and those in"):
+        store.check_writable("more", folder=full.parent)
+
+
+def test_a_full_folder_can_be_tidied_up(full, monkeypatch):
+    monkeypatch.setenv("TRANSFORMER_VIZ_MODELS_BYTES", "1")
+    store.rename_model("tiny", "small", full.parent)
+    store.restore_model(store.delete_model("small", full.parent))
+    store.delete_model("small", full.parent)
+    assert read_names(full.parent) == []
+
+
+def test_a_folder_may_have_a_quota_of_its_own_and_others_have_none(model, monkeypatch):
+    monkeypatch.setenv("TRANSFORMER_VIZ_MODELS", str(model.parent / "elsewhere"))
+    monkeypatch.setenv("TRANSFORMER_VIZ_MODELS_BYTES", "1")
+    write(model.parent, "second")
+    for refuse in (
+        lambda: write(model.parent, "third", quota=2 * size_of(model)),
+        lambda: store.duplicate_model("tiny", "third", model.parent, quota=2 * size_of(model)),
+        lambda: store.unpack_model(
+            store.pack_model("tiny", model.parent), name="third", folder=model.parent, quota=9
+        ),
+    ):
+        with refused_with("The model needs"):
+            refuse()
+    assert read_names(model.parent) == ["second", "tiny"]
+
+
+def test_only_what_belongs_to_models_counts(full):
+    (full.parent / "train.sh").write_text("#" * 10**6)
+    (full.parent / ".git").mkdir()
+    (full.parent / ".git" / "objects").write_text("#" * 10**6)
+    assert quota.sizes(full.parent) == {"tiny": size_of(full)}
+    assert quota.sizes(full.parent / "none") == {}
+
+
+@pytest.mark.parametrize("text", ["-1", "4 GB", "1e9", "x"])
+def test_a_quota_that_is_no_number_is_said(full, monkeypatch, text):
+    monkeypatch.setenv("TRANSFORMER_VIZ_MODELS_BYTES", text)
+    with refused(
+        "TRANSFORMER_VIZ_MODELS_BYTES must be a whole number of bytes, such as 4000000000. "
+        f"Received: {text!r}."
+    ):
+        write(full.parent, "more")
+
+
+def test_without_a_word_four_gigabytes_are_allowed(full, monkeypatch):
+    monkeypatch.delenv("TRANSFORMER_VIZ_MODELS_BYTES")
+    assert store.quota_of(full.parent) == 4_000_000_000
+    write(full.parent, "more", parameters=parameters(1))
+
+
+def test_what_is_used_is_known(full):
+    assert store.usage() == (size_of(full), 0, size_of(full) * 3 // 2)
+    size = size_of(full)
+    store.delete_model("tiny")
+    assert store.usage() == (size, size, size * 3 // 2)
+    assert store.usage(full.parent / "elsewhere") == (0, 0, None)

@@ -1,0 +1,164 @@
+"""Uploading on the Models page: what is checked, what is said meanwhile, and what is said of a refusal."""
+
+import hostile_models
+import pytest
+from pages import again, open_page, shown
+from small_models import write
+from streamlit.testing.v1 import AppTest
+
+from transformer_viz import store
+from transformer_viz.ui.language import LANGUAGES, sentences
+from transformer_viz.ui.upload import without_paths
+
+
+@pytest.fixture
+def shelf(explorer, tmp_path, monkeypatch):
+    """A folder with one model."""
+    monkeypatch.setenv("TRANSFORMER_VIZ_MODELS", str(tmp_path / "models"))
+    write(explorer, tmp_path / "models")
+    return tmp_path / "models"
+
+
+@pytest.fixture
+def admitted(monkeypatch):
+    """Count how often a model is checked; the first answers are given, then the store is asked."""
+    calls, admit = [], store.admit_model
+
+    def counted(data, **options):
+        calls.append(options["name"])
+        return admit(data, **options)
+
+    monkeypatch.setattr(store, "admit_model", counted)
+    return calls
+
+
+def upload(app, data):
+    [uploader] = app.file_uploader
+    uploader.set_value(("model.zip", bytes(data), "application/zip"))
+    return again(app)
+
+
+def names(app):
+    return list(app.dataframe[0].value["name"])
+
+
+def test_a_refusal_is_said_once_and_found_out_once(shelf, admitted):
+    app = upload(open_page("models"), b"no zip")
+    for _ in range(3):
+        assert app.error[0].value.startswith("This file was not added. This is not a zip")
+        again(app)
+    assert admitted == [None]
+    upload(app, b"another file")
+    assert admitted == [None, None]
+
+
+def test_a_name_is_asked_for_without_checking_again(shelf, admitted):
+    app = upload(open_page("models"), store.pack_model("small"))
+    again(app)
+    assert "The name **small** is taken" in shown(app)
+    assert admitted == [None]
+    app.text_input(key="upload-to").set_value("guest")
+    next(button for button in app.button if button.label == "Add the model").click()
+    again(app)
+    assert admitted == [None, "guest"]
+    assert names(app) == ["guest", "small"]
+
+
+def test_a_hostile_model_is_refused_without_a_path_of_this_machine(shelf):
+    parts = hostile_models.Parts.of(store.pack_model("small"))
+    app = upload(open_page("models"), parts.change_config(max_len=10**9).zip())
+    sentence = app.error[0].value.replace("\\", "")
+    assert "`max_len` = 1,000,000,000 is too large. Choose at most 16,384." in sentence
+    assert str(shelf) not in sentence
+    assert names(app) == ["small"]
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_every_stage_of_the_check_is_said(shelf, monkeypatch, language):
+    said = []
+
+    def admit(data, *, name, progress):
+        for stage in ("wait", "unpack", "load", "run"):
+            progress(stage)
+        raise store.ModelError("It is no good.")
+
+    monkeypatch.setattr("streamlit.delta_generator.DeltaGenerator.status", Status(said))
+    monkeypatch.setattr(store, "admit_model", admit)
+    upload(open_page("models", lang=language), b"any")
+    stages = ("checking", "wait", "unpack", "load", "run")
+    assert said == [sentences(language)[f"upload.{stage}"] for stage in stages]
+
+
+class Status:
+    """Stands for Streamlit's box of what goes on, and keeps what it says."""
+
+    def __init__(self, said):
+        self.said = said
+
+    def __call__(self, label):
+        self.said.append(label)
+        return self
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *error):
+        return None
+
+    def update(self, label):
+        self.said.append(label)
+
+
+def press(app, label):
+    next(button for button in app.button if button.label == label).click()
+    return again(app)
+
+
+def test_a_folder_that_is_nearly_full_says_so_and_what_was_deleted_can_be_given_back(shelf, monkeypatch):
+    size = store.usage().used
+    monkeypatch.setenv("TRANSFORMER_VIZ_MODELS_BYTES", str(2 * size))
+    app = open_page("models")
+    assert "they may" not in shown(app)
+    press(app, "Duplicate")
+    assert "The models take" in shown(app)
+    app = press(app, "Delete")
+    assert f"{size / 1e3:.0f} kB of it are deleted ones" in shown(app)
+    press(app, "Duplicate")
+    assert "The model needs 0.0 MB, and those in models take" in app.error[0].value.replace("\\", "")
+    press(app, "Empty the trash")
+    assert store.usage().used == size
+    assert "they may" not in shown(app)
+    assert "was deleted" not in shown(app)
+    assert names(press(app, "Duplicate")) == ["small", "small-2"]
+
+
+def test_an_upload_into_a_full_folder_is_refused(shelf, monkeypatch):
+    data = store.pack_model("small")
+    monkeypatch.setenv("TRANSFORMER_VIZ_MODELS_BYTES", str(store.usage().used + 10))
+    app = upload(open_page("models"), data)
+    assert "Delete some first; the largest: 'small'" in app.error[0].value.replace("\\", "")
+
+
+def test_a_folder_that_cannot_be_listed_is_a_sentence(tmp_path, monkeypatch):
+    (tmp_path / "models").write_text("a file")
+    monkeypatch.setenv("TRANSFORMER_VIZ_MODELS", str(tmp_path / "models"))
+    app = AppTest.from_function(show_models_page, default_timeout=60).run()
+    assert not app.exception
+    assert app.error[0].value.replace("\\", "") == (
+        "models cannot be listed: Not a directory. Check that you may read it."
+    )
+
+
+def show_models_page():
+    from transformer_viz.ui import models
+
+    models.show(None)
+
+
+def test_paths_are_named_as_in_the_list(tmp_path, monkeypatch):
+    monkeypatch.setenv("TRANSFORMER_VIZ_MODELS", str(tmp_path / "models"))
+    assert without_paths(f"{tmp_path}/models/a/card.json is bad.") == "a/card.json is bad."
+    assert without_paths(f"{tmp_path}/models cannot be written.") == "models cannot be written."
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("TRANSFORMER_VIZ_MODELS", "models")
+    assert without_paths(f"{tmp_path}/models/a is bad.") == "a is bad."

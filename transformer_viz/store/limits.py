@@ -1,0 +1,101 @@
+"""How large a model may be that is read or written here: what it can cost follows from its config.
+
+A config may say more: these are limits of what one process opens for many people, not of what can be built.
+"""
+
+from pathlib import Path
+
+from transformer_viz.config import TransformerConfig
+from transformer_viz.store.format import MAX_PARAMETERS, ModelError
+from transformer_viz.token_rules import MAX_TOKENS
+from transformer_viz.trace_size import trace_bytes
+
+MAX_LAYERS = 256
+"""Blocks of all stacks together."""
+
+MAX_TRACE = 2_000_000_000
+"""Bytes of the full trace of the longest text."""
+
+MAX_LABEL = 200
+"""Characters of a label."""
+
+LARGEST_FIELDS = {
+    "num_layers": MAX_LAYERS,
+    "num_decoder_layers": MAX_LAYERS,
+    "num_heads": 256,
+    "d_model": 8_192,
+    "head_dim": 8_192,
+    "value_dim": 8_192,
+    "ffn_dim": 32_768,
+    "vocab_size": MAX_TOKENS,
+    "target_vocab_size": MAX_TOKENS,
+    "max_len": 16_384,
+    "target_max_len": 16_384,
+    "window": 16_384,
+}
+"""Field of a config -> largest value."""
+
+MAX_LABELS = 10_000
+"""Classes that a model can tell apart."""
+
+
+def check_limits(config: TransformerConfig) -> None:
+    """Check that a model of this config would not be too large to be opened here.
+
+    Raises:
+        ModelError: If it would; names the field, its value, the limit and the way out.
+    """
+    for name, most in LARGEST_FIELDS.items():
+        value = getattr(config, name)
+        if value is not None and value > most:
+            raise ModelError(f"`{name}` = {_written(value)} is too large. Choose at most {most:,}.")
+    layers = sum(config.stacks.values())
+    if layers > MAX_LAYERS:
+        raise ModelError(
+            f"`num_layers` and `num_decoder_layers` are {layers} together. Choose at most {MAX_LAYERS}."
+        )
+    _check_labels(config.labels)
+    if config.num_parameters > MAX_PARAMETERS:
+        raise ModelError(
+            f"`d_model` = {config.d_model:,}, `vocab_size` = {config.vocab_size:,} and {_layers(layers)} make"
+            f" {config.num_parameters:,} parameters; at most {MAX_PARAMETERS:,} are supported. Choose fewer."
+        )
+    _check_trace(config, layers)
+
+
+def check_config(file: Path, config: TransformerConfig) -> None:
+    """Check the limits of a config that is in a file."""
+    try:
+        check_limits(config)
+    except ModelError as error:
+        raise ModelError(f"{file} cannot be used: {error}") from None
+
+
+def _check_labels(labels):
+    if len(labels) > MAX_LABELS:
+        raise ModelError(f"`labels` names {len(labels):,} classes. Choose at most {MAX_LABELS:,}.")
+    longest = max(map(len, labels), default=0)
+    if longest > MAX_LABEL:
+        raise ModelError(f"`labels` has a name of {longest:,} characters. Choose at most {MAX_LABEL}.")
+
+
+def _check_trace(config, layers):
+    """Check what the longest text costs: heads times length squared, and everything else that is kept."""
+    size = trace_bytes(config)
+    if size > MAX_TRACE:
+        lengths = f"`max_len` = {config.max_len:,}"
+        if config.target_max_len is not None:
+            lengths += f" and `target_max_len` = {config.target_max_len:,}"
+        raise ModelError(
+            f"{lengths}, `num_heads` = {config.num_heads} and {_layers(layers)}: the trace of such a text "
+            f"would take {size / 1e9:.1f} GB; at most {MAX_TRACE / 1e9:.1f} GB are supported. Choose a "
+            "shorter length."
+        )
+
+
+def _written(value):
+    return f"{value:,}" if value < 10**30 else "more than 10^30"
+
+
+def _layers(count):
+    return f"{count} layer{'s' if count > 1 else ''}"

@@ -1,0 +1,100 @@
+"""The list of models, as every page shows it at every click: what has not changed is not read again."""
+
+import os
+import threading
+import time
+from collections import OrderedDict
+from pathlib import Path
+from typing import NamedTuple
+
+from transformer_viz.store.card import printable
+from transformer_viz.store.format import ModelError, ModelSummary, checked_name, folder_of_models, present
+from transformer_viz.store.read import config_and_card, names_in, settled
+
+SETTLED = 2 * 10**9
+"""Nanoseconds after which another change of a file would have another time, on any file system."""
+
+KEPT = 2_000
+"""Summaries that are kept, of all folders."""
+
+_SUMMARIES, _LOCK = OrderedDict(), threading.Lock()
+
+
+def list_models(folder: Path | None = None) -> list[ModelSummary]:
+    """Return what is in a folder of models, by name, without reading their parameters.
+
+    Args:
+        folder: Where to look; None: `models_folder()`. One that does not exist holds no models.
+
+    Returns:
+        A summary of each folder in it, also of a broken one; hidden folders and files are left out. What has
+        not changed is the same summary as before, not to be changed.
+
+    Raises:
+        ModelError: If `folder` itself cannot be listed.
+    """
+    folder = folder_of_models(folder)
+    return [_summary(folder / name) for name in names_in(folder)]
+
+
+def _summary(path):
+    """Return the summary of a model, read again if anything in its folder has changed."""
+    place, marks = os.path.abspath(path), _marks(path)
+    with _LOCK:
+        before, summary = _SUMMARIES.pop(place, (None, None))
+        if summary is None or before != marks:
+            summary = None
+        else:
+            _SUMMARIES[place] = marks, summary
+    return summary or _read_summary(path, place, marks)
+
+
+def _read_summary(path, place, marks):
+    """Return what a folder says now; it is kept if nothing of it changed lately, or meanwhile."""
+    is_lasting = True
+    try:
+        checked_name(path.name)
+        config, card = settled(path, config_and_card)
+        card, problem = printable(card), None
+    except ModelError as error:
+        config, card, problem = None, {}, str(error)
+        is_lasting = not isinstance(error.__context__, OSError)  # the disk may answer the next time
+    size = sum(mark.size for mark in marks if mark.name)
+    summary = ModelSummary(path.name, config, card, size, problem)
+    newest = max((mark.newest for mark in marks), default=time.time_ns())
+    if is_lasting and newest < time.time_ns() - SETTLED and marks == _marks(path):
+        with _LOCK:
+            _SUMMARIES[place] = marks, summary
+            while len(_SUMMARIES) > KEPT:
+                _SUMMARIES.popitem(last=False)
+    return summary
+
+
+class _Mark(NamedTuple):
+    """What `stat` says of a file: a change of anything in it changes one of these."""
+
+    name: str
+    mode: int
+    inode: int
+    size: int
+    modified: int
+    changed: int
+
+    @property
+    def newest(self):
+        return max(self.modified, self.changed)
+
+
+def _marks(path):
+    """Return the marks of a model's folder, whose name is left empty, and of everything in it."""
+    place = present(path) or path
+    try:
+        with os.scandir(place) as entries:
+            names = sorted(entry.name for entry in entries)
+        return [_mark(name, os.lstat(place / name)) for name in names] + [_mark("", os.lstat(place))]
+    except OSError:
+        return []
+
+
+def _mark(name, found):
+    return _Mark(name, found.st_mode, found.st_ino, found.st_size, found.st_mtime_ns, found.st_ctime_ns)
