@@ -12,6 +12,7 @@ from transformer_viz.runs import (
     TrainingJob,
     TrainingRun,
     check_runs_folder,
+    check_turn,
     create_run,
     list_runs,
     queued_runs,
@@ -23,8 +24,8 @@ from transformer_viz.runs.errors import writing
 WORKER = "transformer_viz.training.worker"
 """Module the child runs."""
 
-QUOTA = Quota(total=20 * 10**9, owner=2 * 10**9)
-"""Room that trainings may take that are started here."""
+QUOTA = Quota(total=20 * 10**9, owner=400 * 10**6)
+"""Room that trainings may take that are started here, and those of each of forty owners."""
 
 IDLE_SECONDS = 5 * 60
 """How long a child waits for work: with TensorFlow loaded, it holds 800 MB."""
@@ -79,16 +80,19 @@ class Trainer:
         self._tell()
         return run
 
-    def resume(self, run: TrainingRun, *, anew=False) -> None:
+    def resume(self, run: TrainingRun, *, anew=False, one_at_a_time=False) -> None:
         """Put a run that was stopped, interrupted or has failed into the queue again.
 
         Args:
             run: The run.
             anew: Begin from its beginning instead of its checkpoint.
+            one_at_a_time: As in `create_run`.
 
         Raises:
-            RunError: If there is nothing to resume, or the run cannot be written.
+            RunError: If there is nothing to resume, the run cannot be written, or its owner has another one.
         """
+        if one_at_a_time:
+            check_turn(run.owner)
         if anew:
             run.begin_anew()
         else:

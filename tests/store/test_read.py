@@ -68,7 +68,7 @@ def test_the_list_is_sorted_and_leaves_out_files_and_hidden_folders(tmp_path):
     (tmp_path / "README.md").write_text("models")
     size = sum(file.stat().st_size for file in (tmp_path / "first").iterdir())
     assert list_models(tmp_path) == [
-        store.ModelSummary(name, CONFIG, CARD, size, None) for name in ("first", "second")
+        store.ModelSummary(name, CONFIG, CARD, size, None, tmp_path / name) for name in ("first", "second")
     ]
 
 

@@ -3,12 +3,14 @@
 import dataclasses
 import shutil
 
+import numpy as np
 import pytest
 from faults import no_file_beyond
 from unprivileged import modes_count
 
 from transformer_viz.config import TransformerConfig
 from transformer_viz.runs import RunError, TrainingJob, TrainingSettings, create_run
+from transformer_viz.store import read_model
 from transformer_viz.training.job import work
 from transformer_viz.training.worker import work_off_queue
 
@@ -54,6 +56,31 @@ def test_a_run_whose_job_is_broken_is_passed_over():
     (broken.path / "job.json").write_text("")
     work_off_queue(work)
     assert (broken.status, run.status) == ("broken", "finished")
+
+
+def test_owners_take_turns_and_what_is_learned_is_the_same(monkeypatch):
+    alone = create_run(JOB)
+    work_off_queue(work)
+    monkeypatch.setattr("transformer_viz.training.job.TURN_SECONDS", 0)
+    monkeypatch.setattr("transformer_viz.training.job.LOOK_SECONDS", 0)
+    runs = [create_run(dataclasses.replace(JOB, owner=owner)) for owner in ("ann", "bob")]
+    order = []
+    work_off_queue(lambda run: (order.append(run.owner), work(run)))
+    assert order[:4] == ["ann", "bob", "ann", "bob"]
+    for run in runs:
+        assert run.status == "finished"
+        assert [event["step"] for event in run.events() if event["event"] == "epoch"] == [3]
+        for name, array in read_model(alone.model).parameters.items():
+            np.testing.assert_array_equal(read_model(run.model).parameters[name], array)
+
+
+def test_nobody_waits_for_an_owner_with_another_run_of_their_own(monkeypatch):
+    monkeypatch.setattr("transformer_viz.training.job.TURN_SECONDS", 0)
+    monkeypatch.setattr("transformer_viz.training.job.LOOK_SECONDS", 0)
+    runs = [create_run(dataclasses.replace(JOB, owner="ann")) for _ in range(2)]
+    order = []
+    work_off_queue(lambda run: (order.append(run), work(run)))
+    assert order == runs
 
 
 def test_a_run_that_is_removed_while_it_waits_stops_nobody(runs):

@@ -30,7 +30,7 @@ def test_heads_joined_and_projected_are_what_each_layer_of_each_model_adds(name)
     asked = {"target": explorer.generate(text, keep=None).text} if explorer.target_tokenizer else {}
     trace = explorer.trace(text, **asked)
     for kind, found in trace.kinds().items():
-        projected = projected_of(trace, kind)
+        projected = projected_of(trace, kind, trace.model)
         assert_allclose(projected, np.stack([layer.output for layer in found.layers]), atol=1e-5)
 
 
@@ -38,7 +38,7 @@ def test_of_a_model_that_is_gone_there_is_nothing_to_compare_with(explorer):
     trace = explorer.trace("A dull film.")
     with pytest.raises(store.ModelError):
         store.read_model(trace.model)
-    assert projected_of(trace, "encoder") is None
+    assert projected_of(trace, "encoder", trace.model) is None
 
 
 def test_rollout_leaves_cross_attention_and_its_name_as_they_are():

@@ -1,5 +1,6 @@
 import asyncio
 import time
+from pathlib import Path
 
 import pytest
 import streamlit as st
@@ -22,7 +23,7 @@ def test_the_server_empties_the_trash_of_yesterday_as_it_starts(monkeypatch, mod
 
 
 def summary(name):
-    return ModelSummary(name, None, {}, 0, None)
+    return ModelSummary(name, None, {}, 0, None, Path(name))
 
 
 def test_the_model_to_show_first_stands_in_front_and_the_others_by_name():

@@ -11,12 +11,14 @@ from transformer_viz.runs.folder import TrainingRun
 from transformer_viz.runs.job import LOWER_IS_BETTER, TrainingJob
 from transformer_viz.runs.listing import (
     check_runs_folder,
+    check_turn,
     create_run,
     list_runs,
     open_run,
     queued_runs,
     runs_bytes,
     runs_folder,
+    turns_before,
 )
 from transformer_viz.runs.log import stamp_of
 from transformer_viz.runs.quota import Quota
@@ -40,6 +42,7 @@ __all__ = [
     "UnwritableError",
     "Upload",
     "check_runs_folder",
+    "check_turn",
     "create_run",
     "estimate",
     "keep_upload",
@@ -51,5 +54,6 @@ __all__ = [
     "stamp_of",
     "sweep_runs",
     "sweep_uploads",
+    "turns_before",
     "uploads_bytes",
 ]

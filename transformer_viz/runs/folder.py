@@ -212,12 +212,13 @@ class TrainingRun:
         sweep_hidden(self.path)
         sweep_hidden(self.path / "frames")
 
-    def save(self, name, *, folder=None, overwrite=False, dtype="float16", card=None) -> Path:
+    def save(self, name, *, folder=None, quota=None, overwrite=False, dtype="float16", card=None) -> Path:
         """Write the best model so far to `models/<name>`.
 
         Args:
             name: The model's name.
             folder: Folder of models; None: `store.models_folder()`.
+            quota: Bytes that all models of the folder may take, as in `store.write_model`.
             overwrite: Replace a model of that name.
             dtype: As in `store.write_model`.
             card: Facts that are added to the card.
@@ -234,6 +235,7 @@ class TrainingRun:
             card=best.card | (card or {}),
             parameters=best.parameters,
             folder=folder,
+            quota=quota,
             dtype=dtype,
             overwrite=overwrite,
         )

@@ -122,6 +122,25 @@ def queued_runs(folder=None) -> list[TrainingRun]:
     return order
 
 
+def turns_before(run: TrainingRun) -> int:
+    """Return how many runs will be worked on before one that waits, the one at work among them."""
+    folder = run.path.parent
+    waiting = [queued.id for queued in queued_runs(folder)]
+    at_work = sum(other.status == "running" for other in list_runs(folder))
+    return at_work + (waiting.index(run.id) if run.id in waiting else 0)
+
+
+def check_turn(owner: str, folder=None) -> None:
+    """Check that no run of an owner waits or is worked on.
+
+    Raises:
+        BusyError: If one does.
+    """
+    for run in list_runs(folder, owner=owner):
+        if run.status in ("queued", "running"):
+            raise BusyError(run.id)
+
+
 def open_run(name, folder=None) -> TrainingRun:
     """Return a run by its id.
 
@@ -136,13 +155,10 @@ def open_run(name, folder=None) -> TrainingRun:
 
 
 def _check_room(owner, folder, quota, one_at_a_time):
-    runs = list_runs(folder)
     if one_at_a_time:
-        for run in runs:
-            if run.owner == owner and run.status in ("queued", "running"):
-                raise BusyError(run.id)
+        check_turn(owner, folder)
     if quota:
-        kept = [Kept(run.id, run.owner, bytes_in(run.path)) for run in runs]
+        kept = [Kept(run.id, run.owner, bytes_in(run.path)) for run in list_runs(folder)]
         check_quota(quota, kept, owner, what="trainings")
 
 

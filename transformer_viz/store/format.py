@@ -51,7 +51,7 @@ class ModelError(ValueError):
 class ModelSummary:
     """One row in the list of models; `problem` says why a model cannot be used, or is None.
 
-    A model with a problem has no `config` and an empty `card`; `size` is in bytes.
+    A model with a problem has no `config` and an empty `card`; `size` is in bytes; `path` is its folder.
     """
 
     name: str
@@ -59,6 +59,13 @@ class ModelSummary:
     card: dict
     size: int
     problem: str | None
+    path: Path
+
+    @property
+    def reference(self) -> str:
+        """What `read_model` takes: the name of a model in `models_folder()`, else the whole path."""
+        is_on_shelf = os.path.abspath(self.path.parent) == os.path.abspath(models_folder())
+        return self.name if is_on_shelf else os.path.abspath(self.path)
 
 
 @dataclass(frozen=True)

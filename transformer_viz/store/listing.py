@@ -60,7 +60,7 @@ def _read_summary(path, place, marks):
         config, card, problem = None, {}, str(error)
         is_lasting = not isinstance(error.__context__, OSError)  # the disk may answer the next time
     size = sum(mark.size for mark in marks if mark.name)
-    summary = ModelSummary(path.name, config, card, size, problem)
+    summary = ModelSummary(path.name, config, card, size, problem, path)
     newest = max((mark.newest for mark in marks), default=time.time_ns())
     if is_lasting and newest < time.time_ns() - SETTLED and marks == _marks(path):
         with _LOCK:

@@ -56,7 +56,12 @@ def rename_model(name: str, new_name: str, folder: Path | None = None) -> None:
 
 
 def duplicate_model(
-    name: str, new_name: str, folder: Path | None = None, *, quota: int | None = None
+    name: str,
+    new_name: str,
+    folder: Path | None = None,
+    *,
+    into: Path | None = None,
+    quota: int | None = None,
 ) -> None:
     """Write an exact copy of a model, whose files are checked meanwhile.
 
@@ -64,12 +69,13 @@ def duplicate_model(
         name: Of the model.
         new_name: One that no other model has.
         folder: Where the model is; None: `models_folder()`.
+        into: Folder of models for the copy; None: the same.
         quota: As in `write_model`.
 
     Raises:
         ModelError: If the model is damaged, the new name is unfit or taken, or the disk refuses.
     """
-    target = check_place(new_name, folder=folder)
+    target = check_place(new_name, folder=into or folder)
     files = read_files(checked_name(name), folder)
     sweep(target.parent)
     write_files(target, files, quota)

@@ -18,7 +18,7 @@ import tensorflow as tf
 
 from transformer_viz import __version__, store
 from transformer_viz.explorer import gpus, load
-from transformer_viz.runs import LOWER_IS_BETTER, RunError, UnwritableError, create_run
+from transformer_viz.runs import LOWER_IS_BETTER, RunError, UnwritableError, create_run, queued_runs
 from transformer_viz.runs.errors import FULL, writing
 from transformer_viz.training.checkpoint import Place, read_checkpoint, write_checkpoint
 from transformer_viz.training.examiner import Examiner, Totals
@@ -46,12 +46,22 @@ PROCESSOR_NOTES = {
 """What to know of a precision where there is no GPU: steps of 4 x 128 on one with AVX-512 BF16 took 0.76 and
 1.37 times as long as in float32."""
 
+TURN_SECONDS = 120
+"""For which a run is worked on while runs of other owners wait; then it waits itself, and goes on later."""
+
+LOOK_SECONDS = 2
+"""Time between two looks at who waits."""
+
 RESERVE = 2**16
 """Bytes kept so that a full disk still has room for the line that says so."""
 
 
 class Stopped(Exception):  # noqa: N818  no error: somebody asked for it
     """Somebody asked the run to stop."""
+
+
+class TurnOver(Exception):  # noqa: N818  no error: others wait
+    """It is the turn of another owner."""
 
 
 def run_job(job, *, runs=None, watch=None) -> dict:
@@ -92,6 +102,8 @@ def work(run, *, watch=None, strategy=None) -> None:
         worker.tell("finished", model=str(worker.out))
     except Stopped:
         worker.tell("stopped")
+    except TurnOver:
+        worker.tell("queued")
     except Exception as error:
         with contextlib.suppress(OSError):
             (run.path / "reserve").unlink(missing_ok=True)
@@ -120,7 +132,7 @@ class _Worker:
         self.process = psutil.Process()
         self.told = 0.0
         self.untold, self.untold_seconds = Totals(), 0.0
-        self.kept = time.monotonic()
+        self.kept = self.begun = self.looked = time.monotonic()
         self.pause = CHECKPOINT_SECONDS
 
     def tell(self, event, **facts):
@@ -137,6 +149,7 @@ class _Worker:
         self.job = self.run.job
         self.settings = self.job.settings
         state, self.place = self._begin()
+        self.first_step = self.place.step
         self.tell("started", step=self.place.step, device=device())
         self._check_stop()
         wanted = self.job.out if self.team.is_first else ""
@@ -195,6 +208,18 @@ class _Worker:
             if self.place.step:
                 self._keep()
             raise Stopped
+        if self._is_turn_over():
+            self._keep()
+            raise TurnOver
+
+    def _is_turn_over(self):
+        """Return whether this owner's run has got on for long enough, and another owner waits."""
+        now = time.monotonic()
+        if not self.job.owner or self.place.step == self.first_step or now < self.looked + LOOK_SECONDS:
+            return False
+        self.looked = now
+        others = (run.owner != self.job.owner for run in queued_runs(self.run.path.parent))
+        return now > self.begun + TURN_SECONDS and any(others)
 
     def _do_epoch(self):
         """Do the rest of an epoch, and find out what it brought."""

@@ -32,7 +32,7 @@ def show(model: store.ModelSummary | None) -> None:
         show_no_model()
         return
     text, target = ask_texts(model)
-    run = Run(model.name, text, target)
+    run = Run(model.reference, text, target)
     trace = answer(run)
     if trace is None:
         return
@@ -139,7 +139,7 @@ def show_heads(trace: Trace, run: Run) -> None:
     """Show what every head does, and what can be taken along."""
     with st.container(horizontal=True, gap="medium", vertical_alignment="center"):
         looks, effects = choose_looks(trace), ask_effects(run, trace)
-    payload = show_lens(trace, looks, effects)
+    payload = show_lens(trace, run.model, looks, effects)
     with st.container(horizontal=True, gap="small"):
         for kind, mime, make in (
             ("csv", "text/csv", lambda: trace.to_frame().to_csv(index=False)),

@@ -4,16 +4,19 @@ It is switched on by the environment: TRANSFORMER_VIZ_CLASSROOM=1. A visitor is 
 that the server sets, or by a login if one is set up. TRANSFORMER_VIZ_TEACHER opens the teacher's page.
 """
 
+import contextlib
 import functools
 import hashlib
 import os
 import secrets
+import shutil
+import time
 from http.cookies import SimpleCookie
 from pathlib import Path
 
 import streamlit as st
 
-from transformer_viz.runs import runs_folder
+from transformer_viz.runs import RunError, TrainingRun, list_runs, runs_folder
 from transformer_viz.ui.login import account
 
 COOKIE = "transformer-viz-visitor"
@@ -21,6 +24,12 @@ COOKIE = "transformer-viz-visitor"
 
 DAYS = 180
 """For which a browser keeps it."""
+
+KEPT_DAYS = 30
+"""After which the trainings and models of a visitor who has not come again are removed."""
+
+SHORT = 4
+"""Letters of the opaque word by which a visitor and the teacher speak of one."""
 
 TEACHER = "teacher"
 """Parameter of the address that holds the teacher's word."""
@@ -54,17 +63,65 @@ def owner_of(word: str) -> str:
     return hashlib.sha256(word.encode()).hexdigest()[:16]
 
 
+def short_name(owner: str) -> str:
+    """Return what a visitor is called on pages; "" for nobody in particular."""
+    return owner[:SHORT]
+
+
+def own_runs() -> list[TrainingRun]:
+    """Return the trainings that the visitor may see, stop and delete, the newest first."""
+    return list_runs(owner=owner() if is_classroom() else None)
+
+
+def visitors_folder() -> Path:
+    """Return the folder that holds a folder for each visitor who has trained or kept something."""
+    return Path(os.path.abspath(runs_folder())) / "visitors"
+
+
 def own_models(owner: str) -> Path:
     """Return the folder of models of one visitor."""
-    return runs_folder() / "visitors" / owner / "models"
+    return visitors_folder() / owner / "models"
+
+
+def keep_visitor() -> None:
+    """Make the visitor's folder, whose time says when they were here the last time; outside of a class none.
+
+    What cannot be written is said where it matters: when something is to be kept in it.
+    """
+    if is_classroom():
+        with contextlib.suppress(OSError):
+            (visitors_folder() / owner()).mkdir(parents=True, exist_ok=True)
+
+
+def greet() -> None:
+    """At the beginning of a session, note that the visitor has come again, and see who has not."""
+    if not is_classroom() or "greeted" in st.session_state:
+        return
+    st.session_state.greeted = True
+    with contextlib.suppress(OSError):
+        os.utime(visitors_folder() / owner())
+    sweep_visitors()
+
+
+def sweep_visitors() -> None:
+    """Remove the trainings and models of visitors who have not come for so many days; raises nothing."""
+    with contextlib.suppress(OSError):
+        for place in list(visitors_folder().iterdir()):
+            if time.time() - place.stat().st_mtime < KEPT_DAYS * 24 * 60 * 60:
+                continue
+            for run in list_runs(owner=place.name):
+                with contextlib.suppress(RunError):
+                    run.delete()
+            if not list_runs(owner=place.name):
+                shutil.rmtree(place, ignore_errors=True)
 
 
 def is_teacher() -> bool:
     """Return whether the visitor has shown the teacher's word, which is then taken out of the address."""
     if not is_classroom():
         return False
-    shown = st.query_params.get(TEACHER, "")
-    if shown:
+    if TEACHER in st.query_params:
+        shown = st.query_params[TEACHER]
         del st.query_params[TEACHER]
         if secrets.compare_digest(shown.encode(), teacher_word().encode()):
             _teachers.add(owner())
@@ -79,7 +136,8 @@ def teacher_word() -> str:
 
 def set_cookie(request_headers, secure: bool) -> str | None:
     """Return the header that gives a browser its cookie; None if it has one."""
-    if COOKIE in SimpleCookie(request_headers.get("cookie", "")):
+    given = (cookie.strip() for cookie in request_headers.get("cookie", "").split(";"))
+    if any(cookie.startswith(f"{COOKIE}=") and cookie != f"{COOKIE}=" for cookie in given):
         return None
     cookie = SimpleCookie({COOKIE: secrets.token_hex(16)})
     cookie[COOKIE] |= {"path": "/", "httponly": True, "samesite": "Lax", "max-age": DAYS * 24 * 60 * 60}

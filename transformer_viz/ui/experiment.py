@@ -50,7 +50,7 @@ def show_experiment(model: store.ModelSummary) -> None:
             layer = choose("layer", next(iter(model.config.stacks.values())))
             head = choose("head", model.config.num_heads)
     hand_over(layer=layer, head=head)
-    run = Run(model.name, text)
+    run = Run(model.reference, text)
     before = answer(run)
     changed = before and change_of(run, change, before)
     after = before and answer(changed)

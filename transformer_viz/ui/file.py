@@ -22,6 +22,7 @@ from transformer_viz.datasets import (
 )
 from transformer_viz.runs import RunError, Upload, keep_upload
 from transformer_viz.text import TOKEN_KINDS, Tokenizer
+from transformer_viz.ui.classroom import keep_visitor, owner
 from transformer_viz.ui.language import plain, t
 from transformer_viz.ui.material import Material
 from transformer_viz.ui.problems import show_problem
@@ -99,7 +100,8 @@ def kept(file) -> Upload:
     """
     file_id, upload = st.session_state.get("upload", ("", None))
     if file_id != file.file_id or not upload.path.exists():
-        upload = keep_upload(file.getvalue(), file.name)
+        keep_visitor()
+        upload = keep_upload(file.getvalue(), file.name, owner=owner())
         st.session_state.upload = (file.file_id, upload)
     return upload
 

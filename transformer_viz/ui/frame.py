@@ -5,13 +5,14 @@ from pathlib import Path
 import streamlit as st
 
 from transformer_viz import store
-from transformer_viz.ui import attention, masks, models, positions, train
+from transformer_viz.ui import attention, masks, models, positions, teacher, train
 from transformer_viz.ui.address import follow_history, from_address, to_address
+from transformer_viz.ui.classroom import greet, is_classroom, is_teacher, owner, short_name
 from transformer_viz.ui.journal import timed
 from transformer_viz.ui.language import choose_language, plain, t
 from transformer_viz.ui.login import admitted, show_logout
 from transformer_viz.ui.models import said
-from transformer_viz.ui.server import in_order
+from transformer_viz.ui.shelf import shown_models
 
 ICON = Path(__file__).parent / "icon.svg"
 
@@ -42,6 +43,9 @@ def show() -> None:
         show_logout()
     if not admitted():
         return
+    greet()
+    if is_classroom():
+        language.caption(t("classroom.you", name=short_name(owner())), help=t("classroom.you.help"))
 
     def chosen_model():
         with controls:
@@ -71,9 +75,10 @@ def show() -> None:
     masks_page = page_of(show_masks, "masks", "grid_off")
     train_page = page_of(show_train, "train", "school")
     models_page = page_of(show_models, "models", "inventory_2")
-    page = st.navigation(
-        [attention_page, positions_page, masks_page, train_page, models_page], position="top"
-    )
+    pages = [attention_page, positions_page, masks_page, train_page, models_page]
+    if is_teacher():
+        pages.append(page_of(teacher.show, "teacher", "co_present"))
+    page = st.navigation(pages, position="top")
     if page is not models_page:
         models.leave()
     with timed(page.url_path or "attention"):
@@ -88,7 +93,7 @@ def page_of(show_page, name, icon, **settings) -> st.Page:
 def choose_model() -> store.ModelSummary | None:
     """Show the choice of model, kept in the URL; None if there is nothing to choose from."""
     usable = {}
-    for model in in_order(store.list_models()):
+    for model in shown_models():
         if model.problem:
             st.warning(said(model.problem), icon=":material/broken_image:")
         else:

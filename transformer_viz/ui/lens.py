@@ -34,9 +34,16 @@ SEVERAL = 10
 """Tokens from which on nobody counts their tenths."""
 
 
-def show_lens(trace: Trace, looks=(), effects=None) -> bytes:
-    """Show the attention of a trace; return what is shown. The arguments are those of `payload_of`."""
-    projected = {} if looks else {kind: projected_of(trace, kind) for kind in trace.kinds()}
+def show_lens(trace: Trace, model: str, looks=(), effects=None) -> bytes:
+    """Show the attention of a trace; return what is shown.
+
+    Args:
+        trace: What is shown.
+        model: Name or path of the model it is of.
+        looks: As in `payload_of`.
+        effects: As in `payload_of`.
+    """
+    projected = {} if looks else {kind: projected_of(trace, kind, model) for kind in trace.kinds()}
     payload = payload_of(trace, looks, effects, projected)
     component("streamlit", "lens")(data=payload, key="lens")
     return payload
@@ -78,13 +85,13 @@ def payload_of(trace: Trace, looks=(), effects=None, projected=None) -> bytes:
     return views.pack(trace.model, shown, words)
 
 
-def projected_of(trace: Trace, kind: str) -> np.ndarray | None:
+def projected_of(trace: Trace, kind: str, model: str) -> np.ndarray | None:
     """Return the heads' contexts joined and projected anew: float32 (layer, query, d_model).
 
-    None where the model cannot be read any more.
+    None where the model, named as in `store.read_model`, cannot be read any more.
     """
     try:
-        own = output_parameters(trace.model, store.stamp(trace.model))
+        own = output_parameters(model, store.stamp(model))
     except store.ModelError:
         return None
     projected = []

@@ -23,7 +23,7 @@ def show(model: store.ModelSummary | None) -> None:
         show_no_model()
         return
     translates = model.config.architecture == "encoder-decoder"
-    run = Run(model.name, *ask_texts(model))
+    run = Run(model.reference, *ask_texts(model))
     plain = answer(run)
     if plain is None:
         return

@@ -5,12 +5,15 @@ import streamlit as st
 from transformer_viz import store
 from transformer_viz.store.format import NAME
 from transformer_viz.ui.card import bytes_of, headline, show_card, task_of
+from transformer_viz.ui.classroom import is_classroom, keep_visitor
 from transformer_viz.ui.language import plain, t
-from transformer_viz.ui.server import in_order
+from transformer_viz.ui.shelf import home, is_own, shown_models
 from transformer_viz.ui.upload import ask_upload, free_name, problem_of, said
 
 NAME_WIDTH = 130
 """Pixels of the column of names at least."""
+
+ICONS = {"rename": ":material/edit:", "duplicate": ":material/content_copy:"}
 
 NEARLY_FULL = 0.8
 """Share of the bytes models may take from which on it is said."""
@@ -19,7 +22,7 @@ NEARLY_FULL = 0.8
 def show(open_model) -> None:
     """Show the page; `open_model(name)` leaves it to look into a model."""
     try:
-        models = in_order(store.list_models())
+        models = shown_models()
     except store.ModelError as error:
         st.error(said(error), icon=":material/folder_off:")
         return
@@ -78,6 +81,7 @@ def choose_row(models) -> store.ModelSummary:
         placeholder="",
         column_config={
             "name": st.column_config.TextColumn(t("models.name"), width=NAME_WIDTH),
+            "whose": st.column_config.TextColumn(t("models.whose"), width="small"),
             "task": t("models.task"),
             "test": t("models.test"),
             "parameters": st.column_config.NumberColumn(t("models.parameters"), format="localized"),
@@ -106,8 +110,10 @@ def selected(row) -> dict:
 def row_of(model: store.ModelSummary) -> dict:
     """Return one row of the list: what fits beside each other in a window of 900; the card says the rest."""
     usable = model.problem is None
+    whose = {"whose": t("models.yours" if is_own(model) else "models.class")} if is_classroom() else {}
     return {
         "name": model.name,
+        **whose,
         "task": task_of(model.card) if usable else "⚠ " + t("models.unusable"),
         "test": headline(model) if usable else "",
         "parameters": model.config.num_parameters if usable else None,
@@ -122,7 +128,7 @@ def show_actions(model: store.ModelSummary, names, open_model) -> None:
                 open_model(model.name)
             st.download_button(
                 t("models.download"),
-                lambda: store.pack_model(model.name),
+                lambda: store.pack_model(model.name, model.path.parent),
                 file_name=f"{model.name}.zip",
                 mime="application/zip",
                 icon=":material/download:",
@@ -132,35 +138,53 @@ def show_actions(model: store.ModelSummary, names, open_model) -> None:
             )
         if not NAME.fullmatch(model.name):
             return
-        ask_name("models.rename", ":material/edit:", model.name, names, store.rename_model)
+        if is_own(model):
+            ask_name("rename", model, names, rename)
         if not model.problem:
-            ask_name("models.duplicate", ":material/content_copy:", model.name, names, store.duplicate_model)
-        st.button(
-            t("models.delete"), icon=":material/delete:", type="tertiary", on_click=delete, args=(model.name,)
-        )
+            ask_name("duplicate", model, names, duplicate)
+        if is_own(model):
+            st.button(
+                t("models.delete"),
+                icon=":material/delete:",
+                type="tertiary",
+                on_click=delete,
+                args=(model,),
+            )
 
 
-def ask_name(key, icon, name, names, change) -> None:
+def ask_name(what, model, names, change) -> None:
     """Show a button that asks for a new name and then changes the store."""
+    name, key, icon = model.name, f"models.{what}", ICONS[what]
     with (
         st.popover(t(key), icon=icon, key=f"{key}-{name}", type="tertiary"),
         st.form(f"{key}-form-{name}", border=False),
     ):
-        default = name if change is store.rename_model else free_name(name, names)
+        default = name if change is rename else free_name(name, names)
         new = st.text_input(t("models.new_name"), default, max_chars=64, key=f"{key}-to-{name}")
-        if not st.form_submit_button(t(key)) or (change is store.rename_model and new == name):
+        if not st.form_submit_button(t(key)) or (change is rename and new == name):
             return
         if problem := problem_of(new, names):
             st.error(problem)
             return
         try:
-            change(name, new)
+            change(model, new)
         except store.ModelError as error:
             st.error(said(error))
             return
-    if change is store.rename_model and st.session_state.get("model") == name:
+    finish(new, t(f"{key}d", name=plain(new)))
+
+
+def rename(model, new) -> None:
+    """Give a model another name; it stays the chosen one."""
+    store.rename_model(model.name, new, model.path.parent)
+    if st.session_state.get("model") == model.name:
         st.session_state.model = new
-    finish(new, t("models.renamed" if change is store.rename_model else "models.duplicated", name=plain(new)))
+
+
+def duplicate(model, new) -> None:
+    """Write a copy of a model where the visitor's own stand."""
+    keep_visitor()
+    store.duplicate_model(model.name, new, model.path.parent, into=home().folder, quota=home().quota)
 
 
 def finish(name, notice) -> None:
@@ -170,10 +194,11 @@ def finish(name, notice) -> None:
     st.rerun()
 
 
-def delete(name) -> None:
+def delete(model) -> None:
     """Move a model to the trash; it can be taken back until the page is left."""
     try:
-        st.session_state.setdefault("deleted", []).append(store.delete_model(name))
+        deleted = store.delete_model(model.name, model.path.parent)
+        st.session_state.setdefault("deleted", []).append(deleted)
     except store.ModelError as error:
         st.session_state.refusal = said(error)
 
@@ -212,7 +237,7 @@ def show_news() -> None:
 def show_room() -> None:
     """Say how much room models take where little is left, and offer to give back that of deleted ones."""
     try:
-        usage = store.usage()
+        usage = store.usage(*home())
     except store.ModelError as error:
         st.error(said(error))
         return
@@ -227,5 +252,5 @@ def show_room() -> None:
 
 def empty_trash() -> None:
     """Remove for good what was deleted."""
-    store.empty_trash(older_than=0)
+    store.empty_trash(home().folder, older_than=0)
     st.session_state.pop("deleted", None)

@@ -33,7 +33,7 @@ def own_table(model) -> np.ndarray:
     if config.positions == "none":
         return position_table("sinusoidal", config.max_len, even(config.d_model))
     if config.positions == "learned":
-        table = learned_table(model.name, store.stamp(model.name))
+        table = learned_table(model.reference, store.stamp(model.reference))
     else:
         table = position_table(config.positions, config.max_len + config.padding_position, config.d_model)
     return table[int(config.padding_position) :]

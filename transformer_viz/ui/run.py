@@ -7,13 +7,16 @@ import streamlit as st
 
 from transformer_viz import store
 from transformer_viz.figures import learning_curves
-from transformer_viz.runs import RunError, sweep_uploads
+from transformer_viz.runs import RunError, sweep_uploads, turns_before
 from transformer_viz.ui.card import count_in, figure_name, figures_of, part, written
+from transformer_viz.ui.classroom import is_classroom, keep_visitor
 from transformer_viz.ui.forming import AT_WORK, choose_heads, first_pictures, shortened, show_heads
 from transformer_viz.ui.language import plain, t
 from transformer_viz.ui.problems import said, show_problem
 from transformer_viz.ui.server import shared_trainer
+from transformer_viz.ui.shelf import home, shown_models
 from transformer_viz.ui.titles import title_of
+from transformer_viz.ui.upload import problem_of
 
 EVERY = 1
 """Seconds between two looks at a run that is at work."""
@@ -109,9 +112,9 @@ def show_progress(run, stage) -> None:
         st.warning(t("run.interrupted.said"), icon=":material/power_off:")
     total = state.facts.get("total_steps")
     if total and state.steps:
-        st.progress(min(1.0, state.step / total), text=" · ".join(said_of(state, total)))
+        st.progress(min(1.0, state.step / total), text=" · ".join(said_of(run, state, total)))
     elif state.status in AT_WORK:
-        st.progress(0, text=t("run.waiting" if state.status == "queued" else "run.starting"))
+        st.progress(0, text=said_before(run) if state.status == "queued" else t("run.starting"))
     else:
         return
     if note := state.facts.get("note"):
@@ -146,6 +149,13 @@ def show_progress(run, stage) -> None:
             st.markdown("\n\n".join(map(said_of_sample, state.samples)))
 
 
+def said_before(run) -> str:
+    """Say how many trainings come before one that waits."""
+    before = turns_before(run)
+    key = "run.waiting.several" if before > 1 else "run.waiting.one" if before else "run.waiting"
+    return t(key, count=before)
+
+
 def said_of_sample(sample) -> str:
     """Return a text and what is written after it, green if it is what it should be, red if not."""
     said = plain(shortened(sample["written"])) or "∅"
@@ -155,9 +165,12 @@ def said_of_sample(sample) -> str:
     return f"{plain(shortened(sample['text']))} → {said}"
 
 
-def said_of(state, total):
+def said_of(run, state, total):
     """Yield what there is to say of a run's progress."""
     yield t("run.step", step=f"{state.step:,}", total=f"{total:,}")
+    if state.status == "queued":
+        yield said_before(run)
+        return
     if (loss := state.steps[-1].get("loss")) is not None:
         yield t("run.loss_now", loss=f"{loss:.3g}")
     if state.status == "running":
@@ -191,16 +204,25 @@ def ask_name(run, open_model) -> None:
             t("run.name"), f"my-{slug}", key=f"name-{run.id}", help=t("run.name.help"), width=280
         )
         if st.button(t("run.save"), icon=":material/save:", type="primary", key="save"):
-            try:
-                run.save(name)
-                st.session_state.saved = (run.id, name)
-            except store.ModelError as error:
-                show_problem(error)
+            save(run, name)
         saved_run, saved = st.session_state.get("saved", (None, None))
         if saved_run == run.id:
             st.markdown(t("run.saved", name=plain(saved)), width="content")
             if st.button(t("run.open"), icon=":material/visibility:", key="open"):
                 open_model(saved)
+
+
+def save(run, name) -> None:
+    """Write the best model of a run where the visitor's own stand, or say why that is not possible."""
+    if problem := problem_of(name, [model.name for model in shown_models()]):
+        st.error(problem, icon=":material/error:")
+        return
+    keep_visitor()
+    try:
+        run.save(name, folder=home().folder, quota=home().quota)
+        st.session_state.saved = (run.id, name)
+    except store.ModelError as error:
+        show_problem(error)
 
 
 @st.cache_data(max_entries=16, show_spinner=False)
@@ -213,7 +235,7 @@ def best_of(path, stamp):
 def resume(run) -> None:
     """Put the run into the queue again."""
     try:
-        shared_trainer().resume(run)
+        shared_trainer().resume(run, one_at_a_time=is_classroom())
     except RunError as error:
         st.session_state.refused = error
 
@@ -221,7 +243,7 @@ def resume(run) -> None:
 def begin_anew(run) -> None:
     """Put the run into the queue again, to be worked on from its beginning."""
     try:
-        shared_trainer().resume(run, anew=True)
+        shared_trainer().resume(run, anew=True, one_at_a_time=is_classroom())
     except RunError as error:
         st.session_state.refused = error
 

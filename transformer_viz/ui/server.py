@@ -11,6 +11,7 @@ import streamlit as st
 from transformer_viz import store
 from transformer_viz.engine import Engine
 from transformer_viz.trainer import Trainer
+from transformer_viz.ui.classroom import TEACHER, is_classroom, teacher_word
 from transformer_viz.ui.journal import open_log
 
 FIRST_MODEL = "imdb-sentiment"
@@ -23,7 +24,7 @@ def shared_engine() -> Engine:
     engine = Engine()
     for model in in_order(store.list_models()):
         if not model.problem:
-            engine.warm(model.name)
+            engine.warm(model.reference)
             break
     return engine
 
@@ -47,8 +48,10 @@ async def lifespan(app):
     gc.collect()
     gc.freeze()  # before the engine is made: what is frozen is never given back
     engine = shared_engine()
+    address = f"http://localhost:{st.get_option('server.port')}"
+    if is_classroom():
+        print(f"  The teacher's page: {address}/?{TEACHER}={teacher_word()}", flush=True)
     if not st.get_option("server.headless"):
-        address = f"http://localhost:{st.get_option('server.port')}"
         loop = asyncio.get_running_loop()  # the port is open a moment after this function yields
         loop.call_later(0.5, loop.run_in_executor, None, webbrowser.open, address)
     yield {}

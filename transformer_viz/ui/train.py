@@ -20,6 +20,7 @@ from transformer_viz.runs import (
 )
 from transformer_viz.runs.recipes import RECIPES, presets_for
 from transformer_viz.ui.address import from_address, to_address
+from transformer_viz.ui.classroom import is_classroom, keep_visitor, own_runs, owner
 from transformer_viz.ui.data import ask_material, choose_task
 from transformer_viz.ui.file import WIDTH
 from transformer_viz.ui.language import plain, t
@@ -49,7 +50,7 @@ FRAMES = 36
 def show(open_model) -> None:
     """Show the page; `open_model(name)` leaves it to look into a model."""
     problem = problem_of_trainer()
-    runs = {run.id: run for run in list_runs()}
+    runs = {run.id: run for run in own_runs()}
     with st.container(horizontal=True, horizontal_alignment="distribute", vertical_alignment="bottom"):
         st.header(t("train.title"), anchor=False, width="content")
         chosen = choose_run(runs)
@@ -173,6 +174,7 @@ def ask_sizes(material) -> TrainingJob:
         data=material.data,
         rows=rows,
         probes=probes,
+        owner=owner(),
         card={
             "preset": preset,
             "source": title_of_data(material.data),
@@ -288,7 +290,8 @@ def title_of_data(data) -> str:
 
 def start(job) -> None:
     """Start a training and show it."""
+    keep_visitor()
     try:
-        st.session_state.run = shared_trainer().start(job).id
+        st.session_state.run = shared_trainer().start(job, one_at_a_time=is_classroom()).id
     except RunError as error:
         st.session_state.refused = error

@@ -8,7 +8,9 @@ import streamlit as st
 
 from transformer_viz import store
 from transformer_viz.store.format import NAME
+from transformer_viz.ui.classroom import keep_visitor
 from transformer_viz.ui.language import plain, t
+from transformer_viz.ui.shelf import home
 
 
 def ask_upload(names) -> str | None:
@@ -41,11 +43,14 @@ def ask_upload(names) -> str | None:
 def check(packed, name=None) -> str | None:
     """Let a model be checked and put on the shelf; keep in mind what was said, for each rerun asks again."""
     state, place = st.session_state, st.empty()
+    keep_visitor()
     with place.status(t("upload.checking")) as status:
         try:
             return store.admit_model(
                 packed.getbuffer(),
                 name=name,
+                folder=home().folder,
+                quota=home().quota,
                 progress=lambda stage: status.update(label=t(f"upload.{stage}")),
             )
         except store.UnfitNameError as error:
@@ -92,9 +97,8 @@ def said(error) -> str:
 
 def without_paths(text) -> str:
     """Return a sentence of the store in which places are named as in the list."""
-    folder = store.models_folder()
-    for place in sorted(
-        {str(folder), os.path.abspath(folder), os.path.realpath(folder)}, key=len, reverse=True
-    ):
-        text = text.replace(f"{place}{os.sep}", "").replace(place, folder.name)
+    for folder in filter(None, (home().folder, store.models_folder())):
+        places = {str(folder), os.path.abspath(folder), os.path.realpath(folder)}
+        for place in sorted(places, key=len, reverse=True):
+            text = text.replace(f"{place}{os.sep}", "").replace(place, folder.name)
     return text

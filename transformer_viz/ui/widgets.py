@@ -2,11 +2,10 @@
 
 import streamlit as st
 
-from transformer_viz import store
 from transformer_viz.figures.change import NOTHING
 from transformer_viz.ui.address import choose_number
 from transformer_viz.ui.language import plain, t
-from transformer_viz.ui.server import in_order
+from transformer_viz.ui.shelf import shown_models
 
 OFFERED = 2
 """Models with positions that are offered where the chosen one has none."""
@@ -28,8 +27,9 @@ def draw(figure, key, alt, model, width="stretch") -> None:
 
 def show_lack(said) -> None:
     """Say what a model without positions lacks, and offer to open models that have them."""
-    models = in_order(store.list_models())
-    others = [model.name for model in models if not model.problem and model.config.positions != "none"]
+    others = [
+        model.name for model in shown_models() if not model.problem and model.config.positions != "none"
+    ]
     more = [t("positions.lacks.others")] if others else []
     st.info(together(said, *more), icon=":material/shuffle:")
     with st.container(horizontal=True, gap="small"):

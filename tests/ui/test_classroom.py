@@ -1,0 +1,207 @@
+"""Classroom mode on the pages, each visitor a session of Streamlit's own test harness."""
+
+import os
+import time
+
+import pages
+import pytest
+import streamlit as st
+from pages import again, go_to_page, shown
+from small_models import write
+from streamlit.testing.v1 import AppTest
+
+from transformer_viz import store
+from transformer_viz.config import TransformerConfig
+from transformer_viz.runs import TrainingJob, TrainingSettings, create_run, list_runs
+from transformer_viz.ui import classroom
+from transformer_viz.ui.server import shared_trainer
+
+CONFIG = TransformerConfig(d_model=8, num_heads=2, ffn_dim=8, norm="pre", max_len=32)
+WORD = "open sesame"
+
+
+@pytest.fixture(autouse=True)
+def shelf(explorer, tmp_path, monkeypatch):
+    """A class with one model on the shelf and no runs yet."""
+    monkeypatch.setattr(type(st.context), "cookies", {})  # the harness makes them up
+    monkeypatch.setenv("TRANSFORMER_VIZ_CLASSROOM", "1")
+    monkeypatch.setenv("TRANSFORMER_VIZ_TEACHER", WORD)
+    monkeypatch.setenv("TRANSFORMER_VIZ_RUNS", str(tmp_path / "runs"))
+    monkeypatch.setenv("TRANSFORMER_VIZ_MODELS", str(tmp_path / "models"))
+    write(explorer, tmp_path / "models")
+    classroom.teacher_word.cache_clear()
+    shared_trainer.cache_clear()
+    yield tmp_path / "models"
+    for run in list_runs():
+        run.stop()
+    shared_trainer().close()
+    shared_trainer.cache_clear()
+    classroom.teacher_word.cache_clear()
+
+
+def visit(who, page="models", **address):
+    """Return the app as a visitor sees it whose browser has no cookies, but is known all the same."""
+    app = AppTest.from_file(pages.APP, default_timeout=60)
+    app.session_state[classroom.COOKIE] = who
+    for key, value in address.items():
+        app.query_params[key] = value
+    return go_to_page(app, page)
+
+
+def buttons(app):
+    return {button.label for button in app.button}
+
+
+def press(app, label):
+    [button] = [button for button in app.button if button.label == label]
+    button.click()
+    return again(app)
+
+
+def listed(app):
+    return list(app.dataframe[0].value["name"])
+
+
+def duplicate(app, name):
+    [field] = [field for field in app.text_input if field.key.startswith("models.duplicate")]
+    field.set_value(name)
+    return press(app, "Duplicate")
+
+
+def run_of(who):
+    """Return a new run of a visitor, or one from before the class for ""."""
+    settings = TrainingSettings(epochs=1, batch_size=16)
+    owner = who and classroom.owner_of(who)
+    return create_run(
+        TrainingJob(config=CONFIG, settings=settings, data="parity", rows=200, owner=owner), title=who
+    )
+
+
+def is_open(app):
+    """Return whether the teacher's page is there for a visitor."""
+    return go_to_page(app, "teacher").header[0].value == "Class"
+
+
+def test_a_model_of_the_shelf_can_be_copied_and_not_changed(shelf):
+    app = visit("ann")
+    assert {"Rename", "Delete"}.isdisjoint(buttons(app))
+    app = duplicate(app, "mine")
+    assert listed(app) == ["mine", "small"]
+    assert list(app.dataframe[0].value["whose"]) == ["yours", "class"]
+    assert {"Rename", "Delete"} <= buttons(app)
+    assert [model.name for model in store.list_models(shelf)] == ["small"]
+
+
+def test_nobody_sees_opens_or_deletes_the_model_of_another(shelf):
+    duplicate(visit("ann"), "mine")
+    assert listed(visit("bob")) == ["small"]
+    app = visit("bob", "attention", model="mine")
+    assert "mine" in app.toast[0].value
+    assert [box.options for box in app.selectbox if box.key == "model"] == [["small"]]
+    app = duplicate(visit("bob"), "mine")
+    press(app, "Delete")
+    assert listed(visit("bob")) == ["small"]
+    assert listed(visit("ann")) == ["mine", "small"]
+
+
+def test_an_own_model_is_looked_into_like_any_other(shelf):
+    duplicate(visit("ann"), "mine")
+    app = visit("ann", "attention", model="mine", text="A dull film.")
+    assert not app.error, shown(app)
+    assert "The model says" in shown(app)
+
+
+def test_what_a_visitor_keeps_has_a_limit(shelf, monkeypatch):
+    monkeypatch.setattr("transformer_viz.ui.shelf.VISITOR_BYTES", 1000)
+    app = duplicate(visit("ann"), "mine")
+    assert "Delete some first" in app.error[0].value
+    assert listed(visit("ann")) == ["small"]
+
+
+def test_a_training_is_seen_by_its_owner_alone(shelf):
+    mine, other, old = run_of("ann"), run_of("bob"), run_of("")
+    app = visit("ann", "train")
+    [choice] = [box for box in app.selectbox if box.key == "run"]
+    assert len(choice.options) == 2
+    assert "Stop" in buttons(visit("ann", "train", run=mine.id))
+    for hidden in (other, old):
+        assert "Stop" not in buttons(visit("ann", "train", run=hidden.id))
+
+
+def test_who_waits_sees_how_many_come_before(shelf):
+    run_of("bob"), run_of("cem")
+    run = run_of("ann")
+    [progress] = visit("ann", "train", run=run.id).get("progress")
+    assert progress.proto.text == "Waiting for its turn: 2 trainings come before it …"
+
+
+def test_each_visitor_has_one_training_at_a_time(shelf):
+    run_of("ann")
+    app = press(visit("ann", "train"), "Start training")
+    assert "not over yet" in app.error[0].value
+    assert len(list_runs()) == 1
+
+
+def test_the_teachers_page_opens_with_the_word_alone(shelf):
+    for address in ({}, {"teacher": "guess"}, {"teacher": ""}):
+        app = visit("eve", "models", **address)
+        assert "teacher" not in app.query_params
+        assert not is_open(app)
+    app = visit("tea", "models", teacher=WORD)
+    assert "teacher" not in app.query_params
+    assert is_open(app)
+    assert not is_open(visit("eve"))
+
+
+def test_the_teacher_stops_and_deletes_what_visitors_have(shelf):
+    duplicate(visit("ann"), "mine")
+    runs = [run_of("ann"), run_of("bob")]
+    visit("tea", "models", teacher=WORD)
+    app = visit("tea", "teacher")
+    assert set(app.dataframe[0].value["visitor"]) == {classroom.short_name(run.owner) for run in runs}
+    assert list(app.dataframe[1].value["model"]) == ["mine"]
+    app.button(key="teacher-stop_all-sure").click()
+    app = again(app)
+    assert {run.status for run in runs} == {"stopped"}
+    for frame, button in ((0, "delete"), (1, "delete_models")):
+        app.session_state[app.dataframe[frame].key] = {"selection": {"rows": [0], "columns": [], "cells": []}}
+        app = again(app)
+        app.button(key=f"teacher-{button}-sure").click()
+        app = again(app)
+    assert len(list_runs()) == 1
+    assert listed(visit("ann")) == ["small"]
+
+
+def test_the_teacher_may_change_the_shelf(shelf):
+    app = visit("tea", "models", teacher=WORD)
+    assert {"Rename", "Delete"} <= buttons(app)
+    duplicate(app, "for-all")
+    assert "for-all" in listed(visit("ann"))
+
+
+def test_what_nobody_comes_back_to_goes(shelf):
+    duplicate(visit("ann"), "mine")
+    duplicate(visit("bob"), "his")
+    run, kept = run_of("ann"), run_of("bob")
+    long_ago = time.time() - (classroom.KEPT_DAYS + 1) * 24 * 60 * 60
+    os.utime(classroom.visitors_folder() / classroom.owner_of("ann"), (long_ago, long_ago))
+    visit("cem")
+    assert [run.id for run in list_runs()] == [kept.id]
+    assert not run.path.exists()
+    assert listed(visit("ann")) == ["small"]
+    assert listed(visit("bob")) == ["his", "small"]
+
+
+def test_who_comes_back_keeps_everything(shelf):
+    duplicate(visit("ann"), "mine")
+    home = classroom.visitors_folder() / classroom.owner_of("ann")
+    long_ago = time.time() - (classroom.KEPT_DAYS - 1) * 24 * 60 * 60
+    os.utime(home, (long_ago, long_ago))
+    visit("ann")
+    assert time.time() - home.stat().st_mtime < 60
+
+
+def test_a_cookie_of_any_kind_is_no_error():
+    for given in ("a/b=1", '"', "=;=", "transformer-viz-visitor=", "\x00=\xff"):
+        assert "transformer-viz-visitor=" in classroom.set_cookie({"cookie": given}, secure=True)
+    assert classroom.set_cookie({"cookie": "a/b=1; transformer-viz-visitor=2"}, secure=True) is None
