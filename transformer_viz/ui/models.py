@@ -110,13 +110,17 @@ def selected(row) -> dict:
 def row_of(model: store.ModelSummary) -> dict:
     """Return one row of the list: what fits beside each other in a window of 900; the card says the rest."""
     usable = model.problem is None
-    whose = {"whose": t("models.yours" if is_own(model) else "models.class")} if is_classroom() else {}
+    is_on_shelf = model.reference == model.name
+    last = (
+        {"whose": t("models.class" if is_on_shelf else "models.yours")}
+        if is_classroom()
+        else {"parameters": model.config.num_parameters if usable else None}
+    )
     return {
         "name": model.name,
-        **whose,
         "task": task_of(model.card) if usable else "⚠ " + t("models.unusable"),
         "test": headline(model) if usable else "",
-        "parameters": model.config.num_parameters if usable else None,
+        **last,
     }
 
 
