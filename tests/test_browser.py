@@ -447,7 +447,9 @@ def test_a_model_goes_out_as_a_zip_and_comes_back_the_same(page, app, second, tm
     assert not second.exists()
     page.get_by_role("button", name="Upload", exact=True).click()
     page.locator("input[type=file]").set_input_files(tmp_path / "twin.zip")
-    expect(heading(page)).to_have_text("twin")
+    expect(heading(page)).to_have_text(
+        "twin", timeout=60_000
+    )  # another process starts TensorFlow to check it
     assert {file.name: file.read_bytes() for file in second.iterdir()} == before
 
 
@@ -556,8 +558,8 @@ def test_the_server_that_has_shown_the_page_holds_no_tensorflow(page, app):
     open_app(page, app)
     process, _ = app
     assert "tensorflow" not in Path(f"/proc/{process.pid}/maps").read_text()
-    [engine] = [pid for pid in children(process.pid) if "tensorflow" in Path(f"/proc/{pid}/maps").read_text()]
-    assert engine
+    engines = [pid for pid in children(process.pid) if "tensorflow" in Path(f"/proc/{pid}/maps").read_text()]
+    assert 1 <= len(engines) <= 2  # for what is answered at once, and for what takes longer
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="reads /proc/net")

@@ -106,7 +106,7 @@ def test_a_model_that_classifies_does_not_write(explorer):
 def test_what_cannot_be_is_named(translator):
     with pytest.raises(ValueError, match=r"`beam_size` and `max_new` must be at least 1\. Received: 0, None"):
         generate(translator, "a", beam_size=0)
-    with pytest.raises(ValueError, match=r"Token ids must be from 0 to 12. Received: \[99\]"):
+    with pytest.raises(ValueError, match=r"Token ids must be whole numbers from 0 to 12\. Received: 99\."):
         translator.trace("a", target=[99])
 
 

@@ -400,4 +400,4 @@ def _can_be_written(text):
 
 
 def _listed(names):
-    return ", ".join(f"'{name}'" for name in sorted(names)) or "none"
+    return ", ".join(f"'{name}'" if name.isprintable() else ascii(name) for name in sorted(names)) or "none"

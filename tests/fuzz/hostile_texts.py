@@ -1,4 +1,4 @@
-"""Texts that break pages, drawn from a seed, through every page that reads one and every export."""
+"""Texts and addresses that break pages, drawn from a seed, through every page and every export."""
 
 import argparse
 import io
@@ -44,6 +44,72 @@ PIECES = [
 ]
 
 
+KEYS = [
+    "model",
+    "text",
+    "target",
+    "lang",
+    "kind",
+    "layer",
+    "head",
+    "view",
+    "looks",
+    "effects",
+    "show",
+    "run",
+    "task",
+    "mask",
+    "mask_view",
+    "causal",
+    "pads",
+    "reach",
+    "bits",
+    "do",
+    "swap",
+    "seed",
+    "picture",
+    "rows",
+    "measure",
+    "teacher",
+    "embed",
+    "embed_options",
+]
+"""What pages read from their address, and what they do not."""
+
+VALUES = [
+    "0",
+    "1",
+    "-1",
+    "2",
+    "99999999999999999999",
+    "1.5",
+    "1e999",
+    "nan",
+    "٣",
+    "none",
+    "painted",
+    "imdb-sentiment",
+    "../models",
+    "/etc/passwd",
+    "encoder",
+    "cross",
+    "lines",
+    "shuffle",
+    "swap",
+    "window:3",
+    "one-hot",
+    "padding",
+    "reverse",
+    "file",
+    "imdb",
+    "zh",
+    "true",
+    "1,1",
+]
+VALUES += ["", " ", "0" * 5000, "A" * 40_000]
+"""Values that mean something somewhere, and numbers nobody counts to."""
+
+
 def text_of(random) -> str:
     """Return a text of up to thirty pieces; sometimes of any characters at all."""
     if random.random() < 0.1:
@@ -57,6 +123,19 @@ def check_pages(text, model, language) -> None:
     text = text.encode("utf-8", "replace").decode()
     for name in ("", "masks", "positions"):
         open_page(name, model=model, text=text, lang=language)
+
+
+def check_addresses(chance, language) -> None:
+    """Open every page with an address nobody would write; nothing may be raised."""
+    for name in ("", "masks", "positions", "train", "models", "teacher"):
+        keys = chance.sample(KEYS, chance.randint(1, 6))
+        address = {key: chance.choice((*VALUES, text_of(chance))) for key in keys}
+        address = {key: value.encode("utf-8", "replace").decode() for key, value in address.items()}
+        try:
+            open_page(name, **{"lang": language} | address)
+        except Exception as error:
+            error.add_note(f"page {name!r} with {address!r}")
+            raise
 
 
 def check_exports(text, model) -> None:
@@ -93,10 +172,14 @@ def main() -> int:
         try:
             check_pages(text, model, ("en", "zh")[number % 2])
             check_exports(text, model)
+            check_addresses(chance, ("en", "zh")[number % 2])
         except Exception as error:
             failed += 1
-            print(f"{model} {text!r}: {type(error).__name__}: {error}"[-400:], flush=True)
-    print(f"{options.texts} texts through 3 pages and 3 exports: {failed} failed")
+            notes = " ".join(getattr(error, "__notes__", ()))
+            print(f"{model} {text!r}: {type(error).__name__}: {error} {notes}"[-600:], flush=True)
+    print(
+        f"{options.texts} texts through 3 pages and 3 exports, as many addresses through 6: {failed} failed"
+    )
     return 1 if failed else 0
 
 

@@ -35,7 +35,7 @@ TEXTS = [
 ]
 
 LONG = ("doctor", "predict", "generate", "trace", "evaluate")
-"""Commands that load Keras, unless the model is not there."""
+"""Commands that load Keras or work for long, unless the model is not there."""
 
 MEMORY = "/dev/shm" if os.path.isdir("/dev/shm") else None
 """Where files are written that are read at once: not a disk, where there is a choice."""
@@ -143,12 +143,8 @@ def mask(data: bytes) -> None:
 def command(data: bytes) -> None:
     """Give a command line."""
     words = data.decode("utf-8", "replace").replace("\0", "").split("\n")[:12]
-    if (
-        words
-        and words[0] in ("doctor", "predict", "generate", "trace", "evaluate")
-        and "missing" not in words
-    ):
-        return  # these load Keras or work for long, unless the model is not there
+    if words and words[0] in LONG and "missing" not in words:
+        return
     quiet = io.StringIO()
     with contextlib.redirect_stdout(quiet), contextlib.redirect_stderr(quiet):
         try:

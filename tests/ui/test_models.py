@@ -346,7 +346,7 @@ def test_a_packed_model_is_added_and_chosen(shelf):
     data = store.pack_model("beta")
     shutil.rmtree(shelf / "beta")
     app = upload(open_page(), data)
-    assert (listed(app), title(app)) == (["alpha", "beta"], "beta")
+    assert (listed(app), title(app)) == (["alpha", "beta"], "beta"), shown(app)
     assert "**beta** was added." in shown(app)
     assert app.file_uploader[0].value is None
 
@@ -361,7 +361,7 @@ def test_a_packed_model_whose_name_is_taken_gets_another(shelf):
     assert "There is already a model “alpha”." in app.error[0].value
     app.text_input(key="upload-to").set_value("guest")
     press(app, "Add the model")
-    assert (listed(app), title(app)) == (["alpha", "beta", "guest"], "guest")
+    assert (listed(app), title(app)) == (["alpha", "beta", "guest"], "guest"), shown(app)
 
 
 def hostile():

@@ -61,7 +61,7 @@ def test_a_name_is_asked_for_without_checking_again(shelf, admitted):
     next(button for button in app.button if button.label == "Add the model").click()
     again(app)
     assert admitted == [None, "guest"]
-    assert names(app) == ["guest", "small"]
+    assert names(app) == ["guest", "small"], shown(app)
 
 
 def test_a_hostile_model_is_refused_without_a_path_of_this_machine(shelf):
@@ -77,7 +77,7 @@ def test_a_hostile_model_is_refused_without_a_path_of_this_machine(shelf):
 def test_every_stage_of_the_check_is_said(shelf, monkeypatch, language):
     said = []
 
-    def admit(data, *, name, progress):
+    def admit(data, *, progress, **options):
         for stage in ("wait", "unpack", "load", "run"):
             progress(stage)
         raise store.ModelError("It is no good.")

@@ -92,8 +92,9 @@ def _row_by_row(path, text, delimiter, most):
             lines.append(reader.line_num)
             begin = reader.line_num + 1
     except csv.Error as error:
+        reason = str(error).replace("'\t'", "a tab")
         raise DataError(
-            f"{path}, the row that begins in line {begin}: {error}. Is a quote left open, or a text "
+            f"{path}, the row that begins in line {begin}: {reason}. Is a quote left open, or a text "
             f"longer than {MAX_CHARS:,} characters?"
         ) from None
     check_count(path, len(lines))

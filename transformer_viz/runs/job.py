@@ -165,7 +165,7 @@ def _are_probes(value):
 
 _RULES = {
     "data": (lambda value: isinstance(value, str) and value, "a path or a name"),
-    "more_data": (lambda value: all(isinstance(path, str) for path in value), "paths"),
+    "more_data": (lambda value: all(isinstance(path, str | os.PathLike) for path in value), "paths"),
     "owner": (lambda value: isinstance(value, str) and len(value) <= LONGEST_OWNER, "a short text"),
     "sha256": (
         lambda value: re.fullmatch("([0-9a-f]{64})?", str(value)),
