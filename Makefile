@@ -24,11 +24,12 @@ bench-ui: .venv/dev browser  ## the views alone and beside BertViz, which is fet
 load: .venv/dev           ## a class of 40 for five minutes, with a training and a rude visitor: make load ARGS=...
 	$(BIN)/python benchmarks/load.py $(ARGS)
 
-soak: .venv/dev           ## 10,000 sentences and 500 sessions: memory and file handles before and after
-	$(BIN)/python benchmarks/soak.py $(ARGS)
+soak: .venv/dev           ## 10,000 sentences, 500 sessions: memory and file handles; 1,000 writers killed
+	$(BIN)/python benchmarks/soak.py $(ARGS) && $(BIN)/python tests/killing.py --kills 1000
 
 fuzz: .venv/dev           ## everything that reads foreign bytes or texts: make fuzz ARGS="--seconds 7200"
-	$(BIN)/python tests/fuzz/fuzz.py $(ARGS) && $(BIN)/python tests/fuzz/hostile_texts.py
+	$(BIN)/python tests/fuzz/fuzz.py $(ARGS) && $(BIN)/python tests/fuzz/hostile_files.py && \
+	  $(BIN)/python tests/fuzz/hostile_texts.py
 
 models: .venv/app         ## train every model of the shelf: make models DATA=folder
 	sh models/train.sh $(DATA)

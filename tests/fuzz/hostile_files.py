@@ -1,0 +1,123 @@
+"""Files that mean harm, by the thousand: data through every reader, models through admission, uploads.
+
+`python tests/fuzz/hostile_files.py [--files 1000] [--models 500] [--uploads 10000] [--seed 0]`. Each file of
+data is read in every way: rows or a sentence. Each packed model is admitted or refused in a sentence; the
+time and memory that the process takes which checks it are printed. Uploads all have one name and come from
+several visitors at once; each must hold afterwards what was uploaded. Exit status 1 if anything failed.
+"""
+
+import argparse
+import hashlib
+import itertools
+import random
+import resource
+import sys
+import tempfile
+import traceback
+from collections import Counter
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+HERE = Path(__file__).parent
+sys.path[:0] = [str(HERE), str(HERE.parent), str(HERE.parents[1])]
+
+import hostile  # noqa: E402
+import hostile_models  # noqa: E402
+import targets  # noqa: E402
+
+from transformer_viz import store  # noqa: E402
+from transformer_viz.runs import Quota, keep_upload  # noqa: E402
+
+VISITORS = 16
+"""Who upload at the same time."""
+
+TOGETHER = 200
+"""Uploads that go to one folder."""
+
+
+def read_files(count, seed) -> int:
+    """Read so many files in every way; return how many failed."""
+    kinds, failed = itertools.cycle(hostile.DATA.items()), 0
+    for number, (kind, make) in enumerate(itertools.islice(kinds, count)):
+        try:
+            targets.table(make(random.Random(f"{seed} {number}")))
+        except Exception:
+            failed += 1
+            print(f"{kind} {number}: {traceback.format_exc(limit=-1)}", flush=True)
+    print(f"{count} files of {len(hostile.DATA)} kinds through 4 readers: {failed} failed", flush=True)
+    return failed
+
+
+def admit_models(count, seed, folder) -> int:
+    """Let so many models be checked; return how many failed, or took more than they may."""
+    tables = (hostile_models.KINDS, hostile_models.DAMAGED, hostile_models.COSTLY)
+    good, ended, failed, longest = targets.seeds("packed")[0], Counter(), 0, 0.0
+    for kind, data in hostile_models.drawn(good, seed, count, tables):
+        before = spent()
+        try:
+            store.admit_model(data, name="guest", folder=folder)
+            store.read_model("guest", folder)
+            store.delete_model("guest", folder)
+            ended["admitted"] += 1
+        except store.ModelError as error:
+            ended["refused"] += 1
+            if not str(error).isprintable():
+                failed += 1
+                print(f"{kind}: {error!r}", flush=True)
+        except Exception:
+            failed += 1
+            print(f"{kind}: {traceback.format_exc(limit=-1)}", flush=True)
+        longest = max(longest, spent() - before)
+        store.empty_trash(folder, older_than=0)
+        failed += bool(list(folder.iterdir()))
+    most = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss / 1e6
+    print(
+        f"{count} models: {dict(ended)}, {failed} failed; the check of one took at most {longest:.1f} s of "
+        f"processor time, TensorFlow's start included, and {most:.2f} GB of memory, TensorFlow's included",
+        flush=True,
+    )
+    return failed
+
+
+def spent() -> float:
+    """Return the seconds of processor time that ended children have taken."""
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime
+
+
+def upload_at_once(count, folder) -> int:
+    """Keep so many uploads of one name, several at a time; return how many hold anything else."""
+
+    def keep(number):
+        data = f"text,label\nfilm {number},1\n".encode() * (1 + number % 50)
+        place = folder / str(number // TOGETHER)
+        upload = keep_upload(data, "reviews.csv", owner=str(number % VISITORS), folder=place, quota=room)
+        return upload, hashlib.sha256(data).hexdigest()
+
+    room = Quota(10**9, 10**9)
+    with ThreadPoolExecutor(VISITORS) as visitors:
+        kept = list(visitors.map(keep, range(count)))
+    wrong = sum(hashlib.sha256(upload.path.read_bytes()).hexdigest() != sha256 for upload, sha256 in kept)
+    wrong += count - len({upload.path for upload, _ in kept})
+    print(f"{count} uploads of one name, {VISITORS} at a time: {wrong} with wrong content", flush=True)
+    return wrong
+
+
+def main() -> int:
+    """Try as many of each as are asked for."""
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    for name, count in (("files", 1000), ("models", 500), ("uploads", 10_000), ("seed", 0)):
+        parser.add_argument(f"--{name}", type=int, default=count)
+    options = parser.parse_args()
+    with tempfile.TemporaryDirectory() as folder:
+        places = [Path(folder) / name for name in ("models", "runs")]
+        for place in places:
+            place.mkdir()
+        failed = read_files(options.files, options.seed)
+        failed += upload_at_once(options.uploads, places[1])
+        failed += admit_models(options.models, options.seed, places[0])
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
