@@ -120,9 +120,14 @@ def _limit(memory, seconds):
 
 def _reserved():
     """Return the bytes that count for RLIMIT_DATA; None where the system does not say."""
+    return _status("VmData")
+
+
+def _status(name):
+    """Return in bytes what Linux says of this process; None on another system."""
     with contextlib.suppress(OSError):
         for line in Path("/proc/self/status").read_text(encoding="utf-8").splitlines():
-            if line.startswith("VmData:"):
+            if line.startswith(f"{name}:"):
                 return int(line.split()[1]) * 1024
     return None
 
@@ -132,9 +137,14 @@ def _memory():
 
 
 def _largest_memory():
-    """Return the most memory this process ever had, in bytes."""
+    """Return the most memory this process ever had, in bytes.
+
+    Linux counts in `ru_maxrss` what the process that started this one had, too.
+    """
     if resource is None:
         return psutil.Process().memory_info().peak_wset
+    if peak := _status("VmHWM"):
+        return peak
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * (1 if sys.platform == "darwin" else 1024)
 
 

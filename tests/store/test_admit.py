@@ -320,6 +320,19 @@ def test_a_machine_without_tensorflow_says_so(tmp_path, home, monkeypatch):
     assert list(home.iterdir()) == []
 
 
+def test_how_much_memory_the_asking_process_has_is_no_matter(tmp_path, home):
+    (tmp_path / "tiny.zip").write_bytes(packed(tmp_path / "there"))
+    code = (
+        "import sys; from pathlib import Path; from transformer_viz.store.admit import admit_model\n"
+        "from transformer_viz.store.checking import Limits\n"
+        "memory = bytearray(2_000_000_000); memory[::4096] = bytes(len(memory[::4096]))\n"
+        "print(admit_model(Path(sys.argv[1]), folder=Path(sys.argv[2]), limits=Limits(memory=400_000_000)))"
+    )
+    command = [sys.executable, "-c", code, str(tmp_path / "tiny.zip"), str(home)]
+    found = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert found.stdout == "tiny\n", found.stderr[-500:]
+
+
 def test_it_works_from_any_folder(tmp_path, home, monkeypatch):
     data = packed(tmp_path / "there")
     monkeypatch.chdir(tmp_path)
