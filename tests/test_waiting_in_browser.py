@@ -48,11 +48,15 @@ def test_writing_shows_its_progress_can_be_stopped_and_started_again(visitor):
 
 
 def test_another_visitor_sees_attention_while_models_write_without_end(visitor):
+    page = visitor("model=small&text=A%20dull%20film.")
+    page.locator(".table summary").click()
+    expect(page.locator(".table tbody th")).to_have_text(["a", "dull", "film", "."])
     rude = [visitor(f"model=endless&text=Film%20{number}") for number in range(4)]
-    for page in rude:
-        page.get_by_text("tokens so far").wait_for()
-    visitor("model=small").locator(".lens .says").wait_for()
-    expect(rude[-1].get_by_text("tokens so far")).to_be_visible()
+    rude[-1].get_by_text("tokens so far").wait_for()
+    page.get_by_label("Sentence").fill("A clever plot.")
+    page.get_by_role("button", name="Show attention").click()
+    expect(page.locator(".table tbody th")).to_have_text(["a", "clever", "plot", "."])
+    assert rude[-1].get_by_text("tokens so far").is_visible()
 
 
 def test_another_sentence_takes_the_place_of_one_that_is_being_answered(visitor):
