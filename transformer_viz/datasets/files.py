@@ -28,6 +28,10 @@ _FOREIGN = {
 class DataError(ValueError):
     """A file or its rows cannot be used; says where, what is wrong and the way out."""
 
+    def __init__(self, sentence):
+        """Write the sentence without characters that cannot be shown: names of columns may hold any."""
+        super().__init__("".join(letter if letter.isprintable() else " " for letter in sentence))
+
 
 def read_text(path: Path, sha256="", most=None) -> str:
     """Return the text of a file, without a byte order mark.
