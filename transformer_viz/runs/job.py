@@ -128,13 +128,14 @@ class TrainingJob:
             raise ValueError("job.json is not what was asked of a training run.")
         if facts.keys() - known:
             named = min(facts.keys() - known)
-            raise ValueError(f"job.json is of another version: it has the field '{named:.40}'.")
+            raise ValueError(f"job.json is of another version: it has the field {named!r:.42}.")
         try:
             facts["config"] = TransformerConfig.from_json(json.dumps(facts["config"]))
             facts["settings"] = TrainingSettings(**facts["settings"])
             return cls(**facts)
         except (TypeError, OverflowError, RecursionError) as error:
-            raise ValueError(f"job.json is not what was asked of a training run: {error}.") from None
+            reason = "".join(letter if letter.isprintable() else " " for letter in str(error))
+            raise ValueError(f"job.json is not what was asked of a training run: {reason}.") from None
 
 
 @functools.lru_cache(maxsize=4096)
