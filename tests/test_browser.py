@@ -269,8 +269,10 @@ def open_masks(page, app, address, text="A dull film."):
 
 
 def labels(page, side, panel="paint"):
-    """Return where the labels of the rows or the columns of a matrix stand."""
-    return [each.bounding_box() for each in page.locator(f".st-key-{panel} svg text.{side}").all()]
+    """Return where the labels of the rows or the columns of a matrix stand, all at the same moment."""
+    texts = page.locator(f".st-key-{panel} svg text.{side}")
+    texts.first.wait_for()
+    return texts.evaluate_all("all => all.map(each => each.getBoundingClientRect().toJSON())")
 
 
 def cell(page, query, key, size=4):
