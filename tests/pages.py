@@ -30,6 +30,18 @@ def again(app):
     return app
 
 
+def press(app, label):
+    """Press the one button of this label and run the page."""
+    [button] = [button for button in app.button if button.label == label]
+    button.click()
+    return again(app)
+
+
+def listed(app):
+    """Return the names of the models in the list of the Models page."""
+    return list(app.dataframe[0].value["name"])
+
+
 def shown(app):
     """Return everything the page says, in one text."""
     kinds = (

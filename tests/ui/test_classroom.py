@@ -6,7 +6,7 @@ import time
 import pages
 import pytest
 import streamlit as st
-from pages import again, go_to_page, shown
+from pages import again, go_to_page, listed, press, shown
 from small_models import write
 from streamlit.testing.v1 import AppTest
 
@@ -50,16 +50,6 @@ def visit(who, page="models", **address):
 
 def buttons(app):
     return {button.label for button in app.button}
-
-
-def press(app, label):
-    [button] = [button for button in app.button if button.label == label]
-    button.click()
-    return again(app)
-
-
-def listed(app):
-    return list(app.dataframe[0].value["name"])
 
 
 def duplicate(app, name):

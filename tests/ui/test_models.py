@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pages
 import pytest
-from pages import again, go_to_page, shown
+from pages import again, go_to_page, listed, press, shown
 from small_models import REVIEWS, write
 from streamlit.proto.Metric_pb2 import Metric
 
@@ -61,16 +61,6 @@ def choose(app, row):
 
 def open_page(name="models", **address):
     return pages.open_page(name, **address)
-
-
-def press(app, label):
-    [button] = [button for button in app.button if button.label == label]
-    button.click()
-    return again(app)
-
-
-def listed(app):
-    return list(app.dataframe[0].value["name"])
 
 
 def title(app):

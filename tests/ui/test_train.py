@@ -8,7 +8,7 @@ from pathlib import Path
 import hostile
 import pages
 import pytest
-from pages import again, shown
+from pages import again, press, shown
 from unprivileged import read_only_folder
 
 from transformer_viz import store
@@ -46,12 +46,6 @@ def runs(tmp_path, monkeypatch):
 
 def open_page(**address):
     return pages.open_page("train", **address)
-
-
-def press(app, label):
-    [button] = [button for button in app.button if button.label == label]
-    button.click()
-    return again(app)
 
 
 def widget(kind, label):

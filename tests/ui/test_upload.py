@@ -2,7 +2,7 @@
 
 import hostile_models
 import pytest
-from pages import again, open_page, shown
+from pages import again, listed, open_page, press, shown
 from small_models import write
 from streamlit.testing.v1 import AppTest
 
@@ -38,10 +38,6 @@ def upload(app, data):
     return again(app)
 
 
-def names(app):
-    return list(app.dataframe[0].value["name"])
-
-
 def test_a_refusal_is_said_once_and_found_out_once(shelf, admitted):
     app = upload(open_page("models"), b"no zip")
     for _ in range(3):
@@ -61,7 +57,7 @@ def test_a_name_is_asked_for_without_checking_again(shelf, admitted):
     next(button for button in app.button if button.label == "Add the model").click()
     again(app)
     assert admitted == [None, "guest"]
-    assert names(app) == ["guest", "small"], shown(app)
+    assert listed(app) == ["guest", "small"], shown(app)
 
 
 def test_a_hostile_model_is_refused_without_a_path_of_this_machine(shelf):
@@ -70,7 +66,7 @@ def test_a_hostile_model_is_refused_without_a_path_of_this_machine(shelf):
     sentence = app.error[0].value.replace("\\", "")
     assert "`max_len` = 1,000,000,000 is too large. Choose at most 16,384." in sentence
     assert str(shelf) not in sentence
-    assert names(app) == ["small"]
+    assert listed(app) == ["small"]
 
 
 @pytest.mark.parametrize("language", LANGUAGES)
@@ -109,11 +105,6 @@ class Status:
         self.said.append(label)
 
 
-def press(app, label):
-    next(button for button in app.button if button.label == label).click()
-    return again(app)
-
-
 def test_a_folder_that_is_nearly_full_says_so_and_what_was_deleted_can_be_given_back(shelf, monkeypatch):
     size = store.usage().used
     monkeypatch.setenv("TRANSFORMER_VIZ_MODELS_BYTES", str(2 * size))
@@ -129,7 +120,7 @@ def test_a_folder_that_is_nearly_full_says_so_and_what_was_deleted_can_be_given_
     assert store.usage().used == size
     assert "they may" not in shown(app)
     assert "was deleted" not in shown(app)
-    assert names(press(app, "Duplicate")) == ["small", "small-2"]
+    assert listed(press(app, "Duplicate")) == ["small", "small-2"]
 
 
 def test_an_upload_into_a_full_folder_is_refused(shelf, monkeypatch):
