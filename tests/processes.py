@@ -1,6 +1,9 @@
 """What runs on this machine, asked in a way that Linux and macOS both answer."""
 
+import contextlib
 import subprocess
+
+import psutil
 
 
 def is_running(pid):
@@ -12,6 +15,25 @@ def is_running(pid):
 def children(pid):
     """Return the process ids of the children of a process."""
     return [int(child) for child in _answer("pgrep", "-P", str(pid)).split()]
+
+
+@contextlib.contextmanager
+def suspended(pid):
+    """Hold a process still, as one that takes longer than anybody waits."""
+    process = psutil.Process(pid)
+    process.suspend()
+    try:
+        yield
+    finally:
+        with contextlib.suppress(psutil.NoSuchProcess):
+            process.resume()
+
+
+def suspended_long_worker(pid):
+    """Hold still the process that an app or a test started for long work: the nicest of its children."""
+    nicest = max(psutil.Process(pid).children(recursive=True), key=psutil.Process.nice)
+    assert nicest.nice() > psutil.Process(pid).nice()
+    return suspended(nicest.pid)
 
 
 def _answer(*command):

@@ -1,5 +1,6 @@
 """One child and its queue: whose clock runs when, and who suffers when a child ends."""
 
+import functools
 import operator
 import os
 import signal
@@ -8,7 +9,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from transformer_viz.engine import EngineError
+from transformer_viz.engine import EngineError, child
 from transformer_viz.engine.worker import BEAT, Worker
 
 PLENTY = 60
@@ -30,7 +31,7 @@ def visitors():
 
 def test_the_clock_of_a_question_starts_when_work_on_it_starts(worker, visitors):
     """Each takes less than its limit; together they take more."""
-    asked = [visitors.submit(worker.ask, time.sleep, 0.6, limit=1) for _ in range(4)]
+    asked = [visitors.submit(worker.ask, time.sleep, 1.2, limit=4) for _ in range(4)]
     assert [each.result() for each in asked] == [None] * 4
 
 
@@ -72,6 +73,30 @@ def begin_and_wait_once(begun):
     return "again"
 
 
+def fail_once(failed):
+    if not failed.exists():
+        failed.touch()
+        raise MemoryError
+
+
+def test_a_child_that_cannot_start_is_replaced_and_the_question_answered(tmp_path, monkeypatch):
+    monkeypatch.setattr(child, "import_keras", functools.partial(fail_once, tmp_path / "failed"))
+    worker = Worker()
+    assert worker.ask(operator.add, 1, 1, limit=PLENTY) == 2
+    assert worker.restarts == 1
+    worker.close()
+
+
+def test_an_engine_that_cannot_start_says_so_and_starts_once_it_can(monkeypatch):
+    worker = Worker()
+    with monkeypatch.context() as patch:
+        patch.setattr(child, "import_keras", functools.partial(operator.truediv, 1, 0))
+        with pytest.raises(EngineError, match="start"):
+            worker.ask(operator.add, 1, 1, limit=PLENTY)
+    assert worker.ask(operator.add, 1, 1, limit=PLENTY) == 2
+    worker.close()
+
+
 def test_a_question_that_is_given_up_leaves_the_queue(worker, visitors, tmp_path):
     class LeftError(Exception):
         pass
@@ -80,13 +105,20 @@ def test_a_question_that_is_given_up_leaves_the_queue(worker, visitors, tmp_path
         assert stage == "waiting"
         raise LeftError
 
-    busy = visitors.submit(worker.ask, time.sleep, 3 * BEAT, limit=PLENTY)
+    freed = tmp_path / "freed"
+    busy = visitors.submit(worker.ask, wait_for, freed, limit=PLENTY)
     time.sleep(BEAT / 2)
     with pytest.raises(LeftError):
         worker.ask(begin_and_wait_once, tmp_path / "never", limit=PLENTY, beat=leave)
+    freed.touch()
     busy.result()
     assert worker.ask(operator.add, 1, 1, limit=PLENTY) == 2
     assert not (tmp_path / "never").exists()
+
+
+def wait_for(path):
+    while not path.exists():
+        time.sleep(0.01)
 
 
 def test_who_waits_while_the_app_ends_is_told_so(visitors):

@@ -78,7 +78,8 @@ class Worker:
                 question is taken out of the queue.
 
         Raises:
-            EngineError: If the child ended twice over this question, or took longer than `limit`.
+            EngineError: If the child cannot start, ended twice over this question, or took longer than
+                `limit`.
             Exception: Whatever the question raises.
         """
         future = self.submit(question, *args, limit=limit)
@@ -112,12 +113,22 @@ class Worker:
 
     def _answer(self, question, args, limit):
         for _ in range(2):
+            problem = "start"
             try:
-                self._wait_for(self.start(), START_LIMIT, "start")
+                self._wait_until_started()
+                problem = "died"
                 return self._wait_for(self._child.submit(question, *args), limit, "slow")
             except BrokenProcessPool:
                 self._replace()
-        raise EngineError("died")
+        raise EngineError(problem)
+
+    def _wait_until_started(self):
+        try:
+            self._wait_for(self.start(), START_LIMIT, "start")
+        except (EngineError, BrokenProcessPool):
+            raise
+        except Exception as error:  # it cannot import what it needs, perhaps only now
+            raise BrokenProcessPool("the child cannot start") from error
 
     def _wait_for(self, future, limit, code):
         """Return the result of a future; a child that does not give it in time is replaced."""
