@@ -3,22 +3,28 @@ import shutil
 import signal
 import subprocess
 import sys
+import threading
 import time
+from collections import OrderedDict
 from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
+import tokenizers
 from numpy.testing import assert_array_equal
-from processes import is_running
-from small_models import write_endless
+from processes import is_running, suspended, suspended_long_worker
+from small_models import with_random_parameters, write, write_endless
+from tokenizers.models import BPE
+from tokenizers.pre_tokenizers import ByteLevel
 
 from transformer_viz import store
 from transformer_viz.config import TransformerConfig
 from transformer_viz.effects import head_effects
 from transformer_viz.engine import MAX_WRITTEN, Engine, EngineError, child
-from transformer_viz.engine.engine import is_quick
+from transformer_viz.engine.cost import seems_quick
+from transformer_viz.explorer import Explorer
 from transformer_viz.store import ModelError
-from transformer_viz.text import NoTokensError
+from transformer_viz.text import NoTokensError, Tokenizer
 from transformer_viz.trace import Run
 
 TEXT = "A lovely film, not good."
@@ -40,6 +46,21 @@ def endless(translator, models_folder):
     yield "endless"
     for name in ("endless", "cold"):
         shutil.rmtree(models_folder / name)
+
+
+@pytest.fixture(scope="module")
+def long_reader(models_folder):
+    """A model that reads bytes, of which a character may have four."""
+    config = TransformerConfig(
+        vocab_size=258, max_len=2048, d_model=8, num_layers=1, num_heads=1, ffn_dim=8, norm="pre"
+    )
+    vocabulary = {token: i for i, token in enumerate(["[PAD]", "[UNK]", *ByteLevel.alphabet()])}
+    backend = tokenizers.Tokenizer(BPE(vocabulary, [], unk_token="[UNK]"))
+    backend.pre_tokenizer = ByteLevel(add_prefix_space=False)
+    model = with_random_parameters(config)
+    write(Explorer(model, Tokenizer.from_json(backend.to_str()), name="bytes"), models_folder)
+    yield "bytes"
+    shutil.rmtree(models_folder / "bytes")
 
 
 @pytest.fixture
@@ -98,14 +119,35 @@ def test_a_question_that_cannot_be_answered_is_a_sentence_and_the_engine_goes_on
 
 
 def test_a_model_that_writes_without_end_keeps_no_other_visitor_waiting(engine, endless, visitors):
-    writing = visitors.submit(engine.trace, Run(endless, TEXT))
-    answered = 0
-    while not writing.done():
-        assert engine.trace(Run("small", TEXT)).tokens
-        answered += 1
-        time.sleep(0.05)
-    assert answered > 10
+    begun = threading.Event()
+
+    def tell(stage, done, total):
+        if stage == "writing":
+            begun.set()
+
+    writing = visitors.submit(engine.trace, Run(endless, TEXT), progress=tell)
+    assert begun.wait(60)
+    with suspended_long_worker(os.getpid()):  # it now takes as long as anybody can imagine
+        assert [engine.trace(Run("small", TEXT)).model for _ in range(10)] == ["small"] * 10
+        assert not writing.done()
     assert len(writing.result().target_tokens) == MAX_WRITTEN + 1  # and [START]
+
+
+def test_a_text_of_more_tokens_than_characters_keeps_no_other_visitor_waiting(engine, long_reader, visitors):
+    text, waits = "\N{ROCKET}" * 500, threading.Event()
+    assert seems_quick(store.read_config(long_reader), Run(long_reader, text))
+    assert engine.trace(Run(long_reader, "\N{ROCKET}")).values.encoder[0].attention.weights.shape == (1, 4, 4)
+
+    def tell(stage, done, total):
+        if stage == "working":
+            waits.set()
+
+    with suspended_long_worker(os.getpid()):
+        reading = visitors.submit(engine.trace, Run(long_reader, text), progress=tell)
+        assert waits.wait(60)
+        assert engine.trace(Run("small", TEXT)).model == "small"
+        assert not reading.done()
+    assert len(reading.result().tokens) == 2000
 
 
 @pytest.mark.usefixtures("endless")
@@ -119,19 +161,43 @@ def test_a_model_that_is_being_loaded_keeps_no_other_visitor_waiting(engine, vis
     assert loading.result().target_tokens == ("[START]", "one")
 
 
-def test_work_in_portions_says_how_far_it_is_and_ends_when_it_is_given_up(engine, endless):
-    stages, heads = [], []
+def test_work_in_portions_says_how_far_it_is(engine, endless):
+    told = []
+    engine.trace(Run(endless, TEXT), progress=lambda *each: told.append(each))
+    written = [done for stage, done, _ in told if stage == "writing"]
+    assert len(written) > 1
+    assert written == sorted(set(written))
+    assert {total for stage, _, total in told if stage == "writing"} == {MAX_WRITTEN}
+    assert written[-1] == MAX_WRITTEN
+    told.clear()
+    engine.head_effects(Run("small", TEXT), progress=lambda *each: told.append(each))
+    heads = [done for stage, done, _ in told if stage == "effects"]
+    assert heads == sorted(set(heads))
+    assert ("effects", 6, 6) in told
+
+
+def test_work_in_portions_ends_when_it_is_given_up(engine, endless):
+    asked = []
 
     def tell(stage, done, total):
-        stages.append(stage)
-        if stage == "writing" and done:
+        asked.append(stage)
+        if stage == "writing":
             raise KeyboardInterrupt  # as Streamlit ends a script whose visitor has left
 
     with pytest.raises(KeyboardInterrupt):
         engine.trace(Run(endless, TEXT), progress=tell)
-    assert stages[-1] == "writing"
-    engine.head_effects(Run("small", TEXT), progress=lambda *told: heads.append(told))
-    assert ("effects", 6, 6) in heads
+    assert asked.count("writing") == 1
+    assert engine.head_effects(Run("small", TEXT))["encoder"].shape == (2, 3)
+
+
+def test_a_question_that_takes_longer_than_its_limit_is_given_up(engine, monkeypatch):
+    restarts = engine.restarts
+    with monkeypatch.context() as patch, suspended(engine.pid):
+        patch.setattr("transformer_viz.engine.engine.QUICK_LIMIT", 0.5)
+        with pytest.raises(EngineError, match=r"slow, seconds = 0\.5"):
+            engine.trace(Run("small", TEXT))
+    assert engine.restarts == restarts + 1
+    assert engine.trace(Run("small", TEXT)).model == "small"
 
 
 @pytest.mark.parametrize(
@@ -144,17 +210,55 @@ def test_work_in_portions_says_how_far_it_is_and_ends_when_it_is_given_up(engine
     ],
 )
 def test_a_text_is_cheap_by_its_length(small_config, translator, run, quick):
-    assert is_quick(translator.config if run.model == "translator" else small_config, run) == quick
+    assert seems_quick(translator.config if run.model == "translator" else small_config, run) == quick
 
 
 def test_a_model_is_cheap_by_its_size():
     large = TransformerConfig(num_layers=12, num_heads=12, d_model=768, ffn_dim=3072, max_len=512)
-    assert not is_quick(large, Run("large", TEXT))
+    assert not seems_quick(large, Run("large", TEXT))
     many = TransformerConfig(num_layers=8, num_heads=8, d_model=64, ffn_dim=64, max_len=512)
-    assert is_quick(many, Run("many", TEXT))
-    assert not is_quick(many, Run("many", "a " * 256))
+    assert seems_quick(many, Run("many", TEXT))
+    assert not seems_quick(many, Run("many", "a " * 256))
 
 
+@pytest.fixture
+def loader(monkeypatch):
+    """The models of a child, in this process, with room for two; returns which of them were loaded."""
+    loaded, load = [], child._load
+    monkeypatch.setattr(child, "_models", OrderedDict())
+    monkeypatch.setattr(child, "MODELS_KEPT", 2)
+    monkeypatch.setattr(child, "_load", lambda model: loaded.append(model) or load(model))
+    return loaded
+
+
+def test_more_models_asked_for_at_once_than_there_is_room_for_are_each_loaded_once(models_folder, loader):
+    names = ["small", *(f"small-{number}" for number in range(4))]
+    for name in names[1:]:
+        store.duplicate_model("small", name)
+    held, waiting = threading.Event(), {name: store.stamp(name) for name in names}
+    child._loader.submit(held.wait)
+    try:
+        for _ in range(3):
+            for name, stamp in waiting.items():
+                assert child.answer(child.trace, Run(name, TEXT), stamp, None) is None
+    finally:
+        held.set()
+
+    def is_everybody_answered():
+        for name, stamp in [*waiting.items()]:
+            if answer := child.answer(child.trace, Run(name, TEXT), stamp, None):
+                assert answer.model == name
+                del waiting[name]
+        return not waiting
+
+    wait_until(is_everybody_answered, seconds=60)
+    assert sorted(loader) == sorted(names)
+    assert len(child._models) == 2
+    for name in names[1:]:
+        shutil.rmtree(models_folder / name)
+
+
+@pytest.mark.usefixtures("models_folder")
 def test_an_error_that_is_no_sentence_of_ours_is_named_by_its_kind(explorer):
     def panics(*_):
         class PanicError(BaseException):

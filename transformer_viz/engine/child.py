@@ -17,6 +17,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 
 from transformer_viz import store
 from transformer_viz.config import UNK_ID
+from transformer_viz.engine.cost import is_quick
 from transformer_viz.engine.errors import EngineError
 from transformer_viz.startup import load_upper_floor
 
@@ -89,6 +90,18 @@ def trace(explorer, run, target):
     return explorer.run(run, target=target)
 
 
+def quick_trace(explorer, run, target):
+    """Return the trace of a run; False if its text becomes so many tokens that it is not cheap."""
+    source = len(explorer.tokenizer.encode(run.text, max_len=explorer.config.max_len).ids)
+    written = run.target if target is None else target
+    if isinstance(written, str):
+        written = explorer.target_tokenizer.encode(written, max_len=explorer.config.target_max_len).ids
+    count = 0 if written is None else len(written)
+    if not is_quick(explorer.config, source + run.padding, count + run.target_padding):
+        return False
+    return trace(explorer, run, target)
+
+
 def write(explorer, run, written, most):
     """Write a portion more; return the token ids so far, and whether the model has finished."""
     decode = load_upper_floor("decode")
@@ -108,16 +121,21 @@ def effects(explorer, run, target, heads):
 
 
 def _loaded(model, stamp) -> Future:
-    """Return the model, perhaps still being loaded; the one that was used longest ago makes room for it."""
+    """Return the model, perhaps still being loaded; in memory, the one unused for longest makes room.
+
+    A model that is still being loaded is never given up, however many others are asked for: whoever waits for
+    it would ask again, and nobody would ever get an answer.
+    """
     key = (model, stamp)
     if key not in _models:
         for outdated in [other for other in _models if other[0] == model]:
-            del _models[outdated]
-        while len(_models) >= MODELS_KEPT:
-            _models.popitem(last=False)
+            _models.pop(outdated).cancel()
         _models[key] = _loader.submit(_load, model)
     found = _models[key]
     _models.move_to_end(key)
+    in_memory = [other for other, load in _models.items() if load.done()]
+    for oldest in in_memory[:-MODELS_KEPT]:
+        del _models[oldest]
     if found.done() and found.exception():  # reported once; whoever asks again loads again
         del _models[key]
     return found

@@ -12,23 +12,14 @@ from collections.abc import Callable
 import numpy as np
 
 from transformer_viz import store
-from transformer_viz.config import TransformerConfig
 from transformer_viz.engine import child
+from transformer_viz.engine.cost import seems_quick
 from transformer_viz.engine.worker import Worker
 from transformer_viz.interventions import all_heads, by_kind
 from transformer_viz.trace import Run, Trace
 
 MAX_WRITTEN = 256
 """Most tokens that a model writes for one question."""
-
-QUICK_CHARS = 2_000
-"""Longest text that the quick child reads, in characters."""
-
-QUICK_WEIGHTS = 2_000_000
-"""Most attention weights that it computes for one question, over all layers and heads."""
-
-QUICK_FLOPS = 4e9
-"""Most multiplications and additions with parameters that it does for one question."""
 
 QUICK_LIMIT, SLOW_LIMIT = 30, 60
 """Seconds that one portion of work may take; far more than it does, but on a very busy machine."""
@@ -80,8 +71,11 @@ class Engine:
         """
         config = _config(run.model, store.stamp(run.model))
         target = self._target(run, config, progress)
-        worker = self._quick if is_quick(config, run, target) else self._slow
-        return self._ask(worker, child.trace, run, target, progress=progress)
+        if seems_quick(config, run, target):
+            trace = self._ask(self._quick, child.quick_trace, run, target, progress=progress)
+            if trace is not False:
+                return trace
+        return self._ask(self._slow, child.trace, run, target, progress=progress)
 
     def head_effects(self, run: Run, *, progress: Progress | None = None) -> dict[str, np.ndarray]:
         """Return by how much the answer becomes less probable without each head, as `effects.head_effects`.
@@ -135,29 +129,6 @@ class Engine:
             _tell(progress, "loading", 0, 0)
             time.sleep(POLL)
         return answer
-
-
-def is_quick(config: TransformerConfig, run: Run, target=None) -> bool:
-    """Return whether a trace is known to be cheap, from the sizes of the model and the text alone.
-
-    Args:
-        config: Of the model.
-        run: What is asked.
-        target: Token ids that the model wrote; None: what the run says.
-    """
-    written = run.target or "" if target is None else target
-    if max(len(run.text), len(written)) > QUICK_CHARS:
-        return False
-    tokens = min(config.max_len, len(run.text) + 1 + run.padding)  # a token has a character at least
-    lengths = dict.fromkeys(config.stacks, tokens)
-    if config.architecture == "encoder-decoder":
-        lengths["decoder"] = min(config.target_max_len, len(written) + 1 + run.target_padding)
-    attentions = [(config.stacks[stack], length, length) for stack, length in lengths.items()]
-    if config.architecture == "encoder-decoder":
-        attentions.append((config.num_decoder_layers, lengths["decoder"], tokens))
-    weights = config.num_heads * sum(layers * queries * keys for layers, queries, keys in attentions)
-    flops = 2 * config.num_parameters * max(lengths.values())
-    return weights <= QUICK_WEIGHTS and flops <= QUICK_FLOPS
 
 
 @functools.lru_cache(64)
