@@ -39,7 +39,7 @@ lock: .venv/dev           ## every package with its hashes, for Python 3.11 to 3
 	  $(BIN)/uv pip compile -q --universal --python-version 3.11 --generate-hashes --no-emit-index-url \
 	    --custom-compile-command "make lock" $$name.in -o $$name.txt || exit 1; done
 
-audit: .venv/dev          ## known holes in the locked packages (asks PyPI), and the lock against the .in files
+audit: .venv/dev          ## known vulnerabilities of the locked packages (asks PyPI)
 	$(BIN)/uv tool run $(AUDIT) --strict --require-hashes --disable-pip -r requirements.txt
 
 licences: .venv/dev       ## docs/licences.md from the installed packages; fails on a copyleft licence
