@@ -172,7 +172,7 @@ def test_a_run_whose_process_is_gone_says_so():
     run = create_run(TrainingJob(config=CONFIG, settings=TrainingSettings(), data="parity", rows=200))
     run.append("started", step=0, device="CPU")
     app = open_page(run=run.id)
-    assert "ended without a word" in app.warning[0].value
+    assert "ended unexpectedly" in app.warning[0].value
     assert "Go on" in [button.label for button in app.button]
 
 
