@@ -181,7 +181,7 @@ def trace(arguments):
     probs = result.probs if result.probs.ndim == 1 else result.probs[[*result.gaps, -1][0]]
     likeliest = probs.argsort()[::-1][:LIKELIEST]
     print(", ".join(f"{result.labels[i]} {probs[i]:.4f}" for i in likeliest))
-    print(f"Wrote {arguments.out} ({arguments.out.stat().st_size / 1e6:.1f} MB).")
+    print(f"Wrote {arguments.out} ({arguments.out.stat().st_size / 1e3:,.0f} kB).")
 
 
 def evaluate(arguments):
