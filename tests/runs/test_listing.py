@@ -86,6 +86,20 @@ def test_a_run_that_goes_on_waits_for_its_owners_turn(tmp_path):
     assert owners(queued_runs(tmp_path)) == ["bob", "ann"]
 
 
+def test_owners_whose_runs_are_long_take_turns_again_and_again(tmp_path):
+    for owner in ("ann", "bob"):
+        create_run(of(owner), folder=tmp_path)
+    turns = []
+    for turn in range(6):
+        run = queued_runs(tmp_path)[0]
+        turns.append(run.owner)
+        run.append("started", step=turn, device="CPU")
+        for step in range(300):
+            run.append("step", step=step, loss=0.5)
+        run.append("queued")
+    assert turns == ["ann", "bob"] * 3
+
+
 def test_runs_of_everybody_are_done_in_the_order_in_which_they_were_asked_for(tmp_path):
     runs = [create_run(JOB, folder=tmp_path) for _ in range(4)]
     runs[0].append("started", step=0, device="CPU")

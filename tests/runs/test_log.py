@@ -149,6 +149,18 @@ def test_of_a_log_that_goes_on_it_is_found_wherever_it_is(log):
     assert read_outline(log).last == "started"
 
 
+def test_a_run_that_waits_again_after_a_long_turn_was_worked_on(log):
+    append_event(log, "queued")
+    append_event(log, "started", step=0, device="CPU")
+    began = read_log(log).events[-1]["time"]
+    write_steps(log, 0, 300)
+    append_event(log, "queued")
+    assert log.stat().st_size > 2 * log_module.TAIL
+    assert read_outline(log) == ("queued", began)
+    append_event(log, "stopped")
+    assert read_outline(log) == ("stopped", began)
+
+
 def test_only_some_logs_are_kept_in_memory(tmp_path):
     for number in range(log_module.MOST_READERS + 5):
         log = tmp_path / f"{number}.jsonl"
