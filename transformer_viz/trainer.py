@@ -134,7 +134,7 @@ class Trainer:
         same = {run: stamp for run, stamp in queued.items() if run.stamp == stamp}
         if child.returncode == 0:
             self._left_alone |= same
-        elif same and child.pid not in {run.pid for run in list_runs()}:  # nor would another child begin
+        elif same == queued and child.pid not in {run.pid for run in list_runs()}:  # nor would another
             first, log = next(iter(same)), runs_folder() / "worker.log"
             try:
                 first.append("failed", message=f"The training process does not start; {log} says why.")

@@ -74,6 +74,34 @@ def test_owners_take_turns_and_what_is_learned_is_the_same(monkeypatch):
             np.testing.assert_array_equal(read_model(run.model).parameters[name], array)
 
 
+def test_a_run_that_is_stopped_before_it_has_gone_on_is_stopped(monkeypatch):
+    monkeypatch.setattr("transformer_viz.training.job.TURN_SECONDS", 0)
+    monkeypatch.setattr("transformer_viz.training.job.LOOK_SECONDS", 0)
+    run = create_run(dataclasses.replace(JOB, owner="ann"))
+    create_run(dataclasses.replace(JOB, owner="bob"))
+    work(run)  # gives up its turn
+    assert run.status == "queued"
+    reached, checkpoint = run.state().step, run.checkpoint.read_bytes()
+    run.stop()
+    work(run)
+    assert (run.status, run.state().message, run.state().step) == ("stopped", "", reached)
+    assert run.checkpoint.read_bytes() == checkpoint
+    run.delete()  # nobody works on it
+
+
+def test_a_run_that_is_stopped_at_the_end_of_its_turn_does_not_wait_for_another(monkeypatch):
+    run = create_run(dataclasses.replace(JOB, owner="ann"))
+
+    def stopped_meanwhile(worker):
+        if worker.place.step:
+            run.stop()
+        return worker.place.step > 0
+
+    monkeypatch.setattr("transformer_viz.training.job._Worker._is_turn_over", stopped_meanwhile)
+    work(run)
+    assert run.status == "stopped"
+
+
 def test_nobody_waits_for_an_owner_with_another_run_of_their_own(monkeypatch):
     monkeypatch.setattr("transformer_viz.training.job.TURN_SECONDS", 0)
     monkeypatch.setattr("transformer_viz.training.job.LOOK_SECONDS", 0)
@@ -118,7 +146,7 @@ def test_a_disk_that_is_full_from_the_beginning_is_a_sentence_and_nothing_is_lef
     assert run.state().message == (
         f"The disk of {run.path} is full. Make space and resume: the last checkpoint is kept."
     )
-    assert {path.name for path in run.path.iterdir()} - before == {"process.json", "traceback.txt"}
+    assert {path.name for path in run.path.iterdir()} - before == {"traceback.txt"}
     run.queue()
     work(run)
     assert run.status == "finished"

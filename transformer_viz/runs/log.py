@@ -24,10 +24,7 @@ TAIL = 2**12
 MOST_READERS, MOST_OUTLINES = 20, 10_000
 """Logs of which the events are kept in memory, and those of which only the outline is."""
 
-ENDS = ("finished", "stopped", "failed")
-"""Events after which nobody works on a run."""
-
-TURNS = ("queued", "started", *ENDS)
+TURNS = ("queued", "started", "finished", "stopped", "failed")
 """Events that decide how a run stands."""
 
 
