@@ -8,6 +8,7 @@ import pytest
 from faults import no_file_beyond
 from unprivileged import modes_count
 
+from transformer_viz.__main__ import main
 from transformer_viz.config import TransformerConfig
 from transformer_viz.runs import RunError, TrainingJob, TrainingSettings, create_run
 from transformer_viz.store import read_model
@@ -100,6 +101,19 @@ def test_a_run_that_is_stopped_at_the_end_of_its_turn_does_not_wait_for_another(
     monkeypatch.setattr("transformer_viz.training.job._Worker._is_turn_over", stopped_meanwhile)
     work(run)
     assert run.status == "stopped"
+
+
+def test_a_run_that_gives_up_its_turn_on_the_command_line_is_a_sentence(monkeypatch, capsys):
+    monkeypatch.setattr("transformer_viz.training.job.TURN_SECONDS", 0)
+    monkeypatch.setattr("transformer_viz.training.job.LOOK_SECONDS", 0)
+    run = create_run(dataclasses.replace(JOB, owner="ann"))
+    create_run(dataclasses.replace(JOB, owner="bob"))
+    assert main(["resume", run.id]) == 0
+    assert capsys.readouterr().out.splitlines() == [
+        f"Run {run.id}; stop it with Ctrl-C, go on with: python -m transformer_viz resume {run.id}",
+        "A run of another owner has its turn; this one waits at step 1. The best model so far: none yet.",
+    ]
+    assert run.status == "queued"
 
 
 def test_nobody_waits_for_an_owner_with_another_run_of_their_own(monkeypatch):
