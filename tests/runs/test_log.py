@@ -1,5 +1,6 @@
 """Logs are read once, as they grow; a huge one is read in part, and says so."""
 
+import errno
 import itertools
 import json
 import os
@@ -159,6 +160,17 @@ def test_a_run_that_waits_again_after_a_long_turn_was_worked_on(log):
     assert read_outline(log) == ("queued", began)
     append_event(log, "stopped")
     assert read_outline(log) == ("stopped", began)
+
+
+def test_a_log_that_could_not_be_read_once_is_read_again(log, monkeypatch):
+    def failing(*arguments):
+        raise OSError(errno.EIO, os.strerror(errno.EIO))
+
+    append_event(log, "queued")
+    monkeypatch.setattr(log_module, "open", failing, raising=False)
+    assert (read_outline(log).last, read_log(log).events) == ("", [])
+    monkeypatch.undo()
+    assert (read_outline(log).last, len(read_log(log).events)) == ("queued", 1)
 
 
 def test_only_some_logs_are_kept_in_memory(tmp_path):

@@ -69,11 +69,15 @@ class TrainingRun:
 
     @property
     def asked(self) -> bytes:
-        """What was asked as it is on disk, whether it can be read or not; b"" if there is nothing."""
+        """What was asked as it is on disk, whether it makes sense or not; b"" if there is nothing.
+
+        Raises:
+            OSError: If the disk does not tell.
+        """
         try:
             with (self.path / "job.json").open("rb") as file:
                 return file.read(MOST_JOB)
-        except OSError:
+        except (FileNotFoundError, NotADirectoryError, IsADirectoryError):
             return b""
 
     @property

@@ -121,6 +121,15 @@ def list_runs(folder=None, *, owner: str | None = None) -> list[TrainingRun]:
     return [run for run in runs if owner is None or run.owner == owner]
 
 
+def asked_of_all(folder: Path) -> list[bytes]:
+    """Return what was asked of every run of a folder as it is on disk, be it broken or not.
+
+    Raises:
+        OSError: If the disk does not tell.
+    """
+    return [TrainingRun(entry).asked for entry in folder.iterdir() if ID.fullmatch(entry.name)]
+
+
 def queued_runs(folder=None) -> list[TrainingRun]:
     """Return the runs that wait, in the order in which their turns come.
 

@@ -65,7 +65,10 @@ def read_outline(path: Path) -> Outline:
         stamp = stamp_of(path)
         known, outline = _outlines.pop(path, (None, None))
         if known != stamp or outline is None:
-            outline = _outline(_tail(path, stamp))
+            try:
+                outline = _outline(_tail(path, stamp))
+            except OSError:  # the next time it may be there to read
+                return Outline("", 0.0)
             if not outline.worked and stamp and stamp[1] > TAIL:  # a long turn lies in between
                 outline = _outline(_up_to_date(path).events)
         _outlines[path] = stamp, outline
@@ -158,15 +161,12 @@ def _outline(events):
 
 
 def _tail(path, stamp):
-    """Return the events at the end of a file."""
+    """Return the events at the end of a file, none if there is no file."""
     if not stamp:
         return []
-    try:
-        with open(path, "rb") as file:
-            file.seek(max(0, stamp[1] - TAIL))
-            return _events(file.read(TAIL).split(b"\n"))
-    except OSError:
-        return []
+    with open(path, "rb") as file:
+        file.seek(max(0, stamp[1] - TAIL))
+        return _events(file.read(TAIL).split(b"\n"))
 
 
 def _between(file, begin, end):
