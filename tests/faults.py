@@ -2,11 +2,15 @@
 
 import contextlib
 import errno
+import io
 import os
 
 import pytest
 
-CALLS = ("open", "write", "mkdir", "rename", "replace", "fsync", "unlink", "utime", "rmdir", "stat")
+CALLS = (
+    *("open", "write", "mkdir", "rename", "replace", "fsync", "unlink", "utime", "rmdir", "stat"),
+    "listdir",
+)
 """Functions of `os` that may fail."""
 
 
@@ -43,6 +47,8 @@ def failing(place, code=errno.EIO, calls=CALLS):
     with pytest.MonkeyPatch.context() as patch:
         for name in calls:
             patch.setattr(os, name, fault.wrapped(name, getattr(os, name)))
+        if "open" in calls:
+            patch.setattr(io, "open", fault.wrapped("open", io.open))  # what a `Path` opens
         yield fault
 
 

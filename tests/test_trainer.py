@@ -203,6 +203,10 @@ def test_an_owner_starts_one_training_at_a_time_where_that_is_asked_for(trainer)
     assert str(error.value) == (
         f"The run {run.id} is not over yet. Wait for its end, or stop it; then start another."
     )
+    failed = create_run(job)
+    failed.append("failed", message="Oh.")
+    with pytest.raises(BusyError, match=run.id):
+        trainer.resume(failed, one_at_a_time=True)
     other = trainer.start(dataclasses.replace(job, owner="bob"), one_at_a_time=True)
     other.stop()
     run.stop()

@@ -44,6 +44,9 @@ FILES = (
     "a decoder alone reads plain text too"
 )
 
+ENDED_EARLY = {"stopped": "Stopped", "queued": "A run of another owner has its turn; this one waits"}
+"""How a run stands that has not been trained to its end -> how that is said."""
+
 LIKELIEST = 5
 """Classes or tokens that `trace` prints."""
 
@@ -291,9 +294,10 @@ def _work(run):
     state = run.state()
     if state.status == "failed":
         raise RunError(state.message)
-    if state.status == "stopped":
+    if state.status != "finished":
         best = run.model if state.best else "none yet"
-        print(f"Stopped at step {state.step:,}. The best model so far: {best}.")
+        how = ENDED_EARLY.get(state.status, f"The run is {state.status}")
+        print(f"{how} at step {state.step:,}. The best model so far: {best}.")
         return
     card, place = store.read_model(run.model).card, run.events()[-1]["model"]
     print(f"Wrote {place}: {card['parameters']:,} parameters, best epoch {card['best_epoch']}.")

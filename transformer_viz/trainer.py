@@ -12,9 +12,9 @@ from transformer_viz.runs import (
     TrainingJob,
     TrainingRun,
     check_runs_folder,
-    check_turn,
     create_run,
     list_runs,
+    queue_run,
     queued_runs,
     runs_folder,
     sweep_runs,
@@ -89,14 +89,10 @@ class Trainer:
             one_at_a_time: As in `create_run`.
 
         Raises:
-            RunError: If there is nothing to resume, the run cannot be written, or its owner has another one.
+            RunError: If there is nothing to resume, the run cannot be written, there is no room, or its owner
+                has another one.
         """
-        if one_at_a_time:
-            check_turn(run.owner)
-        if anew:
-            run.begin_anew()
-        else:
-            run.queue()
+        queue_run(run, anew=anew, quota=QUOTA, one_at_a_time=one_at_a_time)
         self._tell()
 
     @property
@@ -134,7 +130,7 @@ class Trainer:
         same = {run: stamp for run, stamp in queued.items() if run.stamp == stamp}
         if child.returncode == 0:
             self._left_alone |= same
-        elif same and child.pid not in {run.pid for run in list_runs()}:  # nor would another child begin
+        elif same == queued and child.pid not in {run.pid for run in list_runs()}:  # nor would another
             first, log = next(iter(same)), runs_folder() / "worker.log"
             try:
                 first.append("failed", message=f"The training process does not start; {log} says why.")

@@ -141,12 +141,13 @@ def mask(data: bytes) -> None:
 
 
 def command(data: bytes) -> None:
-    """Give a command line."""
+    """Give a command line, in a folder of its own."""
     words = data.decode("utf-8", "replace").replace("\0", "").split("\n")[:12]
     if words and words[0] in LONG and "missing" not in words:
         return
-    quiet = io.StringIO()
-    with contextlib.redirect_stdout(quiet), contextlib.redirect_stderr(quiet):
+    quiet, here = io.StringIO(), Path(_scratch()) / "here"
+    here.mkdir(exist_ok=True)
+    with contextlib.chdir(here), contextlib.redirect_stdout(quiet), contextlib.redirect_stderr(quiet):
         try:
             status = command_line.main(words)
         except SystemExit as left:
@@ -207,7 +208,7 @@ def seeds(name: str) -> list[bytes]:
         "job": [_run().job.to_json().encode()],
         "mask": [b"mask=window:3+causal", b"padding=causal&x=window:1"],
         "command": [
-            b"train\n--preset\nsingle-block\n--data\nno.csv\n--out\n/tmp/no/such/place\n--epochs\n2",
+            b"train\n--preset\nsingle-block\n--data\nno.csv\n--out\nno/such/place\n--epochs\n2",
             b"predict\n--model\nmissing\n--text\na",
             b"stop\n20260101-000000-x-0000",
             b"models",

@@ -14,6 +14,7 @@ from transformer_viz.presets import PRESETS
 from transformer_viz.runs import (
     RunError,
     TrainingJob,
+    TrainingRun,
     TrainingSettings,
     create_run,
     list_runs,
@@ -278,9 +279,40 @@ def test_what_is_appended_after_a_cut_line_is_read(run):
 def test_a_queued_run_is_stopped_at_once_and_can_be_queued_again(run):
     run.stop()
     assert run.state().status == "stopped"
-    assert not run.stop_requested
     run.queue()
     assert run.state().status == "queued"
+    assert not run.stop_requested
+
+
+def test_a_stop_reaches_whoever_is_about_to_begin(run):
+    run.claim()  # picked up, and not yet said to be running
+    run.stop()
+    run.append("started", step=0, device="CPU")
+    assert run.stop_requested
+    assert run.status == "running"
+
+
+def test_a_run_that_begins_while_it_is_stopped_runs_until_its_process_has_stopped_it(run, monkeypatch):
+    append = TrainingRun.append
+
+    def begun_meanwhile(run, event, **facts):
+        append(run, "started", step=0, device="CPU")
+        append(run, event, **facts)
+
+    run.claim()
+    monkeypatch.setattr(TrainingRun, "append", begun_meanwhile)
+    run.stop()
+    monkeypatch.undo()
+    assert run.stop_requested
+    assert run.status == "running"
+    with pytest.raises(RunError, match=r"is running\. Stop it first"):
+        run.delete()
+    with pytest.raises(RunError, match="is running; there is nothing to resume"):
+        run.queue()
+    run.append("stopped")
+    run.release()
+    assert run.status == "stopped"
+    run.delete()
 
 
 def test_a_deleted_run_is_gone(run, tmp_path):

@@ -3,6 +3,7 @@
 import dataclasses
 import os
 import threading
+import time
 from pathlib import Path
 
 import pytest
@@ -16,9 +17,11 @@ from transformer_viz.runs import (
     QuotaError,
     RunError,
     TrainingJob,
+    TrainingRun,
     TrainingSettings,
     create_run,
     list_runs,
+    queue_run,
     queued_runs,
     runs_bytes,
 )
@@ -84,6 +87,20 @@ def test_a_run_that_goes_on_waits_for_its_owners_turn(tmp_path):
     create_run(of("bob"), folder=tmp_path)
     run.queue()
     assert owners(queued_runs(tmp_path)) == ["bob", "ann"]
+
+
+def test_owners_whose_runs_are_long_take_turns_again_and_again(tmp_path):
+    for owner in ("ann", "bob"):
+        create_run(of(owner), folder=tmp_path)
+    turns = []
+    for turn in range(6):
+        run = queued_runs(tmp_path)[0]
+        turns.append(run.owner)
+        run.append("started", step=turn, device="CPU")
+        for step in range(300):
+            run.append("step", step=step, loss=0.5)
+        run.append("queued")
+    assert turns == ["ann", "bob"] * 3
 
 
 def test_runs_of_everybody_are_done_in_the_order_in_which_they_were_asked_for(tmp_path):
@@ -184,6 +201,47 @@ def test_of_two_clicks_at_once_one_starts_a_training_where_each_may_have_one(tmp
     create_run(of("bob"), folder=tmp_path, one_at_a_time=True)
     made[0].stop()
     create_run(of("ann"), folder=tmp_path, one_at_a_time=True)
+
+
+def test_of_two_tabs_at_once_one_goes_on_where_each_owner_may_have_one_run(tmp_path, monkeypatch):
+    runs = [create_run(of("ann"), folder=tmp_path) for _ in range(4)]
+    for run in runs:
+        run.append("failed", message="Oh.")
+    queue, together, refused = TrainingRun.queue, threading.Barrier(len(runs)), []
+
+    def queue_late(run):
+        time.sleep(0.05)  # long enough for the others to look
+        queue(run)
+
+    def resume(run):
+        together.wait()
+        try:
+            queue_run(run, one_at_a_time=True)
+        except BusyError as error:
+            refused.append(error.run)
+
+    monkeypatch.setattr(TrainingRun, "queue", queue_late)
+    tabs = [threading.Thread(target=resume, args=(run,)) for run in runs]
+    for tab in tabs:
+        tab.start()
+    for tab in tabs:
+        tab.join()
+    [waiting] = queued_runs(tmp_path)
+    assert refused == [waiting.id] * 3
+
+
+@pytest.mark.parametrize("anew", [False, True])
+def test_a_run_goes_on_only_if_there_is_room(tmp_path, anew):
+    run = create_run(of("ann"), folder=tmp_path)
+    run.append("failed", message="Oh.")
+    (run.path / "checkpoint.safetensors").write_bytes(bytes(200_000))
+    with pytest.raises(QuotaError, match=f"There is no room: .* the largest first: {run.id}"):
+        queue_run(run, anew=anew, quota=Quota(10**6, 100_000))
+    assert run.status == "failed"
+    assert run.checkpoint.exists()
+    queue_run(run, anew=anew, quota=Quota(10**6, 300_000))
+    assert run.status == "queued"
+    assert run.checkpoint.exists() != anew
 
 
 def test_a_file_that_is_gone_is_said_before_anything_is_queued(tmp_path):

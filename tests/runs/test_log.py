@@ -1,5 +1,6 @@
 """Logs are read once, as they grow; a huge one is read in part, and says so."""
 
+import errno
 import itertools
 import json
 import os
@@ -147,6 +148,29 @@ def test_of_a_log_that_goes_on_it_is_found_wherever_it_is(log):
     append_event(log, "started", step=0, device="CPU")
     write_steps(log, 0, 2000)
     assert read_outline(log).last == "started"
+
+
+def test_a_run_that_waits_again_after_a_long_turn_was_worked_on(log):
+    append_event(log, "queued")
+    append_event(log, "started", step=0, device="CPU")
+    began = read_log(log).events[-1]["time"]
+    write_steps(log, 0, 300)
+    append_event(log, "queued")
+    assert log.stat().st_size > 2 * log_module.TAIL
+    assert read_outline(log) == ("queued", began)
+    append_event(log, "stopped")
+    assert read_outline(log) == ("stopped", began)
+
+
+def test_a_log_that_could_not_be_read_once_is_read_again(log, monkeypatch):
+    def failing(*arguments):
+        raise OSError(errno.EIO, os.strerror(errno.EIO))
+
+    append_event(log, "queued")
+    monkeypatch.setattr(log_module, "open", failing, raising=False)
+    assert (read_outline(log).last, read_log(log).events) == ("", [])
+    monkeypatch.undo()
+    assert (read_outline(log).last, len(read_log(log).events)) == ("queued", 1)
 
 
 def test_only_some_logs_are_kept_in_memory(tmp_path):

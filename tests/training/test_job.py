@@ -39,6 +39,15 @@ def test_a_job_leaves_a_model_that_has_learned(trained):
     assert list(frame.label) == ["good", "thumbs down"]
 
 
+def test_no_folder_is_made_for_a_model_whose_data_are_not_there(tmp_path):
+    settings = TrainingSettings(epochs=1)
+    out = tmp_path / "a" / "b" / "c"
+    job = TrainingJob(config=CONFIG, settings=settings, data=tmp_path / "no.csv", out=out)
+    with pytest.raises(RunError, match=r"no\.csv"):
+        run_job(job, runs=tmp_path / "runs")
+    assert [place.name for place in tmp_path.iterdir()] == ["runs"]
+
+
 def test_the_card_says_what_was_done(trained, data):
     out, card = trained
     assert json.loads((out / "card.json").read_text()) == card

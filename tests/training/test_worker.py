@@ -8,6 +8,7 @@ import pytest
 from faults import no_file_beyond
 from unprivileged import modes_count
 
+from transformer_viz.__main__ import main
 from transformer_viz.config import TransformerConfig
 from transformer_viz.runs import RunError, TrainingJob, TrainingSettings, create_run
 from transformer_viz.store import read_model
@@ -74,6 +75,47 @@ def test_owners_take_turns_and_what_is_learned_is_the_same(monkeypatch):
             np.testing.assert_array_equal(read_model(run.model).parameters[name], array)
 
 
+def test_a_run_that_is_stopped_before_it_has_gone_on_is_stopped(monkeypatch):
+    monkeypatch.setattr("transformer_viz.training.job.TURN_SECONDS", 0)
+    monkeypatch.setattr("transformer_viz.training.job.LOOK_SECONDS", 0)
+    run = create_run(dataclasses.replace(JOB, owner="ann"))
+    create_run(dataclasses.replace(JOB, owner="bob"))
+    work(run)  # gives up its turn
+    assert run.status == "queued"
+    reached, checkpoint = run.state().step, run.checkpoint.read_bytes()
+    run.stop()
+    work(run)
+    assert (run.status, run.state().message, run.state().step) == ("stopped", "", reached)
+    assert run.checkpoint.read_bytes() == checkpoint
+    run.delete()  # nobody works on it
+
+
+def test_a_run_that_is_stopped_at_the_end_of_its_turn_does_not_wait_for_another(monkeypatch):
+    run = create_run(dataclasses.replace(JOB, owner="ann"))
+
+    def stopped_meanwhile(worker):
+        if worker.place.step:
+            run.stop()
+        return worker.place.step > 0
+
+    monkeypatch.setattr("transformer_viz.training.job._Worker._is_turn_over", stopped_meanwhile)
+    work(run)
+    assert run.status == "stopped"
+
+
+def test_a_run_that_gives_up_its_turn_on_the_command_line_is_a_sentence(monkeypatch, capsys):
+    monkeypatch.setattr("transformer_viz.training.job.TURN_SECONDS", 0)
+    monkeypatch.setattr("transformer_viz.training.job.LOOK_SECONDS", 0)
+    run = create_run(dataclasses.replace(JOB, owner="ann"))
+    create_run(dataclasses.replace(JOB, owner="bob"))
+    assert main(["resume", run.id]) == 0
+    assert capsys.readouterr().out.splitlines() == [
+        f"Run {run.id}; stop it with Ctrl-C, go on with: python -m transformer_viz resume {run.id}",
+        "A run of another owner has its turn; this one waits at step 1. The best model so far: none yet.",
+    ]
+    assert run.status == "queued"
+
+
 def test_nobody_waits_for_an_owner_with_another_run_of_their_own(monkeypatch):
     monkeypatch.setattr("transformer_viz.training.job.TURN_SECONDS", 0)
     monkeypatch.setattr("transformer_viz.training.job.LOOK_SECONDS", 0)
@@ -118,7 +160,7 @@ def test_a_disk_that_is_full_from_the_beginning_is_a_sentence_and_nothing_is_lef
     assert run.state().message == (
         f"The disk of {run.path} is full. Make space and resume: the last checkpoint is kept."
     )
-    assert {path.name for path in run.path.iterdir()} - before == {"process.json", "traceback.txt"}
+    assert {path.name for path in run.path.iterdir()} - before == {"traceback.txt"}
     run.queue()
     work(run)
     assert run.status == "finished"

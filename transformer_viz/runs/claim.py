@@ -19,7 +19,7 @@ def write_claim(path: Path) -> None:
 
 
 def claimed_by(path: Path) -> tuple[int | None, object]:
-    """Return the id of the process that worked on a run last, and when it was started; or twice None."""
+    """Return the id of the process that works on a run, and when it was started; or twice None."""
     try:
         claim = json.loads(path.read_text(encoding="utf-8"))
         pid, created = claim["pid"], claim["created"]

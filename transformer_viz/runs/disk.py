@@ -144,10 +144,10 @@ def _is_left(place, pid):
 
 
 def _remove(place):
-    if place.is_dir() and not place.is_symlink():
-        shutil.rmtree(place, ignore_errors=True)
-    else:
-        with contextlib.suppress(OSError):
+    with contextlib.suppress(OSError):
+        if place.is_dir() and not place.is_symlink():
+            shutil.rmtree(place, ignore_errors=True)
+        else:
             place.unlink()
 
 

@@ -1,5 +1,6 @@
 """The folder of a training run: whoever trains appends to it, whoever shows it reads it."""
 
+import contextlib
 import os
 from pathlib import Path
 
@@ -12,7 +13,7 @@ from transformer_viz.runs.events import append_event
 from transformer_viz.runs.job import MOST_JOB, TrainingJob, read_job
 from transformer_viz.runs.log import read_log, read_outline, stamp_of
 from transformer_viz.runs.pictures import pictures_in
-from transformer_viz.runs.state import RunState, state_of, status_of, without_undone
+from transformer_viz.runs.state import OVER, RunState, state_of, status_of, without_undone
 
 
 class TrainingRun:
@@ -68,11 +69,15 @@ class TrainingRun:
 
     @property
     def asked(self) -> bytes:
-        """What was asked as it is on disk, whether it can be read or not; b"" if there is nothing."""
+        """What was asked as it is on disk, whether it makes sense or not; b"" if there is nothing.
+
+        Raises:
+            OSError: If the disk does not tell.
+        """
         try:
             with (self.path / "job.json").open("rb") as file:
                 return file.read(MOST_JOB)
-        except OSError:
+        except (FileNotFoundError, NotADirectoryError, IsADirectoryError):
             return b""
 
     @property
@@ -190,11 +195,10 @@ class TrainingRun:
         Raises:
             UnwritableError: If the disk refuses.
         """
+        with writing(self.path):
+            (self.path / "stop").touch()  # whoever is about to begin sees it
         if self.status == "queued":
             self.append("stopped")
-        else:
-            with writing(self.path):
-                (self.path / "stop").touch()
 
     @property
     def stop_requested(self) -> bool:
@@ -211,6 +215,11 @@ class TrainingRun:
             write_claim(self._claim)
         sweep_hidden(self.path)
         sweep_hidden(self.path / "frames")
+
+    def release(self) -> None:
+        """Say that this process works on the run no more; raises nothing."""
+        with contextlib.suppress(OSError):
+            self._claim.unlink()
 
     def save(self, name, *, folder=None, quota=None, overwrite=False, dtype="float16", card=None) -> Path:
         """Write the best model so far to `models/<name>`.
@@ -246,14 +255,14 @@ class TrainingRun:
         Raises:
             RunError: If it is being worked on, or cannot be removed.
         """
-        if read_outline(self._log).last == "started" and self._is_worked_on():
+        if read_outline(self._log).last not in OVER and self._is_worked_on():
             raise RunError(f"The run {self.id} is running. Stop it first.")
         with writing(self.path):
             remove(self.path)
 
     @property
     def pid(self) -> int | None:
-        """Id of the process that worked on the run last; None if there was none."""
+        """Id of the process that works on the run, or broke off its work; None if there is none."""
         return claimed_by(self._claim)[0]
 
     @property

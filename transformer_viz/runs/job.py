@@ -138,17 +138,22 @@ class TrainingJob:
             raise ValueError(f"job.json is not what was asked of a training run: {reason}.") from None
 
 
-@functools.lru_cache(maxsize=4096)
 def read_job(path: Path, stamp: tuple) -> tuple[TrainingJob | None, str]:
     """Return (job, "") of a file that has this stamp, as of `stamp_of`; or (None, why there is none)."""
+    try:
+        return _read_once(path, stamp)
+    except OSError as error:  # not kept: the next time it may be there to read
+        return None, f"job.json cannot be read: {error.strerror}."
+
+
+@functools.lru_cache(maxsize=4096)
+def _read_once(path, stamp):
     if not stamp:
         return None, "job.json is missing."
     if stamp[1] > MOST_JOB:
         return None, f"job.json has more than {MOST_JOB // 2**20} MB."
     try:
         return TrainingJob.from_json(path.read_text(encoding="utf-8")), ""
-    except OSError as error:
-        return None, f"job.json cannot be read: {error.strerror}."
     except ValueError as error:
         return None, str(error)
 

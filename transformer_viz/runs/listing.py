@@ -23,7 +23,7 @@ SIGNS = ("job.json", "events.jsonl", "checkpoint.safetensors")
 """A folder that holds one of these is a run, or was one."""
 
 LOCK_SECONDS = 60
-"""Longest wait for others who make a run at the same time."""
+"""Longest wait for others who add to the queue at the same time."""
 
 
 def runs_folder() -> Path:
@@ -69,12 +69,31 @@ def create_run(
     path = folder / "-".join(filter(None, (stamp, slug, secrets.token_hex(2))))
     with writing(folder):
         folder.mkdir(parents=True, exist_ok=True)
-        with _alone(folder) if quota or one_at_a_time else contextlib.nullcontext():
-            _check_room(job.owner, folder, quota, one_at_a_time)
-            with new_folder(path) as temporary:
-                write_new(temporary / "job.json", job.to_json().encode())
-                append_event(temporary / "events.jsonl", "queued")
+        with _admitted(job.owner, folder, quota, one_at_a_time), new_folder(path) as temporary:
+            write_new(temporary / "job.json", job.to_json().encode())
+            append_event(temporary / "events.jsonl", "queued")
     return TrainingRun(path)
+
+
+def queue_run(run: TrainingRun, *, anew=False, quota: Quota | None = None, one_at_a_time=False) -> None:
+    """Put a run that was stopped, interrupted or has failed into the queue again.
+
+    Args:
+        run: The run.
+        anew: Begin from its beginning instead of its checkpoint.
+        quota: As in `create_run`.
+        one_at_a_time: As in `create_run`.
+
+    Raises:
+        RunError: If there is nothing to resume, the run cannot be written, there is no room or the owner has
+            another run.
+    """
+    folder = run.path.parent
+    with writing(folder), _admitted(run.owner, folder, quota, one_at_a_time):
+        if anew:
+            run.begin_anew()
+        else:
+            run.queue()
 
 
 def runs_bytes(owner: str | None = None, folder=None) -> int:
@@ -100,6 +119,15 @@ def list_runs(folder=None, *, owner: str | None = None) -> list[TrainingRun]:
         return []
     runs = [TrainingRun(path) for path in sorted(found, reverse=True)]
     return [run for run in runs if owner is None or run.owner == owner]
+
+
+def asked_of_all(folder: Path) -> list[bytes]:
+    """Return what was asked of every run of a folder as it is on disk, be it broken or not.
+
+    Raises:
+        OSError: If the disk does not tell.
+    """
+    return [TrainingRun(entry).asked for entry in folder.iterdir() if ID.fullmatch(entry.name)]
 
 
 def queued_runs(folder=None) -> list[TrainingRun]:
@@ -130,17 +158,6 @@ def turns_before(run: TrainingRun) -> int:
     return at_work + (waiting.index(run.id) if run.id in waiting else 0)
 
 
-def check_turn(owner: str, folder=None) -> None:
-    """Check that no run of an owner waits or is worked on.
-
-    Raises:
-        BusyError: If one does.
-    """
-    for run in list_runs(folder, owner=owner):
-        if run.status in ("queued", "running"):
-            raise BusyError(run.id)
-
-
 def open_run(name, folder=None) -> TrainingRun:
     """Return a run by its id.
 
@@ -154,14 +171,18 @@ def open_run(name, folder=None) -> TrainingRun:
     raise RunError(f"There is no training run {name!r}. List them with: python -m transformer_viz runs")
 
 
-def _check_room(owner, folder, quota, one_at_a_time):
-    if one_at_a_time:
-        check_turn(owner, folder)
-    if quota:
-        kept = [Kept(run.id, run.owner, bytes_in(run.path)) for run in list_runs(folder)]
-        check_quota(quota, kept, owner, what="trainings")
-
-
-def _alone(folder):
-    """Return what keeps others from making a run meanwhile, who would see the same room."""
-    return FileLock(folder / ".creating.lock", timeout=LOCK_SECONDS)
+@contextlib.contextmanager
+def _admitted(owner, folder, quota, one_at_a_time):
+    """Keep others from adding to the queue meanwhile, who would see the same room and the same runs."""
+    if not (quota or one_at_a_time):
+        yield
+        return
+    with FileLock(folder / ".creating.lock", timeout=LOCK_SECONDS):
+        if one_at_a_time:
+            for run in list_runs(folder, owner=owner):
+                if run.status in ("queued", "running"):
+                    raise BusyError(run.id)
+        if quota:
+            kept = [Kept(run.id, run.owner, bytes_in(run.path)) for run in list_runs(folder)]
+            check_quota(quota, kept, owner, what="trainings")
+        yield

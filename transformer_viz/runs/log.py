@@ -19,15 +19,12 @@ LAST = 50
 """Events at the end that are never left out: the pace is taken from them."""
 
 TAIL = 2**12
-"""Bytes at the end of a log in which a run that is over says so."""
+"""Bytes at the end of a log in which a run that is over says so; where it does not, all of it is read."""
 
 MOST_READERS, MOST_OUTLINES = 20, 10_000
 """Logs of which the events are kept in memory, and those of which only the outline is."""
 
-ENDS = ("finished", "stopped", "failed")
-"""Events after which nobody works on a run."""
-
-TURNS = ("queued", "started", *ENDS)
+TURNS = ("queued", "started", "finished", "stopped", "failed")
 """Events that decide how a run stands."""
 
 
@@ -48,7 +45,7 @@ class Outline(NamedTuple):
 
     Attributes:
         last: Name of the last event among `TURNS`; "" if there is none.
-        worked: When a process was last seen to begin or end its work on the run; 0 if never.
+        worked: When a process began or ended its work on the run, the last time; 0 if never.
     """
 
     last: str
@@ -68,7 +65,12 @@ def read_outline(path: Path) -> Outline:
         stamp = stamp_of(path)
         known, outline = _outlines.pop(path, (None, None))
         if known != stamp or outline is None:
-            outline = _outline(_tail(path, stamp)) or _outline(_up_to_date(path).events) or Outline("", 0.0)
+            try:
+                outline = _outline(_tail(path, stamp))
+            except OSError:  # the next time it may be there to read
+                return Outline("", 0.0)
+            if not outline.worked and stamp and stamp[1] > TAIL:  # a long turn lies in between
+                outline = _outline(_up_to_date(path).events)
         _outlines[path] = stamp, outline
         while len(_outlines) > MOST_OUTLINES:
             _outlines.popitem(last=False)
@@ -147,29 +149,24 @@ def _up_to_date(path):
 
 
 def _outline(events):
-    """Return the outline of what has happened, None if nothing of that decides anything."""
+    """Return the outline of what has happened."""
     turns = [event for event in events if event["event"] in TURNS]
-    if not turns:
-        return None
     before = [None, *(event["event"] for event in turns)]
     worked = [
         event["time"]
         for event, previous in zip(turns, before, strict=False)
         if event["event"] != "queued" and (event["event"], previous) != ("stopped", "queued")
     ]
-    return Outline(turns[-1]["event"], max(worked, default=0.0))
+    return Outline(turns[-1]["event"] if turns else "", max(worked, default=0.0))
 
 
 def _tail(path, stamp):
-    """Return the events at the end of a file."""
+    """Return the events at the end of a file, none if there is no file."""
     if not stamp:
         return []
-    try:
-        with open(path, "rb") as file:
-            file.seek(max(0, stamp[1] - TAIL))
-            return _events(file.read(TAIL).split(b"\n"))
-    except OSError:
-        return []
+    with open(path, "rb") as file:
+        file.seek(max(0, stamp[1] - TAIL))
+        return _events(file.read(TAIL).split(b"\n"))
 
 
 def _between(file, begin, end):

@@ -10,6 +10,10 @@ LONGEST = 10 * 365 * 24 * 60 * 60
 """Seconds beyond which an estimate says nothing."""
 
 
+OVER = ("finished", "failed")
+"""Events after which nobody works on a run; a stop may be asked for while somebody begins."""
+
+
 class RunState(NamedTuple):
     """A run as it stands.
 
@@ -55,9 +59,9 @@ def status_of(last, is_worked_on) -> str:
         last: The last event that decides it; "" if the log has lost it.
         is_worked_on: Returns whether the process that was the last to work on it is still there.
     """
-    if last == "started":
-        return "running" if is_worked_on() else "interrupted"
-    return last or "interrupted"
+    if last in ("started", "stopped") and is_worked_on():
+        return "running"
+    return last if last not in ("started", "") else "interrupted"
 
 
 def without_undone(events) -> list[dict]:

@@ -14,7 +14,7 @@ from filelock import FileLock
 
 from transformer_viz.runs.disk import new_folder, remove, sweep_hidden, write_new
 from transformer_viz.runs.errors import writing
-from transformer_viz.runs.listing import LOCK_SECONDS, list_runs, runs_folder
+from transformer_viz.runs.listing import LOCK_SECONDS, asked_of_all, runs_folder
 from transformer_viz.runs.quota import Kept, Quota, bytes_in, check_quota
 
 QUOTA = Quota(total=2 * 10**9, owner=50 * 10**6)
@@ -114,7 +114,10 @@ def _sweep(home):
     """Remove what is left over, with the lock held."""
     sweep_hidden(home)
     old = [place for place in _places(home) if time.time() - _used(place) > UNUSED]
-    asked = [run.asked for run in list_runs(home.parent)] if old else []
+    try:
+        asked = asked_of_all(home.parent) if old else []
+    except OSError:
+        return  # nobody knows which of them a run refers to
     for place in old:
         if not any(place.name.encode() in job for job in asked):
             with contextlib.suppress(OSError):

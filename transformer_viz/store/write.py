@@ -38,15 +38,33 @@ def check_writable(
 ) -> None:
     """Find out before a long training whether `write_model` would be refused; arguments as there.
 
+    Folders that are not there yet are not made.
+
     Raises:
         ModelError: If the name is unfit or taken, or the folder is full or cannot be written.
     """
-    target = check_place(name, folder=folder, overwrite=overwrite)
+    target = _free_place(name, folder, overwrite)
+    with errors_named(target, "written"):
+        there = next(filter(os.path.lexists, target.parents), target.parents[-1])
+        _try_out(there / target.name)
     check_quota(target, 1, quota)
 
 
 def check_place(name: str, *, folder: Path | None = None, overwrite: bool = False) -> Path:
-    """Return where a model of that name may be put, however full its folder is; as `check_writable`."""
+    """Return where a model of that name may be put, however full its folder is, which is made if need be.
+
+    Raises:
+        ModelError: As `check_writable`.
+    """
+    target = _free_place(name, folder, overwrite)
+    with errors_named(target, "written"):
+        target.parent.mkdir(parents=True, exist_ok=True)
+        _try_out(target)
+    return target
+
+
+def _free_place(name, folder, overwrite):
+    """Return where a model of that name stands, if nothing else does."""
     target = folder_of_models(folder) / checked_name(name)
     old = present(target)
     if os.path.islink(target) or (os.path.exists(target) and old != target):
@@ -60,11 +78,14 @@ def check_place(name: str, *, folder: Path | None = None, overwrite: bool = Fals
                 f"{target} holds more than a model and is not overwritten: {listed(strange)}. "
                 "Move that away, or choose another name."
             )
-        target.parent.mkdir(parents=True, exist_ok=True)
-        probe = temporary_beside(target)
-        probe.mkdir()
-        probe.rmdir()
     return target
+
+
+def _try_out(target):
+    """Make a folder beside one that is to be written, and remove it."""
+    probe = temporary_beside(target)
+    probe.mkdir()
+    probe.rmdir()
 
 
 def write_model(  # noqa: PLR0913  the files of a folder, by name

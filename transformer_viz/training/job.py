@@ -103,7 +103,7 @@ def work(run, *, watch=None, strategy=None) -> None:
     except Stopped:
         worker.tell("stopped")
     except TurnOver:
-        worker.tell("queued")
+        worker.tell("stopped" if run.stop_requested else "queued")
     except Exception as error:
         with contextlib.suppress(OSError):
             (run.path / "reserve").unlink(missing_ok=True)
@@ -115,6 +115,7 @@ def work(run, *, watch=None, strategy=None) -> None:
     finally:
         with contextlib.suppress(OSError):
             (run.path / "reserve").unlink(missing_ok=True)
+        run.release()
 
 
 def device() -> str:
@@ -205,7 +206,7 @@ class _Worker:
 
     def _check_stop(self):
         if self.team.agree(self.run.stop_requested):
-            if self.place.step:
+            if self.place.step != self.first_step:
                 self._keep()
             raise Stopped
         if self._is_turn_over():
