@@ -7,13 +7,13 @@ executed when it is read.
 
 from transformer_viz.store.admit import UnfitNameError, admit_model
 from transformer_viz.store.format import ModelError, ModelSummary, StoredModel, models_folder
+from transformer_viz.store.hidden import empty_trash
 from transformer_viz.store.limits import check_limits
 from transformer_viz.store.listing import list_models
 from transformer_viz.store.manage import (
     Deleted,
     delete_model,
     duplicate_model,
-    empty_trash,
     rename_model,
     restore_model,
     shorten_card,

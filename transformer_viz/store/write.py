@@ -8,7 +8,7 @@ import numpy as np
 from safetensors.numpy import save
 
 from transformer_viz.config import TransformerConfig
-from transformer_viz.store.atomic import sweep, temporary_beside, write_files
+from transformer_viz.store.atomic import write_files
 from transformer_viz.store.card import card_text
 from transformer_viz.store.format import (
     AGAIN,
@@ -29,6 +29,7 @@ from transformer_viz.store.format import (
     listed,
     present,
 )
+from transformer_viz.store.hidden import sweep, temporary_beside
 from transformer_viz.store.limits import check_config
 from transformer_viz.store.quota import check_quota
 
