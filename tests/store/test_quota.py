@@ -4,7 +4,7 @@ import pytest
 from model_folders import CARD, leftovers, parameters, read_names, refused, refused_with, write
 
 from transformer_viz import store
-from transformer_viz.store import QuotaError, quota, read_model
+from transformer_viz.store import QuotaError, SharedQuota, quota, read_model
 
 
 def size_of(folder):
@@ -113,3 +113,41 @@ def test_what_is_used_is_known(full):
     store.delete_model("tiny")
     assert store.usage() == (size, size, size * 3 // 2)
     assert store.usage(full.parent / "elsewhere") == (0, 0, None)
+
+
+@pytest.fixture
+def visitors(model, tmp_path):
+    """The folders of models of two owners, who together have room for three models and a half."""
+    folders = [tmp_path / "visitors" / owner / "models" for owner in ("ann", "bob")]
+    for folder in folders:
+        write(folder, "first")
+    return folders
+
+
+def shared(folder, models, model, own=10**6):
+    return SharedQuota(own, int(models * size_of(model)), folder.parents[1])
+
+
+def test_owners_together_take_no_more_than_they_may(visitors, model):
+    ann, bob = visitors
+    quota = shared(ann, 3.5, model)
+    write(ann, "second", quota=quota)
+    for write_more in (
+        lambda: write(bob, "second", quota=quota),
+        lambda: store.duplicate_model("first", "second", bob, quota=quota),
+        lambda: store.unpack_model(store.pack_model("first", bob), name="second", folder=bob, quota=quota),
+        lambda: store.check_writable("second", folder=bob, quota=shared(bob, 3, model)),
+    ):
+        with pytest.raises(QuotaError, match="The models of everybody in") as error:
+            write_more()
+        assert error.value.is_shared
+    assert (read_names(bob), leftovers(bob)) == (["first"], [])
+    write(bob, "first", overwrite=True, quota=quota)
+
+
+def test_each_owner_has_a_limit_too(visitors, model):
+    [_, bob] = visitors
+    with pytest.raises(QuotaError, match="Delete some first; the largest: 'first'") as error:
+        write(bob, "second", quota=shared(bob, 9, model, own=3 * size_of(model) // 2))
+    assert not error.value.is_shared
+    assert store.usage(bob, shared(bob, 9, model, own=77)) == (size_of(bob / "first"), 0, 77)

@@ -8,7 +8,7 @@ from streamlit.testing.v1 import AppTest
 
 from transformer_viz import store
 from transformer_viz.ui.language import LANGUAGES, sentences
-from transformer_viz.ui.upload import without_paths
+from transformer_viz.ui.problems import without_folders
 
 
 @pytest.fixture
@@ -148,8 +148,8 @@ def show_models_page():
 
 def test_paths_are_named_as_in_the_list(tmp_path, monkeypatch):
     monkeypatch.setenv("TRANSFORMER_VIZ_MODELS", str(tmp_path / "models"))
-    assert without_paths(f"{tmp_path}/models/a/card.json is bad.") == "a/card.json is bad."
-    assert without_paths(f"{tmp_path}/models cannot be written.") == "models cannot be written."
+    assert without_folders(f"{tmp_path}/models/a/card.json is bad.") == "a/card.json is bad."
+    assert without_folders(f"{tmp_path}/models cannot be written.") == "models cannot be written."
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("TRANSFORMER_VIZ_MODELS", "models")
-    assert without_paths(f"{tmp_path}/models/a is bad.") == "a is bad."
+    assert without_folders(f"{tmp_path}/models/a is bad.") == "a is bad."

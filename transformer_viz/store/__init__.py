@@ -19,7 +19,7 @@ from transformer_viz.store.manage import (
     shorten_card,
 )
 from transformer_viz.store.pack import pack_model, packed_name, unpack_model
-from transformer_viz.store.quota import QuotaError, Usage, check_quota, quota_of, usage
+from transformer_viz.store.quota import QuotaError, SharedQuota, Usage, check_quota, quota_of, usage
 from transformer_viz.store.read import read_config, read_model, stamp
 from transformer_viz.store.write import check_writable, write_model
 
@@ -28,6 +28,7 @@ __all__ = [
     "ModelError",
     "ModelSummary",
     "QuotaError",
+    "SharedQuota",
     "StoredModel",
     "UnfitNameError",
     "Usage",

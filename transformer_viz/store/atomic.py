@@ -11,10 +11,10 @@ from pathlib import Path
 
 from transformer_viz.store.format import ModelError, errors_named, old_folder
 from transformer_viz.store.hidden import discard, temporary_beside
-from transformer_viz.store.quota import check_quota
+from transformer_viz.store.quota import Room, check_quota
 
 
-def write_files(target: Path, files: dict[str, bytes], quota: int | None = None) -> None:
+def write_files(target: Path, files: dict[str, bytes], quota: Room = None) -> None:
     """Write a folder of these files in the place of what is there; `errors_named` says what went wrong."""
     with new_folder(target, sum(map(len, files.values())), quota) as temporary:
         for name, data in files.items():
@@ -25,7 +25,7 @@ def write_files(target: Path, files: dict[str, bytes], quota: int | None = None)
 
 
 @contextlib.contextmanager
-def new_folder(target: Path, size: int, quota: int | None = None):
+def new_folder(target: Path, size: int, quota: Room = None):
     """Give an empty hidden folder to fill; put it in the target's place unless an error ends the block.
 
     Args:

@@ -19,6 +19,7 @@ from transformer_viz.store.format import (
     present,
 )
 from transformer_viz.store.hidden import discard, empty_trash, sweep, trash_beside
+from transformer_viz.store.quota import Room
 from transformer_viz.store.read import read_files
 from transformer_viz.store.write import check_place, signed
 
@@ -52,7 +53,7 @@ def duplicate_model(
     folder: Path | None = None,
     *,
     into: Path | None = None,
-    quota: int | None = None,
+    quota: Room = None,
 ) -> None:
     """Write an exact copy of a model, whose files are checked meanwhile.
 

@@ -7,8 +7,9 @@ from transformer_viz.store.format import NAME
 from transformer_viz.ui.card import bytes_of, headline, show_card, task_of
 from transformer_viz.ui.classroom import is_classroom, keep_visitor
 from transformer_viz.ui.language import plain, t
+from transformer_viz.ui.problems import said
 from transformer_viz.ui.shelf import home, is_own, shown_models
-from transformer_viz.ui.upload import ask_upload, free_name, problem_of, said
+from transformer_viz.ui.upload import ask_upload, free_name, problem_of
 
 NAME_WIDTH = 130
 """Pixels of the column of names at least."""

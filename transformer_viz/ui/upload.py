@@ -1,7 +1,6 @@
 """Uploading a model: another process checks it, while the page says how far that is."""
 
 import itertools
-import os
 import re
 
 import streamlit as st
@@ -10,6 +9,7 @@ from transformer_viz import store
 from transformer_viz.store.format import NAME
 from transformer_viz.ui.classroom import keep_visitor
 from transformer_viz.ui.language import plain, t
+from transformer_viz.ui.problems import said
 from transformer_viz.ui.shelf import home
 
 
@@ -88,17 +88,3 @@ def free_name(name, names) -> str:
     stem = re.sub(r"-\d+$", "", fit)
     numbered = itertools.chain([fit], (f"{stem}-{number}" for number in itertools.count(2)))
     return next(name for name in numbered if name not in names and NAME.fullmatch(name))
-
-
-def said(error) -> str:
-    """Return what the store said, for the page: without the paths of this machine."""
-    return plain(without_paths(str(error)))
-
-
-def without_paths(text) -> str:
-    """Return a sentence of the store in which places are named as in the list."""
-    for folder in filter(None, (home().folder, store.models_folder())):
-        places = {str(folder), os.path.abspath(folder), os.path.realpath(folder)}
-        for place in sorted(places, key=len, reverse=True):
-            text = text.replace(f"{place}{os.sep}", "").replace(place, folder.name)
-    return text
