@@ -4,6 +4,7 @@ import hostile_models
 import pytest
 from pages import again, listed, open_page, press, shown
 from small_models import write
+from streamlit.runtime.scriptrunner import RerunData, get_script_run_ctx
 from streamlit.testing.v1 import AppTest
 
 from transformer_viz import store
@@ -58,6 +59,33 @@ def test_a_name_is_asked_for_without_checking_again(shelf, admitted):
     again(app)
     assert admitted == [None, "guest"]
     assert listed(app) == ["guest", "small"], shown(app)
+
+
+@pytest.mark.parametrize("name", [None, "guest"])
+def test_a_model_that_is_added_while_the_visitor_clicks_elsewhere_is_not_checked_again(
+    shelf, admitted, monkeypatch, name
+):
+    data, app = store.pack_model("small"), open_page("models")
+    if name:
+        app = upload(app, data)
+        app.text_input(key="upload-to").set_value(name)
+    else:
+        store.rename_model("small", "other")
+    admit = store.admit_model
+
+    def admit_and_click(data, **options):
+        added = admit(data, **options)
+        context = get_script_run_ctx()  # Streamlit ends the script at its next word to the page
+        again = RerunData(query_string=context.query_string, page_script_hash=context.page_script_hash)
+        context.script_requests.request_rerun(again)
+        return added
+
+    monkeypatch.setattr(store, "admit_model", admit_and_click)
+    app = press(app, "Add the model") if name else upload(app, data)
+    assert admitted == ([None, "guest"] if name else [None])
+    assert listed(app) == (["guest", "small"] if name else ["other", "small"])
+    assert f"**{name or 'small'}** was added." in shown(app)
+    assert app.file_uploader[0].value is None
 
 
 def test_a_hostile_model_is_refused_without_a_path_of_this_machine(shelf):

@@ -25,42 +25,47 @@ def ask_upload(names) -> str | None:
         packed = st.file_uploader(t("models.upload_what"), type="zip", key=f"zip-{count}")
         if packed is None:
             return None
-        if state.get("checked", {}).get("file") != packed.file_id:
-            added = check(packed)
-        elif "unfit" in state.checked:
-            name = ask_fit_name(state.checked["unfit"], names)
-            added = name and check(packed, name)
-        else:
-            added = None
-        if refusal := state.get("checked", {}).get("refusal"):
-            st.error(t("models.refused", reason=refusal))
-    if added:
+        checked = state.setdefault("checked", {})
+        if checked.get("file") != packed.file_id:
+            check(packed, checked)
+        elif "unfit" in checked and (name := ask_fit_name(checked["unfit"], names)):
+            check(packed, checked, name)
+        if "refusal" in checked:
+            st.error(t("models.refused", reason=checked["refusal"]))
+    if added := checked.get("added"):
         state.uploads = count + 1  # another popover and another, empty uploader
-        state.pop("checked", None)
+        state.pop("checked")
     return added
 
 
-def check(packed, name=None) -> str | None:
-    """Let a model be checked and put on the shelf; keep in mind what was said, for each rerun asks again."""
-    state, place = st.session_state, st.empty()
+def check(packed, checked, name=None) -> None:
+    """Let a model be checked and put on the shelf; keep in `checked` what came of it for the next rerun.
+
+    An added model is kept there before anything talks to the page: Streamlit ends the script at that if the
+    visitor has clicked elsewhere meanwhile, and the model would be checked once more.
+    """
+    place = st.empty()
     keep_visitor()
     with place.status(t("upload.checking")) as status:
         try:
-            return store.admit_model(
-                packed.getbuffer(),
-                name=name,
-                folder=home().folder,
-                quota=home().quota,
-                progress=lambda stage: status.update(label=t(f"upload.{stage}")),
-            )
+            outcome = {
+                "added": store.admit_model(
+                    packed.getbuffer(),
+                    name=name,
+                    folder=home().folder,
+                    quota=home().quota,
+                    progress=lambda stage: status.update(label=t(f"upload.{stage}")),
+                )
+            }
         except store.UnfitNameError as error:
-            state.checked = {"file": packed.file_id, "unfit": error.name}
+            outcome = {"unfit": error.name}
         except store.ModelError as error:
-            state.checked = {"file": packed.file_id, "refusal": said(error)}
+            outcome = {"refusal": said(error)}
+        checked.clear()
+        checked.update(file=packed.file_id, **outcome)
     place.empty()
-    if "unfit" in state.checked:
+    if "unfit" in checked:
         st.rerun()
-    return None
 
 
 def ask_fit_name(called, names) -> str | None:
