@@ -1,10 +1,12 @@
 """All models of a folder together take no more than they may."""
 
+import time
+
 import pytest
 from model_folders import CARD, leftovers, parameters, read_names, refused, refused_with, write
 
 from transformer_viz import store
-from transformer_viz.store import QuotaError, SharedQuota, quota, read_model
+from transformer_viz.store import QuotaError, SharedQuota, hidden, quota, read_model
 
 
 def size_of(folder):
@@ -50,6 +52,29 @@ def test_what_was_deleted_counts_until_the_trash_is_emptied(full):
     store.empty_trash(full.parent, older_than=0)
     write(full.parent, "more")
     assert read_names(full.parent) == ["more"]
+
+
+def test_what_was_deleted_more_than_a_day_ago_is_in_nobodys_way(full):
+    deleted = store.delete_model("tiny", full.parent).path
+    old = deleted.with_name(f".trash-tiny-{int(time.time()) - hidden.DAY}-{'0' * 16}")
+    deleted.rename(old)
+    write(full.parent, "more")
+    assert (read_names(full.parent), leftovers(full.parent)) == (["more"], [])
+
+
+def test_what_to_do_is_said_where_nothing_is_left_to_delete(full, monkeypatch):
+    size = f"{size_of(full) / 1e6:.1f} MB"
+    monkeypatch.setenv("TRANSFORMER_VIZ_MODELS_BYTES", "1")
+    store.delete_model("tiny", full.parent)
+    begin = f"The model needs {size}, and those in {full.parent} take"
+    with refused(
+        f"{begin} {size} of 0.0 MB. Deleted ones take {size} until they are removed after a day. "
+        "Empty the trash to make room now."
+    ):
+        write(full.parent, "more")
+    store.empty_trash(full.parent, older_than=0)
+    with refused(f"{begin} 0.0 MB of 0.0 MB. Choose a smaller one."):
+        write(full.parent, "more")
 
 
 def test_a_full_folder_is_known_before_a_long_training(full, monkeypatch):
@@ -143,6 +168,13 @@ def test_owners_together_take_no_more_than_they_may(visitors, model):
         assert error.value.is_shared
     assert (read_names(bob), leftovers(bob)) == (["first"], [])
     write(bob, "first", overwrite=True, quota=quota)
+
+
+def test_old_trash_of_one_owner_is_not_in_the_way_of_another(visitors, model):
+    ann, bob = visitors
+    store.delete_model("first", ann).path.rename(ann / f".trash-first-1-{'0' * 16}")
+    write(bob, "second", quota=shared(bob, 2.5, model))
+    assert (read_names(bob), leftovers(ann)) == (["first", "second"], [])
 
 
 def test_each_owner_has_a_limit_too(visitors, model):

@@ -151,6 +151,23 @@ def test_a_folder_that_is_nearly_full_says_so_and_what_was_deleted_can_be_given_
     assert listed(press(app, "Duplicate")) == ["small", "small-2"]
 
 
+@pytest.mark.parametrize("way", ["upload", "duplicate"])
+def test_trash_that_keeps_a_model_out_can_be_emptied_where_it_is_refused(shelf, monkeypatch, way):
+    data, size = store.pack_model("small"), store.usage().used
+    monkeypatch.setenv("TRANSFORMER_VIZ_MODELS_BYTES", str(14 * size // 5))
+    store.duplicate_model("small", "other")
+    store.delete_model("small")
+    app = open_page("models")
+    assert "Empty the trash" not in {button.label for button in app.button}
+    app = upload(app, data) if way == "upload" else press(app, "Duplicate")
+    assert "Deleted ones take" in app.error[0].value
+    app = press(app, "Empty the trash")
+    if way == "duplicate":
+        press(app, "Duplicate")
+    assert listed(app) == (["other", "small"] if way == "upload" else ["other", "other-2"])
+    assert "Empty the trash" not in {button.label for button in app.button}
+
+
 def test_an_upload_into_a_full_folder_is_refused(shelf, monkeypatch):
     data = store.pack_model("small")
     monkeypatch.setenv("TRANSFORMER_VIZ_MODELS_BYTES", str(store.usage().used + 10))

@@ -12,6 +12,14 @@ from transformer_viz.ui.language import plain, t
 from transformer_viz.ui.problems import said
 from transformer_viz.ui.shelf import home
 
+TRASH_MATTERS = "trash-matters"
+"""Key in the session: whether a model was refused for which emptying the trash makes room."""
+
+
+def mind_trash(error) -> None:
+    """Keep in mind whether what is in the trash has kept a model out."""
+    st.session_state[TRASH_MATTERS] = isinstance(error, store.QuotaError) and error.trash > 0
+
 
 def ask_upload(names) -> str | None:
     """Show a button that takes a packed model, and asks for a name if its own will not do.
@@ -60,6 +68,7 @@ def check(packed, checked, name=None) -> None:
         except store.UnfitNameError as error:
             outcome = {"unfit": error.name}
         except store.ModelError as error:
+            mind_trash(error)
             outcome = {"refusal": said(error)}
         checked.clear()
         checked.update(file=packed.file_id, **outcome)
