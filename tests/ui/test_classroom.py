@@ -186,6 +186,7 @@ def test_the_teacher_stops_and_deletes_what_visitors_have(shelf):
         app = again(app)
     assert len(list_runs()) == 1
     assert listed(visit("ann")) == ["small"]
+    assert store.usage(classroom.own_models(classroom.owner_of("ann"))).used == 0
 
 
 def test_the_teacher_may_change_the_shelf(shelf):
