@@ -1,10 +1,12 @@
 """All models of a folder together take no more than they may."""
 
+import time
+
 import pytest
 from model_folders import CARD, leftovers, parameters, read_names, refused, refused_with, write
 
 from transformer_viz import store
-from transformer_viz.store import QuotaError, quota, read_model
+from transformer_viz.store import QuotaError, SharedQuota, hidden, quota, read_model
 
 
 def size_of(folder):
@@ -50,6 +52,29 @@ def test_what_was_deleted_counts_until_the_trash_is_emptied(full):
     store.empty_trash(full.parent, older_than=0)
     write(full.parent, "more")
     assert read_names(full.parent) == ["more"]
+
+
+def test_what_was_deleted_more_than_a_day_ago_is_in_nobodys_way(full):
+    deleted = store.delete_model("tiny", full.parent).path
+    old = deleted.with_name(f".trash-tiny-{int(time.time()) - hidden.DAY}-{'0' * 16}")
+    deleted.rename(old)
+    write(full.parent, "more")
+    assert (read_names(full.parent), leftovers(full.parent)) == (["more"], [])
+
+
+def test_what_to_do_is_said_where_nothing_is_left_to_delete(full, monkeypatch):
+    size = f"{size_of(full) / 1e6:.1f} MB"
+    monkeypatch.setenv("TRANSFORMER_VIZ_MODELS_BYTES", "1")
+    store.delete_model("tiny", full.parent)
+    begin = f"The model needs {size}, and those in {full.parent} take"
+    with refused(
+        f"{begin} {size} of 0.0 MB. Deleted ones take {size} until they are removed after a day. "
+        "Empty the trash to make room now."
+    ):
+        write(full.parent, "more")
+    store.empty_trash(full.parent, older_than=0)
+    with refused(f"{begin} 0.0 MB of 0.0 MB. Choose a smaller one."):
+        write(full.parent, "more")
 
 
 def test_a_full_folder_is_known_before_a_long_training(full, monkeypatch):
@@ -113,3 +138,48 @@ def test_what_is_used_is_known(full):
     store.delete_model("tiny")
     assert store.usage() == (size, size, size * 3 // 2)
     assert store.usage(full.parent / "elsewhere") == (0, 0, None)
+
+
+@pytest.fixture
+def visitors(model, tmp_path):
+    """The folders of models of two owners, who together have room for three models and a half."""
+    folders = [tmp_path / "visitors" / owner / "models" for owner in ("ann", "bob")]
+    for folder in folders:
+        write(folder, "first")
+    return folders
+
+
+def shared(folder, models, model, own=10**6):
+    return SharedQuota(own, int(models * size_of(model)), folder.parents[1])
+
+
+def test_owners_together_take_no_more_than_they_may(visitors, model):
+    ann, bob = visitors
+    quota = shared(ann, 3.5, model)
+    write(ann, "second", quota=quota)
+    for write_more in (
+        lambda: write(bob, "second", quota=quota),
+        lambda: store.duplicate_model("first", "second", bob, quota=quota),
+        lambda: store.unpack_model(store.pack_model("first", bob), name="second", folder=bob, quota=quota),
+        lambda: store.check_writable("second", folder=bob, quota=shared(bob, 3, model)),
+    ):
+        with pytest.raises(QuotaError, match="The models of everybody in") as error:
+            write_more()
+        assert error.value.is_shared
+    assert (read_names(bob), leftovers(bob)) == (["first"], [])
+    write(bob, "first", overwrite=True, quota=quota)
+
+
+def test_old_trash_of_one_owner_is_not_in_the_way_of_another(visitors, model):
+    ann, bob = visitors
+    store.delete_model("first", ann).path.rename(ann / f".trash-first-1-{'0' * 16}")
+    write(bob, "second", quota=shared(bob, 2.5, model))
+    assert (read_names(bob), leftovers(ann)) == (["first", "second"], [])
+
+
+def test_each_owner_has_a_limit_too(visitors, model):
+    [_, bob] = visitors
+    with pytest.raises(QuotaError, match="Delete some first; the largest: 'first'") as error:
+        write(bob, "second", quota=shared(bob, 9, model, own=3 * size_of(model) // 2))
+    assert not error.value.is_shared
+    assert store.usage(bob, shared(bob, 9, model, own=77)) == (size_of(bob / "first"), 0, 77)

@@ -349,7 +349,7 @@ def test_a_writer_of_another_user_is_alive(tmp_path, monkeypatch):
         raise PermissionError
 
     monkeypatch.setattr(os, "kill", forbidden)
-    assert store.atomic._is_alive(1, tmp_path)
+    assert store.hidden._is_alive(1, tmp_path)
 
 
 def test_on_windows_no_process_is_signalled_and_no_folder_opened(tmp_path, monkeypatch):
@@ -357,9 +357,9 @@ def test_on_windows_no_process_is_signalled_and_no_folder_opened(tmp_path, monke
     for name in ("kill", "open"):
         monkeypatch.setattr(os, name, None)
     store.atomic.sync_folder(tmp_path)
-    assert store.atomic._is_alive(1, tmp_path)
+    assert store.hidden._is_alive(1, tmp_path)
     os.utime(tmp_path, (0, 0))
-    assert not store.atomic._is_alive(1, tmp_path)
+    assert not store.hidden._is_alive(1, tmp_path)
 
 
 def test_a_share_that_cannot_flush_folders_can_be_written(tmp_path, monkeypatch):

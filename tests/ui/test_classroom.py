@@ -1,6 +1,7 @@
 """Classroom mode on the pages, each visitor a session of Streamlit's own test harness."""
 
 import os
+import shutil
 import time
 
 import pages
@@ -67,6 +68,14 @@ def run_of(who):
     )
 
 
+def finished_run(who, shelf):
+    """Return a run of a visitor that holds a model, as if it had learned one and was stopped."""
+    run = run_of(who)
+    run.stop()
+    shutil.copytree(shelf / "small", run.model)
+    return run
+
+
 def is_open(app):
     """Return whether the teacher's page is there for a visitor."""
     return go_to_page(app, "teacher").header[0].value == "Class"
@@ -102,10 +111,27 @@ def test_an_own_model_is_looked_into_like_any_other(shelf):
 
 
 def test_what_a_visitor_keeps_has_a_limit(shelf, monkeypatch):
-    monkeypatch.setattr("transformer_viz.ui.shelf.VISITOR_BYTES", 1000)
-    app = duplicate(visit("ann"), "mine")
-    assert "Delete some first" in app.error[0].value
-    assert listed(visit("ann")) == ["small"]
+    monkeypatch.setattr("transformer_viz.ui.shelf.VISITOR_BYTES", 3 * store.usage(shelf).used // 2)
+    app = duplicate(duplicate(visit("ann"), "mine"), "more")
+    assert "Delete some first; the largest: 'mine'" in app.error[0].value.replace("\\", "")
+    assert listed(visit("ann")) == ["mine", "small"]
+
+
+def test_what_all_visitors_keep_together_has_a_limit(shelf, monkeypatch):
+    size = store.usage(shelf).used
+    monkeypatch.setattr("transformer_viz.ui.shelf.VISITORS_BYTES", 5 * size // 2)
+    for who in ("ann", "bob"):
+        assert listed(duplicate(visit(who), "mine")) == ["mine", "small"]
+    app = duplicate(visit("eve"), "mine")
+    assert app.error[0].value.startswith("There is no room for another model: those of the whole class take")
+    assert "Tell your teacher" in app.error[0].value
+    app = visit("eve")
+    app.file_uploader[0].set_value(("model.zip", store.pack_model("small", shelf), "application/zip"))
+    assert "those of the whole class take" in again(app).error[0].value
+    run = finished_run("eve", shelf)
+    app = press(visit("eve", "train", run=run.id), "Save to the shelf")
+    assert "those of the whole class take" in app.error[0].value
+    assert listed(visit("eve")) == ["small"]
 
 
 def test_a_training_is_seen_by_its_owner_alone(shelf):
@@ -160,6 +186,7 @@ def test_the_teacher_stops_and_deletes_what_visitors_have(shelf):
         app = again(app)
     assert len(list_runs()) == 1
     assert listed(visit("ann")) == ["small"]
+    assert store.usage(classroom.own_models(classroom.owner_of("ann"))).used == 0
 
 
 def test_the_teacher_may_change_the_shelf(shelf):

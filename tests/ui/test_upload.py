@@ -4,11 +4,12 @@ import hostile_models
 import pytest
 from pages import again, listed, open_page, press, shown
 from small_models import write
+from streamlit.runtime.scriptrunner import RerunData, get_script_run_ctx
 from streamlit.testing.v1 import AppTest
 
 from transformer_viz import store
 from transformer_viz.ui.language import LANGUAGES, sentences
-from transformer_viz.ui.upload import without_paths
+from transformer_viz.ui.problems import without_folders
 
 
 @pytest.fixture
@@ -58,6 +59,33 @@ def test_a_name_is_asked_for_without_checking_again(shelf, admitted):
     again(app)
     assert admitted == [None, "guest"]
     assert listed(app) == ["guest", "small"], shown(app)
+
+
+@pytest.mark.parametrize("name", [None, "guest"])
+def test_a_model_that_is_added_while_the_visitor_clicks_elsewhere_is_not_checked_again(
+    shelf, admitted, monkeypatch, name
+):
+    data, app = store.pack_model("small"), open_page("models")
+    if name:
+        app = upload(app, data)
+        app.text_input(key="upload-to").set_value(name)
+    else:
+        store.rename_model("small", "other")
+    admit = store.admit_model
+
+    def admit_and_click(data, **options):
+        added = admit(data, **options)
+        context = get_script_run_ctx()  # Streamlit ends the script at its next word to the page
+        again = RerunData(query_string=context.query_string, page_script_hash=context.page_script_hash)
+        context.script_requests.request_rerun(again)
+        return added
+
+    monkeypatch.setattr(store, "admit_model", admit_and_click)
+    app = press(app, "Add the model") if name else upload(app, data)
+    assert admitted == ([None, "guest"] if name else [None])
+    assert listed(app) == (["guest", "small"] if name else ["other", "small"])
+    assert f"**{name or 'small'}** was added." in shown(app)
+    assert app.file_uploader[0].value is None
 
 
 def test_a_hostile_model_is_refused_without_a_path_of_this_machine(shelf):
@@ -123,6 +151,23 @@ def test_a_folder_that_is_nearly_full_says_so_and_what_was_deleted_can_be_given_
     assert listed(press(app, "Duplicate")) == ["small", "small-2"]
 
 
+@pytest.mark.parametrize("way", ["upload", "duplicate"])
+def test_trash_that_keeps_a_model_out_can_be_emptied_where_it_is_refused(shelf, monkeypatch, way):
+    data, size = store.pack_model("small"), store.usage().used
+    monkeypatch.setenv("TRANSFORMER_VIZ_MODELS_BYTES", str(14 * size // 5))
+    store.duplicate_model("small", "other")
+    store.delete_model("small")
+    app = open_page("models")
+    assert "Empty the trash" not in {button.label for button in app.button}
+    app = upload(app, data) if way == "upload" else press(app, "Duplicate")
+    assert "Deleted ones take" in app.error[0].value
+    app = press(app, "Empty the trash")
+    if way == "duplicate":
+        press(app, "Duplicate")
+    assert listed(app) == (["other", "small"] if way == "upload" else ["other", "other-2"])
+    assert "Empty the trash" not in {button.label for button in app.button}
+
+
 def test_an_upload_into_a_full_folder_is_refused(shelf, monkeypatch):
     data = store.pack_model("small")
     monkeypatch.setenv("TRANSFORMER_VIZ_MODELS_BYTES", str(store.usage().used + 10))
@@ -148,8 +193,8 @@ def show_models_page():
 
 def test_paths_are_named_as_in_the_list(tmp_path, monkeypatch):
     monkeypatch.setenv("TRANSFORMER_VIZ_MODELS", str(tmp_path / "models"))
-    assert without_paths(f"{tmp_path}/models/a/card.json is bad.") == "a/card.json is bad."
-    assert without_paths(f"{tmp_path}/models cannot be written.") == "models cannot be written."
+    assert without_folders(f"{tmp_path}/models/a/card.json is bad.") == "a/card.json is bad."
+    assert without_folders(f"{tmp_path}/models cannot be written.") == "models cannot be written."
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("TRANSFORMER_VIZ_MODELS", "models")
-    assert without_paths(f"{tmp_path}/models/a is bad.") == "a is bad."
+    assert without_folders(f"{tmp_path}/models/a is bad.") == "a is bad."

@@ -7,19 +7,19 @@ executed when it is read.
 
 from transformer_viz.store.admit import UnfitNameError, admit_model
 from transformer_viz.store.format import ModelError, ModelSummary, StoredModel, models_folder
+from transformer_viz.store.hidden import empty_trash
 from transformer_viz.store.limits import check_limits
 from transformer_viz.store.listing import list_models
 from transformer_viz.store.manage import (
     Deleted,
     delete_model,
     duplicate_model,
-    empty_trash,
     rename_model,
     restore_model,
     shorten_card,
 )
 from transformer_viz.store.pack import pack_model, packed_name, unpack_model
-from transformer_viz.store.quota import QuotaError, Usage, check_quota, quota_of, usage
+from transformer_viz.store.quota import QuotaError, SharedQuota, Usage, check_quota, quota_of, usage
 from transformer_viz.store.read import read_config, read_model, stamp
 from transformer_viz.store.write import check_writable, write_model
 
@@ -28,6 +28,7 @@ __all__ = [
     "ModelError",
     "ModelSummary",
     "QuotaError",
+    "SharedQuota",
     "StoredModel",
     "UnfitNameError",
     "Usage",

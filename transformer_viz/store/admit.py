@@ -11,10 +11,11 @@ import threading
 from collections.abc import Callable
 from pathlib import Path
 
-from transformer_viz.store.atomic import check_space, put, sweep, sync_folder, temporary_beside
+from transformer_viz.store.atomic import check_space, put, sync_folder
 from transformer_viz.store.checking import LIMITS, Check, Limits
 from transformer_viz.store.format import NAME, ModelError, errors_named, folder_of_models, present
-from transformer_viz.store.quota import check_quota
+from transformer_viz.store.hidden import sweep, temporary_beside
+from transformer_viz.store.quota import Room, check_quota
 from transformer_viz.store.write import check_place
 
 PATIENCE = 300
@@ -40,7 +41,7 @@ def admit_model(
     *,
     name: str | None = None,
     folder: Path | None = None,
-    quota: int | None = None,
+    quota: Room = None,
     limits: Limits = LIMITS,
     progress: Callable[[str], None] = lambda stage: None,
 ) -> str:

@@ -6,19 +6,15 @@ Everything is prepared in a hidden sibling, flushed, and put into its place by a
 import contextlib
 import errno
 import os
-import re
-import secrets
 import shutil
-import time
 from pathlib import Path
 
-from transformer_viz.store.format import NAME, ModelError, errors_named, old_folder
-from transformer_viz.store.quota import check_quota
+from transformer_viz.store.format import ModelError, errors_named, old_folder
+from transformer_viz.store.hidden import discard, temporary_beside
+from transformer_viz.store.quota import Room, check_quota
 
-_TEMPORARY = re.compile(rf"\.tmp-{NAME.pattern}-(\d+)-[0-9a-f]{{16}}")
 
-
-def write_files(target: Path, files: dict[str, bytes], quota: int | None = None) -> None:
+def write_files(target: Path, files: dict[str, bytes], quota: Room = None) -> None:
     """Write a folder of these files in the place of what is there; `errors_named` says what went wrong."""
     with new_folder(target, sum(map(len, files.values())), quota) as temporary:
         for name, data in files.items():
@@ -29,7 +25,7 @@ def write_files(target: Path, files: dict[str, bytes], quota: int | None = None)
 
 
 @contextlib.contextmanager
-def new_folder(target: Path, size: int, quota: int | None = None):
+def new_folder(target: Path, size: int, quota: Room = None):
     """Give an empty hidden folder to fill; put it in the target's place unless an error ends the block.
 
     Args:
@@ -95,27 +91,6 @@ def put(folder: Path, target: Path) -> None:
         raise
 
 
-def discard(folder: Path, target: Path) -> None:
-    """Remove a hidden folder of a model so that nobody ever finds half of it under its name."""
-    trash = temporary_beside(target)
-    os.rename(folder, trash)
-    shutil.rmtree(trash, ignore_errors=True)
-
-
-def temporary_beside(target: Path) -> Path:
-    """Return a hidden name beside the target that nobody else has and `sweep` knows."""
-    return target.parent / f".tmp-{target.name}-{os.getpid()}-{secrets.token_hex(8)}"
-
-
-def sweep(folder: Path) -> None:
-    """Remove what killed writers left behind; what cannot be removed stays."""
-    with contextlib.suppress(OSError):
-        for name in os.listdir(folder):
-            match = _TEMPORARY.fullmatch(name)
-            if match and not _is_alive(int(match[1]), folder / name):
-                shutil.rmtree(folder / name, ignore_errors=True)
-
-
 def sync_folder(folder: Path) -> None:
     """Flush what a folder lists."""
     if os.name == "nt":  # a folder cannot be opened there
@@ -128,15 +103,3 @@ def sync_folder(folder: Path) -> None:
             raise
     finally:
         os.close(handle)
-
-
-def _is_alive(pid, place):
-    if os.name == "nt":  # os.kill would end the process there
-        return time.time() - os.path.getmtime(place) < 24 * 60 * 60
-    try:
-        os.kill(pid, 0)
-    except (ProcessLookupError, OverflowError):
-        return False
-    except PermissionError:
-        pass
-    return True

@@ -1,19 +1,14 @@
 """Rename, duplicate, delete and restore models; each is done whole or not at all, also when killed."""
 
-import contextlib
 import os
-import re
-import secrets
-import time
 from dataclasses import dataclass
 from pathlib import Path
 
-from transformer_viz.store.atomic import discard, put, sweep, write_files
+from transformer_viz.store.atomic import put, write_files
 from transformer_viz.store.card import card_text
 from transformer_viz.store.format import (
     DESKTOP,
     LARGEST,
-    NAME,
     ModelError,
     checked_name,
     errors_named,
@@ -23,13 +18,10 @@ from transformer_viz.store.format import (
     old_folder,
     present,
 )
+from transformer_viz.store.hidden import discard, empty_trash, sweep, trash_beside
+from transformer_viz.store.quota import Room
 from transformer_viz.store.read import read_files
 from transformer_viz.store.write import check_place, signed
-
-DAY = 24 * 60 * 60
-"""Seconds for which a deleted model can be restored at least."""
-
-_TRASH = re.compile(rf"\.trash-({NAME.pattern})-(\d+)-[0-9a-f]{{16}}")
 
 
 @dataclass(frozen=True)
@@ -61,7 +53,7 @@ def duplicate_model(
     folder: Path | None = None,
     *,
     into: Path | None = None,
-    quota: int | None = None,
+    quota: Room = None,
 ) -> None:
     """Write an exact copy of a model, whose files are checked meanwhile.
 
@@ -116,7 +108,7 @@ def delete_model(name: str, folder: Path | None = None) -> Deleted:
             f"{place} holds more than a model and is not deleted: {listed(strange)}. Move that away first."
         )
     empty_trash(folder)
-    trash = place.parent / f".trash-{name}-{int(time.time())}-{secrets.token_hex(8)}"
+    trash = trash_beside(place.parent / name)
     _move(place, trash)
     return Deleted(name, trash)
 
@@ -136,23 +128,6 @@ def restore_model(deleted: Deleted) -> None:
     if not os.path.isdir(deleted.path):
         raise ModelError(f"{target} cannot be restored: it was restored already, or the trash was emptied.")
     _move(deleted.path, target)
-
-
-def empty_trash(folder: Path | None = None, *, older_than: float = DAY) -> None:
-    """Remove for good what was deleted more than so many seconds ago; what cannot be removed stays.
-
-    Args:
-        folder: Where the models are; None: `models_folder()`.
-        older_than: Seconds; 0: everything.
-    """
-    folder, names = folder_of_models(folder), []
-    with contextlib.suppress(OSError):
-        names = os.listdir(folder)
-    for name in names:
-        match = _TRASH.fullmatch(name)
-        if match and int(match[2]) <= time.time() - older_than:
-            with contextlib.suppress(OSError):
-                discard(folder / name, folder / match[1])
 
 
 def _place(name, folder):

@@ -7,7 +7,7 @@ import stat
 import zipfile
 from pathlib import Path
 
-from transformer_viz.store.atomic import check_space, new_folder, sweep
+from transformer_viz.store.atomic import check_space, new_folder
 from transformer_viz.store.format import (
     LARGEST,
     PAYLOAD,
@@ -18,6 +18,8 @@ from transformer_viz.store.format import (
     errors_named,
     listed,
 )
+from transformer_viz.store.hidden import sweep
+from transformer_viz.store.quota import Room
 from transformer_viz.store.read import read_files, read_model
 from transformer_viz.store.write import check_place
 from transformer_viz.zips import COMPRESSIONS, DAMAGED, holds_too_many
@@ -57,7 +59,7 @@ def unpack_model(
     name: str | None = None,
     folder: Path | None = None,
     overwrite: bool = False,
-    quota: int | None = None,
+    quota: Room = None,
 ) -> str:
     """Write the model that a zip holds, if it is one from the first byte to the last.
 

@@ -1,10 +1,12 @@
 """How many bytes all models of a folder may take together, deleted ones too until they are removed."""
 
+import contextlib
 import os
 from pathlib import Path
 from typing import NamedTuple
 
 from transformer_viz.store.format import ModelError, folder_of_models, listed, models_folder
+from transformer_viz.store.hidden import empty_trash
 
 DEFAULT = 4_000_000_000
 """Bytes of `models_folder()`, unless TRANSFORMER_VIZ_MODELS_BYTES says otherwise."""
@@ -12,16 +14,37 @@ DEFAULT = 4_000_000_000
 _OWN = (".tmp-", ".old-", ".trash-")
 
 
+class SharedQuota(NamedTuple):
+    """What the models of one of several owners may take, and those of all of them.
+
+    Attributes:
+        own: Bytes of the owner's folder of models.
+        together: Bytes of everything in `place`.
+        place: Holds a folder for each owner, and that one the owner's folder of models.
+    """
+
+    own: int
+    together: int
+    place: Path
+
+
+Room = int | SharedQuota | None
+"""What the models of a folder may take: so many bytes, or as `quota_of` says."""
+
+
 class QuotaError(ModelError):
     """There is no room for a model.
 
     Attributes:
+        used: Bytes that are taken.
+        limit: Bytes that may be.
         trash: Bytes of deleted models, which `empty_trash` gives back.
+        is_shared: Whether it is the room of all owners that is full.
     """
 
-    def __init__(self, sentence, trash):
+    def __init__(self, sentence, used, limit, *, trash=0, is_shared=False):
         super().__init__(sentence)
-        self.trash = trash
+        self.used, self.limit, self.trash, self.is_shared = used, limit, trash, is_shared
 
 
 class Usage(NamedTuple):
@@ -38,24 +61,26 @@ class Usage(NamedTuple):
     quota: int | None
 
 
-def usage(folder: Path | None = None, quota: int | None = None) -> Usage:
+def usage(folder: Path | None = None, quota: Room = None) -> Usage:
     """Return what a folder of models takes; `quota` as in `quota_of`."""
     folder = folder_of_models(folder)
     found = sizes(folder)
     return Usage(sum(found.values()), _trash(found), quota_of(folder, quota))
 
 
-def quota_of(folder: Path, quota: int | None = None) -> int | None:
+def quota_of(folder: Path, quota: Room = None) -> int | None:
     """Return how many bytes a folder of models may take; None: as many as there are.
 
     Args:
         folder: Of models.
-        quota: What it may take; None: `models_folder()` as the environment says, any other folder all it
-            wants.
+        quota: What it may take; a `SharedQuota`: its `own`; None: `models_folder()` as the environment says,
+            any other folder all it wants.
 
     Raises:
         ModelError: If the environment says something else than a number.
     """
+    if isinstance(quota, SharedQuota):
+        return quota.own
     if quota is not None or os.path.realpath(folder) != os.path.realpath(models_folder()):
         return quota
     given = os.environ.get("TRANSFORMER_VIZ_MODELS_BYTES") or str(DEFAULT)
@@ -76,13 +101,13 @@ def sizes(folder: Path) -> dict[str, int]:
     return {name: _size(folder / name) for name in names if os.path.isdir(folder / name)}
 
 
-def check_quota(target: Path, needed: int, quota: int | None = None, *, without: Path | None = None) -> None:
-    """Check that a model may be written.
+def check_quota(target: Path, needed: int, quota: Room = None, *, without: Path | None = None) -> None:
+    """Check that a model may be written; what was deleted more than a day ago is removed first.
 
     Args:
         target: Where it is to stand; what it replaces there does not count.
         needed: Its bytes.
-        quota: As in `quota_of`.
+        quota: As in `quota_of`; of a `SharedQuota`, both limits are kept.
         without: A folder that does not count either: where the model is now.
 
     Raises:
@@ -91,21 +116,51 @@ def check_quota(target: Path, needed: int, quota: int | None = None, *, without:
     most = quota_of(target.parent, quota)
     if most is None:
         return
+    empty_trash(target.parent)
+    replaced = (target.name, f".old-{target.name}", *([without.name] if without else []))
     found = sizes(target.parent)
-    for name in (target.name, f".old-{target.name}", *([without.name] if without else [])):
-        found.pop(name, None)
-    used = sum(found.values())
-    if used + needed <= most:
-        return
-    trash = _trash(found)
+    again = sum(found.pop(name, 0) for name in replaced)
+    used, trash = sum(found.values()), _trash(found)
+    if used + needed > most:
+        raise QuotaError(
+            f"The model needs {_written(needed)}, and those in {target.parent} take {_written(used)} of "
+            f"{_written(most)}. {_advice(found, trash)}",
+            used,
+            most,
+            trash=trash,
+        )
+    if isinstance(quota, SharedQuota):
+        _check_together(quota, needed - again, target.parent.name, trash)
+
+
+def _check_together(quota, more, name, trash):
+    """Check that all owners together may take so many bytes more; `name`: of each one's folder of models."""
+    used = _size(quota.place)
+    if used + more > quota.together:
+        with contextlib.suppress(OSError):
+            for owner in list(quota.place.iterdir()):
+                empty_trash(owner / name)
+        used = _size(quota.place)
+    if used + more > quota.together:
+        raise QuotaError(
+            f"The models of everybody in {quota.place} take {_written(used)} of {_written(quota.together)}. "
+            "Delete some first.",
+            used,
+            quota.together,
+            trash=trash,
+            is_shared=True,
+        )
+
+
+def _advice(found, trash):
     models = sorted((name for name in found if not name.startswith(".")), key=lambda name: -found[name])[:3]
-    largest = ", ".join(f"{listed([name])} ({_written(found[name])})" for name in models) or "none"
-    raise QuotaError(
-        f"The model needs {_written(needed)}, and those in {target.parent} take {_written(used)} of "
-        f"{_written(most)}. Delete some first; the largest: {largest}."
-        + (f" Deleted ones take {_written(trash)} until they are removed after a day." if trash else ""),
-        trash,
-    )
+    largest = ", ".join(f"{listed([name])} ({_written(found[name])})" for name in models)
+    if not trash:
+        return f"Delete some first; the largest: {largest}." if largest else "Choose a smaller one."
+    deleted = f"Deleted ones take {_written(trash)} until they are removed after a day."
+    if largest:
+        return f"Delete some first; the largest: {largest}. {deleted}"
+    return f"{deleted} Empty the trash to make room now."
 
 
 def _trash(found):

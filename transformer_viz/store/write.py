@@ -8,7 +8,7 @@ import numpy as np
 from safetensors.numpy import save
 
 from transformer_viz.config import TransformerConfig
-from transformer_viz.store.atomic import sweep, temporary_beside, write_files
+from transformer_viz.store.atomic import write_files
 from transformer_viz.store.card import card_text
 from transformer_viz.store.format import (
     AGAIN,
@@ -29,12 +29,13 @@ from transformer_viz.store.format import (
     listed,
     present,
 )
+from transformer_viz.store.hidden import sweep, temporary_beside
 from transformer_viz.store.limits import check_config
-from transformer_viz.store.quota import check_quota
+from transformer_viz.store.quota import Room, check_quota
 
 
 def check_writable(
-    name: str, *, folder: Path | None = None, overwrite: bool = False, quota: int | None = None
+    name: str, *, folder: Path | None = None, overwrite: bool = False, quota: Room = None
 ) -> None:
     """Find out before a long training whether `write_model` would be refused; arguments as there.
 
@@ -99,7 +100,7 @@ def write_model(  # noqa: PLR0913  the files of a folder, by name
     folder: Path | None = None,
     dtype: str = "float16",
     overwrite: bool = False,
-    quota: int | None = None,
+    quota: Room = None,
 ) -> Path:
     """Write a model folder; whatever happens, its place holds the old model or the new one, whole.
 
@@ -114,7 +115,7 @@ def write_model(  # noqa: PLR0913  the files of a folder, by name
         folder: Where the model's folder goes; None: `models_folder()`. Created if need be.
         dtype: "float16" (half the size, about three digits) or "float32" (exact).
         overwrite: Replace a model of that name.
-        quota: Bytes that all models of the folder may take; None: for `models_folder()`
+        quota: Bytes that all models of the folder may take, or a `SharedQuota`; None: for `models_folder()`
             TRANSFORMER_VIZ_MODELS_BYTES, or 4 GB, for another folder as many as there are.
 
     Returns:

@@ -11,7 +11,7 @@ from transformer_viz.ui.classroom import greet, is_classroom, is_teacher, owner,
 from transformer_viz.ui.journal import timed
 from transformer_viz.ui.language import choose_language, plain, t
 from transformer_viz.ui.login import admitted, show_logout
-from transformer_viz.ui.models import said
+from transformer_viz.ui.problems import said
 from transformer_viz.ui.shelf import shown_models
 
 ICON = Path(__file__).parent / "icon.svg"

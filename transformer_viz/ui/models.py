@@ -7,8 +7,9 @@ from transformer_viz.store.format import NAME
 from transformer_viz.ui.card import bytes_of, headline, show_card, task_of
 from transformer_viz.ui.classroom import is_classroom, keep_visitor
 from transformer_viz.ui.language import plain, t
+from transformer_viz.ui.problems import said
 from transformer_viz.ui.shelf import home, is_own, shown_models
-from transformer_viz.ui.upload import ask_upload, free_name, problem_of, said
+from transformer_viz.ui.upload import TRASH_MATTERS, ask_upload, free_name, mind_trash, problem_of
 
 NAME_WIDTH = 130
 """Pixels of the column of names at least."""
@@ -31,11 +32,13 @@ def show(open_model) -> None:
         st.header(t("models.title"), anchor=False, width="content")
         corner = st.container(width="content")
     show_news()
-    show_room()
+    room = st.container()
     show_shelf(models, names, open_model)
-    with corner:  # last, for the rest of the page is there while a model is checked
+    with corner:  # late, for the rest of the page is there while a model is checked
         if added := ask_upload(names):
             finish(added, t("models.uploaded", name=plain(added)))
+    with room:  # last, for it is said, too, when a model has just been refused
+        show_room()
 
 
 def show_shelf(models, names, open_model) -> None:
@@ -58,7 +61,7 @@ def show_shelf(models, names, open_model) -> None:
 
 def leave() -> None:
     """Forget what belongs to this page alone: what was deleted stays deleted."""
-    for key in ("deleted", "listed", "refusal", "notice"):
+    for key in ("deleted", "listed", "refusal", "notice", TRASH_MATTERS):
         st.session_state.pop(key, None)
 
 
@@ -173,6 +176,7 @@ def ask_name(what, model, names, change) -> None:
         try:
             change(model, new)
         except store.ModelError as error:
+            mind_trash(error)
             st.error(said(error))
             return
     finish(new, t(f"{key}d", name=plain(new)))
@@ -239,13 +243,14 @@ def show_news() -> None:
 
 
 def show_room() -> None:
-    """Say how much room models take where little is left, and offer to give back that of deleted ones."""
+    """Say how much room models take where it matters, and offer to give back that of deleted ones."""
     try:
         usage = store.usage(*home())
     except store.ModelError as error:
         st.error(said(error))
         return
-    if usage.quota is None or usage.used < NEARLY_FULL * usage.quota:
+    is_nearly_full = usage.used >= NEARLY_FULL * usage.quota
+    if not is_nearly_full and not (usage.trash and st.session_state.get(TRASH_MATTERS)):
         return
     with st.container(border=True, horizontal=True, vertical_alignment="center"):
         sizes = {"used": bytes_of(usage.used), "quota": bytes_of(usage.quota), "trash": bytes_of(usage.trash)}
@@ -255,6 +260,8 @@ def show_room() -> None:
 
 
 def empty_trash() -> None:
-    """Remove for good what was deleted."""
+    """Remove for good what was deleted; an upload that was refused is checked again."""
     store.empty_trash(home().folder, older_than=0)
     st.session_state.pop("deleted", None)
+    if "refusal" in st.session_state.get("checked", {}):
+        st.session_state.pop("checked")

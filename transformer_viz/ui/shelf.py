@@ -4,11 +4,14 @@ from pathlib import Path
 from typing import NamedTuple
 
 from transformer_viz import store
-from transformer_viz.ui.classroom import is_classroom, is_teacher, own_models, owner
+from transformer_viz.ui.classroom import is_classroom, is_teacher, own_models, owner, visitors_folder
 from transformer_viz.ui.server import in_order
 
 VISITOR_BYTES = 100 * 10**6
 """Bytes that the models of one visitor of a class may take."""
+
+VISITORS_BYTES = 4 * 10**9
+"""Bytes that the models of all visitors together may take: each new browser is another visitor."""
 
 
 class Home(NamedTuple):
@@ -20,14 +23,14 @@ class Home(NamedTuple):
     """
 
     folder: Path | None = None
-    quota: int | None = None
+    quota: store.SharedQuota | None = None
 
 
 def home() -> Home:
     """Return the visitor's own place; it is the shelf but for the students of a class."""
     if not is_classroom() or is_teacher():
         return Home()
-    return Home(own_models(owner()), VISITOR_BYTES)
+    return Home(own_models(owner()), store.SharedQuota(VISITOR_BYTES, VISITORS_BYTES, visitors_folder()))
 
 
 def shown_models() -> list[store.ModelSummary]:

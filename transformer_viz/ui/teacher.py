@@ -149,8 +149,10 @@ def delete_runs(runs) -> None:
 
 
 def delete_models(models) -> None:
-    """Move models to the trash of their visitors, who cannot take them back."""
+    """Remove models of visitors for good, with what else lies in their trash: this is to make room."""
     each_of(models, lambda model: store.delete_model(model.name, model.path.parent))
+    for folder in {model.path.parent for model in models}:
+        store.empty_trash(folder, older_than=0)
 
 
 def each_of(things, do) -> None:

@@ -1,7 +1,6 @@
 """Uploading a model: another process checks it, while the page says how far that is."""
 
 import itertools
-import os
 import re
 
 import streamlit as st
@@ -10,7 +9,16 @@ from transformer_viz import store
 from transformer_viz.store.format import NAME
 from transformer_viz.ui.classroom import keep_visitor
 from transformer_viz.ui.language import plain, t
+from transformer_viz.ui.problems import said
 from transformer_viz.ui.shelf import home
+
+TRASH_MATTERS = "trash-matters"
+"""Key in the session: whether a model was refused for which emptying the trash makes room."""
+
+
+def mind_trash(error) -> None:
+    """Keep in mind whether what is in the trash has kept a model out."""
+    st.session_state[TRASH_MATTERS] = isinstance(error, store.QuotaError) and error.trash > 0
 
 
 def ask_upload(names) -> str | None:
@@ -25,42 +33,48 @@ def ask_upload(names) -> str | None:
         packed = st.file_uploader(t("models.upload_what"), type="zip", key=f"zip-{count}")
         if packed is None:
             return None
-        if state.get("checked", {}).get("file") != packed.file_id:
-            added = check(packed)
-        elif "unfit" in state.checked:
-            name = ask_fit_name(state.checked["unfit"], names)
-            added = name and check(packed, name)
-        else:
-            added = None
-        if refusal := state.get("checked", {}).get("refusal"):
-            st.error(t("models.refused", reason=refusal))
-    if added:
+        checked = state.setdefault("checked", {})
+        if checked.get("file") != packed.file_id:
+            check(packed, checked)
+        elif "unfit" in checked and (name := ask_fit_name(checked["unfit"], names)):
+            check(packed, checked, name)
+        if "refusal" in checked:
+            st.error(t("models.refused", reason=checked["refusal"]))
+    if added := checked.get("added"):
         state.uploads = count + 1  # another popover and another, empty uploader
-        state.pop("checked", None)
+        state.pop("checked")
     return added
 
 
-def check(packed, name=None) -> str | None:
-    """Let a model be checked and put on the shelf; keep in mind what was said, for each rerun asks again."""
-    state, place = st.session_state, st.empty()
+def check(packed, checked, name=None) -> None:
+    """Let a model be checked and put on the shelf; keep in `checked` what came of it for the next rerun.
+
+    An added model is kept there before anything talks to the page: Streamlit ends the script at that if the
+    visitor has clicked elsewhere meanwhile, and the model would be checked once more.
+    """
+    place = st.empty()
     keep_visitor()
     with place.status(t("upload.checking")) as status:
         try:
-            return store.admit_model(
-                packed.getbuffer(),
-                name=name,
-                folder=home().folder,
-                quota=home().quota,
-                progress=lambda stage: status.update(label=t(f"upload.{stage}")),
-            )
+            outcome = {
+                "added": store.admit_model(
+                    packed.getbuffer(),
+                    name=name,
+                    folder=home().folder,
+                    quota=home().quota,
+                    progress=lambda stage: status.update(label=t(f"upload.{stage}")),
+                )
+            }
         except store.UnfitNameError as error:
-            state.checked = {"file": packed.file_id, "unfit": error.name}
+            outcome = {"unfit": error.name}
         except store.ModelError as error:
-            state.checked = {"file": packed.file_id, "refusal": said(error)}
+            mind_trash(error)
+            outcome = {"refusal": said(error)}
+        checked.clear()
+        checked.update(file=packed.file_id, **outcome)
     place.empty()
-    if "unfit" in state.checked:
+    if "unfit" in checked:
         st.rerun()
-    return None
 
 
 def ask_fit_name(called, names) -> str | None:
@@ -88,17 +102,3 @@ def free_name(name, names) -> str:
     stem = re.sub(r"-\d+$", "", fit)
     numbered = itertools.chain([fit], (f"{stem}-{number}" for number in itertools.count(2)))
     return next(name for name in numbered if name not in names and NAME.fullmatch(name))
-
-
-def said(error) -> str:
-    """Return what the store said, for the page: without the paths of this machine."""
-    return plain(without_paths(str(error)))
-
-
-def without_paths(text) -> str:
-    """Return a sentence of the store in which places are named as in the list."""
-    for folder in filter(None, (home().folder, store.models_folder())):
-        places = {str(folder), os.path.abspath(folder), os.path.realpath(folder)}
-        for place in sorted(places, key=len, reverse=True):
-            text = text.replace(f"{place}{os.sep}", "").replace(place, folder.name)
-    return text

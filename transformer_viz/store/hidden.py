@@ -1,0 +1,72 @@
+"""The hidden folders beside models: what is being written, what was deleted, and how each of them goes."""
+
+import contextlib
+import os
+import re
+import secrets
+import shutil
+import time
+from pathlib import Path
+
+from transformer_viz.store.format import NAME, folder_of_models
+
+DAY = 24 * 60 * 60
+"""Seconds for which a deleted model can be restored at least."""
+
+_TEMPORARY = re.compile(rf"\.tmp-{NAME.pattern}-(\d+)-[0-9a-f]{{16}}")
+_TRASH = re.compile(rf"\.trash-({NAME.pattern})-(\d+)-[0-9a-f]{{16}}")
+
+
+def temporary_beside(target: Path) -> Path:
+    """Return a hidden name beside the target that nobody else has and `sweep` knows."""
+    return target.parent / f".tmp-{target.name}-{os.getpid()}-{secrets.token_hex(8)}"
+
+
+def trash_beside(target: Path) -> Path:
+    """Return a hidden name beside the target for when it is deleted now, which `empty_trash` knows."""
+    return target.parent / f".trash-{target.name}-{int(time.time())}-{secrets.token_hex(8)}"
+
+
+def discard(folder: Path, target: Path) -> None:
+    """Remove a hidden folder of a model so that nobody ever finds half of it under its name."""
+    trash = temporary_beside(target)
+    os.rename(folder, trash)
+    shutil.rmtree(trash, ignore_errors=True)
+
+
+def sweep(folder: Path) -> None:
+    """Remove what killed writers left behind; what cannot be removed stays."""
+    with contextlib.suppress(OSError):
+        for name in os.listdir(folder):
+            match = _TEMPORARY.fullmatch(name)
+            if match and not _is_alive(int(match[1]), folder / name):
+                shutil.rmtree(folder / name, ignore_errors=True)
+
+
+def empty_trash(folder: Path | None = None, *, older_than: float = DAY) -> None:
+    """Remove for good what was deleted more than so many seconds ago; what cannot be removed stays.
+
+    Args:
+        folder: Where the models are; None: `models_folder()`.
+        older_than: Seconds; 0: everything.
+    """
+    folder, names = folder_of_models(folder), []
+    with contextlib.suppress(OSError):
+        names = os.listdir(folder)
+    for name in names:
+        match = _TRASH.fullmatch(name)
+        if match and int(match[2]) <= time.time() - older_than:
+            with contextlib.suppress(OSError):
+                discard(folder / name, folder / match[1])
+
+
+def _is_alive(pid, place):
+    if os.name == "nt":  # os.kill would end the process there
+        return time.time() - os.path.getmtime(place) < DAY
+    try:
+        os.kill(pid, 0)
+    except (ProcessLookupError, OverflowError):
+        return False
+    except PermissionError:
+        pass
+    return True
