@@ -15,7 +15,7 @@ import tempfile
 import time
 
 from playwright.sync_api import sync_playwright
-from running_app import processor_seconds, running_app
+from server import processor_seconds, running_app
 
 CHROMIUM = os.environ.get("CHROMIUM") or shutil.which("chromium") or shutil.which("google-chrome")
 CLICKS = 10

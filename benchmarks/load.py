@@ -8,7 +8,6 @@ lets a model write that never ends. `--no-training` leaves the training out. Wai
 sending a sentence to the end of the run. Exit status 1 if anybody met an error.
 """
 
-import argparse
 import asyncio
 import contextlib
 import itertools
@@ -20,8 +19,8 @@ import tempfile
 import time
 from pathlib import Path
 
-from running_app import ROOT, running_app
-from visitor import REVIEWS, Visitor
+from server import ROOT, running_app
+from visitor import REVIEWS, Visitor, parser_of, print_errors, stream_of
 from visitors import percentile, warm_up
 
 from transformer_viz import store
@@ -30,10 +29,16 @@ from transformer_viz.runs import TrainingJob, create_run
 from transformer_viz.runs.recipes import RECIPES
 
 LONG = 20_000
-"""Characters of a long text."""
+"""Length of a long text, in characters."""
 
 SETTLE = 5
 """Seconds between two parts."""
+
+STARTED = 120
+"""Seconds after which a training has made its first step, or is not waited for."""
+
+STOPPED = 60
+"""Seconds after which a training that was stopped is ended."""
 
 
 def endless(folder):
@@ -54,27 +59,35 @@ def endless(folder):
 
 @contextlib.contextmanager
 def training():
-    """Run a training without end, as the Train page starts one."""
+    """Run an endless training, started as the Train page does."""
     recipe = RECIPES["reverse"]
     settings = recipe.training(epochs=10_000, patience=10_000)
     run = create_run(TrainingJob(config=recipe.config(), settings=settings, data="reverse", rows=recipe.rows))
     worker = subprocess.Popen(
         [sys.executable, "-m", "transformer_viz.training.worker"], stdin=subprocess.PIPE
     )
-    worker.stdin.write(b"\n")
-    worker.stdin.close()
-    while not run.state().steps:
-        time.sleep(0.2)
-    yield run
-    run.stop()
-    worker.wait()
+    try:
+        worker.stdin.write(b"\n")
+        worker.stdin.close()
+        until = time.monotonic() + STARTED
+        while not run.state().steps:
+            if worker.poll() is not None or time.monotonic() > until:
+                sys.exit(f"The training made no step within {STARTED} s.")
+            time.sleep(0.2)
+        yield
+        run.stop()
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            worker.wait(STOPPED)
+    finally:
+        worker.kill()
+        worker.wait()
 
 
 class Rude:
-    """A visitor who does one thing over and over; `asked` counts how often it was answered."""
+    """A visitor who does one thing over and over; `answered` counts how often that went well."""
 
     def __init__(self, address, kind, models):
-        self.address, self.kind, self.asked = address, kind, 0
+        self.address, self.kind, self.answered = address, kind, 0
         self.models = itertools.cycle(models)
         self.texts = itertools.cycle(REVIEWS)
         self.errors = []
@@ -85,16 +98,14 @@ class Rude:
             visitor = Visitor(self.address, 0)
             visitor.query = self.query()
             await visitor.arrive()
-            if self.kind == "long" and visitor.box:
-                visitor.text = (next(self.texts) + " ") * LONG
-                visitor.text = visitor.text[:LONG]
-                await visitor.run("sentence")
+            if self.kind == "long" and visitor.is_open:
+                await visitor.type((next(self.texts) * LONG)[:LONG])
             await visitor.leave()
             self.errors += visitor.errors
-            self.asked += 1
+            self.answered += not visitor.errors
 
     def query(self):
-        """Return the address of what is asked next."""
+        """Return the query parameters of the next request."""
         if self.kind == "effects":
             return {"model": "translate-en-fr", "effects": "1", "text": next(self.texts)}
         if self.kind == "cold":
@@ -103,7 +114,7 @@ class Rude:
 
 
 async def part(address, options, kind, models, seconds):
-    """Let everybody act for so long, and one visitor more rudely; return everybody, and the rude one."""
+    """Let all visitors act for `seconds`, with one extra, rude visitor; return them and the rude one."""
     everybody = [Visitor(address, seed) for seed in range(options.visitors)]
     await asyncio.gather(*(visitor.arrive() for visitor in everybody))
     until = time.monotonic() + seconds
@@ -117,7 +128,7 @@ async def part(address, options, kind, models, seconds):
 
 
 async def play(address, options, models):
-    """Play all parts and print a line for each; return how many errors there were."""
+    """Run each part, print a line for it, and return the number of errors."""
     await warm_up(address)
     wrong = 0
     kinds = ["nobody", *options.rude]
@@ -127,20 +138,17 @@ async def play(address, options, models):
         waits = sorted(wait for visitor in everybody for wait in visitor.waits["sentence"])
         errors = [error for visitor in everybody for error in visitor.errors] + rude.errors
         figures = (percentile(waits, share) for share in (0.5, 0.95, 0.99, 1))
-        said = f"  (asked {rude.asked} times)" if rude.asked else ""
+        said = "" if kind == "nobody" else f"  (answered {rude.answered} times)"
         print(f"{kind:8}  {len(waits):7}", *(f"{wait:5.0f}" for wait in figures), f"{len(errors):7}{said}")
-        for error in errors[:3]:
-            print(f"          {error[:120]}")
+        print_errors(errors)
         wrong += len(errors)
         await asyncio.sleep(SETTLE)
     return wrong
 
 
 def main():
-    """Play a class."""
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    """Measure a class."""
+    parser = parser_of(__doc__)
     parser.add_argument("--visitors", type=int, default=40)
     parser.add_argument("--think", type=float, default=5.0, help="mean pause in seconds")
     parser.add_argument("--seconds", type=float, default=300.0)
@@ -157,7 +165,7 @@ def main():
         models = [model.name for model in store.list_models(shelf) if model.name != "endless"]
         beside = contextlib.nullcontext() if options.no_training else training()
         with beside, running_app() as (_, port):
-            wrong = asyncio.run(play(f"ws://127.0.0.1:{port}/_stcore/stream", options, models))
+            wrong = asyncio.run(play(stream_of(f"http://127.0.0.1:{port}"), options, models))
     return 1 if wrong else 0
 
 

@@ -2,20 +2,18 @@
 
 `python benchmarks/soak.py [--sentences 10000] [--sessions 500]`. One visitor types sentences as fast as they
 are answered; memory is read after a tenth of them and after all. Then visitors come and go; file handles are
-read when Streamlit has had the time to forget them. Linux only. Exit status 1 if anybody met an error.
+read once Streamlit has had time to forget the visitors. Linux only. Exit status 1 if anybody met an error.
 """
 
-import argparse
 import asyncio
 import itertools
 import sys
 import time
-from collections import Counter
 from pathlib import Path
 
 import psutil
-from running_app import running_app
-from visitor import REVIEWS, Visitor
+from server import running_app
+from visitor import REVIEWS, Visitor, parser_of, print_errors, stream_of
 from visitors import warm_up
 
 FORGOTTEN = 45
@@ -30,17 +28,27 @@ def memory(server):
 
 
 async def type_sentences(address, count, server):
-    """Type sentences without a pause; return memory after a tenth and after all, and the errors."""
+    """Type sentences without a pause, unless an error ends the session.
+
+    Args:
+        address: Of the app's websocket.
+        count: How many sentences.
+        server: The app's `psutil.Process`.
+
+    Returns:
+        (sentences so far, memory) after the first tenth, and after the last; and the errors.
+    """
     visitor, texts = Visitor(address, 0), itertools.cycle(REVIEWS)
     await visitor.arrive()
-    found = {}
-    for number in range(1, count + 1):
-        visitor.text = f"{next(texts)} {number}"
-        await visitor.run("sentence")
-        if number in (count // 10, count):
-            found[number] = memory(server)
+    number, early = 0, None
+    while number < count and visitor.is_open:
+        number += 1
+        await visitor.type(f"{next(texts)} {number}")
+        if not early and number >= count / 10:
+            early = number, memory(server)
+    late = number, memory(server)
     await visitor.leave()
-    return found, visitor.errors
+    return early or late, late, visitor.errors
 
 
 async def come_and_go(address, count):
@@ -55,14 +63,14 @@ async def come_and_go(address, count):
 
 
 async def soak(address, options, server):
-    """Do both, print what was measured, and return how many errors there were."""
+    """Type the sentences, let visitors come and go, print the figures, and return the number of errors."""
     await warm_up(address)
     begin = time.monotonic()
-    found, errors = await type_sentences(address, options.sentences, server)
-    early, late = found.values()
-    print(f"{options.sentences} sentences in {time.monotonic() - begin:.0f} s; resident MB after", *found)
-    for name, size in late.items():
-        before = early.get(name, float("nan"))
+    early, late, errors = await type_sentences(address, options.sentences, server)
+    taken = time.monotonic() - begin
+    print(f"{late[0]} sentences in {taken:.0f} s; resident MB after", early[0], late[0])
+    for name, size in late[1].items():
+        before = early[1].get(name, float("nan"))
         print(f"{name:8} {before:7.0f} {size:7.0f}   ratio {size / before:.3f}")
     before = server.num_fds()
     errors += await come_and_go(address, options.sessions)
@@ -71,17 +79,14 @@ async def soak(address, options, server):
     errors += await come_and_go(address, 1)  # Streamlit forgets when somebody comes
     print(f"{options.sessions} sessions: {before} file handles before, {at_once} at once after,", end=" ")
     print(f"{server.num_fds()} after {FORGOTTEN} s; memory {memory(server)['server']:.0f} MB")
-    for error, number in Counter(errors).most_common(5):
-        print(f"{number:5} x {error[:120]}")
+    print_errors(errors)
     print(f"{len(errors)} errors")
     return len(errors)
 
 
 def main():
-    """Soak the app."""
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    """Run the soak test."""
+    parser = parser_of(__doc__)
     parser.add_argument("--sentences", type=int, default=10_000)
     parser.add_argument("--sessions", type=int, default=500)
     options = parser.parse_args()
@@ -89,7 +94,7 @@ def main():
         sys.exit("This is measured on Linux.")
     with running_app() as (process, port):
         server = psutil.Process(process.pid)
-        wrong = asyncio.run(soak(f"ws://127.0.0.1:{port}/_stcore/stream", options, server))
+        wrong = asyncio.run(soak(stream_of(f"http://127.0.0.1:{port}"), options, server))
     return 1 if wrong else 0
 
 

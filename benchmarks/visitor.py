@@ -1,10 +1,12 @@
 """A visitor over the real websocket, without a browser: what a browser sends, and what comes back."""
 
+import argparse
 import asyncio
 import contextlib
 import itertools
 import random
 import time
+from collections import Counter
 from urllib.parse import parse_qsl, urlencode
 
 import websockets
@@ -60,11 +62,33 @@ REVIEWS = [" ".join(pair) for pair in itertools.permutations(SENTENCES, 2)]
 """What is typed: more texts than the server keeps answers for."""
 
 
+def parser_of(description):
+    """Return an argument parser that prints the module's docstring as it stands."""
+    form = argparse.RawDescriptionHelpFormatter
+    return argparse.ArgumentParser(description=description, formatter_class=form)
+
+
+def stream_of(url):
+    """Return the address of the websocket of the app at `url`."""
+    return url.replace("http", "ws", 1).rstrip("/") + "/_stcore/stream"
+
+
+def print_errors(errors):
+    """Print the most frequent errors, and how often each came."""
+    for error, count in Counter(errors).most_common(5):
+        print(f"{count:5} x {error[:120]}")
+
+
 class Visitor:
-    """One session: the page it has seen, how long it waited, and what went wrong."""
+    """One session: the page it has seen, how long it waited, and what went wrong.
+
+    Attributes:
+        is_open: Whether the session has begun and no error has ended it.
+    """
 
     def __init__(self, address, seed):
-        self.address, self.chance, self.socket = address, random.Random(seed), None
+        self.address, self.chance = address, random.Random(seed)
+        self.socket, self.is_open = None, False
         self.box, self.text, self.query = None, None, {}
         self.kept, self.max_age, self.runs, self.views = {}, 0, 0, 0
         self.waits = {"arrival": [], "sentence": []}
@@ -76,6 +100,7 @@ class Visitor:
         try:
             yield
         except (OSError, websockets.WebSocketException) as error:
+            self.is_open = False
             self.errors.append(repr(error))
 
     async def arrive(self):
@@ -84,31 +109,32 @@ class Visitor:
             self.socket = await websockets.connect(
                 self.address, subprotocols=["streamlit"], max_size=None, proxy=None
             )
+            self.is_open = True
             await self.run("arrival")
 
     async def stay(self, think, until):
         """Act after random pauses until the time is over."""
         with self.noting_errors():
-            while self.socket and time.monotonic() < until:
+            while self.is_open and time.monotonic() < until:
                 pause = self.chance.expovariate(1 / think)
                 with contextlib.suppress(TimeoutError):
                     async with asyncio.timeout(min(pause, until - time.monotonic())):
                         while True:
                             self.take(await self.socket.recv())
                 if time.monotonic() < until:
-                    await self.type()
+                    await self.type(self.chance.choice(REVIEWS))
 
     async def leave(self):
         """Close the session."""
         if self.socket:
             await self.socket.close()
 
-    async def type(self):
-        """Type another sentence."""
+    async def type(self, text):
+        """Type a text and wait for its attention."""
         if self.box is None:
             self.errors.append("no box for a sentence on the page")
             return
-        self.text = self.chance.choice(REVIEWS)
+        self.text = text
         await self.run("sentence")
 
     async def run(self, name):
@@ -121,12 +147,13 @@ class Visitor:
             request.widget_states.widgets.add(id=self.box.id).string_value = self.text
         errors = len(self.errors)
         begin = time.perf_counter()
-        await self.socket.send(message.SerializeToString())
-        async with asyncio.timeout(PATIENCE):
-            while not self.take(await self.socket.recv()):
-                pass
+        with self.noting_errors():
+            await self.socket.send(message.SerializeToString())
+            async with asyncio.timeout(PATIENCE):
+                while not self.take(await self.socket.recv()):
+                    pass
         wait = 1000 * (time.perf_counter() - begin)
-        if not self.views:
+        if self.is_open and not self.views:
             self.errors.append(f"{name}: no attention")
         if len(self.errors) == errors:
             self.waits[name].append(wait)

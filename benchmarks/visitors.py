@@ -9,22 +9,20 @@ without its children; under `--url` it is not measured. Exit status 1 if there w
 the page, a run that failed or showed no attention, a closed socket.
 """
 
-import argparse
 import asyncio
 import math
 import os
 import sys
 import time
-from collections import Counter
 from pathlib import Path
 
-from running_app import processor_seconds, running_app
-from visitor import PATIENCE, Visitor
+from server import processor_seconds, running_app
+from visitor import PATIENCE, Visitor, parser_of, print_errors, stream_of
 
 
 async def measure(url, options, pid=None):
     """Let the visitors come, act and go; return them and the server's processor seconds while they acted."""
-    address = url.replace("http", "ws", 1).rstrip("/") + "/_stcore/stream"
+    address = stream_of(url)
     await warm_up(address)
     everybody = [Visitor(address, seed) for seed in range(options.visitors)]
     await asyncio.gather(*(visitor.arrive() for visitor in everybody))
@@ -51,29 +49,26 @@ async def warm_up(address):
 
 
 def percentile(ordered, share):
-    """Return the smallest wait that such a share of them does not exceed; NaN if there are none."""
+    """Return the smallest wait that this share of the waits does not exceed; NaN without waits."""
     return ordered[math.ceil(share * len(ordered)) - 1] if ordered else math.nan
 
 
 def report(everybody):
     """Print the waits and the errors; return the number of sentences and of errors."""
     waits = {name: [w for visitor in everybody for w in visitor.waits[name]] for name in everybody[0].waits}
-    errors = Counter(error for visitor in everybody for error in visitor.errors)
-    print(f"{len(everybody)} visitors, {len(waits['sentence'])} sentences, {errors.total()} errors")
+    errors = [error for visitor in everybody for error in visitor.errors]
+    print(f"{len(everybody)} visitors, {len(waits['sentence'])} sentences, {len(errors)} errors")
     for name, values in waits.items():
         shares = {"p50": 0.5, "p95": 0.95, "p99": 0.99, "max": 1}
         figures = (f"{label} {percentile(sorted(values), share):5.0f} ms" for label, share in shares.items())
         print(f"{name:8}", *figures, sep="  ")
-    for error, count in errors.most_common(5):
-        print(f"{count:5} x {error}")
-    return len(waits["sentence"]), errors.total()
+    print_errors(errors)
+    return len(waits["sentence"]), len(errors)
 
 
 def main():
     """Let the visitors come to an app, and print the figures."""
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = parser_of(__doc__)
     parser.add_argument("--visitors", type=int, default=30)
     parser.add_argument("--think", type=float, default=5.0, help="mean pause in seconds")
     parser.add_argument("--seconds", type=float, default=60.0)

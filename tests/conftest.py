@@ -18,8 +18,9 @@ def browser():
     """Return a Chromium of the system, without a window."""
     if not CHROMIUM and not os.environ.get("CI"):
         pytest.skip("no Chromium here: install it, or set CHROMIUM to its path")
-    from playwright.sync_api import sync_playwright
+    from playwright.sync_api import expect, sync_playwright
 
+    expect.set_options(timeout=60_000)
     with sync_playwright() as playwright:
         flags = ["--no-sandbox", "--disable-gpu", "--disable-background-networking"]
         browser = playwright.chromium.launch(executable_path=CHROMIUM, args=flags)

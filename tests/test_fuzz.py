@@ -26,7 +26,11 @@ def test_foreign_bytes_are_read_or_refused_in_a_sentence(name, data):
 @pytest.mark.parametrize("name", targets.TARGETS)
 def test_what_fuzzing_begins_with_is_valid(name):
     for seed in targets.seeds(name):
-        targets.TARGETS[name](seed)
+        assert targets.TARGETS[name](seed), seed[:100]
+
+
+def test_something_that_fuzzing_found_is_kept():
+    assert CORPUS
 
 
 @pytest.mark.parametrize("file", CORPUS, ids=lambda file: f"{file.parent.name}/{file.name}")

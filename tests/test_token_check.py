@@ -4,6 +4,7 @@ import base64
 import contextlib
 import copy
 import json
+import multiprocessing
 import struct
 
 import numpy as np
@@ -165,39 +166,130 @@ def test_the_usual_tokenizers_are_read(family):
 
 
 UNFIT = {
-    "type": {"normalizer": {"type": "Execute"}},
-    "no type": {"normalizer": {}},
-    "no part": {"pre_tokenizer": [1]},
-    "no sequence": {"normalizer": {"type": "Sequence", "normalizers": 3}},
-    "unknown field": {"normalizer": {"type": "NFC", "more": 1}},
-    "missing field": {"normalizer": {"type": "Replace", "pattern": {"String": "a"}}},
-    "steps": {"normalizer": sequence("normalizer", *[{"type": "NFC"}] * 33)},
-    "bytes of bytes": {"pre_tokenizer": sequence("pre_tokenizer", *[{"type": "ByteLevel"} | BYTES] * 6)},
-    "dropout": {"model": USUAL["GPT-2"]["model"] | {"dropout": 0.5}},
-    "long words": {"model": USUAL["BERT"]["model"] | {"max_input_chars_per_word": 10**9}},
-    "long piece": {"model": USUAL["Unigram"]["model"] | {"vocab": [[PAD, 0], [UNK, 0], ["a" * 129, 0]]}},
-    "many words": {"model": TRAINED["model"] | {"vocab": {str(i): i for i in range(300_001)}}},
-    "gap": {"model": TRAINED["model"] | {"vocab": {PAD: 0, UNK: 1, "a": 3}}},
-    "same id": {"model": TRAINED["model"] | {"vocab": {PAD: 0, UNK: 1, "a": 2, "b": 2}}},
-    "copies": {
-        "post_processor": USUAL["BERT"]["post_processor"]
-        | {"single": [{"Sequence": {"id": "A", "type_id": 0}}] * 3}
-    },
-    "unknown id": {"post_processor": {"type": "BertProcessing", "sep": ["a", 999], "cls": ["b", 2]}},
-    "added": {"added_tokens": [{"id": i, "content": str(i), "special": False} for i in range(2_001)]},
-    "long added": {"added_tokens": [{"id": 5, "content": "x" * 257}]},
-    "cut off map": {"normalizer": {"type": "Precompiled", "precompiled_charsmap": charsmap({}, b"")[:-40]}},
-    "map of no text": {
-        "normalizer": {"type": "Precompiled", "precompiled_charsmap": charsmap({}, b"\xff\0")}
-    },
-    "large map": {"normalizer": mapped("b" * 2**21)},
-    "map and ligatures": {"normalizer": sequence("normalizer", mapped("b" * 60), {"type": "NFKD"})},
+    "type": ("its normalizer is of type 'Execute'", {"normalizer": {"type": "Execute"}}),
+    "no type": ("its normalizer is of type None", {"normalizer": {}}),
+    "no part": ("its pre_tokenizer is of type None", {"pre_tokenizer": [1]}),
+    "no sequence": (
+        "its normalizer is no sequence as the library writes it",
+        {"normalizer": {"type": "Sequence", "normalizers": 3}},
+    ),
+    "unknown field": (
+        "its normalizer NFC has an unknown field 'more'",
+        {"normalizer": {"type": "NFC", "more": 1}},
+    ),
+    "missing field": (
+        "its normalizer Replace has no field 'content'",
+        {"normalizer": {"type": "Replace", "pattern": {"String": "a"}}},
+    ),
+    "bytes of bytes": (
+        "it may make a text 8,192 times as long",
+        {"pre_tokenizer": sequence("pre_tokenizer", *[{"type": "ByteLevel"} | BYTES] * 6)},
+    ),
+    "dropout": (
+        "`dropout` of its model BPE must be null",
+        {"model": USUAL["GPT-2"]["model"] | {"dropout": 0.5}},
+    ),
+    "gap": (
+        "must number its tokens from 0 on, without a gap",
+        {"model": TRAINED["model"] | {"vocab": {PAD: 0, UNK: 1, "a": 3}}},
+    ),
+    "same id": (
+        "must number its tokens from 0 on, without a gap",
+        {"model": TRAINED["model"] | {"vocab": {PAD: 0, UNK: 1, "a": 2, "b": 2}}},
+    ),
+    "copies": (
+        "`single` of its post_processor TemplateProcessing must be at most 32 pieces, each text among",
+        {
+            "post_processor": USUAL["BERT"]["post_processor"]
+            | {"single": [{"Sequence": {"id": "A", "type_id": 0}}] * 3}
+        },
+    ),
+    "tokens without ids": (
+        "must be at most 32 special tokens, each with as many ids as tokens",
+        {
+            "post_processor": USUAL["BERT"]["post_processor"]
+            | {"special_tokens": {"a": {"id": "a", "ids": [2], "tokens": []}}}
+        },
+    ),
+    "unknown id": (
+        "must number its tokens from 0 on, without a gap",
+        {"post_processor": {"type": "BertProcessing", "sep": ["a", 999], "cls": ["b", 2]}},
+    ),
+    "cut off map": (
+        "`precompiled_charsmap` of its normalizer Precompiled must be a map",
+        {"normalizer": {"type": "Precompiled", "precompiled_charsmap": charsmap({}, b"")[:-40]}},
+    ),
+    "map of no text": (
+        "`precompiled_charsmap` of its normalizer Precompiled must be a map",
+        {"normalizer": {"type": "Precompiled", "precompiled_charsmap": charsmap({}, b"\xff\0")}},
+    ),
+    "large map": (
+        "`precompiled_charsmap` of its normalizer Precompiled must be a map",
+        {"normalizer": mapped("b" * 2**21)},
+    ),
+    "map and ligatures": (
+        "it may make a text 1,080 times as long",
+        {"normalizer": sequence("normalizer", mapped("b" * 60), {"type": "NFKD"})},
+    ),
 }
+"""What is wrong -> what is said of it, and the parts of a file that have it."""
 
 
-@pytest.mark.parametrize("parts", UNFIT.values(), ids=UNFIT)
-def test_what_is_not_known_to_be_safe_is_refused_in_a_sentence(parts):
-    refused(changed(**parts))
+@pytest.mark.parametrize(("phrase", "parts"), UNFIT.values(), ids=UNFIT)
+def test_what_is_not_known_to_be_safe_is_refused_in_a_sentence(phrase, parts):
+    assert phrase in refused(changed(**parts))
+
+
+def added(number, letter="x"):
+    """Return tokens beside the vocabulary, as many and as long as asked for."""
+    flags = dict.fromkeys(("single_word", "lstrip", "rstrip", "normalized", "special"), False)
+    first = len(TRAINED["model"]["vocab"])
+    return [{"id": first + i, "content": f"{letter}{i}"} | flags for i in range(number)]
+
+
+LIMITS = {
+    "steps": (
+        32,
+        "its normalizer has 33 steps; at most 32 are read",
+        lambda number: {"normalizer": sequence("normalizer", *[{"type": "Nmt"}] * number)},
+    ),
+    "long words": (
+        200,
+        "`max_input_chars_per_word` of its model WordPiece must be a whole number from 1 to 200. ",
+        lambda number: {"model": USUAL["BERT"]["model"] | {"max_input_chars_per_word": number}},
+    ),
+    "long piece": (
+        128,
+        "`vocab` of its model Unigram must be at most 300,000 tokens of at most 128 characters",
+        lambda number: {
+            "model": USUAL["Unigram"]["model"] | {"vocab": [[PAD, 0], [UNK, 0], ["a" * number, 0]]}
+        },
+    ),
+    "many words": (
+        300_000,
+        "`vocab` of its model WordLevel must be at most 300,000 tokens and their ids",
+        lambda number: {
+            "model": TRAINED["model"] | {"vocab": {PAD: 0, UNK: 1} | {str(i): i for i in range(2, number)}}
+        },
+    ),
+    "added": (
+        2_000,
+        "`added_tokens` must hold at most 2,000",
+        lambda number: {"added_tokens": added(number)},
+    ),
+    "long added": (
+        256,
+        "`added_tokens` must hold at most 2,000, each a text of 1 to 256 characters",
+        lambda number: {"added_tokens": added(1, letter="x" * (number - 1))},
+    ),
+}
+"""What is limited -> the highest number, what is said of one more, and the parts of a file with a number."""
+
+
+@pytest.mark.parametrize(("most", "phrase", "parts"), LIMITS.values(), ids=LIMITS)
+def test_a_number_is_read_up_to_its_limit_and_refused_beyond(most, phrase, parts):
+    assert len(Tokenizer.from_json(changed(**parts(most))).encode("a film", max_len=9).ids)
+    assert phrase in refused(changed(**parts(most + 1)))
 
 
 def test_a_second_part_of_the_same_name_is_never_read():
@@ -243,13 +335,25 @@ def test_no_character_of_unicode_becomes_longer_than_the_table_says(kind):
 UNITS = ["a", "A", "1", " ", "\n", " \n", "'", "'s", "!", "中", "\u0301", "a ", " !", "<br ", "  1", "▁a"]
 
 
-@pytest.mark.parametrize("pattern", sorted(KNOWN_PATTERNS))
-def test_every_known_pattern_reads_long_runs_before_the_test_run_is_cut_off(pattern):
+def read_long_runs(pattern):
     splitter = Tokenizer.from_json(changed(pre_tokenizer=split(pattern)))
     replacer = {"type": "Replace", "pattern": {"Regex": pattern}, "content": "y"}
     for tokenizer in (splitter, Tokenizer.from_json(changed(normalizer=replacer))):
         for unit in UNITS:
             tokenizer.encode(unit * (100_000 // len(unit)) + "x", max_len=3)
+
+
+@pytest.mark.parametrize("pattern", sorted(KNOWN_PATTERNS))
+def test_every_known_pattern_reads_long_runs_within_a_minute(pattern):
+    """In a process of its own: nothing else can end a call of the library."""
+    child = multiprocessing.get_context("spawn").Process(target=read_long_runs, args=(pattern,))
+    child.start()
+    child.join(60)
+    in_time = not child.is_alive()
+    child.kill()
+    child.join()
+    assert in_time
+    assert child.exitcode == 0
 
 
 @pytest.mark.parametrize("kind", TOKEN_KINDS)

@@ -148,13 +148,16 @@ def _is_template(value):
 def _are_specials(value):
     specials = value.values() if isinstance(value, dict) and len(value) <= MAX_STEPS else [None]
     return all(
-        isinstance(each, dict) and isinstance(each.get("ids"), list) and len(each["ids"]) <= MAX_STEPS
-        for each in specials
+        isinstance(each, dict) and _are_pairs(each.get("ids"), each.get("tokens")) for each in specials
     )
 
 
+def _are_pairs(ids, tokens):
+    return isinstance(ids, list) and isinstance(tokens, list) and len(ids) == len(tokens) <= MAX_STEPS
+
+
 TEMPLATE = Field(_is_template, f"at most {MAX_STEPS} pieces, each text among them once")
-SPECIALS = Field(_are_specials, f"at most {MAX_STEPS} special tokens")
+SPECIALS = Field(_are_specials, f"at most {MAX_STEPS} special tokens, each with as many ids as tokens")
 VOCABULARY = Field(
     lambda v: isinstance(v, dict) and len(v) <= MAX_TOKENS,
     f"at most {MAX_TOKENS:,} tokens and their ids",

@@ -24,13 +24,13 @@ MEMORY = 3000
 """MB at which a process counts as taking too much memory."""
 
 LONGEST = 20_000
-"""Bytes of an input at most."""
+"""Longest input, in bytes."""
 
 sys.path[:0] = [str(HERE), str(HERE.parent), str(HERE.parents[1])]
 
 
 def run_atheris(name: str, options) -> None:
-    """Fuzz one target in this process, which ends with it."""
+    """Fuzz one target; the process then ends."""
     import atheris
 
     with atheris.instrument_imports(include=["transformer_viz"]):
@@ -52,7 +52,11 @@ def run_atheris(name: str, options) -> None:
         "-verbosity=0",
         str(corpus),
     ]
-    atheris.Setup(arguments, targets.TARGETS[name])
+
+    def check(data):
+        targets.TARGETS[name](data)  # what it returns would mean something else to atheris
+
+    atheris.Setup(arguments, check)
     atheris.Fuzz()
 
 
@@ -112,7 +116,7 @@ def main() -> int:
 
 
 def quiet():
-    """Return the environment of a child: it neither writes models nor runs where a person's are."""
+    """Return a child's environment, with folders of models and runs of its own."""
     return os.environ | {
         "TRANSFORMER_VIZ_MODELS": str(CACHE / "no-models"),
         "TRANSFORMER_VIZ_RUNS": str(CACHE / "no-runs"),

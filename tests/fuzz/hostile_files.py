@@ -1,14 +1,15 @@
 """Files that mean harm, by the thousand: data through every reader, models through admission, uploads.
 
 `python tests/fuzz/hostile_files.py [--files 1000] [--models 500] [--uploads 10000] [--seed 0]`. Each file of
-data is read in every way: rows or a sentence. Each packed model is admitted or refused in a sentence; the
-time and memory that the process takes which checks it are printed. Uploads all have one name and come from
+data is read in every way: rows or a sentence. Each packed model is admitted or refused in a sentence, and
+the process that checks it takes no more time and memory than it may. Uploads all have one name and come from
 several visitors at once; each must hold afterwards what was uploaded. Exit status 1 if anything failed.
 """
 
 import argparse
 import hashlib
 import itertools
+import os
 import random
 import resource
 import sys
@@ -17,6 +18,7 @@ import traceback
 from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import NamedTuple
 
 HERE = Path(__file__).parent
 sys.path[:0] = [str(HERE), str(HERE.parent), str(HERE.parents[1])]
@@ -25,11 +27,12 @@ import hostile  # noqa: E402
 import hostile_models  # noqa: E402
 import targets  # noqa: E402
 
-from transformer_viz import store  # noqa: E402
+from transformer_viz import admission, store  # noqa: E402
 from transformer_viz.runs import Quota, keep_upload  # noqa: E402
+from transformer_viz.store.checking import LIMITS  # noqa: E402
 
 VISITORS = 16
-"""Who upload at the same time."""
+"""Visitors who upload at the same time."""
 
 TOGETHER = 200
 """Uploads that go to one folder."""
@@ -52,12 +55,14 @@ def admit_models(count, seed, folder) -> int:
     """Let so many models be checked; return how many failed, or took more than they may."""
     tables = (hostile_models.KINDS, hostile_models.DAMAGED, hostile_models.COSTLY)
     good, ended, failed, longest = targets.seeds("packed")[0], Counter(), 0, 0.0
+    admit(good, folder)
+    usual = taken()
+    most_seconds = usual.seconds + (LIMITS.unpack_seconds + LIMITS.run_seconds) * os.cpu_count()
+    most_memory = usual.memory + LIMITS.memory + admission.SLACK
     for kind, data in hostile_models.drawn(good, seed, count, tables):
-        before = spent()
+        before = taken()
         try:
-            store.admit_model(data, name="guest", folder=folder)
-            store.read_model("guest", folder)
-            store.delete_model("guest", folder)
+            admit(data, folder)
             ended["admitted"] += 1
         except store.ModelError as error:
             ended["refused"] += 1
@@ -67,22 +72,41 @@ def admit_models(count, seed, folder) -> int:
         except Exception:
             failed += 1
             print(f"{kind}: {traceback.format_exc(limit=-1)}", flush=True)
-        longest = max(longest, spent() - before)
+        after = taken()
+        seconds, memory = after.seconds - before.seconds, after.memory
+        longest = max(longest, seconds)
+        if seconds > most_seconds or memory > max(most_memory, before.memory):
+            failed += 1
+            print(f"{kind}: took {seconds:.1f} s and {memory / 1e9:.2f} GB", flush=True)
         store.empty_trash(folder, older_than=0)
         failed += bool(list(folder.iterdir()))
-    most = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss / 1e6
     print(
         f"{count} models: {dict(ended)}, {failed} failed; the check of one took at most {longest:.1f} s of "
-        f"processor time, TensorFlow's start included, and {most:.2f} GB of memory, TensorFlow's included",
+        f"processor time ({most_seconds:.0f} s are allowed), TensorFlow's start included, and "
+        f"{taken().memory / 1e9:.2f} GB of memory ({most_memory / 1e9:.2f} GB), TensorFlow's included",
         flush=True,
     )
     return failed
 
 
-def spent() -> float:
-    """Return the seconds of processor time that ended children have taken."""
+def admit(data, folder) -> None:
+    """Let one model be checked and read, and delete it."""
+    store.admit_model(data, name="guest", folder=folder)
+    store.read_model("guest", folder)
+    store.delete_model("guest", folder)
+
+
+class Taken(NamedTuple):
+    """Processor time of all ended children, and the most bytes of memory that one of them had."""
+
+    seconds: float
+    memory: int
+
+
+def taken() -> Taken:
+    """Return what the children that have ended took (Linux)."""
     used = resource.getrusage(resource.RUSAGE_CHILDREN)
-    return used.ru_utime + used.ru_stime
+    return Taken(used.ru_utime + used.ru_stime, used.ru_maxrss * 1024)
 
 
 def upload_at_once(count, folder) -> int:
@@ -104,7 +128,7 @@ def upload_at_once(count, folder) -> int:
 
 
 def main() -> int:
-    """Try as many of each as are asked for."""
+    """Try the requested number of each."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     for name, count in (("files", 1000), ("models", 500), ("uploads", 10_000), ("seed", 0)):
         parser.add_argument(f"--{name}", type=int, default=count)

@@ -10,6 +10,7 @@ from pathlib import Path
 HERE = Path(__file__).parent
 sys.path[:0] = [str(HERE), str(HERE.parent), str(HERE.parents[1])]
 
+import pandas as pd  # noqa: E402
 from pages import open_page  # noqa: E402
 
 from transformer_viz.text import NoTokensError  # noqa: E402
@@ -74,7 +75,9 @@ KEYS = [
     "embed",
     "embed_options",
 ]
-"""What pages read from their address, and what they do not."""
+"""Query parameters that pages read, and some that none does."""
+
+PAGES = ("", "masks", "positions", "train", "models", "teacher")
 
 VALUES = [
     "0",
@@ -127,7 +130,7 @@ def check_pages(text, model, language) -> None:
 
 def check_addresses(chance, language) -> None:
     """Open every page with an address nobody would write; nothing may be raised."""
-    for name in ("", "masks", "positions", "train", "models", "teacher"):
+    for name in PAGES:
         keys = chance.sample(KEYS, chance.randint(1, 6))
         address = {key: chance.choice((*VALUES, text_of(chance))) for key in keys}
         address = {key: value.encode("utf-8", "replace").decode() for key, value in address.items()}
@@ -144,8 +147,11 @@ def check_exports(text, model) -> None:
         trace = answers.cached_trace(Run(model, text), None, None)
     except NoTokensError:
         return
-    csv = trace.to_frame().to_csv(index=False)
-    assert len(list(io.StringIO(csv, newline=""))) > 1
+    frame = trace.to_frame()
+    csv = frame.to_csv(index=False)
+    as_written = {"keep_default_na": False, "na_values": {"score": [""]}}
+    read = pd.read_csv(io.StringIO(csv, newline=""), dtype=frame.dtypes.to_dict(), **as_written)
+    pd.testing.assert_frame_equal(read, frame, check_exact=True)
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "trace.npz"
         path.write_bytes(attention.npz_of(trace))
@@ -178,7 +184,8 @@ def main() -> int:
             notes = " ".join(getattr(error, "__notes__", ()))
             print(f"{model} {text!r}: {type(error).__name__}: {error} {notes}"[-600:], flush=True)
     print(
-        f"{options.texts} texts through 3 pages and 3 exports, as many addresses through 6: {failed} failed"
+        f"{options.texts} texts through 3 pages and 3 exports, and an address of each of {len(PAGES)} pages "
+        f"with each text, {len(PAGES) * options.texts} addresses in all: {failed} failed"
     )
     return 1 if failed else 0
 

@@ -1,13 +1,15 @@
 """What reads foreign bytes, each as a function of bytes that fails on anything but a sentence.
 
-A reader may refuse bytes by an error of its own, or by a ValueError that this package raises. Any other
-exception, a result that breaks its own promise, or a call that does not return is a finding.
+It returns whether the bytes were accepted. A reader may refuse bytes by an error of its own, or by a
+ValueError that this package raises. Any other exception, a result that breaks its own promise, or a call
+that does not return is a finding.
 """
 
 import contextlib
 import functools
 import hashlib
 import io
+import itertools
 import json
 import os
 import shutil
@@ -38,10 +40,10 @@ LONG = ("doctor", "predict", "generate", "trace", "evaluate")
 """Commands that load Keras or work for long, unless the model is not there."""
 
 MEMORY = "/dev/shm" if os.path.isdir("/dev/shm") else None
-"""Where files are written that are read at once: not a disk, where there is a choice."""
+"""Folder for files that are read back immediately: in memory, if there is one."""
 
 
-def text(data: bytes) -> None:
+def text(data: bytes) -> bool:
     """Cut a text into tokens of every kind; what is shown of it is harmless."""
     typed = data.decode("utf-8", "surrogateescape")  # wrong bytes become lone surrogates
     cleaned = clean_text(typed)
@@ -52,56 +54,69 @@ def text(data: bytes) -> None:
         assert all(0 <= i < tokenizer.vocab_size for i in found.ids)
         tokenizer.decode(found.ids)
         assert all(visible(token).isprintable() for token in found.tokens)
+    return True
 
 
-def table(data: bytes) -> None:
+def table(data: bytes) -> bool:
     """Read a file of rows in every way."""
+    accepted = set()
     with _file(data) as path:
         for read in (preview, read_labelled, read_pairs, read_texts):
             with sentences():
                 read(path)
+                accepted.add(read)
+    return preview in accepted and len(accepted) > 1
 
 
-def config(data: bytes) -> None:
+def config(data: bytes) -> bool:
     """Read a config; one that is accepted survives being written."""
     with sentences():
         found = TransformerConfig.from_json(data.decode("utf-8", "replace"))
         assert TransformerConfig.from_json(found.to_json()) == found
         found.parameter_shapes()
+        return True
+    return False
 
 
-def tokenizer(data: bytes) -> None:
+def tokenizer(data: bytes) -> bool:
     """Read a tokenizer; one that is accepted reads any text."""
     with sentences():
         found = Tokenizer.from_json(data.decode("utf-8", "replace"))
         for each in TEXTS:
             found.encode(each, max_len=50)
+        return True
+    return False
 
 
-def safetensors(data: bytes) -> None:
+def safetensors(data: bytes) -> bool:
     """Read a model whose parameters are these bytes, their hash being right."""
-    folder = _model_folder()
+    folder = _model_folder("safetensors")
     _replace(folder, "parameters.safetensors", data)
     with sentences():
         found = store.read_model(folder)
         assert all(np.isfinite(array).all() for array in found.parameters.values())
+        return True
+    return False
 
 
-def card(data: bytes) -> None:
+def card(data: bytes) -> bool:
     """List a model whose card is these bytes."""
-    folder = _model_folder()
+    folder = _model_folder("card")
     _replace(folder, "card.json", data)
     (found,) = store.list_models(folder.parent)
     assert found.problem or isinstance(found.card, dict)
+    return not found.problem
 
 
-def npz(data: bytes) -> None:
+def npz(data: bytes) -> bool:
     """Read a saved trace."""
     with _file(data) as path, sentences():
         Trace.load(path)
+        return True
+    return False
 
 
-def packed(data: bytes) -> None:
+def packed(data: bytes) -> bool:
     """Unpack a model; whatever happens, nothing is left of one that is refused."""
     folder = Path(_scratch()) / "unpacked"
     folder.mkdir(exist_ok=True)
@@ -112,47 +127,55 @@ def packed(data: bytes) -> None:
     found = os.listdir(folder)
     shutil.rmtree(folder)
     assert bool(found) == accepted
+    return accepted
 
 
-def events(data: bytes) -> None:
+def events(data: bytes) -> bool:
     """Show a run whose log is these bytes."""
-    run = _run()
+    run = _run("events")
     (run.path / "events.jsonl").write_bytes(data)
     state = run.state()
     assert state.status
     assert state.step >= 0
+    return state.step > 0
 
 
-def job(data: bytes) -> None:
+def job(data: bytes) -> bool:
     """Read what was asked of a run."""
     with sentences():
         found = TrainingJob.from_json(data.decode("utf-8", "replace"))
         assert TrainingJob.from_json(found.to_json()) == found
+        return True
+    return False
 
 
-def mask(data: bytes) -> None:
-    """Read the name of a mask."""
-    for name, value in parse_qsl(data.decode("utf-8", "replace")) or [("", "")]:
-        for each in (name, value):
-            with sentences():
-                found = named_mask(each, 3, np.array([5, 6, 0, 0]))
-                assert found.dtype == bool
-                assert np.broadcast_shapes(found.shape, (3, 4)) == (3, 4)
+def mask(data: bytes) -> bool:
+    """Read the names of masks."""
+    pairs = parse_qsl(data.decode("utf-8", "replace")) or [("", "")]
+    accepted = []
+    for each in itertools.chain(*pairs):
+        with sentences():
+            found = named_mask(each, 3, np.array([5, 6, 0, 0]))
+            assert found.dtype == bool
+            assert np.broadcast_shapes(found.shape, (3, 4)) == (3, 4)
+            accepted.append(each)
+    return len(accepted) == 2 * len(pairs)
 
 
-def command(data: bytes) -> None:
-    """Give a command line, in a folder of its own."""
+def command(data: bytes) -> bool:
+    """Give a command line, in a folder of its own; it is accepted if it is a command, whatever comes of that."""
     words = data.decode("utf-8", "replace").replace("\0", "").split("\n")[:12]
     if words and words[0] in LONG and "missing" not in words:
-        return
+        return False
     quiet, here = io.StringIO(), Path(_scratch()) / "here"
     here.mkdir(exist_ok=True)
     with contextlib.chdir(here), contextlib.redirect_stdout(quiet), contextlib.redirect_stderr(quiet):
         try:
-            status = command_line.main(words)
+            status, accepted = command_line.main(words), True
         except SystemExit as left:
-            status = left.code
+            status, accepted = left.code, False
     assert status in (0, 2)
+    return accepted
 
 
 TARGETS = {
@@ -176,7 +199,7 @@ TARGETS = {
 
 @contextlib.contextmanager
 def sentences():
-    """Let pass what a person may be told."""
+    """Ignore errors that a person may be shown."""
     try:
         yield
     except ValueError as error:
@@ -188,7 +211,7 @@ def sentences():
 @functools.cache
 def seeds(name: str) -> list[bytes]:
     """Return valid bytes for a target, from which others are made."""
-    folder = _model_folder()
+    folder = _model_folder("seeds")
     read = {file.name: file.read_bytes() for file in folder.iterdir()}
     config_json = read["config.json"]
     found = {
@@ -205,8 +228,8 @@ def seeds(name: str) -> list[bytes]:
         "npz": [_saved_trace()],
         "packed": [store.pack_model(folder.name, folder.parent)],
         "events": [_log()],
-        "job": [_run().job.to_json().encode()],
-        "mask": [b"mask=window:3+causal", b"padding=causal&x=window:1"],
+        "job": [_run("seeds").job.to_json().encode()],
+        "mask": [b"none=window:3%2Bcausal", b"padding=causal&painted:0f9=window:1"],
         "command": [
             b"train\n--preset\nsingle-block\n--data\nno.csv\n--out\nno/such/place\n--epochs\n2",
             b"predict\n--model\nmissing\n--text\na",
@@ -235,8 +258,8 @@ def _tokenizers():
 
 
 @functools.cache
-def _model_folder():
-    """Write a small model; return its folder."""
+def _model_folder(user):
+    """Write a small model for one user, who may change it; return its folder."""
     small = TransformerConfig(
         vocab_size=_tokenizers()[0].vocab_size, max_len=20, d_model=4, num_heads=2, ffn_dim=4
     )
@@ -248,7 +271,7 @@ def _model_folder():
         tokenizer=_tokenizers()[0].to_json(),
         card={"task": "classification", "examples": TEXTS, "test": {"accuracy": 0.5, "rows": 10}},
         parameters=parameters,
-        folder=Path(_scratch()) / "models",
+        folder=Path(_scratch()) / user / "models",
     )
 
 
@@ -261,15 +284,16 @@ def _replace(folder, name, data):
 
 
 @functools.cache
-def _run():
+def _run(user):
+    """Make a run for one user, who may change it."""
     small = TransformerConfig(vocab_size=43, max_len=20, d_model=4, num_heads=2, ffn_dim=4)
     asked = TrainingJob(config=small, settings=TrainingSettings(epochs=2), data="parity", rows=40)
-    return create_run(asked, folder=Path(_scratch()) / "runs")
+    return create_run(asked, folder=Path(_scratch()) / user / "runs")
 
 
 @functools.cache
 def _log():
-    run = _run()
+    run = _run("seeds")
     run.append("started", step=0, device="CPU")
     run.append("data", train=36, total_steps=10)
     for step in range(3):
