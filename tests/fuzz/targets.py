@@ -163,7 +163,7 @@ def mask(data: bytes) -> bool:
 
 
 def command(data: bytes) -> bool:
-    """Give a command line, in a folder of its own; it is accepted if it is a command, whatever comes of that."""
+    """Give a command line, in a folder of its own; accepted if it is a command, whatever comes of that."""
     words = data.decode("utf-8", "replace").replace("\0", "").split("\n")[:12]
     if words and words[0] in LONG and "missing" not in words:
         return False
