@@ -10,6 +10,7 @@ import time
 import pytest
 from processes import children, is_running
 
+from transformer_viz import trainer as trainer_module
 from transformer_viz.config import TransformerConfig
 from transformer_viz.runs import (
     BusyError,
@@ -133,15 +134,21 @@ def test_a_process_that_cannot_start_is_a_sentence(trainer, monkeypatch, tmp_pat
 
 def test_a_child_that_nobody_asks_for_is_ended_and_another_comes_when_asked(tmp_path, monkeypatch):
     monkeypatch.setenv("TRANSFORMER_VIZ_RUNS", str(tmp_path))
-    trainer = Trainer(idle_seconds=0.05)
-    trainer.warm()
-    until(lambda: trainer.pid is None)
-    trainer.warm()
-    assert is_running(trainer.pid)
-    run = trainer.start(a_job())
-    until(lambda: run.state().status == "finished")
-    until(lambda: trainer.pid is None)
-    trainer.close()
+    spawned, spawn = [], trainer_module._spawn
+    monkeypatch.setattr(trainer_module, "_spawn", lambda: spawned.append(spawn()) or spawned[-1])
+    trainer = Trainer(idle_seconds=1)
+    try:
+        trainer.warm()
+        until(lambda: trainer.pid is None)
+        trainer.warm()
+        assert len(spawned) == 2
+        run = trainer.start(a_job())
+        begun = len(spawned)
+        until(lambda: len(spawned) > begun and trainer.pid is None)
+        assert run.state().status == "finished"
+        assert not any(is_running(child.pid) for child in spawned)
+    finally:
+        trainer.close()
 
 
 def test_a_child_that_is_asked_for_again_and_again_stays(trainer):

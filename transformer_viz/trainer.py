@@ -7,7 +7,6 @@ import threading
 import time
 
 from transformer_viz.runs import (
-    Quota,
     RunError,
     TrainingJob,
     TrainingRun,
@@ -20,12 +19,10 @@ from transformer_viz.runs import (
     sweep_runs,
 )
 from transformer_viz.runs.errors import writing
+from transformer_viz.runs.listing import QUOTA
 
 WORKER = "transformer_viz.training.worker"
 """Module the child runs."""
-
-QUOTA = Quota(total=20 * 10**9, owner=400 * 10**6)
-"""Room that trainings may take that are started here, and those of each of forty owners."""
 
 IDLE_SECONDS = 5 * 60
 """How long a child waits for work: with TensorFlow loaded, it holds 800 MB."""

@@ -66,6 +66,10 @@ BAD_JOBS = {
     "tokens of another kind": ({"tokens": "syllables"}, "`tokens` must be one of words, characters"),
     "probes that are numbers": ({"probes": [1]}, ""),
     "probes of three": ({"probes": [["a", "b", "c"]]}, "`probes` must be texts, or pairs of texts."),
+    "a long probe": (
+        {"probes": ["a", ["b", "c" * 1001]]},
+        "A sentence to watch (`probes`) may have 1,000 characters. Received one of 1,001: shorten it.",
+    ),
     "a card that is text": ({"card": "x"}, "`card` must be facts with names. Received: 'x'."),
     "half a sha256": ({"sha256": "abc"}, "`sha256` must be 64 hexadecimal digits, or nothing."),
     "an owner that is a number": ({"owner": 5}, "`owner` must be a short text. Received: 5."),

@@ -23,14 +23,19 @@ from transformer_viz.runs import (
     list_runs,
     queue_run,
     queued_runs,
-    runs_bytes,
 )
+from transformer_viz.runs.listing import kept_runs
+from transformer_viz.runs.quota import bytes_in
 
 JOB = TrainingJob(config=PRESETS["vaswani-tiny"], settings=TrainingSettings(), data="reverse")
 
 
 def of(owner):
     return dataclasses.replace(JOB, owner=owner)
+
+
+def size_of(runs):
+    return sum(bytes_in(run.path) for run in runs)
 
 
 def owners(runs):
@@ -129,9 +134,8 @@ def test_room_is_counted_for_each_owner_and_together(tmp_path):
     (runs[1].path / "model" / "parameters.safetensors").write_bytes(bytes(10_000))
     sizes = [sum(path.stat().st_size for path in run.path.rglob("*") if path.is_file()) for run in runs]
     assert sizes[1] > 10_000
-    assert (runs_bytes("", tmp_path), runs_bytes("ann", tmp_path)) == tuple(sizes)
-    assert runs_bytes(folder=tmp_path) == sum(sizes)
-    assert runs_bytes(folder=tmp_path / "nowhere") == 0
+    assert kept_runs(tmp_path) == [(runs[1].id, "ann", sizes[1]), (runs[0].id, "", sizes[0])]
+    assert kept_runs(tmp_path / "nowhere") == []
 
 
 @pytest.mark.parametrize("owner", ["", "ann"])
@@ -144,7 +148,7 @@ def test_a_run_for_which_there_is_no_room_is_refused_and_the_way_out_named(tmp_p
         return
     with pytest.raises(QuotaError) as error:
         create_run(of(owner), folder=tmp_path, quota=quota)
-    used = runs_bytes(folder=tmp_path)
+    used = size_of(runs)
     assert (error.value.used, error.value.limit) == (used, 100_000)
     assert str(error.value) == (
         f"There is no room: trainings take {used / 1e6:.1f} MB of 0.1 MB that they may. Delete one that is "
@@ -165,7 +169,7 @@ def test_an_owner_is_refused_for_own_runs_alone_and_reads_no_names_of_others(tmp
 
 
 def test_of_many_who_come_at_once_no_more_get_in_than_there_is_room_for(tmp_path):
-    size = runs_bytes(folder=create_run(JOB, folder=tmp_path / "one").path.parent)
+    size = size_of([create_run(JOB, folder=tmp_path / "one")])
     quota, made, refused = Quota(5 * size // 2, 0), [], []
 
     def make():
@@ -254,7 +258,7 @@ def test_a_file_that_is_gone_is_said_before_anything_is_queued(tmp_path):
 
 def test_links_out_of_a_run_are_not_followed_when_room_is_counted(tmp_path):
     run = create_run(JOB, folder=tmp_path)
-    before = runs_bytes(folder=tmp_path)
+    before = size_of([run])
     os.symlink(Path(__file__).parents[2], run.path / "link")
     os.symlink(run.path, run.path / "circle")
-    assert runs_bytes(folder=tmp_path) - before < 1000
+    assert size_of([run]) - before < 1000

@@ -189,10 +189,24 @@ def test_a_pipe_is_not_waited_for(log):
 
 
 def test_whoever_reads_while_others_write_sees_a_beginning_of_what_they_write(log):
-    writer = threading.Thread(target=lambda: [append_event(log, "step", step=step) for step in range(300)])
+    halfway, looked = threading.Event(), threading.Event()
+
+    def write():
+        for step in range(300):
+            append_event(log, "step", step=step)
+            if step == 150:
+                halfway.set()
+                looked.wait(60)
+
+    writer, reads = threading.Thread(target=write), 0
     writer.start()
+    assert halfway.wait(60)
     while writer.is_alive():
         found = steps(log)
         assert found == list(range(len(found)))
+        assert len(found) > 150
+        reads += 1
+        looked.set()
     writer.join()
+    assert reads > 0
     assert steps(log) == list(range(300))

@@ -10,9 +10,10 @@ from unprivileged import modes_count
 
 from transformer_viz.__main__ import main
 from transformer_viz.config import TransformerConfig
-from transformer_viz.runs import RunError, TrainingJob, TrainingSettings, create_run
+from transformer_viz.runs import Quota, RunError, TrainingJob, TrainingSettings, create_run
+from transformer_viz.runs.quota import bytes_in
 from transformer_viz.store import read_model
-from transformer_viz.training.job import work
+from transformer_viz.training.job import RESERVE, SMALL_FILES, work
 from transformer_viz.training.worker import work_off_queue
 
 CONFIG = TransformerConfig(d_model=8, num_heads=2, ffn_dim=8, norm="pre", max_len=32)
@@ -114,6 +115,65 @@ def test_a_run_that_gives_up_its_turn_on_the_command_line_is_a_sentence(monkeypa
         "A run of another owner has its turn; this one waits at step 1. The best model so far: none yet.",
     ]
     assert run.status == "queued"
+
+
+def quota_with(room, runs):
+    """Return a quota that leaves so much room beside all runs."""
+    return Quota(10**9, sum(bytes_in(run.path) for run in runs) + room)
+
+
+def test_pictures_for_which_there_is_no_room_are_left_out_and_training_goes_on():
+    settings = TrainingSettings(epochs=3, batch_size=8, patience=3)
+    job = dataclasses.replace(JOB, owner="ann", settings=settings, frame_steps=1)
+    run, whole = create_run(job), create_run(job)
+    quota = quota_with(SMALL_FILES + RESERVE + 40_000, [run, whole])
+    work(run, quota=quota)
+    work(whole)
+    assert (run.status, run.state().step) == (whole.status, whole.state().step) == ("finished", 36)
+    assert 0 < len(run.frames()) < len(whole.frames())
+    assert sum(event["event"] == "full" for event in run.events()) == 1
+    assert (run.state().is_full, whole.state().is_full) == (True, False)
+
+
+@pytest.mark.parametrize(
+    ("room", "way_out"),
+    [
+        (SMALL_FILES + RESERVE // 2, "Delete one that is no longer needed, the largest first: {run.id}."),
+        (
+            SMALL_FILES // 2,
+            "What this one keeps is larger than all of them together may be. Choose a smaller model.",
+        ),
+    ],
+)
+def test_a_run_whose_model_has_no_room_says_so_before_it_trains(room, way_out):
+    run = create_run(dataclasses.replace(JOB, owner="ann"))
+    quota = quota_with(room, [run])
+    work(run, quota=quota)
+    assert run.status == "failed"
+    assert run.state().message == (
+        f"There is no room: trainings take 0.1 MB of {quota.owner / 1e6:.1f} MB that they may. "
+        + way_out.format(run=run)
+    )
+    assert run.state().steps == []
+
+
+def test_a_run_that_outgrows_its_room_all_the_same_is_ended_with_a_sentence():
+    run = create_run(
+        dataclasses.replace(JOB, owner="ann", settings=TrainingSettings(epochs=3, batch_size=32))
+    )
+    quota = quota_with(2**21, [run])
+
+    def grow(event):
+        if event["event"] == "epoch" and event["epoch"] == 2:
+            (run.path / "more").write_bytes(bytes(2**21))
+
+    work(run, watch=grow, quota=quota)
+    assert run.status == "failed"
+    assert run.state().message.startswith("There is no room: trainings take 2.")
+    (run.path / "more").unlink()
+    run.queue()
+    work(run, quota=quota)
+    assert run.status == "finished"
 
 
 def test_nobody_waits_for_an_owner_with_another_run_of_their_own(monkeypatch):

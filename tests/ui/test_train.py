@@ -6,12 +6,14 @@ import time
 from pathlib import Path
 
 import hostile
+import numpy as np
 import pages
 import pytest
 from pages import again, press, shown
 from unprivileged import read_only_folder
 
 from transformer_viz import store
+from transformer_viz.analysis import entropy
 from transformer_viz.config import TransformerConfig
 from transformer_viz.runs import (
     Quota,
@@ -23,6 +25,8 @@ from transformer_viz.runs import (
     open_run,
     uploads,
 )
+from transformer_viz.trace import Trace
+from transformer_viz.ui import forming
 from transformer_viz.ui.language import plain, sentences
 from transformer_viz.ui.server import shared_trainer
 from transformer_viz.ui.titles import title_of, titles_of
@@ -61,11 +65,11 @@ def until(app, words, seconds=90):
     return app
 
 
-def finished_run(epochs=2):
+def finished_run(epochs=2, probes=()):
     from transformer_viz.training.job import work
 
     settings = TrainingSettings(epochs=epochs, batch_size=16)
-    job = TrainingJob(config=CONFIG, settings=settings, data="parity", rows=200, frame_steps=5)
+    job = TrainingJob(config=CONFIG, settings=settings, data="parity", rows=200, frame_steps=5, probes=probes)
     run = create_run(job)
     work(run)
     return run
@@ -94,6 +98,21 @@ def test_every_task_can_be_asked_for():
         app = open_page(task=task)
         assert [button.label for button in app.main.button] == ["Start training"]
         assert not app.error
+
+
+def test_sentences_to_watch_are_short():
+    app = open_page(task="copy")
+    assert widget(app.text_area, "Sentences to watch").max_chars == 1000
+
+
+def test_pictures_that_were_left_out_for_want_of_room_are_said_to_be(runs):
+    run = create_run(TrainingJob(config=CONFIG, settings=TrainingSettings(), data="parity", rows=200))
+    run.append("data", total_steps=10)
+    run.append("started", step=0, device="CPU")
+    run.append("step", step=1, loss=0.5)
+    run.append("full", step=1)
+    run.append("failed", message="Oh.")
+    assert "Not all pictures were kept" in shown(open_page(run=run.id))
 
 
 def test_what_cannot_be_trained_is_a_sentence():
@@ -202,8 +221,9 @@ def test_a_line_that_is_no_event_closes_neither_its_page_nor_that_of_others():
         with (run.path / "events.jsonl").open("ab") as log:
             log.write(line + b"\n")
     assert "Start training" in [button.label for button in open_page().button]
-    for run in runs:
-        assert "· interrupted" in shown(open_page(run=run.id)) or run.state().status == "failed"
+    for number, run in enumerate(runs):
+        status = "failed" if number == 7 else "interrupted"  # the one line that is an event which ends a run
+        assert f"· {status}" in shown(open_page(run=run.id)), ODD_LINES[number]
 
 
 @pytest.mark.parametrize("lang", ["en", "zh"])
@@ -334,6 +354,38 @@ def test_the_time_lapse_has_every_picture():
     steps = [step for step, probe, _ in run.frames() if probe == 0]
     assert [frame["name"] for frame in figure["frames"]] == [str(step) for step in steps]
     assert len([trace for trace in figure["data"] if trace["type"] == "heatmap"]) == CONFIG.num_heads
+
+
+def test_of_a_long_text_the_first_tokens_are_drawn_and_kept_in_memory(monkeypatch):
+    run = finished_run(probes=("0 1 1 0 1 0",))
+    frames = [path for _, _, path in run.frames()]
+    whole = Trace.load(frames[-1])
+    assert len(whole.tokens) == 6
+    monkeypatch.setattr(forming, "MOST_WEIGHTS", len(frames) * CONFIG.num_heads * 3 * 3)
+    forming.heads_in.cache.clear()
+    app = open_page(run=run.id)
+    assert "its first 3 tokens are drawn" in shown(app)
+    [_, lapse] = app.get("plotly_chart")
+    figure = json.loads(lapse.proto.spec)
+    drawn = [trace for trace in figure["data"] if trace["type"] == "heatmap"]
+    drawn += [trace for frame in figure["frames"] for trace in frame["data"] if trace["type"] == "heatmap"]
+    assert {trace["z"]["shape"] for trace in drawn} == {"3, 3"}
+    kept = list(forming.heads_in.cache.values())
+    assert len(kept) == len(frames)
+    for heads in kept:
+        assert heads.weights.base is None
+        assert heads.weights.shape == (CONFIG.num_heads, 3, 3)
+    weights = whole.encoder[0].attention.weights
+    np.testing.assert_array_equal(kept[-1].weights, weights[:, :3, :3])
+    np.testing.assert_allclose(kept[-1].entropies, entropy(weights))
+
+
+def test_pictures_are_kept_by_their_size():
+    cache = forming.heads_in.cache
+    assert cache.maxsize == forming.MAX_PICTURE_BYTES
+    heads = forming.Heads(np.zeros((2, 5, 5), np.float32), (), (), np.zeros(2), (2, 5, 5))
+    assert cache.getsizeof(heads) == forming.SMALL + 2 * 5 * 5 * 4
+    assert cache.getsizeof(None) == forming.SMALL
 
 
 def finished_and_queued(folder):

@@ -16,7 +16,6 @@ from transformer_viz.runs.listing import (
     open_run,
     queue_run,
     queued_runs,
-    runs_bytes,
     runs_folder,
     turns_before,
 )
@@ -49,7 +48,6 @@ __all__ = [
     "open_run",
     "queue_run",
     "queued_runs",
-    "runs_bytes",
     "runs_folder",
     "stamp_of",
     "sweep_runs",

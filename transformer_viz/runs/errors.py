@@ -19,7 +19,11 @@ _MAKE_ROOM = {
 """What takes room -> how there is more of it."""
 
 
-_TOO_LARGE = "This is larger than all of them together may be. Use a part of it, or pack it with gzip."
+_TOO_LARGE = {
+    "trainings": "What this one keeps is larger than all of them together may be. Choose a smaller model.",
+    "uploads": "This is larger than all of them together may be. Use a part of it, or pack it with gzip.",
+}
+"""What takes room -> what to do where there can never be enough."""
 
 
 class RunError(ValueError):
@@ -62,7 +66,11 @@ class QuotaError(RunError):
         self.what, self.used, self.limit, self.largest, self.ever = what, used, limit, largest, ever
         super().__init__(
             f"There is no room: {what} take {used / 1e6:,.1f} MB of {limit / 1e6:,.1f} MB that they may. "
-            + (_MAKE_ROOM[what].format(largest=", ".join(largest) or "none of yours") if ever else _TOO_LARGE)
+            + (
+                _MAKE_ROOM[what].format(largest=", ".join(largest) or "none of yours")
+                if ever
+                else _TOO_LARGE[what]
+            )
         )
 
 

@@ -93,6 +93,7 @@ _NEEDED = {
     "step": {"time", "step"},
     "epoch": {"time", "step", "epoch", "best"},
     "samples": {"time", "samples"},
+    "full": {"time", "step"},
     "finished": {"time"},
     "stopped": {"time"},
     "failed": {"time"},

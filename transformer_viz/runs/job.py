@@ -15,6 +15,9 @@ from transformer_viz.token_kinds import TOKEN_KINDS
 LONGEST_OWNER = 200
 """Most characters of an owner."""
 
+LONGEST_PROBE = 1_000
+"""Most characters of a text to watch: pictures grow with its square."""
+
 MOST_JOB = 4 * 2**20
 """Bytes of what was asked; anything larger is damaged."""
 
@@ -85,6 +88,12 @@ class TrainingJob:
             if not fits(value):
                 raise ValueError(f"`{name}` must be {rule}. Received: {value!r:.200}.")
         object.__setattr__(self, "more_data", tuple(map(os.fspath, self.more_data)))
+        longest = max((len(text) for probe in probes for text in _texts_of(probe)), default=0)
+        if longest > LONGEST_PROBE:
+            raise ValueError(
+                f"A sentence to watch (`probes`) may have {LONGEST_PROBE:,} characters. Received one of "
+                f"{longest:,}: shorten it."
+            )
         self._check_pack()
 
     def _check_pack(self):
@@ -160,6 +169,10 @@ def _read_once(path, stamp):
 
 def _is_texts(value):
     return isinstance(value, dict) and all(isinstance(text, str) for pair in value.items() for text in pair)
+
+
+def _texts_of(probe):
+    return (probe,) if isinstance(probe, str) else probe
 
 
 def _are_probes(value):

@@ -22,6 +22,9 @@ ID = re.compile(r"[a-z0-9][a-z0-9-]{0,80}")
 SIGNS = ("job.json", "events.jsonl", "checkpoint.safetensors")
 """A folder that holds one of these is a run, or was one."""
 
+QUOTA = Quota(total=20 * 10**9, owner=400 * 10**6)
+"""Room that trainings may take which a server starts, and those of each of forty owners."""
+
 LOCK_SECONDS = 60
 """Longest wait for others who add to the queue at the same time."""
 
@@ -96,9 +99,9 @@ def queue_run(run: TrainingRun, *, anew=False, quota: Quota | None = None, one_a
             run.queue()
 
 
-def runs_bytes(owner: str | None = None, folder=None) -> int:
-    """Return how many bytes runs take: those of an owner ("": of everybody), None: all."""
-    return sum(bytes_in(run.path) for run in list_runs(folder, owner=owner))
+def kept_runs(folder: Path) -> list[Kept]:
+    """Return what each run of a folder takes."""
+    return [Kept(run.id, run.owner, bytes_in(run.path)) for run in list_runs(folder)]
 
 
 def list_runs(folder=None, *, owner: str | None = None) -> list[TrainingRun]:
@@ -183,6 +186,5 @@ def _admitted(owner, folder, quota, one_at_a_time):
                 if run.status in ("queued", "running"):
                     raise BusyError(run.id)
         if quota:
-            kept = [Kept(run.id, run.owner, bytes_in(run.path)) for run in list_runs(folder)]
-            check_quota(quota, kept, owner, what="trainings")
+            check_quota(quota, kept_runs(folder), owner, what="trainings")
         yield

@@ -29,6 +29,7 @@ class RunState(NamedTuple):
         device: What it runs on.
         seconds_left: Estimated from the pace of the last steps; None if nothing is known.
         is_whole: Whether all steps are there; of a very long log, some are left out.
+        is_full: Whether there was no room for some of the pictures.
     """
 
     status: str
@@ -40,6 +41,7 @@ class RunState(NamedTuple):
     device: str
     seconds_left: float | None
     is_whole: bool
+    is_full: bool
 
     @property
     def step(self) -> int:
@@ -97,6 +99,7 @@ def state_of(events, status, *, is_whole) -> RunState:
         by_kind.get("started", [{}])[-1].get("device", ""),
         _seconds_left(steps, facts) if status == "running" else None,
         is_whole,
+        "full" in by_kind,
     )
 
 

@@ -18,12 +18,22 @@ import tensorflow as tf
 
 from transformer_viz import __version__, store
 from transformer_viz.explorer import gpus, load
-from transformer_viz.runs import LOWER_IS_BETTER, RunError, UnwritableError, create_run, queued_runs
+from transformer_viz.runs import (
+    LOWER_IS_BETTER,
+    QuotaError,
+    RunError,
+    UnwritableError,
+    create_run,
+    queued_runs,
+)
+from transformer_viz.runs.cost import FLOAT, num_cores
 from transformer_viz.runs.errors import FULL, writing
+from transformer_viz.runs.quota import bytes_in
 from transformer_viz.training.checkpoint import Place, read_checkpoint, write_checkpoint
 from transformer_viz.training.examiner import Examiner, Totals
 from transformer_viz.training.learner import Learner
 from transformer_viz.training.lesson import Labels, Pairs
+from transformer_viz.training.room import Room
 from transformer_viz.training.running_text import MaskedText, RunningText
 from transformer_viz.training.team import Team
 
@@ -56,6 +66,10 @@ RESERVE = 2**16
 """Bytes kept so that a full disk still has room for the line that says so."""
 
 
+SMALL_FILES = 2**20
+"""Bytes of the log, the model card and the tokenizers of a run, at most about."""
+
+
 class Stopped(Exception):  # noqa: N818  no error: somebody asked for it
     """Somebody asked the run to stop."""
 
@@ -83,7 +97,7 @@ def run_job(job, *, runs=None, watch=None) -> dict:
     return store.read_model(run.model).card
 
 
-def work(run, *, watch=None, strategy=None) -> None:
+def work(run, *, watch=None, strategy=None, quota=None) -> None:
     """Work on a run until it has finished, fails or is asked to stop; its log says which.
 
     Args:
@@ -92,11 +106,13 @@ def work(run, *, watch=None, strategy=None) -> None:
         strategy: `tf.distribute.Strategy`; None: all GPUs there are, or the processor; with TF_CONFIG, all
             machines it names, each of which works on a run of its own with the same job. What the first one
             has reached counts, it alone writes the model that was asked for, and a stop of one stops all.
+        quota: `Quota` of all runs of the folder; None: as much as there is. Where it leaves no room for
+            further pictures, none are kept; where it leaves none for the checkpoint, the run fails.
 
     Raises:
         UnwritableError: If not even the log of the run can be written.
     """
-    worker = _Worker(run, watch or (lambda event: None))
+    worker = _Worker(run, watch or (lambda event: None), Room(run, quota))
     try:
         worker.work(strategy)
         worker.tell("finished", model=str(worker.out))
@@ -120,15 +136,15 @@ def work(run, *, watch=None, strategy=None) -> None:
 
 def device() -> str:
     """Return in words what a run computes on."""
-    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
-    return ", ".join(gpus()) or f"CPU ({cores} cores)"
+    return ", ".join(gpus()) or f"CPU ({num_cores()} cores)"
 
 
 class _Worker:
     """What changes while a run is worked on."""
 
-    def __init__(self, run, watch):
-        self.run, self.watch = run, watch
+    def __init__(self, run, watch, room):
+        self.run, self.watch, self.room = run, watch, room
+        self.is_full = False
         self.place, self.team = Place(), Team()
         self.process = psutil.Process()
         self.told = 0.0
@@ -161,6 +177,7 @@ class _Worker:
         store.check_limits(self.lesson.config)
         self.steps_per_epoch = self.settings.steps_per_epoch(self.lesson.num_rows)
         self.tell("data", **self._facts())
+        self.room.check(self._to_come())
         self._check_stop()  # every machine has its rows
         self.learner = Learner(self.lesson, self.settings, strategy)
         self.examiner = Examiner(self.lesson, self.settings)
@@ -290,14 +307,34 @@ class _Worker:
         """Write the attention of the probes as it is now."""
         self.examiner.take(self.learner.parameters())
         for number, trace in enumerate(self.examiner.traces()):
-            if trace is not None:
+            if trace is not None and self._has_room(trace):
                 self.run.keep_frame(self.place.step, number, trace)
         self.tell("samples", step=self.place.step, samples=self.examiner.samples())
+
+    def _has_room(self, trace):
+        """Return whether a picture leaves room for what must be kept; from the first one that does not, none
+        is kept, and that is said.
+        """
+        try:
+            self.room.check(trace.nbytes + self._to_come())
+        except QuotaError:
+            if not self.is_full:
+                self.is_full = True
+                self.tell("full", step=self.place.step)
+        return not self.is_full
+
+    def _to_come(self):
+        """Return by about how many bytes the checkpoint, the model and the log will still grow."""
+        copies = 4 + (self.settings.average > 0)  # value, Adam's two means, the model's value
+        planned = SMALL_FILES + FLOAT * copies * self.lesson.config.num_parameters
+        return max(0, planned - bytes_in(self.run.checkpoint) - bytes_in(self.run.model))
 
     def _keep(self):
         """Write a checkpoint, and see to it that checkpoints take little of the time."""
         before = time.monotonic()
         state = self.learner.state()
+        size = sum(value.nbytes for value in state.values())
+        self.room.check(max(0, size - bytes_in(self.run.checkpoint)))
         self._check_finite(*(value for value in state.values() if value.dtype.kind == "f"))
         with writing(self.run.path):
             write_checkpoint(self.run.checkpoint, state, self.place)

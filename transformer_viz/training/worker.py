@@ -6,6 +6,7 @@ goes on when whoever started it is gone. If nobody ever tells it anything, it en
 """
 
 import contextlib
+import functools
 import os
 import signal
 import sys
@@ -14,6 +15,7 @@ from filelock import FileLock
 
 from transformer_viz.runs import RunError, check_runs_folder, queued_runs, runs_folder
 from transformer_viz.runs.errors import writing
+from transformer_viz.runs.listing import QUOTA
 from transformer_viz.startup import load_upper_floor
 
 POLITENESS = 5
@@ -26,7 +28,7 @@ def main():
         os.nice(POLITENESS)
     job = load_upper_floor("training.job")
     if sys.stdin.readline():
-        work_off_queue(job.work)
+        work_off_queue(functools.partial(job.work, quota=QUOTA))
 
 
 def work_off_queue(work) -> None:

@@ -121,6 +121,8 @@ def show_progress(run, stage) -> None:
         st.caption(plain(note))
     if not state.is_whole:
         st.caption(t("run.thinned"))
+    if state.is_full:
+        st.caption(t("run.pictures.full"))
     figure = run.job.figure
     curves, samples = st.columns([3, 2], gap="medium")
     with curves:

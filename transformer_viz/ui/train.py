@@ -18,6 +18,7 @@ from transformer_viz.runs import (
     list_runs,
     queued_runs,
 )
+from transformer_viz.runs.job import LONGEST_PROBE
 from transformer_viz.runs.recipes import RECIPES, presets_for
 from transformer_viz.ui.address import from_address, to_address
 from transformer_viz.ui.classroom import is_classroom, keep_visitor, own_runs, owner
@@ -268,6 +269,7 @@ def show_cost(job, material) -> None:
 def ask_probes(material, in_pairs):
     """Show the box of the texts to watch; return them, with their targets where the model writes one."""
     own = material.examples[1:4] or EXAMPLES
+    own = [(text, target) for text, target in own if len(text) + len(target or "") < LONGEST_PROBE // 4]
     filled = "\n".join(f"{text} => {target}" if in_pairs else text for text, target in own)
     typed = st.text_area(
         t("train.probes"),
@@ -275,6 +277,7 @@ def ask_probes(material, in_pairs):
         key=f"probes-{title_of_data(material.data)}-{in_pairs}",
         help=t("train.probes.help"),
         height=100,
+        max_chars=LONGEST_PROBE,
     )
     lines = [line.strip() for line in typed.splitlines() if line.strip()][:MOST_PROBES]
     if not in_pairs:
