@@ -13,6 +13,7 @@ from streamlit.testing.v1 import AppTest
 
 from transformer_viz import store
 from transformer_viz.config import TransformerConfig
+from transformer_viz.engine import EngineError
 from transformer_viz.runs import TrainingJob, TrainingSettings, create_run, list_runs
 from transformer_viz.ui import classroom
 from transformer_viz.ui.server import shared_trainer
@@ -108,6 +109,40 @@ def test_an_own_model_is_looked_into_like_any_other(shelf):
     app = visit("ann", "attention", model="mine", text="A dull film.")
     assert not app.error, shown(app)
     assert "The model says" in shown(app)
+
+
+@pytest.mark.parametrize(
+    ("reason", "sentence"),
+    [
+        (lambda path: store.ModelError(f"There is no model {path}."), "There is no model mine."),
+        (lambda path: ValueError(f"{path} cannot do that."), "mine cannot do that."),
+        (lambda path: EngineError("memory"), "There is not enough memory"),
+    ],
+)
+def test_no_page_and_no_line_of_the_log_names_the_folder_of_a_visitor(monkeypatch, reason, sentence):
+    def refuse(run, stamp, progress):
+        raise reason(run.model)
+
+    noted = []
+    monkeypatch.setattr("transformer_viz.ui.answers.cached_trace", refuse)
+    monkeypatch.setattr("transformer_viz.ui.answers.note", lambda event, **facts: noted.append(facts))
+    duplicate(visit("ann"), "mine")
+    app = visit("ann", "attention", model="mine", text="A dull film.")
+    [error] = app.error
+    assert sentence in error.value.replace("\\", "")
+    assert "visitors" not in error.value
+    assert [facts["model"] for facts in noted] == ["mine"] * sentence.endswith("memory")
+
+
+@pytest.mark.parametrize("kind", ["table", "kinds"])
+def test_a_table_of_positions_that_is_gone_is_said_without_a_folder(monkeypatch, kind):
+    def refuse(model):
+        raise store.ModelError(f"{model.path} is damaged.")
+
+    monkeypatch.setattr(f"transformer_viz.ui.position_{kind}.own_table", refuse)
+    duplicate(visit("ann"), "mine")
+    app = visit("ann", "positions", model="mine", view=kind)
+    assert app.error[0].value.replace("\\", "") == "The model cannot be read: mine is damaged."
 
 
 def test_what_a_visitor_keeps_has_a_limit(shelf, monkeypatch):
