@@ -22,6 +22,20 @@ def test_the_server_empties_the_trash_of_yesterday_as_it_starts(monkeypatch, mod
     server.shared_engine.cache_clear()
 
 
+def test_the_server_starts_though_the_models_cannot_be_listed(monkeypatch, tmp_path):
+    (tmp_path / "models").touch()
+    monkeypatch.setenv("TRANSFORMER_VIZ_MODELS", str(tmp_path / "models"))
+    monkeypatch.setattr(st, "get_option", {"server.headless": True}.get)
+    server.shared_engine.cache_clear()
+
+    async def serve():
+        async with server.lifespan(None):
+            assert server.shared_engine().restarts == 0
+
+    asyncio.run(serve())
+    server.shared_engine.cache_clear()
+
+
 def summary(name):
     return ModelSummary(name, None, {}, 0, None, Path(name))
 

@@ -21,8 +21,10 @@ FIRST_MODEL = "imdb-sentiment"
 @functools.cache
 def shared_engine() -> Engine:
     """Return the engine of this server, its child already loading the first model."""
-    engine = Engine()
-    for model in in_order(store.list_models()):
+    engine, models = Engine(), []
+    with contextlib.suppress(store.ModelError):  # the pages say that they cannot be listed
+        models = in_order(store.list_models())
+    for model in models:
         if not model.problem:
             engine.warm(model.reference)
             break
