@@ -3,6 +3,8 @@
 import os
 import shutil
 import time
+from http.cookies import SimpleCookie
+from pathlib import Path
 
 import pages
 import pytest
@@ -253,7 +255,43 @@ def test_who_comes_back_keeps_everything(shelf):
     assert time.time() - home.stat().st_mtime < 60
 
 
+def test_one_folder_that_cannot_be_looked_at_keeps_no_other_one(monkeypatch):
+    duplicate(visit("ann"), "mine")
+    home = classroom.visitors_folder() / classroom.owner_of("ann")
+    os.utime(home, (0, 0))
+    os.symlink("nowhere", home.with_name("0"))
+    monkeypatch.setattr(Path, "iterdir", lambda folder: map(folder.joinpath, sorted(os.listdir(folder))))
+    visit("cem")
+    assert not home.exists()
+
+
+def test_the_teachers_page_is_there_though_uploads_cannot_be_counted(monkeypatch):
+    def fail():
+        raise PermissionError
+
+    run_of("ann")
+    monkeypatch.setattr("transformer_viz.ui.teacher.uploads_bytes", fail)
+    visit("tea", "models", teacher=WORD)
+    assert "uploaded files ?." in shown(visit("tea", "teacher"))
+
+
 def test_a_cookie_of_any_kind_is_no_error():
     for given in ("a/b=1", '"', "=;=", "transformer-viz-visitor=", "\x00=\xff"):
         assert "transformer-viz-visitor=" in classroom.set_cookie({"cookie": given}, secure=True)
     assert classroom.set_cookie({"cookie": "a/b=1; transformer-viz-visitor=2"}, secure=True) is None
+
+
+@pytest.mark.parametrize("secure", [True, False])
+def test_the_cookie_is_read_by_no_script_and_sent_to_no_other_site(secure):
+    [[name, cookie]] = SimpleCookie(classroom.set_cookie({}, secure=secure)).items()
+    assert (name, len(cookie.value)) == (classroom.COOKIE, 32)
+    assert (cookie["httponly"], cookie["samesite"], cookie["path"]) == (True, "Lax", "/")
+    assert bool(cookie["secure"]) == secure
+
+
+def test_who_comes_again_keeps_the_same_cookie_for_half_a_year_more():
+    [given] = SimpleCookie(classroom.set_cookie({}, secure=True)).values()
+    header = f"a=1; {classroom.COOKIE}={given.value}"
+    [renewed] = SimpleCookie(classroom.set_cookie({"cookie": header}, secure=True)).values()
+    assert renewed == given
+    assert int(renewed["max-age"]) == classroom.DAYS * 24 * 60 * 60
