@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import shlex
 import shutil
 import subprocess
@@ -13,11 +14,6 @@ from playwright.sync_api import expect
 from running_app import ROOT, free_port, wait_for_health
 
 USER = 10001
-
-pytestmark = pytest.mark.skipif(
-    os.name == "nt" or os.getuid() != 0 or not shutil.which("setpriv"),
-    reason="needs root and setpriv, to become another user",
-)
 
 
 def instructions():
@@ -68,6 +64,8 @@ def container(tmp_path_factory):
 
     It may read everything, as files in an image can be read by all, and write only what belongs to it.
     """
+    if os.name == "nt" or os.getuid() != 0 or not shutil.which("setpriv"):
+        pytest.skip("needs root and setpriv, to become another user")
     parent = tmp_path_factory.mktemp("container")
     folder, home = parent / "app", parent / "home"
     environment, command = built(folder)
@@ -122,3 +120,27 @@ def test_what_is_declared_as_a_volume_is_what_can_be_written():
 
 def test_the_container_is_said_to_be_well_by_the_engine():
     assert "/health'" in dict(instructions())["HEALTHCHECK"]
+
+
+def test_no_secret_comes_into_an_image_or_the_repository():
+    secrets = ".streamlit/secrets.toml"
+    assert secrets in (ROOT / ".dockerignore").read_text().splitlines()
+    assert f"/{secrets}" in (ROOT / ".gitignore").read_text().splitlines()
+    assert f"./{secrets}:/app/{secrets}:ro" in (ROOT / "README.md").read_text()
+
+
+def required_variables():
+    return set(re.findall(r"\$\{(\w+):\?", (ROOT / "compose.yaml").read_text()))
+
+
+def test_docker_compose_asks_for_what_nobody_gets_in_without():
+    text = (ROOT / "compose.yaml").read_text()
+    assert required_variables() == {"SITE", "HOSTS", "USERS", "TEACHER"}
+    assert "STREAMLIT_SERVER_ALLOWED_HOSTS: ${HOSTS:?" in text
+
+
+@pytest.mark.parametrize("place", ["README.md", "compose.yaml"])
+def test_the_line_that_starts_docker_compose_names_every_variable_it_needs(place):
+    text = (ROOT / place).read_text().replace("\n#", "\n")
+    [line] = re.findall(r"^ *SITE=(?:.*\\\n)+.*docker compose up.*$", text, re.MULTILINE)
+    assert set(re.findall(r"\b([A-Z]+)=", line)) == required_variables()

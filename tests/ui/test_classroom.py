@@ -3,6 +3,8 @@
 import os
 import shutil
 import time
+from http.cookies import SimpleCookie
+from pathlib import Path
 
 import pages
 import pytest
@@ -13,6 +15,7 @@ from streamlit.testing.v1 import AppTest
 
 from transformer_viz import store
 from transformer_viz.config import TransformerConfig
+from transformer_viz.engine import EngineError
 from transformer_viz.runs import TrainingJob, TrainingSettings, create_run, list_runs
 from transformer_viz.ui import classroom
 from transformer_viz.ui.server import shared_trainer
@@ -108,6 +111,40 @@ def test_an_own_model_is_looked_into_like_any_other(shelf):
     app = visit("ann", "attention", model="mine", text="A dull film.")
     assert not app.error, shown(app)
     assert "The model says" in shown(app)
+
+
+@pytest.mark.parametrize(
+    ("reason", "sentence"),
+    [
+        (lambda path: store.ModelError(f"There is no model {path}."), "There is no model mine."),
+        (lambda path: ValueError(f"{path} cannot do that."), "mine cannot do that."),
+        (lambda path: EngineError("memory"), "There is not enough memory"),
+    ],
+)
+def test_no_page_and_no_line_of_the_log_names_the_folder_of_a_visitor(monkeypatch, reason, sentence):
+    def refuse(run, stamp, progress):
+        raise reason(run.model)
+
+    noted = []
+    monkeypatch.setattr("transformer_viz.ui.answers.cached_trace", refuse)
+    monkeypatch.setattr("transformer_viz.ui.answers.note", lambda event, **facts: noted.append(facts))
+    duplicate(visit("ann"), "mine")
+    app = visit("ann", "attention", model="mine", text="A dull film.")
+    [error] = app.error
+    assert sentence in error.value.replace("\\", "")
+    assert "visitors" not in error.value
+    assert [facts["model"] for facts in noted] == ["mine"] * sentence.endswith("memory")
+
+
+@pytest.mark.parametrize("kind", ["table", "kinds"])
+def test_a_table_of_positions_that_is_gone_is_said_without_a_folder(monkeypatch, kind):
+    def refuse(model):
+        raise store.ModelError(f"{model.path} is damaged.")
+
+    monkeypatch.setattr(f"transformer_viz.ui.position_{kind}.own_table", refuse)
+    duplicate(visit("ann"), "mine")
+    app = visit("ann", "positions", model="mine", view=kind)
+    assert app.error[0].value.replace("\\", "") == "The model cannot be read: mine is damaged."
 
 
 def test_what_a_visitor_keeps_has_a_limit(shelf, monkeypatch):
@@ -218,7 +255,43 @@ def test_who_comes_back_keeps_everything(shelf):
     assert time.time() - home.stat().st_mtime < 60
 
 
+def test_one_folder_that_cannot_be_looked_at_keeps_no_other_one(monkeypatch):
+    duplicate(visit("ann"), "mine")
+    home = classroom.visitors_folder() / classroom.owner_of("ann")
+    os.utime(home, (0, 0))
+    os.symlink("nowhere", home.with_name("0"))
+    monkeypatch.setattr(Path, "iterdir", lambda folder: map(folder.joinpath, sorted(os.listdir(folder))))
+    visit("cem")
+    assert not home.exists()
+
+
+def test_the_teachers_page_is_there_though_uploads_cannot_be_counted(monkeypatch):
+    def fail():
+        raise PermissionError
+
+    run_of("ann")
+    monkeypatch.setattr("transformer_viz.ui.teacher.uploads_bytes", fail)
+    visit("tea", "models", teacher=WORD)
+    assert "uploaded files ?." in shown(visit("tea", "teacher"))
+
+
 def test_a_cookie_of_any_kind_is_no_error():
     for given in ("a/b=1", '"', "=;=", "transformer-viz-visitor=", "\x00=\xff"):
         assert "transformer-viz-visitor=" in classroom.set_cookie({"cookie": given}, secure=True)
     assert classroom.set_cookie({"cookie": "a/b=1; transformer-viz-visitor=2"}, secure=True) is None
+
+
+@pytest.mark.parametrize("secure", [True, False])
+def test_the_cookie_is_read_by_no_script_and_sent_to_no_other_site(secure):
+    [[name, cookie]] = SimpleCookie(classroom.set_cookie({}, secure=secure)).items()
+    assert (name, len(cookie.value)) == (classroom.COOKIE, 32)
+    assert (cookie["httponly"], cookie["samesite"], cookie["path"]) == (True, "Lax", "/")
+    assert bool(cookie["secure"]) == secure
+
+
+def test_who_comes_again_keeps_the_same_cookie_for_half_a_year_more():
+    [given] = SimpleCookie(classroom.set_cookie({}, secure=True)).values()
+    header = f"a=1; {classroom.COOKIE}={given.value}"
+    [renewed] = SimpleCookie(classroom.set_cookie({"cookie": header}, secure=True)).values()
+    assert renewed == given
+    assert int(renewed["max-age"]) == classroom.DAYS * 24 * 60 * 60

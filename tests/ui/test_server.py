@@ -10,13 +10,27 @@ from transformer_viz.ui import server
 
 
 def test_the_server_empties_the_trash_of_yesterday_as_it_starts(monkeypatch, models_folder):
-    monkeypatch.setattr(st, "get_option", {"server.headless": True}.get)
+    monkeypatch.setattr(st, "get_option", {"server.headless": True, "server.allowedHosts": []}.get)
     server.shared_engine.cache_clear()
     (models_folder / (".trash-old-1-" + "0" * 16)).mkdir()
 
     async def serve():
         async with server.lifespan(None):
             assert not list(models_folder.glob(".trash-*"))
+
+    asyncio.run(serve())
+    server.shared_engine.cache_clear()
+
+
+def test_the_server_starts_though_the_models_cannot_be_listed(monkeypatch, tmp_path):
+    (tmp_path / "models").touch()
+    monkeypatch.setenv("TRANSFORMER_VIZ_MODELS", str(tmp_path / "models"))
+    monkeypatch.setattr(st, "get_option", {"server.headless": True, "server.allowedHosts": []}.get)
+    server.shared_engine.cache_clear()
+
+    async def serve():
+        async with server.lifespan(None):
+            assert server.shared_engine().restarts == 0
 
     asyncio.run(serve())
     server.shared_engine.cache_clear()
@@ -31,12 +45,28 @@ def test_the_model_to_show_first_stands_in_front_and_the_others_by_name():
     assert [model.name for model in server.in_order(models)] == ["imdb-sentiment", "a", "b"]
 
 
+@pytest.mark.parametrize(
+    ("hosts", "host"),
+    [
+        (["localhost", "127.0.0.1"], "localhost"),
+        (["class.example", "localhost"], "class.example"),
+        (["*.example.com", "10.0.0.7"], "10.0.0.7"),
+        (["*"], "localhost"),
+        ([], "localhost"),
+    ],
+)
+def test_the_address_that_is_printed_is_one_that_is_let_in(monkeypatch, hosts, host):
+    options = {"server.port": 8765, "server.allowedHosts": hosts}
+    monkeypatch.setattr(st, "get_option", options.get)
+    assert server.address() == f"http://{host}:8765"
+
+
 @pytest.mark.parametrize(("headless", "opened"), [(True, 0), (False, 1)])
 def test_the_browser_opens_once_the_server_listens_unless_there_is_no_screen(
     monkeypatch, models_folder, headless, opened
 ):
     addresses = []
-    options = {"server.headless": headless, "server.port": 8765}
+    options = {"server.headless": headless, "server.port": 8765, "server.allowedHosts": ["localhost"]}
     monkeypatch.setattr(st, "get_option", options.get)
     monkeypatch.setattr(server.webbrowser, "open", addresses.append)
     server.shared_engine.cache_clear()

@@ -175,20 +175,28 @@ def test_an_upload_into_a_full_folder_is_refused(shelf, monkeypatch):
     assert "Delete some first; the largest: 'small'" in app.error[0].value.replace("\\", "")
 
 
-def test_a_folder_that_cannot_be_listed_is_a_sentence(tmp_path, monkeypatch):
+UNLISTABLE = "models cannot be listed: Not a directory. Check that you may read it."
+
+
+@pytest.mark.parametrize("page", ["models", "attention", "positions", "masks"])
+def test_a_folder_that_cannot_be_listed_is_a_sentence(tmp_path, monkeypatch, page):
     (tmp_path / "models").write_text("a file")
     monkeypatch.setenv("TRANSFORMER_VIZ_MODELS", str(tmp_path / "models"))
-    app = AppTest.from_function(show_models_page, default_timeout=60).run()
-    assert not app.exception
-    assert app.error[0].value.replace("\\", "") == (
-        "models cannot be listed: Not a directory. Check that you may read it."
-    )
+    app = open_page(page)
+    assert [error.value.replace("\\", "") for error in app.error] == [UNLISTABLE]
 
 
-def show_models_page():
-    from transformer_viz.ui import models
+def test_where_models_can_no_longer_be_listed_no_others_are_offered(tmp_path, monkeypatch):
+    (tmp_path / "models").write_text("a file")
+    monkeypatch.setenv("TRANSFORMER_VIZ_MODELS", str(tmp_path / "models"))
+    app = again(AppTest.from_function(show_what_is_lacking, default_timeout=60))
+    assert shown(app) == "This model has no positions."
 
-    models.show(None)
+
+def show_what_is_lacking():
+    from transformer_viz.ui.widgets import show_lack
+
+    show_lack("This model has no positions.")
 
 
 def test_paths_are_named_as_in_the_list(tmp_path, monkeypatch):

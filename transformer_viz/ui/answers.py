@@ -3,6 +3,7 @@
 import logging
 import threading
 import time
+from pathlib import Path
 
 import numpy as np
 import streamlit as st
@@ -13,7 +14,8 @@ from transformer_viz.engine import EngineError
 from transformer_viz.text import NoTokensError
 from transformer_viz.trace import Run, Trace
 from transformer_viz.ui.journal import note
-from transformer_viz.ui.language import plain, t
+from transformer_viz.ui.language import t
+from transformer_viz.ui.problems import said, show_problem
 from transformer_viz.ui.server import shared_engine
 
 MAX_TRACE_BYTES = 128 * 2**20
@@ -80,12 +82,12 @@ def _answered(ask, run, name):
     except NoTokensError:
         st.info(t("sentence.no_tokens"), icon=":material/edit:")
     except EngineError as error:
-        note("engine", level=logging.WARNING, model=run.model, code=error.code, **error.facts)
+        note("engine", level=logging.WARNING, model=Path(run.model).name, code=error.code, **error.facts)
         st.error(t(f"engine.{error.code}", **error.facts), icon=":material/error:")
     except store.ModelError as error:
-        st.error(t("model.unreadable", reason=plain(str(error))), icon=":material/error:")
+        st.error(t("model.unreadable", reason=said(error)), icon=":material/error:")
     except ValueError as error:
-        st.error(plain(str(error)), icon=":material/error:")
+        show_problem(error)
     finally:
         progress.clear()
     return None

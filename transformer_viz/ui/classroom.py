@@ -8,6 +8,7 @@ import contextlib
 import functools
 import hashlib
 import os
+import re
 import secrets
 import shutil
 import time
@@ -23,7 +24,7 @@ COOKIE = "transformer-viz-visitor"
 """Holds a random word, new for each browser."""
 
 DAYS = 180
-"""For which a browser keeps it."""
+"""For which a browser keeps it after each visit."""
 
 KEPT_DAYS = 30
 """After which the trainings and models of a visitor who has not come again are removed."""
@@ -33,6 +34,9 @@ SHORT = 4
 
 TEACHER = "teacher"
 """Parameter of the address that holds the teacher's word."""
+
+_WORD = re.compile("[0-9a-f]{32}")
+"""What the server gives as a cookie."""
 
 _teachers: set[str] = set()
 """Visitors who have shown the teacher's word since the server started."""
@@ -105,15 +109,22 @@ def greet() -> None:
 
 def sweep_visitors() -> None:
     """Remove the trainings and models of visitors who have not come for so many days; raises nothing."""
+    places = []
     with contextlib.suppress(OSError):
-        for place in list(visitors_folder().iterdir()):
-            if time.time() - place.stat().st_mtime < KEPT_DAYS * 24 * 60 * 60:
-                continue
-            for run in list_runs(owner=place.name):
-                with contextlib.suppress(RunError):
-                    run.delete()
-            if not list_runs(owner=place.name):
-                shutil.rmtree(place, ignore_errors=True)
+        places = list(visitors_folder().iterdir())
+    for place in places:
+        with contextlib.suppress(OSError):
+            if time.time() - place.stat().st_mtime >= KEPT_DAYS * 24 * 60 * 60:
+                remove_visitor(place)
+
+
+def remove_visitor(place: Path) -> None:
+    """Remove the trainings of a visitor and, once none is left, the visitor's folder."""
+    for run in list_runs(owner=place.name):
+        with contextlib.suppress(RunError):
+            run.delete()
+    if not list_runs(owner=place.name):
+        shutil.rmtree(place, ignore_errors=True)
 
 
 def is_teacher() -> bool:
@@ -135,11 +146,16 @@ def teacher_word() -> str:
 
 
 def set_cookie(request_headers, secure: bool) -> str | None:
-    """Return the header that gives a browser its cookie; None if it has one."""
-    given = (cookie.strip() for cookie in request_headers.get("cookie", "").split(";"))
-    if any(cookie.startswith(f"{COOKIE}=") and cookie != f"{COOKIE}=" for cookie in given):
+    """Return the header that gives a browser its cookie, or lets it keep that for as long again.
+
+    None if it sends something else under that name.
+    """
+    sent = (cookie.strip().partition("=") for cookie in request_headers.get("cookie", "").split(";"))
+    words = [word for name, _, word in sent if name == COOKIE and word]
+    word = words[0] if words else secrets.token_hex(16)
+    if not _WORD.fullmatch(word):
         return None
-    cookie = SimpleCookie({COOKIE: secrets.token_hex(16)})
+    cookie = SimpleCookie({COOKIE: word})
     cookie[COOKIE] |= {"path": "/", "httponly": True, "samesite": "Lax", "max-age": DAYS * 24 * 60 * 60}
     if secure:
         cookie[COOKIE]["secure"] = True

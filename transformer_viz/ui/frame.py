@@ -47,18 +47,17 @@ def show() -> None:
     if is_classroom():
         language.caption(t("classroom.you", name=short_name(owner())), help=t("classroom.you.help"))
 
-    def chosen_model():
-        with controls:
-            return choose_model()
+    def looking_into(show_page):
+        def show_model():
+            try:
+                with controls:
+                    model = choose_model()
+            except store.ModelError as error:
+                st.error(said(error), icon=":material/folder_off:")
+                return
+            show_page(model)
 
-    def show_attention():
-        attention.show(chosen_model())
-
-    def show_positions():
-        positions.show(chosen_model())
-
-    def show_masks():
-        masks.show(chosen_model())
+        return show_model
 
     def show_train():
         train.show(open_model)
@@ -70,9 +69,9 @@ def show() -> None:
         st.session_state.model = name
         st.switch_page(attention_page, query_params={"model": name})
 
-    attention_page = page_of(show_attention, "attention", "visibility", default=True)
-    positions_page = page_of(show_positions, "positions", "format_list_numbered")
-    masks_page = page_of(show_masks, "masks", "grid_off")
+    attention_page = page_of(looking_into(attention.show), "attention", "visibility", default=True)
+    positions_page = page_of(looking_into(positions.show), "positions", "format_list_numbered")
+    masks_page = page_of(looking_into(masks.show), "masks", "grid_off")
     train_page = page_of(show_train, "train", "school")
     models_page = page_of(show_models, "models", "inventory_2")
     pages = [attention_page, positions_page, masks_page, train_page, models_page]
@@ -91,7 +90,11 @@ def page_of(show_page, name, icon, **settings) -> st.Page:
 
 
 def choose_model() -> store.ModelSummary | None:
-    """Show the choice of model, kept in the URL; None if there is nothing to choose from."""
+    """Show the choice of model, kept in the URL; None if there is nothing to choose from.
+
+    Raises:
+        ModelError: If a folder of models cannot be listed.
+    """
     usable = {}
     for model in shown_models():
         if model.problem:

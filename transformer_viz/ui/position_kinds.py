@@ -6,8 +6,9 @@ import streamlit as st
 from transformer_viz import store
 from transformer_viz.analysis import one_hot_positions, position_table, shift_error, sinusoidal_rates
 from transformer_viz.figures import kinds_grid, rotation_circles
-from transformer_viz.ui.language import plain, t
+from transformer_viz.ui.language import t
 from transformer_viz.ui.position_table import even, own_table
+from transformer_viz.ui.problems import said
 from transformer_viz.ui.widgets import draw, kind_name, measured, slide, theme, words
 
 START_FROM = (0, 7, 20)
@@ -23,8 +24,8 @@ def show_rotation(model) -> None:
     with st.container(horizontal=True, gap="medium", vertical_alignment="center"):
         k = slide("k", 1, 64, 5)
         error = measured(shift_error(k, config.max_len, width, halves=halves))
-        said = t("positions.error.help", rows=f"{config.max_len:,}", width=width)
-        st.markdown(t("positions.error", value=error), help=said, width="content")
+        meaning = t("positions.error.help", rows=f"{config.max_len:,}", width=width)
+        st.markdown(t("positions.error", value=error), help=meaning, width="content")
     pairs = sorted({share * width // 16 for share in range(4)})
     labels = words("position") | {"pair": t("positions.word.pair", pair="{pair}", degrees="{degrees}")}
     rates = sinusoidal_rates(width, halves=halves)
@@ -54,7 +55,7 @@ def show_kinds(model) -> None:
         try:
             tables["learned"] = own_table(model)[:length]
         except store.ModelError as error:
-            st.error(t("model.unreadable", reason=plain(str(error))), icon=":material/error:")
+            st.error(t("model.unreadable", reason=said(error)), icon=":material/error:")
     order = [
         kind for kind in ("sinusoidal", "sinusoidal-halves", "one-hot", "learned", "none") if kind in tables
     ]

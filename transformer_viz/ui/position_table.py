@@ -7,7 +7,8 @@ from transformer_viz import store
 from transformer_viz.analysis import position_similarity, position_table, similarity_by_distance
 from transformer_viz.figures import dimension_curves, position_heatmap, similarity_map
 from transformer_viz.ui.address import choose_one
-from transformer_viz.ui.language import plain, t
+from transformer_viz.ui.language import t
+from transformer_viz.ui.problems import said
 from transformer_viz.ui.widgets import draw, kind_name, show_lack, slide, theme, words
 
 ROWS = 64
@@ -51,7 +52,7 @@ def show_table(model) -> None:
     try:
         table = own_table(model)
     except store.ModelError as error:
-        st.error(t("model.unreadable", reason=plain(str(error))), icon=":material/error:")
+        st.error(t("model.unreadable", reason=said(error)), icon=":material/error:")
         return
     if config.positions == "none":
         show_lack(t("positions.table.none"))
@@ -71,20 +72,20 @@ def show_table(model) -> None:
         option = options[how](table) if how in options else None
     table = table[:rows]
     if how == "heatmap":
-        said = t("positions.heatmap.said")
+        caption = t("positions.heatmap.said")
         figure = position_heatmap(table, labels=words("position", "dimension", "value"), theme=theme())
     elif how == "curves":
         learned = config.positions == "learned"
-        said = t("positions.curves.said.learned" if learned else "positions.curves.said")
+        caption = t("positions.curves.said.learned" if learned else "positions.curves.said")
         labels = words("position", "dimension", "value")
         figure = dimension_curves(table, option, labels=labels, theme=theme())
     else:
-        said = t("positions.similarity.said")
+        caption = t("positions.similarity.said")
         labels = words("position", "distance", "mean") | {"similarity": t(f"positions.measure.{option}")}
         similarity = position_similarity(table, cosine=option == "cosine")
         profile = similarity_by_distance(similarity)
         figure = similarity_map(similarity, profile, labels=labels, theme=theme())
-    st.caption(said)
+    st.caption(caption)
     draw(figure, how, t(f"positions.{how}.alt"), model)
 
 

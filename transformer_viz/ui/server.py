@@ -21,8 +21,10 @@ FIRST_MODEL = "imdb-sentiment"
 @functools.cache
 def shared_engine() -> Engine:
     """Return the engine of this server, its child already loading the first model."""
-    engine = Engine()
-    for model in in_order(store.list_models()):
+    engine, models = Engine(), []
+    with contextlib.suppress(store.ModelError):  # the pages say that they cannot be listed
+        models = in_order(store.list_models())
+    for model in models:
         if not model.problem:
             engine.warm(model.reference)
             break
@@ -40,6 +42,12 @@ def in_order(models) -> list[store.ModelSummary]:
     return sorted(models, key=lambda model: (model.name != FIRST_MODEL, model.name))
 
 
+def address() -> str:
+    """Return an address at which the server lets a browser in: of the first host that is allowed."""
+    named = (host for host in st.get_option("server.allowedHosts") if "*" not in host)
+    return f"http://{next(named, 'localhost')}:{st.get_option('server.port')}"
+
+
 @contextlib.asynccontextmanager
 async def lifespan(app):
     """Start the log and the engine with the server, open the browser, and end the engine with it."""
@@ -48,12 +56,11 @@ async def lifespan(app):
     gc.collect()
     gc.freeze()  # before the engine is made: what is frozen is never given back
     engine = shared_engine()
-    address = f"http://localhost:{st.get_option('server.port')}"
     if is_classroom():
-        print(f"  The teacher's page: {address}/?{TEACHER}={teacher_word()}", flush=True)
+        print(f"  The teacher's page: {address()}/?{TEACHER}={teacher_word()}", flush=True)
     if not st.get_option("server.headless"):
         loop = asyncio.get_running_loop()  # the port is open a moment after this function yields
-        loop.call_later(0.5, loop.run_in_executor, None, webbrowser.open, address)
+        loop.call_later(0.5, loop.run_in_executor, None, webbrowser.open, address())
     yield {}
     engine.close()
     shared_trainer().close()

@@ -40,8 +40,10 @@ def show_trainings() -> None:
         st.info(t("teacher.trainings.none"), icon=":material/school:")
         return
     sizes = {run.id: bytes_in(run.path) for run in runs}
-    used = {"used": bytes_of(sum(sizes.values())), "quota": bytes_of(QUOTA.total)}
-    st.caption(t("teacher.used", **used, uploads=bytes_of(uploads_bytes())))
+    used, uploads = {"used": bytes_of(sum(sizes.values())), "quota": bytes_of(QUOTA.total)}, "?"
+    with contextlib.suppress(OSError):
+        uploads = bytes_of(uploads_bytes())
+    st.caption(t("teacher.used", **used, uploads=uploads))
     titles = titles_of([run.id for run in runs])
     rows = [row_of_run(run, titles[run.id], sizes[run.id]) for run in runs]
     chosen = choose("run", rows, [run.id for run in runs], runs)

@@ -1,7 +1,10 @@
 """Sliders, figures and words of the Positions page."""
 
+import contextlib
+
 import streamlit as st
 
+from transformer_viz import store
 from transformer_viz.figures.change import NOTHING
 from transformer_viz.ui.address import choose_number
 from transformer_viz.ui.language import plain, t
@@ -27,9 +30,11 @@ def draw(figure, key, alt, model, width="stretch") -> None:
 
 def show_lack(said) -> None:
     """Say what a model without positions lacks, and offer to open models that have them."""
-    others = [
-        model.name for model in shown_models() if not model.problem and model.config.positions != "none"
-    ]
+    others = []
+    with contextlib.suppress(store.ModelError):  # the next page says that they cannot be listed
+        others = [
+            model.name for model in shown_models() if not model.problem and model.config.positions != "none"
+        ]
     more = [t("positions.lacks.others")] if others else []
     st.info(together(said, *more), icon=":material/shuffle:")
     with st.container(horizontal=True, gap="small"):
