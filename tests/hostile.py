@@ -91,7 +91,7 @@ HARMFUL = [b"\0", b'"', b"\n", b"\r", b",", b"\t", b"\xff", b"\xe6\xbb", b"{", b
 
 
 def mutated(data, rng):
-    """Return something that was cut, flipped, repeated, or into which bytes were put that often do harm."""
+    """Return `data` cut, flipped, repeated, or with harmful bytes inserted."""
     for _ in range(rng.randint(1, 4)):
         place = rng.randrange(len(data) + 1)
         before, after, put = data[:place], data[place:], rng.choice(HARMFUL)
@@ -249,7 +249,7 @@ LOGS = {
 
 
 def put(name, make):
-    """Return what writes a file of a run; `make` gets what is there, b"" if nothing is."""
+    """Return a function that rewrites a file of a run; `make` gets what is there, b"" if nothing is."""
 
     def change(run, rng):
         path = run / name
@@ -260,7 +260,7 @@ def put(name, make):
 
 
 def replace_by_folder(name):
-    """Return what puts a folder in the place of a file of a run."""
+    """Return a function that replaces a file of a run by a folder."""
 
     def change(run, rng):
         (run / name).unlink(missing_ok=True)
@@ -270,7 +270,7 @@ def replace_by_folder(name):
 
 
 def fact(name, value):
-    """Return what changes a field of a job, or adds one."""
+    """Return a function that changes a field of a job, or adds one."""
     return put("job.json", lambda data, rng: json.dumps(json.loads(data) | {name: value}).encode())
 
 
@@ -297,7 +297,7 @@ RUNS = {
     "job, odd probes": fact("probes", [["a", "b", "c"], 5]),
     "job, odd data": fact("data", "\ud800\0/../../etc/passwd"),
     "job, odd owner": fact("owner", {"name": "ann"}),
-    "job, a huge model": fact("rows", 10**15),
+    "job, too many rows": fact("rows", 10**15),
     "log, missing": without("events.jsonl"),
     "log, a folder": replace_by_folder("events.jsonl"),
     "claim, cut": put("process.json", lambda data, rng: b'{"pid": 12'),

@@ -10,10 +10,10 @@ KINDS = {}
 """Name -> function of `Parts` and `random.Random` that returns a zip nobody may admit."""
 
 DAMAGED = {}
-"""The same of zips that may be admitted where the damage does no harm."""
+"""Like `KINDS`, for zips that may be admitted where the damage does no harm."""
 
 COSTLY = {}
-"""The same of models that are refused only when they are run."""
+"""Like `KINDS`, for zips of models that are refused only when they are run."""
 
 
 class Parts:

@@ -1,4 +1,4 @@
-"""Zips that lead out of their folder, lie about their sizes or are none."""
+"""Zips that lead out of their folder, lie about their sizes or are invalid."""
 
 import stat
 import struct
