@@ -7,12 +7,12 @@ writes every kind of each, as often as asked for, and prints what it wrote.
 
 import argparse
 import gzip
-import io
 import json
 import random
 import time
-import zipfile
 from pathlib import Path
+
+from zipping import zipped
 
 from transformer_viz.config import TransformerConfig
 from transformer_viz.runs import TrainingJob, TrainingSettings, create_run
@@ -63,14 +63,6 @@ def good(number, labels=("bad", "good")):
 def objects(rows):
     """Return rows as JSONL, every character escaped that can be."""
     return b"".join(json.dumps({"text": text, "label": label}).encode() + b"\n" for text, label in rows)
-
-
-def zipped(name):
-    """Return a zip archive with one member."""
-    file = io.BytesIO()
-    with zipfile.ZipFile(file, "w") as archive:
-        archive.writestr(name, "<x/>")
-    return file.getvalue()
 
 
 def cut(data, rng):
@@ -128,8 +120,8 @@ DATA = {
     "gzip of gzip": lambda rng: gzip.compress(gzip.compress(CSV)),
     "gzip of zeros": lambda rng: gzip.compress(bytes(2**24)),
     "gzip and more": lambda rng: gzip.compress(CSV) + rng.randbytes(50),
-    "zip": lambda rng: zipped("data.csv"),
-    "workbook": lambda rng: zipped("xl/workbook.xml"),
+    "zip": lambda rng: zipped({"data.csv": b"<x/>"}),
+    "workbook": lambda rng: zipped({"xl/workbook.xml": b"<x/>"}),
     "PDF": lambda rng: b"%PDF-1.7\n" + rng.randbytes(300),
     "SQLite": lambda rng: b"SQLite format 3\0" + bytes(300),
     "Parquet": lambda rng: b"PAR1" + rng.randbytes(300) + b"PAR1",
@@ -311,7 +303,7 @@ RUNS = {
     "checkpoint, a folder": replace_by_folder("checkpoint.safetensors"),
     "pictures, empty": put("frames/0000010-0.npz", lambda data, rng: b""),
     "pictures, random": put("frames/0000010-0.npz", lambda data, rng: rng.randbytes(2000)),
-    "pictures, another zip": put("frames/0000010-0.npz", lambda data, rng: zipped("x.npy")),
+    "pictures, another zip": put("frames/0000010-0.npz", lambda data, rng: zipped({"x.npy": b"<x/>"})),
     "pictures, odd names": put("frames/²-3-x.npz", lambda data, rng: b"x"),
     "pictures, a file": put("frames", lambda data, rng: b"x"),
     "pictures, a circle": linked_in_a_circle,
@@ -330,6 +322,18 @@ JOB = TrainingJob(
     data="parity",
     rows=200,
 )
+
+
+class Picture:
+    """Stands for a trace, which writes itself to a path."""
+
+    def __init__(self, step=0):
+        self.step = step
+
+    def save(self, path):
+        """Write a file that tells whether it is whole."""
+        with open(path, "wb") as file:
+            file.write(f"{self.step}\n".encode() * 5000)
 
 
 def a_run(folder, rng, *, log=None, damage=None):

@@ -21,7 +21,7 @@ from collections import Counter
 from pathlib import Path
 
 import numpy as np
-from hostile import JOB
+from hostile import JOB, Picture
 
 from transformer_viz.runs import TrainingRun, create_run, keep_upload, list_runs, sweep_runs
 from transformer_viz.runs.claim import claimed_by
@@ -109,18 +109,6 @@ class Writers:
     def claim(self, rng, number, count):
         """Write down who works on the run."""
         self.run.claim()
-
-
-class Picture:
-    """Stands for a trace, which writes itself to a path."""
-
-    def __init__(self, step):
-        self.step = step
-
-    def save(self, path):
-        """Write a file that tells whether it is whole."""
-        with open(path, "wb") as file:
-            file.write(f"{self.step}\n".encode() * 5000)
 
 
 def kill_writers(folder, kills, seed=0) -> Counter:
