@@ -28,6 +28,22 @@ def browser():
         browser.close()
 
 
+@pytest.fixture
+def new_visitor(browser):
+    """Return a function that opens an empty page for a visitor with cookies of their own."""
+    contexts = []
+
+    def open_empty_page():
+        contexts.append(browser.new_context())
+        page = contexts[-1].new_page()
+        page.set_default_timeout(60_000)
+        return page
+
+    yield open_empty_page
+    for context in contexts:
+        context.close()
+
+
 @pytest.fixture(scope="session", autouse=True)
 def runs_folder(tmp_path_factory):
     """A folder of training runs of the tests' own, also for the processes they start."""

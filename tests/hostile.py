@@ -7,12 +7,12 @@ writes every kind of each, as often as asked for, and prints what it wrote.
 
 import argparse
 import gzip
-import io
 import json
 import random
 import time
-import zipfile
 from pathlib import Path
+
+from zipping import zipped
 
 from transformer_viz.config import TransformerConfig
 from transformer_viz.runs import TrainingJob, TrainingSettings, create_run
@@ -65,14 +65,6 @@ def objects(rows):
     return b"".join(json.dumps({"text": text, "label": label}).encode() + b"\n" for text, label in rows)
 
 
-def zipped(name):
-    """Return a zip archive with one member."""
-    file = io.BytesIO()
-    with zipfile.ZipFile(file, "w") as archive:
-        archive.writestr(name, "<x/>")
-    return file.getvalue()
-
-
 def cut(data, rng):
     """Return the beginning of something."""
     return data[: rng.randrange(len(data))] if data else data
@@ -91,7 +83,7 @@ HARMFUL = [b"\0", b'"', b"\n", b"\r", b",", b"\t", b"\xff", b"\xe6\xbb", b"{", b
 
 
 def mutated(data, rng):
-    """Return something that was cut, flipped, repeated, or into which bytes were put that often do harm."""
+    """Return `data` cut, flipped, repeated, or with harmful bytes inserted."""
     for _ in range(rng.randint(1, 4)):
         place = rng.randrange(len(data) + 1)
         before, after, put = data[:place], data[place:], rng.choice(HARMFUL)
@@ -128,8 +120,8 @@ DATA = {
     "gzip of gzip": lambda rng: gzip.compress(gzip.compress(CSV)),
     "gzip of zeros": lambda rng: gzip.compress(bytes(2**24)),
     "gzip and more": lambda rng: gzip.compress(CSV) + rng.randbytes(50),
-    "zip": lambda rng: zipped("data.csv"),
-    "workbook": lambda rng: zipped("xl/workbook.xml"),
+    "zip": lambda rng: zipped({"data.csv": b"<x/>"}),
+    "workbook": lambda rng: zipped({"xl/workbook.xml": b"<x/>"}),
     "PDF": lambda rng: b"%PDF-1.7\n" + rng.randbytes(300),
     "SQLite": lambda rng: b"SQLite format 3\0" + bytes(300),
     "Parquet": lambda rng: b"PAR1" + rng.randbytes(300) + b"PAR1",
@@ -249,7 +241,7 @@ LOGS = {
 
 
 def put(name, make):
-    """Return what writes a file of a run; `make` gets what is there, b"" if nothing is."""
+    """Return a function that rewrites a file of a run; `make` gets what is there, b"" if nothing is."""
 
     def change(run, rng):
         path = run / name
@@ -260,7 +252,7 @@ def put(name, make):
 
 
 def replace_by_folder(name):
-    """Return what puts a folder in the place of a file of a run."""
+    """Return a function that replaces a file of a run by a folder."""
 
     def change(run, rng):
         (run / name).unlink(missing_ok=True)
@@ -270,7 +262,7 @@ def replace_by_folder(name):
 
 
 def fact(name, value):
-    """Return what changes a field of a job, or adds one."""
+    """Return a function that changes a field of a job, or adds one."""
     return put("job.json", lambda data, rng: json.dumps(json.loads(data) | {name: value}).encode())
 
 
@@ -297,7 +289,7 @@ RUNS = {
     "job, odd probes": fact("probes", [["a", "b", "c"], 5]),
     "job, odd data": fact("data", "\ud800\0/../../etc/passwd"),
     "job, odd owner": fact("owner", {"name": "ann"}),
-    "job, a huge model": fact("rows", 10**15),
+    "job, too many rows": fact("rows", 10**15),
     "log, missing": without("events.jsonl"),
     "log, a folder": replace_by_folder("events.jsonl"),
     "claim, cut": put("process.json", lambda data, rng: b'{"pid": 12'),
@@ -311,7 +303,7 @@ RUNS = {
     "checkpoint, a folder": replace_by_folder("checkpoint.safetensors"),
     "pictures, empty": put("frames/0000010-0.npz", lambda data, rng: b""),
     "pictures, random": put("frames/0000010-0.npz", lambda data, rng: rng.randbytes(2000)),
-    "pictures, another zip": put("frames/0000010-0.npz", lambda data, rng: zipped("x.npy")),
+    "pictures, another zip": put("frames/0000010-0.npz", lambda data, rng: zipped({"x.npy": b"<x/>"})),
     "pictures, odd names": put("frames/²-3-x.npz", lambda data, rng: b"x"),
     "pictures, a file": put("frames", lambda data, rng: b"x"),
     "pictures, a circle": linked_in_a_circle,
@@ -330,6 +322,18 @@ JOB = TrainingJob(
     data="parity",
     rows=200,
 )
+
+
+class Picture:
+    """Stands for a trace, which writes itself to a path."""
+
+    def __init__(self, step=0):
+        self.step = step
+
+    def save(self, path):
+        """Write a file that tells whether it is whole."""
+        with open(path, "wb") as file:
+            file.write(f"{self.step}\n".encode() * 5000)
 
 
 def a_run(folder, rng, *, log=None, damage=None):

@@ -21,7 +21,7 @@ from collections import Counter
 from pathlib import Path
 
 import numpy as np
-from hostile import JOB
+from hostile import JOB, Picture
 
 from transformer_viz.runs import TrainingRun, create_run, keep_upload, list_runs, sweep_runs
 from transformer_viz.runs.claim import claimed_by
@@ -33,7 +33,7 @@ from transformer_viz.training.checkpoint import Place, read_checkpoint, write_ch
 ROOT = str(Path(__file__).parents[1])
 
 LONGEST = 0.4
-"""Most seconds that writers write before they are killed."""
+"""Longest time in seconds that writers run before they are killed."""
 
 
 class Writers:
@@ -41,7 +41,7 @@ class Writers:
 
     Args:
         folder: Folder of runs.
-        seed: Of what they write.
+        seed: Seed for what they write.
     """
 
     def __init__(self, folder, seed):
@@ -111,25 +111,13 @@ class Writers:
         self.run.claim()
 
 
-class Picture:
-    """Stands for a trace, which writes itself to a path."""
-
-    def __init__(self, step):
-        self.step = step
-
-    def save(self, path):
-        """Write a file that tells whether it is whole."""
-        with open(path, "wb") as file:
-            file.write(f"{self.step}\n".encode() * 5000)
-
-
 def kill_writers(folder, kills, seed=0) -> Counter:
     """Start and kill writers as often as asked for; return how much was checked.
 
     Args:
         folder: An empty folder.
         kills: How often.
-        seed: Of what is written and of the moments.
+        seed: Seed for what they write, and for the moments.
     """
     rng, checked = random.Random(seed), Counter()
     for number in range(kills):
@@ -158,7 +146,7 @@ def size_of(path):
 
 
 def check(folder) -> Counter:
-    """Return how much was found as it must be; fails if anything is lost, mixed or half."""
+    """Return how many of each kind were checked; fail if any is lost, mixed up or incomplete."""
     done = {}
     for line in (folder / "journal").read_bytes().split(b"\n")[:-1]:  # one that is not ended may be cut
         kind, *facts = json.loads(line)
@@ -196,7 +184,7 @@ def check_uploads(folder, kept):
 
 
 def check_events(run, appended):
-    """Check that each event is there once, and that nothing else was made of several."""
+    """Check that each event is there once and that none were merged."""
     lines = (run.path / "events.jsonl").read_bytes().split(b"\n") if appended else []
     found = [event["step"] for event in map(parse_event, lines) if event]
     assert len(found) == len(set(found))
@@ -204,7 +192,7 @@ def check_events(run, appended):
 
 
 def check_runs(folder, created, deleted):
-    """Check that runs are there or not, and never half."""
+    """Check that created runs are there, deleted ones are not, and none is incomplete."""
     runs = {run.id: run for run in list_runs(folder) if run.id != "shared"}
     assert created <= runs.keys()
     assert not deleted & runs.keys()

@@ -82,10 +82,13 @@ class Provider:
 def provider(port):
     """Run a provider as long as the block lasts."""
     server = uvicorn.Server(uvicorn.Config(Provider(port).app, port=port, log_level="error"))
-    thread = threading.Thread(target=server.run)
+    thread = threading.Thread(target=server.run, daemon=True)
     thread.start()
-    while not server.started:
-        time.sleep(0.02)
-    yield f"http://localhost:{port}/.well-known/openid-configuration"
-    server.should_exit = True
-    thread.join()
+    try:
+        while not server.started:
+            assert thread.is_alive(), f"no provider on port {port}"
+            time.sleep(0.02)
+        yield f"http://localhost:{port}/.well-known/openid-configuration"
+    finally:
+        server.should_exit = True
+        thread.join(10)

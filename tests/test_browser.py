@@ -29,7 +29,7 @@ from lens_page import (
 )
 from playwright.sync_api import expect
 from processes import children, is_running
-from running_app import free_port, start_app
+from running_app import free_port, running, start_app
 
 from transformer_viz import store
 
@@ -38,11 +38,8 @@ HOSTILE = '<img src=x onerror="window.__x=1"> $x$ <b>'
 
 @pytest.fixture(scope="module")
 def app(models_folder):
-    port = free_port()
-    process = start_app(port)
-    yield process, f"http://localhost:{port}"
-    process.kill()
-    process.wait()
+    with running() as app:
+        yield app
 
 
 @pytest.fixture

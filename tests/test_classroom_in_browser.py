@@ -2,39 +2,26 @@
 
 import pytest
 from playwright.sync_api import expect
-from running_app import free_port, start_app
+from running_app import running
 from small_models import write
 
 
 @pytest.fixture(scope="module")
 def address(explorer, tmp_path_factory):
-    home, port = tmp_path_factory.mktemp("class"), free_port()
+    home = tmp_path_factory.mktemp("class")
     write(explorer, home / "models")
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("TRANSFORMER_VIZ_CLASSROOM", "1")
-        patch.setenv("TRANSFORMER_VIZ_TEACHER", "open sesame")
-        patch.setenv("TRANSFORMER_VIZ_RUNS", str(home / "runs"))
-        patch.setenv("TRANSFORMER_VIZ_MODELS", str(home / "models"))
-        app = start_app(port)
-    yield f"http://localhost:{port}"
-    app.kill()
-    app.wait()
+    environment = {
+        "TRANSFORMER_VIZ_CLASSROOM": 1,
+        "TRANSFORMER_VIZ_TEACHER": "open sesame",
+        "TRANSFORMER_VIZ_RUNS": home / "runs",
+        "TRANSFORMER_VIZ_MODELS": home / "models",
+    }
+    with running(**environment) as (_, address):
+        yield address
 
 
-@pytest.fixture
-def visitors(browser):
-    """Three browsers, each with cookies of its own."""
-    contexts = [browser.new_context() for _ in range(3)]
-    pages = [context.new_page() for context in contexts]
-    for page in pages:
-        page.set_default_timeout(60_000)
-    yield pages
-    for context in contexts:
-        context.close()
-
-
-def test_browsers_are_told_apart_and_known_again(visitors, address):
-    ann, bob, teacher = visitors
+def test_browsers_are_told_apart_and_known_again(new_visitor, address):
+    ann, bob, teacher = (new_visitor() for _ in range(3))
     ann.goto(f"{address}/models")
     ann.get_by_role("button", name="Duplicate").first.click()
     ann.get_by_label("New name").fill("mine")

@@ -4,7 +4,7 @@ import json
 
 import pytest
 from playwright.sync_api import expect
-from running_app import ROOT, free_port, start_app
+from running_app import ROOT, running
 
 BROKEN = """
 import sys
@@ -30,13 +30,8 @@ def address(models_folder, tmp_path_factory):
     script = tmp_path_factory.mktemp("app") / "app.py"
     script.write_text(BROKEN.format(root=str(ROOT)))
     log = script.parent / "app.log"
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("TRANSFORMER_VIZ_LOG", str(log))
-        port = free_port()
-        app = start_app(port, script=script)
-    yield f"http://localhost:{port}", log
-    app.kill()
-    app.wait()
+    with running(script=script, TRANSFORMER_VIZ_LOG=log) as (_, address):
+        yield address, log
 
 
 def test_a_page_that_fails_apologises_offers_a_report_and_lets_the_visitor_go_on(browser, address):

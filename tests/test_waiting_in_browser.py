@@ -5,7 +5,7 @@ import contextlib
 import psutil
 import pytest
 from playwright.sync_api import expect
-from running_app import free_port, start_app
+from running_app import running
 from small_models import write, write_endless
 
 
@@ -15,30 +15,20 @@ def app(explorer, translator, tmp_path_factory):
     folder = tmp_path_factory.mktemp("models")
     write(explorer, folder)
     write_endless(translator, folder)
-    port = free_port()
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("TRANSFORMER_VIZ_MODELS", str(folder))
-        app = start_app(port)
-    yield app, f"http://localhost:{port}"
-    app.kill()
-    app.wait()
+    with running(TRANSFORMER_VIZ_MODELS=folder) as app:
+        yield app
 
 
 @pytest.fixture
-def visitor(browser, app):
+def visitor(new_visitor, app):
     """Return a function that opens an address in a browser of its own."""
-    contexts, address = [], app[1]
 
     def visit(query):
-        contexts.append(browser.new_context())
-        page = contexts[-1].new_page()
-        page.set_default_timeout(60_000)
-        page.goto(f"{address}/?{query}")
+        page = new_visitor()
+        page.goto(f"{app[1]}/?{query}")
         return page
 
-    yield visit
-    for context in contexts:
-        context.close()
+    return visit
 
 
 @contextlib.contextmanager

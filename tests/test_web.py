@@ -1,5 +1,6 @@
 """The server's own answers over HTTP: headers, health, closed routes, and no request to any other server."""
 
+import contextlib
 import os
 import signal
 import socket
@@ -10,18 +11,15 @@ import urllib.request
 
 import pytest
 from processes import children
-from running_app import free_port, start_app
+from running_app import running
 
 PAGES = ["/", "/train", "/_stcore/health", "/static/nothing.js", "/_stcore/host-config"]
 
 
 @pytest.fixture(scope="module")
 def address(models_folder):
-    port = free_port()
-    app = start_app(port)
-    yield f"http://127.0.0.1:{port}", app
-    app.kill()
-    app.wait()
+    with running() as (app, address):
+        yield address, app
 
 
 def get(url, **headers):
@@ -113,16 +111,15 @@ def test_no_other_server_is_asked_for_anything(models_folder, monkeypatch, every
     monkeypatch.setenv("no_proxy", "127.0.0.1,localhost")
     if everywhere:
         monkeypatch.setenv("STREAMLIT_SERVER_ADDRESS", "0.0.0.0")
-    port = free_port()
-    app = start_app(port)
-    try:
-        knock(port, "http://elsewhere.example")
-        time.sleep(1)
-        assert get(f"http://127.0.0.1:{port}/")[0] == 200
-    finally:
-        app.kill()
-        app.wait()
-        proxy.socket.close()
+    with contextlib.closing(proxy.socket):
+        with pytest.raises(OSError, match="closed connection"):
+            urllib.request.build_opener().open("http://elsewhere.example")
+        assert [b"elsewhere.example" in request for request in proxy.connections] == [True]
+        proxy.connections.clear()
+        with running() as (_, address):
+            knock(int(address.rpartition(":")[2]), "http://elsewhere.example")
+            time.sleep(1)
+            assert get(address)[0] == 200
     assert proxy.connections == []
 
 

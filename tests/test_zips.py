@@ -8,11 +8,10 @@ import zipfile
 import numpy as np
 import pytest
 from numpy.testing import assert_array_equal
+from zipping import CENTRAL, LOCAL, with_field, zipped
 
 from transformer_viz import zips
 from transformer_viz.trace import Trace
-
-LOCAL, CENTRAL = b"PK\x03\x04", b"PK\x01\x02"
 
 
 @pytest.fixture(scope="module")
@@ -34,20 +33,6 @@ def header(shape, kind="<f4"):
     text = repr({"descr": kind, "fortran_order": False, "shape": shape}).encode()
     text += b" " * (-(len(text) + 11) % 64) + b"\n"
     return b"\x93NUMPY\x01\x00" + struct.pack("<H", len(text)) + text
-
-
-def zipped(files, compression=zipfile.ZIP_DEFLATED):
-    out = io.BytesIO()
-    with zipfile.ZipFile(out, "w", compression) as archive:
-        for name, data in files.items():
-            archive.writestr(name, data)
-    return out.getvalue()
-
-
-def with_field(data, head, offset, form, value):
-    changed = bytearray(data)
-    struct.pack_into(form, changed, changed.index(head) + offset, value)
-    return bytes(changed)
 
 
 @pytest.mark.parametrize(

@@ -8,10 +8,10 @@ import tempfile
 from pathlib import Path
 
 VERSION = 0x20080522
-"""Of the structures that `capget` and `capset` take (linux/capability.h)."""
+"""Version of the structures that `capget` and `capset` take (linux/capability.h)."""
 
 OVERRIDE = 1 << 1 | 1 << 2
-"""CAP_DAC_OVERRIDE and CAP_DAC_READ_SEARCH: root is stopped by no mode of a file."""
+"""CAP_DAC_OVERRIDE and CAP_DAC_READ_SEARCH: with these, file modes do not stop root."""
 
 
 @contextlib.contextmanager
@@ -36,7 +36,7 @@ def read_only_folder(fill=lambda folder: None):
 
 @contextlib.contextmanager
 def modes_count():
-    """Let the modes of files count for this thread and those it starts, even if it is root's (Linux)."""
+    """Make file modes apply to this thread and those it starts, even as root (Linux)."""
     if os.geteuid() != 0:
         yield
         return

@@ -7,10 +7,8 @@ that does not return is a finding.
 
 import contextlib
 import functools
-import hashlib
 import io
 import itertools
-import json
 import os
 import shutil
 import tempfile
@@ -19,6 +17,7 @@ from pathlib import Path
 from urllib.parse import parse_qsl
 
 import numpy as np
+from zipping import signed
 
 from transformer_viz import __main__ as command_line
 from transformer_viz import store
@@ -276,11 +275,10 @@ def _model_folder(user):
 
 
 def _replace(folder, name, data):
-    """Put other bytes into a model's file, and their size and hash into its manifest."""
+    """Put other bytes into a model's file, and make its manifest right for them."""
     (folder / name).write_bytes(data)
-    manifest = json.loads((folder / "manifest.json").read_text())
-    manifest["files"][name] = {"size": len(data), "sha256": hashlib.sha256(data).hexdigest()}
-    (folder / "manifest.json").write_text(json.dumps(manifest, indent=2, sort_keys=True) + "\n")
+    files = {file.name: file.read_bytes() for file in folder.iterdir()}
+    (folder / "manifest.json").write_bytes(signed(files))
 
 
 @functools.cache

@@ -18,7 +18,7 @@ __all__ = ["COSTLY", "DAMAGED", "KINDS", "Parts", "drawn"]
 
 
 def drawn(data, seed, count, tables=(KINDS, DAMAGED)):
-    """Yield (kind, zip) of so many models, each kind in its turn, the same for the same seed."""
+    """Yield (kind, zip) for `count` models, taking the kinds in turn; the same for the same seed."""
     kinds = itertools.cycle([*itertools.chain(*(table.items() for table in tables))])
     for number, (name, make) in enumerate(itertools.islice(kinds, count)):
         yield name, make(copy.deepcopy(Parts.of(data)), random.Random(f"{seed} {number}"))

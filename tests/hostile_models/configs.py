@@ -1,4 +1,4 @@
-"""Sizes beyond all bounds, and texts that are none."""
+"""Sizes beyond all bounds, and invalid texts."""
 
 import json
 
@@ -51,7 +51,7 @@ def a_field_too_few(parts, rng):
 
 
 @kind()
-def text_that_is_none(parts, rng):
+def invalid_text(parts, rng):
     file = rng.choice(["config.json", "card.json", "tokenizer.json"])
     texts = [
         b"",

@@ -77,14 +77,14 @@ def numbers_of_a_strange_type(parts, rng):
 
 
 @kind()
-def head_that_is_none(parts, rng):
+def invalid_head(parts, rng):
     content, data = header(parts)
     text = rng.choice([b"{", b"[" * 10**5, b"\xff" * 50, b"", json.dumps(content).encode()[:-1]])
     return with_header(parts, text, data, size=rng.choice([None, 2**62, 0, 10**9]))
 
 
 @kind()
-def numbers_that_are_none(parts, rng):
+def invalid_numbers(parts, rng):
     arrays = load(parts.files["parameters.safetensors"])
     name = rng.choice(sorted(arrays))
     arrays[name] = np.full_like(arrays[name], rng.choice([np.nan, np.inf, -np.inf]))

@@ -1,19 +1,20 @@
 """A packed model taken apart, and the tables in which kinds of hostile ones are entered."""
 
-import hashlib
 import io
 import json
 import warnings
 import zipfile
 
+from zipping import signed
+
 KINDS = {}
 """Name -> function of `Parts` and `random.Random` that returns a zip nobody may admit."""
 
 DAMAGED = {}
-"""The same of zips that may be admitted where the damage does no harm."""
+"""Like `KINDS`, for zips that may be admitted where the damage does no harm."""
 
 COSTLY = {}
-"""The same of models that are refused only when they are run."""
+"""Like `KINDS`, for zips of models that are refused only when they are run."""
 
 
 class Parts:
@@ -43,13 +44,7 @@ class Parts:
 
     def signed(self):
         """Make the manifest right for the files as they are."""
-        entries = {
-            name: {"size": len(data), "sha256": hashlib.sha256(data).hexdigest()}
-            for name, data in self.files.items()
-            if name != "manifest.json"
-        }
-        content = {"format_version": 1, "files": entries}
-        self.files["manifest.json"] = (json.dumps(content, indent=2, sort_keys=True) + "\n").encode()
+        self.files["manifest.json"] = signed(self.files)
         return self
 
     def zip(self, *, signed=True, more=(), path=lambda name, file: f"{name}/{file}", **options):

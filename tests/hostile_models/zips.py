@@ -1,12 +1,11 @@
-"""Zips that lead out of their folder, lie about their sizes or are none."""
+"""Zips that lead out of their folder, lie about their sizes or are invalid."""
 
 import stat
-import struct
 import zipfile
 
-from hostile_models.parts import DAMAGED, Parts, kind
+from zipping import CENTRAL, LOCAL, with_field
 
-LOCAL, CENTRAL = b"PK\x03\x04", b"PK\x01\x02"
+from hostile_models.parts import DAMAGED, Parts, kind
 
 
 @kind()
@@ -55,12 +54,6 @@ def bomb(parts, rng):
 @kind()
 def unusual_compression(parts, rng):
     return parts.zip(compression=rng.choice([zipfile.ZIP_LZMA, zipfile.ZIP_BZIP2]))
-
-
-def with_field(data, head, offset, form, value):
-    changed = bytearray(data)
-    struct.pack_into(form, changed, changed.index(head) + offset, value)
-    return bytes(changed)
 
 
 @kind()

@@ -12,7 +12,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from faults import failing, no_file_beyond
-from hostile import JOB
+from hostile import JOB, Picture
 
 from transformer_viz.runs import RunError, create_run, keep_upload, list_runs, sweep_uploads
 from transformer_viz.runs.uploads import FACTS
@@ -21,14 +21,6 @@ from transformer_viz.training.checkpoint import Place, read_checkpoint, write_ch
 CODES = [errno.EIO, errno.ENOSPC, errno.EACCES]
 
 DATA = b"text,label\na film,1\n" * 20_000
-
-
-class Picture:
-    """Stands for a trace, which writes itself to a path."""
-
-    def save(self, path):
-        with open(path, "wb") as file:
-            file.write(bytes(50_000))
 
 
 @pytest.fixture

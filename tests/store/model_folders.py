@@ -1,11 +1,11 @@
 """A small model folder to write, to damage and to read, for the tests of the store."""
 
 import contextlib
-import hashlib
 import json
 
 import numpy as np
 import pytest
+from zipping import signed
 
 from transformer_viz.config import TransformerConfig
 from transformer_viz.store import ModelError, list_models, write_model
@@ -52,15 +52,7 @@ def version_of(model):
 
 def sign(folder):
     """Make the manifest right again, so that what reads the files behind it is reached."""
-    entries = {
-        name: {
-            "size": (folder / name).stat().st_size,
-            "sha256": hashlib.sha256((folder / name).read_bytes()).hexdigest(),
-        }
-        for name in PAYLOAD
-    }
-    content = {"format_version": 1, "files": entries}
-    (folder / "manifest.json").write_text(json.dumps(content, indent=2, sort_keys=True) + "\n")
+    (folder / "manifest.json").write_bytes(signed({name: (folder / name).read_bytes() for name in PAYLOAD}))
 
 
 def put(folder, name, data):

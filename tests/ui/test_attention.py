@@ -15,15 +15,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from pages import again, open_page, shown
 from small_models import write
 
-from transformer_viz.ui.server import shared_engine
-
-
-@pytest.fixture(scope="module", autouse=True)
-def engine(models_folder):
-    shared_engine.cache_clear()
-    yield shared_engine()
-    shared_engine().close()
-    shared_engine.cache_clear()
+pytestmark = pytest.mark.usefixtures("engine")
 
 
 def type_sentence(app, text):

@@ -12,9 +12,11 @@ from transformer_viz.explorer import Explorer
 from transformer_viz.text import Tokenizer
 from transformer_viz.ui.axis import label_of
 from transformer_viz.ui.language import plain
-from transformer_viz.ui.server import shared_engine
 
 TEXT = "What a [MASK] film, not [MASK] at all."
+
+
+pytestmark = pytest.mark.usefixtures("engine")
 
 
 @pytest.fixture(scope="module")
@@ -27,13 +29,10 @@ def filler():
     return Explorer(with_random_parameters(config), tokenizer, name="filler")
 
 
-@pytest.fixture(scope="module", autouse=True)
-def engine(models_folder, filler):
+@pytest.fixture(scope="module")
+def shelf(models_folder, filler):
     write(filler, models_folder)
-    shared_engine.cache_clear()
-    yield
-    shared_engine().close()
-    shared_engine.cache_clear()
+    yield models_folder
     shutil.rmtree(models_folder / "filler")
 
 

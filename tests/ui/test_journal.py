@@ -6,7 +6,6 @@ import pytest
 from pages import again, open_page
 
 from transformer_viz.ui import journal
-from transformer_viz.ui.server import shared_engine
 
 SECRET = "Zanzibar was a lovely film"
 
@@ -18,14 +17,6 @@ def log(tmp_path, monkeypatch):
     yield tmp_path / "logs" / "app.log"
     for handler in logging.getLogger("transformer_viz.app").handlers:
         handler.close()
-
-
-@pytest.fixture(scope="module")
-def engine(models_folder):
-    shared_engine.cache_clear()
-    yield shared_engine()
-    shared_engine().close()
-    shared_engine.cache_clear()
 
 
 @pytest.mark.usefixtures("engine")

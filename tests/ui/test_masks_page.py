@@ -16,20 +16,19 @@ from streamlit.testing.v1 import AppTest
 
 from transformer_viz.analysis import future_share, named_mask, pack, padding_share
 from transformer_viz.ui.mask_choice import stroked, take_strokes
-from transformer_viz.ui.server import shared_engine
 
 ROOT = Path(__file__).parents[2]
 TEXT = "A dull film."
 
 
-@pytest.fixture(scope="module", autouse=True)
-def engine(models_folder, translator, writer):
+pytestmark = pytest.mark.usefixtures("engine")
+
+
+@pytest.fixture(scope="module")
+def shelf(models_folder, translator, writer):
     for explorer in (translator, writer):
         write(explorer, models_folder)
-    shared_engine.cache_clear()
-    yield shared_engine()
-    shared_engine().close()
-    shared_engine.cache_clear()
+    yield models_folder
     for explorer in (translator, writer):
         shutil.rmtree(models_folder / explorer.name)
 

@@ -18,7 +18,6 @@ from transformer_viz import store
 from transformer_viz.analysis import in_first_order, position_table, shuffled_order
 from transformer_viz.trace import Run
 from transformer_viz.ui.language import speaking
-from transformer_viz.ui.server import shared_engine
 from transformer_viz.ui.widgets import measured
 
 ROOT = Path(__file__).parents[2]
@@ -29,22 +28,19 @@ ROUNDING = r"0(\u00a0\(rounding:\u00a0\de-0[6-9]\))?"
 SHIPPED = ("attention-only", "hotel-zh", "induction", "reverse-digits")
 
 
-@pytest.fixture(scope="module", autouse=True)
-def engine(explorer, tmp_path_factory):
-    """An engine over some shipped models and the small one, whose positions are learned."""
+pytestmark = pytest.mark.usefixtures("engine")
+
+
+@pytest.fixture(scope="module")
+def shelf(explorer, tmp_path_factory):
+    """A folder with some shipped models and the small one, whose positions are learned."""
     folder = tmp_path_factory.mktemp("position-models")
     for name in SHIPPED:
         shutil.copytree(ROOT / "models" / name, folder / name)
     write(explorer, folder)
-    before = os.environ.get("TRANSFORMER_VIZ_MODELS")
-    os.environ["TRANSFORMER_VIZ_MODELS"] = str(folder)
-    shared_engine.cache_clear()
-    yield shared_engine()
-    shared_engine().close()
-    shared_engine.cache_clear()
-    del os.environ["TRANSFORMER_VIZ_MODELS"]
-    if before is not None:
-        os.environ["TRANSFORMER_VIZ_MODELS"] = before
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("TRANSFORMER_VIZ_MODELS", str(folder))
+        yield folder
 
 
 def open_page(**address):

@@ -4,7 +4,7 @@ import json
 
 import pytest
 from playwright.sync_api import expect
-from running_app import free_port, start_app
+from running_app import running
 
 from transformer_viz.config import TransformerConfig
 from transformer_viz.runs import TrainingJob, TrainingSettings, create_run
@@ -22,15 +22,10 @@ SECRET = "/home/ann/secret-folder"
 
 @pytest.fixture(scope="module")
 def home(tmp_path_factory):
-    patch = pytest.MonkeyPatch()
-    patch.setenv("TRANSFORMER_VIZ_RUNS", str(tmp_path_factory.mktemp("runs")))
-    patch.setenv("TRANSFORMER_VIZ_MODELS", str(tmp_path_factory.mktemp("models")))
-    port = free_port()
-    process = start_app(port)
-    yield f"http://localhost:{port}"
-    process.kill()
-    process.wait()
-    patch.undo()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("TRANSFORMER_VIZ_RUNS", str(tmp_path_factory.mktemp("runs")))
+        with running(TRANSFORMER_VIZ_MODELS=tmp_path_factory.mktemp("models")) as (_, address):
+            yield address
 
 
 @pytest.fixture
