@@ -23,7 +23,7 @@ SIGNS = ("job.json", "events.jsonl", "checkpoint.safetensors")
 """A folder that holds one of these is a run, or was one."""
 
 QUOTA = Quota(total=20 * 10**9, owner=400 * 10**6)
-"""Room that trainings may take which a server starts, and those of each of forty owners."""
+"""Bytes that all trainings a server starts may take, and those of one owner."""
 
 LOCK_SECONDS = 60
 """Longest wait for others who add to the queue at the same time."""

@@ -18,7 +18,7 @@ from transformer_viz.runs.listing import LOCK_SECONDS, asked_of_all, runs_folder
 from transformer_viz.runs.quota import Kept, Quota, bytes_in, check_quota
 
 QUOTA = Quota(total=2 * 10**9, owner=50 * 10**6)
-"""Room that uploads may take where nothing else is said, and those of each of forty owners."""
+"""Bytes that all uploads may take where nothing else is said, and those of one owner."""
 
 UNUSED = 24 * 60 * 60
 """Seconds after which an upload goes that no run refers to."""
