@@ -53,7 +53,7 @@ class Provider:
             return HTMLResponse(FORM)
         form = await request.form()
         if (form["user"], form["password"]) != (USER, PASSWORD):
-            return HTMLResponse(FORM, 401)
+            return HTMLResponse(f"<p>Wrong password</p>{FORM}", 401)
         code = secrets.token_hex(8)
         self.asked[code] = dict(request.query_params)
         back = {"code": code, "state": request.query_params["state"]}

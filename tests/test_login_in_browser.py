@@ -35,11 +35,14 @@ def test_only_who_has_logged_in_sees_the_app(browser, address):
     page.set_default_timeout(60_000)
     page.goto(f"{address}/?model=small")
     page.get_by_role("button", name="Log in").wait_for()
-    assert not page.locator(".lens").count()
+    expect(page.locator(".lens")).to_have_count(0)
     page.get_by_role("button", name="Log in").click()
     page.get_by_label("User").fill(USER)
     page.get_by_label("Password").fill("wrong")
-    page.get_by_role("button", name="Sign in").click()
+    with page.expect_navigation() as refusal:
+        page.get_by_role("button", name="Sign in").click()
+    assert refusal.value.status == 401
+    expect(page.get_by_text("Wrong password")).to_be_visible()
     page.get_by_label("User").fill(USER)
     page.get_by_label("Password").fill(PASSWORD)
     page.get_by_role("button", name="Sign in").click()
@@ -47,5 +50,5 @@ def test_only_who_has_logged_in_sees_the_app(browser, address):
     expect(page.get_by_text("Logged in as Ada")).to_be_visible()
     page.get_by_role("button", name="Log out").click()
     page.get_by_role("button", name="Log in").wait_for()
-    assert not page.locator(".lens").count()
+    expect(page.locator(".lens")).to_have_count(0)
     context.close()

@@ -17,7 +17,7 @@ import psutil
 from transformer_viz import store
 from transformer_viz.config import UNK_ID
 from transformer_viz.startup import load_upper_floor
-from transformer_viz.store.checking import too_much_memory
+from transformer_viz.store.checking import WORK, too_much_memory
 from transformer_viz.store.format import AGAIN, clean
 from transformer_viz.store.pack import unpack_into
 from transformer_viz.text import Tokenizer
@@ -42,7 +42,10 @@ def main() -> None:
     with os.fdopen(os.dup(1), "w", encoding="utf-8") as answers:
         os.dup2(os.open(os.devnull, os.O_WRONLY), 1)  # what libraries print is no answer
 
+        stages = []
+
         def tell(**facts):
+            stages.append(facts.get("stage"))
             answers.write(json.dumps(facts) + "\n")
             answers.flush()
 
@@ -53,7 +56,7 @@ def main() -> None:
         except store.ModelError as error:
             tell(error=str(error))
         except Exception as error:  # whatever a hostile model makes a library raise
-            tell(error=_sentence(error, request["memory"]))
+            tell(error=_sentence(error, request["memory"], "run" if "load" in stages else "unpack"))
         else:
             tell(stage="done")
     os._exit(0)  # standard input is still waited for, and nothing is left to tidy up
@@ -148,13 +151,13 @@ def _largest_memory():
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * (1 if sys.platform == "darwin" else 1024)
 
 
-def _sentence(error, memory):
-    """Return what to say of an error that no check foresaw."""
+def _sentence(error, memory, stage):
+    """Return what to say of an error that no check foresaw, in "unpack" or "run"."""
     if isinstance(error, MemoryError) or type(error).__name__ == "ResourceExhaustedError":
-        return too_much_memory(memory)
+        return too_much_memory(memory, stage)
     if isinstance(error, ValueError) and not isinstance(error, UnicodeError):
         return clean(error)
-    return f"The model cannot be run on the longest text it reads ({type(error).__name__}). {AGAIN}"
+    return f"{WORK[stage]} failed ({type(error).__name__}). {AGAIN}"
 
 
 def _end_with_parent():

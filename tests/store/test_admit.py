@@ -2,7 +2,9 @@
 
 import contextlib
 import json
+import os
 import random
+import signal
 import subprocess
 import sys
 import threading
@@ -14,9 +16,11 @@ import pytest
 import small_models
 from model_folders import CONFIG, leftovers, parameters, read_names, refused, refused_with, write
 
-from transformer_viz import store
+from transformer_viz import admission, store
 from transformer_viz.store import ModelError, UnfitNameError, admit, admit_model, checking, read_model
 from transformer_viz.store.checking import Limits
+from transformer_viz.store.format import AGAIN
+from transformer_viz.store.pack import unpack_into
 from transformer_viz.text import Tokenizer
 
 SECONDS_TO_SEE = 60
@@ -131,8 +135,32 @@ def test_what_once_took_gigabytes_is_refused_in_a_sentence(tmp_path, home, chang
     assert list(home.iterdir()) == []
 
 
-@pytest.mark.parametrize("kind", [*hostile_models.KINDS][::3])
-def test_a_hostile_model_is_refused_in_one_sentence_and_nothing_is_left(tmp_path, home, kind):
+@pytest.mark.parametrize("kind", hostile_models.KINDS)
+def test_a_hostile_model_is_refused_in_one_sentence_before_it_is_run(tmp_path, kind):
+    parts, place = hostile_models.Parts.of(packed(tmp_path / "there")), tmp_path / "model"
+    place.mkdir()
+    (tmp_path / "model.zip").write_bytes(hostile_models.KINDS[kind](parts, random.Random(kind)))
+    with pytest.raises(ValueError, match=r"^.{20,700}$"):
+        read_all(tmp_path / "model.zip", place)
+
+
+def read_all(packed, place):
+    """Unpack and check a model as the other process does before it runs it."""
+    unpack_into(packed, place)
+    for file in place.glob("tokenizer*.json"):
+        Tokenizer.from_json(file.read_text(encoding="utf-8"))
+
+
+@pytest.mark.parametrize(
+    "kind",
+    [
+        "length of a book",
+        "numbers that declare more than they hold",
+        "rules that multiply",
+        "path that leads out",
+    ],
+)
+def test_a_hostile_model_is_refused_by_the_process_that_checks_it_and_nothing_is_left(tmp_path, home, kind):
     data = packed(tmp_path / "there")
     hostile = hostile_models.KINDS[kind](hostile_models.Parts.of(data), random.Random(kind))
     with pytest.raises(ModelError) as error:
@@ -147,9 +175,12 @@ def test_a_hostile_model_is_refused_in_one_sentence_and_nothing_is_left(tmp_path
 def test_a_damaged_model_is_refused_or_admitted_whole(tmp_path, home, kind):
     data = packed(tmp_path / "there")
     damaged = hostile_models.DAMAGED[kind](hostile_models.Parts.of(data), random.Random(kind))
-    with contextlib.suppress(ModelError):
+    try:
         admit_model(damaged, name="guest", folder=home)
-        assert read_model("guest", home)
+    except ModelError:
+        assert read_names(home) == []
+    else:
+        assert read_model("guest", home).config == CONFIG.replace(vocab_size=5)
     assert leftovers(home) == children() == []
     assert [model.problem for model in store.list_models(home)] in ([], [None])
 
@@ -215,6 +246,55 @@ def test_a_check_that_is_killed_is_a_sentence(tmp_path, home, stage):
     with refused_with(ended if stage == "load" else "GB of memory. Choose a smaller model"):
         admit_model(packed(tmp_path / "there"), folder=home, progress=kill)
     assert list(home.iterdir()) == children() == []
+
+
+@pytest.mark.skipif(os.name == "nt", reason="needs signals")
+@pytest.mark.parametrize(
+    ("stage", "number", "sentence"),
+    [
+        ("unpack", "SIGKILL", "Reading the model takes more than 1.0 GB of memory. Choose a smaller model."),
+        (
+            "run",
+            "SIGABRT",
+            "Running the model on the longest text it reads takes more than 1.0 GB of memory. "
+            "Choose a smaller model, or one that reads shorter texts.",
+        ),
+        (
+            "unpack",
+            "SIGSEGV",
+            "Reading the model ended unexpectedly (signal 11). Try again, or choose another model.",
+        ),
+        (
+            "run",
+            "SIGSEGV",
+            "Running the model on the longest text it reads ended unexpectedly (signal 11). "
+            "Try again, or choose another model.",
+        ),
+    ],
+)
+def test_how_a_check_ended_is_said(tmp_path, home, stage, number, sentence):
+    def end(begun):
+        if begun == stage:
+            [child] = children()
+            child.send_signal(getattr(signal, number))
+
+    with refused(sentence):
+        admit_model(packed(tmp_path / "there"), folder=home, progress=end)
+    assert list(home.iterdir()) == children() == []
+
+
+@pytest.mark.parametrize(
+    ("error", "stage", "sentence"),
+    [
+        (MemoryError(), "unpack", checking.too_much_memory(10**9, "unpack")),
+        (MemoryError(), "run", checking.too_much_memory(10**9, "run")),
+        (KeyError("a"), "unpack", f"Reading the model failed (KeyError). {AGAIN}"),
+        (KeyError("a"), "run", f"Running the model on the longest text it reads failed (KeyError). {AGAIN}"),
+        (ValueError("No good."), "run", "No good."),
+    ],
+)
+def test_what_no_check_foresaw_is_said_of_its_stage(error, stage, sentence):
+    assert admission._sentence(error, 10**9, stage) == sentence
 
 
 class Left(BaseException):

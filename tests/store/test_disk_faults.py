@@ -1,12 +1,13 @@
 """Whichever call of the system fails: a sentence, nothing half done, nothing left behind."""
 
-import contextlib
 import errno
 import io
 import itertools
 import os
 import shutil
+from collections.abc import Callable
 from pathlib import Path
+from typing import NamedTuple
 
 import pytest
 from model_folders import leftovers, put, read_names, version_of, write, write_version
@@ -67,57 +68,104 @@ def deleted(folder):
     return store.delete_model("tiny", folder)
 
 
-OPERATIONS = {  # how the folder begins, what is done, the names before and after
-    "write": (lambda folder: None, lambda folder, made: write_version(folder, 1), [], ["tiny"]),
-    "overwrite": (
-        lambda folder: write_version(folder, 1),
+class Operation(NamedTuple):
+    """A change of a folder of models.
+
+    Attributes:
+        begin: Makes the folder what it is before, and returns what the change needs.
+        do: Makes the change.
+        before: Names of the models before it.
+        after: Names after it.
+        version: Of the models after it, as `version_of`; None: there are none.
+        alone: Names after it where the folder has vanished meanwhile; None: that is refused.
+    """
+
+    begin: Callable
+    do: Callable
+    before: list[str]
+    after: list[str]
+    version: int | None = 1
+    alone: list[str] | None = None
+
+
+def one(folder):
+    write_version(folder, 1)
+
+
+OPERATIONS = {
+    "write": Operation(
+        lambda folder: None,
+        lambda folder, made: write_version(folder, 1),
+        before=[],
+        after=["tiny"],
+        alone=["tiny"],
+    ),
+    "overwrite": Operation(
+        one,
         lambda folder, made: write_version(folder, 2, overwrite=True),
-        ["tiny"],
-        ["tiny"],
+        before=["tiny"],
+        after=["tiny"],
+        version=2,
+        alone=["tiny"],
     ),
-    "rename": (
-        lambda folder: write_version(folder, 1),
+    "rename": Operation(
+        one,
         lambda folder, made: store.rename_model("tiny", "new", folder),
-        ["tiny"],
-        ["new"],
+        before=["tiny"],
+        after=["new"],
     ),
-    "duplicate": (
-        lambda folder: write_version(folder, 1),
+    "duplicate": Operation(
+        one,
         lambda folder, made: store.duplicate_model("tiny", "twin", folder),
-        ["tiny"],
-        ["tiny", "twin"],
+        before=["tiny"],
+        after=["tiny", "twin"],
     ),
-    "delete": (
-        lambda folder: write_version(folder, 1),
+    "delete": Operation(
+        one,
         lambda folder, made: store.delete_model("tiny", folder),
-        ["tiny"],
-        [],
+        before=["tiny"],
+        after=[],
+        version=None,
     ),
-    "restore": (deleted, lambda folder, made: store.restore_model(made), [], ["tiny"]),
-    "unpack": (packed, lambda folder, made: store.unpack_model(made, folder=folder), [], ["tiny"]),
-    "pack": (
-        lambda folder: write_version(folder, 1),
+    "restore": Operation(
+        deleted,
+        lambda folder, made: store.restore_model(made),
+        before=[],
+        after=["tiny"],
+    ),
+    "unpack": Operation(
+        packed,
+        lambda folder, made: store.unpack_model(made, folder=folder),
+        before=[],
+        after=["tiny"],
+        alone=["tiny"],
+    ),
+    "pack": Operation(
+        one,
         lambda folder, made: store.pack_model("tiny", folder),
-        ["tiny"],
-        ["tiny"],
+        before=["tiny"],
+        after=["tiny"],
     ),
-    "shorten": (
+    "shorten": Operation(
         with_long_card,
         lambda folder, made: store.shorten_card("tiny", folder),
-        ["tiny"],
-        ["tiny"],
+        before=["tiny"],
+        after=["tiny"],
     ),
-    "admit": (
+    "admit": Operation(
         packed,
         lambda folder, made: store.admit_model(made, folder=folder),
-        [],
-        ["tiny"],
+        before=[],
+        after=["tiny"],
+        alone=["tiny"],
     ),
-    "empty the trash": (
+    "empty the trash": Operation(
         deleted,
         lambda folder, made: store.empty_trash(folder, older_than=0),
-        [],
-        [],
+        before=[],
+        after=[],
+        version=None,
+        alone=[],
     ),
 }
 
@@ -148,27 +196,27 @@ def without_another_process(monkeypatch):
 @pytest.mark.parametrize("code", CODES, ids=errno.errorcode.get)
 @pytest.mark.parametrize("name", OPERATIONS)
 def test_whichever_call_fails_it_is_done_whole_or_not_at_all(tmp_path, monkeypatch, name, code):
-    begin, do, before, after = OPERATIONS[name]
-    failures = 0
+    operation, failures = OPERATIONS[name], 0
     for first in itertools.count(1):
         folder = tmp_path / str(first) / "models"
         folder.mkdir(parents=True)
-        made, error = begin(folder), None
+        made, error = operation.begin(folder), None
         with monkeypatch.context() as patch:
             faults = Faults(patch, first, code)
             try:
-                do(folder, made)
+                operation.do(folder, made)
             except ModelError as caught:
                 error = str(caught)
         if error is not None:
             failures += 1
             assert error.isprintable()
             assert "Traceback" not in error
-        assert read_names(folder) in ((before,) if error else (after, before))
+        assert read_names(folder) == (operation.before if error else operation.after)
         kept = (".trash-",) if error else (".trash-", ".old-")  # an older model is removed by the next change
         assert [each for each in leftovers(folder) if not each.startswith(kept)] == []
         if name != "shorten" or not error:
-            assert {version_of(read_model(each, folder)) for each in read_names(folder)} <= {1, 2}
+            versions = {version_of(read_model(each, folder)) for each in read_names(folder)}
+            assert versions <= {1 if error else operation.version}
         shutil.rmtree(tmp_path / str(first))
         if faults.calls < first:
             assert error is None
@@ -178,30 +226,33 @@ def test_whichever_call_fails_it_is_done_whole_or_not_at_all(tmp_path, monkeypat
 
 
 @pytest.mark.parametrize("name", OPERATIONS)
-def test_a_folder_that_vanishes_is_a_sentence(tmp_path, name):
-    begin, do, _, _ = OPERATIONS[name]
-    folder = tmp_path / "models"
+def test_a_folder_that_vanishes_is_a_sentence_or_made_anew(tmp_path, name):
+    operation, folder = OPERATIONS[name], tmp_path / "models"
     folder.mkdir()
-    made = begin(folder)
+    made = operation.begin(folder)
     shutil.rmtree(folder)
-    with contextlib.suppress(ModelError):
-        do(folder, made)
+    if operation.alone is None:
+        with pytest.raises(ModelError):
+            operation.do(folder, made)
+    else:
+        operation.do(folder, made)
     assert leftovers(tmp_path) == []
-    assert [each.problem for each in list_models(folder)] in ([], [None])
+    assert [(each.name, each.problem) for each in list_models(folder)] == [
+        (name, None) for name in operation.alone or []
+    ]
 
 
 @pytest.mark.skipif(os.name == "nt", reason="needs the rights of POSIX")
 @pytest.mark.parametrize("name", [name for name in OPERATIONS if name not in ("pack", "empty the trash")])
 def test_a_folder_that_may_not_be_written_is_a_sentence(tmp_path, name):
-    begin, do, before, _ = OPERATIONS[name]
-    folder = tmp_path / "models"
+    operation, folder = OPERATIONS[name], tmp_path / "models"
     folder.mkdir()
-    made = begin(folder)
+    made = operation.begin(folder)
     folder.chmod(0o555)
     with modes_count(), pytest.raises(ModelError, match=r"cannot be written: Permission denied\."):
-        do(folder, made)
+        operation.do(folder, made)
     folder.chmod(0o755)
-    assert read_names(folder) == before
+    assert read_names(folder) == operation.before
 
 
 def test_a_disk_without_space_is_said_before_anything_is_written(tmp_path, monkeypatch):

@@ -79,12 +79,25 @@ def test_both_stacks_and_both_lengths_count():
         check_limits(translator.replace(max_len=9000))
 
 
-def test_a_config_that_lies_about_its_sizes_is_refused_before_its_shapes_are_listed(model):
-    put(model, "config.json", config_text(num_layers=10**9, ffn_dim=10**4000))
-    start = time.perf_counter()
-    with refused_with("`num_layers` = 1,000,000,000 is too large."):
+@pytest.mark.parametrize(
+    ("sizes", "problem"),
+    [
+        ({"num_layers": 10**9}, "`num_layers` = 1,000,000,000 is too large."),
+        ({"vocab_size": 10**9}, "`vocab_size` = 1,000,000,000 is too large."),
+        ({"ffn_dim": 10**4000}, "`ffn_dim` = more than 10^30 is too large."),
+        ({"num_layers": 257}, "`num_layers` = 257 is too large. Choose at most 256."),
+        ({"num_layers": 10**9, "ffn_dim": 10**4000}, "`num_layers` = 1,000,000,000 is too large."),
+    ],
+    ids=["layers", "vocabulary", "width", "one layer too many", "layers and width"],
+)
+def test_a_config_that_lies_about_its_sizes_is_refused_before_its_shapes_are_listed(model, sizes, problem):
+    put(model, "config.json", config_text(**sizes))
+    start = time.process_time()
+    with refused_with(problem):
         read_model(model)
-    assert time.perf_counter() - start < 1
+    [summary] = list_models(model.parent)
+    assert time.process_time() - start < 1
+    assert problem in summary.problem
 
 
 @pytest.mark.parametrize("config", PRESETS.values(), ids=PRESETS)

@@ -25,6 +25,7 @@ from model_folders import (
 from transformer_viz import store
 from transformer_viz.store import ModelError, list_models, pack_model, read_model, unpack_model
 from transformer_viz.store.format import LARGEST
+from transformer_viz.store.pack import unpack_into
 
 CHOOSE = "Choose a zip that this program packed from one model."
 DAMAGED = "The zip is cut off or damaged. Download or copy it again."
@@ -84,18 +85,19 @@ def test_a_zip_holds_exactly_the_files_and_the_same_bytes_always(model, packed):
 def test_a_file_and_bytes_are_unpacked_alike(packed, home, tmp_path):
     file = tmp_path / "anything.bin"
     file.write_bytes(packed)
-    assert store.packed_name(file) == store.packed_name(packed) == "tiny"
-    assert unpack_model(file, folder=home) == "tiny"
+    assert unpack_model(file, folder=home) == unpack_model(packed, folder=home / "other") == "tiny"
     with refused_with(f"{tmp_path / 'none.zip'} cannot be read: No such file or directory."):
         unpack_model(tmp_path / "none.zip", folder=home)
 
 
-def test_a_model_may_be_given_another_name(packed, home):
+def test_a_model_may_be_given_another_name(packed, home, tmp_path):
     assert unpack_model(packed, name="guest", folder=home) == "guest"
     with refused_with(NAME_RULE):
         unpack_model(packed, name="../guest", folder=home)
     odd = rezipped(packed, lambda entry, data: (entry.filename.replace("tiny", "My Model"), data))
-    assert store.packed_name(odd) == "My Model"
+    (tmp_path / "odd.zip").write_bytes(odd)
+    (tmp_path / "odd").mkdir()
+    assert unpack_into(tmp_path / "odd.zip", tmp_path / "odd") == "My Model"
     with refused_with(NAME_RULE):
         unpack_model(odd, folder=home)
     assert unpack_model(odd, name="mine", folder=home) == "mine"

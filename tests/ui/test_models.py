@@ -158,8 +158,9 @@ ODD_CARDS = {
 }
 
 
-@pytest.mark.parametrize("card", ODD_CARDS.values(), ids=ODD_CARDS)
-def test_odd_characters_and_numbers_never_break_a_page(shelf, monkeypatch, card):
+@pytest.mark.parametrize("name", ODD_CARDS)
+def test_odd_characters_and_numbers_never_break_a_page(shelf, monkeypatch, name):
+    card = ODD_CARDS[name]
     stored = store.read_model("alpha")
     parts = {"config": stored.config, "tokenizer": stored.tokenizer, "parameters": stored.parameters}
     store.write_model("alpha", **parts, card=card, overwrite=True)
@@ -170,7 +171,7 @@ def test_odd_characters_and_numbers_never_break_a_page(shelf, monkeypatch, card)
         "transformer_viz.ui.attention.show", lambda model: seen.append(examples_of(model.card))
     )
     go_to_page(app, "attention")
-    assert "".join(*seen).isprintable()
+    assert seen == [["", "abcd<b>$x$[x](y)"] if name == "surrogates" else []]
 
 
 def test_the_curves_of_a_long_training_stand_at_their_epochs(shelf):

@@ -18,7 +18,7 @@ from transformer_viz.store.manage import (
     restore_model,
     shorten_card,
 )
-from transformer_viz.store.pack import pack_model, packed_name, unpack_model
+from transformer_viz.store.pack import pack_model, unpack_model
 from transformer_viz.store.quota import QuotaError, SharedQuota, Usage, check_quota, quota_of, usage
 from transformer_viz.store.read import read_config, read_model, stamp
 from transformer_viz.store.write import check_writable, write_model
@@ -42,7 +42,6 @@ __all__ = [
     "list_models",
     "models_folder",
     "pack_model",
-    "packed_name",
     "quota_of",
     "read_config",
     "read_model",

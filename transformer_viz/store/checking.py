@@ -26,6 +26,15 @@ BUSY = 6
 """How many times its seconds a stage may take while other processes keep the cores from it."""
 
 
+WORK = {"unpack": "Reading the model", "run": "Running the model on the longest text it reads"}
+"""What is done with the model in the stages that have to do with it."""
+
+SMALLER = "Choose a smaller model, or one that reads shorter texts."
+
+MEMORY_REFUSED = tuple(-getattr(signal, name) for name in ("SIGKILL", "SIGABRT") if hasattr(signal, name))
+"""How a process ends that is given no more memory: the system ends it, or libraries give up."""
+
+
 class Limits(NamedTuple):
     """What the check of one model may take.
 
@@ -141,7 +150,7 @@ class Check:
         with contextlib.suppress(psutil.Error, OSError):
             memory = psutil.Process(self._process.pid).memory_info().rss
             if self._most_memory is not None and memory > self._most_memory:
-                raise ModelError(too_much_memory(self._limits.memory))
+                raise ModelError(too_much_memory(self._limits.memory, self._stage))
 
     def _processor_seconds(self):
         with contextlib.suppress(psutil.Error, OSError):
@@ -154,24 +163,22 @@ class Check:
         code = self._process.wait()
         if code == -getattr(signal, "SIGXCPU", 0):
             return self._too_slow()
-        if self._stage in ("unpack", "run") and code:
-            return too_much_memory(self._limits.memory)
-        return "The check of the model ended before its time. Try again."
+        if self._stage not in WORK or not code:
+            return "The check of the model ended before its time. Try again."
+        if code in MEMORY_REFUSED:
+            return too_much_memory(self._limits.memory, self._stage)
+        how = f"signal {-code}" if code < 0 else f"exit status {code}"
+        return f"{WORK[self._stage]} ended unexpectedly ({how}). Try again, or choose another model."
 
     def _too_slow(self):
         if self._stage == "run":
-            return (
-                f"Running the model on the longest text it reads took more than {self._seconds:g} seconds. "
-                "Choose a smaller model, or one that reads shorter texts."
-            )
+            return f"{WORK['run']} took more than {self._seconds:g} seconds. {SMALLER}"
         if self._stage == "unpack":
-            return f"Reading the model took more than {self._seconds:g} seconds. Choose a smaller one."
+            return f"{WORK['unpack']} took more than {self._seconds:g} seconds. Choose a smaller one."
         return "The check of the model did not start in time: the machine is busy. Try again later."
 
 
-def too_much_memory(limit: int) -> str:
-    """Return what to say of a model that takes more memory than that many bytes."""
-    return (
-        f"Running the model on the longest text it reads takes more than {limit / 1e9:.1f} GB of memory. "
-        "Choose a smaller model, or one that reads shorter texts."
-    )
+def too_much_memory(limit: int, stage: str) -> str:
+    """Return what to say of a model that takes more memory than that many bytes, in "unpack" or "run"."""
+    advice = SMALLER if stage == "run" else "Choose a smaller model."
+    return f"{WORK[stage]} takes more than {limit / 1e9:.1f} GB of memory. {advice}"

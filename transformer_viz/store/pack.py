@@ -108,16 +108,6 @@ def unpack_into(data: Path, place: Path) -> str:
     return inner
 
 
-def packed_name(data: bytes | Path) -> str:
-    """Return what the model in a zip is called there, which need not be a fit name.
-
-    Raises:
-        ModelError: If the zip does not look like one model.
-    """
-    with _opened(data) as archive:
-        return _checked_entries(archive)[0]
-
-
 @contextlib.contextmanager
 def _opened(data):
     """Give the archive that a zip is, having refused what is none."""
