@@ -149,6 +149,15 @@ def test_a_training_is_started_watched_saved_and_opened(runs):
     assert store.read_model("mine").card["data"]["task"] == "copy"
 
 
+def test_a_folder_of_models_that_cannot_be_listed_is_a_sentence_when_one_is_saved(tmp_path, monkeypatch):
+    app = open_page(run=finished_run().id)
+    (tmp_path / "file").touch()
+    monkeypatch.setenv("TRANSFORMER_VIZ_MODELS", str(tmp_path / "file"))
+    widget(app.text_input, "Name").set_value("mine")
+    press(app, "Save to the shelf")
+    assert "cannot be listed" in app.error[0].value
+
+
 def test_a_bad_name_is_a_sentence_and_nothing_is_lost():
     run = finished_run()
     app = open_page(run=run.id)

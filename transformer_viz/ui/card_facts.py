@@ -17,9 +17,11 @@ def count_in(card: dict, name: str) -> str:
 
 
 def examples_of(card: dict) -> list[str]:
-    """Return the example texts of a card."""
+    """Return the example texts of a card; one without a character that can be shown is none."""
     examples = card.get("examples")
-    return [text for text in examples if isinstance(text, str)] if isinstance(examples, list) else []
+    if not isinstance(examples, list):
+        return []
+    return [text for text in examples if isinstance(text, str) and text.strip()]
 
 
 def history_of(card: dict) -> list[dict]:

@@ -216,11 +216,11 @@ def ask_name(run, open_model) -> None:
 
 def save(run, name) -> None:
     """Write the best model of a run where the visitor's own stand, or say why that is not possible."""
-    if problem := problem_of(name, [model.name for model in shown_models()]):
-        st.error(problem, icon=":material/error:")
-        return
-    keep_visitor()
     try:
+        if problem := problem_of(name, [model.name for model in shown_models()]):
+            st.error(problem, icon=":material/error:")
+            return
+        keep_visitor()
         run.save(name, folder=home().folder, quota=home().quota)
         st.session_state.saved = (run.id, name)
     except store.ModelError as error:
