@@ -7,9 +7,9 @@ if __name__ == "__main__":  # the script of every visit
 elif __name__ != "__mp_main__":  # the server, which starts the engine before the first visitor comes
     import streamlit as st
 
-    from transformer_viz.ui.server import lifespan
-    from transformer_viz.ui.unexpected import show_unexpected
-    from transformer_viz.ui.web import MIDDLEWARE, ROUTES, stay_offline
+    from transformer_viz.ui.shell.server import lifespan
+    from transformer_viz.ui.shell.unexpected import show_unexpected
+    from transformer_viz.ui.shell.web import MIDDLEWARE, ROUTES, stay_offline
 
     stay_offline()
     app = st.App(

@@ -17,9 +17,9 @@ from pathlib import Path
 
 import numpy as np
 
-from transformer_viz.config import TransformerConfig
-from transformer_viz.startup import load_upper_floor
-from transformer_viz.text import Tokenizer
+from transformer_viz.network.startup import load_upper_floor
+from transformer_viz.text.tokenizer import Tokenizer
+from transformer_viz.values.config import TransformerConfig
 
 ROUNDS = 15
 LENGTHS = (16, 64, 128, 512)
@@ -131,7 +131,7 @@ def training():
     import keras
 
     print("training step / stock Keras layers under fit, 32 x 64 tokens")
-    models = [load_upper_floor("model").Transformer(CLASSROOM), stock_model(CLASSROOM, scores=False)]
+    models = [load_upper_floor("network.model").Transformer(CLASSROOM), stock_model(CLASSROOM, scores=False)]
     ids, labels = np.random.default_rng(0).integers(1, 8_000, (32, 64), dtype=np.int32), np.arange(32) % 2
     for model in models:
         model.compile("adam", keras.losses.SparseCategoricalCrossentropy(from_logits=True))
@@ -165,7 +165,7 @@ def resident(field):
 
 def explore(config):
     """Return an explorer of a model with random parameters and made-up words."""
-    explorer = load_upper_floor("explorer")
+    explorer = load_upper_floor("inspection.explorer")
     tokenizer = Tokenizer.train([" ".join(WORDS)], config.vocab_size)
     return explorer.Explorer(explorer.Transformer(config), tokenizer)
 

@@ -12,10 +12,10 @@ from types import SimpleNamespace
 
 import numpy as np
 
-from transformer_viz.config import UNK_ID
-from transformer_viz.presets import PRESETS
+from transformer_viz.network.startup import load_upper_floor
 from transformer_viz.runs import TrainingJob, TrainingSettings
-from transformer_viz.startup import load_upper_floor
+from transformer_viz.values.config import UNK_ID
+from transformer_viz.values.presets import PRESETS
 
 ROUNDS = 3
 CONFIG = PRESETS["attention-only"]
@@ -89,9 +89,9 @@ def rows(data, count):
         chance = np.random.default_rng(0)
         ids = chance.integers(UNK_ID, CONFIG.vocab_size, (count, CONFIG.max_len), dtype=np.int32)
         return ids, chance.integers(0, 2, count, dtype=np.int32)
-    from transformer_viz.batches import pad
-    from transformer_viz.datasets import read_labelled
-    from transformer_viz.text import Tokenizer
+    from transformer_viz.data import read_labelled
+    from transformer_viz.data.batches import pad
+    from transformer_viz.text.tokenizer import Tokenizer
 
     frame = read_labelled(data)[:count]
     tokenizer = Tokenizer.train(frame["text"], CONFIG.vocab_size)

@@ -19,9 +19,9 @@ from pathlib import Path
 import numpy as np
 from playwright.sync_api import sync_playwright
 
-from transformer_viz import views
-from transformer_viz.trace import Attentions, AttentionTrace
-from transformer_viz.ui.language import speaking, words_under
+from transformer_viz.pictures import views
+from transformer_viz.ui.shell.language import speaking, words_under
+from transformer_viz.values.trace import Attentions, AttentionTrace
 
 CHROMIUM = os.environ.get("CHROMIUM") or shutil.which("chromium") or shutil.which("google-chrome")
 LAYERS = HEADS = 12

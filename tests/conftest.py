@@ -8,7 +8,7 @@ os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
 import pytest
 from small_models import REVIEWS, with_random_parameters, write
 
-from transformer_viz.config import TransformerConfig
+from transformer_viz.values.config import TransformerConfig
 
 CHROMIUM = os.environ.get("CHROMIUM") or shutil.which("chromium") or shutil.which("google-chrome")
 
@@ -83,8 +83,8 @@ def small_model(small_config):
 @pytest.fixture(scope="session")
 def explorer(small_config, small_model, reviews):
     """The small model with a tokenizer that knows the words of `REVIEWS`."""
-    from transformer_viz.explorer import Explorer
-    from transformer_viz.text import Tokenizer
+    from transformer_viz.inspection.explorer import Explorer
+    from transformer_viz.text.tokenizer import Tokenizer
 
     tokenizer = Tokenizer.train(reviews, small_config.vocab_size)
     assert tokenizer.vocab_size == small_config.vocab_size
@@ -94,8 +94,8 @@ def explorer(small_config, small_model, reviews):
 @pytest.fixture(scope="session")
 def translator(reviews):
     """A post-norm encoder-decoder with 2 + 3 blocks, every size another prime."""
-    from transformer_viz.explorer import Explorer
-    from transformer_viz.text import Tokenizer
+    from transformer_viz.inspection.explorer import Explorer
+    from transformer_viz.text.tokenizer import Tokenizer
 
     source = Tokenizer.train(reviews, 43)
     target = Tokenizer.train(["one two three four five six", "seven eight nine"], 13, markers=True)
@@ -120,8 +120,8 @@ def translator(reviews):
 @pytest.fixture(scope="session")
 def writer(reviews):
     """A pre-norm decoder of two blocks with tied embeddings."""
-    from transformer_viz.explorer import Explorer
-    from transformer_viz.text import Tokenizer
+    from transformer_viz.inspection.explorer import Explorer
+    from transformer_viz.text.tokenizer import Tokenizer
 
     config = TransformerConfig(
         architecture="decoder",

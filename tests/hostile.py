@@ -14,8 +14,8 @@ from pathlib import Path
 
 from zipping import zipped
 
-from transformer_viz.config import TransformerConfig
 from transformer_viz.runs import TrainingJob, TrainingSettings, create_run
+from transformer_viz.values.config import TransformerConfig
 
 LABELS = [
     "a\u2028b",

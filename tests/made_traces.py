@@ -4,11 +4,17 @@ import json
 
 import numpy as np
 
-from transformer_viz import views
 from transformer_viz.analysis import project_heads
-from transformer_viz.trace import AttentionTrace, DecoderBlockTrace, EncoderBlockTrace, ModelTrace, Trace
-from transformer_viz.ui.language import sentences, speaking, words_under
-from transformer_viz.ui.lens import figures_of
+from transformer_viz.pictures import views
+from transformer_viz.ui.pages.attention.lens import figures_of
+from transformer_viz.ui.shell.language import sentences, speaking, words_under
+from transformer_viz.values.trace import (
+    AttentionTrace,
+    DecoderBlockTrace,
+    EncoderBlockTrace,
+    ModelTrace,
+    Trace,
+)
 
 
 def attention(random, heads, mask):

@@ -16,7 +16,7 @@ def with_random_parameters(config):
     """Return a model with parameters large enough for its attention to be far from uniform."""
     import keras
 
-    from transformer_viz.model import Transformer
+    from transformer_viz.network.model import Transformer
 
     keras.utils.set_random_seed(7)
     model = Transformer(config)
@@ -47,7 +47,7 @@ def write(explorer, folder, *, overwrite=False):
 def write_endless(translator, folder):
     """Write a model "endless": an encoder-decoder that never writes [END], with many positions."""
     from transformer_viz import store
-    from transformer_viz.config import END_ID
+    from transformer_viz.values.config import END_ID
 
     parameters = {name: np.array(v.numpy()) for name, v in translator.model.parameters().items()}
     parameters["output/bias"][END_ID] = -1000

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
-from transformer_viz.config import TransformerConfig
-from transformer_viz.trace import flatten
+from transformer_viz.values.config import TransformerConfig
+from transformer_viz.values.trace import flatten
 
 BACKENDS = [name for name in ("tensorflow", "jax", "torch") if importlib.util.find_spec(name)]
 
@@ -67,7 +67,7 @@ def folder(tmp_path_factory):
 @pytest.mark.parametrize("backend", BACKENDS)
 @pytest.mark.parametrize("name", CONFIGS)
 def test_every_tensor_is_the_same_under_every_backend(folder, backend, name):
-    from transformer_viz.model import Transformer
+    from transformer_viz.network.model import Transformer
 
     environment = os.environ | {"KERAS_BACKEND": backend, "JAX_PLATFORMS": "cpu"}
     command = [sys.executable, "-c", SCRIPT, str(folder), name]

@@ -1,7 +1,7 @@
 import numpy as np
 from numpy.testing import assert_array_equal
 
-from transformer_viz.batches import by_length, pad, shuffled_by_length
+from transformer_viz.data.batches import by_length, pad, shuffled_by_length
 
 RANDOM = np.random.default_rng(5)
 ROWS = [RANDOM.integers(2, 50, size) for size in RANDOM.integers(0, 60, 997)]

@@ -1,8 +1,8 @@
 import numpy as np
 from numpy.testing import assert_allclose, assert_array_equal
 
-from transformer_viz.cloze import with_gaps
-from transformer_viz.config import MASK_ID, PAD_ID, START_ID
+from transformer_viz.data.cloze import with_gaps
+from transformer_viz.values.config import MASK_ID, PAD_ID, START_ID
 
 VOCABULARY = 500
 

@@ -5,8 +5,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from transformer_viz.config import CHOICES, TransformerConfig
-from transformer_viz.presets import PRESETS
+from transformer_viz.values.config import CHOICES, TransformerConfig
+from transformer_viz.values.presets import PRESETS
 
 COUNTS = {
     "attention-only": 2_609_281,

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
-from transformer_viz.config import END_ID, START_ID
-from transformer_viz.decode import generate, write_on
+from transformer_viz.inspection.decode import generate, write_on
+from transformer_viz.values.config import END_ID, START_ID
 
 
 def log_probs(explorer, text, written, **changes):

@@ -5,7 +5,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from transformer_viz import doctor
+from transformer_viz.cli import doctor
 
 
 def test_a_folder_that_cannot_be_made_is_named_with_the_variable_that_moves_it(tmp_path):

@@ -2,8 +2,8 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
-from transformer_viz.effects import effects_of, head_effects
-from transformer_viz.interventions import all_heads
+from transformer_viz.inspection.effects import effects_of, head_effects
+from transformer_viz.values.interventions import all_heads
 
 TEXT, TARGET = "A lovely film, not good.", "one two three two"
 

@@ -4,12 +4,8 @@ import pytest
 from numpy.testing import assert_allclose
 
 from transformer_viz.analysis import previous_token_score
-from transformer_viz.datasets import DataError
-from transformer_viz.evaluation import (
-    bleu,
-    evaluate,
-    previous_token_scores,
-)
+from transformer_viz.data import DataError
+from transformer_viz.inspection.evaluation import bleu, evaluate, previous_token_scores
 
 
 class Answers:

@@ -9,10 +9,10 @@ from small_models import with_random_parameters, write
 from test_config import valid_configs
 
 from transformer_viz.analysis import in_first_order, shuffled_order
-from transformer_viz.explorer import Explorer, load
+from transformer_viz.inspection.explorer import Explorer, load
 from transformer_viz.store import ModelError, write_model
-from transformer_viz.text import Tokenizer
-from transformer_viz.trace import Run, Trace
+from transformer_viz.text.tokenizer import Tokenizer
+from transformer_viz.values.trace import Run, Trace
 
 TEXT = "A lovely film, not good."
 
@@ -62,7 +62,7 @@ def test_probs_are_the_softmax_of_the_logits(explorer):
 
 
 def test_a_sigmoid_gives_both_labels_a_probability(explorer):
-    from transformer_viz.model import Transformer
+    from transformer_viz.network.model import Transformer
 
     config = explorer.config.replace(labels=("bad", "good"), output="sigmoid")
     trace = Explorer(Transformer(config), explorer.tokenizer).trace(TEXT)

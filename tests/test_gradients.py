@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
-from transformer_viz.gradients import _COMPILED, gradients
+from transformer_viz.inspection.gradients import _COMPILED, gradients
 
 TEXT, TARGET = "A lovely film, not good.", "one two three two"
 STEP = 0.02

@@ -5,8 +5,8 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
 from transformer_viz.analysis import named_mask, pack
-from transformer_viz.config import PAD_ID
-from transformer_viz.trace import Run
+from transformer_viz.values.config import PAD_ID
+from transformer_viz.values.trace import Run
 
 TEXT = "A lovely film, not good."
 NAMES = ["none", "padding", "causal", "window:1", "window:2+causal+padding", "painted"]

@@ -1,7 +1,7 @@
 import numpy as np
 from numpy.testing import assert_array_equal
 
-from transformer_viz.masks import causal_mask, padding_mask, window_mask
+from transformer_viz.network.masks import causal_mask, padding_mask, window_mask
 
 
 def test_padding_is_read_by_nobody():

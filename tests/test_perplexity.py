@@ -1,8 +1,8 @@
 import numpy as np
 from numpy.testing import assert_allclose
 
-from transformer_viz.config import END_ID
-from transformer_viz.perplexity import evaluate_texts, likeliness
+from transformer_viz.inspection.perplexity import evaluate_texts, likeliness
+from transformer_viz.values.config import END_ID
 
 
 def test_a_decoder_is_measured_on_texts_as_it_predicts_them(writer):

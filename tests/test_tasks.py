@@ -2,7 +2,7 @@ import datetime
 
 import pytest
 
-from transformer_viz.tasks import MONTHS, TASKS
+from transformer_viz.data.tasks import MONTHS, TASKS
 
 PAIRED = ["reverse", "copy", "sort", "dates", "addition", "parity"]
 

@@ -7,9 +7,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_array_equal
 
-from transformer_viz import text as module
-from transformer_viz.config import MASK_ID
-from transformer_viz.text import PAD, TOKEN_KINDS, UNK, Tokenizer, clean_text, visible
+from transformer_viz.text import tokenizer as module
+from transformer_viz.text.tokenizer import PAD, TOKEN_KINDS, UNK, Tokenizer, clean_text, visible
+from transformer_viz.values.config import MASK_ID
 
 ANY_TEXT = st.text(alphabet=st.characters(exclude_categories=()))
 TOKENIZER = Tokenizer.train(["The film didn't work.", "The plot! The film.", "a straße"], 100)

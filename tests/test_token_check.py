@@ -13,10 +13,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tokenizers import normalizers
 
-from transformer_viz import token_check
-from transformer_viz.text import PAD, UNK, Tokenizer
-from transformer_viz.token_kinds import TOKEN_KINDS
-from transformer_viz.token_rules import KNOWN_PATTERNS, PARTS
+from transformer_viz.text import check as token_check
+from transformer_viz.text.kinds import TOKEN_KINDS
+from transformer_viz.text.rules import KNOWN_PATTERNS, PARTS
+from transformer_viz.text.tokenizer import PAD, UNK, Tokenizer
 
 WAY_OUT = token_check.WAY_OUT
 TRAINED = json.loads(Tokenizer.train(["a film", "b plot"], 20).to_json())

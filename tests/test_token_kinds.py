@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 from numpy.testing import assert_array_equal
 
 from transformer_viz.store.format import check_vocabulary
-from transformer_viz.text import END, PAD, START, UNK, Tokenizer, clean_text
-from transformer_viz.token_kinds import TOKEN_KINDS
+from transformer_viz.text.kinds import TOKEN_KINDS
+from transformer_viz.text.tokenizer import END, PAD, START, UNK, Tokenizer, clean_text
 
 ANY_TEXT = st.text(alphabet=st.characters(exclude_categories=()))
 TEXTS = [

@@ -10,17 +10,10 @@ import time
 import pytest
 from processes import children, is_running
 
-from transformer_viz import trainer as trainer_module
-from transformer_viz.config import TransformerConfig
-from transformer_viz.runs import (
-    BusyError,
-    TrainingJob,
-    TrainingSettings,
-    create_run,
-    list_runs,
-    queued_runs,
-)
-from transformer_viz.trainer import Trainer
+from transformer_viz.runs import BusyError, TrainingJob, TrainingSettings, create_run, list_runs, queued_runs
+from transformer_viz.service import trainer as trainer_module
+from transformer_viz.service.trainer import Trainer
+from transformer_viz.values.config import TransformerConfig
 
 CONFIG = TransformerConfig(d_model=8, num_heads=2, ffn_dim=8, norm="pre", max_len=32)
 
@@ -123,7 +116,7 @@ def test_a_polite_end_stops_a_run_between_two_steps(trainer):
 
 
 def test_a_process_that_cannot_start_is_a_sentence(trainer, monkeypatch, tmp_path):
-    monkeypatch.setattr("transformer_viz.trainer.WORKER", "transformer_viz.nothing_of_that_name")
+    monkeypatch.setattr("transformer_viz.service.trainer.WORKER", "transformer_viz.nothing_of_that_name")
     run = trainer.start(a_job())
     until(lambda: run.state().status == "failed")
     assert run.state().message == (
@@ -178,7 +171,7 @@ def test_a_run_that_no_child_can_begin_is_left_alone_until_something_happens_to_
     """A child gives up on a run where it may not write; another would at once do the same, for ever."""
     (tmp_path / "gives_up.py").write_text("import sys\nif sys.stdin.readline(): print('nothing done')\n")
     monkeypatch.setenv("PYTHONPATH", str(tmp_path))
-    monkeypatch.setattr("transformer_viz.trainer.WORKER", "gives_up")
+    monkeypatch.setattr("transformer_viz.service.trainer.WORKER", "gives_up")
     run = create_run(a_job())
     trainer.warm()
     until(lambda: trainer.pid)

@@ -5,11 +5,11 @@ Importing the package is instant: what needs Keras is loaded when first touched.
 
 import importlib
 
-from transformer_viz.config import TransformerConfig
-from transformer_viz.interventions import ActivationPatch
-from transformer_viz.presets import PRESETS
-from transformer_viz.startup import load_upper_floor
-from transformer_viz.trace import Intervention, Run, Trace
+from transformer_viz.network.startup import load_upper_floor
+from transformer_viz.values.config import TransformerConfig
+from transformer_viz.values.interventions import ActivationPatch
+from transformer_viz.values.presets import PRESETS
+from transformer_viz.values.trace import Intervention, Run, Trace
 
 __version__ = "0.1.0"
 
@@ -30,11 +30,11 @@ __all__ = [
 
 
 _NEEDS_KERAS = {
-    "Explorer": "explorer",
-    "Transformer": "model",
-    "gradients": "gradients",
-    "head_effects": "effects",
-    "load": "explorer",
+    "Explorer": "inspection.explorer",
+    "Transformer": "network.model",
+    "gradients": "inspection.gradients",
+    "head_effects": "inspection.effects",
+    "load": "inspection.explorer",
 }
 
 

@@ -4,10 +4,10 @@ import html
 from dataclasses import dataclass
 from pathlib import Path
 
-from transformer_viz import views
-from transformer_viz.trace import Trace
-from transformer_viz.ui.language import LANGUAGES, speaking
-from transformer_viz.ui.lens import payload_of
+from transformer_viz.pictures import views
+from transformer_viz.ui.pages.attention.lens import payload_of
+from transformer_viz.ui.shell.language import LANGUAGES, speaking
+from transformer_viz.values.trace import Trace
 
 HEIGHT = 820
 """Pixels of a page in a notebook."""

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 from numpy.testing import assert_array_equal
 
-from transformer_viz import masks
 from transformer_viz.analysis import causal_mask, named_mask, pack, padding_mask, unpack, window_mask
+from transformer_viz.network import masks
 
 IDS = np.array([5, 2, 7, 0, 0])
 

@@ -7,7 +7,7 @@ import zipfile
 
 import pytest
 
-from transformer_viz.datasets import DataError, files, read_labelled, read_pairs, read_texts, split
+from transformer_viz.data import DataError, files, read_labelled, read_pairs, read_texts, split
 
 GOOD = "text,label\n" + "".join(f"a film number {i},{i % 2}\n" for i in range(20))
 CHINESE = "text,label\n" + "房间很大，服务也很好。,1\n太差了，再也不来了！,0\n" * 9

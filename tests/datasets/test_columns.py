@@ -1,6 +1,6 @@
 import pytest
 
-from transformer_viz.datasets import DataError, preview, read_labelled, read_pairs, read_texts
+from transformer_viz.data import DataError, preview, read_labelled, read_pairs, read_texts
 
 FILMS = [f"what a film number {i}" for i in range(20)]
 

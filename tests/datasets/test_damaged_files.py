@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from transformer_viz.datasets import (
+from transformer_viz.data import (
     DataError,
     preview,
     read_for_decoder,
@@ -18,8 +18,8 @@ from transformer_viz.datasets import (
     read_texts,
     split,
 )
-from transformer_viz.datasets.read import MAX_LABEL
-from transformer_viz.datasets.table import MAX_CHARS
+from transformer_viz.data.read import MAX_LABEL
+from transformer_viz.data.table import MAX_CHARS
 
 READERS = (read_labelled, read_pairs, read_texts, read_for_decoder)
 
@@ -148,7 +148,7 @@ def test_half_of_a_character_is_named_with_its_line(file):
 
 @pytest.mark.parametrize("end", [".csv", ".jsonl", ".txt", ".tsv"])
 def test_more_rows_than_are_read_are_refused(file, monkeypatch, end):
-    monkeypatch.setattr("transformer_viz.datasets.table.MAX_ROWS", 1000)
+    monkeypatch.setattr("transformer_viz.data.table.MAX_ROWS", 1000)
     content = {
         ".csv": "text,label\n" + "a,1\n" * 1001,
         ".jsonl": '{"text": "a", "label": "b"}\n' * 1001,

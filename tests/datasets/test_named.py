@@ -9,8 +9,8 @@ import threading
 import numpy as np
 import pytest
 
-from transformer_viz.datasets import DataError, named
-from transformer_viz.datasets.named import NAMED, imdb
+from transformer_viz.data import DataError, named
+from transformer_viz.data.named import NAMED, imdb
 
 MEMBERS = {
     f"aclImdb/{half}/{label}/{number}_{stars}.txt": f"{half} {label} {number}: très bon"

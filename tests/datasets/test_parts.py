@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from transformer_viz.datasets import DataError, split, split_pairs, split_texts
+from transformer_viz.data import DataError, split, split_pairs, split_texts
 
 
 def frame(*rows):

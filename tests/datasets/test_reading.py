@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from transformer_viz.datasets import (
+from transformer_viz.data import (
     DataError,
     files,
     preview,

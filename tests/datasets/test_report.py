@@ -1,7 +1,7 @@
 import pandas as pd
 
-from transformer_viz.datasets import DataReport, Split, TextReport, describe, spread
-from transformer_viz.text import Tokenizer
+from transformer_viz.data import DataReport, Split, TextReport, describe, spread
+from transformer_viz.text.tokenizer import Tokenizer
 
 
 def frame(*rows, columns=("text", "label")):

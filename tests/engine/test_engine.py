@@ -18,14 +18,14 @@ from tokenizers.models import BPE
 from tokenizers.pre_tokenizers import ByteLevel
 
 from transformer_viz import store
-from transformer_viz.config import TransformerConfig
-from transformer_viz.effects import head_effects
-from transformer_viz.engine import MAX_WRITTEN, Engine, EngineError, child
-from transformer_viz.engine.cost import seems_quick
-from transformer_viz.explorer import Explorer
+from transformer_viz.inspection.effects import head_effects
+from transformer_viz.inspection.explorer import Explorer
+from transformer_viz.service.engine import MAX_WRITTEN, Engine, EngineError, child
+from transformer_viz.service.engine.cost import seems_quick
 from transformer_viz.store import ModelError
-from transformer_viz.text import NoTokensError, Tokenizer
-from transformer_viz.trace import Run
+from transformer_viz.text.tokenizer import NoTokensError, Tokenizer
+from transformer_viz.values.config import TransformerConfig
+from transformer_viz.values.trace import Run
 
 TEXT = "A lovely film, not good."
 
@@ -193,7 +193,7 @@ def test_work_in_portions_ends_when_it_is_given_up(engine, endless):
 def test_a_question_that_takes_longer_than_its_limit_is_given_up(engine, monkeypatch):
     restarts = engine.restarts
     with monkeypatch.context() as patch, suspended(engine.pid):
-        patch.setattr("transformer_viz.engine.engine.QUICK_LIMIT", 0.5)
+        patch.setattr("transformer_viz.service.engine.engine.QUICK_LIMIT", 0.5)
         with pytest.raises(EngineError, match=r"slow, seconds = 0\.5"):
             engine.trace(Run("small", TEXT))
     assert engine.restarts == restarts + 1
@@ -292,7 +292,7 @@ def test_a_model_written_anew_is_loaded_anew(engine, explorer, models_folder):
 
 def test_no_child_outlives_a_parent_that_is_killed(models_folder):
     code = (
-        "import time; from transformer_viz.engine import Engine\n"
+        "import time; from transformer_viz.service.engine import Engine\n"
         "if __name__ == '__main__':\n"
         "    engine = Engine(); engine.warm('small'); print(engine.pid, flush=True); time.sleep(60)\n"
     )

@@ -9,8 +9,8 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from transformer_viz.engine import EngineError, child
-from transformer_viz.engine.worker import BEAT, Worker
+from transformer_viz.service.engine import EngineError, child
+from transformer_viz.service.engine.worker import BEAT, Worker
 
 PLENTY = 60
 

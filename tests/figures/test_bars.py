@@ -1,6 +1,6 @@
 from numpy.testing import assert_allclose
 
-from transformer_viz.figures import before_after_bars
+from transformer_viz.pictures.figures import before_after_bars
 
 
 def test_bars_stand_before_and_after():

@@ -2,8 +2,8 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
-from transformer_viz.figures import attention_change
-from transformer_viz.figures.change import LINE, LONGEST, MAX_CELLS, MAX_LABELS
+from transformer_viz.pictures.figures import attention_change
+from transformer_viz.pictures.figures.change import LINE, LONGEST, MAX_CELLS, MAX_LABELS
 
 LABELS = {name: name for name in ("before", "after", "difference", "weight", "reads", "query", "key")}
 BEFORE = np.array([[0.5, 0.5, 0], [0.1, 0.2, 0.7], [0, 0, 1]])

@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
-from transformer_viz.figures import heads_grid, time_lapse
+from transformer_viz.pictures.figures import heads_grid, time_lapse
 
 FRAMES, HEADS, QUERY, KEY = 3, 5, 2, 7
 WEIGHTS = np.random.default_rng(1).dirichlet(np.ones(KEY), (FRAMES, HEADS, QUERY)).astype(np.float32)

@@ -1,6 +1,6 @@
 import pytest
 
-from transformer_viz.figures import learning_curves
+from transformer_viz.pictures.figures import learning_curves
 
 LABELS = {
     "epoch": "epoch",

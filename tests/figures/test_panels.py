@@ -1,8 +1,8 @@
 import numpy as np
 import pytest
 
-from transformer_viz.figures.panels import largest, number_axis, signed_heatmap
-from transformer_viz.figures.theme import DIVERGING
+from transformer_viz.pictures.figures.panels import largest, number_axis, signed_heatmap
+from transformer_viz.pictures.figures.theme import DIVERGING
 
 
 @pytest.mark.parametrize("theme", ["light", "dark"])

@@ -10,7 +10,7 @@ from transformer_viz.analysis import (
     similarity_by_distance,
     sinusoidal_rates,
 )
-from transformer_viz.figures import (
+from transformer_viz.pictures.figures import (
     dimension_curves,
     kinds_grid,
     position_heatmap,

@@ -1,7 +1,7 @@
 import pytest
 
-from transformer_viz.figures import before_after_bars
-from transformer_viz.figures.tokens import axis_label
+from transformer_viz.pictures.figures import before_after_bars
+from transformer_viz.pictures.figures.tokens import axis_label
 
 NAMES = {"before": "own", "after": "causal"}
 

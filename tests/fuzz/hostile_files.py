@@ -27,8 +27,9 @@ import hostile  # noqa: E402
 import hostile_models  # noqa: E402
 import targets  # noqa: E402
 
-from transformer_viz import admission, store  # noqa: E402
+from transformer_viz import store  # noqa: E402
 from transformer_viz.runs import Quota, keep_upload  # noqa: E402
+from transformer_viz.service import admission  # noqa: E402
 from transformer_viz.store.checking import LIMITS  # noqa: E402
 
 VISITORS = 16

@@ -13,11 +13,13 @@ sys.path[:0] = [str(HERE), str(HERE.parent), str(HERE.parents[1])]
 import pandas as pd  # noqa: E402
 from pages import open_page  # noqa: E402
 
-from transformer_viz.text import NoTokensError  # noqa: E402
-from transformer_viz.trace import Run, Trace  # noqa: E402
-from transformer_viz.ui import answers, attention, lens  # noqa: E402
-from transformer_viz.ui.language import speaking  # noqa: E402
-from transformer_viz.views import page  # noqa: E402
+from transformer_viz.pictures.views import page  # noqa: E402
+from transformer_viz.text.tokenizer import NoTokensError  # noqa: E402
+from transformer_viz.ui.pages.attention import lens  # noqa: E402
+from transformer_viz.ui.pages.attention import page as attention  # noqa: E402
+from transformer_viz.ui.shell import answers  # noqa: E402
+from transformer_viz.ui.shell.language import speaking  # noqa: E402
+from transformer_viz.values.trace import Run, Trace  # noqa: E402
 
 PIECES = [
     *("a", "good", "film", " ", "  ", "\n", "\t", ".", ",", "!", "1", "2", "好", "不", "été", "naïve", "ñ"),

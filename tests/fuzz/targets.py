@@ -19,14 +19,14 @@ from urllib.parse import parse_qsl
 import numpy as np
 from zipping import signed
 
-from transformer_viz import __main__ as command_line
 from transformer_viz import store
 from transformer_viz.analysis import named_mask
-from transformer_viz.config import TransformerConfig
-from transformer_viz.datasets import preview, read_labelled, read_pairs, read_texts
+from transformer_viz.cli import main as command_line
+from transformer_viz.data import preview, read_labelled, read_pairs, read_texts
 from transformer_viz.runs import TrainingJob, TrainingSettings, create_run
-from transformer_viz.text import TOKEN_KINDS, Tokenizer, clean_text, visible
-from transformer_viz.trace import Trace
+from transformer_viz.text.tokenizer import TOKEN_KINDS, Tokenizer, clean_text, visible
+from transformer_viz.values.config import TransformerConfig
+from transformer_viz.values.trace import Trace
 
 TEXTS = [
     "A film so warm that I forgave it.",

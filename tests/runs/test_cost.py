@@ -4,9 +4,9 @@ import time
 
 import pytest
 
-from transformer_viz.config import TransformerConfig
-from transformer_viz.presets import PRESETS
 from transformer_viz.runs import TrainingSettings, cost, estimate
+from transformer_viz.values.config import TransformerConfig
+from transformer_viz.values.presets import PRESETS
 
 CONFIG = PRESETS["encoder-guide"]
 

@@ -10,7 +10,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 from safetensors.numpy import save
 
-from transformer_viz.presets import PRESETS
 from transformer_viz.runs import (
     RunError,
     TrainingJob,
@@ -21,6 +20,7 @@ from transformer_viz.runs import (
     open_run,
     queued_runs,
 )
+from transformer_viz.values.presets import PRESETS
 
 JOB = TrainingJob(
     config=PRESETS["vaswani-tiny"],

@@ -10,7 +10,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from transformer_viz.presets import PRESETS
 from transformer_viz.runs import (
     BusyError,
     Quota,
@@ -26,6 +25,7 @@ from transformer_viz.runs import (
 )
 from transformer_viz.runs.listing import kept_runs
 from transformer_viz.runs.quota import bytes_in
+from transformer_viz.values.presets import PRESETS
 
 JOB = TrainingJob(config=PRESETS["vaswani-tiny"], settings=TrainingSettings(), data="reverse")
 

@@ -7,8 +7,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from transformer_viz.datasets import DataError, read_labelled
-from transformer_viz.presets import PRESETS
+from transformer_viz.data import DataError, read_labelled
 from transformer_viz.runs import (
     Quota,
     QuotaError,
@@ -21,6 +20,7 @@ from transformer_viz.runs import (
     uploads_bytes,
 )
 from transformer_viz.runs.uploads import UNUSED, uploads_folder
+from transformer_viz.values.presets import PRESETS
 
 CSV = b"text,label\n" + b"".join(b"film number %d,%d\n" % (i, i % 2) for i in range(20))
 

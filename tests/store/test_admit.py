@@ -16,12 +16,13 @@ import pytest
 import small_models
 from model_folders import CONFIG, leftovers, parameters, read_names, refused, refused_with, write
 
-from transformer_viz import admission, store
+from transformer_viz import store
+from transformer_viz.service import admission
 from transformer_viz.store import ModelError, UnfitNameError, admit, admit_model, checking, read_model
 from transformer_viz.store.checking import Limits
 from transformer_viz.store.format import AGAIN
 from transformer_viz.store.pack import unpack_into
-from transformer_viz.text import Tokenizer
+from transformer_viz.text.tokenizer import Tokenizer
 
 SECONDS_TO_SEE = 60
 """How long a test waits for something that happens at once unless the machine is very busy."""
@@ -50,7 +51,7 @@ def children():
 
 def is_checking(process):
     try:
-        return "transformer_viz.admission" in process.cmdline()
+        return "transformer_viz.service.admission" in process.cmdline()
     except psutil.Error:
         return False
 

@@ -12,10 +12,10 @@ import time
 from numpy.testing import assert_allclose, assert_array_equal
 
 from transformer_viz import store
-from transformer_viz.config import TransformerConfig
 from transformer_viz.runs import TrainingJob, TrainingSettings, create_run
 from transformer_viz.training.checkpoint import read_checkpoint
 from transformer_viz.training.job import work
+from transformer_viz.values.config import TransformerConfig
 
 CONFIG = TransformerConfig(
     d_model=8, num_heads=2, ffn_dim=8, norm="pre", dropout=0.0, max_len=32, attention_bias=False

@@ -3,11 +3,11 @@ import json
 import pytest
 
 from transformer_viz import store
-from transformer_viz.explorer import load
-from transformer_viz.presets import PRESETS
+from transformer_viz.inspection.explorer import load
 from transformer_viz.runs import RunError, TrainingJob, TrainingSettings
 from transformer_viz.training import job as job_module
 from transformer_viz.training.job import run_job
+from transformer_viz.values.presets import PRESETS
 
 CONFIG = PRESETS["single-block"].replace(d_model=16, num_heads=2, ffn_dim=8)
 

@@ -2,10 +2,10 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
-from transformer_viz.config import TransformerConfig
 from transformer_viz.runs import RunError, TrainingJob, TrainingSettings
 from transformer_viz.training.learner import Learner
 from transformer_viz.training.lesson import Labels, Pairs
+from transformer_viz.values.config import TransformerConfig
 
 CONFIG = TransformerConfig(
     vocab_size=29, max_len=31, d_model=8, num_heads=2, ffn_dim=8, norm="pre", dropout=0.2

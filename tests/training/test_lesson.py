@@ -2,12 +2,12 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from transformer_viz.config import PAD_ID, START_ID, UNK_ID, TransformerConfig
-from transformer_viz.datasets import NAMED, DataError
-from transformer_viz.presets import PRESETS
+from transformer_viz.data import NAMED, DataError
 from transformer_viz.runs import TrainingJob, TrainingSettings
-from transformer_viz.text import Tokenizer
+from transformer_viz.text.tokenizer import Tokenizer
 from transformer_viz.training.lesson import Labels, Pairs, crop, hide
+from transformer_viz.values.config import PAD_ID, START_ID, UNK_ID, TransformerConfig
+from transformer_viz.values.presets import PRESETS
 
 RANDOM = np.random.default_rng(2)
 

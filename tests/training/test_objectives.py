@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
-from transformer_viz.config import TransformerConfig
 from transformer_viz.training.examiner import Totals
 from transformer_viz.training.objectives import classification, running_text, surprise, writing
+from transformer_viz.values.config import TransformerConfig
 
 CHANCES = np.array([[0.1, 0.2, 0.7], [0.5, 0.3, 0.2], [0.2, 0.2, 0.6]], np.float32)
 LOGITS = np.log(CHANCES)

@@ -1,11 +1,11 @@
 import numpy as np
 import pytest
 
-from transformer_viz.evaluation import evaluate_writing
-from transformer_viz.explorer import load
-from transformer_viz.presets import PRESETS
+from transformer_viz.inspection.evaluation import evaluate_writing
+from transformer_viz.inspection.explorer import load
 from transformer_viz.runs import RunError, TrainingJob, TrainingSettings
 from transformer_viz.training.job import run_job
+from transformer_viz.values.presets import PRESETS
 
 SMALL = {
     "d_model": 32,
@@ -37,7 +37,7 @@ def test_a_job_on_a_built_in_task_learns_it(copier):
 def test_what_evaluation_calls_exact_is_what_generation_writes(copier):
     import pandas as pd
 
-    from transformer_viz.tasks import TASKS
+    from transformer_viz.data.tasks import TASKS
 
     explorer, pairs = load(copier[0]), TASKS["copy"].pairs(25, seed=9)
     written = [explorer.generate(text, keep="weights") for text, _ in pairs]

@@ -7,17 +7,17 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from small_models import with_random_parameters
 
-from transformer_viz.config import END_ID, PAD_ID, START_ID, UNK_ID
-from transformer_viz.datasets import DataError
-from transformer_viz.explorer import load
-from transformer_viz.packing import Stream
-from transformer_viz.perplexity import evaluate_texts
-from transformer_viz.presets import PRESETS
+from transformer_viz.data import DataError
+from transformer_viz.data.packing import Stream
+from transformer_viz.inspection.explorer import load
+from transformer_viz.inspection.perplexity import evaluate_texts
 from transformer_viz.runs import TrainingJob, TrainingSettings
-from transformer_viz.text import Tokenizer
+from transformer_viz.text.tokenizer import Tokenizer
 from transformer_viz.training.job import run_job
 from transformer_viz.training.learner import Learner
 from transformer_viz.training.running_text import RunningText
+from transformer_viz.values.config import END_ID, PAD_ID, START_ID, UNK_ID
+from transformer_viz.values.presets import PRESETS
 
 LENGTH = 16
 CONFIG = PRESETS["gpt-mini"].replace(

@@ -8,13 +8,13 @@ import pytest
 from faults import no_file_beyond
 from unprivileged import modes_count
 
-from transformer_viz.__main__ import main
-from transformer_viz.config import TransformerConfig
+from transformer_viz.cli.main import main
 from transformer_viz.runs import Quota, RunError, TrainingJob, TrainingSettings, create_run
 from transformer_viz.runs.quota import bytes_in
 from transformer_viz.store import read_model
 from transformer_viz.training.job import RESERVE, SMALL_FILES, work
 from transformer_viz.training.worker import work_off_queue
+from transformer_viz.values.config import TransformerConfig
 
 CONFIG = TransformerConfig(d_model=8, num_heads=2, ffn_dim=8, norm="pre", max_len=32)
 JOB = TrainingJob(config=CONFIG, settings=TrainingSettings(epochs=1, batch_size=32), data="parity", rows=100)

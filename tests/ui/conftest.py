@@ -2,7 +2,7 @@
 
 import pytest
 
-from transformer_viz.ui.server import shared_engine
+from transformer_viz.ui.shell.server import shared_engine
 
 
 @pytest.fixture(scope="module")

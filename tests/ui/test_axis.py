@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 from small_models import with_random_parameters
 
-from transformer_viz.explorer import Explorer, load
-from transformer_viz.ui.axis import axis_tokens, label_of, texts_beside
+from transformer_viz.inspection.explorer import Explorer, load
+from transformer_viz.ui.shell.axis import axis_tokens, label_of, texts_beside
 
 SHELF = Path(__file__).parents[2] / "models"
 

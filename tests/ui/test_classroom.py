@@ -14,11 +14,11 @@ from small_models import write
 from streamlit.testing.v1 import AppTest
 
 from transformer_viz import store
-from transformer_viz.config import TransformerConfig
-from transformer_viz.engine import EngineError
 from transformer_viz.runs import TrainingJob, TrainingSettings, create_run, list_runs
-from transformer_viz.ui import classroom
-from transformer_viz.ui.server import shared_trainer
+from transformer_viz.service.engine import EngineError
+from transformer_viz.ui.shell import classroom
+from transformer_viz.ui.shell.server import shared_trainer
+from transformer_viz.values.config import TransformerConfig
 
 CONFIG = TransformerConfig(d_model=8, num_heads=2, ffn_dim=8, norm="pre", max_len=32)
 WORD = "open sesame"
@@ -126,8 +126,8 @@ def test_no_page_and_no_line_of_the_log_names_the_folder_of_a_visitor(monkeypatc
         raise reason(run.model)
 
     noted = []
-    monkeypatch.setattr("transformer_viz.ui.answers.cached_trace", refuse)
-    monkeypatch.setattr("transformer_viz.ui.answers.note", lambda event, **facts: noted.append(facts))
+    monkeypatch.setattr("transformer_viz.ui.shell.answers.cached_trace", refuse)
+    monkeypatch.setattr("transformer_viz.ui.shell.answers.note", lambda event, **facts: noted.append(facts))
     duplicate(visit("ann"), "mine")
     app = visit("ann", "attention", model="mine", text="A dull film.")
     [error] = app.error
@@ -148,7 +148,7 @@ def test_a_table_of_positions_that_is_gone_is_said_without_a_folder(monkeypatch,
 
 
 def test_what_a_visitor_keeps_has_a_limit(shelf, monkeypatch):
-    monkeypatch.setattr("transformer_viz.ui.shelf.VISITOR_BYTES", 3 * store.usage(shelf).used // 2)
+    monkeypatch.setattr("transformer_viz.ui.shell.shelf.VISITOR_BYTES", 3 * store.usage(shelf).used // 2)
     app = duplicate(duplicate(visit("ann"), "mine"), "more")
     assert "Delete some first; the largest: 'mine'" in app.error[0].value.replace("\\", "")
     assert listed(visit("ann")) == ["mine", "small"]
@@ -156,7 +156,7 @@ def test_what_a_visitor_keeps_has_a_limit(shelf, monkeypatch):
 
 def test_what_all_visitors_keep_together_has_a_limit(shelf, monkeypatch):
     size = store.usage(shelf).used
-    monkeypatch.setattr("transformer_viz.ui.shelf.VISITORS_BYTES", 5 * size // 2)
+    monkeypatch.setattr("transformer_viz.ui.shell.shelf.VISITORS_BYTES", 5 * size // 2)
     for who in ("ann", "bob"):
         assert listed(duplicate(visit(who), "mine")) == ["mine", "small"]
     app = duplicate(visit("eve"), "mine")
@@ -270,7 +270,7 @@ def test_the_teachers_page_is_there_though_uploads_cannot_be_counted(monkeypatch
         raise PermissionError
 
     run_of("ann")
-    monkeypatch.setattr("transformer_viz.ui.teacher.uploads_bytes", fail)
+    monkeypatch.setattr("transformer_viz.ui.pages.teacher.page.uploads_bytes", fail)
     visit("tea", "models", teacher=WORD)
     assert "uploaded files ?." in shown(visit("tea", "teacher"))
 

@@ -7,11 +7,11 @@ import pytest
 from pages import open_page, shown
 from small_models import REVIEWS, with_random_parameters, write
 
-from transformer_viz.config import TransformerConfig
-from transformer_viz.explorer import Explorer
-from transformer_viz.text import Tokenizer
-from transformer_viz.ui.axis import label_of
-from transformer_viz.ui.language import plain
+from transformer_viz.inspection.explorer import Explorer
+from transformer_viz.text.tokenizer import Tokenizer
+from transformer_viz.ui.shell.axis import label_of
+from transformer_viz.ui.shell.language import plain
+from transformer_viz.values.config import TransformerConfig
 
 TEXT = "What a [MASK] film, not [MASK] at all."
 

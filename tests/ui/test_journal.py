@@ -5,7 +5,7 @@ import logging
 import pytest
 from pages import again, open_page
 
-from transformer_viz.ui import journal
+from transformer_viz.ui.shell import journal
 
 SECRET = "Zanzibar was a lovely film"
 

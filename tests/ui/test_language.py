@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import transformer_viz.ui
-from transformer_viz.ui.language import LANGUAGES, plain, sentences
+from transformer_viz.ui.shell.language import LANGUAGES, plain, sentences
 
 UI = Path(transformer_viz.ui.__file__).parent
 VIEWS = UI.parent / "views"

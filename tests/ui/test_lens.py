@@ -9,10 +9,10 @@ from numpy.testing import assert_allclose
 
 from transformer_viz import store
 from transformer_viz.analysis import ROLES
-from transformer_viz.effects import head_effects
-from transformer_viz.explorer import load
-from transformer_viz.ui.lens import order_of, payload_of, projected_of, roles_of
-from transformer_viz.ui.looks import looked_at
+from transformer_viz.inspection.effects import head_effects
+from transformer_viz.inspection.explorer import load
+from transformer_viz.ui.pages.attention.lens import order_of, payload_of, projected_of, roles_of
+from transformer_viz.ui.pages.attention.looks import looked_at
 
 SHELF = Path(__file__).parents[2] / "models"
 NAMES = sorted(path.name for path in SHELF.iterdir() if path.is_dir())

@@ -15,7 +15,7 @@ from small_models import write
 from streamlit.testing.v1 import AppTest
 
 from transformer_viz.analysis import future_share, named_mask, pack, padding_share
-from transformer_viz.ui.mask_choice import stroked, take_strokes
+from transformer_viz.ui.pages.masks.choice import stroked, take_strokes
 
 ROOT = Path(__file__).parents[2]
 TEXT = "A dull film."
@@ -324,7 +324,7 @@ def test_from_one_sequence_to_two_a_causal_mask_becomes_one_of_padding():
 
 def predict(sides):
     """The script of a page that says nothing but what becomes of a prediction."""
-    from transformer_viz.ui.mask_effect import show_prediction
+    from transformer_viz.ui.pages.masks.effect import show_prediction
 
     show_prediction(*sides)
 
@@ -383,8 +383,8 @@ def test_a_decoder_without_its_mask_reads_the_future(writer):
 
 
 def test_a_long_text_cannot_be_painted_and_is_named_in_blocks(monkeypatch):
-    monkeypatch.setattr("transformer_viz.ui.mask_choice.MAX_PAINTED", 10)
-    monkeypatch.setattr("transformer_viz.ui.mask_views.MAX_CELLS", 10)
+    monkeypatch.setattr("transformer_viz.ui.pages.masks.choice.MAX_PAINTED", 10)
+    monkeypatch.setattr("transformer_viz.ui.pages.masks.views.MAX_CELLS", 10)
     app = open_page(text="good film " * 12, mask="painted")
     assert "painted for up to 10 tokens; here there are 23." in shown(app)
     assert "painted" not in app.segmented_control(key="mask").options

@@ -14,12 +14,12 @@ from small_models import REVIEWS, write
 from streamlit.proto.Metric_pb2 import Metric
 
 from transformer_viz import store
-from transformer_viz.config import CHOICES
-from transformer_viz.ui.card import NO_LICENCE, figures_of, origin
-from transformer_viz.ui.card_facts import examples_of, history_of
-from transformer_viz.ui.language import speaking, t
-from transformer_viz.ui.models import free_name
-from transformer_viz.ui.widgets import kind_name
+from transformer_viz.ui.pages.models.page import free_name
+from transformer_viz.ui.shell.card import NO_LICENCE, figures_of, origin
+from transformer_viz.ui.shell.card_facts import examples_of, history_of
+from transformer_viz.ui.shell.language import speaking, t
+from transformer_viz.ui.shell.widgets import kind_name
+from transformer_viz.values.config import CHOICES
 
 ROOT = Path(__file__).parents[2]
 CARD = {
@@ -168,7 +168,7 @@ def test_odd_characters_and_numbers_never_break_a_page(shelf, monkeypatch, name)
     assert title(app) == "alpha"
     seen = []
     monkeypatch.setattr(
-        "transformer_viz.ui.attention.show", lambda model: seen.append(examples_of(model.card))
+        "transformer_viz.ui.pages.attention.page.show", lambda model: seen.append(examples_of(model.card))
     )
     go_to_page(app, "attention")
     assert seen == [["abcd<b>$x$[x](y)"] if name == "surrogates" else []]
@@ -271,7 +271,7 @@ def test_after_a_deletion_the_one_below_is_chosen(shelf):
 
 def test_leaving_the_page_ends_the_offer_to_undo(shelf, monkeypatch):
     app = press(open_page(), "Delete")
-    monkeypatch.setattr("transformer_viz.ui.attention.show", lambda model: None)
+    monkeypatch.setattr("transformer_viz.ui.pages.attention.page.show", lambda model: None)
     go_to_page(app, "attention")
     go_to_page(app, "models")
     assert listed(app) == ["beta"]
@@ -424,7 +424,7 @@ def test_every_value_of_a_config_has_a_name(language):
 
 def test_a_page_is_left_and_found_again_as_it_was(shelf, monkeypatch):
     seen = []
-    monkeypatch.setattr("transformer_viz.ui.attention.show", seen.append)
+    monkeypatch.setattr("transformer_viz.ui.pages.attention.page.show", seen.append)
     app = open_page("attention", model="beta", lang="zh")
     go_to_page(app, "models")
     assert title(app) == "beta"
@@ -437,7 +437,7 @@ def test_a_page_is_left_and_found_again_as_it_was(shelf, monkeypatch):
 
 def test_open_shows_the_attention_of_the_model(shelf, monkeypatch):
     seen = []
-    monkeypatch.setattr("transformer_viz.ui.attention.show", seen.append)
+    monkeypatch.setattr("transformer_viz.ui.pages.attention.page.show", seen.append)
     press(choose(open_page(lang="zh"), 1), "打开")
     assert [model.name for model in seen] == ["beta"]
 
@@ -445,7 +445,7 @@ def test_open_shows_the_attention_of_the_model(shelf, monkeypatch):
 @pytest.mark.parametrize("gone", ["renamed", "../../etc", "$x$"])
 def test_a_model_that_is_gone_is_named_and_another_shown(shelf, monkeypatch, gone):
     seen = []
-    monkeypatch.setattr("transformer_viz.ui.attention.show", seen.append)
+    monkeypatch.setattr("transformer_viz.ui.pages.attention.page.show", seen.append)
     app = open_page("attention", model=gone)
     assert [model.name for model in seen] == ["alpha"]
     assert app.toast[0].value.startswith("There is no model “")
@@ -453,7 +453,7 @@ def test_a_model_that_is_gone_is_named_and_another_shown(shelf, monkeypatch, gon
 
 def test_a_model_renamed_while_it_is_open_is_named_and_another_shown(shelf, monkeypatch):
     seen = []
-    monkeypatch.setattr("transformer_viz.ui.attention.show", seen.append)
+    monkeypatch.setattr("transformer_viz.ui.pages.attention.page.show", seen.append)
     app = open_page("attention", model="beta")
     store.rename_model("beta", "zeta")
     again(app)
@@ -463,7 +463,7 @@ def test_a_model_renamed_while_it_is_open_is_named_and_another_shown(shelf, monk
 
 def test_renaming_the_model_that_is_open_keeps_it_open(shelf, monkeypatch):
     seen = []
-    monkeypatch.setattr("transformer_viz.ui.attention.show", seen.append)
+    monkeypatch.setattr("transformer_viz.ui.pages.attention.page.show", seen.append)
     app = go_to_page(open_page("attention", model="beta"), "models")
     app.text_input(key="models.rename-to-beta").set_value("zeta")
     go_to_page(press(app, "Rename"), "attention")

@@ -16,9 +16,9 @@ from small_models import write
 
 from transformer_viz import store
 from transformer_viz.analysis import in_first_order, position_table, shuffled_order
-from transformer_viz.trace import Run
-from transformer_viz.ui.language import speaking
-from transformer_viz.ui.widgets import measured
+from transformer_viz.ui.shell.language import speaking
+from transformer_viz.ui.shell.widgets import measured
+from transformer_viz.values.trace import Run
 
 ROOT = Path(__file__).parents[2]
 

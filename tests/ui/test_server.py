@@ -6,7 +6,7 @@ import pytest
 import streamlit as st
 
 from transformer_viz.store import ModelSummary
-from transformer_viz.ui import server
+from transformer_viz.ui.shell import server
 
 
 def test_the_server_empties_the_trash_of_yesterday_as_it_starts(monkeypatch, models_folder):

@@ -14,7 +14,6 @@ from unprivileged import read_only_folder
 
 from transformer_viz import store
 from transformer_viz.analysis import entropy
-from transformer_viz.config import TransformerConfig
 from transformer_viz.runs import (
     Quota,
     TrainingJob,
@@ -25,11 +24,12 @@ from transformer_viz.runs import (
     open_run,
     uploads,
 )
-from transformer_viz.trace import Trace
-from transformer_viz.ui import forming
-from transformer_viz.ui.language import plain, sentences
-from transformer_viz.ui.server import shared_trainer
-from transformer_viz.ui.titles import title_of, titles_of
+from transformer_viz.ui.pages.train import forming
+from transformer_viz.ui.shell.language import plain, sentences
+from transformer_viz.ui.shell.server import shared_trainer
+from transformer_viz.ui.shell.titles import title_of, titles_of
+from transformer_viz.values.config import TransformerConfig
+from transformer_viz.values.trace import Trace
 
 APP = str(Path(__file__).parents[2] / "app.py")
 
@@ -92,7 +92,7 @@ def test_an_address_opens_a_task_and_one_somebody_made_up_the_first():
 
 
 def test_every_task_can_be_asked_for():
-    from transformer_viz.tasks import TASKS
+    from transformer_viz.data.tasks import TASKS
 
     for task in (*TASKS, "imdb"):
         app = open_page(task=task)
@@ -504,7 +504,7 @@ def test_an_upload_for_which_there_is_no_room_is_a_sentence(monkeypatch, lang, s
 def test_a_training_for_which_there_is_no_room_is_a_sentence(monkeypatch, lang, sentence):
     run = create_run(TrainingJob(config=CONFIG, settings=TrainingSettings(), data="parity", rows=200))
     run.append("failed", message="Oh.")
-    monkeypatch.setattr("transformer_viz.trainer.QUOTA", Quota(1000, 1000))
+    monkeypatch.setattr("transformer_viz.service.trainer.QUOTA", Quota(1000, 1000))
     app = open_page(lang=lang)
     app.main.button[0].click()
     again(app)

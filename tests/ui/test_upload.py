@@ -8,8 +8,8 @@ from streamlit.runtime.scriptrunner import RerunData, get_script_run_ctx
 from streamlit.testing.v1 import AppTest
 
 from transformer_viz import store
-from transformer_viz.ui.language import LANGUAGES, sentences
-from transformer_viz.ui.problems import without_folders
+from transformer_viz.ui.shell.language import LANGUAGES, sentences
+from transformer_viz.ui.shell.problems import without_folders
 
 
 @pytest.fixture
@@ -194,7 +194,7 @@ def test_where_models_can_no_longer_be_listed_no_others_are_offered(tmp_path, mo
 
 
 def show_what_is_lacking():
-    from transformer_viz.ui.widgets import show_lack
+    from transformer_viz.ui.shell.widgets import show_lack
 
     show_lack("This model has no positions.")
 

@@ -34,9 +34,9 @@ from made_traces import encoder_trace, packed, writing_trace
 from numpy.testing import assert_allclose
 from playwright.sync_api import expect
 
-from transformer_viz import views
-from transformer_viz.figures.theme import DIVERGING, SEQUENTIAL
-from transformer_viz.trace import Trace, weights_only
+from transformer_viz.pictures import views
+from transformer_viz.pictures.figures.theme import DIVERGING, SEQUENTIAL
+from transformer_viz.values.trace import Trace, weights_only
 
 TOKENS = [f"t{number}" for number in range(7)]
 VALUES = {

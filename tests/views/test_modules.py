@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 from made_traces import encoder_trace, packed
 
-from transformer_viz import views
-from transformer_viz.views.modules import FOLDER
+from transformer_viz.pictures import views
+from transformer_viz.pictures.views.modules import FOLDER
 
 ROOT = Path(__file__).parents[2]
 SOURCES = sorted(FOLDER.glob("*.js"))
@@ -76,4 +76,6 @@ def test_an_installed_package_has_every_file():
     data = settings["tool"]["setuptools"]["package-data"]
     for file in FOLDER.iterdir():
         if file.suffix != ".py" and file.is_file():
-            assert any(fnmatch(file.name, pattern) for pattern in data["transformer_viz.views"]), file.name
+            assert any(fnmatch(file.name, pattern) for pattern in data["transformer_viz.pictures.views"]), (
+                file.name
+            )

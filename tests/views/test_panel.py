@@ -5,8 +5,8 @@ import numpy as np
 import pytest
 from numpy.testing import assert_array_equal
 
-from transformer_viz.figures.theme import DIVERGING, GAP, HEADS, SEQUENTIAL
-from transformer_viz.views.panel import CLOSE, MANY, NOTHING, panel
+from transformer_viz.pictures.figures.theme import DIVERGING, GAP, HEADS, SEQUENTIAL
+from transformer_viz.pictures.views.panel import CLOSE, MANY, NOTHING, panel
 
 VALUES = np.array([[0.1, np.nan, 0.7], [0.5, 0.25, 0.25]], np.float32)
 TOKENS = ("the", "<b>"), ("the", "dog", "the")

@@ -1,11 +1,11 @@
 """Attention masks as NumPy: bool (query, key), True = may attend, merged with `&`, and named by short texts.
 
-The layers' own, `transformer_viz.masks`, do the same on tensors; a test holds them equal.
+The layers' own, `transformer_viz.network.masks`, do the same on tensors; a test holds them equal.
 """
 
 import numpy as np
 
-from transformer_viz.config import PAD_ID
+from transformer_viz.values.config import PAD_ID
 
 
 def padding_mask(token_ids):

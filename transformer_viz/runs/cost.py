@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from transformer_viz.cloze import HIDDEN
+from transformer_viz.data.cloze import HIDDEN
 
 BASE_BYTES = 850e6
 """A process that has TensorFlow loaded, its rows read and two models compiled."""

@@ -8,9 +8,9 @@ import re
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from transformer_viz.config import TransformerConfig
 from transformer_viz.runs.settings import TrainingSettings
-from transformer_viz.token_kinds import TOKEN_KINDS
+from transformer_viz.text.kinds import TOKEN_KINDS
+from transformer_viz.values.config import TransformerConfig
 
 LONGEST_OWNER = 200
 """Most characters of an owner."""

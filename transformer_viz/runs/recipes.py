@@ -2,9 +2,9 @@
 
 from dataclasses import dataclass, field
 
-from transformer_viz.config import TransformerConfig
-from transformer_viz.presets import PRESETS
 from transformer_viz.runs.settings import TrainingSettings
+from transformer_viz.values.config import TransformerConfig
+from transformer_viz.values.presets import PRESETS
 
 
 @dataclass(frozen=True)

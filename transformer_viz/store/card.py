@@ -4,7 +4,7 @@ import re
 from pathlib import Path
 
 from transformer_viz.store.format import AGAIN, ModelError, check_size, clean, dump, json_object
-from transformer_viz.text import INVISIBLE
+from transformer_viz.text.tokenizer import INVISIBLE
 
 MAX_BYTES = 2**16
 """Bytes of `card.json`."""

@@ -76,7 +76,7 @@ class Check:
         hidden = {"CUDA_VISIBLE_DEVICES": "-1"}  # a GPU is for those who look into models
         try:
             self._process = subprocess.Popen(
-                [sys.executable, "-m", "transformer_viz.admission"],
+                [sys.executable, "-m", "transformer_viz.service.admission"],
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.DEVNULL,

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import numpy as np
 
-from transformer_viz.config import TransformerConfig
+from transformer_viz.values.config import TransformerConfig
 
 FORMAT_VERSION = 1
 """Version of `manifest.json`; a folder with a higher one was made by a newer program."""

@@ -5,10 +5,10 @@ A config may say more: these are limits of what one process opens for many peopl
 
 from pathlib import Path
 
-from transformer_viz.config import TransformerConfig
 from transformer_viz.store.format import MAX_PARAMETERS, ModelError
-from transformer_viz.token_rules import MAX_TOKENS
-from transformer_viz.trace_size import trace_bytes
+from transformer_viz.text.rules import MAX_TOKENS
+from transformer_viz.values.config import TransformerConfig
+from transformer_viz.values.trace_size import trace_bytes
 
 MAX_LAYERS = 256
 """Blocks of all stacks together."""

@@ -22,7 +22,7 @@ from transformer_viz.store.hidden import sweep
 from transformer_viz.store.quota import Room
 from transformer_viz.store.read import read_files, read_model
 from transformer_viz.store.write import check_place
-from transformer_viz.zips import COMPRESSIONS, DAMAGED, holds_too_many
+from transformer_viz.values.zips import COMPRESSIONS, DAMAGED, holds_too_many
 
 MAX_RATIO = 100
 """How many times its own size a zip may unpack to: trained numbers hardly shrink."""

@@ -7,7 +7,6 @@ from pathlib import Path
 import numpy as np
 from safetensors import SafetensorError, safe_open
 
-from transformer_viz.config import TransformerConfig
 from transformer_viz.store.card import check_card, check_card_size
 from transformer_viz.store.format import (
     ADVICE,
@@ -29,6 +28,7 @@ from transformer_viz.store.format import (
 )
 from transformer_viz.store.limits import check_config
 from transformer_viz.store.manifest import check_hash, checked_files
+from transformer_viz.values.config import TransformerConfig
 
 _READS = 20
 

@@ -7,7 +7,6 @@ from pathlib import Path
 import numpy as np
 from safetensors.numpy import save
 
-from transformer_viz.config import TransformerConfig
 from transformer_viz.store.atomic import write_files
 from transformer_viz.store.card import card_text
 from transformer_viz.store.format import (
@@ -32,6 +31,7 @@ from transformer_viz.store.format import (
 from transformer_viz.store.hidden import sweep, temporary_beside
 from transformer_viz.store.limits import check_config
 from transformer_viz.store.quota import Room, check_quota
+from transformer_viz.values.config import TransformerConfig
 
 
 def check_writable(

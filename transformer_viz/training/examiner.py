@@ -2,11 +2,11 @@
 
 import math
 
-from transformer_viz.decode import generate_all
-from transformer_viz.explorer import Explorer
-from transformer_viz.forward import compiled
-from transformer_viz.model import Transformer
-from transformer_viz.text import NoTokensError, Tokenizer
+from transformer_viz.inspection.decode import generate_all
+from transformer_viz.inspection.explorer import Explorer
+from transformer_viz.inspection.forward import compiled
+from transformer_viz.network.model import Transformer
+from transformer_viz.text.tokenizer import NoTokensError, Tokenizer
 from transformer_viz.training.learner import numbers
 
 

@@ -17,7 +17,7 @@ import psutil
 import tensorflow as tf
 
 from transformer_viz import __version__, store
-from transformer_viz.explorer import gpus, load
+from transformer_viz.inspection.explorer import gpus, load
 from transformer_viz.runs import (
     LOWER_IS_BETTER,
     QuotaError,

@@ -7,10 +7,10 @@ import numpy as np
 import tensorflow as tf
 from keras import ops
 
-from transformer_viz.config import PAD_ID
-from transformer_viz.forward import compiled
-from transformer_viz.model import Transformer
+from transformer_viz.inspection.forward import compiled
+from transformer_viz.network.model import Transformer
 from transformer_viz.runs import RunError
+from transformer_viz.values.config import PAD_ID
 
 UNDECAYED = ("bias", "gamma", "beta")
 """Parameters without weight decay: it is for what multiplies the stream, not for what shifts or scales it."""

@@ -3,20 +3,12 @@
 import numpy as np
 import tensorflow as tf
 
-from transformer_viz.batches import by_length, pad, shuffled_by_length
-from transformer_viz.config import END_ID, PAD_ID, START_ID, UNK_ID
-from transformer_viz.datasets import (
-    DataError,
-    read_for_decoder,
-    read_labelled,
-    read_pairs,
-    split,
-    split_pairs,
-)
-from transformer_viz.decode import generate_all
-from transformer_viz.evaluation import bleu, evaluate, evaluate_writing, induction_scores
-from transformer_viz.tasks import TASKS
-from transformer_viz.text import Tokenizer
+from transformer_viz.data import DataError, read_for_decoder, read_labelled, read_pairs, split, split_pairs
+from transformer_viz.data.batches import by_length, pad, shuffled_by_length
+from transformer_viz.data.tasks import TASKS
+from transformer_viz.inspection.decode import generate_all
+from transformer_viz.inspection.evaluation import bleu, evaluate, evaluate_writing, induction_scores
+from transformer_viz.text.tokenizer import Tokenizer
 from transformer_viz.training import objectives
 from transformer_viz.training.rows import (
     facts_of,
@@ -27,6 +19,7 @@ from transformer_viz.training.rows import (
     token_options,
     whole_of,
 )
+from transformer_viz.values.config import END_ID, PAD_ID, START_ID, UNK_ID
 
 EXAMPLES = 10
 """Rows of the test that a card shows with what was written, good or bad: simply the first ones."""

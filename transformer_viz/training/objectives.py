@@ -6,7 +6,7 @@ Each is a sum with its count, so that the parts of a batch add up to the whole.
 import tensorflow as tf
 from keras import ops
 
-from transformer_viz.config import PAD_ID
+from transformer_viz.values.config import PAD_ID
 
 
 def classification(config, label_smoothing=0.0):

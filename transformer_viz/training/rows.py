@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pandas as pd
 
-from transformer_viz.datasets import NAMED, DataError
-from transformer_viz.tasks import TASKS
+from transformer_viz.data import NAMED, DataError
+from transformer_viz.data.tasks import TASKS
 
 TEST_ROWS = 1_000
 """Fresh texts a model of a built-in task is measured on."""

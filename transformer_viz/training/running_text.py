@@ -5,14 +5,13 @@ import math
 import numpy as np
 import tensorflow as tf
 
-from transformer_viz.cloze import with_gaps
-from transformer_viz.config import START_ID
-from transformer_viz.datasets import DataError, read_for_decoder, split_texts
-from transformer_viz.evaluation import induction_scores, previous_token_scores
-from transformer_viz.ngrams import KneserNey
-from transformer_viz.packing import WHOLE, Stream
-from transformer_viz.perplexity import evaluate_hidden, evaluate_texts, likeliness
-from transformer_viz.text import Tokenizer
+from transformer_viz.data import DataError, read_for_decoder, split_texts
+from transformer_viz.data.cloze import with_gaps
+from transformer_viz.data.ngrams import KneserNey
+from transformer_viz.data.packing import WHOLE, Stream
+from transformer_viz.inspection.evaluation import induction_scores, previous_token_scores
+from transformer_viz.inspection.perplexity import evaluate_hidden, evaluate_texts, likeliness
+from transformer_viz.text.tokenizer import Tokenizer
 from transformer_viz.training import objectives
 from transformer_viz.training.lesson import hide
 from transformer_viz.training.rows import (
@@ -24,6 +23,7 @@ from transformer_viz.training.rows import (
     token_options,
     whole_of,
 )
+from transformer_viz.values.config import START_ID
 
 NGRAMS = ("unigram", "bigram", "trigram")
 """What is measured beside a model, in the order of their lengths."""

@@ -13,10 +13,10 @@ import sys
 
 from filelock import FileLock
 
+from transformer_viz.network.startup import load_upper_floor
 from transformer_viz.runs import RunError, check_runs_folder, queued_runs, runs_folder
 from transformer_viz.runs.errors import writing
 from transformer_viz.runs.listing import QUOTA
-from transformer_viz.startup import load_upper_floor
 
 POLITENESS = 5
 """How much this process yields to others (nice): pages stay quick while it trains."""

@@ -5,14 +5,19 @@ from pathlib import Path
 import streamlit as st
 
 from transformer_viz import store
-from transformer_viz.ui import attention, masks, models, positions, teacher, train
-from transformer_viz.ui.address import follow_history, from_address, to_address
-from transformer_viz.ui.classroom import greet, is_classroom, is_teacher, owner, short_name
-from transformer_viz.ui.journal import timed
-from transformer_viz.ui.language import choose_language, plain, t
-from transformer_viz.ui.login import admitted, show_logout
-from transformer_viz.ui.problems import said
-from transformer_viz.ui.shelf import shown_models
+from transformer_viz.ui.pages.attention import page as attention
+from transformer_viz.ui.pages.masks import page as masks
+from transformer_viz.ui.pages.models import page as models
+from transformer_viz.ui.pages.positions import page as positions
+from transformer_viz.ui.pages.teacher import page as teacher
+from transformer_viz.ui.pages.train import page as train
+from transformer_viz.ui.shell.address import follow_history, from_address, to_address
+from transformer_viz.ui.shell.classroom import greet, is_classroom, is_teacher, owner, short_name
+from transformer_viz.ui.shell.journal import timed
+from transformer_viz.ui.shell.language import choose_language, plain, t
+from transformer_viz.ui.shell.login import admitted, show_logout
+from transformer_viz.ui.shell.problems import said
+from transformer_viz.ui.shell.shelf import shown_models
 
 ICON = Path(__file__).parent / "icon.svg"
 

@@ -1,0 +1,174 @@
+"""Whether the app can work here: versions, memory, disk, folders, engine, each with a remedy if wrong."""
+
+import os
+import re
+import shutil
+import socket
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from importlib import metadata
+from pathlib import Path
+from typing import NamedTuple
+
+import psutil
+
+from transformer_viz import store
+from transformer_viz.network.startup import load_upper_floor
+from transformer_viz.runs import runs_folder
+from transformer_viz.service.engine import Engine, EngineError
+from transformer_viz.values.trace import Run
+
+PYTHONS = ((3, 11), (3, 13))
+"""The oldest and the newest Python the pinned packages are tested with."""
+
+REQUIREMENTS = Path(__file__).parents[2] / "requirements.in"
+INSTALL = "pip install -r requirements.txt"
+
+LEAST_MEMORY = 2e9
+"""Bytes that the server, its engine and a small training need together."""
+
+LEAST_DISK = 1e9
+"""Bytes that a few trainings and models need."""
+
+PORT = 8501
+"""Streamlit's port where nothing else is said."""
+
+
+class Finding(NamedTuple):
+    """One thing that was looked at.
+
+    Attributes:
+        subject: What it is: "tensorflow", "memory".
+        fact: What was found.
+        remedy: What to do about it; "" if all is well.
+    """
+
+    subject: str
+    fact: str
+    remedy: str = ""
+
+
+def examine() -> Iterator[Finding]:
+    """Look at everything the app needs, in turn; the engine last, which takes some seconds."""
+    yield python()
+    missing = False
+    for finding in packages():
+        missing = missing or finding.fact == "missing"
+        yield finding
+    yield memory()
+    yield from folder("models", store.models_folder())
+    yield from broken_models()
+    yield from folder("runs", runs_folder())
+    yield port()
+    if not missing:
+        yield devices()
+        yield engine()
+
+
+def python() -> Finding:
+    """Look at the version of Python."""
+    found, (oldest, newest) = sys.version_info[:2], PYTHONS
+    remedy = ""
+    if not oldest <= found <= newest:
+        remedy = (
+            f"Use Python {_dotted(oldest)} to {_dotted(newest)}: the pinned packages have no other builds."
+        )
+    return Finding("python", sys.version.split()[0], remedy)
+
+
+def packages() -> Iterator[Finding]:
+    """Look at each pinned package."""
+    for name, pin in pins().items():
+        try:
+            found = metadata.version(name)
+        except metadata.PackageNotFoundError:
+            yield Finding(name, "missing", INSTALL)
+            continue
+        remedy = "" if found == pin else f"{pin} is what the app was tested with: {INSTALL}"
+        yield Finding(name, found, remedy)
+
+
+def pins() -> dict[str, str]:
+    """Return package -> version, as `requirements.in` pins them."""
+    text = REQUIREMENTS.read_text(encoding="utf-8") if REQUIREMENTS.exists() else ""
+    return dict(re.findall(r"^([a-z0-9_-]+)==([^\s;\\]+)", text, re.MULTILINE))
+
+
+def memory() -> Finding:
+    """Look at the memory that is free."""
+    found = psutil.virtual_memory()
+    fact = f"{found.available / 1e9:.1f} of {found.total / 1e9:.1f} GB free"
+    remedy = f"Close other programs: the app needs about {LEAST_MEMORY / 1e9:.0f} GB."
+    return Finding("memory", fact, remedy if found.available < LEAST_MEMORY else "")
+
+
+def folder(name: str, place: Path) -> Iterator[Finding]:
+    """Look whether a folder can be written, and how much room there is."""
+    variable = f"TRANSFORMER_VIZ_{name.upper()}"
+    try:
+        place.mkdir(parents=True, exist_ok=True)
+        with tempfile.NamedTemporaryFile(dir=place, prefix=".tmp-doctor-"):
+            pass
+    except OSError as error:
+        remedy = f"Make it writable for this user, or set {variable} to another folder."
+        yield Finding(name, f"{place} cannot be written: {error.strerror}", remedy)
+        return
+    free = shutil.disk_usage(place).free
+    remedy = f"Make space, or set {variable} to a folder on another disk."
+    fact = f"{place}, {free / 1e9:.1f} GB free"
+    yield Finding(name, fact, remedy if free < LEAST_DISK else "")
+
+
+def broken_models() -> Iterator[Finding]:
+    """Look at each model on the shelf; only what cannot be used is a finding."""
+    try:
+        models = store.list_models()
+    except store.ModelError as error:
+        yield Finding("models", str(error), "Set TRANSFORMER_VIZ_MODELS to another folder.")
+        return
+    yield Finding("models", f"{sum(not model.problem for model in models)} can be opened")
+    for model in models:
+        if model.problem:
+            yield Finding(model.name, model.problem, "Delete it on the Models page, or copy it here again.")
+
+
+def port() -> Finding:
+    """Look whether the app's port is free; one that is taken may be the app itself."""
+    number = int(os.environ.get("STREAMLIT_SERVER_PORT") or PORT)
+    with socket.socket() as listener:
+        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            listener.bind(("127.0.0.1", number))
+        except OSError:
+            return Finding("port", f"{number} is in use; if not by this app, start with --server.port=8502")
+    return Finding("port", f"{number} is free")
+
+
+def devices() -> Finding:
+    """Look at what TensorFlow computes on."""
+    gpus = load_upper_floor("inspection.explorer").gpus()
+    hint = "" if gpus else " (no GPU found; for NVIDIA on Linux: pip install -r requirements-gpu.txt)"
+    return Finding("devices", ", ".join(["CPU", *gpus]) + hint)
+
+
+def engine() -> Finding:
+    """Start the engine as the app does, and ask it about the first model there is."""
+    model = next((model for model in store.list_models() if not model.problem), None)
+    started, begin = Engine(), time.monotonic()
+    try:
+        if model is None:
+            started.check()
+        else:
+            started.trace(Run(model.name, "1 2 3"))
+    except (EngineError, ValueError) as error:
+        remedy = "See whether memory is left and all packages are installed; then start the app again."
+        return Finding("engine", f"does not answer: {error}", remedy)
+    finally:
+        started.close()
+    return Finding("engine", f"answers {time.monotonic() - begin:.1f} s after its start")
+
+
+def _dotted(version):
+    return ".".join(map(str, version))

@@ -1,0 +1,58 @@
+"""Batches of texts of similar length, so that little of them is padding."""
+
+import numpy as np
+
+from transformer_viz.values.config import PAD_ID
+
+CHUNK = 50
+"""Batches that are sorted by length together: more pad less, fewer shuffle better."""
+
+
+def pad(token_ids) -> np.ndarray:
+    """Return the rows filled up with [PAD] at the end to the longest of them.
+
+    Args:
+        token_ids: One int array for each row, of any length.
+
+    Returns:
+        int32 (row, position), with at least one position.
+    """
+    padded = np.full((len(token_ids), max([1, *map(len, token_ids)])), PAD_ID, dtype=np.int32)
+    for row, ids in zip(padded, token_ids, strict=True):
+        row[: len(ids)] = ids
+    return padded
+
+
+def by_length(token_ids, batch_size, rows=None) -> list[np.ndarray]:
+    """Return the row numbers of batches, longest texts first.
+
+    Args:
+        token_ids: One int array for each row.
+        batch_size: Rows in a batch; the last one may have fewer.
+        rows: Row numbers to share out; None: all.
+    """
+    rows = np.arange(len(token_ids)) if rows is None else rows
+    lengths = np.array([len(token_ids[row]) for row in rows], dtype=int)
+    rows = rows[np.argsort(-lengths, kind="stable")]
+    return [rows[start : start + batch_size] for start in range(0, len(rows), batch_size)]
+
+
+def shuffled_by_length(token_ids, batch_size, random) -> list[np.ndarray]:
+    """Return the row numbers of the batches of one epoch, in random order but of similar lengths.
+
+    The rows are shuffled, cut into chunks of `CHUNK` batches, each chunk is sorted by length and cut into
+    batches, and the batches of all chunks are shuffled again.
+
+    Args:
+        token_ids: One int array for each row.
+        batch_size: Rows in a batch.
+        random: `numpy.random.Generator`; the order follows from it alone.
+    """
+    rows = random.permutation(len(token_ids))
+    size = CHUNK * batch_size
+    chunks = [
+        by_length(token_ids, batch_size, rows[start : start + size]) for start in range(0, len(rows), size)
+    ]
+    batches = [batch for chunk in chunks for batch in chunk]
+    random.shuffle(batches)
+    return batches

@@ -1,0 +1,164 @@
+"""Which column of a file is the text, the label, the target: by its name, then by what stands in it."""
+
+import re
+
+from transformer_viz.data.files import DataError
+
+KINDS = {"labels": ("text", "label"), "pairs": ("text", "target"), "texts": ("text",)}
+"""What rows can be -> the columns they have when they are read."""
+
+MAX_LABELS = 50
+"""More labels than this are taken for a mistake."""
+
+SAMPLE = 1000
+"""Rows that are looked at."""
+
+_LISTED = 8
+
+_TEXT = (
+    *("text", "texts", "review", "reviews", "review_text", "reviewtext", "sentence", "comment", "content"),
+    *("body", "tweet", "message", "document", "utterance", "headline"),
+    *("文本", "评论", "内容", "句子", "正文", "评价", "评论内容", "微博"),
+)
+_LABEL = (
+    *("label", "labels", "sentiment", "class", "target", "category", "polarity", "label_text"),
+    *("标签", "类别", "情感", "分类", "情感倾向", "标注"),
+)
+_SOURCE = ("source", "src", "text", "input", "question", "prompt", "article", "原文", "源", "问题", "输入")
+_TARGET = (
+    *("target", "tgt", "translation", "output", "answer", "response", "completion", "summary"),
+    *("译文", "目标", "翻译", "回答", "答案", "输出", "摘要"),
+)
+_LANGUAGES = (
+    *("en", "eng", "english", "fr", "fra", "french", "zh", "zh-cn", "cmn", "chinese", "de", "deu", "german"),
+    *("es", "spa", "spanish", "it", "ita", "italian", "ru", "rus", "russian", "ja", "jpn", "japanese"),
+    *("pt", "por", "portuguese", "ko", "kor", "korean", "英文", "英语", "中文", "汉语", "法语", "法文"),
+)
+_NAMES = {
+    "labels": {"text": _TEXT, "label": _LABEL},
+    "pairs": {"text": _SOURCE, "target": _TARGET},
+    "texts": {"text": _TEXT},
+}
+_KNOWN = {*_TEXT, *_LABEL, *_SOURCE, *_TARGET, *_LANGUAGES}
+
+
+def is_known(name: str) -> bool:
+    """Return whether a column of that name is usually a text, a label or a target."""
+    return _bare(name) in _KNOWN
+
+
+def choose(table, kind, columns=None) -> dict[str, str]:
+    """Return role -> column of a table, those that are given and those that are guessed.
+
+    A role is guessed by well-known names, then by content: few short values that come again are labels, long
+    ones of several words are texts. Two languages are taken in the order of the file.
+
+    Args:
+        table: `Table`.
+        kind: One of `KINDS`.
+        columns: role -> column, for some roles or all; "group" too, which is never guessed; "source" is
+            another word for the text of a pair.
+
+    Raises:
+        DataError: If a column is not there, or none or several could be meant; lists them.
+    """
+    chosen = _given(table, kind, columns or {})
+    _by_name(table, kind, chosen)
+    missing = [role for role in KINDS[kind] if role not in chosen]
+    if not missing:
+        return chosen
+    if not any(map(is_known, table.columns)) and not columns:
+        _check_header(table, kind)
+    for role in missing:
+        fits = _is_label if role == "label" else _is_text
+        rest = [name for name in table.columns if name not in chosen.values()]
+        found = [name for name in rest if fits(_values(table, name))]
+        if kind == "pairs" and len(found) == len(missing):
+            return chosen | dict(zip(missing, found, strict=True))
+        if kind == "pairs" or len(found) != 1:
+            raise _unclear(table, kind, role, found, chosen)
+        chosen[role] = found[0]
+    return chosen
+
+
+def _given(table, kind, columns):
+    roles = (*KINDS[kind], "group")
+    given = {}
+    for named, column in columns.items():
+        role = "text" if named == "source" and kind == "pairs" else named
+        if role not in roles:
+            raise DataError(f"There is no role '{named}' for a column. Roles here: {', '.join(roles)}.")
+        if column not in table.columns:
+            raise DataError(f"{table.path} has no column '{column}'. Its columns are: {_listed(table)}.")
+        if column in given.values():
+            raise DataError(f"The column '{column}' is named for two roles. Name one for each.")
+        given[role] = column
+    return given
+
+
+def _by_name(table, kind, chosen):
+    """Add the roles whose columns have well-known names."""
+    names = {name: _bare(name) for name in table.columns if name not in chosen.values()}
+    for role, known in _NAMES[kind].items():
+        if role in chosen:
+            continue
+        exact = [name for name, bare in names.items() if bare == role]
+        found = exact or [name for name, bare in names.items() if bare in known]
+        if len(found) == 1:
+            chosen[role] = found[0]
+            names.pop(found[0])
+        elif found:
+            raise _unclear(table, kind, role, found, chosen)
+    languages = [name for name, bare in names.items() if bare in _LANGUAGES]
+    if kind == "pairs" and len(languages) == 2 and not chosen.keys() & {"text", "target"}:
+        chosen |= zip(("text", "target"), languages, strict=True)
+
+
+def _check_header(table, kind):
+    """Refuse a first line that is a row like the others: it would be lost."""
+    for name in table.columns:
+        data = len(name) > 40 or len(name.split()) > 4 or re.fullmatch(r"[-+]?[\d.]+", name)
+        if data or name in _values(table, name):
+            between = {"tsv": "<TAB>", "semicolon": ";"}.get(table.format, ",")
+            raise DataError(
+                f"{table.path} seems to have no header: its first line is: {_listed(table)}. "
+                f"Add a first line that names the columns: {between.join(KINDS[kind])}"
+            )
+
+
+def _values(table, name):
+    values = table.cells[table.columns.index(name)][:SAMPLE]
+    return [value.strip() for value in values if isinstance(value, str)]
+
+
+def _is_label(values):
+    different = set(values)
+    return 2 <= len(different) <= min(MAX_LABELS, len(values) // 2) and max(map(len, different)) <= 40
+
+
+def _is_text(values):
+    """Several words, or letters of a script without spaces, mostly different from row to row."""
+    if not values or len(set(values)) <= len(values) // 2:
+        return False
+    wordy = sum(
+        " " in value or any(letter.isalpha() and letter > "\u2e7f" for letter in value) for value in values
+    )
+    return wordy >= len(values) / 2 and sum(map(len, values)) >= 5 * len(values)
+
+
+def _unclear(table, kind, role, found, chosen):
+    what = f"several columns could be the {role}" if found else f"no column is clearly the {role}"
+    example = " ".join(f"{each}={chosen.get(each, 'NAME')}" for each in KINDS[kind])
+    return DataError(
+        f"{table.path}: {what}. Its columns are: {_listed(table)}. "
+        f"Say which, on the command line: --columns {example}"
+    )
+
+
+def _listed(table):
+    names = ", ".join(" ".join(name.split())[:40] for name in table.columns[:_LISTED])
+    return names + (", ..." if len(table.columns) > _LISTED else "")
+
+
+def _bare(name):
+    return name.strip().casefold().replace(" ", "_")

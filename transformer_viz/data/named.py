@@ -1,0 +1,211 @@
+"""Data sets known by name, from where Keras keeps its own; fetched once if they are not there."""
+
+import functools
+import hashlib
+import http.client
+import io
+import json
+import os
+import re
+import tarfile
+import tempfile
+import urllib.error
+import urllib.request
+import zlib
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+import pandas as pd
+from tqdm import tqdm
+
+from transformer_viz.data.files import DataError
+
+TIMEOUT = 30
+"""Seconds without a byte after which a server counts as gone."""
+
+PER_LABEL = 12_500
+"""Reviews of each label in the training and in the test half of IMDB."""
+
+LABELS = {"neg": "negative", "pos": "positive"}
+"""Folder of the raw reviews -> label; their place is the number in the file of words."""
+
+_CHUNK = 2**16
+
+_REVIEW = re.compile(r"aclImdb/(train|test)/(neg|pos)/(\d+)_\d+\.txt")
+
+
+class Published(NamedTuple):
+    """A file as it was published."""
+
+    name: str
+    url: str
+    sha256: str
+
+
+REVIEWS = Published(
+    "aclImdb_v1.tar.gz",
+    "https://ai.stanford.edu/~amaas/data/sentiment/aclImdb_v1.tar.gz",
+    "c40f74a18d3b61f90feba1e17730e0d38e8b97c05fde7008942e91923d1658fe",
+)
+WORD_IDS = Published(
+    "imdb.npz",
+    "https://storage.googleapis.com/tensorflow/tf-keras-datasets/imdb.npz",
+    "69664113be75683a8fe16e3ed0ab59fda8886cb3cd7ada244f7d9544e4676b9f",
+)
+WORD_INDEX = Published(
+    "imdb_word_index.json",
+    "https://storage.googleapis.com/tensorflow/tf-keras-datasets/imdb_word_index.json",
+    "027313fe9a320280f3bf0fac5baf58c4a683cf39a7ed9c3d3d3912bde4284cf6",
+)
+
+
+def imdb(kind="reviews", folder=None) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """Return the 50,000 film reviews of IMDB (Maas et al., 2011), half of them to train on, half to test.
+
+    Args:
+        kind: "reviews": as they were written, from aclImdb/ or its archive; "words": as
+            `keras.datasets.imdb` has them, in lower case without punctuation.
+        folder: Where the files are or are put; None: that of Keras, ~/.keras/datasets or
+            $KERAS_HOME/datasets.
+
+    Returns:
+        Two DataFrames with the columns text and label ("negative", "positive"), in the order of the files.
+
+    Raises:
+        DataError: If a file is missing and cannot be fetched, or is not the one that was published.
+        ValueError: If there is no such kind.
+    """
+    readers = {"reviews": _reviews, "words": _words}
+    if kind not in readers:
+        raise ValueError(f"`kind` must be 'reviews' or 'words'. Received: {kind!r}.")
+    home = os.environ.get("KERAS_HOME") or Path.home() / ".keras"
+    return readers[kind](Path(folder) if folder else Path(home) / "datasets")
+
+
+NAMED = {"imdb": imdb, "imdb-words": functools.partial(imdb, "words")}
+"""Name on the command line -> function that returns the rows to train on and those to test."""
+
+
+def _reviews(folder):
+    """Read the folder if somebody has unpacked it, else the archive, without unpacking it."""
+    for place in (folder, folder / "aclImdb_v1", folder / "aclImdb_v1_extracted"):
+        if (place / "aclImdb").is_dir():
+            return _frames(place / "aclImdb", _unpacked(place))
+    path = _present(folder, REVIEWS)
+    try:
+        return _frames(path, _packed(_content(path, REVIEWS)))
+    except (tarfile.TarError, EOFError, zlib.error, UnicodeDecodeError) as error:
+        raise DataError(f"{path} cannot be read: {error}. Delete it, so that it is fetched again.") from None
+
+
+def _unpacked(place):
+    for path in sorted((place / "aclImdb").glob("*/*/*.txt")):
+        if found := _REVIEW.fullmatch(path.relative_to(place).as_posix()):
+            try:
+                yield *found.groups(), path.read_text(encoding="utf-8")
+            except (OSError, UnicodeDecodeError) as error:
+                raise DataError(f"{path} cannot be read: {error}.") from None
+
+
+def _packed(content):
+    """Yield the labelled reviews; nothing is written to disk, whatever the members are called."""
+    with tarfile.open(fileobj=io.BytesIO(content), mode="r|gz") as archive:
+        for member in archive:
+            found = _REVIEW.fullmatch(member.name.removeprefix("./"))
+            if found and member.isfile():
+                yield *found.groups(), archive.extractfile(member).read().decode("utf-8")
+
+
+def _frames(source, reviews):
+    rows = {"train": [], "test": []}
+    for half, label, number, text in reviews:
+        rows[half].append((list(LABELS).index(label), int(number), text, LABELS[label]))
+    frames = []
+    for half, found in rows.items():
+        ordered = [row[2:] for row in sorted(found)]
+        frames.append(pd.DataFrame(ordered, columns=["text", "label"], dtype=object))
+        for folder, label in LABELS.items():
+            count = int((frames[-1]["label"] == label).sum())
+            if count != PER_LABEL:
+                raise DataError(
+                    f"{source} has {count:,} reviews in {half}/{folder} instead of {PER_LABEL:,}. "
+                    "Delete it, so that it is fetched again."
+                )
+    return tuple(frames)
+
+
+def _words(folder):
+    word_ids, word_index = (_present(folder, each) for each in (WORD_IDS, WORD_INDEX))
+    words = {rank: word for word, rank in json.loads(_content(word_index, WORD_INDEX)).items()}
+    # lists of ids are pickled, and a pickle can run anything: only the published bytes come so far
+    with np.load(io.BytesIO(_content(word_ids, WORD_IDS)), allow_pickle=True) as arrays:
+        halves = [(arrays[f"x_{half}"], arrays[f"y_{half}"]) for half in ("train", "test")]
+    return tuple(
+        pd.DataFrame(
+            {
+                "text": [" ".join(words[rank] for rank in review) for review in reviews],
+                "label": [list(LABELS.values())[int(label)] for label in labels],
+            },
+            dtype=object,
+        )
+        for reviews, labels in halves
+    )
+
+
+def _content(path, published):
+    """Return the bytes of a file that are the published ones: read once, so that they stay so."""
+    try:
+        content = path.read_bytes()
+    except OSError as error:
+        raise DataError(f"{path} cannot be read: {error.strerror}.") from None
+    found = hashlib.sha256(content).hexdigest()
+    if found != published.sha256:
+        raise DataError(
+            f"{path} is not the file that was published: its sha256 begins with {found[:12]}, not "
+            f"{published.sha256[:12]}. Delete it, so that it is fetched again."
+        )
+    return content
+
+
+def _present(folder, published):
+    """Return the path of a file, having fetched it if it was not there."""
+    path = folder / published.name
+    if path.is_file():
+        return path
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryDirectory(dir=folder, prefix=f".{published.name}-") as scratch:
+            fetched = Path(scratch) / published.name
+            if _fetch(published, fetched) != published.sha256:
+                raise DataError(
+                    f"{published.url} sent another file than was published. Try again, or put the right one "
+                    f"at {path}."
+                )
+            fetched.replace(path)
+    except (OSError, http.client.HTTPException) as error:
+        if isinstance(error, urllib.error.HTTPError):  # it is an answer, too
+            error.close()
+        reason = getattr(error, "reason", error)
+        reason = getattr(reason, "strerror", None) or reason
+        raise DataError(
+            f"{path} is missing and cannot be fetched ({reason}). "
+            f"With a network, get {published.url} and put it there."
+        ) from None
+    return path
+
+
+def _fetch(published, path):
+    """Write what the address sends to a file, showing a progress bar; return its sha256."""
+    digest = hashlib.sha256()
+    answer = urllib.request.urlopen(published.url, timeout=TIMEOUT)  # noqa: S310  the constants above
+    with answer, path.open("wb") as file:
+        size = int(answer.headers.get("Content-Length") or 0) or None
+        with tqdm(desc=published.name, total=size, unit="B", unit_scale=True) as bar:
+            while chunk := answer.read(_CHUNK):
+                file.write(chunk)
+                digest.update(chunk)
+                bar.update(len(chunk))
+        file.flush()
+        os.fsync(file.fileno())
+    return digest.hexdigest()

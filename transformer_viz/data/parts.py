@@ -1,0 +1,142 @@
+"""Rows to train on, to choose the best epoch by and to test with: nothing of one is in another."""
+
+from typing import NamedTuple
+
+import numpy as np
+import pandas as pd
+
+from transformer_viz.data.files import DataError
+
+FEWEST_ROWS = 10
+
+
+class Split(NamedTuple):
+    """Rows in random order; `test` is empty unless it was asked for."""
+
+    train: pd.DataFrame
+    validation: pd.DataFrame
+    test: pd.DataFrame
+
+
+def split(frame, *, validation=0.1, test=0.0, seed=0) -> Split:
+    """Hold out some labelled rows, the same share of each label, no text on two sides.
+
+    Args:
+        frame: Columns text and label; with a column group (the film a review is about), no group is on two
+            sides either.
+        validation: Share held out, above 0 and below 1.
+        test: Share held out besides; 0: none.
+        seed: Of the choice.
+
+    Returns:
+        `Split`; every label is in each part.
+
+    Raises:
+        DataError: If there are too few rows, labels or different texts.
+    """
+    _check_rows(frame)
+    labels = sorted(frame["label"].unique())
+    if len(labels) < 2:
+        raise DataError(f"All rows have the label '{labels[0]}'; training needs at least two labels.")
+    group, first = _groups(frame)
+    owner = _owners(frame, group, first)
+    strata = [group[first][owner == label] for label in labels]
+    parts = _apart(frame, group, strata, (validation, test), seed)
+    for part in parts if test else parts[:2]:
+        lacking = [label for label in labels if not (part["label"] == label).any()]
+        if lacking:
+            what = f"{'three' if test else 'two'} different {'groups' if 'group' in frame else 'texts'}"
+            raise DataError(
+                f"The label '{lacking[0]}' has fewer than {what} of its own; add some, or leave its rows out."
+            )
+    return parts
+
+
+def split_pairs(frame, *, validation=0.1, test=0.0, seed=0) -> Split:
+    """Hold out some pairs, no text on two sides; as `split` without labels.
+
+    Raises:
+        DataError: If there are too few rows or different texts.
+    """
+    _check_rows(frame)
+    group, first = _groups(frame)
+    different = "groups" if "group" in frame else "texts"
+    if first.sum() < 2:
+        raise DataError(
+            f"All rows have the same {different[:-1]}; training needs at least two different ones."
+        )
+    if test and first.sum() < 3:
+        raise DataError(f"There are two different {different}; training and a test need at least three.")
+    return _apart(frame, group, [group[first]], (validation, test), seed)
+
+
+def split_texts(frame, *, validation=0.1, test=0.0, seed=0) -> Split:
+    """Hold out some texts, none on two sides; as `split_pairs`."""
+    return split_pairs(frame, validation=validation, test=test, seed=seed)
+
+
+def _check_rows(frame):
+    if len(frame) < FEWEST_ROWS:
+        raise DataError(f"There are {len(frame)} rows; training needs at least {FEWEST_ROWS}.")
+
+
+def _groups(frame):
+    """Return the number of each row's group, and whether it is the first of its group.
+
+    Rows with the same text belong together, however it is written, and rows with the same group.
+    """
+    group = pd.factorize(frame["text"].str.strip().str.casefold())[0]
+    if "group" in frame:
+        group = _joined(group, pd.factorize(frame["group"])[0])
+    return group, ~pd.Series(group).duplicated().to_numpy()
+
+
+def _owners(frame, group, first):
+    """Return the label each group is shared out for, in the order of their first rows.
+
+    Of a text with several labels it is the first; of a group that was named, the rarest, for the others are
+    in many groups besides.
+    """
+    if "group" not in frame:
+        return frame["label"].to_numpy()[first]
+    counts = frame["label"].map(frame["label"].value_counts()).to_numpy()
+    order = np.argsort(counts, kind="stable")
+    rarest = pd.Series(frame["label"].to_numpy()[order]).groupby(group[order]).first()
+    return rarest.loc[group[first]].to_numpy()
+
+
+def _joined(first, second):
+    """Return the least number that each row reaches over rows with which it shares either number."""
+    joined, before = first.copy(), None
+    while before is None or (joined != before).any():
+        before = joined
+        for key in (first, second):
+            joined = pd.Series(joined).groupby(key).transform("min").to_numpy()
+    return joined
+
+
+def _apart(frame, group, strata, shares, seed):
+    """Choose groups of each stratum for each share held out, and return the rows by what was chosen."""
+    validation, test = shares
+    if not (0 < validation < 1 and 0 <= test < 1 and validation + test < 1):
+        raise ValueError(
+            "`validation` must be above 0, `test` at least 0 and both together below 1. "
+            f"Received: {validation}, {test}."
+        )
+    random, side = np.random.default_rng(seed), np.zeros(group.max() + 1, dtype=int)
+    for groups in strata:
+        chosen = random.choice(groups, _count(validation, groups, 1 + bool(test)), replace=False)
+        side[chosen] = 1
+        if test:
+            rest = groups[~np.isin(groups, chosen)]
+            side[
+                random.choice(rest, _count(test * len(groups) / max(len(rest), 1), rest, 1), replace=False)
+            ] = 2
+    order = random.permutation(len(frame))
+    sides = side[group[order]]
+    return Split(*(frame.iloc[order[sides == part]] for part in range(3)))
+
+
+def _count(share, groups, kept):
+    """Return how many groups are a share of them, at least one, if so many are kept for the rest."""
+    return max(0, min(len(groups) - kept, max(1, round(share * len(groups)))))

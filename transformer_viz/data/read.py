@@ -1,0 +1,190 @@
+"""Labelled texts, pairs of texts and texts alone, from any table or a plain text."""
+
+from typing import NamedTuple
+
+import pandas as pd
+
+from transformer_viz.data.columns import KINDS, MAX_LABELS, SAMPLE, choose, is_known
+from transformer_viz.data.files import DataError
+from transformer_viz.data.table import MAX_CHARS
+from transformer_viz.data.tables import read_table
+
+SHOWN = 5
+"""Rows of a preview."""
+
+MAX_LABEL = 200
+"""Longest label: it stands on axes, in tables and in the card of a model."""
+
+
+class Preview(NamedTuple):
+    """What a file seems to be, for a person to confirm.
+
+    Attributes:
+        format: "csv", "tsv", "semicolon", "jsonl" or "text".
+        columns: Names of its columns; of plain text, "text".
+        guess: kind -> role -> column, for each of `KINDS` the file could be.
+        rows: The first rows, all columns, as they stand there.
+        kind: The likeliest kind; None if the columns must be named.
+    """
+
+    format: str
+    columns: tuple[str, ...]
+    guess: dict[str, dict[str, str]]
+    rows: pd.DataFrame
+    kind: str | None
+
+
+def preview(path, *, sha256="", most_bytes=None) -> Preview:
+    """Look at the first rows of a file.
+
+    Args:
+        path: The file.
+        sha256: Of what it must hold, in hexadecimal; "": whatever it holds.
+        most_bytes: Bytes that it may have, unpacked; None: as many as are ever read.
+
+    Raises:
+        DataError: If no rows can be read at all.
+    """
+    table = read_table(path, most=SAMPLE, sha256=sha256, most_bytes=most_bytes)
+    guess = {}
+    for kind in KINDS if table.format != "text" else ["texts"]:
+        try:
+            guess[kind] = choose(table, kind)
+        except DataError:
+            continue
+    first = list(zip(*(values[:SHOWN] for values in table.cells), strict=True))
+    rows = pd.DataFrame(first, columns=list(table.columns), dtype=object)
+    return Preview(table.format, table.columns, guess, rows, _likeliest(table, guess))
+
+
+def read_labelled(path, columns=None, *, sha256="") -> pd.DataFrame:
+    """Read labelled texts from CSV (commas, semicolons), TSV or JSONL, plain or gzip, in UTF-8.
+
+    Args:
+        path: The file; its first line names the columns.
+        columns: role ("text", "label", "group") -> column in the file; what is not in it is guessed, but for
+            the group, which says what rows belong together when they are split.
+        sha256: Of what the file must hold, in hexadecimal; "": whatever it holds.
+
+    Returns:
+        Columns text and label, and group if it was named, all text as it stands in the file ("NA", "1.0"),
+        in file order.
+
+    Raises:
+        DataError: If the file is anything else; names file, line and remedy.
+    """
+    frame = _read(path, "labels", columns, sha256)
+    labels = frame["label"].nunique()
+    if labels > MAX_LABELS:
+        raise DataError(
+            f"{path} has {labels:,} different labels; more than {MAX_LABELS} are taken for a mistake. "
+            f"Is `{frame.attrs['columns']['label']}` the right column?"
+        )
+    return frame
+
+
+def read_pairs(path, columns=None, *, sha256="") -> pd.DataFrame:
+    """Read texts and what a decoder is to make of them; as `read_labelled` in everything else.
+
+    Args:
+        path: The file.
+        columns: role ("text" or "source", "target", "group") -> column in the file.
+        sha256: As for `read_labelled`.
+
+    Returns:
+        Columns text and target, and group if it was named.
+
+    Raises:
+        DataError: If the file is anything else; names file, line and remedy.
+    """
+    return _read(path, "pairs", columns, sha256)
+
+
+def read_texts(path, columns=None, *, sha256="") -> pd.DataFrame:
+    """Read texts alone, to learn the next token from: plain text, one text on a line, or a table.
+
+    Args:
+        path: The file; empty lines of a plain text are left out.
+        columns: role ("text", "group") -> column in the file, if it is a table.
+        sha256: As for `read_labelled`.
+
+    Returns:
+        Column text, and group if it was named.
+
+    Raises:
+        DataError: If the file is anything else; names file, line and remedy.
+    """
+    return _read(path, "texts", columns, sha256)
+
+
+def read_for_decoder(path, columns=None, *, sha256="") -> pd.DataFrame:
+    """Read what a decoder alone learns from: pairs if the file names a target, else texts.
+
+    Args:
+        path: The file.
+        columns: As `read_pairs` or `read_texts` takes them.
+        sha256: As for `read_labelled`.
+
+    Returns:
+        Columns text and target, and group if it was named; the target of a text alone is empty.
+
+    Raises:
+        DataError: If the file is anything else; names file, line and remedy.
+    """
+    columns = columns or {}
+    guess = {} if columns else preview(path, sha256=sha256).guess.get("pairs", {})
+    if {"target", "source"} & columns.keys() or is_known(guess.get("target", "")):
+        return read_pairs(path, columns, sha256=sha256)
+    frame = read_texts(path, columns, sha256=sha256)
+    frame.insert(1, "target", "")
+    return frame
+
+
+def _read(path, kind, columns, sha256):
+    """Return the chosen columns of a file; `attrs["columns"]` says which they were."""
+    needed = None if kind == "texts" and not columns else KINDS[kind]
+    table = read_table(path, needed=needed, sha256=sha256)
+    chosen = choose(table, kind, columns)
+    frame = pd.DataFrame(
+        {role: _column(table, role, name) for role, name in chosen.items()},
+        columns=[role for role in (*KINDS[kind], "group") if role in chosen],
+        dtype=object,
+    )
+    frame.attrs["columns"] = chosen
+    return frame
+
+
+def _column(table, role, name):
+    """Return the values of a column, each of them checked; of the text alone, with the space around it."""
+    values = table.cells[table.columns.index(name)]
+    most = MAX_LABEL if role == "label" else MAX_CHARS
+    for value, line in zip(values, table.lines, strict=True):
+        if type(value) is not str or not value or value.isspace() or len(value) > most:
+            raise _bad_value(f"{table.path}, line {line}", role, name, value)
+    return values if role == "text" else list(map(str.strip, values))
+
+
+def _bad_value(place, role, name, value):
+    if value is None:
+        return DataError(f"{place}: no '{name}', the {role}. Add it or remove the line.")
+    if not isinstance(value, str):
+        return DataError(f"{place}: '{name}', the {role}, is no text but several values. Write one text.")
+    if not value.strip():
+        return DataError(f"{place}: the {role} is empty. Fill it in or remove the row.")
+    if role == "label":
+        return DataError(
+            f"{place}: a label of {len(value):,} characters; more than {MAX_LABEL} are taken for a mistake. "
+            f"Is `{' '.join(name.split())[:40]}` the right column?"
+        )
+    return DataError(
+        f"{place}: the {role} has {len(value):,} characters, more than {MAX_CHARS:,}. Cut it into parts."
+    )
+
+
+def _likeliest(table, guess):
+    """Return the kind of a file: labels come again and again, targets do not."""
+    if "labels" in guess:
+        labels = list(map(str, table.cells[table.columns.index(guess["labels"]["label"])]))
+        if "pairs" not in guess or len(set(labels)) <= min(MAX_LABELS, len(labels) / 2):
+            return "labels"
+    return next((kind for kind in ("pairs", "texts") if kind in guess), None)

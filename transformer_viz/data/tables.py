@@ -1,0 +1,101 @@
+"""Rows and columns of a file; whether it is CSV, TSV, JSONL or plain text is told by its content."""
+
+import contextlib
+import csv
+import io
+import re
+from array import array
+from itertools import islice
+from pathlib import Path
+
+from transformer_viz.data.columns import is_known
+from transformer_viz.data.files import DataError, read_text
+from transformer_viz.data.jsonl import read_objects
+from transformer_viz.data.separated import DELIMITERS, read_separated
+from transformer_viz.data.table import Table, capped, check_count
+
+_SAMPLE = 2**16
+"""Characters that are looked at to tell the format."""
+
+_SAMPLE_ROWS = 20
+
+ENDS = (*".!?…。！？",)
+"""What a sentence ends with, and the name of a column does not."""
+
+
+def read_table(path, *, most=None, needed=None, sha256="", most_bytes=None) -> Table:
+    """Read the rows of a file.
+
+    Args:
+        path: The file.
+        most: Rows to read; None: all.
+        needed: Columns without which it is of no use, so that it is taken for a table; None: it may be plain
+            text too, one text on a line.
+        sha256: Of what the file must hold, in hexadecimal; "": whatever it holds.
+        most_bytes: Bytes that it may have, unpacked; None: as many as are ever read.
+
+    Raises:
+        DataError: If it cannot be read; names file, line and remedy.
+    """
+    path = Path(path)
+    text = read_text(path, sha256, most_bytes)
+    kind = _format_of(path, text, needed)
+    if kind == "text":
+        table = _lines(path, text, most)
+    elif kind == "jsonl":
+        table = read_objects(path, text, most)
+    else:
+        table = read_separated(path, text, kind, most)
+    if not table.lines:
+        raise DataError(f"{path} has a header but no rows.")
+    return table
+
+
+def _format_of(path, text, needed):
+    if not text.strip():
+        remedy = f"Its first line must be: {','.join(needed)}" if needed else "Put one text on each line."
+        raise DataError(f"{path} is empty. {remedy}")
+    begin = text[:1000].lstrip()
+    if re.match(r"\[\s*[\[{]", begin):
+        raise DataError(f"{path} is one JSON array. Write one object on each line (JSONL), or save a CSV.")
+    if re.match(r"\{\s*[\"}]", begin):
+        return "jsonl"
+    samples = {kind: _sample(text, delimiter) for kind, delimiter in DELIMITERS.items()}
+    even = {kind: len({len(row) for row in rows}) == 1 for kind, rows in samples.items()}
+    width = {kind: len(rows[0]) for kind, rows in samples.items()}
+    best = max(samples, key=lambda kind: (even[kind] and width[kind] > 1, width[kind]))
+    if width[best] == 1:
+        best = "csv"
+    return "text" if not needed and not _isnames_of(samples[best][0], even[best]) else best
+
+
+def _sample(text, delimiter):
+    """Return the first rows, the last of them left out if it may not be whole."""
+    rows, reader = [], csv.reader(io.StringIO(text[:_SAMPLE], newline=""), delimiter=delimiter)
+    with contextlib.suppress(csv.Error):  # what is wrong is said when all is read
+        rows.extend(islice(reader, _SAMPLE_ROWS))
+    rows = [row for row in rows if row]
+    if len(text) > _SAMPLE and len(rows) > 1:
+        rows.pop()
+    return rows or [[""]]
+
+
+def _isnames_of(row, even):
+    """Return whether a first line names columns, rather than being a text itself."""
+    known = any(map(is_known, row))
+    if len(row) == 1:
+        return known
+    names = all(len(name) <= 40 and len(name.split()) <= 4 and not name.endswith(ENDS) for name in row)
+    return names and (known or (even and all(name == name.strip() for name in row)))
+
+
+def _lines(path, text, most):
+    """Return the lines that are not empty."""
+    every = enumerate(text.replace("\r\n", "\n").split("\n"), 1)
+    found = islice(((line, number) for number, line in every if line and not line.isspace()), capped(most))
+    cells, lines = [], array("Q")
+    for line, number in found:
+        cells.append(line)
+        lines.append(number)
+    check_count(path, len(lines))
+    return Table(path, "text", ("text",), [cells], lines)

@@ -1,0 +1,230 @@
+"""Generation: a decoder writes token after token, and every step can be looked into."""
+
+import time
+import weakref
+from typing import NamedTuple
+
+import numpy as np
+import tensorflow as tf
+
+from transformer_viz.data.batches import by_length, pad
+from transformer_viz.inspection.forward import compiled
+from transformer_viz.values.config import END_ID, PAD_ID, START_ID
+from transformer_viz.values.trace import Trace
+
+_COMPILED = weakref.WeakKeyDictionary()
+
+
+class Generation(NamedTuple):
+    """What a decoder wrote.
+
+    Attributes:
+        text: The tokens joined; for a decoder alone, what came after the text it was given.
+        token_ids: int32 (token,), without [START] and [END].
+        score: Sum of the logarithms of the tokens' probabilities, [END] included, over the length penalty.
+        finished: Whether it ended by itself, not because it had reached the longest length.
+        steps: One `Trace` for each token, and for [END] if it came: the pass that chose it, whose last row
+            of `probs` it was chosen from.
+    """
+
+    text: str
+    token_ids: np.ndarray
+    score: float
+    finished: bool
+    steps: tuple[Trace, ...]
+
+
+class _Beam(NamedTuple):
+    ids: tuple[int, ...]
+    log_prob: float
+
+    def score(self, alpha):
+        """Return the score under the length penalty of Wu et al. (2016), equation 14."""
+        return self.log_prob / ((5 + len(self.ids)) / 6) ** alpha
+
+
+def generate(
+    explorer,
+    text,
+    *,
+    beam_size=1,
+    max_new=None,
+    length_penalty=0.6,
+    keep="all",
+    positions=None,
+    order=None,
+) -> Generation:
+    """Let a decoder write, keeping the likeliest beginnings at each step.
+
+    Args:
+        explorer: `Explorer` of an encoder-decoder or a decoder.
+        text: What an encoder-decoder reads, or what a decoder goes on from.
+        beam_size: Beginnings that are kept; 1: greedy.
+        max_new: Most tokens to write; None: as many as the model has positions for.
+        length_penalty: Exponent by which long texts are favoured (Vaswani et al., 2017, section 6.1: 0.6).
+        keep: What the traces of the steps keep: "all" or "weights"; None: no traces.
+        positions: In place of the model's own table, as in `ForwardPass.prepare`.
+        order: Index of each token of `text` once: they are read in that order instead.
+
+    Returns:
+        The best `Generation`.
+
+    Raises:
+        NoTokensError: If there is nothing to read.
+        ValueError: If the model does not write, or an argument is out of range.
+    """
+    config = explorer.config
+    if not config.has_decoder:
+        raise ValueError(f"{explorer.name} classifies; it does not write. Use `predict`.")
+    if beam_size < 1 or (max_new is not None and max_new < 1):
+        raise ValueError(f"`beam_size` and `max_new` must be at least 1. Received: {beam_size}, {max_new}.")
+    question = explorer.prepare(text, positions=positions, order=order)
+    source = question.source.ids
+    tables = [] if positions is None else _tables(question)
+    given = (START_ID,) if config.has_encoder else tuple(int(i) for i in source)
+    room = (config.target_max_len if config.has_encoder else config.max_len) + 1 - len(given)
+    most = max(min(room, max_new or room), 0)
+    best = _search(explorer, source, given, most, beam_size, length_penalty, tables)
+    finished = bool(best.ids) and best.ids[-1] == END_ID
+    written = best.ids[:-1] if finished else best.ids
+    tokenizer = explorer.target_tokenizer or explorer.tokenizer
+    steps = []
+    for length in range(len(best.ids) if keep else 0):
+        if config.has_encoder:
+            target = list(written[:length])
+            steps.append(explorer.trace(text, target=target, keep=keep, positions=positions, order=order))
+        else:
+            ids = [*given[1:], *written[:length]]
+            steps.append(explorer.trace(ids, keep=keep, positions=positions))
+    return Generation(
+        tokenizer.decode(written),
+        np.array(written, np.int32),
+        best.score(length_penalty),
+        finished,
+        tuple(steps),
+    )
+
+
+def write_on(
+    explorer, text, written, *, most, seconds, positions=None, order=None
+) -> tuple[tuple[int, ...], bool]:
+    """Let an encoder-decoder go on greedily from what it has written, for a while.
+
+    Called again with what it returned until it has finished, it writes what `generate` writes.
+
+    Args:
+        explorer: `Explorer` of an encoder-decoder.
+        text: As in `generate`.
+        written: Token ids so far, without [START].
+        most: Longest text, in tokens.
+        seconds: After which it pauses; one token at least is written.
+        positions: As in `generate`.
+        order: As in `generate`.
+
+    Returns:
+        The token ids so far, without [START] and [END]; and whether it has finished: it ended by itself, or
+        has written `most` tokens or as many as it has positions for.
+
+    Raises:
+        NoTokensError: If there is nothing to read.
+    """
+    question = explorer.prepare(text, positions=positions, order=order)
+    source = question.source.ids[None]
+    tables = [] if positions is None else _tables(question)
+    most = min(most, explorer.config.target_max_len)
+    end = time.monotonic() + seconds
+    while len(written) < most:
+        token = int(_next(explorer, source, np.array([[START_ID, *written]], np.int32), tables).argmax())
+        if token == END_ID:
+            return tuple(written), True
+        written = (*written, token)
+        if time.monotonic() > end:
+            break
+    return tuple(written), len(written) >= most
+
+
+def generate_all(explorer, texts, *, max_new=None, batch_size=64) -> list[str]:
+    """Let an encoder-decoder write greedily for many texts.
+
+    Args:
+        explorer: `Explorer` of an encoder-decoder.
+        texts: What it reads; one without words is answered by "".
+        max_new: Most tokens to write for each; None: as many as the model has positions for.
+        batch_size: Texts of similar length that go through the model together.
+
+    Returns:
+        What it wrote, in the order of the texts.
+    """
+    config = explorer.config
+    source = explorer.tokenizer.encode_batch(texts, max_len=config.max_len, truncation=config.truncation)
+    most = min(max_new or config.target_max_len, config.target_max_len)
+    written = [""] * len(source)
+    readable = np.array([row for row, ids in enumerate(source) if len(ids)], int)
+    for rows in by_length(source, batch_size, readable):
+        ids = np.full((len(rows), 1), START_ID, np.int32)
+        while ids.shape[1] <= most and not (ids == END_ID).any(axis=-1).all():
+            log_probs = _next(explorer, pad([source[row] for row in rows]), ids)
+            ids = np.hstack([ids, log_probs.argmax(axis=-1).astype(np.int32)[:, None]])
+        for row, line in zip(rows, ids[:, 1:], strict=True):
+            end = np.flatnonzero(line == END_ID)
+            written[row] = explorer.target_tokenizer.decode(line[: end[0]] if len(end) else line)
+    return written
+
+
+def _tables(question):
+    """Return the tables of positions that a question asks for, of each stack that reads."""
+    names = ("position_table", "target_position_table")
+    return [question.inputs[name] for name in names if name in question.inputs]
+
+
+def _search(explorer, source, given, most, beam_size, alpha, tables):
+    """Return the best beam: ids written after `given`, [END] included if it was reached."""
+    beams, done = [_Beam((), 0.0)], []
+    for _ in range(most):
+        ids = np.array([given + beam.ids for beam in beams], np.int32)
+        log_probs = _next(explorer, np.repeat(source[None], len(beams), axis=0), ids, tables)
+        candidates = []
+        for beam, row in zip(beams, log_probs, strict=True):
+            likeliest = np.argsort(-row, kind="stable")[: beam_size + 1]
+            candidates += [_Beam((*beam.ids, int(i)), beam.log_prob + float(row[i])) for i in likeliest]
+        candidates.sort(key=lambda beam: -beam.log_prob)
+        done += [beam for beam in candidates[:beam_size] if beam.ids[-1] == END_ID]
+        beams = [beam for beam in candidates if beam.ids[-1] != END_ID][:beam_size]
+        if len(done) >= beam_size:
+            break
+    return max(done or beams, key=lambda beam: beam.score(alpha))
+
+
+def _next(explorer, source, written, tables=()):
+    """Return the next token's log probabilities: float (row, token); never [PAD] or [START].
+
+    Args:
+        explorer: `Explorer`.
+        source: What an encoder reads: int32 (row, position); anything for a decoder alone.
+        written: int32 (row, position).
+        tables: Tables of positions in place of the model's own, one for each stack; none: its own.
+    """
+    steps = _COMPILED.setdefault(explorer, {})
+    if len(tables) not in steps:
+        steps[len(tables)] = _compiled_step(explorer.model, len(tables))
+    sides = [source, written] if explorer.config.has_encoder else [written]
+    log_probs = steps[len(tables)](sides, list(tables)).numpy()
+    log_probs[:, [PAD_ID, START_ID]] = -np.inf
+    return log_probs
+
+
+def _compiled_step(model, num_tables):
+    """Return the function from what was read and written, and tables of positions, to log probabilities."""
+    names = ("position_table", "target_position_table")[:num_tables]
+
+    def step(sides, tables):
+        logits = (
+            model.trace(*sides, **dict(zip(names, tables, strict=True))).logits
+            if tables
+            else model(sides if len(sides) == 2 else sides[0])
+        )
+        return tf.nn.log_softmax(logits[:, -1])
+
+    ids = tf.TensorSpec((None, None), tf.int32)
+    table = tf.TensorSpec((None, model.config.d_model), tf.float32)
+    return compiled(step, [[ids] * len(model.config.stacks), [table] * num_tables])

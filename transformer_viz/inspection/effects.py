@@ -1,0 +1,51 @@
+"""What each head does for the answer, found by leaving it out."""
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from transformer_viz.values.interventions import all_heads, by_kind
+
+
+def head_effects(explorer, text, **changes) -> dict[str, np.ndarray]:
+    """Return by how much the answer becomes less probable without each head (Michel et al., 2019, section 3).
+
+    The answer is what the model says with all its heads: a class; of a decoder, the likeliest token after
+    each position; what an encoder puts in the place of each [MASK], where there is one. The model runs once
+    for each head; nothing is compiled anew.
+
+    Args:
+        explorer: `Explorer`.
+        text: What to read.
+        **changes: `target`, and what to change besides, as `Explorer.prepare` takes it, but no `ablate`.
+
+    Returns:
+        Kind ("encoder", "decoder", "cross", as the model has them) -> float32 (layer, head), from -1 to 1:
+        the probability of the answer less that without the head, of tokens the mean over all of them.
+        Below 0, the answer is more probable without the head.
+
+    Raises:
+        ValueError: If `ablate` is among the changes; as `Explorer.prepare`.
+    """
+    return by_kind(effects_of(explorer, text, all_heads(explorer.config), **changes))
+
+
+def effects_of(explorer, text, heads, **changes) -> Iterator[tuple[tuple[str, int, int], float]]:
+    """Yield ((kind, layer, head), effect) for each of these heads in turn; arguments as in `head_effects`.
+
+    The model runs between two of them: whoever takes only some of them spends only their time.
+    """
+    if "ablate" in changes:
+        raise ValueError(
+            "`ablate` cannot be given: each head is left out in turn. Use `trace` with `ablate`."
+        )
+    probs = _probs(explorer, text, changes)
+    answer = probs.argmax(axis=-1)[..., None]
+    for head in heads:
+        without = _probs(explorer, text, changes | {"ablate": [head]})
+        yield head, float(np.take_along_axis(probs - without, answer, axis=-1).mean())
+
+
+def _probs(explorer, text, changes):
+    trace = explorer.trace(text, keep="weights", **changes)
+    return trace.probs[trace.gaps] if len(trace.gaps) else trace.probs

@@ -1,0 +1,172 @@
+"""How well a classifier does on labelled rows, and a decoder on what it is to write."""
+
+from itertools import zip_longest
+from typing import NamedTuple
+
+import numpy as np
+import pandas as pd
+import sacrebleu
+
+from transformer_viz.analysis import induction_score, previous_token_score
+from transformer_viz.data import DataError
+from transformer_viz.data.batches import by_length, pad
+from transformer_viz.values.config import END_ID, PAD_ID, START_ID
+
+
+class Evaluation(NamedTuple):
+    """Figures of a classifier on some rows.
+
+    Attributes:
+        rows: How many were read.
+        accuracy: Share of them that got their own label.
+        by_label: One row for each label: precision, recall, f1 and rows (support).
+        confusion: Counts; rows are the true labels, columns the predicted ones.
+    """
+
+    rows: int
+    accuracy: float
+    by_label: pd.DataFrame
+    confusion: pd.DataFrame
+
+
+def evaluate(explorer, rows, *, progress=False) -> Evaluation:
+    """Classify labelled rows and count.
+
+    Args:
+        explorer: `Explorer`.
+        rows: DataFrame with columns text and label; labels are the model's own names, or the values
+            that stood for them in its training file.
+        progress: Show a progress bar on standard error.
+
+    Returns:
+        `Evaluation`; the precision of a label that was never predicted is 0.
+
+    Raises:
+        DataError: If a label is not one of the model's.
+    """
+    names = {value: name for name, value in explorer.card.get("label_values", {}).items()}
+    truth = rows["label"].map(lambda label: names.get(label, label))
+    strange = truth[~truth.isin(explorer.config.labels)]
+    if len(strange):
+        known = ", ".join(f"'{label}'" for label in (*explorer.config.labels, *names))
+        raise DataError(
+            f"Row {strange.index[0] + 1} has the label '{strange.iloc[0]}', which '{explorer.name}' does not "
+            f"know. Its labels are {known}."
+        )
+    predicted = explorer.predict(rows["text"], progress=progress)["label"]
+    labels = pd.Index(explorer.config.labels)
+    confusion = pd.crosstab(truth.to_numpy(), predicted.to_numpy())
+    confusion = confusion.reindex(index=labels, columns=labels, fill_value=0)
+    confusion = confusion.rename_axis(index="true", columns="predicted")
+    right = pd.Series(confusion.to_numpy().diagonal(), index=labels)
+    support, chosen = confusion.sum(axis=1), confusion.sum(axis=0)
+    by_label = pd.DataFrame(
+        {
+            "precision": right / chosen.clip(lower=1),
+            "recall": right / support.clip(lower=1),
+            "f1": 2 * right / (support + chosen).clip(lower=1),
+            "rows": support,
+        }
+    )
+    return Evaluation(len(rows), float(right.sum() / max(len(rows), 1)), by_label, confusion)
+
+
+class WritingEvaluation(NamedTuple):
+    """Figures of a decoder on some rows.
+
+    Attributes:
+        rows: How many were read.
+        exact_match: Share of the targets that greedy generation writes without a mistake, [END] included.
+        token_accuracy: Share of right tokens, given the right ones before.
+    """
+
+    rows: int
+    exact_match: float
+    token_accuracy: float
+
+
+def bleu(written, references) -> tuple[float, str]:
+    """Return how much of some translations stands in right ones (Papineni et al., 2002).
+
+    Args:
+        written: What was written for each text.
+        references: The right translations of each, one or more.
+
+    Returns:
+        BLEU, 0 to 100, and the signature of `sacrebleu` (Post, 2018) that says how it was counted.
+    """
+    chinese = any("\u4e00" <= sign <= "\u9fff" for right in references for text in right for sign in text)
+    metric = sacrebleu.BLEU(tokenize="zh" if chinese else "13a")
+    score = metric.corpus_score(list(written), [*zip_longest(*references)])
+    return score.score, str(metric.get_signature())
+
+
+def induction_scores(explorer, *, texts=50, length=12, seed=0) -> np.ndarray:
+    """Return how much each head of a decoder completes what it has read once (Olsson et al., 2022).
+
+    Args:
+        explorer: `Explorer` of a decoder.
+        texts: Random texts, each of tokens of the model's own and the same again.
+        length: Tokens before the repetition; fewer where a model has no room for twice as many.
+        seed: Of the texts.
+
+    Returns:
+        float (layer, head): the mean `induction_score`, from 0 to 1.
+    """
+    random, scores = np.random.default_rng(seed), []
+    length = min(length, (explorer.config.max_len - 1) // 2)
+    for _ in range(texts):
+        ids = random.integers(END_ID + 1, explorer.config.vocab_size, length)
+        trace = explorer.trace([*ids, *ids], keep="weights")
+        weights = np.stack([block.self_attention.weights for block in trace.decoder])
+        scores.append(induction_score(weights, trace.token_ids))
+    return np.mean(scores, axis=0)
+
+
+def previous_token_scores(explorer, texts) -> np.ndarray:
+    """Return how much each head reads the token before, in some texts.
+
+    Args:
+        explorer: `Explorer` of an encoder, or of a decoder.
+        texts: Texts of two tokens or more.
+
+    Returns:
+        float (layer, head): the mean `previous_token_score`, from 0 to 1.
+    """
+    scores = []
+    for text in texts:
+        trace = explorer.trace(text, keep="weights")
+        scores.append([previous_token_score(layer.weights) for _, _, _, layer, *_ in trace.attentions()])
+    return np.mean(scores, axis=0)
+
+
+def evaluate_writing(explorer, rows, *, batch_size=64) -> WritingEvaluation:
+    """Compare what a decoder would write with what it should.
+
+    The likeliest token at each position, given the right ones before it, is the next of greedy generation as
+    long as there was no mistake: so one pass tells both figures.
+
+    Args:
+        explorer: `Explorer` of an encoder-decoder, or of a decoder.
+        rows: DataFrame with columns text and target; a decoder alone reads them as one text.
+        batch_size: Rows that go through the model together.
+    """
+    config = explorer.config
+    if config.has_encoder:
+        source = explorer.tokenizer.encode_batch(rows["text"], max_len=config.max_len)
+        most = config.target_max_len - 1
+        target = explorer.target_tokenizer.encode_batch(rows["target"], max_len=most)
+    else:
+        whole = (rows["text"] + " " + rows["target"]).str.strip()
+        source, target = None, explorer.tokenizer.encode_batch(whole, max_len=config.max_len - 1)
+    exact = tokens = total = 0
+    for batch in by_length(target, batch_size):
+        inputs = [pad([[START_ID, *target[row]] for row in batch])]
+        if source is not None:
+            inputs.insert(0, pad([source[row] for row in batch]))
+        answers = pad([[*target[row], END_ID] for row in batch])
+        logits = explorer.model(inputs if source is not None else inputs[0])
+        right, real = np.asarray(logits).argmax(axis=-1) == answers, answers != PAD_ID
+        exact += int((right | ~real).all(axis=-1).sum())
+        tokens, total = tokens + int((right & real).sum()), total + int(real.sum())
+    return WritingEvaluation(len(rows), exact / max(len(rows), 1), tokens / max(total, 1))

@@ -1,0 +1,268 @@
+"""One loaded model with its tokenizer: text in, everything the model computed out, as NumPy."""
+
+import functools
+
+import numpy as np
+import pandas as pd
+import tensorflow as tf
+from tqdm import tqdm
+
+from transformer_viz import store
+from transformer_viz.data.batches import by_length, pad
+from transformer_viz.inspection.forward import ForwardPass, Question, compiled
+from transformer_viz.network.model import Transformer
+from transformer_viz.network.startup import load_upper_floor
+from transformer_viz.text.tokenizer import MASK, Tokenizer
+from transformer_viz.values import interventions
+from transformer_viz.values.trace import ModelTrace, Run, Trace, flatten, restore, weights_only
+
+
+def load(name_or_path) -> "Explorer":
+    """Load a model by its name in `models/`, or from a folder's path.
+
+    Raises:
+        ModelError: If there is no such model, or its folder is damaged; says what is wrong.
+    """
+    stored = store.read_model(name_or_path)
+    try:
+        target = stored.target_tokenizer and Tokenizer.from_json(stored.target_tokenizer)
+        tokenizer = Tokenizer.from_json(stored.tokenizer)
+    except ValueError as error:
+        raise store.ModelError(f"{stored.path} cannot be used: {error}") from None
+    model = Transformer(stored.config)
+    for name, variable in model.parameters().items():
+        variable.assign(stored.parameters[name])
+    return Explorer(model, tokenizer, target_tokenizer=target, name=stored.name, card=stored.card)
+
+
+def gpus() -> list[str]:
+    """Return the names of the GPUs TensorFlow found."""
+    devices = tf.config.list_physical_devices("GPU")
+    return [
+        tf.config.experimental.get_device_details(device).get("device_name", device.name)
+        for device in devices
+    ]
+
+
+class Explorer:
+    """A model that can be looked into.
+
+    Args:
+        model: `Transformer`; it is never changed.
+        tokenizer: `Tokenizer` it was trained with.
+        target_tokenizer: That of the targets of an encoder-decoder.
+        name: Shown in traces.
+        card: The model card.
+
+    Raises:
+        ValueError: If a tokenizer is missing, or a decoder's has no [START] and [END].
+
+    >>> explorer = load("imdb-sentiment")
+    >>> explorer.trace("the film was not good").encoder[0].attention.weights.shape
+    (4, 5, 5)
+    """
+
+    def __init__(self, model, tokenizer, *, target_tokenizer=None, name="model", card=None):
+        self.model = model
+        self.config = model.config
+        self.tokenizer = tokenizer
+        self.target_tokenizer = target_tokenizer
+        self.name = name
+        self.card = card or {}
+        self.forward = ForwardPass(model, tokenizer, target_tokenizer)
+        signature = [self.forward.signature]
+        self._compiled_trace = {
+            "all": compiled(lambda inputs: flatten(self.forward(inputs)), signature),
+            "weights": compiled(lambda inputs: flatten(weights_only(self.forward(inputs))), signature),
+        }
+        self._compiled_logits = compiled(model.__call__, [tf.TensorSpec((None, None), tf.int32)])
+
+    @property
+    def num_compilations(self) -> int:
+        """How often `trace` was compiled so far: once for each `keep` in use, after its first text."""
+        return sum(each.experimental_get_tracing_count() for each in self._compiled_trace.values())
+
+    @functools.cached_property
+    def labels(self) -> tuple[str, ...]:
+        """Names in the order of `Trace.probs`: classes, or the tokens to choose from."""
+        if not self.config.predicts_tokens:
+            return self.config.labels
+        return (self.target_tokenizer or self.tokenizer).vocabulary
+
+    def run(self, run: Run, *, target=None) -> Trace:
+        """Answer one `Run`.
+
+        Args:
+            run: What is asked.
+            target: Token ids, where an encoder-decoder has written its own target already; None: without a
+                target in the run, it writes one now, greedily.
+        """
+        read = {"positions": run.positions, "order": run.order}
+        target = run.target if target is None else target
+        if target is None and self.target_tokenizer is not None:
+            written = self.generate(run.text, keep=None, **read).token_ids
+            target = written[: self.config.target_max_len - 1]  # [START] needs a position too
+        return self.trace(
+            run.text,
+            target=target,
+            ablate=run.ablate,
+            cut=run.cut,
+            mute=run.mute,
+            attention_mask=run.attention_mask,
+            target_attention_mask=run.target_attention_mask,
+            cross_attention_mask=run.cross_attention_mask,
+            padding=run.padding,
+            target_padding=run.target_padding,
+            **read,
+        )
+
+    def trace(self, text, *, target=None, keep="all", **changes) -> Trace:
+        """Run the model once on one text and keep what it computed.
+
+        Args:
+            text: What to read, or its token ids; a text longer than `config.max_len` tokens is cut, and
+                the trace says so.
+            target: For an encoder-decoder, what the decoder has before it, or its token ids; [START] is put
+                in front.
+            keep: "all", or "weights": the attention weights, masks and logits only.
+            **changes: What to change: ablate, reference, cut, mute, patterns, patches, attention_mask,
+                target_attention_mask, cross_attention_mask, positions, position_ids, order, padding,
+                target_padding. `ForwardPass.prepare` says what each is.
+
+        Returns:
+            `Trace`.
+
+        Raises:
+            NoTokensError: If the text has no tokens.
+            ValueError: If an argument asks for what is not there.
+        """
+        question = self.prepare(text, target=target, **changes)
+        source, written, _ = question
+        values = self.answer(question, keep=keep)
+        trace = Trace(
+            model=self.name,
+            text=source.text,
+            tokens=source.tokens,
+            offsets=source.offsets,
+            token_ids=source.ids,
+            num_dropped=source.num_dropped,
+            cut_at=source.cut_at,
+            labels=self.labels,
+            probs=self._probs(values.logits),
+            values=values,
+        )
+        if written is None:
+            return trace
+        return trace.with_target(written)
+
+    def prepare(self, text, *, target=None, reference=None, **changes) -> Question:
+        """Read a text, and turn what is to be changed into tensors.
+
+        Args:
+            text: As in `trace`.
+            target: As in `trace`.
+            reference: Texts, for an encoder-decoder (text, target) pairs: an ablated context becomes the
+                head's mean over all their tokens; None: zero.
+            **changes: As `ForwardPass.prepare` takes them.
+        """
+        means = self.head_means(reference) if reference else None
+        return self.forward.prepare(text, target=target, means=means, **changes)
+
+    def answer(self, question, *, keep="all") -> ModelTrace:
+        """Run the compiled pass on a `Question`; NumPy arrays, batch axis dropped, as in `trace`."""
+        if keep not in self._compiled_trace:
+            raise ValueError(f"`keep` must be 'all' or 'weights'. Received: {keep!r}.")
+        tensors = self._compiled_trace[keep](question.inputs)
+        return restore(ModelTrace, "", {name: _array(tensor)[0] for name, tensor in tensors.items()})
+
+    def head_means(self, texts) -> dict[str, np.ndarray]:
+        """Return kind of attention -> mean context of each head over all tokens of some texts.
+
+        Args:
+            texts: Texts; for an encoder-decoder (text, target) pairs.
+
+        Returns:
+            float32 (layer, head, value_dim) for each of "encoder", "decoder", "cross" that the model has.
+        """
+        sums, count = {}, {}
+        for each in texts:
+            text, target = (each, None) if isinstance(each, str) else each
+            trace = self.trace(text, target=target)
+            for kind in interventions.kinds(self.config):
+                stack, field = interventions.KINDS[kind]
+                contexts = np.stack([getattr(block, field).context for block in getattr(trace, stack)])
+                sums[kind] = sums.get(kind, 0) + contexts.sum(axis=2)
+                count[kind] = count.get(kind, 0) + contexts.shape[2]
+        return {kind: total / count[kind] for kind, total in sums.items()}
+
+    def generate(self, text, **settings):
+        """Let a decoder write; see `decode.generate`, which stands above this module."""
+        return load_upper_floor("inspection.decode").generate(self, text, **settings)
+
+    def fill_in(self, text, *, likeliest=5, **changes) -> pd.DataFrame:
+        """Say what an encoder that fills in tokens puts in the place of each [MASK].
+
+        Args:
+            text: What to read, with one [MASK] or more in it.
+            likeliest: Tokens for each of them.
+            **changes: As `trace` takes them.
+
+        Returns:
+            Columns position, token and probability: the likeliest tokens of each [MASK], best first.
+
+        Raises:
+            ValueError: If the model fills in nothing, or there is no [MASK] in what it reads of the text.
+        """
+        if not self.config.fills_in:
+            raise ValueError(f"{self.name} does not fill in tokens. Use `predict`, `generate` or `trace`.")
+        trace = self.trace(text, keep="weights", **changes)
+        if not len(trace.gaps):
+            raise ValueError(f"The text has no {MASK}. Put one where a token is to be filled in.")
+        rows = [
+            (int(place), self.labels[token], float(trace.probs[place, token]))
+            for place in trace.gaps
+            for token in np.argsort(-trace.probs[place], kind="stable")[:likeliest]
+        ]
+        return pd.DataFrame(rows, columns=["position", "token", "probability"])
+
+    def predict(self, texts, *, batch_size=64, progress=False) -> pd.DataFrame:
+        """Classify texts.
+
+        Args:
+            texts: Any number of strings.
+            batch_size: Texts of similar length that go through the model together.
+            progress: Show a progress bar on standard error.
+
+        Returns:
+            Columns text, label, and prob_<label> for each label; one row for each text, in order.
+
+        Raises:
+            ValueError: If the model predicts tokens, not classes.
+        """
+        if self.config.predicts_tokens:
+            raise ValueError(f"{self.name} predicts tokens, not classes. Use `trace`.")
+        texts = list(texts)
+        token_ids = self.tokenizer.encode_batch(
+            texts, max_len=self.config.max_len, truncation=self.config.truncation
+        )
+        logits = np.zeros((len(texts), self.config.num_outputs), dtype=np.float32)
+        for rows in tqdm(by_length(token_ids, batch_size), unit="batch", disable=not progress):
+            logits[rows] = self._compiled_logits(pad([token_ids[row] for row in rows])).numpy()
+        probs = self._probs(logits)
+        labels = np.array(self.config.labels, dtype=object)[probs.argmax(axis=-1)]
+        frame = pd.DataFrame({"text": texts, "label": labels})
+        for label, column in zip(self.config.labels, probs.T, strict=True):
+            frame[f"prob_{label}"] = column
+        return frame
+
+    def _probs(self, logits):
+        """Softmax over the labels; a sigmoid's single logit z is the softmax of (0, z)."""
+        if self.config.output == "sigmoid":
+            logits = np.concatenate([np.zeros_like(logits), logits], axis=-1)
+        powers = np.exp(logits - logits.max(axis=-1, keepdims=True))
+        return powers / powers.sum(axis=-1, keepdims=True)
+
+
+def _array(tensor):
+    """Return a tensor's own memory, read-only: a copy would double what a long text takes."""
+    return np.asarray(memoryview(tensor))

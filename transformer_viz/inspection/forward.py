@@ -1,0 +1,321 @@
+"""The compiled forward pass: a text and what is to be changed in, tensors out.
+
+Everything that can be changed is an input of one graph with an open signature; what is not changed has a
+neutral value there, so that another text, mask or intervention never compiles again.
+"""
+
+from typing import NamedTuple
+
+import keras
+import numpy as np
+import tensorflow as tf
+
+from transformer_viz.analysis import named_mask, position_table
+from transformer_viz.text.tokenizer import Encoding, NoTokensError
+from transformer_viz.values import interventions
+from transformer_viz.values.config import CHOICES
+from transformer_viz.values.interventions import Changes
+from transformer_viz.values.trace import BlockIntervention, ModelTrace, flatten, restore
+
+OWN = -1
+"""Stands in a mask or in position ids for "as the model has it"."""
+
+
+def compiled(function, signature):
+    """Return a function as one graph of open shapes, compiled when first called.
+
+    Without AutoGraph: nothing here branches on what a tensor holds, and rewriting the source of everything
+    that is called costs the first visitor a second.
+    """
+    return tf.function(function, input_signature=signature, autograph=False)
+
+
+class Question(NamedTuple):
+    """A text, read, with everything a compiled forward pass takes.
+
+    Attributes:
+        source: The text as the model reads it.
+        target: The same of the target of an encoder-decoder; None for others.
+        inputs: Name -> tensor, as `ForwardPass` takes them.
+    """
+
+    source: Encoding
+    target: Encoding | None
+    inputs: dict
+
+
+class ForwardPass:
+    """The forward pass of one model, as a function of tensors alone.
+
+    Args:
+        model: `Transformer`; it is never changed.
+        tokenizer: `Tokenizer` it was trained with.
+        target_tokenizer: That of the targets of an encoder-decoder.
+
+    Raises:
+        ValueError: If a tokenizer is missing, or a decoder's has no [START] and [END].
+    """
+
+    def __init__(self, model, tokenizer, target_tokenizer=None):
+        self.model = model
+        self.config = model.config
+        self.tokenizer = tokenizer
+        self.target_tokenizer = target_tokenizer
+        self._check_tokenizers()
+        self._tables = {}
+        self._neutral = {
+            name: tf.constant(array)
+            for stack, change in self._changed(Changes(), {}, {}).items()
+            for name, array in flatten(change, stack).items()
+        }
+
+    @property
+    def signature(self) -> dict[str, tf.TensorSpec]:
+        """Name -> shape of what `forward` takes: every axis but widths and layers is open."""
+        ids, mask = tf.TensorSpec((None, None), tf.int32), tf.TensorSpec((None,) * 4, tf.int32)
+        table = tf.TensorSpec((None, self.config.d_model), tf.float32)
+        specs = {"token_ids": ids, "attention_mask": mask, "position_ids": ids, "position_table": table}
+        if self.target_tokenizer is not None:
+            specs |= {"target_ids": ids, "target_attention_mask": mask, "cross_attention_mask": mask}
+            specs["target_position_table"] = table
+        for name, tensor in self._neutral.items():
+            specs[name] = tf.TensorSpec((tensor.shape[0], *[None] * (tensor.ndim - 1)), tensor.dtype)
+        return specs
+
+    def prepare(  # noqa: PLR0913  everything that can be changed is an argument
+        self,
+        text,
+        *,
+        target=None,
+        ablate=(),
+        means=None,
+        cut=(),
+        mute=(),
+        patterns=None,
+        patches=(),
+        attention_mask=None,
+        target_attention_mask=None,
+        cross_attention_mask=None,
+        positions=None,
+        position_ids=None,
+        padding=0,
+        target_padding=0,
+        order=None,
+    ) -> Question:
+        """Read a text, and turn what is to be changed into tensors.
+
+        Heads and edges are counted from 0, in the self-attention of the first stack; with "encoder",
+        "decoder" or "cross" in front, in that one.
+
+        Args:
+            text: As in `Explorer.trace`, or token ids.
+            target: The same.
+            ablate: (layer, head) pairs whose context is removed.
+            means: What is removed becomes the head's mean, as `Explorer.head_means` returns it; None: zero.
+            cut: (layer, head, query, key) edges removed before the softmax: what they carried is shared
+                out again among the rest.
+            mute: The same, removed after the softmax: the rest stay as they are.
+            patterns: (layer, head) -> what its weights are instead: "uniform", "previous", or float
+                (query, key).
+            patches: `ActivationPatch`es: activations of another run in the place of this one's.
+            attention_mask: bool, True = may attend, broadcastable to (head, query, key), or a name as
+                `analysis.named_mask` reads it; in place of the model's own in the stack that reads `text`.
+            target_attention_mask: The same in the stack that reads `target`.
+            cross_attention_mask: The same in the decoder's attention to the encoder.
+            positions: In place of the model's own table: a kind ("none", "sinusoidal", ...), or float
+                (any, d_model).
+            position_ids: int (position,), rows of the table for the tokens of `text`.
+            padding: How many [PAD] follow the tokens of `text`, as in a batch with a longer text.
+            target_padding: The same for `target`.
+            order: Index of each token of `text` once: they are read in that order instead.
+
+        Returns:
+            `Question`.
+
+        Raises:
+            NoTokensError: If the text has no tokens.
+            ValueError: If an argument asks for what is not there.
+        """
+        config = self.config
+        source = self._read(self.tokenizer, text, config.max_len, start=config.reads_start)
+        if order is not None:
+            source = self._reordered(source, order)
+        source = source.padded(padding, max_len=config.max_len)
+        lengths = {next(iter(config.stacks)): len(source.ids)}
+        written = None
+        if self.target_tokenizer is not None:
+            target = "" if target is None else target
+            written = self._read(self.target_tokenizer, target, config.target_max_len, start=True)
+            written = written.padded(target_padding, max_len=config.target_max_len)
+            lengths["decoder"] = len(written.ids)
+        elif target is not None or target_padding:
+            raise ValueError(
+                "`target` belongs to an encoder-decoder; this model reads one text. Leave it out."
+            )
+        masks = {
+            "attention_mask": _mask("attention_mask", attention_mask, config, len(source.ids), source.ids),
+        }
+        ids = _position_ids(position_ids, len(source.ids))
+        rows = len(source.ids) + config.padding_position if position_ids is None else ids.max() + 1
+        inputs = {
+            "token_ids": source.ids[None],
+            "position_ids": ids,
+            "position_table": self._table(positions, "position_table", rows),
+        }
+        if written is not None:
+            length = len(written.ids)
+            for name, given, keys in (
+                ("target_attention_mask", target_attention_mask, written.ids),
+                ("cross_attention_mask", cross_attention_mask, source.ids),
+            ):
+                masks[name] = _mask(name, given, config, length, keys)
+            inputs["target_ids"] = written.ids[None]
+            rows = length + config.padding_position
+            inputs["target_position_table"] = self._table(positions, "target_position_table", rows)
+        changes = Changes(
+            tuple(ablate),
+            means,
+            tuple(cut),
+            tuple(mute),
+            tuple((patterns or {}).items()),
+            tuple(patches),
+        )
+        return Question(
+            source, written, inputs | masks | self._tensors(changes, lengths, masks, source, written)
+        )
+
+    def __call__(self, inputs) -> ModelTrace:
+        """Run the model on `Question.inputs`, to be called inside a `tf.function`."""
+        inputs, changes = dict(inputs), []
+        for stack, layers in self.config.stacks.items():
+            parts = {
+                name: tf.unstack(inputs.pop(name), layers) for name in self._neutral if name.startswith(stack)
+            }
+            for layer in range(layers):
+                one = {name: part[layer] for name, part in parts.items()}
+                changes.append(restore(BlockIntervention, f"{stack}.", one))
+        own = self._own_masks(inputs["token_ids"], inputs.get("target_ids"))
+        for name, mask in own.items():
+            inputs[name] = tf.where(inputs[name] == OWN, mask, inputs[name] == 1)
+        own = self.model.position_ids(inputs["token_ids"])
+        inputs["position_ids"] = tf.where(inputs["position_ids"] == OWN, own, inputs["position_ids"])
+        return self.model.trace(**inputs, interventions=changes)
+
+    def _check_tokenizers(self):
+        writer = self.tokenizer
+        if len(self.config.stacks) == 2:
+            writer = self.target_tokenizer
+            if writer is None:
+                raise ValueError("An encoder-decoder needs a `target_tokenizer`.")
+        if self.config.has_decoder and not writer.has_markers:
+            raise ValueError("A decoder's tokenizer needs [START] and [END] as tokens 2 and 3.")
+        if self.config.fills_in and not (writer.has_markers and writer.has_mask):
+            raise ValueError(
+                "The tokenizer of an encoder that fills in tokens needs [START], [END] and [MASK] as tokens "
+                "2 to 4."
+            )
+
+    def _read(self, tokenizer, text, max_len, *, start):
+        if isinstance(text, str):
+            encoding = tokenizer.encode(text, max_len=max_len, truncation=self.config.truncation, start=start)
+        else:
+            encoding = tokenizer.encoding(text, start=start)
+        if not len(encoding.ids):
+            raise NoTokensError("The text has no words. Type at least one.")
+        return encoding
+
+    def _reordered(self, source, order):
+        reordered = source.reordered(order)
+        if self.config.reads_start and order[0] != 0:
+            raise ValueError("[START] keeps its place: `order` must begin with 0.")
+        return reordered
+
+    def _own_masks(self, token_ids, target_ids):
+        masks = {"attention_mask": self.model.self_mask(token_ids, causal=self.config.causal)}
+        if target_ids is not None:
+            masks["target_attention_mask"] = self.model.self_mask(target_ids, causal=True)
+            masks["cross_attention_mask"] = self.model.readable(token_ids)
+        return masks
+
+    def _tensors(self, changes, lengths, masks, source, written):
+        """Return name -> tensor of the interventions; those that change nothing are made once."""
+        if changes == Changes():
+            return self._neutral
+        used = {}
+        if changes.patterns:
+            own = self._own_masks(source.ids[None], None if written is None else written.ids[None])
+            names = ("attention_mask", "target_attention_mask", "cross_attention_mask")
+            first = next(iter(self.config.stacks))
+            for kind, name in zip((first, "decoder", "cross"), names, strict=True):
+                if name in own:
+                    used[kind] = np.where(masks[name] == OWN, own[name], masks[name] == 1)[0]
+        return {
+            name: array
+            for stack, change in self._changed(changes, lengths, used).items()
+            for name, array in flatten(change, stack).items()
+        }
+
+    def _changed(self, changes, lengths, masks):
+        lengths = lengths or dict.fromkeys(self.config.stacks, 1)
+        return interventions.build(self.config, changes, lengths, masks)
+
+    def _table(self, positions, own, rows):
+        """Return the model's own table, or the one asked for; computed ones are kept."""
+        if positions is None or isinstance(positions, str):
+            table = self._kept_table(None if positions == self.config.positions else positions, own)
+        else:
+            table = np.asarray(positions, np.float32)
+            if table.ndim != 2 or table.shape[1] != self.config.d_model:
+                raise ValueError(
+                    f"`positions` must be a kind or a table (any, {self.config.d_model}). "
+                    f"Received shape {table.shape}."
+                )
+        if table.shape[0] < rows:
+            raise ValueError(
+                f"The table of positions has {table.shape[0]} rows, and row {rows - 1} is asked for. Give a "
+                "longer table, or lower `position_ids`."
+            )
+        return table
+
+    def _kept_table(self, kind, own):
+        if (own, kind) not in self._tables:
+            table = getattr(self.model, own)()
+            if kind is not None:
+                table = self._computed_table(kind, table.shape[0])
+            self._tables[own, kind] = tf.constant(keras.ops.convert_to_numpy(table))
+        return self._tables[own, kind]
+
+    def _computed_table(self, positions, rows):
+        kinds = [kind for kind in CHOICES["positions"] if kind != "learned"]
+        if positions not in kinds:
+            raise ValueError(f"`positions` must be one of {', '.join(kinds)}. Received: {positions!r}.")
+        return position_table(positions, rows, self.config.d_model)
+
+
+def _mask(name, given, config, queries, key_ids):
+    """Return a mask as the compiled pass takes it: int32 (1, head or 1, query or 1, key or 1), or `OWN`."""
+    if given is None:
+        return np.full((1, 1, 1, 1), OWN, np.int32)
+    if isinstance(given, str):
+        given = named_mask(given, queries, key_ids)
+    mask, shape = np.asarray(given), (config.num_heads, queries, len(key_ids))
+    fits = mask.ndim <= 3 and all(
+        size in (1, want) for size, want in zip(mask.shape[::-1], shape[::-1], strict=False)
+    )
+    if mask.dtype != bool or not fits:
+        raise ValueError(
+            f"`{name}` must be bool and broadcast to (head, query, key) = {shape}. "
+            f"Received {mask.dtype} of shape {mask.shape}."
+        )
+    return mask.reshape((1,) * (4 - mask.ndim) + mask.shape).astype(np.int32)
+
+
+def _position_ids(given, length):
+    if given is None:
+        return np.full((1, 1), OWN, np.int32)
+    ids = np.asarray(given)
+    if ids.shape != (length,) or ids.dtype.kind not in "iu" or (ids < 0).any():
+        raise ValueError(
+            f"`position_ids` must be {length} whole numbers from 0, one for each token. Received: {given!r}."
+        )
+    return ids.astype(np.int32)[None]

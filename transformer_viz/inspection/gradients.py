@@ -1,0 +1,107 @@
+"""Gradients of one logit with respect to what a forward pass computed.
+
+A weight, a context and the stream can be added to from outside (`Intervention`, `Patch`); the gradient of
+what is added is the gradient of the thing itself. So nothing in the model has to be held on to.
+"""
+
+import weakref
+from typing import NamedTuple
+
+import numpy as np
+import tensorflow as tf
+
+from transformer_viz.inspection.forward import compiled
+from transformer_viz.values.interventions import KINDS, kinds
+
+_COMPILED = weakref.WeakKeyDictionary()
+
+
+class Gradients(NamedTuple):
+    """Partial derivatives of one logit; each is shaped like the tensor in the `Trace` of the same name.
+
+    Attributes:
+        logit: The logit itself.
+        weights: Kind -> float32 (layer, head, query, key): with everything before held fixed, how much the
+            logit grows with each weight. Kinds: "encoder", "decoder", "cross", as the model has them.
+        context: Kind -> float32 (layer, head, query, value_dim).
+        token_embedding: float32 (position, d_model).
+        target_token_embedding: float32 (target, d_model) of an encoder-decoder, else None.
+    """
+
+    logit: float
+    weights: dict[str, np.ndarray]
+    context: dict[str, np.ndarray]
+    token_embedding: np.ndarray
+    target_token_embedding: np.ndarray | None
+
+
+def gradients(explorer, text, *, output, position=-1, **changes) -> Gradients:
+    """Differentiate one logit, in one compiled call.
+
+    Args:
+        explorer: `Explorer`.
+        text: What to read.
+        output: Index of the logit: a class, or a token.
+        position: Of logits of tokens: a decoder's after which token, an encoder's in whose place; negative:
+            from the end.
+        **changes: `target`, and what to change, as `Explorer.prepare` takes it.
+
+    Raises:
+        ValueError: If there is no such logit; as `Explorer.prepare`.
+    """
+    question = explorer.prepare(text, **changes)
+    length = len((question.target or question.source).ids)
+    if not 0 <= output < explorer.config.num_outputs:
+        raise ValueError(f"`output` must be from 0 to {explorer.config.num_outputs - 1}. Received: {output}.")
+    if explorer.config.predicts_tokens and not -length <= position < length:
+        raise ValueError(f"`position` must be from {-length} to {length - 1}. Received: {position}.")
+    if explorer not in _COMPILED:
+        _COMPILED[explorer] = _differentiation(explorer)
+    logit, found = _COMPILED[explorer](question.inputs, tf.constant(output), tf.constant(position % length))
+    found = {name: gradient.numpy() for name, gradient in found.items()}
+    sides = list(explorer.config.stacks)
+    return Gradients(
+        float(logit),
+        {kind: found[f"{kind}.weight_patch"] for kind in kinds(explorer.config)},
+        {kind: found[f"{kind}.context_patch"] for kind in kinds(explorer.config)},
+        found[sides[0]],
+        found[sides[1]] if len(sides) == 2 else None,
+    )
+
+
+def _differentiation(explorer):
+    """Return the compiled function: inputs, output, position -> the logit, name -> gradient."""
+    config, index = explorer.config, tf.TensorSpec((), tf.int32)
+
+    def differentiate(inputs, output, position):
+        length = {"encoder": tf.shape(inputs["token_ids"])[1]}
+        length["decoder"] = tf.shape(inputs.get("target_ids", inputs["token_ids"]))[1]
+        probes = {}
+        for kind in kinds(config):
+            stack = KINDS[kind][0]
+            keys = length["encoder" if kind == "cross" else stack]
+            shape = (config.stacks[stack], config.num_heads, length[stack])
+            probes[f"{kind}.weight_patch"] = tf.zeros((*shape, keys))
+            probes[f"{kind}.context_patch"] = tf.zeros((*shape, config.value_dim))
+        for stack in config.stacks:
+            probes[stack] = tf.zeros((length[stack], config.d_model))
+        with tf.GradientTape() as tape:
+            tape.watch(probes)
+            logits = explorer.forward(_added(inputs, probes, config)).logits[0]
+            logit = logits[position, output] if config.predicts_tokens else logits[output]
+        return logit, tape.gradient(logit, probes, unconnected_gradients="zero")
+
+    return compiled(differentiate, [explorer.forward.signature, index, index])
+
+
+def _added(inputs, probes, config):
+    """Return the inputs with the probes added where each belongs."""
+    inputs = dict(inputs)
+    for kind in kinds(config):
+        field = "cross_attention" if kind == "cross" else "self_attention"
+        for patch in ("weight_patch", "context_patch"):
+            inputs[f"{KINDS[kind][0]}.{field}.{patch}"] += probes[f"{kind}.{patch}"]
+    for stack, layers in config.stacks.items():
+        first = tf.reshape(tf.one_hot(0, layers), (layers, 1, 1))
+        inputs[f"{stack}.resid_pre.value"] += first * probes[stack]
+    return inputs

@@ -1,0 +1,1 @@
+"""The Transformer, layer by layer; each layer returns what it computed."""

@@ -1,0 +1,47 @@
+"""Attention masks: bool, True = may attend, broadcastable to (batch, head, query, key), merged with `&`."""
+
+from keras import ops
+
+from transformer_viz.values.config import PAD_ID
+
+
+def padding_mask(token_ids):
+    """Return who may be read: every token that is not padding.
+
+    Args:
+        token_ids: int (batch, position).
+
+    Returns:
+        bool (batch, 1, 1, key).
+
+    >>> padding_mask(np.array([[5, 2, 0]]))[0, 0, 0].numpy().tolist()
+    [True, True, False]
+    """
+    return ops.not_equal(token_ids, PAD_ID)[:, None, None, :]
+
+
+def causal_mask(length):
+    """Return the mask under which a position reads itself and what came before (section 3.2.3).
+
+    Args:
+        length: Number of positions; an int or a scalar tensor.
+
+    Returns:
+        bool (1, 1, query, key).
+    """
+    index = ops.arange(length)
+    return (index[None, :] <= index[:, None])[None, None]
+
+
+def window_mask(length, reach):
+    """Return the mask under which a position reads those at most `reach` away, on both sides.
+
+    Args:
+        length: Number of positions; an int or a scalar tensor.
+        reach: Largest distance; 0 leaves each position only itself.
+
+    Returns:
+        bool (1, 1, query, key).
+    """
+    index = ops.arange(length)
+    return (ops.abs(index[None, :] - index[:, None]) <= reach)[None, None]

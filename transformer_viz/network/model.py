@@ -1,0 +1,268 @@
+"""The Transformer: `trace` returns everything it computes, `call` returns its logits."""
+
+import dataclasses
+
+import keras
+from keras import ops
+
+from transformer_viz.analysis import position_table
+from transformer_viz.network.layers import DecoderBlock, EncoderBlock, layer_norm, masked_score, project
+from transformer_viz.network.masks import causal_mask, padding_mask, window_mask
+from transformer_viz.values.config import PAD_ID, TransformerConfig
+from transformer_viz.values.trace import ModelTrace
+
+
+@keras.saving.register_keras_serializable("transformer_viz")
+class Transformer(keras.Model):
+    """A Transformer (Vaswani et al., 2017), built from one config.
+
+    Args:
+        config: `TransformerConfig`.
+
+    Call arguments:
+        token_ids: int32 (batch, position), id 0 is padding; for an encoder-decoder the pair of these and
+            target_ids, int32 (batch, target); or a dict of arguments of `trace`.
+
+    Returns:
+        Logits, before softmax or sigmoid: float (batch, num_outputs) of an encoder with labels. Of a decoder
+        (batch, position, num_outputs), those of the token that comes after each position; of an encoder that
+        fills in tokens, those of the token at the position itself.
+
+    >>> model = Transformer(PRESETS["attention-only"])
+    >>> model.count_params()
+    2609281
+    """
+
+    def __init__(self, config, **kwargs):
+        super().__init__(**kwargs)
+        self.config = config
+        translates = config.architecture == "encoder-decoder"
+        self.token_embedding = self._embedding("token_embedding", config.vocab_size)
+        self.target_token_embedding = None
+        if translates and not config.tie_embeddings:
+            self.target_token_embedding = self._embedding("target_token_embedding", config.target_vocab_size)
+        self.position_embedding = self.target_position_embedding = None
+        if config.positions == "learned":
+            rows = config.max_len + config.padding_position
+            self.position_embedding = self._embedding("position_embedding", rows)
+            if translates:
+                rows = config.target_max_len + config.padding_position
+                self.target_position_embedding = self._embedding("target_position_embedding", rows)
+        self.embedding_dropout = keras.layers.Dropout(config.embedding_dropout)
+        depth = config.stacks
+        self.encoder = [EncoderBlock(config, name=f"encoder_{i}") for i in range(depth.get("encoder", 0))]
+        self.decoder = [DecoderBlock(config, name=f"decoder_{i}") for i in range(depth.get("decoder", 0))]
+        self.norms = {stack: layer_norm(f"{stack}_norm") for stack in depth} if config.final_norm else {}
+        self.pooling = self.classifier = self.output_dense = None
+        if not config.predicts_tokens:
+            self.pooled_dropout = keras.layers.Dropout(config.dropout)
+            self.classifier = keras.layers.Dense(config.num_outputs, name="classifier")
+            if config.pooling == "attention":
+                self.pooling = keras.layers.Dense(1, name="pooling")
+        elif not config.tie_embeddings:
+            self.output_dense = keras.layers.Dense(config.num_outputs, name="output")
+        self.build((None, None))
+
+    def build(self, token_ids_shape):
+        """Create all parameters; the sizes are known from the config."""
+        embeddings = (
+            self.token_embedding,
+            self.target_token_embedding,
+            self.position_embedding,
+            self.target_position_embedding,
+        )
+        for embedding in embeddings:
+            if embedding is not None:
+                embedding.build((None, None))
+        stream = (None, None, self.config.d_model)
+        for block in (*self.encoder, *self.decoder, *self.norms.values()):
+            block.build(stream)
+        for dense in (self.pooling, self.classifier, self.output_dense):
+            if dense is not None:
+                dense.build((None, self.config.d_model))
+
+    def call(self, token_ids, training=None):
+        """Return the logits; the compiled graph drops every tensor that only `trace` reads.
+
+        `training` reaches the dropout layers through Keras' call context, and `fit` passes it only to a
+        model that names it.
+        """
+        if isinstance(token_ids, dict):
+            return self.trace(**token_ids).logits
+        return self.trace(*(token_ids if isinstance(token_ids, list | tuple) else (token_ids,))).logits
+
+    def trace(  # noqa: PLR0913  everything that can be changed is an argument
+        self,
+        token_ids,
+        target_ids=None,
+        *,
+        attention_mask=None,
+        target_attention_mask=None,
+        cross_attention_mask=None,
+        position_ids=None,
+        target_position_ids=None,
+        position_table=None,
+        target_position_table=None,
+        output_positions=None,
+        interventions=None,
+    ):
+        """Run once and keep everything; what can be changed is an argument.
+
+        Args:
+            token_ids: int32 (batch, position).
+            target_ids: int32 (batch, target), what the decoder of an encoder-decoder has before it.
+            attention_mask: bool, broadcastable to (batch, head, query, key), True = may attend: of the
+                self-attention of the stack that reads `token_ids`. None: the model's own.
+            target_attention_mask: The same, of the stack that reads `target_ids`.
+            cross_attention_mask: The same, of the decoder's attention to the encoder.
+            position_ids: int32 (batch or 1, position), rows of the table. None: 0, 1, 2, ..., or as
+                `config.padding_position` says.
+            target_position_ids: The same for `target_ids`.
+            position_table: float (any, d_model), added in place of the model's own.
+            target_position_table: The same for `target_ids`.
+            output_positions: int32 (batch, any), the positions whose logits are computed, where tokens are
+                predicted. None: all.
+            interventions: A `BlockIntervention` or None for each block, the encoder's before the decoder's.
+
+        Returns:
+            `ModelTrace`.
+        """
+        changes = iter(interventions or [None] * (len(self.encoder) + len(self.decoder)))
+        own_mask = attention_mask
+        if attention_mask is None:
+            attention_mask = self.self_mask(token_ids, causal=self.config.causal)
+            own_mask = attention_mask if self._masks_anything else None
+        if position_table is None:
+            position_table = self.position_table()
+        x, *source = self._embed(token_ids, self.token_embedding, position_ids, position_table)
+        encoder, memory, target = [], None, (None, None)
+        for block in self.encoder:
+            encoder.append(block(x, own_mask, intervention=next(changes)))
+            x = encoder[-1].resid_post
+        if self.encoder:
+            x = self._norm("encoder", x)
+        if target_ids is not None:
+            memory = x
+            if cross_attention_mask is None:
+                cross_attention_mask = self.readable(token_ids)
+            if target_attention_mask is None:
+                target_attention_mask = self.self_mask(target_ids, causal=True)
+            if target_position_table is None:
+                target_position_table = self.target_position_table()
+            embedding = self.target_token_embedding or self.token_embedding
+            x, *target = self._embed(target_ids, embedding, target_position_ids, target_position_table)
+            own_mask = target_attention_mask
+        decoder = []
+        for block in self.decoder:
+            decoder.append(block(x, own_mask, memory, cross_attention_mask, intervention=next(changes)))
+            x = decoder[-1].resid_post
+        if self.decoder:
+            x = self._norm("decoder", x)
+        return ModelTrace(
+            *source,
+            attention_mask,
+            *target,
+            target_attention_mask,
+            cross_attention_mask,
+            tuple(encoder),
+            memory,
+            tuple(decoder),
+            x,
+            *self._output(x, token_ids, output_positions),
+        )
+
+    @property
+    def _masks_anything(self):
+        """Whether the self-attention of the first stack ever has a mask that is not all True."""
+        config = self.config
+        return config.mask_padding or config.causal or config.window is not None
+
+    def self_mask(self, token_ids, *, causal):
+        """Return the model's own mask of self-attention: bool (batch, 1, query or 1, key)."""
+        mask, length = self.readable(token_ids), ops.shape(token_ids)[1]
+        if causal:
+            mask = ops.logical_and(mask, causal_mask(length))
+        if self.config.window is not None:
+            mask = ops.logical_and(mask, window_mask(length, self.config.window))
+        return mask
+
+    def readable(self, token_ids):
+        """Return which tokens may be read: bool (batch, 1, 1, key), padding left out if it is masked."""
+        mask = padding_mask(token_ids)
+        return mask if self.config.mask_padding else ops.ones_like(mask)
+
+    def position_ids(self, token_ids):
+        """Return which row of the table is added to each token: int (batch or 1, position)."""
+        index = ops.arange(ops.shape(token_ids)[1])[None]
+        if not self.config.padding_position:
+            return index
+        return ops.where(ops.not_equal(token_ids, PAD_ID), index + 1, 0)
+
+    def position_table(self):
+        """Return the table the model adds to its tokens: float (max_len, d_model)."""
+        return self._table(self.position_embedding, self.config.max_len)
+
+    def target_position_table(self):
+        """Return the table an encoder-decoder adds to its target: float (target_max_len, d_model)."""
+        return self._table(self.target_position_embedding, self.config.target_max_len)
+
+    def _table(self, embedding, length):
+        if embedding is not None:
+            return embedding.embeddings
+        rows = length + self.config.padding_position
+        return position_table(self.config.positions, rows, self.config.d_model)
+
+    def _embedding(self, name, rows):
+        return keras.layers.Embedding(rows, self.config.d_model, name=name)
+
+    def _embed(self, token_ids, embedding, position_ids, table):
+        """Return the stream's first state and both its parts."""
+        token = embedding(token_ids)
+        if self.config.scale_embedding:
+            token = token * self.config.d_model**0.5
+        position_ids = self.position_ids(token_ids) if position_ids is None else position_ids
+        position = ops.cast(ops.take(table, position_ids, axis=0), token.dtype)
+        return self.embedding_dropout(token + position), token, position
+
+    def _norm(self, stack, x):
+        return self.norms[stack](x) if self.norms else x
+
+    def _output(self, x, token_ids, output_positions):
+        """Return pooling weights, pooled vector and logits; what predicts tokens has no first two."""
+        if self.classifier is not None:
+            weights, pooled = self._pool(x, token_ids)
+            return weights, pooled, self.classifier(self.pooled_dropout(pooled))
+        if output_positions is not None:
+            x = ops.take_along_axis(x, output_positions[..., None], axis=1)
+        if self.output_dense is not None:
+            return None, None, project(self.output_dense, x)
+        return None, None, ops.matmul(x, ops.transpose(self.token_embedding.embeddings))
+
+    def _pool(self, x, token_ids):
+        """Return the share of each position, (batch, position), and the pooled vector, (batch, d_model)."""
+        real = self.readable(token_ids)[:, 0, 0]
+        if self.config.pooling == "max":
+            return None, ops.max(ops.where(real[..., None], x, masked_score(x)), axis=1)
+        if self.config.pooling == "first":
+            first = ops.equal(ops.arange(ops.shape(x)[1]), 0)
+            share = ops.cast(first, x.dtype) + ops.zeros_like(x[..., 0])
+        elif self.config.pooling == "attention":
+            scores = self.pooling(x)[..., 0]
+            share = ops.softmax(ops.where(real, scores, masked_score(scores)), axis=-1)
+        else:
+            share = ops.cast(real, x.dtype)
+            share = share / ops.maximum(ops.sum(share, axis=-1, keepdims=True), 1.0)
+        return share, ops.matmul(share[:, None], x)[:, 0]
+
+    def parameters(self):
+        """Return name -> variable, named as in `config.parameter_shapes()`."""
+        return {variable.path.partition("/")[2]: variable for variable in self.weights}
+
+    def get_config(self):
+        """Return what `from_config` needs."""
+        return {"config": dataclasses.asdict(self.config)}
+
+    @classmethod
+    def from_config(cls, config):
+        """Build the model from what `get_config` returned."""
+        return cls(TransformerConfig(**config["config"]))

@@ -1,0 +1,42 @@
+"""Starting TensorFlow without the lines it prints about itself."""
+
+import contextlib
+import importlib
+import logging
+import os
+import sys
+import tempfile
+
+
+def load_upper_floor(name):
+    """Import a module that needs Keras, and return it.
+
+    TensorFlow writes to standard error before any setting of its own takes effect. What it writes is kept
+    back, and shown only if the import fails.
+
+    Args:
+        name: Of the module in this package: "inspection.explorer", "training.job".
+    """
+    os.environ.setdefault("KERAS_BACKEND", "tensorflow")
+    os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
+    os.environ.setdefault("TF_FORCE_GPU_ALLOW_GROWTH", "true")  # several processes share a GPU
+    logging.getLogger("tensorflow").setLevel(logging.ERROR)  # every model compiles once, which it warns of
+    with _standard_error_kept_back():
+        return importlib.import_module(f"transformer_viz.{name}")
+
+
+@contextlib.contextmanager
+def _standard_error_kept_back():
+    sys.stderr.flush()
+    shown = os.dup(2)
+    with tempfile.TemporaryFile() as kept:
+        os.dup2(kept.fileno(), 2)
+        try:
+            yield
+        except BaseException:
+            kept.seek(0)
+            os.write(shown, kept.read())
+            raise
+        finally:
+            os.dup2(shown, 2)
+            os.close(shown)

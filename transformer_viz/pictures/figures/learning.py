@@ -1,0 +1,136 @@
+"""A training as curves: the loss and one figure, of the rows trained on and of those held out."""
+
+import math
+
+import plotly.graph_objects as go
+
+from transformer_viz.pictures.figures.theme import GRID, MUTED, SIDES, TEXT
+
+HEIGHT, LINE = 270, 18
+"""Pixels of the whole plot, and of a line of words above it."""
+
+SHARES = ("accuracy", "exact_match", "token_accuracy")
+"""Figures that are shares of a whole: their axis runs from 0 to 100 %, so that it stands still."""
+
+RATIOS = ("perplexity",)
+"""Figures that fall from thousands to tens: their axis is logarithmic."""
+
+
+def learning_curves(train, validation, *, over, figure, labels, last=None, best=None, theme="light"):
+    """Draw the loss and one figure side by side, over the steps or the epochs.
+
+    Args:
+        train: One dict for each moment: `over`, "loss" and `figure`; what is missing or no finite number is
+            a gap.
+        validation: The same with "val_loss" and "val_" + `figure`.
+        over: "step" or "epoch".
+        figure: Name of the second panel's figure; None: the loss alone.
+        labels: Words of the picture: `over`, "loss", "figure", "train", "validation" and "best".
+        last: Where the axes end; None: not known yet, the axes have no numbers.
+        best: Epoch whose parameters were kept; None: not marked.
+        theme: "light" or "dark".
+
+    Returns:
+        `plotly.graph_objects.Figure`: for each panel a trace of the training and one of the validation rows.
+    """
+    panels = [("", "loss", labels["loss"])] + ([("2", figure, labels["figure"])] if figure else [])
+    traces, axes, marks, words = [], {}, [], []
+    room = 0 if best is None else LINE  # no curve ever comes between the plot and its title
+    for axis, key, title in panels:
+        domain = [0.6, 1] if axis else [0, 0.43 if figure else 1]
+        traces += [
+            _curve(train, over, key, "train", axis, labels, theme),
+            _curve(validation, over, "val_" + key, "validation", axis, labels, theme),
+        ]
+        axes[f"xaxis{axis}"] = _axis(theme) | {
+            "domain": domain,
+            "anchor": f"y{axis}",
+            "range": [0, last or 1] if over == "step" else [0.5, last + 0.5],
+            "showticklabels": last is not None,
+            "showgrid": False,
+            "title": {"text": labels[over], "font": {"size": 13, "color": MUTED[theme]}},
+            **({"dtick": math.ceil(last / 10), "tick0": 1} if over == "epoch" else {"nticks": 5}),
+        }
+        axes[f"yaxis{axis}"] = _axis(theme) | {"anchor": f"x{axis}", "automargin": True} | _scale(key)
+        above = {"y": 1, "yref": "paper", "yanchor": "bottom"}
+        words.append(_words(title, theme, x=domain[0], xref="paper", **above, yshift=4 + room))
+        if best is not None:
+            side = "right" if 2 * best > last else "left"
+            place = {"x": best, "xref": f"x{axis}", "xanchor": side, "yshift": 4}
+            marks.append(_mark(best, axis, theme))
+            words.append(_words(labels["best"], theme, **above | place))
+    layout = {
+        "height": HEIGHT + room,
+        "margin": {"l": 10, "r": 14, "t": 30 + room, "b": 76},
+        "font": {"color": TEXT[theme], "size": 13},
+        "paper_bgcolor": "rgba(0,0,0,0)",
+        "plot_bgcolor": "rgba(0,0,0,0)",
+        "hovermode": "x unified",
+        "legend": {"orientation": "h", "x": 0, "yref": "container", "y": 0, "yanchor": "bottom"},
+        "shapes": marks,
+        "annotations": words,
+        **axes,
+    }
+    return go.Figure(traces, layout)
+
+
+def _curve(rows, over, key, side, axis, labels, theme):
+    """Return the trace of one side in one panel: dots for the few values of epochs, a line for many steps."""
+    dotted = over == "epoch" or side == "validation" or len(rows) == 1  # a line of one point is not seen
+    share = ".1%" if key.removeprefix("val_") in SHARES else ".4f"
+    return {
+        "type": "scatter",
+        "mode": "lines+markers" if dotted else "lines",
+        "x": [row[over] for row in rows],
+        "y": [_number(row.get(key)) for row in rows],
+        "name": labels[side],
+        "legendgroup": side,
+        "showlegend": not axis,
+        "xaxis": f"x{axis}",
+        "yaxis": f"y{axis}",
+        "line": {"color": SIDES[theme][side], "width": 2.5 if dotted else 1.5},
+        "marker": {"size": 7},
+        "cliponaxis": False,
+        "hovertemplate": f"{labels[side]}: %{{y:{share}}}<extra></extra>",
+    }
+
+
+def _scale(key):
+    """Return what the axis of a figure's values is like."""
+    if key in SHARES:
+        return {"range": [0, 1.02], "tickformat": ".0%"}
+    return {"type": "log"} if key in RATIOS else {"rangemode": "tozero"}
+
+
+def _number(value):
+    good = isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
+    return float(value) if good else None
+
+
+def _axis(theme):
+    return {
+        "tickfont": {"size": 12, "color": TEXT[theme]},
+        "gridcolor": GRID[theme],
+        "zeroline": False,
+        "fixedrange": True,
+    }
+
+
+def _words(text, theme, **place):
+    """Return words that stand at a place."""
+    font = {"size": 13, "color": MUTED[theme]}
+    return {"text": text, "showarrow": False, "font": font, "xanchor": "left", **place}
+
+
+def _mark(best, axis, theme):
+    """Return a dotted line through the epoch that was kept."""
+    return {
+        "type": "line",
+        "xref": f"x{axis}",
+        "yref": f"y{axis} domain",
+        "x0": best,
+        "x1": best,
+        "y0": 0,
+        "y1": 1,
+        "line": {"color": MUTED[theme], "width": 1, "dash": "dot"},
+    }

@@ -1,0 +1,211 @@
+"""Tables of positions as pictures: as a heatmap, as curves, how alike their rows are, and kinds compared."""
+
+import math
+
+import numpy as np
+import plotly.graph_objects as go
+from plotly.colors import sample_colorscale
+
+from transformer_viz.pictures.figures.forming import axis_of
+from transformer_viz.pictures.figures.panels import (
+    bare_layout,
+    largest,
+    number_axis,
+    panel_words,
+    signed_heatmap,
+)
+from transformer_viz.pictures.figures.theme import HEADS, MUTED, TEXT
+
+HEIGHT = 440
+"""Pixels of a plot of one table."""
+
+PANEL, GAP = 190, 74
+"""Pixels: height of a panel of the kinds, and room between two rows of them."""
+
+GAPS = {"light": "#ffffff", "dark": "#0f131b"}
+"""Colour of the marks that stand on a heatmap."""
+
+BETWEEN = 0.06
+"""Share of the width between two columns of panels."""
+
+SPECTRUM = {
+    "light": [[0, "#d1632b"], [0.5, "#9b4fb0"], [1, "#1f6fb2"]],
+    "dark": [[0, "#f0935e"], [0.5, "#c58ad8"], [1, "#3fa7c4"]],
+}
+"""Colours of more curves than can be told apart, from the first dimension to the last."""
+
+
+def position_heatmap(table, *, labels, theme="light"):
+    """Draw a table of positions, every number of it.
+
+    Args:
+        table: float (position, dimension), signed.
+        labels: Words of the picture: "position", "dimension", "value".
+        theme: "light" or "dark".
+
+    Returns:
+        `plotly.graph_objects.Figure`; one heatmap, position 0 at the top, its colours centred on zero.
+    """
+    bar = {"title": {"text": labels["value"], "side": "right"}, "thickness": 12, "outlinewidth": 0}
+    heatmap = signed_heatmap(
+        table, largest(table), theme, colorbar=bar, hovertemplate=_hover(labels, "%{z:.3f}")
+    )
+    layout = bare_layout(
+        theme,
+        HEIGHT,
+        xaxis=number_axis(labels["dimension"], theme, side="top"),
+        yaxis=number_axis(labels["position"], theme, autorange="reversed"),
+    )
+    return go.Figure([heatmap], layout)
+
+
+def dimension_curves(table, dimensions, *, labels, theme="light"):
+    """Draw chosen columns of a table as curves over the positions.
+
+    Args:
+        table: float (position, dimension).
+        dimensions: Columns to draw.
+        labels: Words of the picture: "position", "dimension", "value".
+        theme: "light" or "dark".
+
+    Returns:
+        `plotly.graph_objects.Figure`; one curve for each column, named; few have a legend, of many only the
+        colour says whether they come early or late.
+    """
+    table, few = np.asarray(table, dtype=np.float32), len(dimensions) <= len(HEADS[theme])
+    shares = [dimension / max(table.shape[1] - 1, 1) for dimension in dimensions]
+    colours = HEADS[theme] if few else sample_colorscale(SPECTRUM[theme], shares)
+    curves = [
+        {
+            "type": "scatter",
+            "mode": "lines",
+            "y": table[:, dimension],
+            "name": f"{labels['dimension']} {dimension}",
+            "line": {"color": colours[number], "width": 2.2 if few else 1},
+            "hovertemplate": f"%{{fullData.name}} · {labels['position']} %{{x}}: %{{y:.3f}}<extra></extra>",
+        }
+        for number, dimension in enumerate(dimensions)
+    ]
+    layout = bare_layout(
+        theme,
+        HEIGHT,
+        showlegend=few,
+        legend={"orientation": "h", "x": 0, "y": 1.02, "yanchor": "bottom"},
+        xaxis=number_axis(labels["position"], theme),
+        yaxis=number_axis(labels["value"], theme, showgrid=True, rangemode="tozero"),
+    )
+    return go.Figure(curves, layout)
+
+
+def similarity_map(similarity, profile, *, labels, theme="light"):
+    """Draw how alike positions are, and the mean of it over the distance between them.
+
+    Args:
+        similarity: float (position, position).
+        profile: float (position), the mean at each distance.
+        labels: Words of the picture: "position", "similarity", "distance", "mean".
+        theme: "light" or "dark".
+
+    Returns:
+        `plotly.graph_objects.Figure`; a heatmap centred on zero, and beside it the profile as a curve.
+    """
+    hover = f"{labels['position']} %{{y}} · %{{x}}<br>{labels['similarity']}: %{{z:.3f}}<extra></extra>"
+    bar = {"orientation": "h", "thickness": 10, "outlinewidth": 0, "nticks": 5}
+    bar |= {"x": 0.24, "len": 0.36, "y": 0, "yanchor": "bottom"}
+    heatmap = signed_heatmap(similarity, largest(similarity), theme, colorbar=bar, hovertemplate=hover)
+    curve = {
+        "type": "scatter",
+        "mode": "lines",
+        "y": np.asarray(profile, dtype=np.float32),
+        "line": {"color": HEADS[theme][1], "width": 2.5},
+        "xaxis": "x2",
+        "yaxis": "y2",
+        "hovertemplate": f"{labels['distance']} %{{x}}: %{{y:.3f}}<extra></extra>",
+    }
+    square = {"constrain": "domain", "constraintoward": "top"}
+    layout = bare_layout(
+        theme,
+        HEIGHT,
+        xaxis=number_axis(labels["position"], theme, domain=[0, 0.48], side="top", constrain="domain"),
+        yaxis=number_axis(labels["position"], theme, domain=[0.12, 1], scaleanchor="x", **square)
+        | {"autorange": "reversed"},
+        xaxis2=number_axis(labels["distance"], theme, domain=[0.6, 1], anchor="y2"),
+        yaxis2=number_axis(labels["mean"], theme, anchor="x2", showgrid=True, zeroline=True)
+        | {"zerolinecolor": MUTED[theme], "rangemode": "tozero"},
+    )
+    return go.Figure([heatmap, curve], layout)
+
+
+def kinds_grid(tables, wavelengths, *, labels, columns=2, theme="light"):
+    """Draw tables of several kinds side by side, each on its own scale, centred on zero.
+
+    Args:
+        tables: Title -> float (position, dimension); NaN where a position has no row.
+        wavelengths: Title -> float (dimension), tokens after which each column begins anew; titles without
+            wavelengths are left out.
+        labels: Words of the picture: "position", "dimension", "value", "wavelength".
+        columns: Panels side by side.
+        theme: "light" or "dark".
+
+    Returns:
+        `plotly.graph_objects.Figure`; one heatmap for each table, in order, then one line for each
+        entry of `wavelengths`.
+    """
+    rows = math.ceil(len(tables) / columns)
+    height = rows * (PANEL + GAP)
+    traces, lines, axes, words = [], [], {}, []
+    for panel, (title, table) in enumerate(tables.items()):
+        row, column = divmod(panel, columns)
+        width = (1 - BETWEEN * (columns - 1)) / columns
+        left, right = column * (width + BETWEEN), column * (width + BETWEEN) + width
+        top = 1 - (row * (PANEL + GAP)) / height
+        place = {"xaxis": axis_of("x", panel), "yaxis": axis_of("y", panel)}
+        hover = f"{title}<br>" + _hover(labels, "%{z:.3f}")
+        traces.append(
+            signed_heatmap(table, largest(table), theme, showscale=False, hovertemplate=hover, **place)
+        )
+        number = panel + 1 if panel else ""
+        lowest = panel + columns >= len(tables)
+        axes[f"xaxis{number}"] = number_axis(
+            labels["dimension"] if lowest else None,
+            theme,
+            domain=[left, right],
+            anchor=place["yaxis"],
+            range=[-0.5, table.shape[1] - 0.5],
+        )
+        axes[f"yaxis{number}"] = number_axis(
+            None if column else labels["position"],
+            theme,
+            domain=[top - PANEL / height, top],
+            anchor=place["xaxis"],
+            range=[len(table) - 0.5, -0.5],
+        )
+        words.append(
+            panel_words(f"<b>{title}</b>", theme, x=left, y=top, xanchor="left", yanchor="bottom")
+            | {"font": {"size": 14, "color": TEXT[theme]}}
+        )
+        if title in wavelengths:
+            lines.append(_waves(wavelengths[title], len(table), labels, theme, place))
+    return go.Figure([*traces, *lines], bare_layout(theme, height + 30, annotations=words, **axes))
+
+
+def _waves(lengths, rows, labels, theme, place):
+    """Return the marks where each column has gone through one wavelength, as far as they are in the table."""
+    lengths = np.asarray(lengths, dtype=np.float32)
+    return {
+        "type": "scatter",
+        "mode": "markers",
+        "x": np.arange(len(lengths)),
+        "y": np.where(lengths < rows, lengths, np.float32("nan")),
+        "customdata": lengths,
+        "marker": {"color": GAPS[theme], "size": 7, "line": {"color": TEXT[theme], "width": 1.5}},
+        "hovertemplate": f"{labels['wavelength']}: %{{customdata:,.1f}}<extra></extra>",
+        **place,
+    }
+
+
+def _hover(labels, value):
+    return (
+        f"{labels['position']} %{{y}} · {labels['dimension']} %{{x}}<br>"
+        f"{labels['value']}: {value}<extra></extra>"
+    )

@@ -1,0 +1,47 @@
+"""One HTML file that shows a payload anywhere: no server, no network."""
+
+import base64
+import html
+import json
+
+from transformer_viz.pictures.views.modules import module, stylesheet
+
+PAGE = """<!doctype html>
+<meta charset="utf-8">
+<title>{title}</title>
+<style>
+:root {{ color-scheme: light dark; --st-background-color: #ffffff; --st-text-color: #31333f }}
+@media (prefers-color-scheme: dark) {{ :root {{ --st-background-color: #0e1117; --st-text-color: #e6e8ee;
+  --st-secondary-background-color: #1a1f2b; --st-primary-color: #3fa7c4 }} }}
+body {{ margin: 1.5rem; font-family: system-ui;
+  background: var(--st-background-color); color: var(--st-text-color) }}
+h1 {{ margin: 0 0 1rem; font-size: 1.15rem; overflow-wrap: anywhere }}
+{style}
+</style>
+<h1>{title}</h1>
+<div id="lens"></div>
+<script type="module">
+{script}
+const text = atob({data});
+const bytes = new Uint8Array(text.length);
+for (let i = 0; i < text.length; i++) bytes[i] = text.charCodeAt(i);
+mount(document.getElementById("lens"), bytes, {{ start: {start}, remember() {{}} }});
+</script>
+"""
+
+
+def page(payload: bytes, *, title: str, start: dict | None = None) -> str:
+    """Return the text of a page that shows what `pack` returned.
+
+    Args:
+        payload: As `pack` returns it.
+        title: Of the page.
+        start: What is chosen first: any of "kind", "layer", "head", "view".
+    """
+    return PAGE.format(
+        title=html.escape(title),
+        style=stylesheet("lens"),
+        script=module("lens"),
+        data=json.dumps(base64.b64encode(payload).decode()),
+        start=json.dumps(start or {}).replace("<", "\\u003c"),
+    )

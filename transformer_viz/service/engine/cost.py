@@ -1,0 +1,47 @@
+"""What a trace costs, known from the sizes of the model and of what it reads alone."""
+
+from transformer_viz.values.config import TransformerConfig
+from transformer_viz.values.trace import Run
+
+QUICK_CHARS = 2_000
+"""Longest text that the quick child reads, in characters."""
+
+QUICK_WEIGHTS = 2_000_000
+"""Most attention weights that it computes for one question, over all layers and heads."""
+
+QUICK_FLOPS = 4e9
+"""Most multiplications and additions with parameters that it does for one question."""
+
+
+def seems_quick(config: TransformerConfig, run: Run, target=None) -> bool:
+    """Return whether a trace is cheap if no character becomes more than one token, as is usual.
+
+    Args:
+        config: Of the model.
+        run: What is asked.
+        target: Token ids that the model wrote; None: what the run says.
+    """
+    written = run.target or "" if target is None else target
+    return max(len(run.text), len(written)) <= QUICK_CHARS and is_quick(
+        config, len(run.text) + run.padding, len(written) + run.target_padding
+    )
+
+
+def is_quick(config: TransformerConfig, source: int, target: int) -> bool:
+    """Return whether a trace is cheap.
+
+    Args:
+        config: Of the model.
+        source: Tokens of the text, [START] and [END] aside; what the model has no room for costs nothing.
+        target: Tokens of the target; 0 where there is none.
+    """
+    tokens = min(config.max_len, source + 1)
+    lengths = dict.fromkeys(config.stacks, tokens)
+    if config.architecture == "encoder-decoder":
+        lengths["decoder"] = min(config.target_max_len, target + 1)
+    attentions = [(config.stacks[stack], length, length) for stack, length in lengths.items()]
+    if config.architecture == "encoder-decoder":
+        attentions.append((config.num_decoder_layers, lengths["decoder"], tokens))
+    weights = config.num_heads * sum(layers * queries * keys for layers, queries, keys in attentions)
+    flops = 2 * config.num_parameters * max(lengths.values())
+    return weights <= QUICK_WEIGHTS and flops <= QUICK_FLOPS

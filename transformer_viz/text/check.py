@@ -1,0 +1,140 @@
+"""Checks of a `tokenizer.json` before the `tokenizers` library reads it, and of what the library raises."""
+
+import contextlib
+import math
+
+from transformer_viz.text.rules import MAX_ADDED, MAX_GROWTH, MAX_STEPS, PARTS, Field
+
+INNER = {
+    "normalizer": "normalizers",
+    "pre_tokenizer": "pretokenizers",
+    "post_processor": "processors",
+    "decoder": "decoders",
+}
+"""Kind of part -> where the steps of a sequence of them stand."""
+
+MAX_AVERAGE = 20
+"""Characters that one becomes on average over a text: the longest ligature of Unicode is 18."""
+
+CHUNK = 1_000
+"""Characters whose length is measured at once."""
+
+WAY_OUT = "Use a tokenizer that was trained here, or a usual one."
+
+_ADDED = Field(
+    lambda token: (
+        isinstance(token, dict)
+        and isinstance(token.get("content"), str)
+        and 1 <= len(token["content"]) <= 256
+        and type(token.get("id")) is int
+    ),
+    "a text of 1 to 256 characters and an id",
+)
+
+
+def checked(content: object) -> tuple[dict, int]:
+    """Return what the library is to be given of a tokenizer file: exactly what was checked, nothing else.
+
+    Args:
+        content: What the file holds, parsed.
+
+    Returns:
+        The content for the library, and how many characters it may make of one.
+
+    Raises:
+        ValueError: If a part of it is not known to be safe; says which, and what is known.
+    """
+    if not isinstance(content, dict) or not isinstance(content.get("model"), dict):
+        raise ValueError("tokenizer.json is not a tokenizer: it has no `model`.")
+    content, growth = content | {"model": _with_type(content["model"])}, 1
+    for kind in PARTS:
+        steps = _steps(kind, content.get(kind))
+        if len(steps) > MAX_STEPS:
+            raise _unfit(f"its {kind} has {len(steps)} steps; at most {MAX_STEPS} are read")
+        growth *= math.prod(_growth(kind, step) for step in steps)
+    if growth > MAX_GROWTH:
+        times = f"{growth:,}" if growth < 10**15 else "more than 10^15"
+        raise _unfit(f"it may make a text {times} times as long; at most {MAX_GROWTH:,} times is read")
+    added = content.get("added_tokens") or []
+    if not isinstance(added, list) or len(added) > MAX_ADDED or not all(map(_ADDED.holds, added)):
+        raise _unfit(f"`added_tokens` must hold at most {MAX_ADDED:,}, each {_ADDED.what}")
+    kept = {kind: content.get(kind) for kind in PARTS}
+    head = {"version": "1.0", "truncation": None, "padding": None, "added_tokens": added}
+    return head | kept, growth
+
+
+def check_length(normalizer, text: str) -> None:
+    """Find out, piece by piece, whether a normalizer would make too much of a text.
+
+    Raises:
+        ValueError: If it would.
+    """
+    length, most = 0, MAX_AVERAGE * (len(text) + CHUNK)
+    for start in range(0, len(text), CHUNK):
+        with library_errors("The tokenizer of this model cannot read the text"):
+            length += len(normalizer.normalize_str(text[start : start + CHUNK]))
+        if length > most:
+            raise ValueError(
+                f"The tokenizer of this model makes more than {MAX_AVERAGE} characters of each one of this "
+                "text. Type another text, or use another model."
+            )
+
+
+@contextlib.contextmanager
+def library_errors(what: str):
+    """Turn what the library raises into a ValueError that begins with `what`; a panic is no `Exception`."""
+    try:
+        yield
+    except (MemoryError, KeyboardInterrupt, SystemExit):
+        raise
+    except BaseException as error:
+        reason = "".join(letter if letter.isprintable() else " " for letter in str(error)[:200])
+        raise ValueError(f"{what}: {reason}.") from None
+
+
+def _with_type(model):
+    """Return a model that names its type; files of the library's first years do not."""
+    if "type" in model:
+        return model
+    keys = {"merges": "BPE", "max_input_chars_per_word": "WordPiece", "unk_id": "Unigram"}
+    return {"type": next((kind for key, kind in keys.items() if key in model), "WordLevel"), **model}
+
+
+def _steps(kind, part):
+    """Return the steps of a part, those of a sequence one after the other."""
+    if part is None:
+        return []
+    if not isinstance(part, dict) or part.get("type") != "Sequence" or kind not in INNER:
+        return [part]
+    inner = part.get(INNER[kind])
+    if not isinstance(inner, list) or part.keys() != {"type", INNER[kind]}:
+        raise _unfit(f"its {kind} is no sequence as the library writes it")
+    return [step for each in inner for step in _steps(kind, each)]
+
+
+def _growth(kind, step):
+    """Return how many characters of this step one becomes, having checked it."""
+    known, given = PARTS[kind], step.get("type") if isinstance(step, dict) else None
+    rule = known.get(given) if isinstance(given, str) else None
+    if rule is None:
+        raise _unfit(f"its {kind} is of type {_shown(given)}. Types that are read: {', '.join(known)}")
+    fields = {name: value for name, value in step.items() if name != "type"}
+    for name, value in fields.items():
+        if name not in rule.fields:
+            raise _unfit(f"its {kind} {given} has an unknown field {_shown(name)}")
+        if not rule.fields[name].holds(value):
+            what = rule.fields[name].what
+            raise _unfit(f"`{name}` of its {kind} {given} must be {what}. Received: {_shown(value)}")
+    try:
+        return rule.growth if isinstance(rule.growth, int) else rule.growth(fields)
+    except KeyError as error:
+        raise _unfit(f"its {kind} {given} has no field {error}") from None
+
+
+def _unfit(why):
+    return ValueError(f"tokenizer.json cannot be used: {why}. {WAY_OUT}")
+
+
+def _shown(value):
+    text = repr(value) if isinstance(value, str | int | float | dict | None) else type(value).__name__
+    return text if len(text) <= 80 else f"{text[:80]}..."

@@ -1,0 +1,392 @@
+"""Text <-> tokens <-> ids, with the place of each token in the text."""
+
+import json
+import re
+import unicodedata
+from collections.abc import Iterable
+from itertools import groupby, islice
+from typing import NamedTuple
+
+import numpy as np
+import tokenizers
+
+from transformer_viz.text import check as token_check
+from transformer_viz.text.kinds import (
+    END,
+    LINE_BREAK,
+    MASK,
+    PAD,
+    SPACE,
+    START,
+    TOKEN_KINDS,
+    UNK,
+    kind_of,
+    pieces,
+    trained,
+)
+from transformer_viz.values.config import END_ID, MASK_ID, PAD_ID, START_ID, UNK_ID
+
+__all__ = ["END", "MASK", "PAD", "START", "TOKEN_KINDS", "UNK", "Encoding", "NoTokensError", "Tokenizer"]
+__all__ += ["clean_text", "visible"]
+
+MAX_SHOWN = 24
+"""Characters of a token that are shown."""
+
+MAX_MARKS = 4
+"""Combining marks in a row that are shown."""
+
+MAX_LISTED = 20
+"""Token ids that an error names."""
+
+PORTION = 1000
+"""Texts that are encoded at once: 25,000 reviews in one portion hold 600 MB."""
+
+BEFORE = "."
+"""A mark that is a token by itself whatever follows."""
+
+INVISIBLE = re.compile(
+    "[\x00-\x1f\x7f-\x9f\xad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b\u200c\u200e\u200f"
+    "\u2028-\u202f\u2060-\u206f\u3164\ufeff\uffa0\ufff0-\ufffb\ud800-\udfff\U000e0000-\U000e0fff]"
+    "|(?<![^\x00-\u02ff\u200d])\u200d|\u200d(?![^\x00-\u02ff\u200d])"
+)
+"""Characters without a shape of their own, or that turn the line round; a ZWJ only where it joins nothing."""
+
+
+_BLANK = re.compile(rf"{LINE_BREAK}|[\s{SPACE}]")
+"""What BPE reads as a space."""
+
+
+class NoTokensError(ValueError):
+    """There is nothing to read in a text."""
+
+
+class Encoding(NamedTuple):
+    """A text as a model reads it.
+
+    Attributes:
+        text: The cleaned text; `offsets` point into it.
+        ids: int32 (position,).
+        tokens: Vocabulary strings; "[UNK]" for a word that is not in the vocabulary.
+        offsets: (start, end) of each token in `text`, in characters.
+        num_dropped: Tokens left out because the text is too long.
+        cut_at: Index of the first token after the gap, `len(ids)` if the end was left out, None if
+            nothing was.
+    """
+
+    text: str
+    ids: np.ndarray
+    tokens: tuple[str, ...]
+    offsets: tuple[tuple[int, int], ...]
+    num_dropped: int
+    cut_at: int | None
+
+    def padded(self, count, *, max_len) -> "Encoding":
+        """Return it with `count` [PAD] after it, as it stands in a batch with a longer text.
+
+        Raises:
+            ValueError: If `count` is negative, or the model has no room for so many tokens.
+        """
+        room = max_len - len(self.ids)
+        if not 0 <= count <= max(room, 0):
+            raise ValueError(
+                f"There is room for 0 to {max(room, 0)} [PAD] after {len(self.ids)} tokens: the model reads "
+                f"{max_len}. Received: {count}."
+            )
+        end = (len(self.text), len(self.text))
+        return self._replace(
+            ids=np.concatenate([self.ids, np.full(count, PAD_ID, np.int32)]),
+            tokens=(*self.tokens, *[PAD] * count),
+            offsets=(*self.offsets, *[end] * count),
+        )
+
+    def reordered(self, order) -> "Encoding":
+        """Return the same tokens in another order, each with the place in the text it came from.
+
+        Args:
+            order: Index of each token once, in the order in which they are to be read.
+
+        Raises:
+            ValueError: If an index is missing or comes twice.
+        """
+        if sorted(order) != list(range(len(self.ids))):
+            raise ValueError(
+                f"`order` must name each of the {len(self.ids)} tokens once, by its index from 0. "
+                f"Received: {list(order)}."
+            )
+        return self._replace(
+            ids=self.ids[list(order)],
+            tokens=tuple(self.tokens[i] for i in order),
+            offsets=tuple(self.offsets[i] for i in order),
+        )
+
+
+class Tokenizer:
+    """Cuts texts into tokens of one kind; wraps `tokenizers.Tokenizer`.
+
+    >>> Tokenizer.train(["A film. A plot."], 5).encode("A FILM!", max_len=9).tokens
+    ('a', 'film', '[UNK]')
+    """
+
+    def __init__(self, backend, growth=1):
+        self._backend = backend
+        self._is_long = growth > token_check.MAX_AVERAGE
+        self.kind = kind_of(backend)
+
+    @classmethod
+    def train(
+        cls,
+        texts: Iterable[str],
+        vocab_size: int,
+        *,
+        kind: str = "words",
+        lowercase: bool = True,
+        markers: bool = False,
+        mask: bool = False,
+        split_digits: bool = False,
+    ) -> "Tokenizer":
+        """Return a tokenizer of the most frequent tokens of some texts.
+
+        Args:
+            texts: The texts to count in: the training split alone.
+            vocab_size: Most tokens, [PAD] and [UNK] included; fewer if the texts have fewer.
+            kind: What a token is.
+                "words": a word or a punctuation mark. Words are what stands between spaces and
+                punctuation; Chinese has none between its words, so there a whole clause is one: use
+                another kind.
+                "characters": one visible character with its combining marks; white space is left out.
+                "bpe": a frequent part of a word (byte-pair encoding); "▁" marks where a space stood
+                before, so `decode` gives the text back.
+                "wordpiece": a frequent part of a word; "##" marks what goes on with a word. A Chinese
+                character is a word.
+            lowercase: Make no difference between upper and lower case.
+            markers: Have [START] and [END] too, as a decoder needs them.
+            mask: Have [START], [END] and [MASK], as an encoder that fills in tokens needs them; a typed
+                "[MASK]" is then that token.
+            split_digits: Make each digit a token, so that any number can be read and written.
+
+        Raises:
+            ValueError: If there is no such kind, or `vocab_size` is too small for [PAD] and the like.
+        """
+        backend = trained(
+            (clean_text(text) for text in texts),
+            vocab_size,
+            kind=kind,
+            lowercase=lowercase,
+            special=[PAD, UNK, *[START, END] * (markers or mask), *[MASK] * mask],
+            split_digits=split_digits,
+        )
+        return cls.from_json(backend.to_str())
+
+    @classmethod
+    def from_json(cls, text: str) -> "Tokenizer":
+        """Read what `to_json` wrote.
+
+        Raises:
+            ValueError: If the text is not a tokenizer, a part of it is not known to be safe, its ids 0 and
+                1 are not [PAD] and [UNK], it has no id for some words, or a typed "[PAD]" becomes padding.
+        """
+        try:
+            content = json.loads(text)
+        except (ValueError, RecursionError) as error:
+            raise ValueError(f"tokenizer.json is not a tokenizer: {error}.") from None
+        content, growth = token_check.checked(content)
+        with token_check.library_errors("tokenizer.json is not a tokenizer"):
+            backend = tokenizers.Tokenizer.from_str(json.dumps(content))
+        if (backend.id_to_token(PAD_ID), backend.id_to_token(UNK_ID)) != (PAD, UNK):
+            raise ValueError(f"tokenizer.json must have {PAD} as token 0 and {UNK} as token 1.")
+        backend.encode_special_tokens = True
+        with token_check.library_errors("tokenizer.json cannot read every text"):
+            typed = backend.encode(f"{PAD} \U0010fffd").ids
+        if {*typed, *backend.get_vocab().values()} != {*range(backend.get_vocab_size())}:
+            raise ValueError("tokenizer.json must number its tokens from 0 on, without a gap.")
+        if PAD_ID in typed:
+            raise ValueError(f"tokenizer.json cannot read every text: a typed {PAD} becomes padding.")
+        return cls(backend, growth)
+
+    def to_json(self) -> str:
+        """Return the text of `tokenizer.json`."""
+        return self._backend.to_str(pretty=True)
+
+    @property
+    def vocab_size(self) -> int:
+        """Number of tokens, [PAD] and [UNK] included."""
+        return self._backend.get_vocab_size()
+
+    @property
+    def has_markers(self) -> bool:
+        """Whether ids 2 and 3 are [START] and [END]."""
+        return (self._backend.id_to_token(START_ID), self._backend.id_to_token(END_ID)) == (START, END)
+
+    @property
+    def has_mask(self) -> bool:
+        """Whether id 4 is [MASK]."""
+        return self._backend.id_to_token(MASK_ID) == MASK
+
+    @property
+    def vocabulary(self) -> tuple[str, ...]:
+        """Every token, in the order of the ids."""
+        return tuple(self.token(token_id) for token_id in range(self.vocab_size))
+
+    def token(self, token_id: int) -> str:
+        """Return the vocabulary string of an id."""
+        return self._backend.id_to_token(token_id)
+
+    def encode(self, text: str, *, max_len: int, truncation: str = "end", start: bool = False) -> Encoding:
+        """Return a text as a model reads it.
+
+        Args:
+            text: Anything a person can type.
+            max_len: Most tokens that are kept.
+            truncation: What a longer text loses: its "end", its "beginning", or its "middle" (a quarter of
+                `max_len` is kept from the beginning, the rest from the end).
+            start: Put [START] in front, at characters (0, 0).
+
+        Raises:
+            ValueError: If the tokenizer, one of another maker, stumbles over this text.
+        """
+        text = clean_text(text)
+        self._check_length(text)
+        with token_check.library_errors("The tokenizer of this model cannot read the text"):
+            ids, tokens, offsets = self._encoded(text)
+        if self.kind == "bpe":
+            blanked = _BLANK.sub(lambda blank: " " * len(blank[0]), text)
+            offsets = [_without_space(blanked, *place) for place in zip(tokens, offsets, strict=True)]
+        if start:
+            ids, tokens, offsets = [START_ID, *ids], [START, *tokens], [(0, 0), *offsets]
+        kept, cut_at = _kept(len(ids), max_len, truncation)
+        return Encoding(
+            text,
+            np.array([ids[i] for i in kept], dtype=np.int32),
+            tuple(tokens[i] for i in kept),
+            tuple(offsets[i] for i in kept),
+            len(ids) - len(kept),
+            cut_at,
+        )
+
+    def _encoded(self, text):
+        """Return ids, tokens and offsets of a text; a typed [MASK] is a token where there is one."""
+        first, *rest = text.split(MASK) if self.has_mask else [text]
+        encoding = self._backend.encode(first)
+        ids, tokens, offsets = encoding.ids, encoding.tokens, encoding.offsets
+        end = len(first)
+        for part in rest:
+            begin, end = end, end + len(MASK)
+            ids, tokens, offsets = [*ids, MASK_ID], [*tokens, MASK], [*offsets, (begin, end)]
+            # a mark in front, so that the part goes on after something and is no beginning of a text
+            encoding, shift = self._backend.encode(BEFORE + part), end - len(BEFORE)
+            for token_id, token, (start, stop) in zip(
+                encoding.ids, encoding.tokens, encoding.offsets, strict=True
+            ):
+                if stop > len(BEFORE):
+                    ids.append(token_id)
+                    tokens.append(token)
+                    offsets.append((start + shift, stop + shift))
+            end += len(part)
+        return ids, tokens, offsets
+
+    def encoding(self, token_ids, *, start: bool = False) -> Encoding:
+        """Return token ids as `encode` returns a text: the text is `decode`'s, with offsets into it.
+
+        Raises:
+            ValueError: If an id is no whole number, or not in the vocabulary.
+        """
+        last = self.vocab_size - 1
+        token_ids = list(token_ids) if np.iterable(token_ids) else [None]
+        if not all(_is_whole(token_id) and 0 <= token_id <= last for token_id in token_ids):
+            received = ", ".join(map(repr, token_ids[:MAX_LISTED])) + ", ..." * (len(token_ids) > MAX_LISTED)
+            raise ValueError(f"Token ids must be whole numbers from 0 to {last}. Received: {received}.")
+        ids = np.array([START_ID, *token_ids] if start else token_ids, dtype=np.int32)
+        tokens = tuple(self.token(int(token_id)) for token_id in ids)
+        text, offsets = "", [(0, 0)] if start else []
+        for gap, piece in pieces(self.kind, tokens[start:]):
+            begin = len(text) + len(gap)
+            text += gap + piece
+            offsets.append((begin, len(text)))
+        return Encoding(text, ids, tokens, tuple(offsets), 0, None)
+
+    def decode(self, token_ids) -> str:
+        """Return the text that some ids stand for.
+
+        Words are joined by spaces, punctuation marks too; characters by nothing; BPE has its spaces where
+        they were; WordPiece has them between words and marks, but for Chinese ones.
+        """
+        tokens = [self.token(int(token_id)) for token_id in token_ids]
+        return "".join(gap + piece for gap, piece in pieces(self.kind, tokens))
+
+    def encode_batch(self, texts, *, max_len: int, truncation: str = "end") -> list[np.ndarray]:
+        """Return the ids of many texts: one int32 (position,) for each, cut as by `encode`."""
+        rows, cleaned = [], map(clean_text, texts)
+        while portion := list(islice(cleaned, PORTION)):
+            self._check_length(*portion)
+            with token_check.library_errors("The tokenizer of this model cannot read the texts"):
+                encodings = self._backend.encode_batch_fast(portion)
+            for encoding in encodings:
+                ids = np.array(encoding.ids, dtype=np.int32)
+                rows.append(ids if len(ids) <= max_len else ids[_kept(len(ids), max_len, truncation)[0]])
+        return rows
+
+    def _check_length(self, *texts):
+        for text in texts if self._is_long else ():
+            token_check.check_length(self._backend.normalizer, text)
+
+
+def clean_text(text: str) -> str:
+    """Return text as it may enter: lone surrogates replaced, composed (Unicode NFC)."""
+    text = text.encode("utf-8", "replace").decode("utf-8")
+    text = re.sub(r"[^\x00-\x7f]{1000,}", lambda run: _in_canonical_order(run[0]), text)
+    return unicodedata.normalize("NFC", text)
+
+
+def _is_whole(value):
+    return isinstance(value, int | np.integer) and not isinstance(value, bool)
+
+
+def visible(token: str) -> str:
+    r"""Return a token as it is shown: nothing in it is invisible or disturbs the line it stands in.
+
+    >>> visible("a\x00b")
+    'a␀b'
+    """
+    runs = groupby(INVISIBLE.sub(_named, token), _is_mark)
+    shown = "".join(_few("".join(run)) if are_marks else "".join(run) for are_marks, run in runs)
+    return shown if len(shown) <= MAX_SHOWN else shown[: MAX_SHOWN - 1] + "…"
+
+
+def _named(match):
+    code = ord(match[0])
+    return chr(0x2400 + code) if code < 0x20 else f"⟨U+{code:04X}⟩"
+
+
+def _is_mark(character):
+    return unicodedata.category(character).startswith("M")
+
+
+def _few(marks):
+    return marks if len(marks) <= MAX_MARKS else marks[:MAX_MARKS] + "…"
+
+
+def _without_space(text, token, offset):
+    """Return where a BPE token stands, without its space; a bare "▁" has no width."""
+    begin, end = offset
+    begin = end - len(text[begin:end].lstrip(" "))
+    return begin, begin if token == SPACE else end
+
+
+def _in_canonical_order(text):
+    """Return text in Unicode NFD; `unicodedata` takes time squared for a long run of marks."""
+    parts = (part for character in text for part in unicodedata.normalize("NFD", character))
+    pieces = []
+    for are_marks, run in groupby(parts, lambda part: unicodedata.combining(part) > 0):
+        characters = list(run)
+        if are_marks:
+            characters.sort(key=unicodedata.combining)
+        pieces += characters
+    return "".join(pieces)
+
+
+def _kept(length, max_len, truncation):
+    """Return the positions that are kept, and the index of the first one after the gap."""
+    if length <= max_len:
+        return list(range(length)), None
+    head = {"end": max_len, "middle": max_len // 4, "beginning": 0}[truncation]
+    return [*range(head), *range(length - (max_len - head), length)], head

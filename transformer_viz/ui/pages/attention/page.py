@@ -1,0 +1,166 @@
+"""The Attention page: a sentence, its prediction, and what one head does with it."""
+
+import tempfile
+from pathlib import Path
+
+import numpy as np
+import streamlit as st
+
+from transformer_viz import store
+from transformer_viz.pictures.views import page
+from transformer_viz.text.tokenizer import END, MASK, visible
+from transformer_viz.ui.pages.attention.lens import show_lens
+from transformer_viz.ui.pages.attention.looks import choose_looks
+from transformer_viz.ui.shell.address import choose_whether
+from transformer_viz.ui.shell.answers import answer, head_effects
+from transformer_viz.ui.shell.axis import label_of
+from transformer_viz.ui.shell.language import plain, t
+from transformer_viz.ui.shell.sentence import ask_texts
+from transformer_viz.values.trace import Run, Trace
+
+MAX_BARS = 3
+"""Labels whose probability is drawn, the likeliest ones."""
+
+MAX_GAPS = 3
+"""[MASK]s whose likeliest tokens are drawn, the first ones."""
+
+
+def show(model: store.ModelSummary | None) -> None:
+    """Show the page for one model."""
+    st.header(t("attention.title"), anchor=False)
+    if model is None:
+        show_no_model()
+        return
+    text, target = ask_texts(model)
+    run = Run(model.reference, text, target)
+    trace = answer(run)
+    if trace is None:
+        return
+    if model.config.fills_in:
+        show_filling(trace)
+    elif model.config.has_decoder:
+        show_writing(trace, own=target is None)
+    else:
+        show_prediction(trace)
+    show_reading(trace)
+    show_heads(trace, run)
+    with st.expander(t("attention.what"), icon=":material/help:"):
+        st.markdown(t("attention.explained"))
+        st.latex(r"\mathrm{weights} = \mathrm{softmax}\left(\frac{Q K^\top}{\sqrt{d_k}}\right)")
+
+
+def show_no_model() -> None:
+    """Say that there is nothing to look into yet, and how to come by something."""
+    st.info(t("model.none"), icon=":material/school:")
+    st.code("python -m transformer_viz train --preset single-block --data reviews.csv --out models/my-model")
+
+
+def ask_effects(run: Run, trace: Trace) -> dict[str, np.ndarray] | None:
+    """Offer to leave out each head in turn; return what each does for the answer, None if nobody asks."""
+    heads = sum(len(layer.weights) for found in trace.kinds().values() for layer in found.layers)
+    if not choose_whether("effects", t("effects.label", runs=heads), help=t("effects.help")):
+        return None
+    return head_effects(run)
+
+
+def show_prediction(trace: Trace) -> None:
+    """Say the prediction in words, with the probabilities of the likeliest labels."""
+    best = int(trace.probs.argmax())
+    likeliest = sorted(np.argsort(-trace.probs)[:MAX_BARS])
+    words, *bars = st.columns([2, *[1] * len(likeliest)], vertical_alignment="center", gap="medium")
+    words.markdown(
+        t("prediction.sentence", label=plain(trace.labels[best]), percent=f"{trace.probs[best]:.1%}")
+    )
+    for bar, i in zip(bars, likeliest, strict=True):
+        bar.progress(float(trace.probs[i]), text=f"{plain(trace.labels[i])} · {trace.probs[i]:.1%}")
+
+
+def show_writing(trace: Trace, *, own: bool) -> None:
+    """Say what the model wrote, or what it would write next after what it was given."""
+    probs = trace.probs[-1]
+    if own and trace.encoder:
+        goes_on = "" if trace.labels[probs.argmax()] == END else " …"
+        st.markdown(t("writing.sentence", text=(plain(trace.target_text) or "∅") + goes_on))
+        return
+    show_tokens(trace, probs, "writing.next")
+
+
+def show_filling(trace: Trace) -> None:
+    """Say what the model puts in the place of each [MASK]."""
+    if not len(trace.gaps):
+        st.caption(t("filling.none", mask=plain(MASK)))
+    for place in trace.gaps[:MAX_GAPS]:
+        show_tokens(trace, trace.probs[place], "filling.gap", mask=plain(MASK))
+
+
+def show_tokens(trace: Trace, probs, said, **values) -> None:
+    """Say which token is likeliest, with the probabilities of the first ones.
+
+    Args:
+        trace: Whose labels the probabilities are of.
+        probs: float (label,).
+        said: Key of the sentence.
+        **values: What else stands in it.
+    """
+    likeliest = np.argsort(-probs)[:MAX_BARS]
+    words, *bars = st.columns([2, *[1] * len(likeliest)], vertical_alignment="center", gap="medium")
+    best = likeliest[0]
+    words.markdown(t(said, token=plain(label_of(trace, best)), percent=f"{probs[best]:.1%}", **values))
+    for bar, i in zip(bars, likeliest, strict=True):
+        bar.progress(float(probs[i]), text=f"{plain(label_of(trace, i))} · {probs[i]:.1%}")
+
+
+def show_reading(trace: Trace) -> None:
+    """Say what the model did not see: words cut away, words it does not know."""
+    if trace.num_dropped:
+        total = len(trace.tokens) + trace.num_dropped
+        key = {0: "beginning", len(trace.tokens): "end"}.get(trace.cut_at, "middle")
+        st.caption(
+            t(
+                f"reading.cut_{key}",
+                read=len(trace.tokens),
+                total=total,
+                head=trace.cut_at,
+                tail=len(trace.tokens) - trace.cut_at,
+            )
+        )
+    if trace.unknown.all():
+        st.caption(t("reading.all_unknown"))
+        return
+    unknown = list(dict.fromkeys(visible(trace.words[i]) for i in np.flatnonzero(trace.unknown)))
+    if unknown:
+        shown = t("list.comma").join(f"“{plain(word)}”" for word in unknown[:8]) + (
+            " …" if len(unknown) > 8 else ""
+        )
+        st.caption(t("reading.unknown", words=shown, count=trace.unknown.sum(), total=len(trace.tokens)))
+
+
+def show_heads(trace: Trace, run: Run) -> None:
+    """Show what every head does, and what can be taken along."""
+    with st.container(horizontal=True, gap="medium", vertical_alignment="center"):
+        looks, effects = choose_looks(trace), ask_effects(run, trace)
+    payload = show_lens(trace, run.model, looks, effects)
+    with st.container(horizontal=True, gap="small"):
+        for kind, mime, make in (
+            ("csv", "text/csv", lambda: trace.to_frame().to_csv(index=False)),
+            ("npz", "application/zip", lambda: npz_of(trace)),
+            ("html", "text/html", lambda: page(payload, title=f"{trace.model}: {trace.text}")),
+        ):
+            st.download_button(
+                t(f"download.{kind}"),
+                make,
+                file_name=f"{trace.model}-attention.{kind}",
+                mime=mime,
+                icon=":material/download:",
+                type="tertiary",
+                on_click="ignore",
+                key=f"download-{kind}",
+            )
+
+
+def npz_of(trace: Trace) -> bytes:
+    """Return the file that `Trace.load` reads."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "trace.npz"
+        trace.save(path)
+        return path.read_bytes()

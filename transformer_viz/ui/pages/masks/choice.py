@@ -1,0 +1,227 @@
+"""The choice of a mask: one of a kind, or one painted by hand; kept in the address."""
+
+from dataclasses import dataclass
+
+import numpy as np
+import streamlit as st
+
+from transformer_viz.analysis import named_mask, pack, unpack
+from transformer_viz.ui.shell.address import choose_number, choose_whether, from_address, to_address
+from transformer_viz.ui.shell.language import t
+
+KINDS = ("own", "causal", "padding", "window", "none", "painted")
+
+UNORDERED = ("own", "padding", "none", "painted")
+"""Kinds where rows and columns are of different sequences: no column is before, beside or after a row."""
+
+MAX_PAINTED = 32
+"""Most tokens of a mask that can be painted: its bits must fit into an address."""
+
+MAX_PADDING = 12
+"""Most [PAD] that can be appended."""
+
+FIRST_PADDING = 4
+"""How many are appended when the padding mask is chosen and there are none."""
+
+
+@dataclass(frozen=True)
+class Choice:
+    """What was chosen.
+
+    Attributes:
+        kind: One of `KINDS`.
+        reach: Of a window.
+        causal: Whether a padding mask or a window hides the future too.
+        padding: How many [PAD] are appended.
+    """
+
+    kind: str
+    reach: int = 1
+    causal: bool = False
+    padding: int = 0
+
+    @property
+    def name(self) -> str | None:
+        """The mask's name as `analysis.named_mask` reads it; None for the model's own and painted ones."""
+        if self.kind in ("own", "painted"):
+            return None
+        name = f"window:{self.reach}" if self.kind == "window" else self.kind
+        return f"{name}+causal" if self.causal else name
+
+
+def ask_mask(size, room, *, ordered) -> Choice:
+    """Show the choice of a mask and of the padding.
+
+    Args:
+        size: Most tokens on one side of the mask, without padding.
+        room: How many [PAD] the model has room for.
+        ordered: Whether rows and columns are the same tokens, so that some come earlier than others.
+    """
+    first = "causal" if ordered else "padding"
+    kinds = [kind for kind in (KINDS if ordered else UNORDERED) if kind != "painted" or size <= MAX_PAINTED]
+    before = st.session_state.get("mask")
+    from_address("mask", kinds, first)
+    most = room = min(MAX_PADDING, room)
+    if before not in (None, st.session_state.mask):
+        start_padding(most)
+    if st.session_state.mask == "painted":
+        most = min(most, MAX_PAINTED - size)
+    with st.container(horizontal=True, vertical_alignment="bottom", key="mask-choice"):
+        kind = st.segmented_control(
+            t("masks.mask"),
+            kinds,
+            format_func=lambda kind: t(f"masks.kind_{kind}"),
+            key="mask",
+            persist_state="session",
+            required=True,
+            on_change=start_padding,
+            args=(room,),
+            help=t("masks.mask_help"),
+        )
+        padding = ask_padding(most, min(FIRST_PADDING, most) if kind == first == "padding" else 0)
+        reach = ask_reach(size) if kind == "window" else 1
+        causal = (
+            ordered
+            and kind in ("padding", "window")
+            and choose_whether("causal", t("masks.causal"), help=t("masks.causal_help"))
+        )
+    to_address("mask", kind if kind != first else "")
+    if size > MAX_PAINTED:
+        st.caption(t("masks.too_long_to_paint", most=MAX_PAINTED, size=size))
+    return Choice(kind, reach, causal, padding)
+
+
+def start_padding(most) -> None:
+    """Append some [PAD] when the padding mask is chosen and there are none to mask."""
+    if st.session_state.mask == "padding" and not st.session_state.get("pads"):
+        st.session_state.pads = min(FIRST_PADDING, most)
+
+
+def ask_padding(most, first) -> int:
+    """Show how many [PAD] are appended; `first` of them where nobody has chosen."""
+    if not most:
+        return 0
+    said = t("masks.padding_help")
+    return choose_number("pads", 0, most, t("masks.padding"), default=first, help=said, width=130)
+
+
+def ask_reach(size) -> int:
+    """Show how far a window reaches."""
+    most = max(min(size - 1, 16), 1)
+    if most == 1:
+        return 1
+    said = t("masks.reach_help")
+    return choose_number("reach", 0, most, t("masks.reach"), default=1, help=said, width=130)
+
+
+def name_of(choice, own, key_ids, *, ordered) -> str | None:
+    """Return the name of the mask that was chosen; None for the model's own.
+
+    Args:
+        choice: `Choice`.
+        own: bool (query, key), the model's own mask.
+        key_ids: int (key,).
+        ordered: Whether rows and columns are the same tokens.
+    """
+    if choice.kind != "painted":
+        st.session_state.mask_before = choice.name
+        st.query_params.pop("bits", None)
+        return choice.name
+    return "painted:" + painted(own, key_ids, ordered=ordered)
+
+
+def painted(own, key_ids, *, ordered) -> str:
+    """Return the bits of the painted mask; it begins as the address says, or as the mask chosen before."""
+    state = st.session_state.get("painted")
+    if state is None or state["shape"] != own.shape:
+        applied = state["applied"] if state else 0
+        before = st.session_state.get("mask_before", "causal") if ordered else None
+        bits = first_bits(own, key_ids, before)
+        state = {"shape": own.shape, "history": [bits], "applied": applied}
+        st.session_state.painted = state
+    bits = state["history"][-1]
+    to_address("bits", bits)
+    return bits
+
+
+def first_bits(own, key_ids, before) -> str:
+    """Return the bits a painted mask begins with: the address's, or of the mask named `before`; None: own."""
+    bits = st.query_params.get("bits", "")
+    try:
+        unpack(bits, own.shape)
+    except ValueError:
+        return pack(own if before is None else named_mask(before, len(own), key_ids))
+    return bits
+
+
+def paint(change) -> None:
+    """Put a changed mask on top of the history.
+
+    Args:
+        change: Function of the mask, bool (query, key), that returns another.
+    """
+    state = st.session_state.painted
+    state["history"].append(pack(change(unpack(state["history"][-1], state["shape"]))))
+
+
+def take_strokes(strokes) -> None:
+    """Paint the strokes that are not in the mask yet; the browser sends each until it sees it there.
+
+    Args:
+        strokes: [number, [row, column, last row, last column], whether they may be read] each, in order.
+    """
+    state = st.session_state.painted
+    for number, box, may in strokes:
+        if number > state["applied"]:
+            paint(lambda mask, box=box, may=may: stroked(mask, box, may=may))
+            state["applied"] = number
+
+
+def stroked(mask, box, *, may) -> np.ndarray:
+    """Return a mask with all cells of a box, (row, column, last row, last column), free or masked."""
+    row, column, last_row, last_column = box
+    mask = np.array(mask)
+    mask[row : last_row + 1, column : last_column + 1] = may
+    return mask
+
+
+def undo() -> None:
+    """Take the last change of the painted mask back."""
+    history = st.session_state.painted["history"]
+    if len(history) > 1:
+        history.pop()
+
+
+def show_brushes() -> None:
+    """Show the buttons that change a painted mask as a whole."""
+    with st.container(horizontal=True, gap="small", vertical_alignment="center"):
+        st.button(
+            t("masks.undo"),
+            key="paint-undo",
+            icon=":material/undo:",
+            on_click=undo,
+            disabled=len(st.session_state.painted["history"]) < 2,
+        )
+        for name, icon, change in (
+            ("invert", ":material/invert_colors:", np.logical_not),
+            ("clear", ":material/grid_on:", np.ones_like),
+        ):
+            st.button(
+                t(f"masks.{name}"),
+                key=f"paint-{name}",
+                icon=icon,
+                on_click=paint,
+                args=(change,),
+                help=t(f"masks.{name}_help"),
+            )
+        st.caption(t("masks.paint_hint"), width="content")
+
+
+def offer_painting() -> None:
+    """Offer to go to the view in which the mask is painted."""
+    st.button(t("masks.paint_elsewhere"), key="paint-here", icon=":material/brush:", on_click=go_to_steps)
+
+
+def go_to_steps() -> None:
+    """Choose the view in which the mask is painted."""
+    st.session_state.mask_view = "steps"

@@ -1,0 +1,146 @@
+"""What a mask does, in words: where the weight goes, and what becomes of the prediction."""
+
+import numpy as np
+import streamlit as st
+
+from transformer_viz.analysis import blocked_rows, future_share, padding_share
+from transformer_viz.pictures.figures import before_after_bars
+from transformer_viz.text.kinds import is_spaced, shown_piece
+from transformer_viz.text.tokenizer import visible
+from transformer_viz.ui.pages.masks.sides import Head, Side
+from transformer_viz.ui.shell.axis import label_of
+from transformer_viz.ui.shell.language import plain, t
+from transformer_viz.values.config import PAD_ID
+
+MAX_BARS = 4
+"""Labels whose probabilities are drawn, the likeliest ones."""
+
+LEAST = 0.005
+"""Probability below which a label is not drawn, after the first two."""
+
+LEAST_SHARE = 0.0005
+"""Share of the weight that is written as more than 0.0%."""
+
+LEAST_CHANGE = 0.001
+"""Change of a probability that counts as one."""
+
+
+def meters_of(chosen: Head, other: Head) -> list[str]:
+    """Return in words where the weight of one head goes with both masks: what is nothing is left out."""
+    names = {"mask": t(f"masks.name_{chosen.name}"), "other_mask": t(f"masks.name_{other.name}")}
+    shares = {
+        "padding": [
+            padding_share(side.weights, side.row_padding, side.column_padding) for side in (chosen, other)
+        ],
+        "future": [future_share(side.weights[~chosen.row_padding]) for side in (chosen, other)],
+    }
+    if not chosen.same_tokens:
+        del shares["future"]
+    meters = [
+        t(f"masks.meter_{name}", **percent(both), **names)
+        for name, both in shares.items()
+        if max(both) >= LEAST_SHARE
+    ]
+    blocked = [len(blocked_rows(side.mask, side.mask.shape)) for side in (chosen, other)]
+    if any(blocked):
+        counts = {"count": blocked[0], "other": blocked[1], "total": len(chosen.rows)}
+        meters.append(t("masks.meter_blocked", **counts, **names))
+    return meters
+
+
+def show_meters(meters) -> None:
+    """Show what `meters_of` returned."""
+    st.markdown(f"**{t('masks.meters_title')}**", help=t("masks.meters_help"))
+    for meter in meters:
+        st.markdown(meter)
+
+
+def percent(shares) -> dict[str, str]:
+    """Return both shares as they are written."""
+    return {"share": f"{shares[0]:.1%}", "other": f"{shares[1]:.1%}"}
+
+
+def show_prediction(chosen: Side, other: Side) -> None:
+    """Say what becomes of the prediction, and draw the probabilities before and after."""
+    st.markdown(f"**{t('masks.prediction_title')}**", help=t("masks.prediction_help"))
+    if np.array_equal(chosen.mask, other.mask):
+        st.markdown(t("masks.hides_nothing"))
+        return
+    trace, before = chosen.trace, other.trace.probs
+    after = trace.probs
+    if np.abs(before - after)[real_places(trace)].max() < LEAST_CHANGE:
+        st.markdown(t("masks.prediction_same"))
+        return
+    if after.ndim == 2:
+        before, after = most_changed(chosen, before, after)
+    else:
+        say_label(trace.labels, before, after)
+    highest = np.maximum(before, after)
+    likeliest = np.argsort(-highest, kind="stable")[:MAX_BARS]
+    likeliest = likeliest[(highest[likeliest] > LEAST) | (np.arange(len(likeliest)) < 2)]
+    figure = before_after_bars(
+        [label_of(trace, i) for i in likeliest],
+        before[likeliest],
+        after[likeliest],
+        labels={"before": t(f"masks.name_{other.name}"), "after": t(f"masks.name_{chosen.name}")},
+        theme=st.context.theme.type or "light",
+    )
+    st.plotly_chart(
+        figure,
+        key="before-after",
+        config={"displaylogo": False, "displayModeBar": False},
+        alt=t("masks.bars_alt"),
+    )
+
+
+def say_label(labels, before, after) -> None:
+    """Say which class the model chooses before and after."""
+    old, new = int(before.argmax()), int(after.argmax())
+    values = {"old": plain(labels[old]), "new": plain(labels[new])}
+    key = "stays" if old == new else "flips"
+    st.markdown(
+        t(f"masks.prediction_{key}", **values, before=f"{before[old]:.1%}", after=f"{after[new]:.1%}")
+    )
+
+
+def real_places(trace) -> np.ndarray:
+    """Return where `trace.probs` is read: of a class everywhere, of tokens not at a [PAD]."""
+    if trace.probs.ndim == 1:
+        return np.arange(len(trace.probs))
+    return np.flatnonzero(
+        (trace.target_ids if trace.encoder and trace.decoder else trace.token_ids) != PAD_ID
+    )
+
+
+def most_changed(chosen, before, after) -> tuple[np.ndarray, np.ndarray]:
+    """Say how many likeliest tokens are others; return the probabilities of the place that changed most.
+
+    Args:
+        chosen: `Side`.
+        before: float (position, label).
+        after: float (position, label).
+
+    Returns:
+        float (label,) before and after, of the place where they differ most: where the likeliest is another
+        somewhere, of such a place.
+    """
+    trace = chosen.trace
+    tokens = trace.target_tokens if trace.encoder and trace.decoder else trace.tokens
+    real = real_places(trace)
+    others = real[(before.argmax(axis=-1) != after.argmax(axis=-1))[real]]
+    places = others if others.size else real
+    place = places[np.abs(before - after).sum(axis=-1)[places].argmax()]
+    old, new = int(before[place].argmax()), int(after[place].argmax())
+    st.markdown(
+        t(
+            f"masks.{'writing' if trace.decoder else 'filling'}_{'changes' if others.size else 'stays'}",
+            count=len(others),
+            total=len(real),
+            old=plain(label_of(trace, old)),
+            token=plain(visible(shown_piece(tokens[place], is_spaced(tokens)))),
+            new=plain(label_of(trace, new)),
+            before=f"{before[place, old]:.1%}",
+            after=f"{after[place, new]:.1%}",
+        )
+    )
+    return before[place], after[place]

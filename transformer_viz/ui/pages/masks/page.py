@@ -1,0 +1,57 @@
+"""The Masks page: what a mask does to one head, and to the prediction."""
+
+import streamlit as st
+
+from transformer_viz import store
+from transformer_viz.ui.pages.attention.page import show_no_model, show_reading
+from transformer_viz.ui.pages.masks.choice import ask_mask, offer_painting
+from transformer_viz.ui.pages.masks.effect import meters_of, show_meters, show_prediction
+from transformer_viz.ui.pages.masks.sides import compare, room_for_padding
+from transformer_viz.ui.pages.masks.views import LAYOUT, VIEWS
+from transformer_viz.ui.shell.address import choose_one
+from transformer_viz.ui.shell.answers import answer
+from transformer_viz.ui.shell.heads import choose, choose_attention, hand_over
+from transformer_viz.ui.shell.language import t
+from transformer_viz.ui.shell.sentence import ask_texts
+from transformer_viz.values.trace import Run
+
+
+def show(model: store.ModelSummary | None) -> None:
+    """Show the page for one model."""
+    st.header(t("masks.title"), anchor=False)
+    if model is None:
+        show_no_model()
+        return
+    translates = model.config.architecture == "encoder-decoder"
+    run = Run(model.reference, *ask_texts(model))
+    plain = answer(run)
+    if plain is None:
+        return
+    show_reading(plain)
+    with st.container(horizontal=True, gap="medium"):
+        kind = choose_attention(plain)
+        found = plain.kinds()[kind]
+        layer = choose("layer", len(found.layers))
+        head = choose("head", len(found.layers[layer - 1].weights))
+        views = list(VIEWS)
+        view = choose_one("mask_view", views, t("masks.view"), say=lambda view: t(f"masks.view_{view}"))
+    hand_over(kind=kind, layer=layer, head=head)
+    size = max(len(found.query_tokens), len(found.key_tokens))
+    choice = ask_mask(size, room_for_padding(plain, model.config, kind), ordered=kind != "cross")
+    sides = compare(run, choice, kind, translates=translates)
+    if sides is None:
+        return
+    heads = [side.head(layer - 1, head - 1) for side in sides]
+    st.html(LAYOUT)
+    VIEWS[view](*heads)
+    if choice.kind == "painted" and view != "steps":
+        offer_painting()
+    with st.container(key="mask-effects"):
+        if meters := meters_of(*heads):
+            with st.container(border=True, height="stretch"):
+                show_meters(meters)
+        with st.container(border=True, height="stretch"):
+            show_prediction(*sides)
+    with st.expander(t("attention.what"), icon=":material/help:"):
+        st.markdown(t("masks.explained"))
+        st.latex(r"\mathrm{weights}_{ij} = \frac{M_{ij}\, e^{s_{ij}}}{\sum_k M_{ik}\, e^{s_{ik}}}")

@@ -1,0 +1,129 @@
+"""The two runs the Masks page compares: with the chosen mask, and with another."""
+
+import dataclasses
+from typing import NamedTuple
+
+import numpy as np
+
+from transformer_viz.ui.pages.masks.choice import name_of
+from transformer_viz.ui.shell.answers import answer
+from transformer_viz.ui.shell.axis import axis_tokens
+from transformer_viz.values.config import PAD_ID
+from transformer_viz.values.trace import Run, Trace
+
+
+class Head(NamedTuple):
+    """One head under one mask.
+
+    Attributes:
+        name: Kind of the mask, as in `mask_choice.KINDS`.
+        scores: float32 (query, key), before the mask.
+        weights: float32 (query, key).
+        mask: bool (query, key), True = may attend.
+        rows: Display strings of the queries.
+        columns: Display strings of the keys.
+        row_padding: bool (query,), where a query is [PAD].
+        column_padding: bool (key,), where a key is [PAD].
+        same_tokens: Whether queries and keys are the same tokens, so that some keys come later.
+    """
+
+    name: str
+    scores: np.ndarray
+    weights: np.ndarray
+    mask: np.ndarray
+    rows: list[str]
+    columns: list[str]
+    row_padding: np.ndarray
+    column_padding: np.ndarray
+    same_tokens: bool
+
+
+class Side(NamedTuple):
+    """One run: the name of its mask, which kind of attention has it, and what the model computed."""
+
+    name: str
+    kind: str
+    trace: Trace
+
+    @property
+    def writes_target(self) -> bool:
+        """Whether the queries are tokens of a target beside the text."""
+        return self.kind != "encoder" and bool(self.trace.encoder)
+
+    @property
+    def query_ids(self) -> np.ndarray:
+        """The ids of the tokens that read: int32 (query,)."""
+        return self.trace.target_ids if self.writes_target else self.trace.token_ids
+
+    @property
+    def key_ids(self) -> np.ndarray:
+        """The ids of the tokens that are read: int32 (key,)."""
+        return self.trace.token_ids if self.kind == "cross" else self.query_ids
+
+    @property
+    def mask(self) -> np.ndarray:
+        """The mask of the attention: bool (query, key)."""
+        mask = self.trace.kinds()[self.kind].mask[0]
+        return np.broadcast_to(mask, (1, len(self.query_ids), len(self.key_ids)))[0]
+
+    def head(self, layer, head) -> Head:
+        """Return one head of the attention, counted from 0."""
+        found = self.trace.kinds()[self.kind]
+        return Head(
+            self.name,
+            found.layers[layer].scores[head],
+            found.layers[layer].weights[head],
+            self.mask,
+            axis_tokens(self.trace, found.query_tokens),
+            axis_tokens(self.trace, found.key_tokens),
+            self.query_ids == PAD_ID,
+            self.key_ids == PAD_ID,
+            self.kind != "cross",
+        )
+
+
+def room_for_padding(trace, config, kind) -> int:
+    """Return how many [PAD] the model has room for, after the tokens that are read."""
+    if kind == "decoder" and trace.encoder:
+        return config.target_max_len - len(trace.target_ids)
+    return config.max_len - len(trace.token_ids)
+
+
+def compare(run, choice, kind, *, translates) -> tuple[Side, Side] | None:
+    """Return the run with the chosen mask, and the one to compare with; None where there is no answer.
+
+    That is the model's own mask, or none where the chosen one is as good as the model's own.
+
+    Args:
+        run: `Run` without mask and padding.
+        choice: `Choice`.
+        kind: Which attention is masked: "encoder", "decoder" or "cross".
+        translates: Whether the model is an encoder-decoder.
+    """
+    field, padding = _fields(kind, translates=translates)
+    run = dataclasses.replace(run, **{padding: choice.padding})
+    own = _side("own", kind, run)
+    if own is None:
+        return None
+    name = name_of(choice, own.mask, own.key_ids, ordered=kind != "cross")
+    chosen = own
+    if name is not None:
+        chosen = _side(choice.kind, kind, dataclasses.replace(run, **{field: name}))
+    other = own
+    if chosen is not None and np.array_equal(chosen.mask, own.mask):
+        other = _side("none", kind, dataclasses.replace(run, **{field: "none"}))
+    return None if chosen is None or other is None else (chosen, other)
+
+
+def _fields(kind, *, translates):
+    """Return the fields of a `Run` that hold the mask of an attention and the padding of its keys."""
+    if kind == "cross":
+        return "cross_attention_mask", "padding"
+    if kind == "decoder" and translates:
+        return "target_attention_mask", "target_padding"
+    return "attention_mask", "padding"
+
+
+def _side(name, kind, run: Run) -> Side | None:
+    trace = answer(run)
+    return None if trace is None else Side(name, kind, trace)

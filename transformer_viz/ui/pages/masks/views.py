@@ -1,0 +1,199 @@
+"""The three views of the Masks page: the steps of the computation, what changes, two ways to mask."""
+
+import math
+
+import numpy as np
+import streamlit as st
+
+from transformer_viz.analysis import (
+    added_mask_weights,
+    block_means,
+    blocked_rows,
+    masked_scores,
+    multiplied_mask_weights,
+)
+from transformer_viz.pictures.views import panel
+from transformer_viz.pictures.views.panel import MANY
+from transformer_viz.ui.pages.masks.choice import show_brushes, take_strokes
+from transformer_viz.ui.pages.masks.panel import show_matrix
+from transformer_viz.ui.pages.masks.sides import Head
+from transformer_viz.ui.shell.language import plain, t
+
+MAX_CELLS = 192
+"""Rows or columns that are drawn at most; of a longer text, each cell is the mean of several."""
+
+MASK_LIMIT = 1.6
+"""End of the colour scale of a mask, whose cells that may be read are then neither pale nor dark."""
+
+LAYOUT = """<style>
+.st-key-mask-effects { display: grid; grid-template-columns: repeat(auto-fit, minmax(380px, 1fr)) }
+.st-key-mask-effects { align-items: stretch }
+.st-key-panels-few { display: grid; grid-template-columns: repeat(auto-fit, minmax(225px, 1fr)) }
+.st-key-panels-many-3 { display: grid; grid-template-columns: repeat(auto-fit, minmax(max(240px, 30%), 1fr)) }
+.st-key-panels-many { display: grid; grid-template-columns: repeat(auto-fit, minmax(max(240px, 40%), 1fr)) }
+.st-key-mask-effects > div > div { height: 100% }
+.st-key-mask-choice .stSlider > [role=group] { height: 2rem; transform: translateY(-2px) }
+.st-key-mask-choice .stCheckbox label { transform: translateY(4px) }
+</style>"""
+"""Panels stand side by side while there is room, and below one another where there is none; sliders and
+switches stand as high as the buttons beside them."""
+
+
+def show_steps(chosen: Head, other: Head) -> None:
+    """Show scores, mask, masked scores and weights of the chosen mask, in the order of the computation."""
+    show_heading("steps", len(chosen.rows), len(chosen.columns))
+    scores = np.asarray(chosen.scores)
+    limit = most(scores)
+    weights = np.where(chosen.mask, chosen.weights, np.nan)
+    with grid(chosen):
+        show_panel("scores", r"s = QK^\top/\sqrt{d_k}", draw(chosen, scores, "score", limit, signed=True))
+        if chosen.name == "painted":
+            show_painting(chosen)
+        else:
+            allowed = np.where(chosen.mask, 1, np.nan)
+            show_panel("mask", r"M \in \{0, 1\}", draw(chosen, allowed, "mask", MASK_LIMIT, scale=False))
+        show_panel(
+            "masked_scores",
+            r"s_{ij} \text{ if } M_{ij} \text{, else } {-\infty}",
+            draw(chosen, masked_scores(scores, chosen.mask), "score", limit, signed=True),
+        )
+        show_panel("weights", r"\mathrm{softmax}(s)", draw(chosen, weights, "weight", most(weights)))
+    if chosen.name == "painted":
+        show_brushes()
+
+
+def show_painting(chosen) -> None:
+    """Show the mask as a matrix whose cells can be painted."""
+    says = [f"{reads()}\n{t(f'masks.{may}')}" for may in ("may", "may_not")]
+    values = np.where(chosen.mask, 1, np.nan)
+    options = {"says": says, "limit": MASK_LIMIT, "scale": False, "theme": theme()}
+    with st.container():
+        say_panel("mask", r"M \in \{0, 1\}")
+        show_matrix(
+            panel(values, (chosen.rows, chosen.columns), **options),
+            "paint",
+            alt=t("masks.paint_alt"),
+            applied=st.session_state.painted["applied"],
+            on_paint=lambda: take_strokes(st.session_state["paint"].strokes),
+        )
+
+
+def show_change(chosen: Head, other: Head) -> None:
+    """Show the weights with both masks and their difference."""
+    show_heading("change", len(chosen.rows), len(chosen.columns))
+    sides = [np.where(side.mask, side.weights, np.nan) for side in (chosen, other)]
+    highest = max(map(most, sides))
+    difference = chosen.weights - other.weights
+    difference = np.where(chosen.mask | other.mask, difference, np.nan)
+    with grid(chosen, three=True):
+        for name, side, weights in zip(("with", "other"), (chosen, other), sides, strict=True):
+            figure = draw(side, weights, "weight", highest)
+            show_panel(name, r"\mathrm{softmax}(s)", figure, mask=t(f"masks.name_{side.name}"))
+        figure = draw(chosen, difference, "difference", most(difference), signed=True)
+        show_panel("difference", r"W_1 - W_2", figure)
+
+
+def show_ways(chosen: Head, other: Head) -> None:
+    """Show both ways tutorials mask, on the scores of the head, with the sums of their rows."""
+    show_heading("ways", len(chosen.rows), len(chosen.columns))
+    added = added_mask_weights(chosen.scores, chosen.mask)
+    multiplied = multiplied_mask_weights(chosen.scores, chosen.mask)
+    limit = max(most(added), most(multiplied))
+    with grid(chosen):
+        for name, formula, weights in (
+            ("added", r"\mathrm{softmax}(s - 10^9\,(1 - M))", added),
+            ("multiplied", r"\mathrm{softmax}(s) \odot M", multiplied),
+        ):
+            show_panel(name, formula, draw_with_sums(chosen, weights, limit))
+    sums = multiplied.sum(axis=-1)
+    worst = int(sums.argmin())
+    if chosen.mask.all():
+        st.markdown(t("masks.ways_same"))
+        return
+    st.markdown(t("masks.ways_sums", token=plain(chosen.rows[worst]), sum=f"{sums[worst]:.2f}"))
+    blocked = blocked_rows(chosen.mask, chosen.mask.shape)
+    if blocked.size:
+        token = plain(chosen.rows[blocked[0]])
+        st.markdown(t("masks.ways_blocked", token=token, share=f"{1 / len(chosen.columns):.3f}"))
+    else:
+        st.caption(t("masks.ways_not_blocked"))
+
+
+VIEWS = {"steps": show_steps, "change": show_change, "ways": show_ways}
+"""Name of a view -> what shows it."""
+
+
+def show_heading(view, *shape) -> None:
+    """Show the point of a view, explained in one sentence."""
+    st.markdown(f"##### {t(f'masks.{view}_title')}", help=t(f"masks.{view}_help"))
+    st.caption(t(f"masks.{view}_explained"))
+    if max(shape) > MAX_CELLS:
+        block = math.ceil(max(shape) / MAX_CELLS)
+        st.caption(t("masks.coarse", block=block))
+
+
+def grid(head, *, three=False):
+    """Return the container of the panels: more of them side by side where the matrices are small."""
+    many = "panels-many-3" if three else "panels-many"
+    return st.container(key=many if max(head.mask.shape) > MANY else "panels-few")
+
+
+def show_panel(name, formula, drawn, **values) -> None:
+    """Show one matrix, as `draw` returned it, under its name and the step of the formula it stands for."""
+    with st.container():
+        say_panel(name, formula, **values)
+        alt = t("masks.alt", name=t(f"masks.panel_{name}", **values))
+        show_matrix(drawn, f"panel-{name}", alt=alt)
+
+
+def say_panel(name, formula, **values) -> None:
+    """Show the name of a panel and its formula."""
+    st.markdown(f"**{t(f'masks.panel_{name}', **values)}**  \n$\\small {formula}$")
+
+
+def draw(head, values, value, limit, **options):
+    """Return the panel of a matrix of one head."""
+    says = f"{reads()}\n{t(f'masks.value_{value}')}: {{value}}"
+    return panel(*shown(head, values), says=[says, None], limit=limit, theme=theme(), **options)
+
+
+def reads() -> str:
+    """Return what is said of two tokens, which are left open."""
+    return f"{{row}} {t('heatmap.reads')} {{column}}"
+
+
+def draw_with_sums(head, weights, limit):
+    """Return the same of weights with the sums of their rows; what is masked and gets nothing is a gap."""
+    values = np.where(head.mask | (weights > 0), weights, np.nan)
+    sums = block_means(weights.sum(axis=-1, keepdims=True), block_of(weights))[:, 0]
+    return draw(head, values, "weight", limit, sums=(t("masks.value_sum"), sums))
+
+
+def shown(head, values):
+    """Return values and tokens as they are drawn: of a long text, blocks of them."""
+    block = block_of(values)
+    if block == 1:
+        return values, (head.rows, head.columns)
+    tokens = tuple(
+        [
+            f"{tokens[begin]} … {tokens[min(begin + block, len(tokens)) - 1]}"
+            for begin in range(0, len(tokens), block)
+        ]
+        for tokens in (head.rows, head.columns)
+    )
+    return block_means(values, block), tokens
+
+
+def block_of(values) -> int:
+    """Return how many rows and columns become one."""
+    return math.ceil(max(values.shape) / MAX_CELLS)
+
+
+def most(values) -> float:
+    """Return how far from 0 the values that are drawn go, gaps left out; 1 if there are only zeros."""
+    return float(np.nanmax(np.abs(block_means(values, block_of(values))), initial=0)) or 1.0
+
+
+def theme() -> str:
+    """Return the visitor's theme."""
+    return st.context.theme.type or "light"

@@ -1,0 +1,273 @@
+"""The Models page: what is on the shelf, each model's card, and what can be done with one."""
+
+import streamlit as st
+
+from transformer_viz import store
+from transformer_viz.store.format import NAME
+from transformer_viz.ui.pages.models.upload import (
+    TRASH_MATTERS,
+    ask_upload,
+    free_name,
+    mind_trash,
+    problem_of,
+)
+from transformer_viz.ui.shell.card import bytes_of, headline, show_card, task_of
+from transformer_viz.ui.shell.classroom import is_classroom, keep_visitor
+from transformer_viz.ui.shell.language import plain, t
+from transformer_viz.ui.shell.problems import said
+from transformer_viz.ui.shell.shelf import home, is_own, shown_models
+
+NAME_WIDTH = 130
+"""Pixels of the column of names at least."""
+
+ICONS = {"rename": ":material/edit:", "duplicate": ":material/content_copy:"}
+
+NEARLY_FULL = 0.8
+"""Share of the bytes models may take from which on it is said."""
+
+
+def show(open_model) -> None:
+    """Show the page; `open_model(name)` leaves it to look into a model."""
+    try:
+        models = shown_models()
+    except store.ModelError as error:
+        st.error(said(error), icon=":material/folder_off:")
+        return
+    names = [model.name for model in models]
+    with st.container(horizontal=True, horizontal_alignment="distribute", vertical_alignment="center"):
+        st.header(t("models.title"), anchor=False, width="content")
+        corner = st.container(width="content")
+    show_news()
+    room = st.container()
+    show_shelf(models, names, open_model)
+    with corner:  # late, for the rest of the page is there while a model is checked
+        if added := ask_upload(names):
+            finish(added, t("models.uploaded", name=plain(added)))
+    with room:  # last, for it is said, too, when a model has just been refused
+        show_room()
+
+
+def show_shelf(models, names, open_model) -> None:
+    """Show the list, and the card of the model that is chosen."""
+    if not models:
+        st.info(t("models.none"), icon=":material/inventory_2:")
+        st.code(
+            "python -m transformer_viz train --preset vaswani-tiny --data reverse --out models/my-reverse"
+        )
+        return
+    model = choose_row(models)
+    with st.container(horizontal=True, horizontal_alignment="distribute", vertical_alignment="center"):
+        st.subheader(model.name, anchor=False, width="content")
+        show_actions(model, names, open_model)
+    if model.problem:
+        st.error(said(model.problem), icon=":material/broken_image:")
+    else:
+        show_card(model)
+
+
+def leave() -> None:
+    """Forget what belongs to this page alone: what was deleted stays deleted."""
+    for key in ("deleted", "listed", "refusal", "notice", TRASH_MATTERS):
+        st.session_state.pop(key, None)
+
+
+def choose_row(models) -> store.ModelSummary:
+    """Show the list and return the model whose row is chosen; it stays chosen while others come and go."""
+    names = [model.name for model in models]
+    state, before = st.session_state, st.session_state.get("listed")
+    if before != names:
+        wanted = (state.get("shown"), st.query_params.get("show"), state.get("model"))
+        row = next((names.index(name) for name in wanted if name in names), 0)
+        if before and state.get("shown") in before and state.shown not in names:  # the one below moves up
+            row = min(before.index(state.shown), len(names) - 1)
+        state.listed, state.shelf = names, selected(row)
+    chosen = st.dataframe(
+        [row_of(model) for model in models],
+        key="shelf",
+        on_select=choose_row_of_cell,
+        selection_mode=["single-row-required", "single-cell"],
+        hide_index=True,
+        placeholder="",
+        column_config={
+            "name": st.column_config.TextColumn(t("models.name"), width=NAME_WIDTH),
+            "whose": st.column_config.TextColumn(t("models.whose"), width="small"),
+            "task": t("models.task"),
+            "test": t("models.test"),
+            "parameters": st.column_config.NumberColumn(t("models.parameters"), format="localized"),
+        },
+        alt=t("models.alt"),
+    )
+    rows = [row for row in chosen.selection.rows if row < len(models)]
+    model = models[rows[0] if rows else 0]
+    state.shown = model.name
+    if st.query_params.get("show") != model.name:
+        st.query_params["show"] = model.name
+    return model
+
+
+def choose_row_of_cell() -> None:
+    """Let a click anywhere in a row choose it, not only one on its mark."""
+    if cells := st.session_state.shelf.selection.cells:
+        st.session_state.shelf = selected(cells[0][0])
+
+
+def selected(row) -> dict:
+    """Return the state of a list in which one row is chosen."""
+    return {"selection": {"rows": [row], "columns": [], "cells": []}}
+
+
+def row_of(model: store.ModelSummary) -> dict:
+    """Return one row of the list: what fits beside each other in a window of 900; the card says the rest."""
+    usable = model.problem is None
+    is_on_shelf = model.reference == model.name
+    last = (
+        {"whose": t("models.class" if is_on_shelf else "models.yours")}
+        if is_classroom()
+        else {"parameters": model.config.num_parameters if usable else None}
+    )
+    return {
+        "name": model.name,
+        "task": task_of(model.card) if usable else "⚠ " + t("models.unusable"),
+        "test": headline(model) if usable else "",
+        **last,
+    }
+
+
+def show_actions(model: store.ModelSummary, names, open_model) -> None:
+    """Show what can be done with a model; with a damaged one only what may help."""
+    with st.container(horizontal=True, gap="small", width="content"):
+        if not model.problem:
+            if st.button(t("models.open"), type="primary", icon=":material/visibility:"):
+                open_model(model.name)
+            st.download_button(
+                t("models.download"),
+                lambda: store.pack_model(model.name, model.path.parent),
+                file_name=f"{model.name}.zip",
+                mime="application/zip",
+                icon=":material/download:",
+                type="tertiary",
+                on_click="ignore",
+                key=f"download-{model.name}",
+            )
+        if not NAME.fullmatch(model.name):
+            return
+        if is_own(model):
+            ask_name("rename", model, names, rename)
+        if not model.problem:
+            ask_name("duplicate", model, names, duplicate)
+        if is_own(model):
+            st.button(
+                t("models.delete"),
+                icon=":material/delete:",
+                type="tertiary",
+                on_click=delete,
+                args=(model,),
+            )
+
+
+def ask_name(what, model, names, change) -> None:
+    """Show a button that asks for a new name and then changes the store."""
+    name, key, icon = model.name, f"models.{what}", ICONS[what]
+    with (
+        st.popover(t(key), icon=icon, key=f"{key}-{name}", type="tertiary"),
+        st.form(f"{key}-form-{name}", border=False),
+    ):
+        default = name if change is rename else free_name(name, names)
+        new = st.text_input(t("models.new_name"), default, max_chars=64, key=f"{key}-to-{name}")
+        if not st.form_submit_button(t(key)) or (change is rename and new == name):
+            return
+        if problem := problem_of(new, names):
+            st.error(problem)
+            return
+        try:
+            change(model, new)
+        except store.ModelError as error:
+            mind_trash(error)
+            st.error(said(error))
+            return
+    finish(new, t(f"{key}d", name=plain(new)))
+
+
+def rename(model, new) -> None:
+    """Give a model another name; it stays the chosen one."""
+    store.rename_model(model.name, new, model.path.parent)
+    if st.session_state.get("model") == model.name:
+        st.session_state.model = new
+
+
+def duplicate(model, new) -> None:
+    """Write a copy of a model where the visitor's own stand."""
+    keep_visitor()
+    store.duplicate_model(model.name, new, model.path.parent, into=home().folder, quota=home().quota)
+
+
+def finish(name, notice) -> None:
+    """Show the list anew, with this model chosen and a word about what was done."""
+    st.session_state.shown, st.session_state.notice = name, notice
+    st.session_state.pop("listed", None)
+    st.rerun()
+
+
+def delete(model) -> None:
+    """Move a model to the trash; it can be taken back until the page is left."""
+    try:
+        deleted = store.delete_model(model.name, model.path.parent)
+        st.session_state.setdefault("deleted", []).append(deleted)
+    except store.ModelError as error:
+        st.session_state.refusal = said(error)
+
+
+def undo(deleted: store.Deleted) -> None:
+    """Put a model back, and show it."""
+    try:
+        store.restore_model(deleted)
+    except store.ModelError as error:
+        st.session_state.refusal = said(error)
+        return
+    st.session_state.deleted.remove(deleted)
+    st.session_state.shown = deleted.name
+    st.session_state.pop("listed", None)
+
+
+def show_news() -> None:
+    """Say what was done or refused, and offer to take back what was deleted."""
+    state = st.session_state
+    if notice := state.pop("notice", None):
+        st.toast(notice, icon=":material/check:")
+    if refusal := state.pop("refusal", None):
+        st.error(refusal, icon=":material/error:")
+    for deleted in state.get("deleted", []):
+        with st.container(border=True, horizontal=True, vertical_alignment="center"):
+            st.markdown(t("models.deleted", name=plain(deleted.name)), width="stretch")
+            st.button(
+                t("models.undo"),
+                icon=":material/undo:",
+                on_click=undo,
+                args=(deleted,),
+                key=f"undo-{deleted.path.name}",
+            )
+
+
+def show_room() -> None:
+    """Say how much room models take where it matters, and offer to give back that of deleted ones."""
+    try:
+        usage = store.usage(*home())
+    except store.ModelError as error:
+        st.error(said(error))
+        return
+    is_nearly_full = usage.used >= NEARLY_FULL * usage.quota
+    if not is_nearly_full and not (usage.trash and st.session_state.get(TRASH_MATTERS)):
+        return
+    with st.container(border=True, horizontal=True, vertical_alignment="center"):
+        sizes = {"used": bytes_of(usage.used), "quota": bytes_of(usage.quota), "trash": bytes_of(usage.trash)}
+        st.markdown(t("models.room.trash" if usage.trash else "models.room", **sizes), width="stretch")
+        if usage.trash:
+            st.button(t("models.empty"), icon=":material/delete_sweep:", on_click=empty_trash)
+
+
+def empty_trash() -> None:
+    """Remove for good what was deleted; an upload that was refused is checked again."""
+    store.empty_trash(home().folder, older_than=0)
+    st.session_state.pop("deleted", None)
+    if "refusal" in st.session_state.get("checked", {}):
+        st.session_state.pop("checked")

@@ -1,0 +1,230 @@
+"""The experiment of the Positions page: change the order or the table, and see what attention makes of it."""
+
+import dataclasses
+
+import numpy as np
+import streamlit as st
+
+from transformer_viz import store
+from transformer_viz.analysis import in_first_order, shuffled_order
+from transformer_viz.pictures.figures import attention_change, before_after_bars
+from transformer_viz.pictures.figures.change import MAX_CELLS, NOTHING
+from transformer_viz.text.tokenizer import START, visible
+from transformer_viz.ui.pages.attention.page import show_reading
+from transformer_viz.ui.shell.address import choose_one, number_from_address, to_address
+from transformer_viz.ui.shell.answers import answer
+from transformer_viz.ui.shell.axis import axis_tokens, label_of
+from transformer_viz.ui.shell.card import examples_of
+from transformer_viz.ui.shell.heads import choose, hand_over
+from transformer_viz.ui.shell.language import plain, t
+from transformer_viz.ui.shell.sentence import ask_sentence
+from transformer_viz.ui.shell.widgets import draw, kind_name, measured, show_lack, theme, together, words
+from transformer_viz.values.config import CHOICES
+from transformer_viz.values.trace import Attentions, Run, Trace
+
+WORDS_WIDTH, BARS_WIDTH = 600, 380
+"""Pixels of what is said and of the bars; where they do not fit side by side, one stands below the other."""
+
+MAX_BARS = 3
+"""Answers whose probability is drawn, the likeliest ones."""
+
+MAX_WORDS = 60
+"""Tokens of the shuffled text that are written out."""
+
+LAST_SEED = 999_999
+
+UNBROKEN = "\u00a0"
+"""A space at which no line ends."""
+
+
+def show_experiment(model: store.ModelSummary) -> None:
+    """Let the visitor shuffle the words or change the table, and show before, after and the difference."""
+    if model.config.positions == "none":
+        near = model.config.causal or model.config.window is not None
+        show_lack(t("positions.lacks.near" if near else "positions.lacks"))
+    text = ask_sentence(examples_of(model.card))
+    with st.container(horizontal=True, vertical_alignment="bottom"):
+        with st.container(horizontal=True, vertical_alignment="bottom", width="content"):
+            change = ask_change(model.config)
+        with st.container(horizontal=True, vertical_alignment="bottom", width="content"):
+            layer = choose("layer", next(iter(model.config.stacks.values())))
+            head = choose("head", model.config.num_heads)
+    hand_over(layer=layer, head=head)
+    run = Run(model.reference, text)
+    before = answer(run)
+    changed = before and change_of(run, change, before)
+    after = before and answer(changed)
+    if before is None or after is None:
+        return
+    asks = change if change in ("shuffle", "none") else "other"
+    st.subheader(t(f"positions.asks.{asks}"), anchor=False, help=t(f"positions.asks.{asks}.help"))
+    if changed.order:
+        read = " ".join(map(visible, filter(None, after.words[: MAX_WORDS + 1])))
+        st.markdown(
+            t("positions.read", text=plain(read) + (" …" if len(after.words) > MAX_WORDS + 1 else ""))
+        )
+    show_reading(before)
+    show_weights(model, before, after, changed.order, layer, head)
+    with st.container(horizontal=True, gap="medium", vertical_alignment="center"):
+        with st.container(width=WORDS_WIDTH):
+            say_change(model.config, run, changed, before, after)
+        with st.container(width=BARS_WIDTH):
+            show_answers(before, after)
+
+
+def ask_change(config) -> str:
+    """Show the choice of what to change; return "shuffle", "none" or the kind of table to put in."""
+    actions = ["shuffle", "remove", "swap"] if config.positions != "none" else ["shuffle", "swap"]
+    action = choose_one(
+        "do", actions, t("positions.do"), say=lambda do: t(f"positions.do.{do}"), help=t("positions.do.help")
+    )
+    if action == "shuffle":
+        number_from_address("seed", 0, LAST_SEED, 0)
+        st.button(t("positions.again"), icon=":material/casino:", key="shuffle", on_click=shuffle_again)
+        to_address("seed", str(st.session_state.seed) if st.session_state.seed else "")
+        return "shuffle"
+    if action == "remove":
+        return "none"
+    return choose_one("swap", other_kinds(config), t("positions.swap"), say=kind_name)
+
+
+def shuffle_again() -> None:
+    """Take the next shuffle."""
+    st.session_state.seed = (st.session_state.seed + 1) % LAST_SEED
+
+
+def other_kinds(config) -> list[str]:
+    """Return the kinds of table that the model can be given in place of its own."""
+    longest = max(config.max_len, config.target_max_len or 0) + config.padding_position
+    fits = {
+        "one-hot": longest <= config.d_model,
+        "sinusoidal": config.d_model % 2 == 0,
+        "sinusoidal-halves": config.d_model % 2 == 0,
+    }
+    return [kind for kind in reversed(CHOICES["positions"]) if fits.get(kind) and kind != config.positions]
+
+
+def change_of(run, change, before) -> Run:
+    """Return the run with the change in it."""
+    if change != "shuffle":
+        return dataclasses.replace(run, positions=change)
+    fixed = int(before.tokens[0] == START)  # it keeps its place
+    return dataclasses.replace(
+        run, order=shuffled_order(len(before.tokens), st.session_state.seed, fixed=fixed)
+    )
+
+
+def say_change(config, run, changed, before, after) -> None:
+    """Say by how much attention moved and what was predicted before and after."""
+    rows = [("own" if config.positions != "none" else "without", before, after)]
+    if changed.order and config.positions != "none":
+        bare = [answer(dataclasses.replace(each, positions="none")) for each in (run, changed)]
+        if None not in bare:
+            rows.append(("without", *bare))
+    lines = [f"| | {t('positions.moves')} | {t('positions.answer')} |", "|---|---|---|"]
+    for name, one, other in rows:
+        label = t(f"positions.row.{name}") if changed.order else t("positions.row.change")
+        moved = measured(largest_change(one, other, changed.order))
+        label, moved = (text.replace(" ", UNBROKEN) for text in (label, moved))
+        lines.append(f"| {label} | **{moved}** | {answer_of(one)} → {answer_of(other)} |")
+    st.markdown("\n".join(lines))
+    if not changed.order:
+        return
+    if config.causal:
+        st.caption(t("positions.causal"))
+    elif config.window is not None:
+        st.caption(t("positions.window"))
+    elif largest_change(*rows[-1][1:], changed.order) < NOTHING:
+        st.caption(t("positions.proved"))
+
+
+def own_attention(trace: Trace) -> Attentions:
+    """Return the self-attention of the stack that reads the text."""
+    return trace.kinds()[stack_of(trace)]
+
+
+def stack_of(trace: Trace) -> str:
+    """Return which stack reads the text."""
+    return "encoder" if trace.encoder else "decoder"
+
+
+def largest_change(before, after, order) -> float:
+    """Return by how much any weight of any layer and head moved, rows and columns put back in order."""
+    return max(
+        float(np.abs(put_back(two.weights, order) - one.weights).max())
+        for one, two in zip(own_attention(before).layers, own_attention(after).layers, strict=True)
+    )
+
+
+def put_back(weights, order) -> np.ndarray:
+    """Return the weights with each token's row and column where it stood before the shuffle."""
+    return in_first_order(weights, order) if order else weights
+
+
+def answer_of(trace: Trace) -> str:
+    """Return in a few words what the model answers."""
+    if trace.encoder and trace.decoder:
+        return f"“{plain(trace.target_text) or '∅'}”"
+    probs = first_choice(trace)
+    best = int(probs.argmax())
+    return f"{plain(label_of(trace, best))} {probs[best]:.1%}"
+
+
+def show_answers(before: Trace, after: Trace) -> None:
+    """Show the probabilities of the likeliest answers before and after."""
+    one, other = (first_choice(trace) for trace in (before, after))
+    likeliest = np.argsort(-np.maximum(one, other), kind="stable")[:MAX_BARS]
+    likeliest = sorted(likeliest, key=lambda i: (-one[i], i))
+    key = "class" if before.probs.ndim == 1 else "next"
+    if before.encoder and before.probs.ndim == 2:
+        key = "first" if before.decoder else "gap" if len(before.gaps) else "last"
+    st.caption(t(f"positions.bars.{key}"))
+    figure = before_after_bars(
+        [label_of(before, i) for i in likeliest],
+        one[likeliest],
+        other[likeliest],
+        labels=words("before", "after"),
+        theme=theme(),
+    )
+    st.plotly_chart(figure, key="answers", config={"displaylogo": False}, alt=t("positions.bars.alt"))
+
+
+def first_choice(trace: Trace) -> np.ndarray:
+    """Return the probabilities of the answer: of classes, of the first token written, of the next one, of the
+    one in the first gap.
+    """
+    if trace.probs.ndim == 1:
+        return trace.probs
+    return trace.probs[0 if trace.encoder and trace.decoder else [*trace.gaps, -1][0]]
+
+
+def show_weights(model, before, after, order, layer, head) -> None:
+    """Draw the weights of a head before and after, and the difference."""
+    one, other = (own_attention(trace).layers[layer - 1].weights[head - 1] for trace in (before, after))
+    kind = t(f"kind.{stack_of(before)}")
+    said = [t("positions.shown", kind=kind, layer=layer, head=head)]
+    said.append(t("positions.panels.shuffle" if order else "positions.panels"))
+    if len(before.tokens) > MAX_CELLS:
+        said.append(t("positions.panels.blocks"))
+    st.caption(together(*said))
+    panels = words("before", "after", "difference")
+    figures = attention_change(
+        one,
+        put_back(other, order),
+        axis_tokens(before, before.tokens),
+        labels=panels
+        | {name: t(f"heatmap.{name}") for name in ("weight", "reads", "query")}
+        | {"key": t("lens.key")},
+        masks=masks_of(before, order),
+        theme=theme(),
+    )
+    with st.container(horizontal=True, gap="small"):
+        for (name, panel), figure in zip(panels.items(), figures, strict=True):
+            alt = t("positions.panels.alt", kind=kind, layer=layer, head=head, panel=panel)
+            draw(figure, name, alt, model, width="content")
+
+
+def masks_of(trace, order) -> tuple[np.ndarray, np.ndarray]:
+    """Return where a weight may be before and, rows and columns put back, after: bool (query, key)."""
+    mask = np.broadcast_to(own_attention(trace).mask[0], (len(trace.tokens),) * 2)
+    return mask, put_back(mask, order)

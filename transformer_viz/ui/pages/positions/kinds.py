@@ -1,0 +1,77 @@
+"""What holds for sinusoidal positions of any model: a shift is a turn; and the kinds side by side."""
+
+import numpy as np
+import streamlit as st
+
+from transformer_viz import store
+from transformer_viz.analysis import one_hot_positions, position_table, shift_error, sinusoidal_rates
+from transformer_viz.pictures.figures import kinds_grid, rotation_circles
+from transformer_viz.ui.pages.positions.table import even, own_table
+from transformer_viz.ui.shell.language import t
+from transformer_viz.ui.shell.problems import said
+from transformer_viz.ui.shell.widgets import draw, kind_name, measured, slide, theme, words
+
+START_FROM = (0, 7, 20)
+"""Positions whose shift is drawn."""
+
+
+def show_rotation(model) -> None:
+    """Show that a shift by k turns each pair of sine and cosine by one angle, wherever it starts."""
+    config = model.config
+    halves, width = config.positions == "sinusoidal-halves", even(config.d_model)
+    st.subheader(t("positions.rotation.title"), anchor=False, help=t("positions.rotation.help"))
+    st.markdown(t("positions.rotation.said"))
+    with st.container(horizontal=True, gap="medium", vertical_alignment="center"):
+        k = slide("k", 1, 64, 5)
+        error = measured(shift_error(k, config.max_len, width, halves=halves))
+        meaning = t("positions.error.help", rows=f"{config.max_len:,}", width=width)
+        st.markdown(t("positions.error", value=error), help=meaning, width="content")
+    pairs = sorted({share * width // 16 for share in range(4)})
+    labels = words("position") | {"pair": t("positions.word.pair", pair="{pair}", degrees="{degrees}")}
+    rates = sinusoidal_rates(width, halves=halves)
+    figure = rotation_circles(rates, pairs, START_FROM, k, labels=labels, theme=theme())
+    draw(figure, "rotation", t("positions.rotation.alt"), model)
+    st.latex(
+        r"\begin{pmatrix}\sin\omega(p+k)\\ \cos\omega(p+k)\end{pmatrix} ="
+        r"\begin{pmatrix}\cos\omega k & \sin\omega k\\ -\sin\omega k & \cos\omega k\end{pmatrix}"
+        r"\begin{pmatrix}\sin\omega p\\ \cos\omega p\end{pmatrix}"
+    )
+
+
+def show_kinds(model) -> None:
+    """Show every kind of table side by side, of any size."""
+    config = model.config
+    st.subheader(t("positions.kinds.title"), anchor=False, help=t("positions.kinds.help"))
+    st.markdown(t("positions.kinds.said"))
+    with st.container(horizontal=True, gap="medium"):
+        width = slide("width", 4, 256, 64, step=2)
+        length = slide("length", 8, 256, 64)
+    tables = {
+        kind: position_table(kind, length, width) for kind in ("none", "sinusoidal", "sinusoidal-halves")
+    }
+    tables["one-hot"] = one_hot_positions(np.arange(length), width)
+    tables["one-hot"][width:] = np.nan
+    if config.positions == "learned":
+        try:
+            tables["learned"] = own_table(model)[:length]
+        except store.ModelError as error:
+            st.error(t("model.unreadable", reason=said(error)), icon=":material/error:")
+    order = [
+        kind for kind in ("sinusoidal", "sinusoidal-halves", "one-hot", "learned", "none") if kind in tables
+    ]
+    names = {kind: kind_name(kind) for kind in order}
+    waves = {
+        "sinusoidal": np.repeat(2 * np.pi / sinusoidal_rates(width), 2),
+        "sinusoidal-halves": np.tile(2 * np.pi / sinusoidal_rates(width, halves=True), 2),
+    }
+    longest = waves["sinusoidal-halves"].max()
+    st.caption(t("positions.kinds.waves", shortest=f"{2 * np.pi:.1f}", longest=f"{longest:,.0f}"))
+    figure = kinds_grid(
+        {names[kind]: tables[kind] for kind in order},
+        {names[kind]: wave for kind, wave in waves.items()},
+        labels=words("position", "dimension", "value", "wavelength"),
+        theme=theme(),
+    )
+    draw(figure, "kinds", t("positions.kinds.alt"), model)
+    if length > width:
+        st.caption(t("positions.kinds.one_hot_full", width=width))

@@ -1,0 +1,47 @@
+"""The Positions page: what tells a model the order of its tokens, and what it does without."""
+
+import streamlit as st
+
+from transformer_viz import store
+from transformer_viz.ui.pages.attention.page import show_no_model
+from transformer_viz.ui.pages.positions.experiment import show_experiment
+from transformer_viz.ui.pages.positions.kinds import show_kinds, show_rotation
+from transformer_viz.ui.pages.positions.table import show_table
+from transformer_viz.ui.shell.address import choose_one
+from transformer_viz.ui.shell.language import t
+
+ALIGNED = """<style>
+.st-key-shuffle button { min-height: 2rem; padding-top: 0; padding-bottom: 0 }
+.stMarkdown th, .stMarkdown td { word-break: keep-all }
+.st-key-rows, [class*="st-key-dimensions-"] { margin-bottom: -0.5rem }
+</style>"""
+"""A button is as high as the choices beside it, and the names of all controls in a row stand in one line."""
+
+
+def show(model: store.ModelSummary | None) -> None:
+    """Show the page for one model."""
+    st.header(t("positions.title"), anchor=False)
+    if model is None:
+        show_no_model()
+        return
+    views = {
+        "experiment": show_experiment,
+        "table": show_table,
+        "rotation": show_rotation,
+        "kinds": show_kinds,
+    }
+    chosen = choose_one(
+        "view",
+        list(views),
+        t("positions.view"),
+        say=lambda view: t(f"positions.view.{view}"),
+        label_visibility="collapsed",
+    )
+    st.html(ALIGNED)
+    views[chosen](model)
+    with st.expander(t("attention.what"), icon=":material/help:"):
+        st.markdown(t("positions.explained"))
+        st.latex(
+            r"\mathrm{PE}_{p,\,2i} = \sin\left(p \,/\, 10000^{2i/d}\right) \qquad "
+            r"\mathrm{PE}_{p,\,2i+1} = \cos\left(p \,/\, 10000^{2i/d}\right)"
+        )

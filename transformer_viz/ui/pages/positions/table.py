@@ -1,0 +1,118 @@
+"""The table of positions of one model: as a heatmap, as curves, how alike its rows are."""
+
+import numpy as np
+import streamlit as st
+
+from transformer_viz import store
+from transformer_viz.analysis import position_similarity, position_table, similarity_by_distance
+from transformer_viz.pictures.figures import dimension_curves, position_heatmap, similarity_map
+from transformer_viz.ui.shell.address import choose_one
+from transformer_viz.ui.shell.language import t
+from transformer_viz.ui.shell.problems import said
+from transformer_viz.ui.shell.widgets import draw, kind_name, show_lack, slide, theme, words
+
+ROWS = 64
+"""Positions of a table that are shown before anybody asks for more."""
+
+CURVES = 4
+"""Dimensions that are drawn as curves before anybody chooses."""
+
+
+@st.cache_data(max_entries=8, show_spinner=False)
+def learned_table(model, stamp) -> np.ndarray:
+    """Return the table a model has learned; a model folder written anew has another stamp."""
+    return store.read_model(model).parameters["position_embedding/embeddings"]
+
+
+def own_table(model) -> np.ndarray:
+    """Return what a model adds to its first, second, ... token; where it adds nothing, what it could add.
+
+    Raises:
+        ModelError: If the model cannot be read.
+    """
+    config = model.config
+    if config.positions == "none":
+        return position_table("sinusoidal", config.max_len, even(config.d_model))
+    if config.positions == "learned":
+        table = learned_table(model.reference, store.stamp(model.reference))
+    else:
+        table = position_table(config.positions, config.max_len + config.padding_position, config.d_model)
+    return table[int(config.padding_position) :]
+
+
+def even(number) -> int:
+    """Return the number of columns that sine and cosine can share."""
+    return max(number - number % 2, 2)
+
+
+def show_table(model) -> None:
+    """Show the table of the model: as a heatmap, as curves, or how alike its rows are."""
+    config = model.config
+    st.subheader(t("positions.table.title"), anchor=False, help=t("positions.table.help"))
+    try:
+        table = own_table(model)
+    except store.ModelError as error:
+        st.error(t("model.unreadable", reason=said(error)), icon=":material/error:")
+        return
+    if config.positions == "none":
+        show_lack(t("positions.table.none"))
+    else:
+        kind = kind_name(config.positions)
+        st.markdown(t("positions.table.said", kind=kind, rows=f"{len(table):,}", width=table.shape[1]))
+    with st.container(horizontal=True, gap="medium", vertical_alignment="bottom"):
+        how = choose_one(
+            "picture",
+            ["heatmap", "curves", "similarity"],
+            t("positions.picture"),
+            say=lambda picture: t(f"positions.picture.{picture}"),
+        )
+        most = max(len(table), 2)
+        rows = slide("rows", min(8, most - 1), most, min(ROWS, most))
+        options = {"curves": choose_dimensions, "similarity": choose_measure}
+        option = options[how](table) if how in options else None
+    table = table[:rows]
+    if how == "heatmap":
+        caption = t("positions.heatmap.said")
+        figure = position_heatmap(table, labels=words("position", "dimension", "value"), theme=theme())
+    elif how == "curves":
+        learned = config.positions == "learned"
+        caption = t("positions.curves.said.learned" if learned else "positions.curves.said")
+        labels = words("position", "dimension", "value")
+        figure = dimension_curves(table, option, labels=labels, theme=theme())
+    else:
+        caption = t("positions.similarity.said")
+        labels = words("position", "distance", "mean") | {"similarity": t(f"positions.measure.{option}")}
+        similarity = position_similarity(table, cosine=option == "cosine")
+        profile = similarity_by_distance(similarity)
+        figure = similarity_map(similarity, profile, labels=labels, theme=theme())
+    st.caption(caption)
+    draw(figure, how, t(f"positions.{how}.alt"), model)
+
+
+def choose_dimensions(table) -> list[int]:
+    """Show the choice of the columns to draw; none chosen: some, from fast to slow."""
+    width = table.shape[1]
+    spread = sorted({round(share * (width - 1) / CURVES / 2) // 2 * 2 for share in range(CURVES)})
+    everything = st.toggle(t("positions.all"), key="all-dimensions", persist_state="session")
+    chosen = st.multiselect(
+        t("positions.dimensions"),
+        list(range(width)),
+        spread,
+        key=f"dimensions-{width}",
+        help=t("positions.dimensions.help"),
+        disabled=everything,
+        persist_state="session",
+        width=300,
+    )
+    return list(range(width)) if everything else sorted(chosen) or spread
+
+
+def choose_measure(_table) -> str:
+    """Show the choice of what makes two positions alike."""
+    return choose_one(
+        "measure",
+        ["cosine", "dot"],
+        t("positions.measure"),
+        say=lambda measure: t(f"positions.measure.{measure}"),
+        help=t("positions.measure.help"),
+    )

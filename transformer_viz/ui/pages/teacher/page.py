@@ -1,0 +1,166 @@
+"""The teacher's page of a class: whose trainings and models there are, and an end to any of them."""
+
+import contextlib
+import datetime
+
+import streamlit as st
+
+from transformer_viz import store
+from transformer_viz.runs import RunError, TrainingRun, list_runs, sweep_uploads, uploads_bytes
+from transformer_viz.runs.quota import bytes_in
+from transformer_viz.service.trainer import QUOTA
+from transformer_viz.ui.pages.train.forming import AT_WORK
+from transformer_viz.ui.shell.card import bytes_of, task_of
+from transformer_viz.ui.shell.classroom import short_name, visitors_folder
+from transformer_viz.ui.shell.language import t
+from transformer_viz.ui.shell.problems import said
+from transformer_viz.ui.shell.titles import titles_of
+
+ORDER = ("running", "queued", "interrupted", "stopped", "failed", "finished", "broken")
+"""What a teacher wants to see first."""
+
+
+def show() -> None:
+    """Show the page."""
+    with st.container(horizontal=True, horizontal_alignment="distribute", vertical_alignment="center"):
+        st.header(t("teacher.title"), anchor=False, width="content")
+        st.button(t("teacher.refresh"), icon=":material/refresh:", type="tertiary")
+    for refusal in st.session_state.pop("refusals", []):
+        st.error(refusal, icon=":material/error:")
+    show_trainings()
+    show_models()
+
+
+def show_trainings() -> None:
+    """Show all trainings, and what can be done with those that are chosen."""
+    runs = sorted(list_runs(), key=lambda run: ORDER.index(run.status))
+    at_work = [run for run in runs if run.status in AT_WORK]
+    st.subheader(t("teacher.trainings", count=len(runs), at_work=len(at_work)), anchor=False)
+    if not runs:
+        st.info(t("teacher.trainings.none"), icon=":material/school:")
+        return
+    sizes = {run.id: bytes_in(run.path) for run in runs}
+    used, uploads = {"used": bytes_of(sum(sizes.values())), "quota": bytes_of(QUOTA.total)}, "?"
+    with contextlib.suppress(OSError):
+        uploads = bytes_of(uploads_bytes())
+    st.caption(t("teacher.used", **used, uploads=uploads))
+    titles = titles_of([run.id for run in runs])
+    rows = [row_of_run(run, titles[run.id], sizes[run.id]) for run in runs]
+    chosen = choose("run", rows, [run.id for run in runs], runs)
+    with st.container(horizontal=True, gap="small"):
+        live = [run for run in chosen if run in at_work]
+        act("stop", live, ":material/stop:", stop_runs)
+        confirm("delete", chosen, ":material/delete:", delete_runs)
+        confirm("stop_all", at_work, ":material/stop_circle:", stop_runs)
+
+
+def row_of_run(run: TrainingRun, title, size) -> dict:
+    """Return one row of the list of trainings."""
+    state = run.state()
+    total = state.facts.get("total_steps")
+    began = datetime.datetime.fromtimestamp(run.worked).isoformat(" ", "minutes") if run.worked else ""
+    return {
+        "visitor": short_name(run.owner) or "—",
+        "training": title,
+        "status": t(f"run.{run.status}"),
+        "progress": state.step / total if total else 0.0,
+        "worked": began,
+        "size": bytes_of(size),
+    }
+
+
+def show_models() -> None:
+    """Show the models of all visitors, and offer to delete those that are chosen."""
+    models = visitors_models()
+    st.subheader(t("teacher.models", count=len(models)), anchor=False)
+    if not models:
+        st.info(t("teacher.models.none"), icon=":material/inventory_2:")
+        return
+    rows = [
+        {
+            "visitor": short_name(model.path.parent.parent.name),
+            "model": model.name,
+            "task": t("models.unusable") if model.problem else task_of(model.card),
+            "size": bytes_of(model.size),
+        }
+        for model in models
+    ]
+    chosen = choose("model", rows, [model.reference for model in models], models)
+    with st.container(horizontal=True, gap="small"):
+        confirm("delete_models", chosen, ":material/delete:", delete_models)
+
+
+def visitors_models() -> list[store.ModelSummary]:
+    """Return the models of all visitors of the class, by visitor and name."""
+    homes = []
+    with contextlib.suppress(OSError):
+        homes = sorted(visitors_folder().iterdir())
+    found = []
+    for place in homes:
+        with contextlib.suppress(store.ModelError):
+            found += store.list_models(place / "models")
+    return found
+
+
+def choose(what, rows, names, things) -> list:
+    """Show a list of which several rows can be chosen; return what those stand for."""
+    shown = st.dataframe(
+        rows,
+        key=f"teacher-{what}-{hash(tuple(names))}",  # when rows come and go, no choice slips to another
+        on_select="rerun",
+        selection_mode="multi-row",
+        hide_index=True,
+        column_config={
+            **{name: t(f"teacher.{name}") for name in rows[0]},
+            "progress": st.column_config.ProgressColumn(t("teacher.progress"), format="percent"),
+        },
+        alt=t(f"teacher.{what}.alt"),
+    )
+    return [things[row] for row in shown.selection.rows]
+
+
+def act(what, things, icon, do) -> None:
+    """Show a button that does something to what is chosen; it cannot be pressed while that is nothing."""
+    st.button(
+        t(f"teacher.{what}", count=len(things)),
+        icon=icon,
+        key=f"teacher-{what}",
+        disabled=not things,
+        on_click=do,
+        args=(things,),
+    )
+
+
+def confirm(what, things, icon, do) -> None:
+    """The same, but it asks before it does."""
+    label = t(f"teacher.{what}", count=len(things))
+    with st.popover(label, icon=icon, disabled=not things, key=f"teacher-{what}"):
+        st.markdown(t(f"teacher.{what}.sure", count=len(things)))
+        st.button(label, type="primary", key=f"teacher-{what}-sure", on_click=do, args=(things,))
+
+
+def stop_runs(runs) -> None:
+    """Stop trainings; what they have learned so far is kept."""
+    each_of(runs, lambda run: run.stop())
+
+
+def delete_runs(runs) -> None:
+    """Remove trainings for good, and files that no training uses any more."""
+    each_of(runs, lambda run: run.delete())
+    sweep_uploads()
+
+
+def delete_models(models) -> None:
+    """Remove models of visitors for good, with what else lies in their trash: this is to make room."""
+    each_of(models, lambda model: store.delete_model(model.name, model.path.parent))
+    for folder in {model.path.parent for model in models}:
+        store.empty_trash(folder, older_than=0)
+
+
+def each_of(things, do) -> None:
+    """Do something to each; what is refused does not keep the others from it."""
+    for thing in things:
+        try:
+            do(thing)
+        except (RunError, store.ModelError) as error:
+            st.session_state.setdefault("refusals", []).append(said(error))

@@ -1,0 +1,57 @@
+"""What is to be learned from: a built-in task, a data set by name, or a file, and what is in it."""
+
+import streamlit as st
+
+from transformer_viz.data import NAMED
+from transformer_viz.data.tasks import TASKS
+from transformer_viz.text.tokenizer import Tokenizer
+from transformer_viz.ui.pages.train.file import ask_file
+from transformer_viz.ui.pages.train.material import Material
+from transformer_viz.ui.shell.address import from_address, to_address
+from transformer_viz.ui.shell.language import plain, t
+
+FILE = "file"
+"""Stands among the tasks for a file of the visitor's own."""
+
+IMDB = {"rows": 25_000, "vocab": 20_000, "tokens": 230.0}
+"""About what there is in the reviews, known before they are fetched."""
+
+
+def choose_task() -> str:
+    """Show what can be learned; return the name of a task or a data set, or `FILE`."""
+    tasks = [*TASKS, "imdb", FILE]
+    from_address("task", tasks, tasks[0])
+    task = st.pills(
+        t("train.task"),
+        tasks,
+        format_func=lambda name: t(f"task.{name}"),
+        key="task",
+        required=True,
+        persist_state="session",
+    )
+    to_address("task", task if task != tasks[0] else "")
+    return task
+
+
+def ask_material(task) -> Material | None:
+    """Show what there is to learn from; None as long as there is something missing."""
+    st.markdown(t(f"task.{task}.teaches"))
+    if task == FILE:
+        return ask_file()
+    if task in NAMED:
+        return Material(task, "imdb", IMDB["rows"], [], IMDB["vocab"], IMDB["tokens"], {}, {})
+    examples, vocab, tokens = of_task(task)
+    text, target = examples[0]
+    key = "train.example" if target else "train.example.text"
+    st.caption(t(key, text=plain(text), target=plain(target or "")))
+    return Material(task, task, None, examples, vocab, tokens, {}, {})
+
+
+@st.cache_data(max_entries=16, show_spinner=False)
+def of_task(task):
+    """Return a few hundred texts of a task, how many different tokens they have, and how many each."""
+    pairs = TASKS[task].pairs(300, seed=1)
+    sides = [side for pair in pairs for side in pair if side]
+    tokenizer = Tokenizer.train(sides, 1000, markers=True, split_digits=True)
+    ids = tokenizer.encode_batch([text for text, _ in pairs], max_len=1000)
+    return pairs, tokenizer.vocab_size, sum(map(len, ids)) / len(ids)

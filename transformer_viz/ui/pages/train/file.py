@@ -1,0 +1,206 @@
+"""A file of the visitor's own: kept, looked at, counted."""
+
+import re
+from typing import NamedTuple
+
+import streamlit as st
+
+from transformer_viz.data import (
+    KINDS,
+    DataError,
+    DataReport,
+    Preview,
+    describe,
+    preview,
+    read_labelled,
+    read_pairs,
+    read_texts,
+    split,
+    split_pairs,
+    split_texts,
+    spread,
+)
+from transformer_viz.runs import RunError, Upload, keep_upload
+from transformer_viz.text.tokenizer import TOKEN_KINDS, Tokenizer
+from transformer_viz.ui.pages.train.material import Material
+from transformer_viz.ui.shell.classroom import keep_visitor, owner
+from transformer_viz.ui.shell.language import plain, t
+from transformer_viz.ui.shell.problems import show_problem
+
+TYPES = ["csv", "tsv", "jsonl", "txt", "gz"]
+
+LENGTHS = (16, 32, 48, 64, 80, 128, 256, 512, 1024)
+
+WIDTH = 182
+"""Pixels of a choice; as many as fit stand side by side."""
+
+VOCABULARY = 20_000
+"""Most tokens of a vocabulary that is counted for a report."""
+
+UNPACKED = 150 * 2**20
+"""Bytes that an upload may have when it is unpacked: it is read by the process of the server."""
+
+COUNTED = 20_000
+"""Texts whose tokens are counted for a report: somebody waits for it."""
+
+READ = {
+    "labels": (read_labelled, split),
+    "pairs": (read_pairs, split_pairs),
+    "texts": (read_texts, split_texts),
+}
+"""Kind of rows -> how they are read and split."""
+
+
+class Counted(NamedTuple):
+    """A file, read and counted."""
+
+    report: DataReport
+    vocab: int
+    examples: list
+
+
+def ask_file() -> Material | None:
+    """Show the upload, what the file seems to be, and what is in it."""
+    file = st.file_uploader(t("data.file"), type=TYPES, help=t("data.file.help"), key="data-file")
+    if file is None:
+        return None
+    try:
+        upload = kept(file)
+    except RunError as error:
+        show_problem(error)
+        return None
+    try:
+        found = previewed(upload)
+        st.dataframe(found.rows, hide_index=True, alt=t("data.rows.alt"))
+        kind, columns = ask_columns(found)
+        tokens, keep_case, longest = ask_tokens(kind, found)
+        with st.spinner(t("data.counting"), show_time=True):
+            counted = count(upload, kind, tuple(columns.items()), tokens, keep_case, longest)
+    except DataError as error:
+        show_problem(str(error).replace(str(upload.path), file.name))
+        return None
+    show_report(counted.report)
+    return Material(
+        data=str(upload.path),
+        recipe=kind,
+        rows=counted.report.rows,
+        examples=counted.examples,
+        vocab=counted.vocab,
+        tokens=counted.report.texts["text"].median_tokens,
+        job={"columns": columns, "tokens": tokens, "keep_case": keep_case, "sha256": upload.sha256},
+        changes={"max_len": longest},
+    )
+
+
+def kept(file) -> Upload:
+    """Return an upload as it was kept beside the runs; it is written when it is first seen.
+
+    Raises:
+        RunError: If it cannot be kept.
+    """
+    file_id, upload = st.session_state.get("upload", ("", None))
+    if file_id != file.file_id or not upload.path.exists():
+        keep_visitor()
+        upload = keep_upload(file.getvalue(), file.name, owner=owner())
+        st.session_state.upload = (file.file_id, upload)
+    return upload
+
+
+@st.cache_data(max_entries=16, show_spinner=False)
+def previewed(upload) -> Preview:
+    """Return what an upload seems to be."""
+    return preview(upload.path, sha256=upload.sha256, most_bytes=UNPACKED)
+
+
+def ask_columns(found):
+    """Show what the rows are and which column is what, as guessed; return kind, and role -> column."""
+    kinds = [kind for kind in KINDS if len(KINDS[kind]) <= len(found.columns)]
+    row = st.container(horizontal=True, gap="small")
+    kind = row.selectbox(
+        t("data.kind"),
+        kinds,
+        kinds.index(found.kind) if found.kind in kinds else 0,
+        format_func=lambda name: t(f"data.kind.{name}"),
+        help=t("data.kind.help"),
+        width=WIDTH,
+    )
+    guess = found.guess.get(kind, {})
+    chosen = {}
+    for number, role in enumerate(KINDS[kind]):
+        at = found.columns.index(guess[role]) if role in guess else min(number, len(found.columns) - 1)
+        chosen[role] = row.selectbox(
+            t(f"data.{role}"), found.columns, at, key=f"column-{kind}-{role}", width=WIDTH
+        )
+    return kind, {} if found.format == "text" else chosen
+
+
+def ask_tokens(kind, found):
+    """Show what a token is and how long a text may be; return (kind of tokens, keep case, most tokens)."""
+    chinese = any(re.search("[\u4e00-\u9fff]", str(value)) for value in found.rows.to_numpy().ravel())
+    likely = "bpe" if kind != "labels" else "characters" if chinese else "words"
+    row = st.container(horizontal=True, gap="small", vertical_alignment="bottom")
+    tokens = row.selectbox(
+        t("data.tokens"),
+        TOKEN_KINDS,
+        TOKEN_KINDS.index(likely),
+        format_func=lambda name: t(f"data.tokens.{name}"),
+        help=t("data.tokens.help"),
+        key=f"tokens-{kind}",
+        width=WIDTH,
+    )
+    longest = row.select_slider(
+        t("data.longest"),
+        LENGTHS,
+        256 if kind == "labels" else 64,
+        help=t("data.longest.help"),
+        key=f"longest-{kind}",
+        width=WIDTH,
+    )
+    keep_case = row.toggle(t("data.case"), kind != "labels", help=t("data.case.help"), key=f"case-{kind}")
+    return tokens, keep_case, longest
+
+
+@st.cache_data(max_entries=8, show_spinner=False)
+def count(upload, kind, columns, tokens, keep_case, longest) -> Counted:
+    """Read an upload and count what is in it.
+
+    Raises:
+        DataError: If it cannot be used; says where and why.
+    """
+    read, split_rows = READ[kind]
+    rows = read(upload.path, dict(columns), sha256=upload.sha256)
+    parts = split_rows(rows)
+    seen = spread(parts.train, COUNTED)
+    sides = [*seen["text"], *(seen["target"] if kind == "pairs" else [])]
+    tokenizer = Tokenizer.train(sides, VOCABULARY, kind=tokens, lowercase=not keep_case)
+    report = describe(rows, tokenizer=tokenizer, max_len=longest, parts=parts, most=COUNTED)
+    first = parts.validation.iloc[parts.validation["text"].str.len().argsort(kind="stable")[:200:60]]
+    targets = first["target"] if kind == "pairs" else [None] * len(first)
+    return Counted(report, tokenizer.vocab_size, list(zip(first["text"], targets, strict=True)))
+
+
+def show_report(report) -> None:
+    """Say what is in the rows, and what should make one think."""
+    text = report.texts["text"]
+    figures = {
+        "rows": f"{report.rows:,}",
+        "train": f"{report.sizes['train']:,}",
+        "validation": f"{report.sizes['validation']:,}",
+        "median": f"{text.median_tokens:,}",
+        "cut": f"{text.cut_share:.1%}",
+        "unknown": f"{text.unknown_share:.1%}",
+    }
+    said = " · ".join(t(f"data.{name}", value=value) for name, value in figures.items())
+    st.markdown(said, help=t("data.help", most=f"{text.longest_tokens:,}"))
+    if report.labels:
+        balance = " · ".join(
+            f"{plain(label)} {count / report.rows:.0%}" for label, count in report.labels.items()
+        )
+        st.caption(t("data.labels", balance=balance))
+    if report.rows > COUNTED:
+        st.caption(t("data.sampled", count=f"{COUNTED:,}"))
+    if report.duplicates:
+        st.caption(t("data.duplicates", count=f"{report.duplicates:,}"))
+    if report.conflicting:
+        key = "data.conflicting" if report.labels else "data.several"
+        st.caption(t(key, count=f"{report.conflicting:,}"))

@@ -1,0 +1,300 @@
+"""The Train page: choose what is learned and by what, see what it will cost, start, watch."""
+
+import dataclasses
+import datetime
+import os
+
+import psutil
+import streamlit as st
+
+from transformer_viz.runs import (
+    PRECISIONS,
+    SCHEDULES,
+    RunError,
+    TrainingJob,
+    estimate,
+    list_runs,
+    queued_runs,
+)
+from transformer_viz.runs.job import LONGEST_PROBE
+from transformer_viz.runs.recipes import RECIPES, presets_for
+from transformer_viz.ui.pages.train.data import ask_material, choose_task
+from transformer_viz.ui.pages.train.file import WIDTH
+from transformer_viz.ui.pages.train.run import show_run
+from transformer_viz.ui.shell.address import from_address, to_address
+from transformer_viz.ui.shell.classroom import is_classroom, keep_visitor, own_runs, owner
+from transformer_viz.ui.shell.language import plain, t
+from transformer_viz.ui.shell.problems import show_problem
+from transformer_viz.ui.shell.server import shared_trainer
+from transformer_viz.ui.shell.titles import titles_of
+from transformer_viz.values.config import CHOICES
+from transformer_viz.values.presets import PRESETS
+
+WIDTHS = (16, 32, 64, 128, 256, 512)
+RATES = (0.0001, 0.0003, 0.0005, 0.001, 0.002, 0.003, 0.005, 0.01, 0.02)
+ROWS = (2_000, 5_000, 10_000, 20_000, 40_000, 80_000)
+BATCHES = (8, 16, 32, 64, 128, 256)
+
+MOST_PROBES = 6
+"""Texts that are watched."""
+
+EXAMPLES = [
+    ("A lovely film, and I could not stop smiling.", None),
+    ("The plot was thin, but the acting was not bad at all.", None),
+]
+"""Watched where nothing is known of the data yet."""
+
+FRAMES = 36
+"""Pictures of the probes that a run takes, beside those at the end of each epoch."""
+
+
+def show(open_model) -> None:
+    """Show the page; `open_model(name)` leaves it to look into a model."""
+    problem = problem_of_trainer()
+    runs = {run.id: run for run in own_runs()}
+    with st.container(horizontal=True, horizontal_alignment="distribute", vertical_alignment="bottom"):
+        st.header(t("train.title"), anchor=False, width="content")
+        chosen = choose_run(runs)
+    for error in filter(None, (problem, st.session_state.pop("refused", None))):
+        show_problem(error)
+    if chosen:
+        show_run(runs[chosen], open_model)
+    else:
+        ask_job(can_start=not problem)
+
+
+def problem_of_trainer() -> RunError | None:
+    """Have the process that trains wait for work; return why that is not possible, None if it is."""
+    try:
+        shared_trainer().warm()
+    except RunError as error:
+        return error
+    return None
+
+
+def choose_run(runs) -> str:
+    """Show the choice among the runs, kept in the URL; "" for a new one."""
+    if st.session_state.get("run") not in (None, "", *runs):
+        st.toast(t("run.gone"), icon=":material/search_off:")
+    from_address("run", ["", *runs], "")
+    titles = {"": t("train.new"), **titles_of(runs)}
+    titles |= {name: f"{titles[name]} · {t('run.broken')}" for name, run in runs.items() if run.problem}
+    chosen = st.selectbox(
+        t("train.run"),
+        ["", *runs],
+        format_func=titles.get,
+        key="run",
+        persist_state="session",
+        help=t("train.run.help"),
+        width=340,
+        label_visibility="collapsed",
+    )
+    to_address("run", chosen)
+    return chosen
+
+
+def ask_job(can_start=True) -> None:
+    """Show what can be chosen, and beside it what it comes to."""
+    task = choose_task()
+    choices, summary = st.columns([5, 3], gap="large")
+    problem = None
+    with choices:
+        material = ask_material(task)
+        try:
+            job = material and ask_sizes(material)
+        except ValueError as error:
+            job, problem = None, str(error)
+    with summary, st.container(border=True):
+        st.markdown(f"**{t('train.summary')}**")
+        if problem:
+            st.error(t("train.wrong", reason=plain(problem)), icon=":material/error:")
+        elif job is None:
+            st.caption(t("data.wait"))
+        else:
+            show_cost(job, material)
+            ask_start(job, can_start)
+
+
+def ask_start(job, can_start) -> None:
+    """Show the button that starts the training."""
+    st.button(
+        t("train.start"),
+        type="primary",
+        icon=":material/play_arrow:",
+        width="stretch",
+        on_click=start,
+        args=(job,),
+        disabled=not can_start,
+    )
+    if queued_runs() or any(run.status == "running" for run in list_runs()):
+        st.caption(t("train.queued_behind"))
+
+
+def ask_sizes(material) -> TrainingJob:
+    """Show the sizes of the model and the settings of the training; return what is asked for.
+
+    Raises:
+        ValueError: If they do not go together.
+    """
+    recipe = RECIPES[material.recipe]
+    presets = presets_for(recipe)
+    preset = st.selectbox(
+        t("train.preset"), presets, key=f"preset-{material.recipe}", help=t("train.preset.help")
+    )
+    start_from = recipe.config() if preset == recipe.preset else PRESETS[preset]
+    start_from = start_from.replace(**material.changes)
+    place = f"{material.recipe}-{preset}"
+
+    def slide(name, options, value, **settings):
+        options = sorted({*options, value})
+        return st.select_slider(
+            t(f"train.{name}"),
+            options,
+            value,
+            key=f"{name}-{place}",
+            help=t(f"train.{name}.help"),
+            **settings,
+        )
+
+    with st.container(horizontal=True, gap="small"):
+        layers = slide("layers", range(1, 7), start_from.num_layers)
+        heads = slide("heads", (1, 2, 4, 8), start_from.num_heads)
+        width = slide("width", WIDTHS, start_from.d_model)
+        epochs = slide("epochs", (1, 2, 3, 4, 5, 6, 8, 10, 15, 20, 30), recipe.training().epochs)
+        rate = slide("rate", RATES, recipe.training().learning_rate)
+        rows = slide("rows", ROWS, recipe.rows) if material.rows is None else material.rows
+    changes = {"num_layers": layers, "num_heads": heads, "d_model": width}
+    settings = {"epochs": epochs, "learning_rate": rate}
+    with st.expander(t("train.more"), icon=":material/tune:"):
+        more, others = ask_more(slide, place, start_from, recipe.training())
+    config = start_from.replace(**changes | more)
+    probes = ask_probes(material, config.architecture == "encoder-decoder")
+    job = TrainingJob(
+        config=config,
+        settings=recipe.training(**settings | others),
+        data=material.data,
+        rows=rows,
+        probes=probes,
+        owner=owner(),
+        card={
+            "preset": preset,
+            "source": title_of_data(material.data),
+            "examples": [probe if isinstance(probe, str) else probe[0] for probe in probes],
+        },
+        **material.job,
+    )
+    return dataclasses.replace(job, frame_steps=max(1, steps_of(job) // FRAMES))
+
+
+def steps_of(job) -> int:
+    """Return the steps of all epochs, as far as they are known before the data are read."""
+    return job.settings.total_steps(int(job.rows * (1 - job.settings.validation)))
+
+
+def ask_more(slide, place, config, settings):
+    """Show the settings few people change; return those of the config and those of the training."""
+
+    def number(name, value, **limits):
+        return st.number_input(
+            t(f"train.{name}"),
+            value=value,
+            key=f"{name}-{place}",
+            help=t(f"train.{name}.help"),
+            width=WIDTH,
+            **limits,
+        )
+
+    def pick(name, options, value):
+        options = list(options)
+        return st.selectbox(
+            t(f"train.{name}"),
+            options,
+            options.index(value),
+            key=f"{name}-{place}",
+            help=t(f"train.{name}.help"),
+            width=WIDTH,
+        )
+
+    share = {"min_value": 0.0, "max_value": 0.95, "step": 0.05}
+    with st.container(horizontal=True, gap="small"):
+        ffn = slide("ffn", (0, 32, 64, 128, 256, 512, 1024), config.ffn_dim)
+        positions = pick("positions", CHOICES["positions"], config.positions)
+        dropout = number("dropout", config.dropout, **share)
+        hide = number("hide", settings.word_dropout, **share)
+        batch = slide("batch", BATCHES, settings.batch_size)
+        schedule = pick("schedule", SCHEDULES, settings.schedule)
+        warmup = number("warmup", settings.warmup, min_value=0.0, max_value=0.9, step=0.05)
+        clip = number("clip", settings.clip_norm, min_value=0.0, step=0.5)
+        smoothing = number("smoothing", settings.label_smoothing, **share)
+        average = number(
+            "average", settings.average, min_value=0.0, max_value=0.9999, step=0.001, format="%.4f"
+        )
+        patience = number("patience", settings.patience, min_value=1, step=1)
+        precision = pick("precision", PRECISIONS, settings.precision)
+        seed = number("seed", settings.seed, min_value=0, step=1)
+    return {"ffn_dim": ffn, "positions": positions, "dropout": dropout}, {
+        "word_dropout": hide,
+        "batch_size": batch,
+        "schedule": schedule,
+        "warmup": warmup,
+        "label_smoothing": smoothing,
+        "precision": precision,
+        "clip_norm": clip,
+        "average": average,
+        "patience": patience,
+        "seed": seed,
+    }
+
+
+def show_cost(job, material) -> None:
+    """Show what a training comes to: parameters, steps, time and memory."""
+    config = job.config.replace(vocab_size=min(job.config.vocab_size, material.vocab))
+    rows = int(job.rows * (1 - job.settings.validation))
+    tokens = min(material.tokens, config.max_len)
+    target = tokens if config.architecture == "encoder-decoder" else 0
+    cost = estimate(config, job.settings, rows, tokens, target)
+    figures = {
+        "parameters": f"{cost.parameters:,}",
+        "steps": f"{steps_of(job):,}",
+        "time": str(datetime.timedelta(seconds=max(1, round(cost.seconds_per_epoch)))),
+        "memory": f"{cost.memory / 1e9:.1f} GB",
+    }
+    said = "  \n".join(t(f"train.{name}", value=value) for name, value in figures.items())
+    st.markdown(said, help=t("train.estimated"))
+    problem = cost.problem(psutil.virtual_memory().available)
+    if problem:
+        st.warning(plain(problem), icon=":material/memory:")
+
+
+def ask_probes(material, in_pairs):
+    """Show the box of the texts to watch; return them, with their targets where the model writes one."""
+    own = material.examples[1:4] or EXAMPLES
+    own = [(text, target) for text, target in own if len(text) + len(target or "") < LONGEST_PROBE // 4]
+    filled = "\n".join(f"{text} => {target}" if in_pairs else text for text, target in own)
+    typed = st.text_area(
+        t("train.probes"),
+        filled,
+        key=f"probes-{title_of_data(material.data)}-{in_pairs}",
+        help=t("train.probes.help"),
+        height=100,
+        max_chars=LONGEST_PROBE,
+    )
+    lines = [line.strip() for line in typed.splitlines() if line.strip()][:MOST_PROBES]
+    if not in_pairs:
+        return tuple(lines)
+    pairs = (line.partition("=>") for line in lines)
+    return tuple((text.strip(), target.strip()) for text, _, target in pairs)
+
+
+def title_of_data(data) -> str:
+    """Return what the data are called: the name of a task, or that of a file."""
+    return os.path.basename(data).split(".")[0]
+
+
+def start(job) -> None:
+    """Start a training and show it."""
+    keep_visitor()
+    try:
+        st.session_state.run = shared_trainer().start(job, one_at_a_time=is_classroom()).id
+    except RunError as error:
+        st.session_state.refused = error

@@ -1,0 +1,23 @@
+"""What is drawn by the modules of the views, as components of Streamlit."""
+
+import functools
+
+import streamlit as st
+
+from transformer_viz.pictures import views
+
+
+@functools.cache
+def component(module, stylesheet=None):
+    """Return what shows a module; registered once in a process.
+
+    Args:
+        module: Its name, as `views.module` takes it.
+        stylesheet: Name of its CSS; None: it shows nothing.
+    """
+    return st.components.v2.component(
+        f"transformer_viz.{module}",
+        html="<div></div>",
+        css=stylesheet and views.stylesheet(stylesheet),
+        js=views.module(module),
+    )

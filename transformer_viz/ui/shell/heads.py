@@ -1,0 +1,49 @@
+"""The choice of an attention, a layer and a head by widgets, where a page computes with the chosen one."""
+
+import streamlit as st
+
+from transformer_viz.ui.shell.address import choose_one
+from transformer_viz.ui.shell.components import component
+from transformer_viz.ui.shell.language import t
+from transformer_viz.values.trace import Trace
+
+
+def choose(name, count) -> int:
+    """Show the choice of a layer or a head, counted from 1 and kept in the URL."""
+    return choose_one(name, range(1, count + 1), t(f"{name}.label"))
+
+
+def choose_attention(trace: Trace) -> str:
+    """Show the choice among a model's kinds of attention, where it has more than one; return it."""
+    kinds = list(trace.kinds())
+    if len(kinds) == 1:
+        return kinds[0]
+    return choose_one(
+        "kind",
+        kinds,
+        t("kind.label"),
+        say=lambda kind: t(f"kind.{kind}"),
+        default="cross",
+        help=t("kind.help"),
+    )
+
+
+def hand_over(*, layer, head, kind=None) -> None:
+    """Take over what the views chose on another page, and let them take over what is chosen here.
+
+    Args:
+        layer: As `choose` returned it.
+        head: The same.
+        kind: As `choose_attention` returned it; None: it is not chosen on this page.
+    """
+    chosen = {"layer": layer - 1, "head": head - 1} | ({"kind": kind} if kind else {})
+    with st.container(key="hand-over"):
+        component("choice")(data=chosen, key="chosen-elsewhere", on_chosen_change=take_over)
+
+
+def take_over() -> None:
+    """Choose what the views chose."""
+    chosen = st.session_state["chosen-elsewhere"].chosen
+    for name in ("layer", "head"):
+        st.session_state[name] = chosen[name] + 1
+    st.session_state["kind"] = chosen["kind"]

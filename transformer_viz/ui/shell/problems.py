@@ -1,0 +1,56 @@
+"""What went wrong with models, trainings and data, in one sentence without paths of the server."""
+
+import os
+import re
+
+import streamlit as st
+
+from transformer_viz import store
+from transformer_viz.runs import BusyError, QuotaError, UnwritableError, runs_folder
+from transformer_viz.ui.shell.card import bytes_of
+from transformer_viz.ui.shell.language import plain, t
+from transformer_viz.ui.shell.shelf import home
+from transformer_viz.ui.shell.titles import title_of, titles_of
+
+_FOLDERS = re.compile(r"(?<![\w:./\\])(?:[A-Za-z]:)?[\\/](?:[^\s\\/]+[\\/])+")
+"""The folders of a whole path, up to the last part of it."""
+
+_OTHERS = re.compile(r"\bvisitors[\\/][0-9a-f]+[\\/]models[\\/]")
+"""The folder of another visitor's models, in that of the runs."""
+
+
+def show_problem(error: Exception | str) -> None:
+    """Show in one sentence what went wrong."""
+    st.error(said(error), icon=":material/error:")
+
+
+def said(error: Exception | str) -> str:
+    """Return as Markdown of one sentence what went wrong: an error, or its sentence in a log."""
+    if isinstance(error, UnwritableError):
+        return t(f"disk.{error.cause}", reason=plain(error.reason))
+    if isinstance(error, BusyError):
+        return t("run.busy", run=plain(title_of(error.run)))
+    if isinstance(error, QuotaError):
+        largest = ", ".join(titles_of(error.largest).values()) if error.what == "trainings" else ""
+        return t(
+            f"quota.{error.what if error.ever else 'large'}",
+            used=bytes_of(error.used),
+            limit=bytes_of(error.limit),
+            largest=plain(largest) or t("quota.none"),
+        )
+    if isinstance(error, store.QuotaError) and error.is_shared:
+        return t("models.full", used=bytes_of(error.used), limit=bytes_of(error.limit))
+    return plain(without_folders(str(error)))
+
+
+def without_folders(text: str) -> str:
+    """Return a sentence in which models are named as in the list, and of any other path the last part.
+
+    >>> without_folders("/home/ann/runs/a-1/checkpoint.safetensors is damaged.")
+    'checkpoint.safetensors is damaged.'
+    """
+    for folder in filter(None, (home().folder, store.models_folder(), runs_folder())):
+        places = {str(folder), os.path.abspath(folder), os.path.realpath(folder)}
+        for place in sorted(places, key=len, reverse=True):
+            text = text.replace(f"{place}{os.sep}", "").replace(place, folder.name)
+    return _FOLDERS.sub("", _OTHERS.sub("", text))

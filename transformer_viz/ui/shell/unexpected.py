@@ -1,0 +1,64 @@
+"""The page for an error that nobody foresaw: an apology, a report, and a way on."""
+
+import datetime
+import json
+import logging
+import platform
+import secrets
+from importlib import metadata
+
+import streamlit as st
+
+from transformer_viz import __version__
+from transformer_viz.ui.shell.journal import frames_of, note, visitor
+from transformer_viz.ui.shell.language import t
+
+LIBRARIES = ("streamlit", "numpy", "pandas", "plotly", "keras", "tensorflow", "tokenizers")
+
+
+def show_unexpected(error: Exception) -> bool:
+    """Show the page in place of a traceback; to be handed to `st.App` as `on_script_error`."""
+    number = secrets.token_hex(4)
+    note("error", level=logging.ERROR, report=number, kind=type(error).__name__, at=frames_of(error)[-1])
+    st.error(t("unexpected.sorry", number=number), icon=":material/sentiment_dissatisfied:")
+    with st.container(horizontal=True, gap="small"):
+        st.button(t("unexpected.again"), icon=":material/replay:", type="primary", key="unexpected-again")
+        st.button(
+            t("unexpected.fresh"), icon=":material/home:", on_click=start_afresh, key="unexpected-fresh"
+        )
+        st.download_button(
+            t("unexpected.report"),
+            report_of(error, number),
+            file_name=f"transformer-viz-{number}.json",
+            mime="application/json",
+            icon=":material/download:",
+            on_click="ignore",
+            key="unexpected-report",
+        )
+    st.caption(t("unexpected.private"))
+    return True
+
+
+def report_of(error: Exception, number: str) -> str:
+    """Return what a developer needs to know, as JSON: no text of the visitor, nor the error's own message."""
+    report = {
+        "report": number,
+        "time": datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
+        "visitor": visitor(),
+        "error": type(error).__name__,
+        "frames": frames_of(error),
+        "page": st.context.url.partition("?")[0].rpartition("/")[2] if st.context.url else "",
+        "model": str(st.session_state.get("model", "")),
+        "language": st.session_state.get("lang", ""),
+        "transformer-viz": __version__,
+        "python": platform.python_version(),
+        "platform": platform.platform(),
+        **{name: metadata.version(name) for name in LIBRARIES},
+    }
+    return json.dumps(report, indent=2) + "\n"
+
+
+def start_afresh() -> None:
+    """Forget everything that was chosen: an error may come from it."""
+    st.session_state.clear()
+    st.query_params.clear()

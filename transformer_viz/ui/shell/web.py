@@ -1,0 +1,114 @@
+"""What the server adds to Streamlit: security headers, a health check, and no request to other servers."""
+
+import base64
+import hashlib
+import re
+from importlib import resources
+
+from starlette.concurrency import run_in_threadpool
+from starlette.datastructures import Headers, MutableHeaders
+from starlette.middleware import Middleware
+from starlette.responses import PlainTextResponse
+from starlette.routing import Route
+from streamlit import net_util
+
+from transformer_viz.service.engine import EngineError
+from transformer_viz.ui.shell.classroom import is_classroom, set_cookie
+from transformer_viz.ui.shell.server import shared_engine
+
+POLICY = (
+    "default-src 'self'",
+    "script-src 'self' data: blob: {inline}",  # views are linked as data: URLs, components as blob: URLs
+    "style-src 'self' 'unsafe-inline'",
+    "img-src 'self' data: blob:",
+    "font-src 'self' data:",
+    "media-src 'self' data: blob:",
+    "worker-src 'self' blob:",
+    "frame-src 'none'",
+    "frame-ancestors 'none'",
+    "object-src 'none'",
+    "base-uri 'self'",
+    "form-action 'self'",
+)
+"""Where a page may load from; {inline}: the hashes of the scripts that stand in Streamlit's own page."""
+
+HEADERS = {
+    "X-Frame-Options": "DENY",
+    "X-Content-Type-Options": "nosniff",
+    "Referrer-Policy": "no-referrer",  # the address holds the sentence
+    "Cross-Origin-Opener-Policy": "same-origin",
+    "Permissions-Policy": "camera=(), geolocation=(), microphone=(), payment=(), usb=()",
+}
+"""Sent with every response, beside the policy."""
+
+CLOSED = ("/_stcore/metrics",)
+"""Routes of Streamlit that are of use to nobody here."""
+
+HEALTH = "/health"
+"""Answers 200 if the engine answers, 503 if not; Streamlit's own health check knows only the server."""
+
+
+class GuardedResponses:
+    """ASGI middleware: adds `HEADERS` and `POLICY` to every response, and closes the routes in `CLOSED`."""
+
+    def __init__(self, app):
+        self.app = app
+        self.headers = HEADERS | {"Content-Security-Policy": "; ".join(POLICY).format(inline=_hashes())}
+
+    async def __call__(self, scope, receive, send):
+        """Answer a request."""
+        if scope["type"] != "http":
+            await self.app(scope, receive, send)
+            return
+
+        async def send_with_headers(message):
+            if message["type"] == "http.response.start":
+                headers = MutableHeaders(scope=message)
+                for name, value in self.headers.items():
+                    headers[name] = value
+                if is_classroom() and not any(part in scope["path"] for part in _NO_PAGES):
+                    _give_cookie(scope, headers)
+            await send(message)
+
+        closed = scope["path"].rstrip("/").endswith(CLOSED)
+        app = PlainTextResponse("Not found", 404) if closed else self.app
+        await app(scope, receive, send_with_headers)
+
+
+_NO_PAGES = ("/_stcore/", "/static/", "/media/", "/component/", HEALTH)
+_INLINE = re.compile(r"<script>(.*?)</script>", re.DOTALL)
+
+
+async def health(_request) -> PlainTextResponse:
+    """Return whether the engine answers."""
+    try:
+        await run_in_threadpool(shared_engine().check)
+    except EngineError as error:
+        return PlainTextResponse(f"engine: {error.code}", 503)
+    return PlainTextResponse("ok")
+
+
+def stay_offline() -> None:
+    """Let Streamlit ask no other server for the address of this one.
+
+    It would whenever a page of another origin asks for its websocket; no setting prevents that.
+    """
+    net_util.get_external_ip = lambda: None
+
+
+def _give_cookie(scope, headers):
+    request = Headers(scope=scope)
+    secure = "https" in (scope["scheme"], request.get("x-forwarded-proto"))
+    if cookie := set_cookie(request, secure):
+        headers.append("set-cookie", cookie)
+
+
+def _hashes():
+    """Return what a policy calls the scripts that stand in Streamlit's page: their sha256."""
+    page = resources.files("streamlit").joinpath("static", "index.html").read_text(encoding="utf-8")
+    digests = (hashlib.sha256(script.encode()).digest() for script in _INLINE.findall(page))
+    return " ".join(f"'sha256-{base64.b64encode(digest).decode()}'" for digest in digests)
+
+
+ROUTES = [Route(HEALTH, health)]
+MIDDLEWARE = [Middleware(GuardedResponses)]

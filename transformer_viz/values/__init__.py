@@ -1,0 +1,1 @@
+"""What models, texts and runs are made of, as plain values."""

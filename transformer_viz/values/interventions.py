@@ -1,0 +1,235 @@
+"""What to change in a forward pass, asked for in words: heads, edges, patterns, another run's activations.
+
+`build` turns it into the tensors that `Transformer.trace` takes. Heads are written (layer, head) and edges
+(layer, head, query, key), 0-based, in the self-attention of the first stack; with "encoder", "decoder" or
+"cross" in front, in the one of that name.
+"""
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+
+from transformer_viz.values.trace import BlockIntervention, Intervention, Patch, Trace
+
+PATTERNS = ("uniform", "previous")
+"""Attention that can be put in the place of a head's by name: everything that may be read alike, or the token
+before (the first token reads itself)."""
+
+RESID = ("resid_pre", "resid_mid", "resid_cross", "resid_post")
+"""Places in a block whose residual stream can be patched."""
+
+KINDS = {
+    "encoder": ("encoder", "attention"),
+    "decoder": ("decoder", "self_attention"),
+    "cross": ("decoder", "cross_attention"),
+}
+"""Name of an attention -> its stack and its field in the block's trace."""
+
+
+class ActivationPatch(NamedTuple):
+    """An activation of another run, put in the place of this one's (Meng et al., 2022, "causal tracing").
+
+    Attributes:
+        source: `Trace` of the other run.
+        site: "encoder.0.resid_mid", "decoder.1.resid_post", ... (one of `RESID`), or a head's context:
+            "encoder.0.context.3", "cross.1.context.0".
+        positions: Which positions are patched; None: all, and both texts must have as many tokens.
+    """
+
+    source: Trace
+    site: str
+    positions: tuple[int, ...] | None = None
+
+
+@dataclass(frozen=True)
+class Changes:
+    """All that one run changes in the model's own computation.
+
+    Attributes:
+        ablate: Heads whose context is removed.
+        means: Kind -> float (layer, head, value_dim), put in the place of a removed context; None: zero.
+        cut: Edges removed before the softmax: what they carried is shared out again among the rest.
+        mute: Edges removed after the softmax: the rest stay as they are.
+        patterns: Head -> what its weights are instead: a name in `PATTERNS`, or float (query, key).
+        patches: `ActivationPatch`es.
+    """
+
+    ablate: tuple = ()
+    means: dict | None = None
+    cut: tuple = ()
+    mute: tuple = ()
+    patterns: tuple = ()
+    patches: tuple = ()
+
+
+def kinds(config) -> tuple[str, ...]:
+    """Return the names of the attentions a model has, the first stack's self-attention first."""
+    return (*config.stacks, "cross") if len(config.stacks) == 2 else tuple(config.stacks)
+
+
+def all_heads(config) -> list[tuple[str, int, int]]:
+    """Return (kind, layer, head) of every head of a model, in the order of `kinds`."""
+    return [
+        (kind, layer, head)
+        for kind in kinds(config)
+        for layer in range(config.stacks[KINDS[kind][0]])
+        for head in range(config.num_heads)
+    ]
+
+
+def by_kind(numbers) -> dict[str, np.ndarray]:
+    """Return kind -> float32 (layer, head).
+
+    Args:
+        numbers: ((kind, layer, head), number) pairs, in the order of `all_heads`.
+    """
+    found = {}
+    for (kind, layer, _), number in numbers:
+        found.setdefault(kind, {}).setdefault(layer, []).append(number)
+    return {kind: np.array(list(layers.values()), np.float32) for kind, layers in found.items()}
+
+
+def build(config, changes, lengths, masks) -> dict[str, BlockIntervention]:
+    """Return stack -> `BlockIntervention` whose arrays have a layer axis in front; neutral where unchanged.
+
+    Args:
+        config: `TransformerConfig`.
+        changes: `Changes`.
+        lengths: Stack -> its number of positions.
+        masks: Kind -> bool, broadcastable to (head, query, key), True = may attend; read by the pattern
+            "uniform".
+
+    Raises:
+        ValueError: If something is to be changed that is not there.
+    """
+    heads = config.num_heads
+    tensors = {kind: _neutral(config.stacks[KINDS[kind][0]]) for kind in kinds(config)}
+    shapes = {}
+    for kind in tensors:
+        stack = KINDS[kind][0]
+        keys = lengths["encoder" if kind == "cross" else stack]
+        shapes[kind] = (config.stacks[stack], heads, lengths[stack], keys)
+    for head in changes.ablate:
+        kind, (layer, number) = _place(head, "head", shapes)
+        part = _opened(tensors[kind], "head_gate", (shapes[kind][0], heads, 1, 1))
+        part[layer, number] = 0
+        if changes.means:
+            shape = (shapes[kind][0], heads, 1, config.value_dim)
+            _opened(tensors[kind], "context_patch", shape)[layer, number] = changes.means[kind][layer, number]
+    for field, edges, value in (("score_bias", changes.cut, -np.inf), ("weight_gate", changes.mute, 0)):
+        for edge in edges:
+            kind, place = _place(edge, "edge", shapes)
+            _opened(tensors[kind], field, shapes[kind])[place] = value
+    for head, pattern in changes.patterns:
+        kind, place = _place(head, "head", shapes)
+        _opened(tensors[kind], "weight_gate", shapes[kind])[place] = 0
+        weights = _pattern(pattern, shapes[kind][2:], masks[kind], place[1], heads)
+        _opened(tensors[kind], "weight_patch", shapes[kind])[place] = weights
+    resids = {
+        stack: {
+            name: _neutral_patch(n)
+            for name in RESID
+            if name != "resid_cross" or ("cross" in tensors and stack == "decoder")
+        }
+        for stack, n in config.stacks.items()
+    }
+    for patch in changes.patches:
+        _put(patch, config, tensors, resids, shapes)
+    return {
+        stack: BlockIntervention(
+            Intervention(**tensors[stack]),
+            Intervention(**tensors["cross"]) if stack == "decoder" and "cross" in tensors else None,
+            **{name: Patch(**arrays) for name, arrays in resids[stack].items()},
+        )
+        for stack in config.stacks
+    }
+
+
+def _neutral(layers):
+    one, zero = np.ones((layers, 1, 1, 1), np.float32), np.zeros((layers, 1, 1, 1), np.float32)
+    return dict(zip(Intervention._fields, (one, zero, one, zero, zero), strict=True))
+
+
+def _neutral_patch(layers):
+    return {"gate": np.ones((layers, 1, 1), np.float32), "value": np.zeros((layers, 1, 1), np.float32)}
+
+
+def _opened(tensors, field, shape):
+    """Return the array of a field, spread out to `shape` so that one place in it can be written."""
+    if tensors[field].shape != shape:
+        tensors[field] = np.broadcast_to(tensors[field], np.broadcast_shapes(tensors[field].shape, shape))
+    tensors[field] = np.array(tensors[field])
+    return tensors[field]
+
+
+def _place(where, what, shapes):
+    """Return the kind of attention and the index that "(layer, head)" or "(kind, layer, head)" mean."""
+    kind, index = next(iter(shapes)), tuple(where)
+    if index and isinstance(index[0], str):
+        kind, index = index[0], index[1:]
+        if kind not in shapes:
+            raise ValueError(f"There is no attention {kind!r} in this model. It has: {', '.join(shapes)}.")
+    names = ("layer", "head", "query", "key")[: {"head": 2, "edge": 4}[what]]
+    shape = shapes[kind][: len(names)]
+    if len(index) != len(shape) or not all(0 <= i < size for i, size in zip(index, shape, strict=True)):
+        sizes = ", ".join(f"{name} 0 to {size - 1}" for name, size in zip(names, shape, strict=True))
+        raise ValueError(f"There is no {what} {index}: it must be ({', '.join(names)}) with {sizes}.")
+    return kind, index
+
+
+def _pattern(pattern, shape, mask, head, heads):
+    """Return the weights a pattern stands for: float32 (query, key)."""
+    if isinstance(pattern, str):
+        if pattern not in PATTERNS:
+            raise ValueError(f"A pattern must be one of {', '.join(PATTERNS)} or an array: not {pattern!r}.")
+        if pattern == "previous":
+            return np.eye(*shape, k=-1, dtype=np.float32) + np.eye(1, shape[0] * shape[1]).reshape(shape)
+        allowed = np.broadcast_to(mask, (heads, *shape))[head].astype(np.float32)
+        return allowed / np.maximum(allowed.sum(axis=-1, keepdims=True), 1)
+    weights = np.asarray(pattern, dtype=np.float32)
+    if weights.shape != shape or not np.isfinite(weights).all():
+        raise ValueError(
+            f"A pattern must be finite numbers of shape (query, key) = {shape}. Received: {weights.shape}."
+        )
+    return weights
+
+
+def _put(patch, config, tensors, resids, shapes):
+    """Write one activation of another run into the tensors."""
+    match patch.site.split("."):
+        case [stack, layer, name] if stack in resids and layer.isdigit() and name in RESID:
+            place, shape, width = (int(layer),), shapes[stack][:1] + shapes[stack][2:3], config.d_model
+            part, gate, out, field = resids[stack][name], "gate", "value", name
+        case [kind, layer, "context", head] if kind in shapes and layer.isdigit() and head.isdigit():
+            _, place = _place((kind, int(layer), int(head)), "head", shapes)
+            shape, width, stack = shapes[kind][:3], config.value_dim, KINDS[kind][0]
+            part, gate, out, field = tensors[kind], "head_gate", "context_patch", KINDS[kind][1]
+        case _:
+            raise ValueError(
+                f"There is no place {patch.site!r} to patch. Write, for example, "
+                f"'{next(iter(resids))}.0.resid_mid' or '{next(iter(tensors))}.0.context.1'."
+            )
+    value = _activation(patch, stack, place, field, shape[-1], width)
+    where = list(range(shape[-1]) if patch.positions is None else patch.positions)
+    _opened(part, gate, (*shape, 1))[place][where] = 0
+    _opened(part, out, (*shape, width))[place][where] = value[where]
+
+
+def _activation(patch, stack, place, field, length, width):
+    """Return what the other run computed there: float (position, width), checked to fit."""
+    blocks = getattr(patch.source, stack)
+    value = getattr(blocks[place[0]], field) if place[0] < len(blocks) else None
+    if len(place) == 2 and value is not None and value.context is not None:
+        value = value.context[place[1]]
+    if not isinstance(value, np.ndarray):
+        raise ValueError(f"The other run has no {patch.site!r}. Trace it with the same model, keeping all.")
+    if value.shape[1] != width or (patch.positions is None and len(value) != length):
+        raise ValueError(
+            f"The other run's {patch.site!r} has shape {value.shape}, this one's {(length, width)}. Take the "
+            "same model, and texts with as many tokens or some `positions`."
+        )
+    last = min(length, len(value)) - 1
+    if any(not 0 <= position <= last for position in patch.positions or ()):
+        raise ValueError(f"`positions` must be from 0 to {last}. Received: {patch.positions}.")
+    return value

@@ -1,0 +1,141 @@
+"""The systems people learn Transformers from, each as a config."""
+
+from transformer_viz.values.config import TransformerConfig
+
+_ATTENTION_ONLY = TransformerConfig(
+    vocab_size=20_000,
+    max_len=80,
+    d_model=128,
+    num_heads=8,
+    ffn_dim=0,
+    positions="none",
+    norm="none",
+    residual=False,
+    attention_bias=False,
+    output_projection=False,
+    mask_padding=False,
+    output="sigmoid",
+    dropout=0.5,
+)
+
+_VASWANI = TransformerConfig(
+    architecture="encoder-decoder",
+    vocab_size=37_000,
+    max_len=256,
+    d_model=512,
+    num_layers=6,
+    num_heads=8,
+    ffn_dim=2048,
+    attention_bias=False,
+    scale_embedding=True,
+    tie_embeddings=True,
+    dropout=0.1,
+    embedding_dropout=0.1,
+)
+
+PRESETS = {
+    "attention-only": _ATTENTION_ONLY,
+    "position-attention": _ATTENTION_ONLY.replace(positions="sinusoidal-halves", mask_padding=True),
+    "single-block": _ATTENTION_ONLY.replace(norm="post", residual=True, ffn_dim=128, dropout=0.1),
+    "six-layers-learned": TransformerConfig(
+        vocab_size=50_000,
+        max_len=256,
+        d_model=128,
+        num_layers=6,
+        num_heads=8,
+        head_dim=128,
+        ffn_dim=256,
+        positions="learned",
+        attention_bias=False,
+    ),
+    "encoder-guide": TransformerConfig(
+        vocab_size=20_000,
+        max_len=256,
+        d_model=128,
+        num_layers=4,
+        num_heads=8,
+        ffn_dim=512,
+        positions="sinusoidal-halves",
+        scale_embedding=True,
+        causal=True,
+        embedding_dropout=0.1,
+    ),
+    "vaswani-base": _VASWANI,
+    "vaswani-tiny": _VASWANI.replace(
+        vocab_size=4_000, max_len=64, d_model=64, num_layers=2, num_heads=4, ffn_dim=256
+    ),
+    "gpt-mini": TransformerConfig(
+        architecture="decoder",
+        vocab_size=8_000,
+        max_len=128,
+        d_model=128,
+        num_layers=4,
+        num_heads=4,
+        ffn_dim=512,
+        activation="gelu",
+        positions="learned",
+        norm="pre",
+        final_norm=True,
+        tie_embeddings=True,
+        embedding_dropout=0.1,
+    ),
+    "bert-mini": TransformerConfig(
+        vocab_size=8_000,
+        max_len=128,
+        d_model=128,
+        num_layers=4,
+        num_heads=4,
+        ffn_dim=512,
+        activation="gelu",
+        positions="learned",
+        norm="pre",
+        final_norm=True,
+        output="tokens",
+        tie_embeddings=True,
+        embedding_dropout=0.1,
+    ),
+}
+"""Name -> config of the systems people learn Transformers from.
+
+attention-only
+    Bare multi-head attention over word embeddings, averaged, one sigmoid: no positions, no mask, no
+    normalisation. The first model of many IMDB tutorials, and the smallest thing that attends. Look at how
+    [PAD] soaks up attention where a review is short, and at how little changes when words trade places.
+
+position-attention
+    The same, told where words stand (sinusoids as tensor2tensor lays them out) and what is padding. Put it
+    beside the first one on the same review: what did the mask give back, and which heads prefer neighbours?
+
+single-block
+    The same attention inside one post-norm Transformer block with a feed-forward layer: residual connections
+    and layer normalisation (Vaswani et al., 2017, section 3.1). Look at how much of the stream the attention
+    changes, and how much goes past it.
+
+six-layers-learned
+    Six post-norm blocks over learned positions, each head as wide as the model; trained with a warm-up, and
+    gradients clipped to norm 1. Look at how heads differ between the first layers and the last, and at what
+    the position table learned: neighbours should resemble each other.
+
+encoder-guide
+    The encoder of the usual guides: embeddings scaled by the root of d_model, sinusoids, padding and causal
+    masks, and the paper's schedule of the learning rate (section 5.3). Look at the triangle the causal mask
+    leaves, and take it away.
+
+vaswani-base
+    The encoder-decoder of the 2017 paper (Vaswani et al., table 3, "base"): 6 + 6 blocks, one table for both
+    vocabularies and the output, label smoothing 0.1. Look at the cross-attention: which source word does the
+    decoder read as it writes each word?
+
+vaswani-tiny
+    The same for a classroom: 2 + 2 blocks of width 64, which learn to reverse digits or to rewrite dates
+    within minutes on a laptop. Look at the cross-attention while it trains: the diagonal appears.
+
+gpt-mini
+    A decoder alone, predicting the next token: pre-norm blocks, learned positions, gelu, one table for input
+    and output (Radford et al., 2019). Look for heads that read the token before, and, on repeated text, for
+    induction heads (Olsson et al., 2022).
+
+bert-mini
+    The same body without the causal mask, filling in tokens that are hidden from it (Devlin et al., 2019,
+    where it is post-norm). Look at what [MASK] reads on both sides of it.
+"""
