@@ -36,9 +36,9 @@ TOKEN_IDS, TARGET_IDS = np.array([[5, 17, 3, 41, 8, 0, 0]], np.int32), np.array(
 SCRIPT = """
 import sys
 import keras, numpy as np
-from transformer_viz.config import TransformerConfig
-from transformer_viz.model import Transformer
-from transformer_viz.trace import flatten
+from transformer_viz.values.config import TransformerConfig
+from transformer_viz.network.model import Transformer
+from transformer_viz.values.trace import flatten
 
 folder, name = sys.argv[1:]
 asked = dict(np.load(f"{folder}/{name}.npz"))

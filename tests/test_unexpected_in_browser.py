@@ -19,8 +19,8 @@ if __name__ == "__main__":
     frame.show()
 elif __name__ != "__mp_main__":
     import streamlit as st
-    from transformer_viz.ui.server import lifespan
-    from transformer_viz.ui.unexpected import show_unexpected
+    from transformer_viz.ui.shell.server import lifespan
+    from transformer_viz.ui.shell.unexpected import show_unexpected
     app = st.App(__file__, lifespan=lifespan, on_script_error=show_unexpected)
 """
 

@@ -14,7 +14,7 @@ STEPS = """
 import resource, sys
 from types import SimpleNamespace
 import numpy as np
-from transformer_viz.config import TransformerConfig
+from transformer_viz.values.config import TransformerConfig
 from transformer_viz.runs import TrainingSettings
 from transformer_viz.training import lesson, objectives
 from transformer_viz.training.learner import Learner

@@ -77,7 +77,7 @@ MACHINE = """
 import sys
 from pathlib import Path
 from transformer_viz.runs import TrainingRun
-from transformer_viz.startup import load_upper_floor
+from transformer_viz.network.startup import load_upper_floor
 load_upper_floor("training.job").work(TrainingRun(Path(sys.argv[1])))
 """
 
@@ -85,7 +85,7 @@ FULL_DISK = """
 import sys
 from pathlib import Path
 from transformer_viz.runs import TrainingRun
-from transformer_viz.startup import load_upper_floor
+from transformer_viz.network.startup import load_upper_floor
 job = load_upper_floor("training.job")
 
 def full(*arguments):

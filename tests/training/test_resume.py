@@ -29,7 +29,7 @@ CHILD = """
 import sys
 from pathlib import Path
 from transformer_viz.runs import TrainingRun
-from transformer_viz.startup import load_upper_floor
+from transformer_viz.network.startup import load_upper_floor
 job = load_upper_floor("training.job")
 job.CHECKPOINT_SECONDS, job.CHECKPOINT_SHARE = 0.05, 1.0
 job.work(TrainingRun(Path(sys.argv[1])))

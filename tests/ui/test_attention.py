@@ -279,7 +279,7 @@ def test_a_process_that_has_shown_every_page_holds_neither_keras_nor_tensorflow(
     code = """
 import sys
 import pages
-from transformer_viz.ui.server import shared_engine
+from transformer_viz.ui.shell.server import shared_engine
 if __name__ == "__main__":
     assert len(pages.open_page().get("bidi_component")) == 1
     assert len(pages.open_page("masks").get("bidi_component")) == 5  # one hands the choice over

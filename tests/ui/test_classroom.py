@@ -141,7 +141,7 @@ def test_a_table_of_positions_that_is_gone_is_said_without_a_folder(monkeypatch,
     def refuse(model):
         raise store.ModelError(f"{model.path} is damaged.")
 
-    monkeypatch.setattr(f"transformer_viz.ui.position_{kind}.own_table", refuse)
+    monkeypatch.setattr(f"transformer_viz.ui.pages.positions.{kind}.own_table", refuse)
     duplicate(visit("ann"), "mine")
     app = visit("ann", "positions", model="mine", view=kind)
     assert app.error[0].value.replace("\\", "") == "The model cannot be read: mine is damaged."

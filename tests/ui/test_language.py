@@ -9,7 +9,7 @@ import transformer_viz.ui
 from transformer_viz.ui.shell.language import LANGUAGES, plain, sentences
 
 UI = Path(transformer_viz.ui.__file__).parent
-VIEWS = UI.parent / "views"
+VIEWS = UI.parent / "pictures" / "views"
 NAMES = re.compile(r"\{(\w+)\}")
 
 
@@ -28,11 +28,10 @@ def is_word_of(name, views, source):
 
 
 def test_no_sentence_is_unused_and_none_is_missing():
-    source = "\n".join(path.read_text(encoding="utf-8") for path in UI.glob("*.py"))
+    source = "\n".join(path.read_text(encoding="utf-8") for path in UI.rglob("*.py"))
     literal = set(re.findall(r'"([a-z_]+(?:\.[a-z_]+)+)"', source))
     templates = re.findall(r'\bt\(\s*f"([^"]+)"', source) + re.findall(r'f"([a-z]+\.[^" ]*\{[^"]+)"', source)
     made = [re.sub(r"\{[^}]+\}", "[a-z_]+", text) for text in templates]
-    views = "\n".join(path.read_text(encoding="utf-8") for path in VIEWS.glob("*.js"))
     views = "\n".join(path.read_text(encoding="utf-8") for path in VIEWS.glob("*.js"))
     unused = [
         key
