@@ -21,7 +21,10 @@ _HALF_REMOVED = re.compile(r"\.trash-[0-9a-z-]+")
 _FLAGS = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_BINARY", 0)
 
 ABANDONED = 24 * 60 * 60
-"""Seconds after which what is half written counts as left behind, even if a process has its number."""
+"""Seconds after which what is half written counts as left behind, whoever has its number."""
+
+MARGIN = 60
+"""Seconds by which a process is younger than what it cannot have written; clocks may be set meanwhile."""
 
 
 def check_folder(folder: Path) -> None:
@@ -137,10 +140,15 @@ def _settle(folder):
 
 
 def _is_left(place, pid):
+    """Return whether the writer of a hidden place is gone; its number may be another process's by now."""
     try:
-        return not psutil.pid_exists(pid) or time.time() - place.lstat().st_mtime > ABANDONED
-    except (OSError, OverflowError):
+        changed = place.lstat().st_mtime
+        born = psutil.Process(pid).create_time()
+    except psutil.AccessDenied:
+        return time.time() - changed > ABANDONED
+    except (OSError, OverflowError, ValueError, psutil.NoSuchProcess):
         return True
+    return born > changed + MARGIN or time.time() - changed > ABANDONED
 
 
 def _remove(place):
