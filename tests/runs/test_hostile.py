@@ -16,7 +16,7 @@ STATUS = {
     "log: an endless message": ("failed",),
     "damage: job, flipped": ("broken", "interrupted"),  # a number or a name may be another one
     "damage: job, odd data": ("interrupted",),
-    "damage: job, a huge model": ("interrupted",),
+    "damage: job, too many rows": ("interrupted",),
 }
 """Kind of damage -> how such a run may stand; any other is broken if it is of the job, else interrupted."""
 
