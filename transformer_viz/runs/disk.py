@@ -21,10 +21,10 @@ _HALF_REMOVED = re.compile(r"\.trash-[0-9a-z-]+")
 _FLAGS = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_BINARY", 0)
 
 ABANDONED = 24 * 60 * 60
-"""Seconds after which what is half written counts as left behind, whoever has its number."""
+"""Seconds after which a half-written place is removed even if a process has its writer's id."""
 
 MARGIN = 60
-"""Seconds by which a process is younger than what it cannot have written; clocks may be set meanwhile."""
+"""A process that started this many seconds after a place last changed did not write it; clocks may be off."""
 
 
 def check_folder(folder: Path) -> None:
@@ -140,7 +140,7 @@ def _settle(folder):
 
 
 def _is_left(place, pid):
-    """Return whether the writer of a hidden place is gone; its number may be another process's by now."""
+    """Return whether the writer of a hidden place is gone; another process may have its id by now."""
     try:
         changed = place.lstat().st_mtime
         born = psutil.Process(pid).create_time()

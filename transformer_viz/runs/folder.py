@@ -69,10 +69,10 @@ class TrainingRun:
 
     @property
     def asked(self) -> bytes:
-        """What was asked as it is on disk, whether it makes sense or not; b"" if there is nothing.
+        """Raw bytes of `job.json`, valid or not; b"" if there is none.
 
         Raises:
-            OSError: If the disk does not tell.
+            OSError: If it cannot be read.
         """
         try:
             with (self.path / "job.json").open("rb") as file:
@@ -217,7 +217,7 @@ class TrainingRun:
         sweep_hidden(self.path / "frames")
 
     def release(self) -> None:
-        """Say that this process works on the run no more; raises nothing."""
+        """Remove the claim of this process on the run; raises nothing."""
         with contextlib.suppress(OSError):
             self._claim.unlink()
 

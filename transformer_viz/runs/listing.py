@@ -125,10 +125,10 @@ def list_runs(folder=None, *, owner: str | None = None) -> list[TrainingRun]:
 
 
 def asked_of_all(folder: Path) -> list[bytes]:
-    """Return what was asked of every run of a folder as it is on disk, be it broken or not.
+    """Return the raw `job.json` of every run of a folder, broken runs included.
 
     Raises:
-        OSError: If the disk does not tell.
+        OSError: If one cannot be read.
     """
     return [TrainingRun(entry).asked for entry in folder.iterdir() if ID.fullmatch(entry.name)]
 

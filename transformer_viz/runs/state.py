@@ -11,7 +11,7 @@ LONGEST = 10 * 365 * 24 * 60 * 60
 
 
 OVER = ("finished", "failed")
-"""Events after which nobody works on a run; a stop may be asked for while somebody begins."""
+"""Final events of a run; "stopped" is none, for a worker may just be starting."""
 
 
 class RunState(NamedTuple):

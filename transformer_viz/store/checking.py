@@ -27,12 +27,12 @@ BUSY = 6
 
 
 WORK = {"unpack": "Reading the model", "run": "Running the model on the longest text it reads"}
-"""What is done with the model in the stages that have to do with it."""
+"""Stage of a check -> what is done with the model in it."""
 
 SMALLER = "Choose a smaller model, or one that reads shorter texts."
 
 MEMORY_REFUSED = tuple(-getattr(signal, name) for name in ("SIGKILL", "SIGABRT") if hasattr(signal, name))
-"""How a process ends that is given no more memory: the system ends it, or libraries give up."""
+"""Exit codes of a process that ran out of memory: killed by the system, or aborted by a library."""
 
 
 class Limits(NamedTuple):

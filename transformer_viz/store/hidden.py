@@ -1,4 +1,4 @@
-"""The hidden folders beside models: what is being written, what was deleted, and how each of them goes."""
+"""Hidden folders beside models: half-written ones and deleted ones, and how they are removed."""
 
 import contextlib
 import os
@@ -18,17 +18,17 @@ _TRASH = re.compile(rf"\.trash-({NAME.pattern})-(\d+)-[0-9a-f]{{16}}")
 
 
 def temporary_beside(target: Path) -> Path:
-    """Return a hidden name beside the target that nobody else has and `sweep` knows."""
+    """Return a unique hidden path beside the target, which `sweep` removes if its writer dies."""
     return target.parent / f".tmp-{target.name}-{os.getpid()}-{secrets.token_hex(8)}"
 
 
 def trash_beside(target: Path) -> Path:
-    """Return a hidden name beside the target for when it is deleted now, which `empty_trash` knows."""
+    """Return a unique hidden path for a model deleted now, which `empty_trash` removes later."""
     return target.parent / f".trash-{target.name}-{int(time.time())}-{secrets.token_hex(8)}"
 
 
 def discard(folder: Path, target: Path) -> None:
-    """Remove a hidden folder of a model so that nobody ever finds half of it under its name."""
+    """Remove a hidden folder; if that is interrupted, `sweep` removes the rest."""
     trash = temporary_beside(target)
     os.rename(folder, trash)
     shutil.rmtree(trash, ignore_errors=True)
@@ -44,7 +44,7 @@ def sweep(folder: Path) -> None:
 
 
 def empty_trash(folder: Path | None = None, *, older_than: float = DAY) -> None:
-    """Remove for good what was deleted more than so many seconds ago; what cannot be removed stays.
+    """Remove deleted models older than `older_than` for good; what cannot be removed stays.
 
     Args:
         folder: Where the models are; None: `models_folder()`.

@@ -102,7 +102,7 @@ def sizes(folder: Path) -> dict[str, int]:
 
 
 def check_quota(target: Path, needed: int, quota: Room = None, *, without: Path | None = None) -> None:
-    """Check that a model may be written; what was deleted more than a day ago is removed first.
+    """Check that there is room for a model, after removing models deleted more than a day ago.
 
     Args:
         target: Where it is to stand; what it replaces there does not count.

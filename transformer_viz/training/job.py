@@ -312,8 +312,8 @@ class _Worker:
         self.tell("samples", step=self.place.step, samples=self.examiner.samples())
 
     def _has_room(self, trace):
-        """Return whether a picture leaves room for what must be kept; from the first one that does not, none
-        is kept, and that is said.
+        """Return whether a picture leaves room for checkpoint and model; after the first that does not, no
+        more pictures are kept, and the log says so.
         """
         try:
             self.room.check(trace.nbytes + self._to_come())

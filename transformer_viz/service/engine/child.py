@@ -91,7 +91,7 @@ def trace(explorer, run, target):
 
 
 def quick_trace(explorer, run, target):
-    """Return the trace of a run; False if its text becomes so many tokens that it is not cheap."""
+    """Return the trace of a run; False if it has too many tokens to be cheap."""
     source = len(explorer.tokenizer.encode(run.text, max_len=explorer.config.max_len).ids)
     written = run.target if target is None else target
     if isinstance(written, str):
@@ -121,10 +121,10 @@ def effects(explorer, run, target, heads):
 
 
 def _loaded(model, stamp) -> Future:
-    """Return the model, perhaps still being loaded; in memory, the one unused for longest makes room.
+    """Return a future of the model; of the loaded models, the least recently used makes room.
 
-    A model that is still being loaded is never given up, however many others are asked for: whoever waits for
-    it would ask again, and nobody would ever get an answer.
+    A model that is still loading is never evicted: whoever waits for it would only ask again, and with more
+    models than room nobody would ever get an answer.
     """
     key = (model, stamp)
     if key not in _models:

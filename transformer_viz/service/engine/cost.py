@@ -1,20 +1,20 @@
-"""What a trace costs, known from the sizes of the model and of what it reads alone."""
+"""Whether a trace is cheap, estimated from the sizes of the model and of its input."""
 
 from transformer_viz.values.config import TransformerConfig
 from transformer_viz.values.trace import Run
 
 QUICK_CHARS = 2_000
-"""Longest text that the quick child reads, in characters."""
+"""Longest text for the quick child, in characters."""
 
 QUICK_WEIGHTS = 2_000_000
-"""Most attention weights that it computes for one question, over all layers and heads."""
+"""Most attention weights for one trace in the quick child, over all layers and heads."""
 
 QUICK_FLOPS = 4e9
-"""Most multiplications and additions with parameters that it does for one question."""
+"""Most floating-point operations with parameters for one trace in the quick child."""
 
 
 def seems_quick(config: TransformerConfig, run: Run, target=None) -> bool:
-    """Return whether a trace is cheap if no character becomes more than one token, as is usual.
+    """Return whether a trace is cheap, assuming at most one token per character.
 
     Args:
         config: Of the model.
@@ -32,7 +32,7 @@ def is_quick(config: TransformerConfig, source: int, target: int) -> bool:
 
     Args:
         config: Of the model.
-        source: Tokens of the text, [START] and [END] aside; what the model has no room for costs nothing.
+        source: Tokens of the text without [START] and [END]; those beyond `max_len` cost nothing.
         target: Tokens of the target; 0 where there is none.
     """
     tokens = min(config.max_len, source + 1)

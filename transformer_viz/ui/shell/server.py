@@ -43,7 +43,7 @@ def in_order(models) -> list[store.ModelSummary]:
 
 
 def address() -> str:
-    """Return an address at which the server lets a browser in: of the first host that is allowed."""
+    """Return the address of the app under the first allowed host."""
     named = (host for host in st.get_option("server.allowedHosts") if "*" not in host)
     return f"http://{next(named, 'localhost')}:{st.get_option('server.port')}"
 

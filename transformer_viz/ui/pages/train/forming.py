@@ -24,13 +24,13 @@ MOST_WEIGHTS = 4_000_000
 """Weights that are sent to a browser at once, one byte each; of a longer text, the first tokens are drawn."""
 
 MAX_PICTURE_BYTES = 64 * 2**20
-"""Memory of what is drawn of pictures and kept for whoever looks next."""
+"""Bytes of cached `Heads`."""
 
 SMALL = 1000
-"""Bytes that a picture takes beside its weights, at most about."""
+"""Approximate bytes of `Heads` beside the weights."""
 
 MAX_CONTENTS = 5_000
-"""Pictures of which it is kept what is in them."""
+"""Pictures whose `Contents` are cached."""
 
 
 class Contents(NamedTuple):
