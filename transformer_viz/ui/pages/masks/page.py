@@ -37,8 +37,9 @@ def show(model: store.ModelSummary | None) -> None:
         view = choose_one("mask_view", views, t("masks.view"), say=lambda view: t(f"masks.view_{view}"))
     hand_over(kind=kind, layer=layer, head=head)
     size = max(len(found.query_tokens), len(found.key_tokens))
-    choice = ask_mask(size, room_for_padding(plain, model.config, kind), ordered=kind != "cross")
-    sides = compare(run, choice, kind, translates=translates)
+    with st.container():  # what is below keeps its place, however many runs are asked for
+        choice = ask_mask(size, room_for_padding(plain, model.config, kind), ordered=kind != "cross")
+        sides = compare(run, choice, kind, translates=translates)
     if sides is None:
         return
     heads = [side.head(layer - 1, head - 1) for side in sides]
