@@ -19,8 +19,8 @@ from pathlib import Path
 import numpy as np
 from playwright.sync_api import sync_playwright
 
+from transformer_viz.language import Words
 from transformer_viz.pictures import views
-from transformer_viz.ui.shell.language import speaking, words_under
 from transformer_viz.values.trace import Attentions, AttentionTrace
 
 CHROMIUM = os.environ.get("CHROMIUM") or shutil.which("chromium") or shutil.which("google-chrome")
@@ -145,8 +145,7 @@ def write_payload(path, weights):
         vectors={},
         sentences=(np.zeros(length, int), np.zeros(length, int)),
     )
-    with speaking("en"):
-        path.write_bytes(views.pack("random", {"encoder": shown}, words_under("lens")))
+    path.write_bytes(views.pack("random", {"encoder": shown}, Words("en").under("lens")))
 
 
 @contextlib.contextmanager

@@ -5,9 +5,9 @@ import json
 import numpy as np
 
 from transformer_viz.analysis import project_heads
+from transformer_viz.language import Words
 from transformer_viz.pictures import views
-from transformer_viz.ui.pages.attention.lens import figures_of
-from transformer_viz.ui.shell.language import sentences, speaking, words_under
+from transformer_viz.pictures.lens import figures_of
 from transformer_viz.values.trace import (
     AttentionTrace,
     DecoderBlockTrace,
@@ -118,7 +118,7 @@ def packed(trace, *, language="en", **changes):
 
     Changes are fields of what is shown of each kind of attention: kind -> value.
     """
-    said = sentences(language)
+    said = Words(language).sentences
     shown = {}
     for kind, found in trace.kinds().items():
         heads, queries, keys = found.layers[0].weights.shape
@@ -138,8 +138,7 @@ def packed(trace, *, language="en", **changes):
             sentences=(np.zeros(queries, int), np.zeros(keys, int)),
         )
         shown[kind] = facts._replace(**{name: of[kind] for name, of in changes.items() if kind in of})
-    with speaking(language):
-        return views.pack(trace.model, shown, words_under("lens"))
+    return views.pack(trace.model, shown, Words(language).under("lens"))
 
 
 def unpack(payload):

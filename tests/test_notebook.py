@@ -5,7 +5,7 @@ from playwright.sync_api import expect
 
 import transformer_viz as tv
 from transformer_viz.inspection.effects import head_effects
-from transformer_viz.notebook import show
+from transformer_viz.pictures.notebook import show
 
 TEXT, TARGET = "A lovely film, not good.", "one two three"
 

@@ -40,7 +40,7 @@ _NEEDS_KERAS = {
 
 def __getattr__(name):
     if name == "show":
-        return importlib.import_module("transformer_viz.notebook").show
+        return importlib.import_module("transformer_viz.pictures.notebook").show
     if name not in _NEEDS_KERAS:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     return getattr(load_upper_floor(_NEEDS_KERAS[name]), name)

@@ -13,12 +13,12 @@ sys.path[:0] = [str(HERE), str(HERE.parent), str(HERE.parents[1])]
 import pandas as pd  # noqa: E402
 from pages import open_page  # noqa: E402
 
+from transformer_viz.language import Words  # noqa: E402
+from transformer_viz.pictures.lens import payload_of  # noqa: E402
 from transformer_viz.pictures.views import page  # noqa: E402
 from transformer_viz.text.tokenizer import NoTokensError  # noqa: E402
-from transformer_viz.ui.pages.attention import lens  # noqa: E402
 from transformer_viz.ui.pages.attention import page as attention  # noqa: E402
 from transformer_viz.ui.shell import answers  # noqa: E402
-from transformer_viz.ui.shell.language import speaking  # noqa: E402
 from transformer_viz.values.trace import Run, Trace  # noqa: E402
 
 PIECES = [
@@ -158,8 +158,7 @@ def check_exports(text, model) -> None:
         path = Path(folder) / "trace.npz"
         path.write_bytes(attention.npz_of(trace))
         assert Trace.load(path) == trace
-    with speaking("zh"):
-        payload = lens.payload_of(trace)
+    payload = payload_of(trace, Words("zh"))
     html = page(payload, title=f"{model}: {trace.text}")
     plain = page(payload, title="plain").lower()
     for tag in ("<script", "</script", "<img", "<b>"):

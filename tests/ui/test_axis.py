@@ -6,7 +6,7 @@ import pytest
 from small_models import with_random_parameters
 
 from transformer_viz.inspection.explorer import Explorer, load
-from transformer_viz.ui.shell.axis import axis_tokens, label_of, texts_beside
+from transformer_viz.pictures.labels import axis_tokens, label_of, texts_beside
 
 SHELF = Path(__file__).parents[2] / "models"
 

@@ -8,8 +8,8 @@ from pages import open_page, shown
 from small_models import REVIEWS, with_random_parameters, write
 
 from transformer_viz.inspection.explorer import Explorer
+from transformer_viz.pictures.labels import label_of
 from transformer_viz.text.tokenizer import Tokenizer
-from transformer_viz.ui.shell.axis import label_of
 from transformer_viz.ui.shell.language import plain
 from transformer_viz.values.config import TransformerConfig
 

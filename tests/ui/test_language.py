@@ -5,21 +5,22 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-import transformer_viz.ui
-from transformer_viz.ui.shell.language import LANGUAGES, plain, sentences
+import transformer_viz
+from transformer_viz.language import LANGUAGES, Words
+from transformer_viz.ui.shell.language import plain
 
-UI = Path(transformer_viz.ui.__file__).parent
-VIEWS = UI.parent / "pictures" / "views"
+PACKAGE = Path(transformer_viz.__file__).parent
+VIEWS = PACKAGE / "pictures" / "views"
 NAMES = re.compile(r"\{(\w+)\}")
 
 
 def test_every_language_has_the_same_sentences():
-    assert len({frozenset(sentences(language)) for language in LANGUAGES}) == 1
+    assert len({frozenset(Words(language).sentences) for language in LANGUAGES}) == 1
 
 
-@pytest.mark.parametrize("key", sentences("en"))
+@pytest.mark.parametrize("key", Words("en").sentences)
 def test_a_sentence_is_filled_in_alike_in_every_language(key):
-    assert len({frozenset(NAMES.findall(sentences(language)[key])) for language in LANGUAGES}) == 1
+    assert len({frozenset(NAMES.findall(Words(language).sentences[key])) for language in LANGUAGES}) == 1
 
 
 def is_word_of(name, views, source):
@@ -28,24 +29,26 @@ def is_word_of(name, views, source):
 
 
 def test_no_sentence_is_unused_and_none_is_missing():
-    source = "\n".join(path.read_text(encoding="utf-8") for path in UI.rglob("*.py"))
+    source = "\n".join(path.read_text(encoding="utf-8") for path in PACKAGE.rglob("*.py"))
     literal = set(re.findall(r'"([a-z_]+(?:\.[a-z_]+)+)"', source))
-    templates = re.findall(r'\bt\(\s*f"([^"]+)"', source) + re.findall(r'f"([a-z]+\.[^" ]*\{[^"]+)"', source)
+    templates = re.findall(r'\b(?:t|words)\(\s*f"([^"]+)"', source) + re.findall(
+        r'f"([a-z]+\.[^" ]*\{[^"]+)"', source
+    )
     made = [re.sub(r"\{[^}]+\}", "[a-z_]+", text) for text in templates]
     views = "\n".join(path.read_text(encoding="utf-8") for path in VIEWS.glob("*.js"))
     unused = [
         key
-        for key in sentences("en")
+        for key in Words("en").sentences
         if key not in literal
         and not any(re.fullmatch(pattern, key) for pattern in made)
         and not (key.startswith("lens.") and is_word_of(key.rpartition(".")[2], views, source))
     ]
     assert unused == []
-    assert set(re.findall(r'\bt\(\s*"([^"]+)"', source)) <= set(sentences("en"))
+    assert set(re.findall(r'\b(?:t|words)\(\s*"([^"]+)"', source)) <= set(Words("en").sentences)
 
 
 def test_no_chinese_sentence_was_left_in_english():
-    for key, sentence in sentences("zh").items():
+    for key, sentence in Words("zh").sentences.items():
         assert re.search(r"[\u3001-\u9fff]", sentence), key
 
 

@@ -11,8 +11,9 @@ from transformer_viz import store
 from transformer_viz.analysis import ROLES
 from transformer_viz.inspection.effects import head_effects
 from transformer_viz.inspection.explorer import load
-from transformer_viz.ui.pages.attention.lens import order_of, payload_of, projected_of, roles_of
-from transformer_viz.ui.pages.attention.looks import looked_at
+from transformer_viz.language import Words
+from transformer_viz.pictures.lens import order_of, payload_of, projected_of, roles_of
+from transformer_viz.pictures.looks import looked_at
 
 SHELF = Path(__file__).parents[2] / "models"
 NAMES = sorted(path.name for path in SHELF.iterdir() if path.is_dir())
@@ -49,7 +50,7 @@ def test_rollout_leaves_cross_attention_and_its_name_as_they_are():
     )
     assert found["encoder"].found.layers[0].weights.shape[0] == 1
     assert_allclose(found["cross"].found.layers[1].weights, trace.decoder[1].cross_attention.weights)
-    text = payload_of(trace, ("rollout",)).decode("utf-8", "replace")
+    text = payload_of(trace, Words("en"), ("rollout",)).decode("utf-8", "replace")
     assert text.count('"headTitle": "Layer {layer}, rollout over layers"') == 2
     assert text.count('"headTitle": "Layer {layer}, head {head}"') == 1
 
@@ -70,8 +71,8 @@ def test_heads_are_put_in_order_by_what_they_do():
 def test_effects_are_said_of_each_head_and_of_no_mean_of_heads():
     explorer = load(SHELF / "imdb-sentiment")
     trace, effects = explorer.trace("not good at all"), head_effects(explorer, "not good at all")
-    text = payload_of(trace, (), effects).decode("utf-8", "replace")
+    text = payload_of(trace, Words("en"), (), effects).decode("utf-8", "replace")
     for effect in effects["encoder"][0]:
         way = "less" if effect >= 0 else "more"
         assert f"Without it, the answer is {abs(100 * effect):.1f} points {way} probable." in text
-    assert "Without it" not in payload_of(trace, ("mean",), effects).decode("utf-8", "replace")
+    assert "Without it" not in payload_of(trace, Words("en"), ("mean",), effects).decode("utf-8", "replace")

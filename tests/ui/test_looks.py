@@ -7,7 +7,7 @@ import pytest
 from numpy.testing import assert_allclose
 
 from transformer_viz.inspection.explorer import load
-from transformer_viz.ui.pages.attention.looks import LOOKS, is_possible, looked_at
+from transformer_viz.pictures.looks import LOOKS, is_possible, looked_at
 
 SHELF = Path(__file__).parents[2] / "models"
 TEXT = "Unbelievably, he disappeared."

@@ -14,11 +14,10 @@ from small_models import REVIEWS, write
 from streamlit.proto.Metric_pb2 import Metric
 
 from transformer_viz import store
+from transformer_viz.language import LANGUAGES, Words
 from transformer_viz.ui.pages.models.page import free_name
 from transformer_viz.ui.shell.card import NO_LICENCE, figures_of, origin
 from transformer_viz.ui.shell.card_facts import examples_of, history_of
-from transformer_viz.ui.shell.language import speaking, t
-from transformer_viz.ui.shell.widgets import kind_name
 from transformer_viz.values.config import CHOICES
 
 ROOT = Path(__file__).parents[2]
@@ -411,15 +410,15 @@ def test_what_a_person_wrote_stays_as_it_is(shelf):
     )
 
 
-@pytest.mark.parametrize("language", ["en", "zh"])
+@pytest.mark.parametrize("language", LANGUAGES)
 def test_every_value_of_a_config_has_a_name(language):
-    with speaking(language):
-        for norm in CHOICES["norm"]:
-            assert t(f"card.norm.{norm}")
-        for pooling in CHOICES["pooling"]:
-            assert t(f"card.pooling.{pooling}")
-        for kind in CHOICES["positions"]:
-            assert kind_name(kind)
+    words = Words(language)
+    for norm in CHOICES["norm"]:
+        assert words(f"card.norm.{norm}")
+    for pooling in CHOICES["pooling"]:
+        assert words(f"card.pooling.{pooling}")
+    for kind in CHOICES["positions"]:
+        assert words(f"positions.kind.{kind.replace('-', '_')}")
 
 
 def test_a_page_is_left_and_found_again_as_it_was(shelf, monkeypatch):

@@ -16,8 +16,7 @@ from small_models import write
 
 from transformer_viz import store
 from transformer_viz.analysis import in_first_order, position_table, shuffled_order
-from transformer_viz.ui.shell.language import speaking
-from transformer_viz.ui.shell.widgets import measured
+from transformer_viz.ui.pages.positions.wording import measured
 from transformer_viz.values.trace import Run
 
 ROOT = Path(__file__).parents[2]
@@ -238,8 +237,7 @@ def test_a_row_of_the_table_has_no_space_at_which_it_breaks():
     ],
 )
 def test_rounding_is_no_difference(number, said):
-    with speaking("en"):
-        assert measured(number) == said
+    assert measured(number) == said
 
 
 def test_layer_and_head_stay_together_and_the_controls_stand_on_one_line():

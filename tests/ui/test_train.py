@@ -14,6 +14,7 @@ from unprivileged import read_only_folder
 
 from transformer_viz import store
 from transformer_viz.analysis import entropy
+from transformer_viz.language import Words
 from transformer_viz.runs import (
     Quota,
     TrainingJob,
@@ -25,7 +26,7 @@ from transformer_viz.runs import (
     uploads,
 )
 from transformer_viz.ui.pages.train import forming
-from transformer_viz.ui.shell.language import plain, sentences
+from transformer_viz.ui.shell.language import plain
 from transformer_viz.ui.shell.server import shared_trainer
 from transformer_viz.ui.shell.titles import title_of, titles_of
 from transformer_viz.values.config import TransformerConfig
@@ -163,7 +164,7 @@ def test_a_bad_name_is_a_sentence_and_nothing_is_lost():
     app = open_page(run=run.id)
     widget(app.text_input, "Name").set_value("../x")
     press(app, "Save to the shelf")
-    assert app.error[0].value == sentences("en")["name.rule"]
+    assert app.error[0].value == Words("en").sentences["name.rule"]
     widget(app.text_input, "Name").set_value("good")
     press(app, "Save to the shelf")
     assert [model.name for model in store.list_models()] == ["good"]
@@ -242,11 +243,11 @@ def test_a_broken_run_among_good_ones_can_be_deleted_and_its_model_saved(lang):
     app = open_page(lang=lang)
     titles = titles_of([broken.id, good.id])
     assert app.selectbox[0].options[1:] == [
-        f"{titles[broken.id]} · {sentences(lang)['run.broken']}",
+        f"{titles[broken.id]} · {Words(lang).sentences['run.broken']}",
         titles[good.id],
     ]
     app = open_page(run=broken.id, lang=lang)
-    assert f"· {sentences(lang)['run.broken']}" in shown(app)
+    assert f"· {Words(lang).sentences['run.broken']}" in shown(app)
     assert "job\\.json holds nothing\\." in app.error[0].value
     assert {button.key for button in app.main.button} == {"delete", "save"}
     [button] = [button for button in app.main.button if button.key == "save"]

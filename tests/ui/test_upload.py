@@ -8,7 +8,7 @@ from streamlit.runtime.scriptrunner import RerunData, get_script_run_ctx
 from streamlit.testing.v1 import AppTest
 
 from transformer_viz import store
-from transformer_viz.ui.shell.language import LANGUAGES, sentences
+from transformer_viz.language import LANGUAGES, Words
 from transformer_viz.ui.shell.problems import without_folders
 
 
@@ -110,7 +110,7 @@ def test_every_stage_of_the_check_is_said(shelf, monkeypatch, language):
     monkeypatch.setattr(store, "admit_model", admit)
     upload(open_page("models", lang=language), b"any")
     stages = ("checking", "wait", "unpack", "load", "run")
-    assert said == [sentences(language)[f"upload.{stage}"] for stage in stages]
+    assert said == [Words(language).sentences[f"upload.{stage}"] for stage in stages]
 
 
 class Status:
@@ -194,7 +194,7 @@ def test_where_models_can_no_longer_be_listed_no_others_are_offered(tmp_path, mo
 
 
 def show_what_is_lacking():
-    from transformer_viz.ui.shell.widgets import show_lack
+    from transformer_viz.ui.pages.positions.lack import show_lack
 
     show_lack("This model has no positions.")
 

@@ -22,10 +22,11 @@ from transformer_viz.runs.listing import (
 from transformer_viz.runs.log import stamp_of
 from transformer_viz.runs.quota import Quota
 from transformer_viz.runs.settings import PRECISIONS, SCHEDULES, TrainingSettings
-from transformer_viz.runs.state import RunState
+from transformer_viz.runs.state import AT_WORK, RunState
 from transformer_viz.runs.uploads import Upload, keep_upload, sweep_runs, sweep_uploads, uploads_bytes
 
 __all__ = [
+    "AT_WORK",
     "LOWER_IS_BETTER",
     "PRECISIONS",
     "SCHEDULES",

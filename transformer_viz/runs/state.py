@@ -10,6 +10,9 @@ LONGEST = 10 * 365 * 24 * 60 * 60
 """Seconds beyond which an estimate says nothing."""
 
 
+AT_WORK = ("queued", "running")
+"""States of a run that a process works on, or will."""
+
 OVER = ("finished", "failed")
 """Final events of a run; "stopped" is none, for a worker may just be starting."""
 

@@ -9,8 +9,8 @@ from transformer_viz.data import tasks
 from transformer_viz.pictures.figures import learning_curves
 from transformer_viz.pictures.figures.learning import SHARES
 from transformer_viz.ui.shell.card_facts import count_in, examples_of, history_of, part, text_in
+from transformer_viz.ui.shell.charts import draw, theme
 from transformer_viz.ui.shell.language import plain, t
-from transformer_viz.ui.shell.widgets import kind_name
 from transformer_viz.values.config import TransformerConfig
 
 TASKS = {
@@ -98,7 +98,7 @@ def show_training(model: store.ModelSummary) -> None:
     figure = next((name for name in names if name != "loss" and f"val_{name}" in history[-1]), None)
     last = history[-1]["epoch"]
     show_heading(t("card.training"))
-    st.plotly_chart(
+    draw(
         learning_curves(
             history,
             history,
@@ -114,12 +114,17 @@ def show_training(model: store.ModelSummary) -> None:
             },
             last=last,
             best=best if type(best) is int and 1 <= best <= last else None,
-            theme=st.context.theme.type or "light",
+            theme=theme(),
         ),
-        key="curves",
-        config={"displayModeBar": False},
+        "curves",
         alt=t("curve.alt", model=model.name),
+        toolbar=False,
     )
+
+
+def kind_name(kind) -> str:
+    """Return the name of a kind of position table."""
+    return t(f"positions.kind.{kind.replace('-', '_')}")
 
 
 def show_labels(by_label: dict) -> None:

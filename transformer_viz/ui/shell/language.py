@@ -1,60 +1,21 @@
-"""Every sentence of the interface, in the visitor's language."""
+"""The visitor's language: its choice, its sentences, and foreign text among them."""
 
-import contextlib
-import contextvars
-import functools
-import json
 import re
-from importlib import resources
 
 import streamlit as st
 
+from transformer_viz.language import LANGUAGES, Words
 from transformer_viz.ui.shell.address import from_address, to_address
 
-LANGUAGES = {"en": "English", "zh": "简体中文"}
 
-_SPOKEN = contextvars.ContextVar("language", default=None)
-"""Language of what is made outside the app; None: the visitor's."""
-
-
-@functools.cache
-def sentences(language) -> dict[str, str]:
-    """Return key -> sentence of one language."""
-    file = resources.files("transformer_viz.ui").joinpath("text", f"{language}.json")
-    return json.loads(file.read_text(encoding="utf-8"))
+def words() -> Words:
+    """Return the sentences of the visitor's language."""
+    return Words(st.session_state.get("lang", "en"))
 
 
 def t(key, /, **values) -> str:
-    """Return the sentence of that key in the visitor's language, its {names} filled in."""
-    return sentences(spoken())[key].format(**values)
-
-
-def spoken() -> str:
-    """Return the language that is spoken: the visitor's, or that of `speaking`."""
-    return _SPOKEN.get() or st.session_state.get("lang", "en")
-
-
-def words_under(prefix) -> dict:
-    """Return the sentences whose keys begin with a prefix, as they are, by the rest of their keys.
-
-    "prefix.name" is words["name"], "prefix.group.name" is words["group"]["name"].
-    """
-    words = {}
-    for key, sentence in sentences(spoken()).items():
-        first, *group, name = key.split(".")
-        if first == prefix:
-            (words.setdefault(group[0], {}) if group else words)[name] = sentence
-    return words
-
-
-@contextlib.contextmanager
-def speaking(language):
-    """Let `t` return sentences of one language, whoever visits."""
-    token = _SPOKEN.set(language)
-    try:
-        yield
-    finally:
-        _SPOKEN.reset(token)
+    """Return the sentence of a key in the visitor's language, its {names} replaced by values."""
+    return words()(key, **values)
 
 
 def choose_language() -> None:

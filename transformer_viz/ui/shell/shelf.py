@@ -3,8 +3,12 @@
 from pathlib import Path
 from typing import NamedTuple
 
+import streamlit as st
+
 from transformer_viz import store
+from transformer_viz.store.format import NAME
 from transformer_viz.ui.shell.classroom import is_classroom, is_teacher, own_models, owner, visitors_folder
+from transformer_viz.ui.shell.language import plain, t
 from transformer_viz.ui.shell.server import in_order
 
 VISITOR_BYTES = 100 * 10**6
@@ -49,3 +53,21 @@ def shown_models() -> list[store.ModelSummary]:
 def is_own(model: store.ModelSummary) -> bool:
     """Return whether the visitor may rename and delete a model."""
     return model.path.parent == (home().folder or store.models_folder())
+
+
+def choose_model(name) -> None:
+    """Choose a model, as the select box of the sidebar does."""
+    st.session_state.model = name
+
+
+def show_no_model() -> None:
+    """Say that there is nothing to look into yet, and how to come by something."""
+    st.info(t("model.none"), icon=":material/school:")
+    st.code("python -m transformer_viz train --preset single-block --data reviews.csv --out models/my-model")
+
+
+def problem_of(name, names) -> str | None:
+    """Say in the visitor's language why a name for a model will not do; None if it will."""
+    if not NAME.fullmatch(name or ""):
+        return t("name.rule")
+    return t("name.taken", name=plain(name)) if name in names else None

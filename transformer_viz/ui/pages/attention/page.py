@@ -7,15 +7,17 @@ import numpy as np
 import streamlit as st
 
 from transformer_viz import store
+from transformer_viz.pictures.labels import label_of
 from transformer_viz.pictures.views import page
-from transformer_viz.text.tokenizer import END, MASK, visible
+from transformer_viz.text.tokenizer import END, MASK
 from transformer_viz.ui.pages.attention.lens import show_lens
 from transformer_viz.ui.pages.attention.looks import choose_looks
 from transformer_viz.ui.shell.address import choose_whether
 from transformer_viz.ui.shell.answers import answer, head_effects
-from transformer_viz.ui.shell.axis import label_of
 from transformer_viz.ui.shell.language import plain, t
+from transformer_viz.ui.shell.reading import show_reading
 from transformer_viz.ui.shell.sentence import ask_texts
+from transformer_viz.ui.shell.shelf import show_no_model
 from transformer_viz.values.trace import Run, Trace
 
 MAX_BARS = 3
@@ -47,12 +49,6 @@ def show(model: store.ModelSummary | None) -> None:
     with st.expander(t("attention.what"), icon=":material/help:"):
         st.markdown(t("attention.explained"))
         st.latex(r"\mathrm{weights} = \mathrm{softmax}\left(\frac{Q K^\top}{\sqrt{d_k}}\right)")
-
-
-def show_no_model() -> None:
-    """Say that there is nothing to look into yet, and how to come by something."""
-    st.info(t("model.none"), icon=":material/school:")
-    st.code("python -m transformer_viz train --preset single-block --data reviews.csv --out models/my-model")
 
 
 def ask_effects(run: Run, trace: Trace) -> dict[str, np.ndarray] | None:
@@ -108,31 +104,6 @@ def show_tokens(trace: Trace, probs, said, **values) -> None:
     words.markdown(t(said, token=plain(label_of(trace, best)), percent=f"{probs[best]:.1%}", **values))
     for bar, i in zip(bars, likeliest, strict=True):
         bar.progress(float(probs[i]), text=f"{plain(label_of(trace, i))} · {probs[i]:.1%}")
-
-
-def show_reading(trace: Trace) -> None:
-    """Say what the model did not see: words cut away, words it does not know."""
-    if trace.num_dropped:
-        total = len(trace.tokens) + trace.num_dropped
-        key = {0: "beginning", len(trace.tokens): "end"}.get(trace.cut_at, "middle")
-        st.caption(
-            t(
-                f"reading.cut_{key}",
-                read=len(trace.tokens),
-                total=total,
-                head=trace.cut_at,
-                tail=len(trace.tokens) - trace.cut_at,
-            )
-        )
-    if trace.unknown.all():
-        st.caption(t("reading.all_unknown"))
-        return
-    unknown = list(dict.fromkeys(visible(trace.words[i]) for i in np.flatnonzero(trace.unknown)))
-    if unknown:
-        shown = t("list.comma").join(f"“{plain(word)}”" for word in unknown[:8]) + (
-            " …" if len(unknown) > 8 else ""
-        )
-        st.caption(t("reading.unknown", words=shown, count=trace.unknown.sum(), total=len(trace.tokens)))
 
 
 def show_heads(trace: Trace, run: Run) -> None:

@@ -5,10 +5,11 @@ import streamlit as st
 
 from transformer_viz.analysis import blocked_rows, future_share, padding_share
 from transformer_viz.pictures.figures import before_after_bars
+from transformer_viz.pictures.labels import label_of
 from transformer_viz.text.kinds import is_spaced, shown_piece
 from transformer_viz.text.tokenizer import visible
 from transformer_viz.ui.pages.masks.sides import Head, Side
-from transformer_viz.ui.shell.axis import label_of
+from transformer_viz.ui.shell.charts import draw, theme
 from transformer_viz.ui.shell.language import plain, t
 from transformer_viz.values.config import PAD_ID
 
@@ -83,14 +84,9 @@ def show_prediction(chosen: Side, other: Side) -> None:
         before[likeliest],
         after[likeliest],
         labels={"before": t(f"masks.name_{other.name}"), "after": t(f"masks.name_{chosen.name}")},
-        theme=st.context.theme.type or "light",
+        theme=theme(),
     )
-    st.plotly_chart(
-        figure,
-        key="before-after",
-        config={"displaylogo": False, "displayModeBar": False},
-        alt=t("masks.bars_alt"),
-    )
+    draw(figure, "before-after", alt=t("masks.bars_alt"), toolbar=False)
 
 
 def say_label(labels, before, after) -> None:

@@ -3,7 +3,6 @@
 import streamlit as st
 
 from transformer_viz import store
-from transformer_viz.ui.pages.attention.page import show_no_model, show_reading
 from transformer_viz.ui.pages.masks.choice import ask_mask, offer_painting
 from transformer_viz.ui.pages.masks.effect import meters_of, show_meters, show_prediction
 from transformer_viz.ui.pages.masks.sides import compare, room_for_padding
@@ -12,7 +11,9 @@ from transformer_viz.ui.shell.address import choose_one
 from transformer_viz.ui.shell.answers import answer
 from transformer_viz.ui.shell.heads import choose, choose_attention, hand_over
 from transformer_viz.ui.shell.language import t
+from transformer_viz.ui.shell.reading import show_reading
 from transformer_viz.ui.shell.sentence import ask_texts
+from transformer_viz.ui.shell.shelf import show_no_model
 from transformer_viz.values.trace import Run
 
 

@@ -1,7 +1,6 @@
 """A matrix on the Masks page, drawn in place: Streamlit builds a chart of Plotly anew with every change."""
 
-import streamlit as st
-
+from transformer_viz.ui.shell.charts import theme
 from transformer_viz.ui.shell.components import component
 
 BACKGROUND = {"light": "#ffffff", "dark": "#0f131b"}
@@ -20,6 +19,6 @@ def show_matrix(panel, key, *, alt, applied=None, on_paint=None) -> None:
             [number, [row, column, last row, last column], whether they may be read] each.
     """
     paint = None if applied is None else {"applied": applied}
-    around = {"alt": alt, "name": key, "background": BACKGROUND[st.context.theme.type or "light"]}
+    around = {"alt": alt, "name": key, "background": BACKGROUND[theme()]}
     events = {"on_strokes_change": on_paint, "default": {"strokes": []}} if on_paint else {}
     component("panel", "panel")(data=panel | around | {"paint": paint}, key=key, **events)

@@ -5,9 +5,9 @@ from typing import NamedTuple
 
 import numpy as np
 
+from transformer_viz.pictures.labels import axis_tokens
 from transformer_viz.ui.pages.masks.choice import name_of
 from transformer_viz.ui.shell.answers import answer
-from transformer_viz.ui.shell.axis import axis_tokens
 from transformer_viz.values.config import PAD_ID
 from transformer_viz.values.trace import Run, Trace
 

@@ -17,6 +17,7 @@ from transformer_viz.pictures.views.panel import MANY
 from transformer_viz.ui.pages.masks.choice import show_brushes, take_strokes
 from transformer_viz.ui.pages.masks.panel import show_matrix
 from transformer_viz.ui.pages.masks.sides import Head
+from transformer_viz.ui.shell.charts import theme
 from transformer_viz.ui.shell.language import plain, t
 
 MAX_CELLS = 192
@@ -192,8 +193,3 @@ def block_of(values) -> int:
 def most(values) -> float:
     """Return how far from 0 the values that are drawn go, gaps left out; 1 if there are only zeros."""
     return float(np.nanmax(np.abs(block_means(values, block_of(values))), initial=0)) or 1.0
-
-
-def theme() -> str:
-    """Return the visitor's theme."""
-    return st.context.theme.type or "light"

@@ -9,13 +9,12 @@ from transformer_viz.ui.pages.models.upload import (
     ask_upload,
     free_name,
     mind_trash,
-    problem_of,
 )
 from transformer_viz.ui.shell.card import bytes_of, headline, show_card, task_of
 from transformer_viz.ui.shell.classroom import is_classroom, keep_visitor
 from transformer_viz.ui.shell.language import plain, t
 from transformer_viz.ui.shell.problems import said
-from transformer_viz.ui.shell.shelf import home, is_own, shown_models
+from transformer_viz.ui.shell.shelf import home, is_own, problem_of, shown_models
 
 NAME_WIDTH = 130
 """Pixels of the column of names at least."""

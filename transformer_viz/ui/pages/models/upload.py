@@ -10,7 +10,7 @@ from transformer_viz.store.format import NAME
 from transformer_viz.ui.shell.classroom import keep_visitor
 from transformer_viz.ui.shell.language import plain, t
 from transformer_viz.ui.shell.problems import said
-from transformer_viz.ui.shell.shelf import home
+from transformer_viz.ui.shell.shelf import home, problem_of
 
 TRASH_MATTERS = "trash-matters"
 """Key in the session: whether a model was refused for which emptying the trash makes room."""
@@ -87,13 +87,6 @@ def ask_fit_name(called, names) -> str | None:
         st.error(problem)
         return None
     return name
-
-
-def problem_of(name, names) -> str | None:
-    """Say in the visitor's language why a name will not do; None if it will."""
-    if not NAME.fullmatch(name or ""):
-        return t("name.rule")
-    return t("name.taken", name=plain(name)) if name in names else None
 
 
 def free_name(name, names) -> str:

@@ -9,16 +9,18 @@ from transformer_viz import store
 from transformer_viz.analysis import in_first_order, shuffled_order
 from transformer_viz.pictures.figures import attention_change, before_after_bars
 from transformer_viz.pictures.figures.change import MAX_CELLS, NOTHING
+from transformer_viz.pictures.labels import axis_tokens, label_of
 from transformer_viz.text.tokenizer import START, visible
-from transformer_viz.ui.pages.attention.page import show_reading
+from transformer_viz.ui.pages.positions.lack import show_lack
+from transformer_viz.ui.pages.positions.wording import labels, measured, together
 from transformer_viz.ui.shell.address import choose_one, number_from_address, to_address
 from transformer_viz.ui.shell.answers import answer
-from transformer_viz.ui.shell.axis import axis_tokens, label_of
-from transformer_viz.ui.shell.card import examples_of
+from transformer_viz.ui.shell.card import examples_of, kind_name
+from transformer_viz.ui.shell.charts import draw, theme
 from transformer_viz.ui.shell.heads import choose, hand_over
 from transformer_viz.ui.shell.language import plain, t
+from transformer_viz.ui.shell.reading import show_reading
 from transformer_viz.ui.shell.sentence import ask_sentence
-from transformer_viz.ui.shell.widgets import draw, kind_name, measured, show_lack, theme, together, words
 from transformer_viz.values.config import CHOICES
 from transformer_viz.values.trace import Attentions, Run, Trace
 
@@ -183,10 +185,10 @@ def show_answers(before: Trace, after: Trace) -> None:
         [label_of(before, i) for i in likeliest],
         one[likeliest],
         other[likeliest],
-        labels=words("before", "after"),
+        labels=labels("before", "after"),
         theme=theme(),
     )
-    st.plotly_chart(figure, key="answers", config={"displaylogo": False}, alt=t("positions.bars.alt"))
+    draw(figure, "answers", alt=t("positions.bars.alt"))
 
 
 def first_choice(trace: Trace) -> np.ndarray:
@@ -207,7 +209,7 @@ def show_weights(model, before, after, order, layer, head) -> None:
     if len(before.tokens) > MAX_CELLS:
         said.append(t("positions.panels.blocks"))
     st.caption(together(*said))
-    panels = words("before", "after", "difference")
+    panels = labels("before", "after", "difference")
     figures = attention_change(
         one,
         put_back(other, order),
@@ -221,7 +223,7 @@ def show_weights(model, before, after, order, layer, head) -> None:
     with st.container(horizontal=True, gap="small"):
         for (name, panel), figure in zip(panels.items(), figures, strict=True):
             alt = t("positions.panels.alt", kind=kind, layer=layer, head=head, panel=panel)
-            draw(figure, name, alt, model, width="content")
+            draw(figure, name, alt=alt, file_name=f"{model.name}-{name}", width="content")
 
 
 def masks_of(trace, order) -> tuple[np.ndarray, np.ndarray]:

@@ -6,10 +6,12 @@ import streamlit as st
 from transformer_viz import store
 from transformer_viz.analysis import one_hot_positions, position_table, shift_error, sinusoidal_rates
 from transformer_viz.pictures.figures import kinds_grid, rotation_circles
-from transformer_viz.ui.pages.positions.table import even, own_table
+from transformer_viz.ui.pages.positions.table import even, own_table, slide
+from transformer_viz.ui.pages.positions.wording import labels, measured
+from transformer_viz.ui.shell.card import kind_name
+from transformer_viz.ui.shell.charts import draw, theme
 from transformer_viz.ui.shell.language import t
 from transformer_viz.ui.shell.problems import said
-from transformer_viz.ui.shell.widgets import draw, kind_name, measured, slide, theme, words
 
 START_FROM = (0, 7, 20)
 """Positions whose shift is drawn."""
@@ -27,10 +29,10 @@ def show_rotation(model) -> None:
         meaning = t("positions.error.help", rows=f"{config.max_len:,}", width=width)
         st.markdown(t("positions.error", value=error), help=meaning, width="content")
     pairs = sorted({share * width // 16 for share in range(4)})
-    labels = words("position") | {"pair": t("positions.word.pair", pair="{pair}", degrees="{degrees}")}
+    names = labels("position") | {"pair": t("positions.word.pair", pair="{pair}", degrees="{degrees}")}
     rates = sinusoidal_rates(width, halves=halves)
-    figure = rotation_circles(rates, pairs, START_FROM, k, labels=labels, theme=theme())
-    draw(figure, "rotation", t("positions.rotation.alt"), model)
+    figure = rotation_circles(rates, pairs, START_FROM, k, labels=names, theme=theme())
+    draw(figure, "rotation", alt=t("positions.rotation.alt"), file_name=f"{model.name}-rotation")
     st.latex(
         r"\begin{pmatrix}\sin\omega(p+k)\\ \cos\omega(p+k)\end{pmatrix} ="
         r"\begin{pmatrix}\cos\omega k & \sin\omega k\\ -\sin\omega k & \cos\omega k\end{pmatrix}"
@@ -69,9 +71,9 @@ def show_kinds(model) -> None:
     figure = kinds_grid(
         {names[kind]: tables[kind] for kind in order},
         {names[kind]: wave for kind, wave in waves.items()},
-        labels=words("position", "dimension", "value", "wavelength"),
+        labels=labels("position", "dimension", "value", "wavelength"),
         theme=theme(),
     )
-    draw(figure, "kinds", t("positions.kinds.alt"), model)
+    draw(figure, "kinds", alt=t("positions.kinds.alt"), file_name=f"{model.name}-kinds")
     if length > width:
         st.caption(t("positions.kinds.one_hot_full", width=width))

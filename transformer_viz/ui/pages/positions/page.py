@@ -3,12 +3,12 @@
 import streamlit as st
 
 from transformer_viz import store
-from transformer_viz.ui.pages.attention.page import show_no_model
 from transformer_viz.ui.pages.positions.experiment import show_experiment
 from transformer_viz.ui.pages.positions.kinds import show_kinds, show_rotation
 from transformer_viz.ui.pages.positions.table import show_table
 from transformer_viz.ui.shell.address import choose_one
 from transformer_viz.ui.shell.language import t
+from transformer_viz.ui.shell.shelf import show_no_model
 
 ALIGNED = """<style>
 .st-key-shuffle button { min-height: 2rem; padding-top: 0; padding-bottom: 0 }

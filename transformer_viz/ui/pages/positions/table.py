@@ -6,10 +6,13 @@ import streamlit as st
 from transformer_viz import store
 from transformer_viz.analysis import position_similarity, position_table, similarity_by_distance
 from transformer_viz.pictures.figures import dimension_curves, position_heatmap, similarity_map
-from transformer_viz.ui.shell.address import choose_one
+from transformer_viz.ui.pages.positions.lack import show_lack
+from transformer_viz.ui.pages.positions.wording import labels
+from transformer_viz.ui.shell.address import choose_number, choose_one
+from transformer_viz.ui.shell.card import kind_name
+from transformer_viz.ui.shell.charts import draw, theme
 from transformer_viz.ui.shell.language import t
 from transformer_viz.ui.shell.problems import said
-from transformer_viz.ui.shell.widgets import draw, kind_name, show_lack, slide, theme, words
 
 ROWS = 64
 """Positions of a table that are shown before anybody asks for more."""
@@ -73,20 +76,21 @@ def show_table(model) -> None:
     table = table[:rows]
     if how == "heatmap":
         caption = t("positions.heatmap.said")
-        figure = position_heatmap(table, labels=words("position", "dimension", "value"), theme=theme())
+        figure = position_heatmap(table, labels=labels("position", "dimension", "value"), theme=theme())
     elif how == "curves":
         learned = config.positions == "learned"
         caption = t("positions.curves.said.learned" if learned else "positions.curves.said")
-        labels = words("position", "dimension", "value")
-        figure = dimension_curves(table, option, labels=labels, theme=theme())
+        names = labels("position", "dimension", "value")
+        figure = dimension_curves(table, option, labels=names, theme=theme())
     else:
         caption = t("positions.similarity.said")
-        labels = words("position", "distance", "mean") | {"similarity": t(f"positions.measure.{option}")}
+        names = labels("position", "distance", "mean") | {"similarity": t(f"positions.measure.{option}")}
         similarity = position_similarity(table, cosine=option == "cosine")
         profile = similarity_by_distance(similarity)
-        figure = similarity_map(similarity, profile, labels=labels, theme=theme())
+        figure = similarity_map(similarity, profile, labels=names, theme=theme())
     st.caption(caption)
-    draw(figure, how, t(f"positions.{how}.alt"), model)
+    alt = t(f"positions.{how}.alt")
+    draw(figure, how, alt=alt, file_name=f"{model.name}-{how}")
 
 
 def choose_dimensions(table) -> list[int]:
@@ -116,3 +120,10 @@ def choose_measure(_table) -> str:
         say=lambda measure: t(f"positions.measure.{measure}"),
         help=t("positions.measure.help"),
     )
+
+
+def slide(key, least, most, default, *, step=1) -> int:
+    """Show a slider over whole numbers, kept in the URL."""
+    named = t(f"positions.{key}")
+    said = t(f"positions.{key}.help")
+    return choose_number(key, least, most, named, default=default, step=step, help=said, width=232)

@@ -6,10 +6,9 @@ import datetime
 import streamlit as st
 
 from transformer_viz import store
-from transformer_viz.runs import RunError, TrainingRun, list_runs, sweep_uploads, uploads_bytes
+from transformer_viz.runs import AT_WORK, RunError, TrainingRun, list_runs, sweep_uploads, uploads_bytes
 from transformer_viz.runs.quota import bytes_in
 from transformer_viz.service.trainer import QUOTA
-from transformer_viz.ui.pages.train.forming import AT_WORK
 from transformer_viz.ui.shell.card import bytes_of, task_of
 from transformer_viz.ui.shell.classroom import short_name, visitors_folder
 from transformer_viz.ui.shell.language import t

@@ -10,12 +10,11 @@ from cachetools import LRUCache, cached
 
 from transformer_viz.analysis import entropy
 from transformer_viz.pictures.figures import heads_grid, time_lapse
-from transformer_viz.runs import stamp_of
+from transformer_viz.runs import AT_WORK, stamp_of
 from transformer_viz.ui.shell.card import figure_name
+from transformer_viz.ui.shell.charts import draw, theme
 from transformer_viz.ui.shell.language import sendable, t
 from transformer_viz.values.trace import Trace
-
-AT_WORK = ("queued", "running")
 
 MOST_FRAMES = 48
 """Pictures that a time-lapse plays; of more, every n-th."""
@@ -113,20 +112,18 @@ def show_heads(run, status, probe, kind, layer) -> None:
     words = {
         name: t(f"lapse.{name}") for name in ("head", "weight", "reads", "step", "entropy", "play", "pause")
     }
-    theme = st.context.theme.type or "light"
     last = pictures[-1][1]
     if max(last.shape[1:]) > most:
         st.caption(t("run.pictures.long", count=most))
     if at_work:
-        st.plotly_chart(
-            heads_grid(last.weights, last.queries, last.keys, labels=words, theme=theme),
-            key="forming",
-            config={"displaylogo": False},
+        draw(
+            heads_grid(last.weights, last.queries, last.keys, labels=words, theme=theme()),
+            "forming",
         )
         return
     figure, epochs = run.job.figure, run.state().epochs
     good = [epoch["step"] for epoch in epochs], [epoch.get(f"val_{figure}") for epoch in epochs]
-    st.plotly_chart(
+    draw(
         time_lapse(
             np.stack([heads.weights for _, heads in pictures]),
             [step for step, _ in pictures],
@@ -135,10 +132,9 @@ def show_heads(run, status, probe, kind, layer) -> None:
             entropies=np.stack([heads.entropies for _, heads in pictures]),
             figure=good,
             labels=words | {"figure": figure_name(figure)},
-            theme=theme,
+            theme=theme(),
         ),
-        key="lapse",
-        config={"displaylogo": False},
+        "lapse",
     )
 
 

@@ -7,21 +7,20 @@ import streamlit as st
 
 from transformer_viz import store
 from transformer_viz.pictures.figures import learning_curves
-from transformer_viz.runs import RunError, sweep_uploads, turns_before
-from transformer_viz.ui.pages.models.upload import problem_of
+from transformer_viz.runs import AT_WORK, RunError, sweep_uploads, turns_before
 from transformer_viz.ui.pages.train.forming import (
-    AT_WORK,
     choose_heads,
     first_pictures,
     shortened,
     show_heads,
 )
 from transformer_viz.ui.shell.card import count_in, figure_name, figures_of, part, written
+from transformer_viz.ui.shell.charts import draw, theme
 from transformer_viz.ui.shell.classroom import is_classroom, keep_visitor
 from transformer_viz.ui.shell.language import plain, t
 from transformer_viz.ui.shell.problems import said, show_problem
 from transformer_viz.ui.shell.server import shared_trainer
-from transformer_viz.ui.shell.shelf import home, shown_models
+from transformer_viz.ui.shell.shelf import home, problem_of, shown_models
 from transformer_viz.ui.shell.titles import title_of
 
 EVERY = 1
@@ -134,7 +133,7 @@ def show_progress(run, stage) -> None:
     with curves:
         words = {"figure": figure_name(figure), "step": t("run.steps")}
         words |= {name: t(f"run.{name}") for name in ("loss", "train", "validation")}
-        st.plotly_chart(
+        draw(
             learning_curves(
                 state.steps,
                 state.epochs,
@@ -142,10 +141,9 @@ def show_progress(run, stage) -> None:
                 figure=figure,
                 labels=words,
                 last=total,
-                theme=st.context.theme.type or "light",
+                theme=theme(),
             ),
-            key="curves",
-            config={"displaylogo": False},
+            "curves",
         )
     with samples:
         if state.best and (best := state.best.get(f"val_{figure}")) is not None:

@@ -4,9 +4,9 @@ import html
 from dataclasses import dataclass
 from pathlib import Path
 
+from transformer_viz.language import Words
 from transformer_viz.pictures import views
-from transformer_viz.ui.pages.attention.lens import payload_of
-from transformer_viz.ui.shell.language import LANGUAGES, speaking
+from transformer_viz.pictures.lens import payload_of
 from transformer_viz.values.trace import Trace
 
 HEIGHT = 820
@@ -45,8 +45,5 @@ def show(trace: Trace, *, language="en", effects=None, **start) -> Page:
     Raises:
         ValueError: If there is no such language.
     """
-    if language not in LANGUAGES:
-        raise ValueError(f"`language` must be one of {list(LANGUAGES)}. Received: {language!r}.")
-    with speaking(language):
-        payload = payload_of(trace, effects=effects)
+    payload = payload_of(trace, Words(language), effects=effects)
     return Page(views.page(payload, title=f"{trace.model}: {trace.text}", start=start))

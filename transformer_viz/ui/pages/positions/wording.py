@@ -1,0 +1,21 @@
+"""Names, numbers and sentences of the Positions page."""
+
+from transformer_viz.pictures.figures.change import NOTHING
+from transformer_viz.ui.shell.language import t
+
+
+def measured(number) -> str:
+    """Return the size of a difference as it is read; what is rounding is none."""
+    if number >= NOTHING:
+        return f"{number:.2f}" if number >= 0.01 else f"{number:.1g}"
+    return t("positions.rounding", value=f"{number:.0e}") if number else "0"
+
+
+def together(*sentences) -> str:
+    """Return sentences one after the other; a Chinese one brings its own space."""
+    return " ".join(sentences).replace("。 ", "。")
+
+
+def labels(*names) -> dict[str, str]:
+    """Return the words of a picture by name."""
+    return {name: t(f"positions.word.{name}") for name in names}

@@ -1,0 +1,33 @@
+"""What of a text the model did not see."""
+
+import numpy as np
+import streamlit as st
+
+from transformer_viz.text.tokenizer import visible
+from transformer_viz.ui.shell.language import plain, t
+from transformer_viz.values.trace import Trace
+
+
+def show_reading(trace: Trace) -> None:
+    """Say what the model did not see: words cut away, words it does not know."""
+    if trace.num_dropped:
+        total = len(trace.tokens) + trace.num_dropped
+        key = {0: "beginning", len(trace.tokens): "end"}.get(trace.cut_at, "middle")
+        st.caption(
+            t(
+                f"reading.cut_{key}",
+                read=len(trace.tokens),
+                total=total,
+                head=trace.cut_at,
+                tail=len(trace.tokens) - trace.cut_at,
+            )
+        )
+    if trace.unknown.all():
+        st.caption(t("reading.all_unknown"))
+        return
+    unknown = list(dict.fromkeys(visible(trace.words[i]) for i in np.flatnonzero(trace.unknown)))
+    if unknown:
+        shown = t("list.comma").join(f"“{plain(word)}”" for word in unknown[:8]) + (
+            " …" if len(unknown) > 8 else ""
+        )
+        st.caption(t("reading.unknown", words=shown, count=trace.unknown.sum(), total=len(trace.tokens)))
