@@ -12,8 +12,8 @@ app: .venv/app            ## set up and open the app
 test: .venv/dev browser   ## set up and pass the tests
 	$(BIN)/python -m pytest
 
-lint: .venv/dev           ## style and format
-	$(BIN)/ruff check . && $(BIN)/ruff format --check . && $(BIN)/hadolint Dockerfile
+lint: .venv/dev           ## style, format, and which room imports which
+	$(BIN)/ruff check . && $(BIN)/ruff format --check . && $(BIN)/lint-imports --no-logo && $(BIN)/hadolint Dockerfile
 
 bench: .venv/dev browser  ## every figure of speed the README states
 	for script in explorer tracing training browser views visitors; do $(BIN)/python benchmarks/$$script.py || exit 1; done
