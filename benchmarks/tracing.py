@@ -98,10 +98,10 @@ def answer_as_bert(pipe):
 def against(name, explorer, other):
     """Print traced passes over `other(token_ids)` for texts of several lengths."""
     for length in LENGTHS:
-        question = explorer.prepare(text(length))
-        ids = question.inputs["token_ids"]
+        prepared = explorer.prepare(explorer.request(text(length)))
+        ids = prepared.inputs["token_ids"]
         ours, theirs = interleaved(
-            functools.partial(explorer.answer, question), functools.partial(other, ids)
+            functools.partial(explorer.compute, prepared), functools.partial(other, ids)
         )
         show(f"{name}, {length} tokens", ours, theirs)
 

@@ -112,9 +112,11 @@ def test_what_cannot_be_is_named(translator):
 
 @pytest.mark.parametrize("most", [3, 100])
 def test_writing_in_portions_writes_what_is_written_at_once(translator, most):
+    request = translator.request("a lovely film")
+    request = translator.request("a lovely film")
     written, finished, portions = (), False, 0
     while not finished:
-        written, finished = write_on(translator, "a lovely film", written, most=most, seconds=0)
+        written, finished = write_on(translator, request, written, most=most, seconds=0)
         portions += 1
     whole = generate(translator, "a lovely film", max_new=most, keep=None)
     assert written == tuple(whole.token_ids)
@@ -122,5 +124,5 @@ def test_writing_in_portions_writes_what_is_written_at_once(translator, most):
 
 
 def test_a_pause_in_writing_is_not_an_end(translator):
-    _, finished = write_on(translator, "a lovely film", (), most=17, seconds=0)
+    _, finished = write_on(translator, translator.request("a lovely film"), (), most=17, seconds=0)
     assert not finished

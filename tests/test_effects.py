@@ -52,7 +52,7 @@ def test_heads_to_leave_out_are_no_change_besides(explorer):
 def test_effects_come_one_by_one_in_the_order_of_the_heads(translator):
     heads = all_heads(translator.config)
     assert len(heads) == 3 * (2 + 3 + 3)
-    found = list(effects_of(translator, TEXT, heads[5:9], target=TARGET))
+    found = list(effects_of(translator, translator.request(TEXT, target=TARGET), heads[5:9]))
     whole = head_effects(translator, TEXT, target=TARGET)
     assert [head for head, _ in found] == heads[5:9]
     assert_allclose([effect for _, effect in found], [whole[kind][n, h] for kind, n, h in heads[5:9]])

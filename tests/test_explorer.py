@@ -1,5 +1,3 @@
-import dataclasses
-
 import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -12,7 +10,8 @@ from transformer_viz.analysis import in_first_order, shuffled_order
 from transformer_viz.inspection.explorer import Explorer, load
 from transformer_viz.store import ModelError, write_model
 from transformer_viz.text.tokenizer import Tokenizer
-from transformer_viz.values.trace import Run, Trace
+from transformer_viz.values.request import Request
+from transformer_viz.values.trace import Trace
 
 TEXT = "A lovely film, not good."
 
@@ -147,13 +146,13 @@ def test_without_positions_another_order_is_the_same_attention_and_with_them_it_
 
 
 def test_an_encoder_decoder_writes_under_the_positions_and_the_order_of_its_run(translator):
-    run = Run("translator", TEXT, positions="none")
+    run = Request.of("translator", TEXT, positions="none")
     trace = translator.run(run)
     written = translator.generate(TEXT, positions="none").token_ids
     assert_array_equal(trace.target_ids[1:], written[:16])
     assert not trace.values.position_embedding.any()
     assert not trace.values.target_position_embedding.any()
-    shuffled = translator.run(dataclasses.replace(run, order=shuffled_order(7, 1)))
+    shuffled = translator.run(run.changed(order=shuffled_order(7, 1)))
     assert_array_equal(shuffled.target_ids, trace.target_ids)
     assert_allclose(shuffled.logits, trace.logits, atol=1e-4)
 
@@ -308,7 +307,7 @@ def test_any_text_gives_a_trace_or_a_sentence(explorer, text):
             "The table of positions has 23 rows, and row 23 is asked for. Give a longer table, or lower "
             "`position_ids`.",
         ),
-        ({"keep": "some"}, "`keep` must be 'all' or 'weights'. Received: 'some'."),
+        ({"keep": "some"}, "`keep` must be one of all, weights, logits. Received: 'some'."),
         (
             {"positions": "rope"},
             "`positions` must be one of none, one-hot, sinusoidal, sinusoidal-halves. Received: 'rope'.",

@@ -16,7 +16,7 @@ def explored(request, explorer, translator, writer):
 
 def slope(explorer, side, name, like, place):
     """Return how steeply logit 1 rises with one number of a patch shaped as `like`, by two small steps."""
-    inputs, logits = explorer.prepare(TEXT, **side).inputs, []
+    inputs, logits = explorer.prepare(explorer.request(TEXT, **side)).inputs, []
     for step in (STEP, -STEP):
         patch = np.zeros_like(like)
         patch[place] = step

@@ -19,7 +19,7 @@ LIBRARIES = {
     "analysis": {"numpy"},
     "language": set(),
     "pictures": {"numpy", "plotly"},
-    "service": {"numpy", "psutil"},
+    "service": {"cachetools", "numpy", "psutil"},
     "cli": {"pandas", "psutil", "tqdm"},
     "ui": {"cachetools", "numpy", "psutil", "starlette", "streamlit"},
 }

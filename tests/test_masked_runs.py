@@ -1,4 +1,4 @@
-"""Masks and padding, chosen by name in a `Run`, are what the model really computes with."""
+"""Masks and padding, chosen by name in a `Request`, are what the model really computes with."""
 
 import numpy as np
 import pytest
@@ -6,7 +6,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 from transformer_viz.analysis import named_mask, pack
 from transformer_viz.values.config import PAD_ID
-from transformer_viz.values.trace import Run
+from transformer_viz.values.request import Request
 
 TEXT = "A lovely film, not good."
 NAMES = ["none", "padding", "causal", "window:1", "window:2+causal+padding", "painted"]
@@ -30,7 +30,7 @@ def check(weights, name, key_ids):
 def test_weights_of_an_encoder_are_gaps_where_the_mask_says(explorer, name):
     size = len(explorer.trace(TEXT).tokens) + 3
     name = painted(size, size) if name == "painted" else name
-    trace = explorer.run(Run("small", TEXT, attention_mask=name, padding=3))
+    trace = explorer.run(Request.of("small", TEXT, attention_mask=name, padding=3))
     assert_array_equal(trace.values.attention_mask[0], named_mask(name, size, trace.token_ids))
     for block in trace.encoder:
         check(block.attention.weights, name, trace.token_ids)
@@ -40,7 +40,7 @@ def test_weights_of_an_encoder_are_gaps_where_the_mask_says(explorer, name):
 def test_weights_of_a_decoder_are_gaps_where_the_mask_says(writer, name):
     size = len(writer.trace(TEXT).tokens) + 2
     name = painted(size, size) if name == "painted" else name
-    trace = writer.run(Run("writer", TEXT, attention_mask=name, padding=2))
+    trace = writer.run(Request.of("writer", TEXT, attention_mask=name, padding=2))
     for block in trace.decoder:
         check(block.self_attention.weights, name, trace.token_ids)
 
@@ -48,12 +48,12 @@ def test_weights_of_a_decoder_are_gaps_where_the_mask_says(writer, name):
 @pytest.mark.parametrize("name", NAMES)
 @pytest.mark.parametrize("kind", ["attention_mask", "target_attention_mask", "cross_attention_mask"])
 def test_each_attention_of_an_encoder_decoder_takes_its_own_mask(translator, kind, name):
-    plain = translator.run(Run("translator", TEXT, "one two three"))
+    plain = translator.run(Request.of("translator", TEXT, "one two three"))
     assert len(plain.target_ids) == 4
     queries = len(plain.token_ids) + 3 if kind == "attention_mask" else 6
     keys = 6 if kind == "target_attention_mask" else len(plain.token_ids) + 3
     name = painted(queries, keys) if name == "painted" else name
-    run = Run("translator", TEXT, "one two three", padding=3, target_padding=2, **{kind: name})
+    run = Request.of("translator", TEXT, "one two three", padding=3, target_padding=2, **{kind: name})
     trace = translator.run(run)
     assert trace.tokens[-3:] == ("[PAD]",) * 3
     assert trace.target_tokens[-2:] == ("[PAD]",) * 2
@@ -66,9 +66,9 @@ def test_each_attention_of_an_encoder_decoder_takes_its_own_mask(translator, kin
 
 
 def test_a_padding_mask_keeps_the_real_tokens_as_they_were(explorer):
-    alone = explorer.run(Run("small", TEXT))
+    alone = explorer.run(Request.of("small", TEXT))
     size = len(alone.tokens)
-    padded = explorer.run(Run("small", TEXT, attention_mask="padding", padding=4))
+    padded = explorer.run(Request.of("small", TEXT, attention_mask="padding", padding=4))
     for mine, its in zip(alone.encoder, padded.encoder, strict=True):
         weights = its.attention.weights
         assert_allclose(weights[:, :size, :size], mine.attention.weights, atol=1e-5)
@@ -77,16 +77,19 @@ def test_a_padding_mask_keeps_the_real_tokens_as_they_were(explorer):
 
 
 def test_without_a_mask_padding_takes_its_share_and_changes_the_prediction(explorer):
-    alone = explorer.run(Run("small", TEXT))
+    alone = explorer.run(Request.of("small", TEXT))
     size = len(alone.tokens)
-    padded = explorer.run(Run("small", TEXT, attention_mask="none", padding=4))
+    padded = explorer.run(Request.of("small", TEXT, attention_mask="none", padding=4))
     to_padding = padded.encoder[0].attention.weights[:, :size, size:].sum(axis=-1)
     assert (to_padding > 0.01).all()
     assert np.abs(padded.probs - alone.probs).max() > 1e-3
 
 
 def test_padding_is_padding_and_stands_after_the_text(explorer):
-    alone, padded = explorer.run(Run("small", TEXT)), explorer.run(Run("small", TEXT, padding=2))
+    alone, padded = (
+        explorer.run(Request.of("small", TEXT)),
+        explorer.run(Request.of("small", TEXT, padding=2)),
+    )
     assert_array_equal(padded.token_ids, [*alone.token_ids, PAD_ID, PAD_ID])
     assert padded.tokens == (*alone.tokens, "[PAD]", "[PAD]")
     assert padded.words == (*alone.words, "", "")
@@ -97,22 +100,22 @@ def test_padding_is_padding_and_stands_after_the_text(explorer):
 @pytest.mark.parametrize("padding", [-1, 17])
 def test_more_padding_than_there_is_room_for_is_refused(explorer, padding):
     with pytest.raises(ValueError, match=f"room for 0 to 16 .PAD. after 7 tokens.* Received: {padding}"):
-        explorer.run(Run("small", TEXT, padding=padding))
+        explorer.run(Request.of("small", TEXT, padding=padding))
 
 
 def test_padding_of_a_target_needs_a_target(explorer):
     with pytest.raises(ValueError, match="belongs to an encoder-decoder"):
-        explorer.run(Run("small", TEXT, target_padding=1))
+        explorer.run(Request.of("small", TEXT, target_padding=1))
 
 
 def test_a_mask_that_is_none_is_refused(explorer):
     with pytest.raises(ValueError, match="There is no mask 'diagonal'"):
-        explorer.run(Run("small", TEXT, attention_mask="diagonal"))
+        explorer.run(Request.of("small", TEXT, attention_mask="diagonal"))
 
 
 def test_another_mask_never_compiles_again(explorer):
-    explorer.run(Run("small", TEXT))
+    explorer.run(Request.of("small", TEXT))
     compiled = explorer.num_compilations
     for name in ("none", "causal", "window:1"):
-        explorer.run(Run("small", TEXT, attention_mask=name, padding=1))
+        explorer.run(Request.of("small", TEXT, attention_mask=name, padding=1))
     assert explorer.num_compilations == compiled

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_array_equal
 
-from transformer_viz.values.trace import Run, Trace
+from transformer_viz.values.trace import Trace
 
 TEXT = "A lovely zyzzyva, not good."
 
@@ -140,9 +140,3 @@ def test_words_are_what_was_typed(trace):
 def test_nbytes_counts_the_arrays(trace):
     attention = trace.encoder[0].attention
     assert trace.nbytes > 2 * sum(array.nbytes for array in attention)
-
-
-def test_a_run_is_a_cache_key():
-    assert (
-        len({Run("m", "text", ablate=((0, 1),)), Run("m", "text", ablate=((0, 1),)), Run("m", "text")}) == 2
-    )

@@ -9,15 +9,18 @@ from transformer_viz.network.startup import load_upper_floor
 from transformer_viz.values.config import TransformerConfig
 from transformer_viz.values.interventions import ActivationPatch
 from transformer_viz.values.presets import PRESETS
-from transformer_viz.values.trace import Intervention, Run, Trace
+from transformer_viz.values.request import Changes, Request
+from transformer_viz.values.trace import Intervention, Trace
 
 __version__ = "0.1.0"
 
 __all__ = [
     "PRESETS",
     "ActivationPatch",
+    "Changes",
     "Explorer",
     "Intervention",
+    "Request",
     "Run",
     "Trace",
     "Transformer",
@@ -28,6 +31,8 @@ __all__ = [
     "show",
 ]
 
+Run = Request.of
+"""The former name of a request."""
 
 _NEEDS_KERAS = {
     "Explorer": "inspection.explorer",

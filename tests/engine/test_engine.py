@@ -25,7 +25,7 @@ from transformer_viz.service.engine.cost import seems_quick
 from transformer_viz.store import ModelError
 from transformer_viz.text.tokenizer import NoTokensError, Tokenizer
 from transformer_viz.values.config import TransformerConfig
-from transformer_viz.values.trace import Run
+from transformer_viz.values.request import EFFECTS, Request
 
 TEXT = "A lovely film, not good."
 
@@ -77,7 +77,7 @@ def wait_until(condition, seconds=20):
 
 
 def test_the_engine_answers_as_an_explorer_in_this_process(engine, explorer):
-    ours, theirs = explorer.trace(TEXT), engine.trace(Run("small", TEXT))
+    ours, theirs = explorer.trace(TEXT), engine.answer(Request.of("small", TEXT))
     assert theirs.model == "small"
     assert theirs.tokens == ours.tokens
     for mine, its in zip(ours.encoder, theirs.encoder, strict=True):
@@ -85,25 +85,25 @@ def test_the_engine_answers_as_an_explorer_in_this_process(engine, explorer):
 
 
 def test_interventions_travel_with_the_run(engine):
-    ablated = engine.trace(Run("small", TEXT, ablate=((0, 1),)))
+    ablated = engine.answer(Request.of("small", TEXT, ablate=((0, 1),)))
     assert not ablated.encoder[0].attention.context[1].any()
 
 
 def test_masks_and_padding_travel_with_the_run(engine):
-    trace = engine.trace(Run("small", TEXT, attention_mask="causal", padding=2))
+    trace = engine.answer(Request.of("small", TEXT, attention_mask="causal", padding=2))
     assert trace.tokens[-2:] == ("[PAD]", "[PAD]")
     assert_array_equal(trace.values.attention_mask[0], np.tri(len(trace.tokens), dtype=bool))
 
 
 def test_the_effects_of_heads_are_those_found_in_this_process(engine, explorer):
-    theirs = engine.head_effects(Run("small", TEXT))
+    theirs = engine.answer(Request("small", TEXT, wants=EFFECTS))
     assert_array_equal(theirs["encoder"], head_effects(explorer, TEXT)["encoder"])
 
 
 def test_a_killed_engine_is_back_with_the_next_question(engine):
-    expected, restarts = engine.trace(Run("small", TEXT)), engine.restarts
+    expected, restarts = engine.answer(Request.of("small", TEXT)), engine.restarts
     os.kill(engine.pid, signal.SIGKILL)
-    answer = engine.trace(Run("small", TEXT))
+    answer = engine.answer(Request.of("small", TEXT))
     assert engine.restarts == restarts + 1
     assert_array_equal(answer.probs, expected.probs)
 
@@ -111,10 +111,10 @@ def test_a_killed_engine_is_back_with_the_next_question(engine):
 def test_a_question_that_cannot_be_answered_is_a_sentence_and_the_engine_goes_on(engine):
     restarts = engine.restarts
     with pytest.raises(ModelError, match="There is no model"):
-        engine.trace(Run("missing", TEXT))
+        engine.answer(Request.of("missing", TEXT))
     with pytest.raises(NoTokensError, match="The text has no words"):
-        engine.trace(Run("small", " "))
-    assert np.isfinite(engine.trace(Run("small", TEXT)).probs).all()
+        engine.answer(Request.of("small", " "))
+    assert np.isfinite(engine.answer(Request.of("small", TEXT)).probs).all()
     assert engine.restarts == restarts
 
 
@@ -125,37 +125,41 @@ def test_a_model_that_writes_without_end_keeps_no_other_visitor_waiting(engine, 
         if stage == "writing":
             begun.set()
 
-    writing = visitors.submit(engine.trace, Run(endless, TEXT), progress=tell)
+    writing = visitors.submit(engine.answer, Request.of(endless, TEXT), progress=tell)
     assert begun.wait(60)
     with suspended_long_worker(os.getpid()):  # it now takes as long as anybody can imagine
-        assert [engine.trace(Run("small", TEXT)).model for _ in range(10)] == ["small"] * 10
+        assert [engine.answer(Request.of("small", TEXT)).model for _ in range(10)] == ["small"] * 10
         assert not writing.done()
     assert len(writing.result().target_tokens) == MAX_WRITTEN + 1  # and [START]
 
 
 def test_a_text_of_more_tokens_than_characters_keeps_no_other_visitor_waiting(engine, long_reader, visitors):
     text, waits = "\N{ROCKET}" * 500, threading.Event()
-    assert seems_quick(store.read_config(long_reader), Run(long_reader, text))
-    assert engine.trace(Run(long_reader, "\N{ROCKET}")).values.encoder[0].attention.weights.shape == (1, 4, 4)
+    assert seems_quick(store.read_config(long_reader), Request.of(long_reader, text))
+    assert engine.answer(Request.of(long_reader, "\N{ROCKET}")).values.encoder[0].attention.weights.shape == (
+        1,
+        4,
+        4,
+    )
 
     def tell(stage, done, total):
         if stage == "working":
             waits.set()
 
     with suspended_long_worker(os.getpid()):
-        reading = visitors.submit(engine.trace, Run(long_reader, text), progress=tell)
+        reading = visitors.submit(engine.answer, Request.of(long_reader, text), progress=tell)
         assert waits.wait(60)
-        assert engine.trace(Run("small", TEXT)).model == "small"
+        assert engine.answer(Request.of("small", TEXT)).model == "small"
         assert not reading.done()
     assert len(reading.result().tokens) == 2000
 
 
 @pytest.mark.usefixtures("endless")
 def test_a_model_that_is_being_loaded_keeps_no_other_visitor_waiting(engine, visitors):
-    loading = visitors.submit(engine.trace, Run("cold", TEXT, target="one"))
+    loading = visitors.submit(engine.answer, Request.of("cold", TEXT, target="one"))
     answered = 0
     while not loading.done():
-        assert engine.trace(Run("small", TEXT)).tokens
+        assert engine.answer(Request.of("small", TEXT)).tokens
         answered += 1
     assert answered > 3
     assert loading.result().target_tokens == ("[START]", "one")
@@ -163,14 +167,14 @@ def test_a_model_that_is_being_loaded_keeps_no_other_visitor_waiting(engine, vis
 
 def test_work_in_portions_says_how_far_it_is(engine, endless):
     told = []
-    engine.trace(Run(endless, TEXT), progress=lambda *each: told.append(each))
+    engine.answer(Request.of(endless, TEXT), progress=lambda *each: told.append(each))
     written = [done for stage, done, _ in told if stage == "writing"]
     assert len(written) > 1
     assert written == sorted(set(written))
     assert {total for stage, _, total in told if stage == "writing"} == {MAX_WRITTEN}
     assert written[-1] == MAX_WRITTEN
     told.clear()
-    engine.head_effects(Run("small", TEXT), progress=lambda *each: told.append(each))
+    engine.answer(Request("small", TEXT, wants=EFFECTS), progress=lambda *each: told.append(each))
     heads = [done for stage, done, _ in told if stage == "effects"]
     assert heads == sorted(set(heads))
     assert ("effects", 6, 6) in told
@@ -185,9 +189,9 @@ def test_work_in_portions_ends_when_it_is_given_up(engine, endless):
             raise KeyboardInterrupt  # as Streamlit ends a script whose visitor has left
 
     with pytest.raises(KeyboardInterrupt):
-        engine.trace(Run(endless, TEXT), progress=tell)
+        engine.answer(Request.of(endless, TEXT), progress=tell)
     assert asked.count("writing") == 1
-    assert engine.head_effects(Run("small", TEXT))["encoder"].shape == (2, 3)
+    assert engine.answer(Request("small", TEXT, wants=EFFECTS))["encoder"].shape == (2, 3)
 
 
 def test_a_question_that_takes_longer_than_its_limit_is_given_up(engine, monkeypatch):
@@ -195,18 +199,18 @@ def test_a_question_that_takes_longer_than_its_limit_is_given_up(engine, monkeyp
     with monkeypatch.context() as patch, suspended(engine.pid):
         patch.setattr("transformer_viz.service.engine.engine.QUICK_LIMIT", 0.5)
         with pytest.raises(EngineError, match=r"slow, seconds = 0\.5"):
-            engine.trace(Run("small", TEXT))
+            engine.answer(Request.of("small", TEXT))
     assert engine.restarts == restarts + 1
-    assert engine.trace(Run("small", TEXT)).model == "small"
+    assert engine.answer(Request.of("small", TEXT)).model == "small"
 
 
 @pytest.mark.parametrize(
     ("run", "quick"),
     [
-        (Run("small", TEXT), True),
-        (Run("small", "a " * 5000), False),
-        (Run("translator", TEXT, "one two"), True),
-        (Run("translator", TEXT, "one " * 1000), False),
+        (Request.of("small", TEXT), True),
+        (Request.of("small", "a " * 5000), False),
+        (Request.of("translator", TEXT, "one two"), True),
+        (Request.of("translator", TEXT, "one " * 1000), False),
     ],
 )
 def test_a_text_is_cheap_by_its_length(small_config, translator, run, quick):
@@ -215,10 +219,10 @@ def test_a_text_is_cheap_by_its_length(small_config, translator, run, quick):
 
 def test_a_model_is_cheap_by_its_size():
     large = TransformerConfig(num_layers=12, num_heads=12, d_model=768, ffn_dim=3072, max_len=512)
-    assert not seems_quick(large, Run("large", TEXT))
+    assert not seems_quick(large, Request.of("large", TEXT))
     many = TransformerConfig(num_layers=8, num_heads=8, d_model=64, ffn_dim=64, max_len=512)
-    assert seems_quick(many, Run("many", TEXT))
-    assert not seems_quick(many, Run("many", "a " * 256))
+    assert seems_quick(many, Request.of("many", TEXT))
+    assert not seems_quick(many, Request.of("many", "a " * 256))
 
 
 @pytest.fixture
@@ -240,13 +244,13 @@ def test_more_models_asked_for_at_once_than_there_is_room_for_are_each_loaded_on
     try:
         for _ in range(3):
             for name, stamp in waiting.items():
-                assert child.answer(child.trace, Run(name, TEXT), stamp, None) is None
+                assert child.answer(child.trace, Request.of(name, TEXT), stamp) is None
     finally:
         held.set()
 
     def is_everybody_answered():
         for name, stamp in [*waiting.items()]:
-            if answer := child.answer(child.trace, Run(name, TEXT), stamp, None):
+            if answer := child.answer(child.trace, Request.of(name, TEXT), stamp):
                 assert answer.model == name
                 del waiting[name]
         return not waiting
@@ -267,27 +271,27 @@ def test_an_error_that_is_no_sentence_of_ours_is_named_by_its_kind(explorer):
         raise PanicError(TEXT)
 
     stamp = store.stamp("small")
-    while child.answer(child.trace, Run("small", TEXT), stamp, None) is None:
+    while child.answer(child.trace, Request.of("small", TEXT), stamp) is None:
         time.sleep(0.05)
     with pytest.raises(EngineError, match="unexpected, kind = PanicError, where = test_engine:") as caught:
-        child.answer(panics, Run("small", TEXT), stamp)
+        child.answer(panics, Request.of("small", TEXT), stamp)
     assert TEXT not in str(caught.value)
     with pytest.raises(EngineError, match="unexpected, kind = ValueError"):
-        child.answer(lambda *_: np.zeros(2).reshape(3), Run("small", TEXT), stamp)
+        child.answer(lambda *_: np.zeros(2).reshape(3), Request.of("small", TEXT), stamp)
     with pytest.raises(EngineError, match="memory"):
-        child.answer(lambda *_: np.zeros(2**60, np.int8), Run("small", TEXT), stamp)
+        child.answer(lambda *_: np.zeros(2**60, np.int8), Request.of("small", TEXT), stamp)
 
 
 def test_a_model_written_anew_is_loaded_anew(engine, explorer, models_folder):
-    before = engine.trace(Run("small", TEXT))
+    before = engine.answer(Request.of("small", TEXT))
     stored = store.read_model("small")
     doubled = {name: array * 2 for name, array in stored.parameters.items()}
     parts = {"config": stored.config, "tokenizer": stored.tokenizer, "card": stored.card, "dtype": "float32"}
     store.write_model("small", **parts, parameters=doubled, overwrite=True)
-    changed = engine.trace(Run("small", TEXT))
+    changed = engine.answer(Request.of("small", TEXT))
     store.write_model("small", **parts, parameters=stored.parameters, overwrite=True)
     assert np.abs(changed.logits - before.logits).max() > 1e-3
-    assert_array_equal(engine.trace(Run("small", TEXT)).logits, before.logits)
+    assert_array_equal(engine.answer(Request.of("small", TEXT)).logits, before.logits)
 
 
 def test_no_child_outlives_a_parent_that_is_killed(models_folder):

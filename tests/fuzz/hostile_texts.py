@@ -19,7 +19,8 @@ from transformer_viz.pictures.views import page  # noqa: E402
 from transformer_viz.text.tokenizer import NoTokensError  # noqa: E402
 from transformer_viz.ui.pages.attention import page as attention  # noqa: E402
 from transformer_viz.ui.shell import answers  # noqa: E402
-from transformer_viz.values.trace import Run, Trace  # noqa: E402
+from transformer_viz.values.request import Request  # noqa: E402
+from transformer_viz.values.trace import Trace  # noqa: E402
 
 PIECES = [
     *("a", "good", "film", " ", "  ", "\n", "\t", ".", ",", "!", "1", "2", "好", "不", "été", "naïve", "ñ"),
@@ -146,7 +147,7 @@ def check_addresses(chance, language) -> None:
 def check_exports(text, model) -> None:
     """Write every export of the text's attention, and read it again."""
     try:
-        trace = answers.cached_trace(Run(model, text), None, None)
+        trace = answers.cached_answer(Request.of(model, text), None, None)
     except NoTokensError:
         return
     frame = trace.to_frame()

@@ -126,7 +126,7 @@ def test_no_page_and_no_line_of_the_log_names_the_folder_of_a_visitor(monkeypatc
         raise reason(run.model)
 
     noted = []
-    monkeypatch.setattr("transformer_viz.ui.shell.answers.cached_trace", refuse)
+    monkeypatch.setattr("transformer_viz.ui.shell.answers.cached_answer", refuse)
     monkeypatch.setattr("transformer_viz.ui.shell.answers.note", lambda event, **facts: noted.append(facts))
     duplicate(visit("ann"), "mine")
     app = visit("ann", "attention", model="mine", text="A dull film.")

@@ -17,7 +17,7 @@ from small_models import write
 from transformer_viz import store
 from transformer_viz.analysis import in_first_order, position_table, shuffled_order
 from transformer_viz.ui.pages.positions.wording import measured
-from transformer_viz.values.trace import Run
+from transformer_viz.values.request import Request
 
 ROOT = Path(__file__).parents[2]
 
@@ -102,9 +102,9 @@ def test_a_model_without_positions_is_shuffled_and_nothing_changes():
 def test_what_was_shuffled_is_drawn_in_the_first_order(engine):
     app = open_page(model="hotel-zh", seed="4", head="2")
     text = app.text_area(key="sentence").value
-    first = engine.trace(Run("hotel-zh", text))
+    first = engine.answer(Request.of("hotel-zh", text))
     order = shuffled_order(len(first.tokens), 4)
-    after = engine.trace(Run("hotel-zh", text, order=order))
+    after = engine.answer(Request.of("hotel-zh", text, order=order))
     drawn = panels(app)
     assert_allclose(drawn[0], first.encoder[0].attention.weights[1], atol=1e-6)
     assert_allclose(drawn[1], in_first_order(after.encoder[0].attention.weights[1], order), atol=1e-6)
@@ -135,7 +135,7 @@ def test_a_decoder_is_causal_and_the_page_says_so():
 def test_without_positions_an_encoder_decoder_writes_something_else(engine):
     app = open_page(model="reverse-digits", do="remove")
     text = app.text_area(key="sentence").value
-    written = engine.trace(Run("reverse-digits", text, positions="none")).target_text
+    written = engine.answer(Request.of("reverse-digits", text, positions="none")).target_text
     assert written != text[::-1]
     assert f"“{text[::-1]}” → “{written}”" in shown(app)
 
@@ -144,7 +144,7 @@ def test_another_table_is_put_in(engine):
     app = open_page(model="hotel-zh", do="swap")
     assert app.segmented_control(key="swap").value == "sinusoidal-halves"
     text = app.text_area(key="sentence").value
-    after = engine.trace(Run("hotel-zh", text, positions="sinusoidal-halves"))
+    after = engine.answer(Request.of("hotel-zh", text, positions="sinusoidal-halves"))
     assert_allclose(panels(app)[1], after.encoder[0].attention.weights[0], atol=1e-6)
     assert "one-hot" not in app.segmented_control(key="swap").options
 

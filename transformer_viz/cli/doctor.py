@@ -18,7 +18,7 @@ from transformer_viz import store
 from transformer_viz.network.startup import load_upper_floor
 from transformer_viz.runs import runs_folder
 from transformer_viz.service.engine import Engine, EngineError
-from transformer_viz.values.trace import Run
+from transformer_viz.values.request import Request
 
 PYTHONS = ((3, 11), (3, 13))
 """The oldest and the newest Python the pinned packages are tested with."""
@@ -161,7 +161,7 @@ def engine() -> Finding:
         if model is None:
             started.check()
         else:
-            started.trace(Run(model.name, "1 2 3"))
+            started.answer(Request(model.name, "1 2 3"))
     except (EngineError, ValueError) as error:
         remedy = "See whether memory is left and all packages are installed; then start the app again."
         return Finding("engine", f"does not answer: {error}", remedy)

@@ -63,7 +63,7 @@ def generate(
         max_new: Most tokens to write; None: as many as the model has positions for.
         length_penalty: Exponent by which long texts are favoured (Vaswani et al., 2017, section 6.1: 0.6).
         keep: What the traces of the steps keep: "all" or "weights"; None: no traces.
-        positions: In place of the model's own table, as in `ForwardPass.prepare`.
+        positions: In place of the model's own table, as in `Changes`.
         order: Index of each token of `text` once: they are read in that order instead.
 
     Returns:
@@ -78,9 +78,9 @@ def generate(
         raise ValueError(f"{explorer.name} classifies; it does not write. Use `predict`.")
     if beam_size < 1 or (max_new is not None and max_new < 1):
         raise ValueError(f"`beam_size` and `max_new` must be at least 1. Received: {beam_size}, {max_new}.")
-    question = explorer.prepare(text, positions=positions, order=order)
-    source = question.source.ids
-    tables = [] if positions is None else _tables(question)
+    prepared = explorer.prepare(explorer.request(text, positions=positions, order=order))
+    source = prepared.source.ids
+    tables = [] if positions is None else _tables(prepared)
     given = (START_ID,) if config.has_encoder else tuple(int(i) for i in source)
     room = (config.target_max_len if config.has_encoder else config.max_len) + 1 - len(given)
     most = max(min(room, max_new or room), 0)
@@ -105,21 +105,17 @@ def generate(
     )
 
 
-def write_on(
-    explorer, text, written, *, most, seconds, positions=None, order=None
-) -> tuple[tuple[int, ...], bool]:
+def write_on(explorer, request, written, *, most, seconds) -> tuple[tuple[int, ...], bool]:
     """Let an encoder-decoder go on greedily from what it has written, for a while.
 
     Called again with what it returned until it has finished, it writes what `generate` writes.
 
     Args:
         explorer: `Explorer` of an encoder-decoder.
-        text: As in `generate`.
+        request: What it reads, and in which positions and order.
         written: Token ids so far, without [START].
         most: Longest text, in tokens.
         seconds: After which it pauses; one token at least is written.
-        positions: As in `generate`.
-        order: As in `generate`.
 
     Returns:
         The token ids so far, without [START] and [END]; and whether it has finished: it ended by itself, or
@@ -128,9 +124,10 @@ def write_on(
     Raises:
         NoTokensError: If there is nothing to read.
     """
-    question = explorer.prepare(text, positions=positions, order=order)
-    source = question.source.ids[None]
-    tables = [] if positions is None else _tables(question)
+    reading = request.changes.reading
+    prepared = explorer.prepare(explorer.request(request.text, **reading))
+    source = prepared.source.ids[None]
+    tables = [] if reading["positions"] is None else _tables(prepared)
     most = min(most, explorer.config.target_max_len)
     end = time.monotonic() + seconds
     while len(written) < most:
@@ -171,10 +168,10 @@ def generate_all(explorer, texts, *, max_new=None, batch_size=64) -> list[str]:
     return written
 
 
-def _tables(question):
-    """Return the tables of positions that a question asks for, of each stack that reads."""
+def _tables(prepared):
+    """Return the tables of positions that a prepared asks for, of each stack that reads."""
     names = ("position_table", "target_position_table")
-    return [question.inputs[name] for name in names if name in question.inputs]
+    return [prepared.inputs[name] for name in names if name in prepared.inputs]
 
 
 def _search(explorer, source, given, most, beam_size, alpha, tables):

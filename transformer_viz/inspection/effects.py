@@ -17,7 +17,7 @@ def head_effects(explorer, text, **changes) -> dict[str, np.ndarray]:
     Args:
         explorer: `Explorer`.
         text: What to read.
-        **changes: `target`, and what to change besides, as `Explorer.prepare` takes it, but no `ablate`.
+        **changes: `target`, and further changes, as `Explorer.trace` takes them, but no `ablate`.
 
     Returns:
         Kind ("encoder", "decoder", "cross", as the model has them) -> float32 (layer, head), from -1 to 1:
@@ -25,27 +25,36 @@ def head_effects(explorer, text, **changes) -> dict[str, np.ndarray]:
         Below 0, the answer is more probable without the head.
 
     Raises:
-        ValueError: If `ablate` is among the changes; as `Explorer.prepare`.
+        ValueError: If `ablate` is among the changes; as `Explorer.trace`.
     """
-    return by_kind(effects_of(explorer, text, all_heads(explorer.config), **changes))
+    request = explorer.request(text, **changes)
+    return by_kind(effects_of(explorer, request, all_heads(explorer.config)))
 
 
-def effects_of(explorer, text, heads, **changes) -> Iterator[tuple[tuple[str, int, int], float]]:
-    """Yield ((kind, layer, head), effect) for each of these heads in turn; arguments as in `head_effects`.
+def effects_of(explorer, request, heads) -> Iterator[tuple[tuple[str, int, int], float]]:
+    """Yield ((kind, layer, head), effect) for each of these heads in turn.
 
     The model runs between two of them: whoever takes only some of them spends only their time.
+
+    Args:
+        explorer: `Explorer`.
+        request: For an encoder-decoder, one with a target.
+        heads: (kind, layer, head) each.
+
+    Raises:
+        ValueError: If the request removes heads already.
     """
-    if "ablate" in changes:
+    if request.changes.ablate:
         raise ValueError(
             "`ablate` cannot be given: each head is left out in turn. Use `trace` with `ablate`."
         )
-    probs = _probs(explorer, text, changes)
+    probs = _probs(explorer, request)
     answer = probs.argmax(axis=-1)[..., None]
     for head in heads:
-        without = _probs(explorer, text, changes | {"ablate": [head]})
+        without = _probs(explorer, request.changed(ablate=(head,)))
         yield head, float(np.take_along_axis(probs - without, answer, axis=-1).mean())
 
 
-def _probs(explorer, text, changes):
-    trace = explorer.trace(text, keep="weights", **changes)
+def _probs(explorer, request):
+    trace = explorer.run(request, keep="logits")
     return trace.probs[trace.gaps] if len(trace.gaps) else trace.probs

@@ -1,5 +1,6 @@
 """One loaded model with its tokenizer: text in, everything the model computed out, as NumPy."""
 
+import dataclasses
 import functools
 
 import numpy as np
@@ -9,12 +10,13 @@ from tqdm import tqdm
 
 from transformer_viz import store
 from transformer_viz.data.batches import by_length, pad
-from transformer_viz.inspection.forward import ForwardPass, Question, compiled
+from transformer_viz.inspection.forward import ForwardPass, Prepared, compiled
 from transformer_viz.network.model import Transformer
 from transformer_viz.network.startup import load_upper_floor
 from transformer_viz.text.tokenizer import MASK, Tokenizer
 from transformer_viz.values import interventions
-from transformer_viz.values.trace import ModelTrace, Run, Trace, flatten, restore, weights_only
+from transformer_viz.values.request import Request
+from transformer_viz.values.trace import ModelTrace, Trace, flatten, restore, weights_only
 
 
 def load(name_or_path) -> "Explorer":
@@ -74,6 +76,7 @@ class Explorer:
         self._compiled_trace = {
             "all": compiled(lambda inputs: flatten(self.forward(inputs)), signature),
             "weights": compiled(lambda inputs: flatten(weights_only(self.forward(inputs))), signature),
+            "logits": compiled(lambda inputs: {"logits": self.forward(inputs).logits}, signature),
         }
         self._compiled_logits = compiled(model.__call__, [tf.TensorSpec((None, None), tf.int32)])
 
@@ -89,32 +92,11 @@ class Explorer:
             return self.config.labels
         return (self.target_tokenizer or self.tokenizer).vocabulary
 
-    def run(self, run: Run, *, target=None) -> Trace:
-        """Answer one `Run`.
-
-        Args:
-            run: What is asked.
-            target: Token ids, where an encoder-decoder has written its own target already; None: without a
-                target in the run, it writes one now, greedily.
-        """
-        read = {"positions": run.positions, "order": run.order}
-        target = run.target if target is None else target
+    def request(self, text, *, target=None, **changes) -> Request:
+        """Return a request to this model; arguments as in `trace`."""
         if target is None and self.target_tokenizer is not None:
-            written = self.generate(run.text, keep=None, **read).token_ids
-            target = written[: self.config.target_max_len - 1]  # [START] needs a position too
-        return self.trace(
-            run.text,
-            target=target,
-            ablate=run.ablate,
-            cut=run.cut,
-            mute=run.mute,
-            attention_mask=run.attention_mask,
-            target_attention_mask=run.target_attention_mask,
-            cross_attention_mask=run.cross_attention_mask,
-            padding=run.padding,
-            target_padding=run.target_padding,
-            **read,
-        )
+            target = ""
+        return Request.of(self.name, text, target, **changes)
 
     def trace(self, text, *, target=None, keep="all", **changes) -> Trace:
         """Run the model once on one text and keep what it computed.
@@ -124,21 +106,28 @@ class Explorer:
                 the trace says so.
             target: For an encoder-decoder, what the decoder has before it, or its token ids; [START] is put
                 in front.
-            keep: "all", or "weights": the attention weights, masks and logits only.
-            **changes: What to change: ablate, reference, cut, mute, patterns, patches, attention_mask,
-                target_attention_mask, cross_attention_mask, positions, position_ids, order, padding,
-                target_padding. `ForwardPass.prepare` says what each is.
+            keep: "all"; "weights": the attention weights, masks and logits only; "logits": these only.
+            **changes: Attributes of `Changes`: ablate, cut, attention_mask, positions, ...
 
         Returns:
             `Trace`.
 
         Raises:
             NoTokensError: If the text has no tokens.
-            ValueError: If an argument asks for what is not there.
+            ValueError: If an argument asks for something that does not exist.
         """
-        question = self.prepare(text, target=target, **changes)
-        source, written, _ = question
-        values = self.answer(question, keep=keep)
+        return self.run(self.request(text, target=target, **changes), keep=keep)
+
+    def run(self, request: Request, *, keep="all") -> Trace:
+        """Answer a request; without a target, an encoder-decoder first writes one, greedily.
+
+        Arguments, result and errors as in `trace`.
+        """
+        if request.target is None and self.target_tokenizer is not None:
+            written = self.generate(request.text, keep=None, **request.changes.reading).token_ids
+            request = dataclasses.replace(request, target=written[: self.config.target_max_len - 1])
+        prepared = self.prepare(request)
+        source, values = prepared.source, self.compute(prepared, keep=keep)
         trace = Trace(
             model=self.name,
             text=source.text,
@@ -151,28 +140,18 @@ class Explorer:
             probs=self._probs(values.logits),
             values=values,
         )
-        if written is None:
-            return trace
-        return trace.with_target(written)
+        return trace if prepared.target is None else trace.with_target(prepared.target)
 
-    def prepare(self, text, *, target=None, reference=None, **changes) -> Question:
-        """Read a text, and turn what is to be changed into tensors.
+    def prepare(self, request: Request) -> Prepared:
+        """Return a request as the compiled pass takes it; errors as in `trace`."""
+        reference = request.changes.reference
+        return self.forward.prepare(request, means=self.head_means(reference) if reference else None)
 
-        Args:
-            text: As in `trace`.
-            target: As in `trace`.
-            reference: Texts, for an encoder-decoder (text, target) pairs: an ablated context becomes the
-                head's mean over all their tokens; None: zero.
-            **changes: As `ForwardPass.prepare` takes them.
-        """
-        means = self.head_means(reference) if reference else None
-        return self.forward.prepare(text, target=target, means=means, **changes)
-
-    def answer(self, question, *, keep="all") -> ModelTrace:
-        """Run the compiled pass on a `Question`; NumPy arrays, batch axis dropped, as in `trace`."""
+    def compute(self, prepared: Prepared, *, keep="all") -> ModelTrace:
+        """Run the compiled pass; NumPy arrays, batch axis dropped, as in `trace`."""
         if keep not in self._compiled_trace:
-            raise ValueError(f"`keep` must be 'all' or 'weights'. Received: {keep!r}.")
-        tensors = self._compiled_trace[keep](question.inputs)
+            raise ValueError(f"`keep` must be one of {', '.join(self._compiled_trace)}. Received: {keep!r}.")
+        tensors = self._compiled_trace[keep](prepared.inputs)
         return restore(ModelTrace, "", {name: _array(tensor)[0] for name, tensor in tensors.items()})
 
     def head_means(self, texts) -> dict[str, np.ndarray]:

@@ -14,7 +14,7 @@ from transformer_viz.analysis import named_mask, position_table
 from transformer_viz.text.tokenizer import Encoding, NoTokensError
 from transformer_viz.values import interventions
 from transformer_viz.values.config import CHOICES
-from transformer_viz.values.interventions import Changes
+from transformer_viz.values.request import UNCHANGED, Request
 from transformer_viz.values.trace import BlockIntervention, ModelTrace, flatten, restore
 
 OWN = -1
@@ -30,12 +30,12 @@ def compiled(function, signature):
     return tf.function(function, input_signature=signature, autograph=False)
 
 
-class Question(NamedTuple):
-    """A text, read, with everything a compiled forward pass takes.
+class Prepared(NamedTuple):
+    """A request as the compiled forward pass takes it.
 
     Attributes:
         source: The text as the model reads it.
-        target: The same of the target of an encoder-decoder; None for others.
+        target: The target of an encoder-decoder as it reads it; None for others.
         inputs: Name -> tensor, as `ForwardPass` takes them.
     """
 
@@ -63,11 +63,8 @@ class ForwardPass:
         self.target_tokenizer = target_tokenizer
         self._check_tokenizers()
         self._tables = {}
-        self._neutral = {
-            name: tf.constant(array)
-            for stack, change in self._changed(Changes(), {}, {}).items()
-            for name, array in flatten(change, stack).items()
-        }
+        neutral = self._tensors(UNCHANGED, dict.fromkeys(self.config.stacks, 1), {})
+        self._neutral = {name: tf.constant(array) for name, array in neutral.items()}
 
     @property
     def signature(self) -> dict[str, tf.TensorSpec]:
@@ -82,110 +79,28 @@ class ForwardPass:
             specs[name] = tf.TensorSpec((tensor.shape[0], *[None] * (tensor.ndim - 1)), tensor.dtype)
         return specs
 
-    def prepare(  # noqa: PLR0913  everything that can be changed is an argument
-        self,
-        text,
-        *,
-        target=None,
-        ablate=(),
-        means=None,
-        cut=(),
-        mute=(),
-        patterns=None,
-        patches=(),
-        attention_mask=None,
-        target_attention_mask=None,
-        cross_attention_mask=None,
-        positions=None,
-        position_ids=None,
-        padding=0,
-        target_padding=0,
-        order=None,
-    ) -> Question:
-        """Read a text, and turn what is to be changed into tensors.
-
-        Heads and edges are counted from 0, in the self-attention of the first stack; with "encoder",
-        "decoder" or "cross" in front, in that one.
+    def prepare(self, request: Request, *, means=None) -> Prepared:
+        """Read the texts of a request, and turn its changes into tensors.
 
         Args:
-            text: As in `Explorer.trace`, or token ids.
-            target: The same.
-            ablate: (layer, head) pairs whose context is removed.
-            means: What is removed becomes the head's mean, as `Explorer.head_means` returns it; None: zero.
-            cut: (layer, head, query, key) edges removed before the softmax: what they carried is shared
-                out again among the rest.
-            mute: The same, removed after the softmax: the rest stay as they are.
-            patterns: (layer, head) -> what its weights are instead: "uniform", "previous", or float
-                (query, key).
-            patches: `ActivationPatch`es: activations of another run in the place of this one's.
-            attention_mask: bool, True = may attend, broadcastable to (head, query, key), or a name as
-                `analysis.named_mask` reads it; in place of the model's own in the stack that reads `text`.
-            target_attention_mask: The same in the stack that reads `target`.
-            cross_attention_mask: The same in the decoder's attention to the encoder.
-            positions: In place of the model's own table: a kind ("none", "sinusoidal", ...), or float
-                (any, d_model).
-            position_ids: int (position,), rows of the table for the tokens of `text`.
-            padding: How many [PAD] follow the tokens of `text`, as in a batch with a longer text.
-            target_padding: The same for `target`.
-            order: Index of each token of `text` once: they are read in that order instead.
-
-        Returns:
-            `Question`.
+            request: What is asked; a target of None is "" where the model reads one.
+            means: Replace a removed context, as `Explorer.head_means` returns them; None: zero.
 
         Raises:
             NoTokensError: If the text has no tokens.
-            ValueError: If an argument asks for what is not there.
+            ValueError: If the request asks for something that does not exist.
         """
-        config = self.config
-        source = self._read(self.tokenizer, text, config.max_len, start=config.reads_start)
-        if order is not None:
-            source = self._reordered(source, order)
-        source = source.padded(padding, max_len=config.max_len)
-        lengths = {next(iter(config.stacks)): len(source.ids)}
-        written = None
-        if self.target_tokenizer is not None:
-            target = "" if target is None else target
-            written = self._read(self.target_tokenizer, target, config.target_max_len, start=True)
-            written = written.padded(target_padding, max_len=config.target_max_len)
-            lengths["decoder"] = len(written.ids)
-        elif target is not None or target_padding:
-            raise ValueError(
-                "`target` belongs to an encoder-decoder; this model reads one text. Leave it out."
-            )
-        masks = {
-            "attention_mask": _mask("attention_mask", attention_mask, config, len(source.ids), source.ids),
-        }
-        ids = _position_ids(position_ids, len(source.ids))
-        rows = len(source.ids) + config.padding_position if position_ids is None else ids.max() + 1
-        inputs = {
-            "token_ids": source.ids[None],
-            "position_ids": ids,
-            "position_table": self._table(positions, "position_table", rows),
-        }
-        if written is not None:
-            length = len(written.ids)
-            for name, given, keys in (
-                ("target_attention_mask", target_attention_mask, written.ids),
-                ("cross_attention_mask", cross_attention_mask, source.ids),
-            ):
-                masks[name] = _mask(name, given, config, length, keys)
-            inputs["target_ids"] = written.ids[None]
-            rows = length + config.padding_position
-            inputs["target_position_table"] = self._table(positions, "target_position_table", rows)
-        changes = Changes(
-            tuple(ablate),
-            means,
-            tuple(cut),
-            tuple(mute),
-            tuple((patterns or {}).items()),
-            tuple(patches),
-        )
-        return Question(
-            source, written, inputs | masks | self._tensors(changes, lengths, masks, source, written)
-        )
+        source, target = self._read(request)
+        masks = self._masks(request.changes, source, target)
+        inputs = {"token_ids": source.ids[None]} | masks
+        if target is not None:
+            inputs["target_ids"] = target.ids[None]
+        inputs |= self._positions(request.changes, source, target)
+        inputs |= self._interventions(request.changes, source, target, masks, means)
+        return Prepared(source, target, inputs)
 
     def __call__(self, inputs) -> ModelTrace:
-        """Run the model on `Question.inputs`, to be called inside a `tf.function`."""
+        """Run the model on `Prepared.inputs`, to be called inside a `tf.function`."""
         inputs, changes = dict(inputs), []
         for stack, layers in self.config.stacks.items():
             parts = {
@@ -215,7 +130,24 @@ class ForwardPass:
                 "2 to 4."
             )
 
-    def _read(self, tokenizer, text, max_len, *, start):
+    def _read(self, request):
+        """Return text and target of a request as the model reads them; the target of one text is None."""
+        config, changes = self.config, request.changes
+        source = self._encoded(self.tokenizer, request.text, config.max_len, start=config.reads_start)
+        if changes.order is not None:
+            source = self._reordered(source, changes.order)
+        source = source.padded(changes.padding, max_len=config.max_len)
+        if self.target_tokenizer is None:
+            if request.target is not None or changes.target_padding:
+                raise ValueError(
+                    "`target` belongs to an encoder-decoder; this model reads one text. Leave it out."
+                )
+            return source, None
+        text, longest = request.target, config.target_max_len
+        target = self._encoded(self.target_tokenizer, "" if text is None else text, longest, start=True)
+        return source, target.padded(changes.target_padding, max_len=longest)
+
+    def _encoded(self, tokenizer, text, max_len, *, start):
         if isinstance(text, str):
             encoding = tokenizer.encode(text, max_len=max_len, truncation=self.config.truncation, start=start)
         else:
@@ -230,34 +162,61 @@ class ForwardPass:
             raise ValueError("[START] keeps its place: `order` must begin with 0.")
         return reordered
 
+    def _masks(self, changes, source, target):
+        """Return name -> mask as the compiled pass takes it."""
+        sides = {"attention_mask": (source.ids, source.ids)}
+        if target is not None:
+            sides["target_attention_mask"] = (target.ids, target.ids)
+            sides["cross_attention_mask"] = (target.ids, source.ids)
+        return {
+            name: _mask(name, getattr(changes, name), self.config, len(queries), keys)
+            for name, (queries, keys) in sides.items()
+        }
+
+    def _positions(self, changes, source, target):
+        """Return name -> position ids and tables as the compiled pass takes them."""
+        shift = self.config.padding_position
+        ids = _position_ids(changes.position_ids, len(source.ids))
+        rows = len(source.ids) + shift if changes.position_ids is None else ids.max() + 1
+        found = {
+            "position_ids": ids,
+            "position_table": self._table(changes.positions, "position_table", rows),
+        }
+        if target is not None:
+            rows = len(target.ids) + shift
+            found["target_position_table"] = self._table(changes.positions, "target_position_table", rows)
+        return found
+
+    def _interventions(self, changes, source, target, masks, means):
+        """Return name -> tensor of the interventions; those that change nothing are made once."""
+        if not any((changes.ablate, changes.cut, changes.mute, changes.patterns, changes.patches)):
+            return self._neutral
+        lengths = {next(iter(self.config.stacks)): len(source.ids)}
+        if target is not None:
+            lengths["decoder"] = len(target.ids)
+        used = self._used_masks(masks, source, target) if changes.patterns else {}
+        return self._tensors(changes, lengths, used, means)
+
+    def _used_masks(self, masks, source, target):
+        """Return kind of attention -> the mask that holds: bool, broadcastable to (head, query, key)."""
+        own = self._own_masks(source.ids[None], None if target is None else target.ids[None])
+        kinds = (next(iter(self.config.stacks)), "decoder", "cross")
+        return {
+            kind: np.where(masks[name] == OWN, own[name], masks[name] == 1)[0]
+            for kind, name in zip(kinds, own, strict=False)
+        }
+
+    def _tensors(self, changes, lengths, masks, means=None):
+        """Return name -> array of `changes`, each with a layer axis in front."""
+        built = interventions.build(self.config, changes, lengths, masks, means)
+        return {name: array for stack, part in built.items() for name, array in flatten(part, stack).items()}
+
     def _own_masks(self, token_ids, target_ids):
         masks = {"attention_mask": self.model.self_mask(token_ids, causal=self.config.causal)}
         if target_ids is not None:
             masks["target_attention_mask"] = self.model.self_mask(target_ids, causal=True)
             masks["cross_attention_mask"] = self.model.readable(token_ids)
         return masks
-
-    def _tensors(self, changes, lengths, masks, source, written):
-        """Return name -> tensor of the interventions; those that change nothing are made once."""
-        if changes == Changes():
-            return self._neutral
-        used = {}
-        if changes.patterns:
-            own = self._own_masks(source.ids[None], None if written is None else written.ids[None])
-            names = ("attention_mask", "target_attention_mask", "cross_attention_mask")
-            first = next(iter(self.config.stacks))
-            for kind, name in zip((first, "decoder", "cross"), names, strict=True):
-                if name in own:
-                    used[kind] = np.where(masks[name] == OWN, own[name], masks[name] == 1)[0]
-        return {
-            name: array
-            for stack, change in self._changed(changes, lengths, used).items()
-            for name, array in flatten(change, stack).items()
-        }
-
-    def _changed(self, changes, lengths, masks):
-        lengths = lengths or dict.fromkeys(self.config.stacks, 1)
-        return interventions.build(self.config, changes, lengths, masks)
 
     def _table(self, positions, own, rows):
         """Return the model's own table, or the one asked for; computed ones are kept."""
@@ -316,6 +275,7 @@ def _position_ids(given, length):
     ids = np.asarray(given)
     if ids.shape != (length,) or ids.dtype.kind not in "iu" or (ids < 0).any():
         raise ValueError(
-            f"`position_ids` must be {length} whole numbers from 0, one for each token. Received: {given!r}."
+            f"`position_ids` must be {length} whole numbers from 0, one for each token. "
+            f"Received: {np.ravel(given).tolist()}."
         )
     return ids.astype(np.int32)[None]

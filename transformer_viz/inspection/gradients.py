@@ -44,20 +44,20 @@ def gradients(explorer, text, *, output, position=-1, **changes) -> Gradients:
         output: Index of the logit: a class, or a token.
         position: Of logits of tokens: a decoder's after which token, an encoder's in whose place; negative:
             from the end.
-        **changes: `target`, and what to change, as `Explorer.prepare` takes it.
+        **changes: `target`, and what to change, as `Explorer.trace` takes it.
 
     Raises:
-        ValueError: If there is no such logit; as `Explorer.prepare`.
+        ValueError: If there is no such logit; as `Explorer.trace`.
     """
-    question = explorer.prepare(text, **changes)
-    length = len((question.target or question.source).ids)
+    prepared = explorer.prepare(explorer.request(text, **changes))
+    length = len((prepared.target or prepared.source).ids)
     if not 0 <= output < explorer.config.num_outputs:
         raise ValueError(f"`output` must be from 0 to {explorer.config.num_outputs - 1}. Received: {output}.")
     if explorer.config.predicts_tokens and not -length <= position < length:
         raise ValueError(f"`position` must be from {-length} to {length - 1}. Received: {position}.")
     if explorer not in _COMPILED:
         _COMPILED[explorer] = _differentiation(explorer)
-    logit, found = _COMPILED[explorer](question.inputs, tf.constant(output), tf.constant(position % length))
+    logit, found = _COMPILED[explorer](prepared.inputs, tf.constant(output), tf.constant(position % length))
     found = {name: gradient.numpy() for name, gradient in found.items()}
     sides = list(explorer.config.stacks)
     return Gradients(

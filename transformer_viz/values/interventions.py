@@ -1,15 +1,10 @@
-"""What to change in a forward pass, asked for in words: heads, edges, patterns, another run's activations.
+"""Interventions in a forward pass: `Changes` of heads, edges, patterns and activations as tensors."""
 
-`build` turns it into the tensors that `Transformer.trace` takes. Heads are written (layer, head) and edges
-(layer, head, query, key), 0-based, in the self-attention of the first stack; with "encoder", "decoder" or
-"cross" in front, in the one of that name.
-"""
-
-from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
 
+from transformer_viz.values.request import Changes
 from transformer_viz.values.trace import BlockIntervention, Intervention, Patch, Trace
 
 PATTERNS = ("uniform", "previous")
@@ -42,27 +37,6 @@ class ActivationPatch(NamedTuple):
     positions: tuple[int, ...] | None = None
 
 
-@dataclass(frozen=True)
-class Changes:
-    """All that one run changes in the model's own computation.
-
-    Attributes:
-        ablate: Heads whose context is removed.
-        means: Kind -> float (layer, head, value_dim), put in the place of a removed context; None: zero.
-        cut: Edges removed before the softmax: what they carried is shared out again among the rest.
-        mute: Edges removed after the softmax: the rest stay as they are.
-        patterns: Head -> what its weights are instead: a name in `PATTERNS`, or float (query, key).
-        patches: `ActivationPatch`es.
-    """
-
-    ablate: tuple = ()
-    means: dict | None = None
-    cut: tuple = ()
-    mute: tuple = ()
-    patterns: tuple = ()
-    patches: tuple = ()
-
-
 def kinds(config) -> tuple[str, ...]:
     """Return the names of the attentions a model has, the first stack's self-attention first."""
     return (*config.stacks, "cross") if len(config.stacks) == 2 else tuple(config.stacks)
@@ -90,15 +64,16 @@ def by_kind(numbers) -> dict[str, np.ndarray]:
     return {kind: np.array(list(layers.values()), np.float32) for kind, layers in found.items()}
 
 
-def build(config, changes, lengths, masks) -> dict[str, BlockIntervention]:
+def build(config, changes: Changes, lengths, masks, means=None) -> dict[str, BlockIntervention]:
     """Return stack -> `BlockIntervention` whose arrays have a layer axis in front; neutral where unchanged.
 
     Args:
         config: `TransformerConfig`.
-        changes: `Changes`.
+        changes: Of which ablate, cut, mute, patterns and patches are built.
         lengths: Stack -> its number of positions.
         masks: Kind -> bool, broadcastable to (head, query, key), True = may attend; read by the pattern
             "uniform".
+        means: Kind -> float (layer, head, value_dim), in place of a removed context; None: zero.
 
     Raises:
         ValueError: If something is to be changed that is not there.
@@ -114,9 +89,9 @@ def build(config, changes, lengths, masks) -> dict[str, BlockIntervention]:
         kind, (layer, number) = _place(head, "head", shapes)
         part = _opened(tensors[kind], "head_gate", (shapes[kind][0], heads, 1, 1))
         part[layer, number] = 0
-        if changes.means:
+        if means:
             shape = (shapes[kind][0], heads, 1, config.value_dim)
-            _opened(tensors[kind], "context_patch", shape)[layer, number] = changes.means[kind][layer, number]
+            _opened(tensors[kind], "context_patch", shape)[layer, number] = means[kind][layer, number]
     for field, edges, value in (("score_bias", changes.cut, -np.inf), ("weight_gate", changes.mute, 0)):
         for edge in edges:
             kind, place = _place(edge, "edge", shapes)

@@ -150,43 +150,6 @@ AXES = {
 """Field of `AttentionTrace` -> the names of its axes."""
 
 
-@dataclass(frozen=True)
-class Run:
-    """One question to a model, complete and hashable: the key of every cache.
-
-    Attributes:
-        model: Name or folder of the model.
-        text: The text as typed.
-        target: For an encoder-decoder, the target as typed; None: what the model itself writes, with these
-            `positions` and in this `order`.
-        ablate: (layer, head) pairs whose output is removed; see `interventions` for other stacks.
-        cut: (layer, head, query, key) edges removed before the softmax.
-        mute: The same, removed after the softmax.
-        positions: A kind of position table in place of the model's own.
-        attention_mask: Name of a mask (`analysis.named_mask`) in place of the model's own in the stack that
-            reads the text.
-        target_attention_mask: The same in the stack that reads the target.
-        cross_attention_mask: The same in the decoder's attention to the encoder.
-        padding: How many [PAD] follow the text.
-        target_padding: How many follow the target.
-        order: Index of each token of the text once, in the order in which they are read instead.
-    """
-
-    model: str
-    text: str
-    target: str | None = None
-    ablate: tuple[tuple, ...] = ()
-    cut: tuple[tuple, ...] = ()
-    mute: tuple[tuple, ...] = ()
-    positions: str | None = None
-    attention_mask: str | None = None
-    target_attention_mask: str | None = None
-    cross_attention_mask: str | None = None
-    padding: int = 0
-    target_padding: int = 0
-    order: tuple[int, ...] | None = None
-
-
 @dataclass(frozen=True, eq=False)
 class Trace:
     """What a model did with one text: NumPy arrays, batch axis dropped.

@@ -65,55 +65,53 @@ def begin_to_load(model: str) -> None:
     _loaded(model, store.stamp(model))
 
 
-def answer(question, run, stamp: str, *args):
-    """Return `question(explorer, run, *args)`; None if the model is still being loaded.
+def answer(question, request, stamp: str, *args):
+    """Return `question(explorer, request, *args)`; None if the model is still being loaded.
 
     Args:
         question: A function of this module.
-        run: `Run`.
+        request: `Request`.
         stamp: Of the model; another one means that its folder was written anew.
-        *args: What the question needs beside the run.
+        *args: Further arguments of the question.
 
     Raises:
         EngineError: If something happened that no sentence of this package describes.
-        ValueError: If the model or the run is at fault; says why and the way out.
+        ValueError: If the model or the request is at fault; says why and the way out.
     """
     try:
-        found = _loaded(run.model, stamp)
-        return question(found.result(), run, *args) if found.done() else None
+        found = _loaded(request.model, stamp)
+        return question(found.result(), request, *args) if found.done() else None
     except BaseException as error:
         raise _sentence(error) from None
 
 
-def trace(explorer, run, target):
-    """Return the trace of a run; `target` is what the model wrote, or None."""
-    return explorer.run(run, target=target)
+def trace(explorer, request):
+    """Return the trace of a request."""
+    return explorer.run(request)
 
 
-def quick_trace(explorer, run, target):
-    """Return the trace of a run; False if it has too many tokens to be cheap."""
-    source = len(explorer.tokenizer.encode(run.text, max_len=explorer.config.max_len).ids)
-    written = run.target if target is None else target
-    if isinstance(written, str):
-        written = explorer.target_tokenizer.encode(written, max_len=explorer.config.target_max_len).ids
-    count = 0 if written is None else len(written)
-    if not is_quick(explorer.config, source + run.padding, count + run.target_padding):
+def quick_trace(explorer, request):
+    """Return the trace of a request; False if it has too many tokens to be cheap."""
+    config, changes, target = explorer.config, request.changes, request.target
+    source = len(explorer.tokenizer.encode(request.text, max_len=config.max_len).ids)
+    if isinstance(target, str):
+        target = explorer.target_tokenizer.encode(target, max_len=config.target_max_len).ids
+    count = 0 if target is None else len(target)
+    if not is_quick(config, source + changes.padding, count + changes.target_padding):
         return False
-    return trace(explorer, run, target)
+    return trace(explorer, request)
 
 
-def write(explorer, run, written, most):
+def write(explorer, request, written, most):
     """Write a portion more; return the token ids so far, and whether the model has finished."""
     decode = load_upper_floor("inspection.decode")
-    order = {"positions": run.positions, "order": run.order}
-    return decode.write_on(explorer, run.text, written, most=most, seconds=PORTION, **order)
+    return decode.write_on(explorer, request, written, most=most, seconds=PORTION)
 
 
-def effects(explorer, run, target, heads):
+def effects(explorer, request, heads):
     """Return ((kind, layer, head), effect) of as many of these heads as there is time for."""
-    asked = {} if target is None else {"target": target}
     end, found = time.monotonic() + PORTION, []
-    for effect in load_upper_floor("inspection.effects").effects_of(explorer, run.text, heads, **asked):
+    for effect in load_upper_floor("inspection.effects").effects_of(explorer, request, heads):
         found.append(effect)
         if time.monotonic() > end:
             break

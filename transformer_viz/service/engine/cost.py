@@ -1,7 +1,7 @@
 """Whether a trace is cheap, estimated from the sizes of the model and of its input."""
 
 from transformer_viz.values.config import TransformerConfig
-from transformer_viz.values.trace import Run
+from transformer_viz.values.request import Request
 
 QUICK_CHARS = 2_000
 """Longest text for the quick child, in characters."""
@@ -13,18 +13,16 @@ QUICK_FLOPS = 4e9
 """Most floating-point operations with parameters for one trace in the quick child."""
 
 
-def seems_quick(config: TransformerConfig, run: Run, target=None) -> bool:
+def seems_quick(config: TransformerConfig, request: Request) -> bool:
     """Return whether a trace is cheap, assuming at most one token per character.
 
     Args:
         config: Of the model.
-        run: What is asked.
-        target: Token ids that the model wrote; None: what the run says.
+        request: With the target, if the model writes one.
     """
-    written = run.target or "" if target is None else target
-    return max(len(run.text), len(written)) <= QUICK_CHARS and is_quick(
-        config, len(run.text) + run.padding, len(written) + run.target_padding
-    )
+    source, target = len(request.text), len(request.target or ())
+    padding, target_padding = request.changes.padding, request.changes.target_padding
+    return max(source, target) <= QUICK_CHARS and is_quick(config, source + padding, target + target_padding)
 
 
 def is_quick(config: TransformerConfig, source: int, target: int) -> bool:

@@ -5,21 +5,28 @@ rest. Work that takes long is asked for in portions of a tenth of a second: visi
 theirs is, and leave it by no longer asking.
 """
 
+import dataclasses
 import functools
+import threading
 import time
 from collections.abc import Callable
 
 import numpy as np
+from cachetools import LRUCache, cachedmethod
 
 from transformer_viz import store
 from transformer_viz.service.engine import child
 from transformer_viz.service.engine.cost import seems_quick
 from transformer_viz.service.engine.worker import Worker
 from transformer_viz.values.interventions import all_heads, by_kind
-from transformer_viz.values.trace import Run, Trace
+from transformer_viz.values.request import EFFECTS, Request
+from transformer_viz.values.trace import Trace
 
 MAX_WRITTEN = 256
 """Most tokens that a model writes for one question."""
+
+MAX_TARGETS = 256
+"""Written targets that are kept: the next request about the same text does not write it again."""
 
 QUICK_LIMIT, SLOW_LIMIT = 30, 60
 """Seconds that one portion of work may take; far more than it does, but on a very busy machine."""
@@ -40,6 +47,7 @@ class Engine:
 
     def __init__(self):
         self._quick, self._slow = Worker(), Worker(niceness=YIELDING)
+        self._targets, self._lock = LRUCache(MAX_TARGETS), threading.Lock()
 
     @property
     def restarts(self) -> int:
@@ -57,40 +65,34 @@ class Engine:
         loading = self._quick.submit(child.begin_to_load, model, limit=QUICK_LIMIT)
         loading.add_done_callback(lambda _: self._slow.start())  # one after the other: the first is awaited
 
-    def trace(self, run: Run, *, progress: Progress | None = None) -> Trace:
-        """Answer a run; without a target, an encoder-decoder first writes one, `MAX_WRITTEN` tokens at most.
+    def answer(self, request: Request, *, progress: Progress | None = None) -> Trace | dict[str, np.ndarray]:
+        """Answer a request.
+
+        An encoder-decoder without a target first writes one of at most `MAX_WRITTEN` tokens.
 
         Args:
-            run: What is asked.
+            request: Its model, texts and changes, and whether it wants the trace or the effects of heads.
             progress: Told how far the answer is.
+
+        Returns:
+            `Trace`; or by how much the answer becomes less probable without each head, as
+            `effects.head_effects`.
 
         Raises:
             EngineError: If there is no answer; says why.
             ModelError: If the model cannot be loaded.
-            ValueError: If the run asks for something that is not there.
+            ValueError: If the request asks for something that does not exist.
         """
-        config = _config(run.model, store.stamp(run.model))
-        target = self._target(run, config, progress)
-        if seems_quick(config, run, target):
-            trace = self._ask(self._quick, child.quick_trace, run, target, progress=progress)
+        config = _config(request.model, store.stamp(request.model))
+        if request.target is None and config.architecture == "encoder-decoder":
+            request = dataclasses.replace(request, target=self._written(request, config, progress))
+        if request.wants == EFFECTS:
+            return self._effects(request, config, progress)
+        if seems_quick(config, request):
+            trace = self._ask(self._quick, child.quick_trace, request, progress=progress)
             if trace is not False:
                 return trace
-        return self._ask(self._slow, child.trace, run, target, progress=progress)
-
-    def head_effects(self, run: Run, *, progress: Progress | None = None) -> dict[str, np.ndarray]:
-        """Return by how much the answer becomes less probable without each head, as `effects.head_effects`.
-
-        Of an encoder-decoder without a target, the answer is what it writes itself. Arguments and errors as
-        in `trace`; of the run, only model, text and target are used.
-        """
-        config = _config(run.model, store.stamp(run.model))
-        run = Run(run.model, run.text, run.target)
-        target = self._target(run, config, progress)
-        heads, found = all_heads(config), []
-        while len(found) < len(heads):
-            found += self._ask(self._slow, child.effects, run, target, heads[len(found) :], progress=progress)
-            _tell(progress, "effects", len(found), len(heads))
-        return by_kind(found)
+        return self._ask(self._slow, child.trace, request, progress=progress)
 
     def check(self) -> None:
         """Return if the quick child answers.
@@ -105,26 +107,40 @@ class Engine:
         self._quick.close()
         self._slow.close()
 
-    def _target(self, run, config, progress):
-        """Return the token ids of the target: typed, or written by the model; None if it reads one text."""
-        if run.target is not None or config.architecture != "encoder-decoder":
-            return None
+    def _effects(self, request, config, progress):
+        """Return kind -> effect of each head, found in portions."""
+        heads, found = all_heads(config), []
+        while len(found) < len(heads):
+            found += self._ask(self._slow, child.effects, request, heads[len(found) :], progress=progress)
+            _tell(progress, "effects", len(found), len(heads))
+        return by_kind(found)
+
+    @cachedmethod(
+        lambda self: self._targets,
+        key=lambda self, request, *_: (
+            *(request.model, store.stamp(request.model), request.text),
+            *request.changes.reading.values(),
+        ),
+        lock=lambda self: self._lock,
+    )
+    def _written(self, request, config, progress):
+        """Return the token ids of the target that an encoder-decoder writes, in portions."""
         written, finished, most = (), False, min(MAX_WRITTEN, config.target_max_len)
         while not finished:
-            written, finished = self._ask(self._slow, child.write, run, written, most, progress=progress)
+            written, finished = self._ask(self._slow, child.write, request, written, most, progress=progress)
             _tell(progress, "writing", len(written), most)
         return written[: config.target_max_len - 1]  # [START] needs a position too
 
-    def _ask(self, worker, question, run, *args, progress):
+    def _ask(self, worker, question, request, *args, progress):
         """Put a question to a child, again and again as long as the model is being loaded."""
-        stamp = store.stamp(run.model)
+        stamp = store.stamp(request.model)
         limit = QUICK_LIMIT if worker is self._quick else SLOW_LIMIT
 
         def beat(stage):
             _tell(progress, stage, 0, 0)
 
         while (
-            answer := worker.ask(child.answer, question, run, stamp, *args, limit=limit, beat=beat)
+            answer := worker.ask(child.answer, question, request, stamp, *args, limit=limit, beat=beat)
         ) is None:
             _tell(progress, "loading", 0, 0)
             time.sleep(POLL)

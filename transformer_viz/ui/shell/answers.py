@@ -16,13 +16,11 @@ from transformer_viz.ui.shell.journal import note
 from transformer_viz.ui.shell.language import t
 from transformer_viz.ui.shell.problems import said, show_problem
 from transformer_viz.ui.shell.server import shared_engine
-from transformer_viz.values.trace import Run, Trace
+from transformer_viz.values.request import Request
+from transformer_viz.values.trace import Trace
 
-MAX_TRACE_BYTES = 128 * 2**20
-"""Memory of the traces that are kept, in case somebody asks for one again; a larger one is not kept."""
-
-MAX_EFFECTS = 256
-"""Answers about the effects of heads that are kept."""
+MAX_BYTES = 128 * 2**20
+"""Memory of the answers that are kept, in case somebody asks for one again; a larger one is not kept."""
 
 PATIENCE = 0.6
 """Seconds after which a page says what it is waiting for."""
@@ -31,58 +29,49 @@ PLOT_HEIGHT = 460
 """Pixels held for a picture while the answer is on its way."""
 
 GIVEN_UP = "given-up"
-"""Key in the session: the question that the visitor no longer waits for."""
+"""Key in the session: the request that the visitor no longer waits for."""
 
 
-def answer(run: Run) -> Trace | None:
-    """Ask for the trace of a run; where there is none, say why and return None."""
-    if not run.text.strip():
+def answer(request: Request) -> Trace | dict[str, np.ndarray] | None:
+    """Ask the engine for what a request wants; where there is no answer, say why and return None."""
+    if not request.text.strip():
         st.info(t("sentence.empty"), icon=":material/edit:")
         return None
     restarts = shared_engine().restarts
-    trace = _answered(cached_trace, run, "trace")
-    if trace is not None and shared_engine().restarts > restarts:
+    found = _answered(request)
+    if found is not None and shared_engine().restarts > restarts:
         st.info(t("engine.restarted"), icon=":material/restart_alt:")
-    return trace
+    return found
 
 
-def head_effects(run: Run) -> dict[str, np.ndarray] | None:
-    """Ask for the effect of each head on the answer to a run; where there is none, say why, return None."""
-    return _answered(cached_effects, run, "effects")
+def _bytes(found):
+    return sum(part.nbytes for part in (found.values() if isinstance(found, dict) else [found]))
 
 
 @cached(
-    LRUCache(MAX_TRACE_BYTES, getsizeof=lambda trace: trace.nbytes),
-    key=lambda run, stamp, progress: (run, stamp),
+    LRUCache(MAX_BYTES, getsizeof=_bytes),
+    key=lambda request, stamp, progress: (request, stamp),
     lock=threading.Lock(),
 )
-def cached_trace(run: Run, stamp: str, progress) -> Trace:
-    """Return the trace of a run, the same for all visitors; a model folder written anew has another stamp."""
-    return shared_engine().trace(run, progress=progress)
+def cached_answer(request: Request, stamp: str, progress):
+    """Return the answer to a request, the same for all visitors; a model written anew has another stamp."""
+    return shared_engine().answer(request, progress=progress)
 
 
-@cached(LRUCache(MAX_EFFECTS), key=lambda run, stamp, progress: (run, stamp), lock=threading.Lock())
-def cached_effects(run: Run, stamp: str, progress) -> dict[str, np.ndarray]:
-    """Return the effect of each head on the answer to a run."""
-    return shared_engine().head_effects(run, progress=progress)
-
-
-def _answered(ask, run, name):
-    """Return the answer to a question, unless the visitor has given it up or there is none."""
-    if st.session_state.get(GIVEN_UP) == (name, run):
+def _answered(request):
+    """Return the answer to a request, unless the visitor has given it up or there is none."""
+    if st.session_state.get(GIVEN_UP) == request:
         st.info(t("work.given_up"), icon=":material/stop_circle:")
-        st.button(
-            t("work.again"), icon=":material/replay:", on_click=_resume, key=f"again-{hash((name, run))}"
-        )
+        st.button(t("work.again"), icon=":material/replay:", on_click=_resume, key=f"again-{hash(request)}")
         return None
-    progress = _Progress(name, run)
+    progress = _Progress(request)
     try:
         with st.skeleton(height=PLOT_HEIGHT):
-            return ask(run, store.stamp(run.model), progress)
+            return cached_answer(request, store.stamp(request.model), progress)
     except NoTokensError:
         st.info(t("sentence.no_tokens"), icon=":material/edit:")
     except EngineError as error:
-        note("engine", level=logging.WARNING, model=Path(run.model).name, code=error.code, **error.facts)
+        note("engine", level=logging.WARNING, model=Path(request.model).name, code=error.code, **error.facts)
         st.error(t(f"engine.{error.code}", **error.facts), icon=":material/error:")
     except store.ModelError as error:
         st.error(t("model.unreadable", reason=said(error)), icon=":material/error:")
@@ -100,8 +89,8 @@ class _Progress:
     the work here.
     """
 
-    def __init__(self, name, run):
-        self.question = (name, run)
+    def __init__(self, request):
+        self.request = request
         self.place, self.bar = st.empty(), None
         self.begin = time.monotonic()
 
@@ -115,8 +104,8 @@ class _Progress:
                     t("work.give_up"),
                     icon=":material/stop:",
                     on_click=_give_up,
-                    args=(self.question,),
-                    key=f"give-up-{hash(self.question)}",
+                    args=(self.request,),
+                    key=f"give-up-{hash(self.request)}",
                 )
         share = done / total if total else 0.0
         self.bar.progress(share, t(f"work.{stage}", done=done, total=total))
@@ -125,8 +114,8 @@ class _Progress:
         self.place.empty()
 
 
-def _give_up(question):
-    st.session_state[GIVEN_UP] = question
+def _give_up(request):
+    st.session_state[GIVEN_UP] = request
 
 
 def _resume():

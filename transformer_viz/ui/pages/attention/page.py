@@ -1,5 +1,6 @@
 """The Attention page: a sentence, its prediction, and what one head does with it."""
 
+import dataclasses
 import tempfile
 from pathlib import Path
 
@@ -13,12 +14,13 @@ from transformer_viz.text.tokenizer import END, MASK
 from transformer_viz.ui.pages.attention.lens import show_lens
 from transformer_viz.ui.pages.attention.looks import choose_looks
 from transformer_viz.ui.shell.address import choose_whether
-from transformer_viz.ui.shell.answers import answer, head_effects
+from transformer_viz.ui.shell.answers import answer
 from transformer_viz.ui.shell.language import plain, t
 from transformer_viz.ui.shell.reading import show_reading
 from transformer_viz.ui.shell.sentence import ask_texts
 from transformer_viz.ui.shell.shelf import show_no_model
-from transformer_viz.values.trace import Run, Trace
+from transformer_viz.values.request import EFFECTS, Request
+from transformer_viz.values.trace import Trace
 
 MAX_BARS = 3
 """Labels whose probability is drawn, the likeliest ones."""
@@ -34,8 +36,8 @@ def show(model: store.ModelSummary | None) -> None:
         show_no_model()
         return
     text, target = ask_texts(model)
-    run = Run(model.reference, text, target)
-    trace = answer(run)
+    request = Request(model.reference, text, target)
+    trace = answer(request)
     if trace is None:
         return
     if model.config.fills_in:
@@ -45,18 +47,18 @@ def show(model: store.ModelSummary | None) -> None:
     else:
         show_prediction(trace)
     show_reading(trace)
-    show_heads(trace, run)
+    show_heads(trace, request)
     with st.expander(t("attention.what"), icon=":material/help:"):
         st.markdown(t("attention.explained"))
         st.latex(r"\mathrm{weights} = \mathrm{softmax}\left(\frac{Q K^\top}{\sqrt{d_k}}\right)")
 
 
-def ask_effects(run: Run, trace: Trace) -> dict[str, np.ndarray] | None:
+def ask_effects(request: Request, trace: Trace) -> dict[str, np.ndarray] | None:
     """Offer to leave out each head in turn; return what each does for the answer, None if nobody asks."""
     heads = sum(len(layer.weights) for found in trace.kinds().values() for layer in found.layers)
     if not choose_whether("effects", t("effects.label", runs=heads), help=t("effects.help")):
         return None
-    return head_effects(run)
+    return answer(dataclasses.replace(request, wants=EFFECTS))
 
 
 def show_prediction(trace: Trace) -> None:
@@ -106,11 +108,11 @@ def show_tokens(trace: Trace, probs, said, **values) -> None:
         bar.progress(float(probs[i]), text=f"{plain(label_of(trace, i))} · {probs[i]:.1%}")
 
 
-def show_heads(trace: Trace, run: Run) -> None:
+def show_heads(trace: Trace, request: Request) -> None:
     """Show what every head does, and what can be taken along."""
     with st.container(horizontal=True, gap="medium", vertical_alignment="center"):
-        looks, effects = choose_looks(trace), ask_effects(run, trace)
-    payload = show_lens(trace, run.model, looks, effects)
+        looks, effects = choose_looks(trace), ask_effects(request, trace)
+    payload = show_lens(trace, request.model, looks, effects)
     with st.container(horizontal=True, gap="small"):
         for kind, mime, make in (
             ("csv", "text/csv", lambda: trace.to_frame().to_csv(index=False)),

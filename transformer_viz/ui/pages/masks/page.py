@@ -14,7 +14,7 @@ from transformer_viz.ui.shell.language import t
 from transformer_viz.ui.shell.reading import show_reading
 from transformer_viz.ui.shell.sentence import ask_texts
 from transformer_viz.ui.shell.shelf import show_no_model
-from transformer_viz.values.trace import Run
+from transformer_viz.values.request import Request
 
 
 def show(model: store.ModelSummary | None) -> None:
@@ -24,8 +24,8 @@ def show(model: store.ModelSummary | None) -> None:
         show_no_model()
         return
     translates = model.config.architecture == "encoder-decoder"
-    run = Run(model.reference, *ask_texts(model))
-    plain = answer(run)
+    request = Request(model.reference, *ask_texts(model))
+    plain = answer(request)
     if plain is None:
         return
     show_reading(plain)
@@ -40,7 +40,7 @@ def show(model: store.ModelSummary | None) -> None:
     size = max(len(found.query_tokens), len(found.key_tokens))
     with st.container():  # what is below keeps its place, however many runs are asked for
         choice = ask_mask(size, room_for_padding(plain, model.config, kind), ordered=kind != "cross")
-        sides = compare(run, choice, kind, translates=translates)
+        sides = compare(request, choice, kind, translates=translates)
     if sides is None:
         return
     heads = [side.head(layer - 1, head - 1) for side in sides]

@@ -1,6 +1,5 @@
 """The two runs the Masks page compares: with the chosen mask, and with another."""
 
-import dataclasses
 from typing import NamedTuple
 
 import numpy as np
@@ -9,7 +8,8 @@ from transformer_viz.pictures.labels import axis_tokens
 from transformer_viz.ui.pages.masks.choice import name_of
 from transformer_viz.ui.shell.answers import answer
 from transformer_viz.values.config import PAD_ID
-from transformer_viz.values.trace import Run, Trace
+from transformer_viz.values.request import Request
+from transformer_viz.values.trace import Trace
 
 
 class Head(NamedTuple):
@@ -89,34 +89,34 @@ def room_for_padding(trace, config, kind) -> int:
     return config.max_len - len(trace.token_ids)
 
 
-def compare(run, choice, kind, *, translates) -> tuple[Side, Side] | None:
+def compare(request: Request, choice, kind, *, translates) -> tuple[Side, Side] | None:
     """Return the run with the chosen mask, and the one to compare with; None where there is no answer.
 
     That is the model's own mask, or none where the chosen one is as good as the model's own.
 
     Args:
-        run: `Run` without mask and padding.
+        request: Without mask and padding.
         choice: `Choice`.
         kind: Which attention is masked: "encoder", "decoder" or "cross".
         translates: Whether the model is an encoder-decoder.
     """
     field, padding = _fields(kind, translates=translates)
-    run = dataclasses.replace(run, **{padding: choice.padding})
-    own = _side("own", kind, run)
+    request = request.changed(**{padding: choice.padding})
+    own = _side("own", kind, request)
     if own is None:
         return None
     name = name_of(choice, own.mask, own.key_ids, ordered=kind != "cross")
     chosen = own
     if name is not None:
-        chosen = _side(choice.kind, kind, dataclasses.replace(run, **{field: name}))
+        chosen = _side(choice.kind, kind, request.changed(**{field: name}))
     other = own
     if chosen is not None and np.array_equal(chosen.mask, own.mask):
-        other = _side("none", kind, dataclasses.replace(run, **{field: "none"}))
+        other = _side("none", kind, request.changed(**{field: "none"}))
     return None if chosen is None or other is None else (chosen, other)
 
 
 def _fields(kind, *, translates):
-    """Return the fields of a `Run` that hold the mask of an attention and the padding of its keys."""
+    """Return the changes that hold the mask of an attention and the padding of its keys."""
     if kind == "cross":
         return "cross_attention_mask", "padding"
     if kind == "decoder" and translates:
@@ -124,6 +124,6 @@ def _fields(kind, *, translates):
     return "attention_mask", "padding"
 
 
-def _side(name, kind, run: Run) -> Side | None:
-    trace = answer(run)
+def _side(name, kind, request) -> Side | None:
+    trace = answer(request)
     return None if trace is None else Side(name, kind, trace)

@@ -1,7 +1,5 @@
 """The experiment of the Positions page: change the order or the table, and see what attention makes of it."""
 
-import dataclasses
-
 import numpy as np
 import streamlit as st
 
@@ -22,7 +20,8 @@ from transformer_viz.ui.shell.language import plain, t
 from transformer_viz.ui.shell.reading import show_reading
 from transformer_viz.ui.shell.sentence import ask_sentence
 from transformer_viz.values.config import CHOICES
-from transformer_viz.values.trace import Attentions, Run, Trace
+from transformer_viz.values.request import Request
+from transformer_viz.values.trace import Attentions, Trace
 
 WORDS_WIDTH, BARS_WIDTH = 600, 380
 """Pixels of what is said and of the bars; where they do not fit side by side, one stands below the other."""
@@ -52,24 +51,25 @@ def show_experiment(model: store.ModelSummary) -> None:
             layer = choose("layer", next(iter(model.config.stacks.values())))
             head = choose("head", model.config.num_heads)
     hand_over(layer=layer, head=head)
-    run = Run(model.reference, text)
-    before = answer(run)
-    changed = before and change_of(run, change, before)
+    request = Request(model.reference, text)
+    before = answer(request)
+    changed = before and change_of(request, change, before)
     after = before and answer(changed)
     if before is None or after is None:
         return
     asks = change if change in ("shuffle", "none") else "other"
     st.subheader(t(f"positions.asks.{asks}"), anchor=False, help=t(f"positions.asks.{asks}.help"))
-    if changed.order:
+    order = changed.changes.order
+    if order:
         read = " ".join(map(visible, filter(None, after.words[: MAX_WORDS + 1])))
         st.markdown(
             t("positions.read", text=plain(read) + (" …" if len(after.words) > MAX_WORDS + 1 else ""))
         )
     show_reading(before)
-    show_weights(model, before, after, changed.order, layer, head)
+    show_weights(model, before, after, order, layer, head)
     with st.container(horizontal=True, gap="medium", vertical_alignment="center"):
         with st.container(width=WORDS_WIDTH):
-            say_change(model.config, run, changed, before, after)
+            say_change(model.config, request, changed, before, after)
         with st.container(width=BARS_WIDTH):
             show_answers(before, after)
 
@@ -106,37 +106,36 @@ def other_kinds(config) -> list[str]:
     return [kind for kind in reversed(CHOICES["positions"]) if fits.get(kind) and kind != config.positions]
 
 
-def change_of(run, change, before) -> Run:
-    """Return the run with the change in it."""
+def change_of(request, change, before) -> Request:
+    """Return the request with the change in it."""
     if change != "shuffle":
-        return dataclasses.replace(run, positions=change)
+        return request.changed(positions=change)
     fixed = int(before.tokens[0] == START)  # it keeps its place
-    return dataclasses.replace(
-        run, order=shuffled_order(len(before.tokens), st.session_state.seed, fixed=fixed)
-    )
+    return request.changed(order=shuffled_order(len(before.tokens), st.session_state.seed, fixed=fixed))
 
 
-def say_change(config, run, changed, before, after) -> None:
+def say_change(config, request, changed, before, after) -> None:
     """Say by how much attention moved and what was predicted before and after."""
+    order = changed.changes.order
     rows = [("own" if config.positions != "none" else "without", before, after)]
-    if changed.order and config.positions != "none":
-        bare = [answer(dataclasses.replace(each, positions="none")) for each in (run, changed)]
+    if order and config.positions != "none":
+        bare = [answer(each.changed(positions="none")) for each in (request, changed)]
         if None not in bare:
             rows.append(("without", *bare))
     lines = [f"| | {t('positions.moves')} | {t('positions.answer')} |", "|---|---|---|"]
     for name, one, other in rows:
-        label = t(f"positions.row.{name}") if changed.order else t("positions.row.change")
-        moved = measured(largest_change(one, other, changed.order))
+        label = t(f"positions.row.{name}") if order else t("positions.row.change")
+        moved = measured(largest_change(one, other, order))
         label, moved = (text.replace(" ", UNBROKEN) for text in (label, moved))
         lines.append(f"| {label} | **{moved}** | {answer_of(one)} → {answer_of(other)} |")
     st.markdown("\n".join(lines))
-    if not changed.order:
+    if not order:
         return
     if config.causal:
         st.caption(t("positions.causal"))
     elif config.window is not None:
         st.caption(t("positions.window"))
-    elif largest_change(*rows[-1][1:], changed.order) < NOTHING:
+    elif largest_change(*rows[-1][1:], order) < NOTHING:
         st.caption(t("positions.proved"))
 
 
