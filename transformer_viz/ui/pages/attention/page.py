@@ -8,6 +8,7 @@ import streamlit as st
 
 from transformer_viz import store
 from transformer_viz.pictures.views import page
+from transformer_viz.store.places import command
 from transformer_viz.text.tokenizer import END, MASK, visible
 from transformer_viz.ui.pages.attention.lens import show_lens
 from transformer_viz.ui.pages.attention.looks import choose_looks
@@ -52,7 +53,7 @@ def show(model: store.ModelSummary | None) -> None:
 def show_no_model() -> None:
     """Say that there is nothing to look into yet, and how to come by something."""
     st.info(t("model.none"), icon=":material/school:")
-    st.code("python -m transformer_viz train --preset single-block --data reviews.csv --out models/my-model")
+    st.code(f"{command()} train --preset single-block --data reviews.csv --out my-model")
 
 
 def ask_effects(run: Run, trace: Trace) -> dict[str, np.ndarray] | None:
