@@ -6,6 +6,7 @@ from types import SimpleNamespace
 import pytest
 
 from transformer_viz.cli import doctor
+from transformer_viz.store import places
 
 
 def test_a_folder_that_cannot_be_made_is_named_with_the_variable_that_moves_it(tmp_path):
@@ -46,6 +47,22 @@ def test_the_installed_packages_are_the_pinned_ones():
     assert not [finding for finding in found if finding.remedy]
 
 
+def test_an_installed_app_asks_for_packages_in_ranges(monkeypatch, tmp_path):
+    asked = [
+        "numpy>=1",
+        "pandas<1",
+        "no-such-package>=2",
+        "gone; python_version < '3'",
+        "extra; extra == 'gpu'",
+    ]
+    monkeypatch.setattr(doctor.metadata, "requires", lambda name: asked)
+    monkeypatch.setattr(places, "SHIPPED", tmp_path)
+    good, old, missing = doctor.packages()
+    assert (good.subject, good.remedy) == ("numpy", "")
+    assert (old.subject, old.remedy) == ("pandas", 'pip install "pandas<1"')
+    assert missing == ("no-such-package", "missing", 'pip install "no-such-package>=2"')
+
+
 @pytest.mark.parametrize(("version", "good"), [((3, 10), False), ((3, 11), True), ((3, 14), False)])
 def test_a_python_without_builds_of_the_packages_is_named(monkeypatch, version, good):
     monkeypatch.setattr(doctor.sys, "version_info", (*version, 0))
@@ -69,6 +86,15 @@ def test_a_broken_model_is_named_among_good_ones(models_folder):
     assert shelf.fact == "1 can be opened"
     assert cut.subject == "cut"
     assert cut.remedy
+
+
+def test_a_broken_shipped_model_is_mended_by_installing_again(tmp_path, monkeypatch):
+    monkeypatch.delenv("TRANSFORMER_VIZ_MODELS", raising=False)
+    monkeypatch.setattr(places, "SHIPPED", tmp_path)
+    monkeypatch.setattr(places.platformdirs, "user_data_path", lambda *_, **__: tmp_path / "data")
+    (tmp_path / "models" / "cut").mkdir(parents=True)
+    _, cut = doctor.broken_models()
+    assert (cut.subject, cut.remedy) == ("cut", "Install Transformer Viz again.")
 
 
 def test_an_engine_that_does_not_answer_is_a_finding(models_folder, monkeypatch):

@@ -14,13 +14,13 @@ LIBRARIES = {
     "values": {"numpy", "pandas"},
     "text": {"numpy", "tokenizers"},
     "data": {"numpy", "pandas", "tqdm"},
-    "store": {"numpy", "psutil", "safetensors"},
+    "store": {"numpy", "platformdirs", "psutil", "safetensors"},
     "runs": {"filelock", "numpy", "psutil"},
     "analysis": {"numpy"},
     "language": set(),
     "pictures": {"numpy", "plotly"},
     "service": {"cachetools", "numpy", "psutil"},
-    "cli": {"pandas", "psutil", "tqdm"},
+    "cli": {"packaging", "pandas", "psutil", "tqdm"},
     "ui": {"cachetools", "numpy", "psutil", "starlette", "streamlit"},
 }
 

@@ -93,6 +93,44 @@ def test_train_writes_a_model_and_the_command_to_train_it_again(models_folder, t
     assert "\nValueError" not in done.stderr
 
 
+def test_a_name_alone_puts_the_trained_model_on_the_shelf(models_folder, tmp_path):
+    data = tmp_path / "rows.csv"
+    data.write_text("text,label\n" + "".join(f"good {i},1\nbad {i},0\n" for i in range(40)))
+    sizes = ["d_model=16", "num_heads=2"]
+    train = ("train", "--preset", "single-block", "--data", data, "--out", "named", "--set", *sizes)
+    done = run(*train, "--epochs", 1)
+    assert done.returncode == 0, done.stderr
+    command = json.loads((models_folder / "named" / "card.json").read_text())["command"]
+    assert "--data rows.csv --out named --set" in command
+    refused = run(*train)
+    assert refused.returncode == 2
+    assert "named exists already" in refused.stderr
+    shutil.rmtree(models_folder / "named")
+
+
+@pytest.mark.parametrize(
+    ("called", "program"),
+    [
+        ("/home/ann/.local/bin/transformer-viz", "transformer-viz"),
+        ("transformer-viz.exe", "transformer-viz"),
+        ("/home/ann/transformer_viz/__main__.py", "python -m transformer_viz"),
+    ],
+)
+def test_help_and_mistakes_name_the_program_as_it_was_called(
+    models_folder, capsys, monkeypatch, called, program
+):
+    monkeypatch.setattr(sys, "argv", [called])
+    with pytest.raises(SystemExit):
+        main(["runs", "--help"])
+    shown = capsys.readouterr().out
+    assert shown.startswith(f"usage: {program} runs ")
+    assert f"example: {program} runs" in shown
+    assert main(["predict", "--model", "missing", "--text", "a"]) == 2
+    assert capsys.readouterr().err.startswith(
+        f"{program.removeprefix('python -m ')} predict: There is no model"
+    )
+
+
 def test_a_decoder_learns_running_text_from_several_files_and_is_measured_on_texts(models_folder, tmp_path):
     for name in ("first", "second", "test"):
         lines = [f"The {name} film, number {i}, was good." for i in range(30)]

@@ -1,9 +1,11 @@
 """The locks: every pin of the .in files, every package by its hash, no known hole, no strange licence."""
 
 import re
+import tomllib
 from pathlib import Path
 
 import pytest
+from packaging.requirements import Requirement
 
 ROOT = Path(__file__).parent.parent
 NAMES = ("requirements", "requirements-gpu", "requirements-dev")
@@ -39,6 +41,15 @@ def test_every_locked_package_has_a_hash(name):
     packages = [block for block in blocks if re.match(r"[a-z0-9_-]+(?:\[[^\]]*\])?==", block)]
     assert len(packages) >= len(pins(f"{name}.txt"))  # one may have another version for another Python
     assert not [block.split()[0] for block in packages if "--hash=sha256:" not in block]
+
+
+def test_what_is_pinned_is_what_the_package_asks_for():
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    asked = {each.name: each.specifier for each in map(Requirement, project["dependencies"])}
+    pinned = pins("requirements.in")
+    assert asked.keys() == pinned.keys()
+    assert not [name for name, version in pinned.items() if not asked[name].contains(version)]
+    assert not [name for name, specifier in asked.items() if "==" in str(specifier)]
 
 
 def test_the_locks_agree():

@@ -13,16 +13,19 @@ from pathlib import Path
 from typing import NamedTuple
 
 import psutil
+from packaging.requirements import Requirement
 
 from transformer_viz import store
 from transformer_viz.network.startup import load_upper_floor
 from transformer_viz.runs import runs_folder
 from transformer_viz.service.engine import Engine, EngineError
+from transformer_viz.store.places import command, is_installed, is_shipped
 from transformer_viz.values.request import Request
 
 PYTHONS = ((3, 11), (3, 13))
 """The oldest and the newest Python the pinned packages are tested with."""
 
+DISTRIBUTION = "transformer-viz"
 REQUIREMENTS = Path(__file__).parents[2] / "requirements.in"
 INSTALL = "pip install -r requirements.txt"
 
@@ -79,7 +82,10 @@ def python() -> Finding:
 
 
 def packages() -> Iterator[Finding]:
-    """Look at each pinned package."""
+    """Look at each package the app needs: pinned in a checkout, in a range once it is installed."""
+    if is_installed():
+        yield from packages_in_range()
+        return
     for name, pin in pins().items():
         try:
             found = metadata.version(name)
@@ -88,6 +94,21 @@ def packages() -> Iterator[Finding]:
             continue
         remedy = "" if found == pin else f"{pin} is what the app was tested with: {INSTALL}"
         yield Finding(name, found, remedy)
+
+
+def packages_in_range() -> Iterator[Finding]:
+    """Look at each package that the installed app asks for."""
+    for line in metadata.requires(DISTRIBUTION):
+        asked = Requirement(line)
+        if asked.marker and not asked.marker.evaluate({"extra": ""}):
+            continue
+        install = f'pip install "{asked.name}{asked.specifier}"'
+        try:
+            found = metadata.version(asked.name)
+        except metadata.PackageNotFoundError:
+            yield Finding(asked.name, "missing", install)
+            continue
+        yield Finding(asked.name, found, "" if asked.specifier.contains(found) else install)
 
 
 def pins() -> dict[str, str]:
@@ -131,7 +152,10 @@ def broken_models() -> Iterator[Finding]:
     yield Finding("models", f"{sum(not model.problem for model in models)} can be opened")
     for model in models:
         if model.problem:
-            yield Finding(model.name, model.problem, "Delete it on the Models page, or copy it here again.")
+            remedy = "Delete it on the Models page, or copy it here again."
+            if is_shipped(model.path.parent):
+                remedy = "Install Transformer Viz again."
+            yield Finding(model.name, model.problem, remedy)
 
 
 def port() -> Finding:
@@ -142,14 +166,17 @@ def port() -> Finding:
         try:
             listener.bind(("127.0.0.1", number))
         except OSError:
-            return Finding("port", f"{number} is in use; if not by this app, start with --server.port=8502")
+            return Finding("port", f"{number} is in use; if not by this app: {command()} --port 8502")
     return Finding("port", f"{number} is free")
 
 
 def devices() -> Finding:
     """Look at what TensorFlow computes on."""
     gpus = load_upper_floor("inspection.explorer").gpus()
-    hint = "" if gpus else " (no GPU found; for NVIDIA on Linux: pip install -r requirements-gpu.txt)"
+    install = (
+        'pip install "transformer-viz[gpu]"' if is_installed() else "pip install -r requirements-gpu.txt"
+    )
+    hint = "" if gpus else f" (no GPU found; for NVIDIA on Linux: {install})"
     return Finding("devices", ", ".join(["CPU", *gpus]) + hint)
 
 

@@ -1,4 +1,4 @@
-"""The command line: `python -m transformer_viz COMMAND --help`."""
+"""The command line: `transformer-viz COMMAND --help`, or `python -m transformer_viz COMMAND --help`."""
 
 import argparse
 import dataclasses
@@ -13,6 +13,7 @@ from tqdm import tqdm
 
 from transformer_viz import __version__, store
 from transformer_viz.cli import doctor
+from transformer_viz.cli.serve import serve
 from transformer_viz.data import NAMED, read_for_decoder, read_labelled, read_pairs
 from transformer_viz.data.tasks import TASKS
 from transformer_viz.network.startup import load_upper_floor
@@ -29,17 +30,21 @@ from transformer_viz.text.kinds import TOKEN_KINDS
 from transformer_viz.values.presets import PRESETS
 
 EXAMPLES = {
-    "models": "python -m transformer_viz models",
-    "predict": 'python -m transformer_viz predict --model imdb-sentiment --text "What a lovely film"',
-    "generate": 'python -m transformer_viz generate --model reverse-digits --text "1 2 3"',
-    "trace": 'python -m transformer_viz trace --model imdb-sentiment --text "Not good at all" --out t.npz',
-    "train": "python -m transformer_viz train --preset single-block --data reviews.csv --out models/my-model",
-    "runs": "python -m transformer_viz runs",
-    "resume": "python -m transformer_viz resume 20260301-101500-reviews-3f2a",
-    "stop": "python -m transformer_viz stop 20260301-101500-reviews-3f2a",
-    "evaluate": "python -m transformer_viz evaluate --model imdb-sentiment --data test.csv.gz",
-    "doctor": "python -m transformer_viz doctor",
+    "models": "models",
+    "predict": 'predict --model imdb-sentiment --text "What a lovely film"',
+    "generate": 'generate --model reverse-digits --text "1 2 3"',
+    "trace": 'trace --model imdb-sentiment --text "Not good at all" --out t.npz',
+    "train": "train --preset single-block --data reviews.csv --out my-model",
+    "runs": "runs",
+    "resume": "resume 20260301-101500-reviews-3f2a",
+    "stop": "stop 20260301-101500-reviews-3f2a",
+    "evaluate": "evaluate --model imdb-sentiment --data test.csv.gz",
+    "doctor": "doctor",
 }
+"""Command -> an example of it, without the name of the program."""
+
+COMMAND = "transformer-viz"
+"""What `pip install` makes of `main`."""
 
 FILES = (
     "CSV, TSV or JSONL, plain or gzip: text,label for an encoder, text,target for a decoder; "
@@ -75,7 +80,7 @@ SETTINGS_HELP = {
 
 
 def main(argv=None) -> int:
-    """Run one command; return 0, or 2 for a mistake of the user's, said in one sentence."""
+    """Run one command, or open the app; return 0, or 2 for a mistake of the user's, said in one sentence."""
     argv = sys.argv[1:] if argv is None else argv
     arguments = build_parser().parse_args(argv)
     arguments.argv = argv
@@ -83,44 +88,47 @@ def main(argv=None) -> int:
         return arguments.command(arguments) or 0
     except (ValueError, MemoryError) as error:
         sentence = str(error) or "There is not enough memory for this. Choose a smaller model or batch."
-        print(f"transformer_viz {argv[0]}: {sentence}", file=sys.stderr)
+        print(f"{arguments.name}: {sentence}", file=sys.stderr)
         return 2
     except KeyboardInterrupt:
-        print(f"transformer_viz {argv[0]}: stopped.", file=sys.stderr)
+        print(f"{arguments.name}: stopped.", file=sys.stderr)
         return 130
 
 
 def build_parser() -> argparse.ArgumentParser:
     """Return the parser of all commands."""
-    parser = argparse.ArgumentParser(prog="python -m transformer_viz", description=__doc__)
+    parser = argparse.ArgumentParser(prog=program(), description="Open the app, or run a command.")
     parser.add_argument("--version", action="version", version=f"Transformer Viz {__version__}")
-    commands = parser.add_subparsers(required=True, metavar="COMMAND")
+    parser.add_argument("--no-browser", action="store_true", help="serve the app, but open no window")
+    parser.add_argument("--port", type=int, help="port to serve the app on (default 8501, or the next free)")
+    parser.set_defaults(command=open_app, name=_short(program()))
+    commands = parser.add_subparsers(metavar="COMMAND")
 
     def add(name, command, text):
-        sub = commands.add_parser(name, help=text, description=text, epilog=f"example: {EXAMPLES[name]}")
-        sub.set_defaults(command=command)
+        sub = commands.add_parser(name, help=text, description=text, epilog=f"example: {example(name)}")
+        sub.set_defaults(command=command, name=f"{_short(program())} {name}")
         return sub
 
     add("models", list_models, "List what can be loaded.")
     add("doctor", examine, "Look at versions, devices, memory, disk, folders and engine, with remedies.")
 
     sub = add("predict", predict, "Classify texts, or fill in each [MASK].")
-    sub.add_argument("--model", required=True, help="a name in models/, or a folder")
+    sub.add_argument("--model", required=True, help="a name on the shelf, or a folder")
     sub.add_argument("--text", required=True, nargs="+", help="one or more texts, each in quotes")
 
     sub = add("generate", generate, "Let a decoder write: translate a text, or go on from it.")
-    sub.add_argument("--model", required=True, help="a name in models/, or a folder")
+    sub.add_argument("--model", required=True, help="a name on the shelf, or a folder")
     sub.add_argument("--text", required=True, nargs="+", help="one or more texts, each in quotes")
     sub.add_argument("--beam-size", type=int, default=1, help="beginnings that are kept; 1: greedy")
 
     sub = add("trace", trace, "Write everything the model computes for a text to an .npz file.")
-    sub.add_argument("--model", required=True, help="a name in models/, or a folder")
+    sub.add_argument("--model", required=True, help="a name on the shelf, or a folder")
     sub.add_argument("--text", required=True, help="the text, in quotes")
     sub.add_argument("--target", help="for an encoder-decoder, what it has written so far")
     sub.add_argument("--out", required=True, type=Path, help="the .npz file to write")
 
     sub = add("evaluate", evaluate, "Measure a model on labelled rows.")
-    sub.add_argument("--model", required=True, help="a name in models/, or a folder")
+    sub.add_argument("--model", required=True, help="a name on the shelf, or a folder")
     sub.add_argument("--data", required=True, type=Path, help=f"{FILES}; or {', '.join(NAMED)}")
     _add_columns(sub)
 
@@ -134,12 +142,30 @@ def build_parser() -> argparse.ArgumentParser:
     return parser
 
 
+def program() -> str:
+    """Return what was typed to call this program: the installed command, or the module."""
+    return COMMAND if Path(sys.argv[0]).stem == COMMAND else "python -m transformer_viz"
+
+
+def example(name) -> str:
+    """Return an example of a command, as it can be typed."""
+    return f"{program()} {EXAMPLES[name]}"
+
+
+def _short(called):
+    return called.removeprefix("python -m ")
+
+
+def open_app(arguments):
+    """Serve the app until Ctrl-C, and open a window on it."""
+    serve(browser=not arguments.no_browser, port=arguments.port)
+
+
 def list_models(arguments):
     """Print name, task, size and test figure of every model."""
-    folder = store.models_folder()
-    models = store.list_models(folder)
+    models = store.list_models()
     if not models:
-        print(f"There are no models in {folder}. Train one: {EXAMPLES['train']}")
+        print(f"There are no models in {store.models_folder()}. Train one: {example('train')}")
         return
     rows = []
     for model in models:
@@ -250,7 +276,7 @@ def train(arguments):
             "licence": arguments.licence,
             "examples": arguments.examples,
         },
-        out=arguments.out,
+        out=_place_of(arguments.out),
         overwrite=arguments.overwrite,
         columns=_columns(arguments),
     )
@@ -283,7 +309,7 @@ def list_all_runs(arguments):
         best = "" if value is None else f"{figure.replace('_', ' ')} {value:.4f}"
         rows.append((run.id, state.status, steps, best))
     if not rows:
-        print(f"There are no runs in {runs_folder()}. Begin one: {EXAMPLES['train']}")
+        print(f"There are no runs in {runs_folder()}. Begin one: {example('train')}")
         return
     print(pd.DataFrame(rows, columns=["run", "status", "steps", "best"]).to_string(index=False))
 
@@ -291,7 +317,7 @@ def list_all_runs(arguments):
 def _work(run):
     """Work on a run in this process; Ctrl-C stops it between two steps."""
     worker, job = load_upper_floor("training.worker"), load_upper_floor("training.job")
-    print(f"Run {run.id}; stop it with Ctrl-C, go on with: python -m transformer_viz resume {run.id}")
+    print(f"Run {run.id}; stop it with Ctrl-C, go on with: {program()} resume {run.id}")
     with worker.alone(), worker.stopped_by_signals(run), Progress() as progress:
         if run.status == "queued":  # the app's own process may have done it while we waited
             job.work(run, watch=progress.watch)
@@ -382,7 +408,7 @@ def _add_train_arguments(sub):
     sub.add_argument("--tokens", choices=TOKEN_KINDS, default="words", help="what a token is (default words)")
     sub.add_argument("--keep-case", action="store_true", help="tell upper from lower case")
     sub.add_argument("--rows", type=int, default=20_000, help="texts that such a task makes (default 20000)")
-    sub.add_argument("--out", required=True, type=Path, help="the model folder to write, models/NAME")
+    sub.add_argument("--out", required=True, help="a name for the model on the shelf, or a folder to write")
     sub.add_argument("--test", type=Path, help="file to measure the finished model on, once")
     sub.add_argument("--overwrite", action="store_true", help="replace a model of that name")
     sub.add_argument(
@@ -437,6 +463,11 @@ def _load(model):
     return load_upper_floor("inspection.explorer").load(model)
 
 
+def _place_of(out):
+    """Return the path of the folder to write: a name alone is one on the shelf, as `--model` reads it."""
+    return Path(out) if store.is_path(out) else store.models_folder() / out
+
+
 def _assignment(text):
     """FIELD=VALUE -> (field, value as JSON says, or the text itself)."""
     field, equals, value = text.partition("=")
@@ -456,7 +487,8 @@ def _label_name(text):
 
 
 def _command_of(arguments):
-    """Return the command as typed, with files by their name alone and the model in `models/`."""
+    """Return the command as typed, with files by their name alone and a model's folder in `models/`."""
     paths = {str(path): path.name for path in (*arguments.data, arguments.test) if path}
-    paths[str(arguments.out)] = f"models/{arguments.out.name}"
-    return "python -m transformer_viz " + shlex.join(paths.get(part, part) for part in arguments.argv)
+    if store.is_path(arguments.out):
+        paths[arguments.out] = f"models/{Path(arguments.out).name}"
+    return f"{program()} {shlex.join(paths.get(part, part) for part in arguments.argv)}"

@@ -16,6 +16,7 @@ from transformer_viz.runs.events import append_event
 from transformer_viz.runs.folder import TrainingRun
 from transformer_viz.runs.job import TrainingJob
 from transformer_viz.runs.quota import Kept, Quota, bytes_in, check_quota
+from transformer_viz.store.places import command, data_folder
 
 ID = re.compile(r"[a-z0-9][a-z0-9-]{0,80}")
 
@@ -30,8 +31,8 @@ LOCK_SECONDS = 60
 
 
 def runs_folder() -> Path:
-    """Return TRANSFORMER_VIZ_RUNS, or `runs/` beside the package."""
-    return Path(os.environ.get("TRANSFORMER_VIZ_RUNS") or Path(__file__).parents[2] / "runs")
+    """Return TRANSFORMER_VIZ_RUNS, or `runs/` in `data_folder()`: the checkout, or the user's data folder."""
+    return Path(os.environ.get("TRANSFORMER_VIZ_RUNS") or data_folder() / "runs")
 
 
 def check_runs_folder(folder=None) -> None:
@@ -171,7 +172,7 @@ def open_run(name, folder=None) -> TrainingRun:
         run = TrainingRun(Path(folder or runs_folder()) / str(name))
         if any(os.path.exists(run.path / name) for name in SIGNS):
             return run
-    raise RunError(f"There is no training run {name!r}. List them with: python -m transformer_viz runs")
+    raise RunError(f"There is no training run {name!r}. List them with: {command()} runs")
 
 
 @contextlib.contextmanager

@@ -19,6 +19,7 @@ from transformer_viz.network.startup import load_upper_floor
 from transformer_viz.store.checking import WORK, too_much_memory
 from transformer_viz.store.format import AGAIN, clean
 from transformer_viz.store.pack import unpack_into
+from transformer_viz.store.places import command
 from transformer_viz.text.tokenizer import Tokenizer
 from transformer_viz.values.config import UNK_ID
 
@@ -77,7 +78,7 @@ def _check(request, tell):
     except Exception as error:
         raise store.ModelError(
             f"TensorFlow cannot be started to check the model ({type(error).__name__}). Run "
-            "`python -m transformer_viz doctor` to see what is missing."
+            f"`{command()} doctor` to see what is missing."
         ) from None
     before = _memory()
     tell(stage="run", memory=before)

@@ -6,7 +6,7 @@ executed when it is read.
 """
 
 from transformer_viz.store.admit import UnfitNameError, admit_model
-from transformer_viz.store.format import ModelError, ModelSummary, StoredModel, models_folder
+from transformer_viz.store.format import ModelError, ModelSummary, StoredModel, is_path
 from transformer_viz.store.hidden import empty_trash
 from transformer_viz.store.limits import check_limits
 from transformer_viz.store.listing import list_models
@@ -19,6 +19,7 @@ from transformer_viz.store.manage import (
     shorten_card,
 )
 from transformer_viz.store.pack import pack_model, unpack_model
+from transformer_viz.store.places import models_folder, shelves
 from transformer_viz.store.quota import QuotaError, SharedQuota, Usage, check_quota, quota_of, usage
 from transformer_viz.store.read import read_config, read_model, stamp
 from transformer_viz.store.write import check_writable, write_model
@@ -39,6 +40,7 @@ __all__ = [
     "delete_model",
     "duplicate_model",
     "empty_trash",
+    "is_path",
     "list_models",
     "models_folder",
     "pack_model",
@@ -47,6 +49,7 @@ __all__ = [
     "read_model",
     "rename_model",
     "restore_model",
+    "shelves",
     "shorten_card",
     "stamp",
     "unpack_model",

@@ -13,8 +13,9 @@ from pathlib import Path
 
 from transformer_viz.store.atomic import check_space, put, sync_folder
 from transformer_viz.store.checking import LIMITS, Check, Limits
-from transformer_viz.store.format import NAME, ModelError, errors_named, folder_of_models, present
+from transformer_viz.store.format import NAME, ModelError, errors_named, hidden_by, present
 from transformer_viz.store.hidden import sweep, temporary_beside
+from transformer_viz.store.places import folder_of_models
 from transformer_viz.store.quota import Room, check_quota
 from transformer_viz.store.write import check_place
 
@@ -118,11 +119,12 @@ def _zip_of(data, place, target, quota):
 
 def _free_place(name, folder):
     """Return where a model of that name may be put."""
-    is_unfit = not NAME.fullmatch(name) or os.path.lexists(folder / name) or present(folder / name)
+    target = folder / name
+    is_taken = os.path.lexists(target) or present(target) or hidden_by(target)
     try:
         return check_place(name, folder=folder)
     except ModelError as error:
-        raise (UnfitNameError(str(error), name) if is_unfit else error) from None
+        raise (UnfitNameError(str(error), name) if is_taken or not NAME.fullmatch(name) else error) from None
 
 
 def _size(folder):

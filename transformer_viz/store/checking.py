@@ -16,8 +16,7 @@ from typing import NamedTuple
 import psutil
 
 from transformer_viz.store.format import ModelError
-
-PACKAGE_FOLDER = Path(__file__).parents[2]
+from transformer_viz.store.places import PACKAGE
 
 GLANCE = 0.05
 """Seconds between two looks at the memory of the process."""
@@ -72,7 +71,7 @@ class Check:
         self._began, self._spent = time.monotonic(), 0.0
 
     def __enter__(self):
-        paths = [str(PACKAGE_FOLDER), *filter(None, [os.environ.get("PYTHONPATH")])]
+        paths = [str(PACKAGE.parent), *filter(None, [os.environ.get("PYTHONPATH")])]
         hidden = {"CUDA_VISIBLE_DEVICES": "-1"}  # a GPU is for those who look into models
         try:
             self._process = subprocess.Popen(

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import numpy as np
 
+from transformer_viz.store.places import models_folder, shelves
 from transformer_viz.values.config import TransformerConfig
 
 FORMAT_VERSION = 1
@@ -63,8 +64,8 @@ class ModelSummary:
 
     @property
     def reference(self) -> str:
-        """What `read_model` takes: the name of a model in `models_folder()`, else the whole path."""
-        is_on_shelf = os.path.abspath(self.path.parent) == os.path.abspath(models_folder())
+        """What `read_model` takes: the name of a model on the shelf, else the whole path."""
+        is_on_shelf = os.path.abspath(self.path.parent) in map(os.path.abspath, shelves())
         return self.name if is_on_shelf else os.path.abspath(self.path)
 
 
@@ -84,14 +85,16 @@ class StoredModel:
     target_tokenizer: str | None = None
 
 
-def models_folder() -> Path:
-    """Return TRANSFORMER_VIZ_MODELS, or `models/` beside the package."""
-    return Path(os.environ.get("TRANSFORMER_VIZ_MODELS") or Path(__file__).parents[2] / "models")
+def hidden_by(target: Path) -> Path | None:
+    """Return the shipped model that a model at `target` hides, or would hide; None if there is none."""
+    if os.path.realpath(target.parent) != os.path.realpath(models_folder()):
+        return None
+    return next((shelf / target.name for shelf in shelves()[1:] if present(shelf / target.name)), None)
 
 
-def folder_of_models(folder: Path | None) -> Path:
-    """Return the folder of models that is meant; None: `models_folder()`."""
-    return models_folder() if folder is None else Path(folder)
+def is_path(text: str) -> bool:
+    """Return whether a text is the path of a model and not a name: a separator in it, or a dot in front."""
+    return text.startswith(".") or bool(set(text) & {"/", "\\"})
 
 
 def checked_name(name: str) -> str:

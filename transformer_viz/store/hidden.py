@@ -8,7 +8,8 @@ import shutil
 import time
 from pathlib import Path
 
-from transformer_viz.store.format import NAME, folder_of_models
+from transformer_viz.store.format import NAME
+from transformer_viz.store.places import folder_of_models
 
 DAY = 24 * 60 * 60
 """Seconds for which a deleted model can be restored at least."""

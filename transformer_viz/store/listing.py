@@ -8,7 +8,8 @@ from pathlib import Path
 from typing import NamedTuple
 
 from transformer_viz.store.card import printable
-from transformer_viz.store.format import ModelError, ModelSummary, checked_name, folder_of_models, present
+from transformer_viz.store.format import ModelError, ModelSummary, checked_name, present
+from transformer_viz.store.places import shelves
 from transformer_viz.store.read import config_and_card, names_in, settled
 
 SETTLED = 2 * 10**9
@@ -24,7 +25,7 @@ def list_models(folder: Path | None = None) -> list[ModelSummary]:
     """Return what is in a folder of models, by name, without reading their parameters.
 
     Args:
-        folder: Where to look; None: `models_folder()`. One that does not exist holds no models.
+        folder: Where to look; None: the shelf (`shelves`). One that does not exist holds no models.
 
     Returns:
         A summary of each folder in it, also of a broken one; hidden folders and files are left out. What has
@@ -33,8 +34,8 @@ def list_models(folder: Path | None = None) -> list[ModelSummary]:
     Raises:
         ModelError: If `folder` itself cannot be listed.
     """
-    folder = folder_of_models(folder)
-    return [_summary(folder / name) for name in names_in(folder)]
+    found = {name: shelf for shelf in reversed(shelves(folder)) for name in names_in(shelf)}
+    return [_summary(found[name] / name) for name in sorted(found)]
 
 
 def _summary(path):

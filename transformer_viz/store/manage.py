@@ -12,13 +12,14 @@ from transformer_viz.store.format import (
     ModelError,
     checked_name,
     errors_named,
-    folder_of_models,
+    hidden_by,
     json_object,
     listed,
     old_folder,
     present,
 )
 from transformer_viz.store.hidden import discard, empty_trash, sweep, trash_beside
+from transformer_viz.store.places import folder_of_models, is_shipped
 from transformer_viz.store.quota import Room
 from transformer_viz.store.read import read_files
 from transformer_viz.store.write import check_place, signed
@@ -41,7 +42,8 @@ def rename_model(name: str, new_name: str, folder: Path | None = None) -> None:
         folder: Where the model is; None: `models_folder()`.
 
     Raises:
-        ModelError: If there is no such model, the new name is unfit or taken, or the disk refuses.
+        ModelError: If there is no such model, it came with an installed package, the new name is unfit or
+            taken, or the disk refuses.
     """
     place = _place(name, folder)
     _move(place, check_place(new_name, folder=folder))
@@ -61,13 +63,13 @@ def duplicate_model(
         name: Of the model.
         new_name: One that no other model has.
         folder: Where the model is; None: `models_folder()`.
-        into: Folder of models for the copy; None: the same.
+        into: Folder of models for the copy; None: the same, or for a shipped model `models_folder()`.
         quota: As in `write_model`.
 
     Raises:
         ModelError: If the model is damaged, the new name is unfit or taken, or the disk refuses.
     """
-    target = check_place(new_name, folder=into or folder)
+    target = check_place(new_name, folder=into or (None if is_shipped(folder_of_models(folder)) else folder))
     files = read_files(checked_name(name), folder)
     sweep(target.parent)
     write_files(target, files, quota)
@@ -79,7 +81,7 @@ def shorten_card(name: str, folder: Path | None = None) -> None:
     Raises:
         ModelError: If there is no such model, it is damaged, its card stays too long, or the disk refuses.
     """
-    target = folder_of_models(folder) / checked_name(name)
+    target = _target(name, folder)
     files = read_files(name, folder)
     del files["manifest.json"]
     card = json_object(target / "card.json", files["card.json"].decode("utf-8", "replace"))
@@ -98,7 +100,8 @@ def delete_model(name: str, folder: Path | None = None) -> Deleted:
         What `restore_model` takes back.
 
     Raises:
-        ModelError: If there is no such model, its folder holds something else too, or the disk refuses.
+        ModelError: If there is no such model, it came with an installed package, its folder holds
+            something else too, or the disk refuses.
     """
     place = _place(name, folder)
     with errors_named(place, "read"):
@@ -130,9 +133,19 @@ def restore_model(deleted: Deleted) -> None:
     _move(deleted.path, target)
 
 
+def _target(name, folder):
+    """Return where a model of that name stands, which may be changed."""
+    target = folder_of_models(folder) / checked_name(name)
+    if is_shipped(target.parent) or (hidden_by(target) and not present(target)):
+        raise ModelError(
+            f"{name} came with the app and stays as it is. Duplicate it: the copy is yours to change."
+        )
+    return target
+
+
 def _place(name, folder):
     """Return where the one model of that name stands, having removed what an interrupted write left of it."""
-    target = folder_of_models(folder) / checked_name(name)
+    target = _target(name, folder)
     place = present(target)
     if place is None:
         raise ModelError(f"There is no model {target}. Perhaps it was deleted or renamed meanwhile.")

@@ -5,8 +5,9 @@ import os
 from pathlib import Path
 from typing import NamedTuple
 
-from transformer_viz.store.format import ModelError, folder_of_models, listed, models_folder
+from transformer_viz.store.format import ModelError, listed
 from transformer_viz.store.hidden import empty_trash
+from transformer_viz.store.places import folder_of_models, models_folder
 
 DEFAULT = 4_000_000_000
 """Bytes of `models_folder()`, unless TRANSFORMER_VIZ_MODELS_BYTES says otherwise."""

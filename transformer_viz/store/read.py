@@ -21,13 +21,14 @@ from transformer_viz.store.format import (
     checked_name,
     clean,
     errors_named,
-    folder_of_models,
+    is_path,
     json_object,
     present,
     reason,
 )
 from transformer_viz.store.limits import check_config
 from transformer_viz.store.manifest import check_hash, checked_files
+from transformer_viz.store.places import shelves
 from transformer_viz.values.config import TransformerConfig
 
 _READS = 20
@@ -41,7 +42,7 @@ def read_model(name_or_path: str | Path, folder: Path | None = None) -> StoredMo
     Args:
         name_or_path: A name in `folder`; or the path of a model folder: a `Path` to a folder there is, or a
             text with a separator in it or a dot in front.
-        folder: Where names are looked up; None: `models_folder()`.
+        folder: Where names are looked up; None: the shelf (`shelves`).
 
     Raises:
         ModelError: If there is no such model, or its folder is damaged, unfit or of a newer version.
@@ -79,10 +80,10 @@ def stamp(name_or_path: str | Path, folder: Path | None = None) -> str:
 
 def _path(name_or_path, folder):
     text = os.fspath(name_or_path)
-    is_path = text.startswith(".") or set(text) & {"/", "\\"}
-    if is_path or (isinstance(name_or_path, Path) and present(name_or_path)):
+    if is_path(text) or (isinstance(name_or_path, Path) and present(name_or_path)):
         return Path(text)
-    return folder_of_models(folder) / checked_name(text)
+    found = [shelf / checked_name(text) for shelf in shelves(folder)]
+    return next(filter(present, found), found[0])
 
 
 def names_in(folder: Path) -> list[str]:
@@ -110,7 +111,8 @@ def settled(path: Path, read):
     for _ in range(_READS):
         found = present(path)
         if found is None:
-            models = ", ".join(names_in(path.parent)) or "none"
+            places = shelves() if path.parent == shelves()[0] else (path.parent,)
+            models = ", ".join(sorted({name for place in places for name in names_in(place)})) or "none"
             raise ModelError(f"There is no model {clean(path)}. Models in that place: {models}.")
         before = _identity(found)
         try:

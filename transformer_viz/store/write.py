@@ -24,12 +24,13 @@ from transformer_viz.store.format import (
     clean,
     dump,
     errors_named,
-    folder_of_models,
+    hidden_by,
     listed,
     present,
 )
 from transformer_viz.store.hidden import sweep, temporary_beside
 from transformer_viz.store.limits import check_config
+from transformer_viz.store.places import folder_of_models
 from transformer_viz.store.quota import Room, check_quota
 from transformer_viz.values.config import TransformerConfig
 
@@ -70,8 +71,8 @@ def _free_place(name, folder, overwrite):
     old = present(target)
     if os.path.islink(target) or (os.path.exists(target) and old != target):
         raise ModelError(f"{target} is a file or a link, not a folder. Remove it, or choose another name.")
-    if old and not overwrite:
-        raise ModelError(f"{target} exists already. Choose another name, or allow it to be overwritten.")
+    if (taken := target if old else hidden_by(target)) and not overwrite:
+        raise ModelError(f"{taken} exists already. Choose another name, or allow it to be overwritten.")
     with errors_named(target, "written"):
         strange = set(os.listdir(old)) - LARGEST.keys() - DESKTOP if old else ()
         if strange:
@@ -114,7 +115,7 @@ def write_model(  # noqa: PLR0913  the files of a folder, by name
         target_tokenizer: For an encoder-decoder, the text of `tokenizer_target.json`.
         folder: Where the model's folder goes; None: `models_folder()`. Created if need be.
         dtype: "float16" (half the size, about three digits) or "float32" (exact).
-        overwrite: Replace a model of that name.
+        overwrite: Replace a model of that name; a shipped one of an installed package is hidden behind it.
         quota: Bytes that all models of the folder may take, or a `SharedQuota`; None: for `models_folder()`
             TRANSFORMER_VIZ_MODELS_BYTES, or 4 GB, for another folder as many as there are.
 

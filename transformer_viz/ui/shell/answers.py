@@ -11,6 +11,7 @@ from cachetools import LRUCache, cached
 
 from transformer_viz import store
 from transformer_viz.service.engine import EngineError
+from transformer_viz.store.places import command
 from transformer_viz.text.tokenizer import NoTokensError
 from transformer_viz.ui.shell.journal import note
 from transformer_viz.ui.shell.language import t
@@ -72,7 +73,7 @@ def _answered(request):
         st.info(t("sentence.no_tokens"), icon=":material/edit:")
     except EngineError as error:
         note("engine", level=logging.WARNING, model=Path(request.model).name, code=error.code, **error.facts)
-        st.error(t(f"engine.{error.code}", **error.facts), icon=":material/error:")
+        st.error(t(f"engine.{error.code}", command=command(), **error.facts), icon=":material/error:")
     except store.ModelError as error:
         st.error(t("model.unreadable", reason=said(error)), icon=":material/error:")
     except ValueError as error:

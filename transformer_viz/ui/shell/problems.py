@@ -49,7 +49,7 @@ def without_folders(text: str) -> str:
     >>> without_folders("/home/ann/runs/a-1/checkpoint.safetensors is damaged.")
     'checkpoint.safetensors is damaged.'
     """
-    for folder in filter(None, (home().folder, store.models_folder(), runs_folder())):
+    for folder in filter(None, (home().folder, *store.shelves(), runs_folder())):
         places = {str(folder), os.path.abspath(folder), os.path.realpath(folder)}
         for place in sorted(places, key=len, reverse=True):
             text = text.replace(f"{place}{os.sep}", "").replace(place, folder.name)

@@ -7,6 +7,7 @@ import streamlit as st
 
 from transformer_viz import store
 from transformer_viz.store.format import NAME
+from transformer_viz.store.places import command
 from transformer_viz.ui.shell.classroom import is_classroom, is_teacher, own_models, owner, visitors_folder
 from transformer_viz.ui.shell.language import plain, t
 from transformer_viz.ui.shell.server import in_order
@@ -63,7 +64,7 @@ def choose_model(name) -> None:
 def show_no_model() -> None:
     """Say that there is nothing to look into yet, and how to come by something."""
     st.info(t("model.none"), icon=":material/school:")
-    st.code("python -m transformer_viz train --preset single-block --data reviews.csv --out models/my-model")
+    st.code(f"{command()} train --preset single-block --data reviews.csv --out my-model")
 
 
 def problem_of(name, names) -> str | None:

@@ -4,6 +4,7 @@ import streamlit as st
 
 from transformer_viz import store
 from transformer_viz.store.format import NAME
+from transformer_viz.store.places import command
 from transformer_viz.ui.pages.models.upload import (
     TRASH_MATTERS,
     ask_upload,
@@ -50,9 +51,7 @@ def show_shelf(models, names, open_model) -> None:
     """Show the list, and the card of the model that is chosen."""
     if not models:
         st.info(t("models.none"), icon=":material/inventory_2:")
-        st.code(
-            "python -m transformer_viz train --preset vaswani-tiny --data reverse --out models/my-reverse"
-        )
+        st.code(f"{command()} train --preset vaswani-tiny --data reverse --out my-reverse")
         return
     model = choose_row(models)
     with st.container(horizontal=True, horizontal_alignment="distribute", vertical_alignment="center"):
