@@ -136,11 +136,8 @@ def test_a_model_that_writes_without_end_keeps_no_other_visitor_waiting(engine, 
 def test_a_text_of_more_tokens_than_characters_keeps_no_other_visitor_waiting(engine, long_reader, visitors):
     text, waits = "\N{ROCKET}" * 500, threading.Event()
     assert seems_quick(store.read_config(long_reader), Request.of(long_reader, text))
-    assert engine.answer(Request.of(long_reader, "\N{ROCKET}")).values.encoder[0].attention.weights.shape == (
-        1,
-        4,
-        4,
-    )
+    trace = engine.answer(Request(long_reader, "\N{ROCKET}"))
+    assert trace.values.encoder[0].attention.weights.shape == (1, 4, 4)
 
     def tell(stage, done, total):
         if stage == "working":
@@ -166,14 +163,16 @@ def test_a_model_that_is_being_loaded_keeps_no_other_visitor_waiting(engine, vis
 
 
 def test_work_in_portions_says_how_far_it_is(engine, endless):
-    told = []
-    engine.answer(Request.of(endless, TEXT), progress=lambda *each: told.append(each))
+    told, request = [], Request(endless, f"{TEXT} Again.")
+    engine.answer(request, progress=lambda *each: told.append(each))
     written = [done for stage, done, _ in told if stage == "writing"]
     assert len(written) > 1
     assert written == sorted(set(written))
     assert {total for stage, _, total in told if stage == "writing"} == {MAX_WRITTEN}
     assert written[-1] == MAX_WRITTEN
     told.clear()
+    engine.answer(request.changed(padding=1), progress=lambda *each: told.append(each))
+    assert "writing" not in [stage for stage, _, _ in told]  # the text is the same, and so is its target
     engine.answer(Request("small", TEXT, wants=EFFECTS), progress=lambda *each: told.append(each))
     heads = [done for stage, done, _ in told if stage == "effects"]
     assert heads == sorted(set(heads))
@@ -189,7 +188,7 @@ def test_work_in_portions_ends_when_it_is_given_up(engine, endless):
             raise KeyboardInterrupt  # as Streamlit ends a script whose visitor has left
 
     with pytest.raises(KeyboardInterrupt):
-        engine.answer(Request.of(endless, TEXT), progress=tell)
+        engine.answer(Request(endless, f"{TEXT} Given up."), progress=tell)
     assert asked.count("writing") == 1
     assert engine.answer(Request("small", TEXT, wants=EFFECTS))["encoder"].shape == (2, 3)
 
