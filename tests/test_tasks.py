@@ -54,4 +54,4 @@ def test_texts_are_different_and_follow_from_the_seed(name):
 def test_a_task_with_too_few_texts_says_so():
     texts = {text for text, _ in TASKS["parity"].pairs(20)}
     with pytest.raises(ValueError, match="The task 'few' has too few different texts for 5 more"):
-        type(TASKS["parity"])("few", lambda random: (sorted(texts)[0], "odd"), "").pairs(5)
+        type(TASKS["parity"])("few", lambda random: (sorted(texts)[0], "odd")).pairs(5)

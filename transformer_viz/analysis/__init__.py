@@ -32,6 +32,7 @@ from transformer_viz.analysis.reshape import (
     word_of_token,
 )
 from transformer_viz.analysis.roles import ROLES, Role, roles
+from transformer_viz.analysis.softmax import softmax
 
 __all__ = [
     "ROLES",
@@ -68,6 +69,7 @@ __all__ = [
     "similarity_by_distance",
     "sinusoidal_positions",
     "sinusoidal_rates",
+    "softmax",
     "strongest_in_blocks",
     "unpack",
     "window_mask",

@@ -2,6 +2,8 @@
 
 import numpy as np
 
+from transformer_viz.analysis.softmax import softmax
+
 LARGE_NEGATIVE = -1e9
 """What is added to a masked score where a mask is a number, as in most tutorials."""
 
@@ -29,7 +31,7 @@ def masked_weights(scores, mask):
     Returns:
         float32 (..., query, key); 0 where masked; a row sums to 1, or to 0 where nothing may be attended to.
     """
-    return np.where(mask, _softmax(np.where(mask, scores, LARGE_NEGATIVE)), np.float32(0))
+    return np.where(mask, softmax(np.where(mask, scores, LARGE_NEGATIVE)), np.float32(0))
 
 
 def added_mask_weights(scores, mask):
@@ -45,7 +47,7 @@ def added_mask_weights(scores, mask):
         float32 (..., query, key), rows summing to 1.
     """
     bias = np.where(mask, np.float32(0), np.float32(LARGE_NEGATIVE))
-    return _softmax(np.asarray(scores, np.float32) + bias)
+    return softmax(np.asarray(scores, np.float32) + bias)
 
 
 def multiplied_mask_weights(scores, mask):
@@ -60,7 +62,7 @@ def multiplied_mask_weights(scores, mask):
     Returns:
         float32 (..., query, key), rows summing to at most 1.
     """
-    return _softmax(np.asarray(scores, np.float32)) * np.asarray(mask, np.float32)
+    return softmax(np.asarray(scores, np.float32)) * np.asarray(mask, np.float32)
 
 
 def padding_share(weights, query_is_padding, key_is_padding):
@@ -102,12 +104,6 @@ def blocked_rows(mask, shape):
         int (row,), in order.
     """
     return np.flatnonzero(~np.broadcast_to(mask, shape).any(axis=-1))
-
-
-def _softmax(scores):
-    scores = np.asarray(scores, np.float32)
-    powers = np.exp(scores - scores.max(axis=-1, keepdims=True))
-    return powers / powers.sum(axis=-1, keepdims=True)
 
 
 def _share(weights, where):

@@ -5,6 +5,7 @@ would type them. A task for a decoder alone has one text and no target.
 """
 
 import datetime
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -24,13 +25,11 @@ class Task:
 
     Attributes:
         name: As on the command line.
-        make: NumPy random generator -> (text, target); target is None for a decoder alone.
-        teaches: What to look at, in one sentence.
+        make: Makes one (text, target) pair; the target is None for a decoder alone.
     """
 
     name: str
-    make: object
-    teaches: str
+    make: Callable[[np.random.Generator], tuple[str, str | None]]
 
     def pairs(self, count: int, *, seed: int = 0, unlike=()) -> list[tuple[str, str | None]]:
         """Return so many different pairs, none of whose texts is in `unlike`.
@@ -109,19 +108,13 @@ def _repeat(random):
 TASKS = {
     task.name: task
     for task in (
-        Task("reverse", _reverse, "The cross-attention runs down the other diagonal."),
-        Task("copy", _copy, "The cross-attention runs down the diagonal."),
-        Task("sort", _sort, "The decoder looks for the next larger digit, wherever it stands."),
-        Task("dates", _dates, "Each part of the answer reads its own part of the date."),
-        Task(
-            "addition", _addition, "A digit of the sum reads two digits, and the carry those to their right."
-        ),
-        Task(
-            "parity",
-            _parity,
-            "Attention averages, and an average cannot count odd and even: it stays at half.",
-        ),
-        Task("repeat", _repeat, "In the second half a head reads the token after the last one alike."),
+        Task("reverse", _reverse),
+        Task("copy", _copy),
+        Task("sort", _sort),
+        Task("dates", _dates),
+        Task("addition", _addition),
+        Task("parity", _parity),
+        Task("repeat", _repeat),
     )
 }
 """Name -> task."""

@@ -9,6 +9,7 @@ import tensorflow as tf
 from tqdm import tqdm
 
 from transformer_viz import store
+from transformer_viz.analysis import softmax
 from transformer_viz.data.batches import by_length, pad
 from transformer_viz.inspection.forward import ForwardPass, Prepared, compiled
 from transformer_viz.network.model import Transformer
@@ -238,8 +239,7 @@ class Explorer:
         """Softmax over the labels; a sigmoid's single logit z is the softmax of (0, z)."""
         if self.config.output == "sigmoid":
             logits = np.concatenate([np.zeros_like(logits), logits], axis=-1)
-        powers = np.exp(logits - logits.max(axis=-1, keepdims=True))
-        return powers / powers.sum(axis=-1, keepdims=True)
+        return softmax(logits)
 
 
 def _array(tensor):

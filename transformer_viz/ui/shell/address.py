@@ -4,7 +4,8 @@ Streamlit's own binding of widgets to the address forgets them where pages chang
 """
 
 import streamlit as st
-from streamlit.runtime.scriptrunner import get_script_run_ctx
+
+from transformer_viz.ui.shell.session import is_history_navigation, page_id
 
 SAID = "said"
 """Key in the session: key of each choice that the address keeps -> the page on which it was last said."""
@@ -12,7 +13,7 @@ SAID = "said"
 
 def follow_history() -> None:
     """Let the address decide once more where the visitor went back or forward in the browser's history."""
-    if get_script_run_ctx().is_history_navigation:
+    if is_history_navigation():
         for key in st.session_state.pop(SAID, ()):
             st.session_state.pop(key, None)
 
@@ -109,7 +110,7 @@ def _set(key, value):
     Streamlit forgets then what nobody has touched. Said in every run, it would also be written over what
     somebody is typing.
     """
-    page, said = get_script_run_ctx().page_script_hash, st.session_state.setdefault(SAID, {})
+    page, said = page_id(), st.session_state.setdefault(SAID, {})
     if said.get(key) != page or key not in st.session_state or st.session_state[key] != value:
         st.session_state[key] = value
         said[key] = page

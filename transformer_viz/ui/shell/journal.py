@@ -10,9 +10,9 @@ from logging.handlers import RotatingFileHandler
 from pathlib import Path
 
 import streamlit as st
-from streamlit.runtime.scriptrunner import get_script_run_ctx
 
 from transformer_viz.runs import runs_folder
+from transformer_viz.ui.shell.session import visitor
 
 MAX_BYTES, KEPT = 1_000_000, 3
 """Size at which a log is put aside, and how many of those are kept."""
@@ -61,12 +61,6 @@ def timed(page: str):
     finally:
         seconds = f"{time.monotonic() - begin:.3f}"
         note("page", page=page, model=st.session_state.get("model", ""), seconds=seconds, end=end)
-
-
-def visitor() -> str:
-    """Return a word for the visitor's session that says nothing about them."""
-    context = get_script_run_ctx(suppress_warning=True)
-    return context.session_id[:8] if context else "server"
 
 
 def frames_of(error: BaseException) -> list[str]:

@@ -1,21 +1,46 @@
 """The views of attention on the page."""
 
+import threading
+
+from cachetools import LRUCache, cached
+
+from transformer_viz import store
+from transformer_viz.language import Words
 from transformer_viz.pictures.lens import payload_of, projected_of
 from transformer_viz.ui.shell.components import component
 from transformer_viz.ui.shell.language import words
+from transformer_viz.values.request import Request
 from transformer_viz.values.trace import Trace
 
+MAX_BYTES = 64 * 2**20
+"""Memory of the payloads that are kept; a larger one is made anew in every rerun."""
 
-def show_lens(trace: Trace, model: str, looks=(), effects=None) -> bytes:
+
+def show_lens(trace: Trace, request: Request, looks=(), effects=None) -> bytes:
     """Show the attention of a trace; return what is shown.
 
     Args:
-        trace: What is shown.
-        model: Name or path of the model it is of.
+        trace: The answer to the request.
+        request: What was asked.
         looks: As in `payload_of`.
         effects: As in `payload_of`.
     """
-    projected = {} if looks else {kind: projected_of(trace, kind, model) for kind in trace.kinds()}
-    payload = payload_of(trace, words(), looks, effects, projected)
+    try:
+        stamp = store.stamp(request.model)
+    except store.ModelError:  # deleted meanwhile; its answer is still shown
+        stamp = ""
+    payload = _payload(trace, words(), looks, effects, request, stamp)
     component("streamlit", "lens")(data=payload, key="lens")
     return payload
+
+
+@cached(
+    LRUCache(MAX_BYTES, getsizeof=len),
+    key=lambda trace, words, looks, effects, *asked: (words.language, looks, effects is None, *asked),
+    lock=threading.Lock(),
+)
+def _payload(trace, words: Words, looks, effects, request, stamp):
+    """Return the payload of an answer; a model written anew has another stamp."""
+    model = request.model
+    projected = {} if looks else {kind: projected_of(trace, kind, model) for kind in trace.kinds()}
+    return payload_of(trace, words, looks, effects, projected)

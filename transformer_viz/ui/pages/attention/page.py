@@ -112,7 +112,7 @@ def show_heads(trace: Trace, request: Request) -> None:
     """Show what every head does, and what can be taken along."""
     with st.container(horizontal=True, gap="medium", vertical_alignment="center"):
         looks, effects = choose_looks(trace), ask_effects(request, trace)
-    payload = show_lens(trace, request.model, looks, effects)
+    payload = show_lens(trace, request, looks, effects)
     with st.container(horizontal=True, gap="small"):
         for kind, mime, make in (
             ("csv", "text/csv", lambda: trace.to_frame().to_csv(index=False)),
