@@ -10,7 +10,8 @@ BROKEN = """
 import sys
 sys.path.insert(0, {root!r})
 if __name__ == "__main__":
-    from transformer_viz.ui import frame, masks
+    from transformer_viz.ui import frame
+    from transformer_viz.ui.pages.masks import page as masks
 
     def broken(model):
         return {{}}["Zanzibar"]
