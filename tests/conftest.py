@@ -6,6 +6,7 @@ import shutil
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
 
 import pytest
+from running_app import running
 from small_models import REVIEWS, with_random_parameters, write
 
 from transformer_viz.values.config import TransformerConfig
@@ -160,3 +161,22 @@ def models_folder(explorer, tmp_path_factory):
         del os.environ["TRANSFORMER_VIZ_MODELS"]
     else:
         os.environ["TRANSFORMER_VIZ_MODELS"] = before
+
+
+@pytest.fixture(scope="session")
+def engine(models_folder):
+    """The engine of the server, which the pages ask too; both its children have begun in `models_folder`."""
+    from transformer_viz.ui.shell.server import shared_engine
+    from transformer_viz.values.trace import Run
+
+    engine = shared_engine()
+    engine.head_effects(Run("small", "A lovely film."))
+    yield engine
+    engine.close()
+
+
+@pytest.fixture(scope="session")
+def app(models_folder):
+    """The process of the app over `models_folder`, and its address."""
+    with running() as app:
+        yield app
