@@ -4,13 +4,16 @@ export PYTHONPATH := $(CURDIR)
 AUDIT = pip-audit==2.10.1
 LICENCES = pip-licenses==5.5.5
 
-.PHONY: app test lint bench load soak fuzz bench-ui models lock audit licences clean
+.PHONY: app test test-all lint bench load soak fuzz bench-ui models lock audit licences clean
 
 app: .venv/app            ## set up and open the app
 	$(BIN)/streamlit run app.py
 
 test: .venv/dev browser   ## set up and pass the tests
 	$(BIN)/python -m pytest
+
+test-all: .venv/dev browser  ## and those that repeat random trials at length
+	$(BIN)/python -m pytest -m ""
 
 lint: .venv/dev           ## style, format, and which room imports which
 	$(BIN)/ruff check . && $(BIN)/ruff format --check . && $(BIN)/lint-imports --no-logo && $(BIN)/hadolint Dockerfile

@@ -6,11 +6,17 @@ import shutil
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
 
 import pytest
+from running_app import running
 from small_models import REVIEWS, with_random_parameters, write
 
 from transformer_viz.values.config import TransformerConfig
 
 CHROMIUM = os.environ.get("CHROMIUM") or shutil.which("chromium") or shutil.which("google-chrome")
+
+
+def pytest_xdist_auto_num_workers(config):
+    """Return 2 processes to run the tests in, which fit into 16 GB; none of their own for single files."""
+    return 0 if all(".py" in argument for argument in config.args) else 2
 
 
 @pytest.fixture(scope="module")
@@ -155,3 +161,22 @@ def models_folder(explorer, tmp_path_factory):
         del os.environ["TRANSFORMER_VIZ_MODELS"]
     else:
         os.environ["TRANSFORMER_VIZ_MODELS"] = before
+
+
+@pytest.fixture(scope="session")
+def engine(models_folder):
+    """The engine of the server, which the pages ask too; both its children have begun in `models_folder`."""
+    from transformer_viz.ui.shell.server import shared_engine
+    from transformer_viz.values.request import EFFECTS, Request
+
+    engine = shared_engine()
+    engine.answer(Request("small", "A lovely film.", wants=EFFECTS))
+    yield engine
+    engine.close()
+
+
+@pytest.fixture(scope="session")
+def app(models_folder):
+    """The process of the app over `models_folder`, and its address."""
+    with running() as app:
+        yield app

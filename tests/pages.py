@@ -1,9 +1,14 @@
 """The pages of the app, run by Streamlit's own test harness."""
 
+import functools
 from pathlib import Path
 
+from streamlit.components.v2 import manifest_scanner
 from streamlit.testing.v1 import AppTest
 from streamlit.util import calc_hash
+
+# Each run of the harness reads the metadata of all installed packages; they stay the same.
+manifest_scanner.scan_component_manifests = functools.cache(manifest_scanner.scan_component_manifests)
 
 APP = str(Path(__file__).parents[1] / "app.py")
 

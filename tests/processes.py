@@ -29,11 +29,16 @@ def suspended(pid):
             process.resume()
 
 
-def suspended_long_worker(pid):
-    """Hold still the process that an app or a test started for long work: the nicest of its children."""
-    nicest = max(psutil.Process(pid).children(recursive=True), key=psutil.Process.nice)
-    assert nicest.nice() > psutil.Process(pid).nice()
-    return suspended(nicest.pid)
+@contextlib.contextmanager
+def long_work_suspended(pid):
+    """Hold still what an app or a test has started for long work: its children that are nicer than itself."""
+    parent = psutil.Process(pid)
+    nicer = [child.pid for child in parent.children() if child.nice() > parent.nice()]
+    assert nicer
+    with contextlib.ExitStack() as held:
+        for child in nicer:
+            held.enter_context(suspended(child))
+        yield
 
 
 def _answer(*command):

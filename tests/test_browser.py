@@ -29,7 +29,7 @@ from lens_page import (
 )
 from playwright.sync_api import expect
 from processes import children, is_running
-from running_app import free_port, running, start_app
+from running_app import free_port, start_app
 
 from transformer_viz import store
 
@@ -37,14 +37,16 @@ HOSTILE = '<img src=x onerror="window.__x=1"> $x$ <b>'
 
 
 @pytest.fixture(scope="module")
-def app(models_folder):
-    with running() as app:
-        yield app
+def context(browser):
+    """What pages share: the files of the app, which are fetched and compiled once."""
+    with browser.new_context(viewport={"width": 1440, "height": 1000}) as context:
+        yield context
 
 
 @pytest.fixture
-def page(browser, app):
-    context = browser.new_context(viewport={"width": 1440, "height": 1000})
+def page(context, app):
+    """A page of a visitor without cookies or anything else that a browser keeps."""
+    context.set_storage_state({"cookies": [], "origins": []})
     page = context.new_page()
     wrong = []
     page.on("console", lambda message: is_error(message) and wrong.append(message.text))
@@ -52,7 +54,7 @@ def page(browser, app):
     page.on("request", lambda request: is_foreign(request.url, app[1]) and wrong.append(request.url))
     page.set_default_timeout(60_000)
     yield page
-    context.close()
+    page.close()
     assert wrong == []
 
 
@@ -590,21 +592,3 @@ def test_a_server_that_is_told_to_end_leaves_no_process(models_folder):
     while any(map(is_running, before)):
         assert time.monotonic() < deadline
         time.sleep(0.05)
-
-
-def test_a_training_is_started_closed_reopened_and_ends(page, app, browser):
-    """Closing the page and opening it elsewhere neither stops a training nor starts another."""
-    page.goto(app[1] + "/train?lang=en&task=copy")
-    page.get_by_role("button", name="Start training").click()
-    page.get_by_role("button", name="Stop").wait_for()
-    address = page.url
-    page.goto("about:blank")
-    context = browser.new_context(viewport={"width": 1440, "height": 1000})
-    elsewhere = context.new_page()
-    elsewhere.set_default_timeout(120_000)
-    elsewhere.goto(address)
-    elsewhere.locator(".heatmaplayer .hm").first.wait_for()
-    elsewhere.get_by_role("button", name="Stop").click()
-    elsewhere.get_by_role("button", name="Go on").wait_for()
-    elsewhere.get_by_text("▶ Play").wait_for()
-    context.close()

@@ -1,6 +1,6 @@
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 from small_models import with_random_parameters, write
@@ -182,23 +182,26 @@ def test_a_folder_round_trip_is_bit_exact(name, request, tmp_path):
     assert load(tmp_path / explorer.name).trace(TEXT, **side) == explorer.trace(TEXT, **side)
 
 
-@settings(deadline=None, max_examples=10, suppress_health_check=[HealthCheck.function_scoped_fixture])
-@given(valid_configs())
-def test_any_valid_config_builds_traces_saves_and_loads(tmp_path, config):
+@pytest.mark.parametrize("examples", [5, pytest.param(50, marks=pytest.mark.thorough)])
+def test_any_valid_config_builds_traces_saves_and_loads(tmp_path, examples):
     words = " ".join(f"w{i}" for i in range(40))
-    markers = config.has_decoder
-    side = {}
-    first = Tokenizer.train([words], config.vocab_size, markers=markers)
-    second = None
-    if config.architecture == "encoder-decoder":
-        second = Tokenizer.train([words], config.target_vocab_size, markers=True)
-        side = {"target": "w3 w1"}
-    explorer = Explorer(with_random_parameters(config), first, target_tokenizer=second, name="any")
-    trace = explorer.trace("w0 w1 w2 zyzzyva", **side)
-    trace.save(tmp_path / "t.npz")
-    assert Trace.load(tmp_path / "t.npz") == trace
-    write(explorer, tmp_path, overwrite=True)
-    assert load(tmp_path / "any").trace("w0 w1 w2 zyzzyva", **side) == trace
+
+    @settings(deadline=None, max_examples=examples)
+    @given(valid_configs())
+    def law(config):
+        side, second = {}, None
+        first = Tokenizer.train([words], config.vocab_size, markers=config.has_decoder)
+        if config.architecture == "encoder-decoder":
+            second = Tokenizer.train([words], config.target_vocab_size, markers=True)
+            side = {"target": "w3 w1"}
+        explorer = Explorer(with_random_parameters(config), first, target_tokenizer=second, name="any")
+        trace = explorer.trace("w0 w1 w2 zyzzyva", **side)
+        trace.save(tmp_path / "t.npz")
+        assert Trace.load(tmp_path / "t.npz") == trace
+        write(explorer, tmp_path, overwrite=True)
+        assert load(tmp_path / "any").trace("w0 w1 w2 zyzzyva", **side) == trace
+
+    law()
 
 
 def test_an_encoder_decoder_names_both_texts(translator):

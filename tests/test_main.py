@@ -1,4 +1,4 @@
-"""The command line, called as a process: what is printed where, and the exit status."""
+"""The command line: what is printed where, and the exit status, mostly in this process."""
 
 import json
 import os
@@ -16,7 +16,18 @@ from transformer_viz.runs import TrainingJob, TrainingSettings, create_run
 ROOT = Path(__file__).parent.parent
 
 
-def run(*arguments):
+@pytest.fixture
+def run(capsys):
+    """Return a function that runs a command in this process, and returns what is known of its end."""
+
+    def call(*arguments):
+        status = main([str(argument) for argument in arguments])
+        return subprocess.CompletedProcess(arguments, status, *capsys.readouterr())
+
+    return call
+
+
+def run_process(*arguments):
     command = [sys.executable, "-m", "transformer_viz", *map(str, arguments)]
     return subprocess.run(command, capture_output=True, text=True, cwd=ROOT, env=os.environ, check=False)
 
@@ -31,7 +42,7 @@ def csv(tmp_path_factory, reviews, explorer):
     return path
 
 
-def test_models_lists_name_task_size_and_figure(models_folder):
+def test_models_lists_name_task_size_and_figure(run, models_folder):
     done = run("models")
     assert (done.returncode, done.stderr) == (0, "")
     assert "small" in done.stdout
@@ -39,15 +50,15 @@ def test_models_lists_name_task_size_and_figure(models_folder):
     assert "not measured" in done.stdout
 
 
-def test_predict_prints_a_line_for_each_text(models_folder, explorer):
-    done = run("predict", "--model", "small", "--text", "A lovely film.", "Not good.")
+def test_predict_prints_a_line_for_each_text_and_nothing_else(models_folder, explorer):
+    done = run_process("predict", "--model", "small", "--text", "A lovely film.", "Not good.")
     expected = explorer.predict(["A lovely film.", "Not good."])
     assert (done.returncode, done.stderr) == (0, "")
     for line, row in zip(done.stdout.splitlines(), expected.to_dict("records"), strict=True):
         assert line == f"{row['label']}  {row['prob_' + row['label']]:.4f}  {row['text']}"
 
 
-def test_trace_writes_a_file_that_loads(models_folder, tmp_path):
+def test_trace_writes_a_file_that_loads(run, models_folder, tmp_path):
     done = run(
         "trace", "--model", models_folder / "small", "--text", "A lovely film.", "--out", tmp_path / "t.npz"
     )
@@ -56,14 +67,14 @@ def test_trace_writes_a_file_that_loads(models_folder, tmp_path):
     assert done.stdout.startswith("a lovely film .\n")
 
 
-def test_evaluate_prints_every_figure(models_folder, csv):
+def test_evaluate_prints_every_figure(run, models_folder, csv):
     done = run("evaluate", "--model", "small", "--data", csv)
     assert done.returncode == 0
     for word in ("rows      6", "accuracy  1.0000", "precision", "recall", "f1", "predicted"):
         assert word in done.stdout
 
 
-def test_evaluate_reads_the_columns_it_is_told(models_folder, csv, tmp_path):
+def test_evaluate_reads_the_columns_it_is_told(run, models_folder, csv, tmp_path):
     path = tmp_path / "odd.tsv"
     rows = (line.rpartition(",") for line in csv.read_text().splitlines()[1:])
     path.write_text("first\tsecond\n" + "".join(f"{label}\t{text}\n" for text, _, label in rows))
@@ -72,7 +83,7 @@ def test_evaluate_reads_the_columns_it_is_told(models_folder, csv, tmp_path):
     assert "accuracy  1.0000" in done.stdout
 
 
-def test_train_writes_a_model_and_the_command_to_train_it_again(models_folder, tmp_path):
+def test_train_writes_a_model_and_the_command_to_train_it_again(run, models_folder, tmp_path):
     data = tmp_path / "rows.csv"
     data.write_text("text,label\n" + "".join(f"good {i},1\nbad {i},0\n" for i in range(40)))
     out = tmp_path / "mine"
@@ -85,7 +96,7 @@ def test_train_writes_a_model_and_the_command_to_train_it_again(models_folder, t
     assert "test accuracy" in done.stdout
     card = run("models")
     assert card.returncode == 0
-    stored = __import__("json").loads((out / "card.json").read_text())
+    stored = json.loads((out / "card.json").read_text())
     assert stored["command"].startswith(
         "python -m transformer_viz train --preset single-block --data rows.csv"
     )
@@ -93,7 +104,7 @@ def test_train_writes_a_model_and_the_command_to_train_it_again(models_folder, t
     assert "\nValueError" not in done.stderr
 
 
-def test_a_name_alone_puts_the_trained_model_on_the_shelf(models_folder, tmp_path):
+def test_a_name_alone_puts_the_trained_model_on_the_shelf(run, models_folder, tmp_path):
     data = tmp_path / "rows.csv"
     data.write_text("text,label\n" + "".join(f"good {i},1\nbad {i},0\n" for i in range(40)))
     sizes = ["d_model=16", "num_heads=2"]
@@ -131,7 +142,9 @@ def test_help_and_mistakes_name_the_program_as_it_was_called(
     )
 
 
-def test_a_decoder_learns_running_text_from_several_files_and_is_measured_on_texts(models_folder, tmp_path):
+def test_a_decoder_learns_running_text_from_several_files_and_is_measured_on_texts(
+    run, models_folder, tmp_path
+):
     for name in ("first", "second", "test"):
         lines = [f"The {name} film, number {i}, was good." for i in range(30)]
         (tmp_path / f"{name}.txt").write_text("\n".join(lines))
@@ -152,7 +165,7 @@ def test_a_decoder_learns_running_text_from_several_files_and_is_measured_on_tex
     shutil.rmtree(out)
 
 
-def test_doctor_finds_everything(models_folder):
+def test_doctor_finds_everything(run, models_folder):
     done = run("doctor")
     assert done.returncode == 0, done.stdout
     assert "tensorflow" in done.stdout
@@ -212,7 +225,7 @@ def test_a_mistake_is_one_sentence_and_status_two(models_folder, capsys, sentenc
 
 
 def test_a_mistake_in_a_real_process_prints_no_traceback(models_folder):
-    done = run("predict", "--model", "missing", "--text", "a")
+    done = run_process("predict", "--model", "missing", "--text", "a")
     assert (done.returncode, done.stdout) == (2, "")
     assert done.stderr.startswith("transformer_viz predict: There is no model")
     assert "Traceback" not in done.stderr

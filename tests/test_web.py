@@ -16,12 +16,6 @@ from running_app import running
 PAGES = ["/", "/train", "/_stcore/health", "/static/nothing.js", "/_stcore/host-config"]
 
 
-@pytest.fixture(scope="module")
-def address(models_folder):
-    with running() as (app, address):
-        yield address, app
-
-
 def get(url, **headers):
     """Return status, headers and body of a response."""
     try:
@@ -32,8 +26,8 @@ def get(url, **headers):
 
 
 @pytest.mark.parametrize("page", PAGES)
-def test_every_response_says_what_a_browser_may_do_with_it(address, page):
-    headers = get(address[0] + page)[1]
+def test_every_response_says_what_a_browser_may_do_with_it(app, page):
+    headers = get(app[1] + page)[1]
     assert "default-src 'self'" in headers["Content-Security-Policy"]
     assert "frame-ancestors 'none'" in headers["Content-Security-Policy"]
     assert "unsafe-inline" not in headers["Content-Security-Policy"].replace(
@@ -44,9 +38,9 @@ def test_every_response_says_what_a_browser_may_do_with_it(address, page):
     assert headers["Referrer-Policy"] == "no-referrer"
 
 
-def test_a_script_written_into_a_page_does_not_run(address, browser):
+def test_a_script_written_into_a_page_does_not_run(app, browser):
     page = browser.new_page()
-    page.goto(address[0])
+    page.goto(app[1])
     page.locator(".lens .says").wait_for()
     page.evaluate("document.body.insertAdjacentHTML('beforeend', '<img src=x onerror=\"window.__x = 1\">')")
     page.evaluate(
@@ -58,23 +52,23 @@ def test_a_script_written_into_a_page_does_not_run(address, browser):
 
 
 @pytest.mark.parametrize("path", ["/_stcore/metrics", "/_stcore/metrics/", "/models/_stcore/metrics"])
-def test_counts_of_the_server_are_not_public(address, path):
-    status, _, body = get(address[0] + path)
+def test_counts_of_the_server_are_not_public(app, path):
+    status, _, body = get(app[1] + path)
     assert "cache_memory_bytes" not in body
     assert status == 404
 
 
-def test_health_asks_the_engine(address):
-    home, app = address
+def test_health_asks_the_engine(app):
+    server, home = app
     assert get(home + "/health")[::2] == (200, "ok")
-    for child in children(app.pid):
+    for child in children(server.pid):
         os.kill(child, signal.SIGSTOP)
     answered = []
     asking = threading.Thread(target=lambda: answered.append(get(home + "/health")[0]))
     asking.start()
     asking.join(2)
     assert asking.is_alive()  # the port is open; the engine does not answer
-    for child in children(app.pid):
+    for child in children(server.pid):
         os.kill(child, signal.SIGCONT)
     asking.join()
     assert answered == [200]

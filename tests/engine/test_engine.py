@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 import tokenizers
 from numpy.testing import assert_array_equal
-from processes import is_running, suspended, suspended_long_worker
+from processes import is_running, long_work_suspended, suspended
 from small_models import with_random_parameters, write, write_endless
 from tokenizers.models import BPE
 from tokenizers.pre_tokenizers import ByteLevel
@@ -20,7 +20,7 @@ from tokenizers.pre_tokenizers import ByteLevel
 from transformer_viz import store
 from transformer_viz.inspection.effects import head_effects
 from transformer_viz.inspection.explorer import Explorer
-from transformer_viz.service.engine import MAX_WRITTEN, Engine, EngineError, child
+from transformer_viz.service.engine import MAX_WRITTEN, EngineError, child
 from transformer_viz.service.engine.cost import seems_quick
 from transformer_viz.store import ModelError
 from transformer_viz.text.tokenizer import NoTokensError, Tokenizer
@@ -28,14 +28,6 @@ from transformer_viz.values.config import TransformerConfig
 from transformer_viz.values.request import EFFECTS, Request
 
 TEXT = "A lovely film, not good."
-
-
-@pytest.fixture(scope="module")
-def engine(models_folder):
-    engine = Engine()
-    engine.warm("small")
-    yield engine
-    engine.close()
 
 
 @pytest.fixture(scope="module")
@@ -127,7 +119,7 @@ def test_a_model_that_writes_without_end_keeps_no_other_visitor_waiting(engine, 
 
     writing = visitors.submit(engine.answer, Request.of(endless, TEXT), progress=tell)
     assert begun.wait(60)
-    with suspended_long_worker(os.getpid()):  # it now takes as long as anybody can imagine
+    with long_work_suspended(os.getpid()):  # it now takes as long as anybody can imagine
         assert [engine.answer(Request.of("small", TEXT)).model for _ in range(10)] == ["small"] * 10
         assert not writing.done()
     assert len(writing.result().target_tokens) == MAX_WRITTEN + 1  # and [START]
@@ -143,7 +135,7 @@ def test_a_text_of_more_tokens_than_characters_keeps_no_other_visitor_waiting(en
         if stage == "working":
             waits.set()
 
-    with suspended_long_worker(os.getpid()):
+    with long_work_suspended(os.getpid()):
         reading = visitors.submit(engine.answer, Request.of(long_reader, text), progress=tell)
         assert waits.wait(60)
         assert engine.answer(Request.of("small", TEXT)).model == "small"

@@ -15,6 +15,14 @@ from transformer_viz.service.engine.worker import BEAT, Worker
 PLENTY = 60
 
 
+@pytest.fixture(scope="module", autouse=True)
+def without_keras():
+    """Let children start at once: no question here needs Keras."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(child, "import_keras", child.ping)
+        yield
+
+
 @pytest.fixture(scope="module")
 def worker():
     worker = Worker()

@@ -246,10 +246,11 @@ while True:
 
 
 @pytest.mark.skipif(os.name == "nt", reason="needs SIGKILL")
-def test_a_manager_killed_at_any_moment_leaves_whole_models(tmp_path):
+@pytest.mark.parametrize("kills", [3, pytest.param(10, marks=pytest.mark.thorough)])
+def test_a_manager_killed_at_any_moment_leaves_whole_models(tmp_path, kills):
     rng = random.Random(13)
     write_version(tmp_path, 7, name="a")
-    for _ in range(10):
+    for _ in range(kills):
         with subprocess.Popen(
             [sys.executable, "-c", MANAGER, str(tmp_path)], stdout=subprocess.PIPE, text=True
         ) as manager:

@@ -392,9 +392,10 @@ for version in itertools.count(first):
 
 
 @pytest.mark.skipif(os.name == "nt", reason="needs SIGKILL")
-def test_a_writer_killed_at_any_moment_leaves_the_old_model_or_the_new_one(tmp_path):
+@pytest.mark.parametrize("kills", [3, pytest.param(20, marks=pytest.mark.thorough)])
+def test_a_writer_killed_at_any_moment_leaves_the_old_model_or_the_new_one(tmp_path, kills):
     rng, version = random.Random(11), 1
-    for _ in range(20):
+    for _ in range(kills):
         arguments = [str(tmp_path), str(version), CONFIG.to_json(), TOKENIZER]
         with subprocess.Popen(
             [sys.executable, "-c", WRITER, *arguments], stdout=subprocess.PIPE, text=True

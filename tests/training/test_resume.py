@@ -35,8 +35,6 @@ job.CHECKPOINT_SECONDS, job.CHECKPOINT_SHARE = 0.05, 1.0
 job.work(TrainingRun(Path(sys.argv[1])))
 """
 
-KILLS = 10
-
 
 def start(run):
     return subprocess.Popen([sys.executable, "-c", CHILD, str(run.path)])
@@ -61,10 +59,11 @@ def undisturbed(tmp_path_factory):
     return run
 
 
-def test_killed_ten_times_ends_with_the_same_parameters(undisturbed, tmp_path):
+@pytest.mark.parametrize("kills", [3, pytest.param(10, marks=pytest.mark.thorough)])
+def test_killed_again_and_again_ends_with_the_same_parameters(undisturbed, tmp_path, kills):
     run, moments = create_run(JOB, folder=tmp_path), random.Random(5)
     reached = []
-    for _ in range(KILLS):
+    for _ in range(kills):
         before = len((run.path / "events.jsonl").read_text().splitlines())
         more = 3 if run.checkpoint.exists() else 4  # started, data, at first the untrained model, a step
         child = start(run)

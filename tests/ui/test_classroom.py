@@ -24,6 +24,9 @@ CONFIG = TransformerConfig(d_model=8, num_heads=2, ffn_dim=8, norm="pre", max_le
 WORD = "open sesame"
 
 
+pytestmark = pytest.mark.usefixtures("engine")
+
+
 @pytest.fixture(autouse=True)
 def shelf(explorer, tmp_path, monkeypatch):
     """A class with one model on the shelf and no runs yet."""

@@ -16,23 +16,19 @@ from transformer_viz.values.config import TransformerConfig
 TEXT = "What a [MASK] film, not [MASK] at all."
 
 
-pytestmark = pytest.mark.usefixtures("engine")
+pytestmark = pytest.mark.usefixtures("engine", "filler")
 
 
 @pytest.fixture(scope="module")
-def filler():
+def filler(models_folder):
     config = TransformerConfig(
         vocab_size=90, max_len=31, d_model=14, num_layers=2, num_heads=2, output="tokens", tie_embeddings=True
     )
     tokenizer = Tokenizer.train(REVIEWS, 90, kind="bpe", mask=True)
     config = config.replace(vocab_size=tokenizer.vocab_size)
-    return Explorer(with_random_parameters(config), tokenizer, name="filler")
-
-
-@pytest.fixture(scope="module")
-def shelf(models_folder, filler):
-    write(filler, models_folder)
-    yield models_folder
+    explorer = Explorer(with_random_parameters(config), tokenizer, name="filler")
+    write(explorer, models_folder)
+    yield explorer
     shutil.rmtree(models_folder / "filler")
 
 

@@ -3,7 +3,6 @@
 import base64
 import json
 import shutil
-from pathlib import Path
 from types import SimpleNamespace
 
 import numpy as np
@@ -17,18 +16,17 @@ from streamlit.testing.v1 import AppTest
 from transformer_viz.analysis import future_share, named_mask, pack, padding_share
 from transformer_viz.ui.pages.masks.choice import stroked, take_strokes
 
-ROOT = Path(__file__).parents[2]
 TEXT = "A dull film."
 
 
-pytestmark = pytest.mark.usefixtures("engine")
+pytestmark = pytest.mark.usefixtures("engine", "decoders")
 
 
 @pytest.fixture(scope="module")
-def shelf(models_folder, translator, writer):
+def decoders(models_folder, translator, writer):
     for explorer in (translator, writer):
         write(explorer, models_folder)
-    yield models_folder
+    yield
     for explorer in (translator, writer):
         shutil.rmtree(models_folder / explorer.name)
 
@@ -419,17 +417,6 @@ def test_every_view_speaks_chinese(view):
 def test_without_any_model_the_page_says_how_to_train_one(tmp_path, monkeypatch):
     monkeypatch.setenv("TRANSFORMER_VIZ_MODELS", str(tmp_path))
     assert "There is no model to look into yet" in shown(open_page())
-
-
-@pytest.fixture(scope="module")
-def shipped(models_folder):
-    """The shipped models beside the small ones."""
-    names = ("attention-only", "hotel-zh", "induction", "reverse-digits")
-    for name in names:
-        shutil.copytree(ROOT / "models" / name, models_folder / name)
-    yield
-    for name in names:
-        shutil.rmtree(models_folder / name)
 
 
 @pytest.mark.parametrize("model", ["attention-only", "hotel-zh", "induction", "reverse-digits"])

@@ -12,7 +12,6 @@ import pages
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from pages import again, shown
-from small_models import write
 
 from transformer_viz import store
 from transformer_viz.analysis import in_first_order, position_table, shuffled_order
@@ -27,19 +26,7 @@ ROUNDING = r"0(\u00a0\(rounding:\u00a0\de-0[6-9]\))?"
 SHIPPED = ("attention-only", "hotel-zh", "induction", "reverse-digits")
 
 
-pytestmark = pytest.mark.usefixtures("engine")
-
-
-@pytest.fixture(scope="module")
-def shelf(explorer, tmp_path_factory):
-    """A folder with some shipped models and the small one, whose positions are learned."""
-    folder = tmp_path_factory.mktemp("position-models")
-    for name in SHIPPED:
-        shutil.copytree(ROOT / "models" / name, folder / name)
-    write(explorer, folder)
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("TRANSFORMER_VIZ_MODELS", str(folder))
-        yield folder
+pytestmark = pytest.mark.usefixtures("engine", "shipped")
 
 
 def open_page(**address):

@@ -1,4 +1,5 @@
 import asyncio
+import functools
 import time
 from pathlib import Path
 
@@ -9,9 +10,15 @@ from transformer_viz.store import ModelSummary
 from transformer_viz.ui.shell import server
 
 
+@pytest.fixture(autouse=True)
+def own_children(monkeypatch):
+    """Give each server an engine and a trainer of its own, which end with it."""
+    for name in ("shared_engine", "shared_trainer"):
+        monkeypatch.setattr(server, name, functools.cache(getattr(server, name).__wrapped__))
+
+
 def test_the_server_empties_the_trash_of_yesterday_as_it_starts(monkeypatch, models_folder):
     monkeypatch.setattr(st, "get_option", {"server.headless": True, "server.allowedHosts": []}.get)
-    server.shared_engine.cache_clear()
     (models_folder / (".trash-old-1-" + "0" * 16)).mkdir()
 
     async def serve():
@@ -19,21 +26,18 @@ def test_the_server_empties_the_trash_of_yesterday_as_it_starts(monkeypatch, mod
             assert not list(models_folder.glob(".trash-*"))
 
     asyncio.run(serve())
-    server.shared_engine.cache_clear()
 
 
 def test_the_server_starts_though_the_models_cannot_be_listed(monkeypatch, tmp_path):
     (tmp_path / "models").touch()
     monkeypatch.setenv("TRANSFORMER_VIZ_MODELS", str(tmp_path / "models"))
     monkeypatch.setattr(st, "get_option", {"server.headless": True, "server.allowedHosts": []}.get)
-    server.shared_engine.cache_clear()
 
     async def serve():
         async with server.lifespan(None):
             assert server.shared_engine().restarts == 0
 
     asyncio.run(serve())
-    server.shared_engine.cache_clear()
 
 
 def summary(name):
@@ -69,7 +73,6 @@ def test_the_browser_opens_once_the_server_listens_unless_there_is_no_screen(
     options = {"server.headless": headless, "server.port": 8765, "server.allowedHosts": ["localhost"]}
     monkeypatch.setattr(st, "get_option", options.get)
     monkeypatch.setattr(server.webbrowser, "open", addresses.append)
-    server.shared_engine.cache_clear()
 
     async def serve():
         async with server.lifespan(None):
@@ -82,4 +85,3 @@ def test_the_browser_opens_once_the_server_listens_unless_there_is_no_screen(
             assert addresses == ["http://localhost:8765"] * opened
 
     asyncio.run(serve())
-    server.shared_engine.cache_clear()

@@ -1,4 +1,4 @@
-"""The Train page in a real browser: what a run or a file says is text and nothing else."""
+"""The Train page in a real browser: a training outlives its page; what a run or a file says is only text."""
 
 import json
 
@@ -96,3 +96,21 @@ def test_a_file_that_cannot_be_used_says_so_in_text(page, home):
         {"name": "www.evil.example.csv", "mimeType": "text/csv", "buffer": b"text,label\n\n"}
     )
     expect(page.locator("[data-testid=stAlert]")).to_contain_text("line 2 is empty")
+
+
+def test_a_training_is_started_closed_reopened_and_ends(page, home, browser):
+    """Closing the page and opening it elsewhere neither stops a training nor starts another."""
+    page.goto(home + "/train?lang=en&task=copy")
+    page.get_by_role("button", name="Start training").click()
+    page.get_by_role("button", name="Stop").wait_for()
+    address = page.url
+    page.goto("about:blank")
+    context = browser.new_context(viewport={"width": 1440, "height": 1000})
+    elsewhere = context.new_page()
+    elsewhere.set_default_timeout(120_000)
+    elsewhere.goto(address)
+    elsewhere.locator(".heatmaplayer .hm").first.wait_for()
+    elsewhere.get_by_role("button", name="Stop").click()
+    elsewhere.get_by_role("button", name="Go on").wait_for()
+    elsewhere.get_by_text("▶ Play").wait_for()
+    context.close()
