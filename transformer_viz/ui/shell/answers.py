@@ -1,5 +1,6 @@
 """Answers of the engine on a page: kept for all visitors, with progress, every error in one sentence."""
 
+import dataclasses
 import logging
 import threading
 import time
@@ -17,7 +18,7 @@ from transformer_viz.ui.shell.journal import note
 from transformer_viz.ui.shell.language import t
 from transformer_viz.ui.shell.problems import said, show_problem
 from transformer_viz.ui.shell.server import shared_engine
-from transformer_viz.values.request import Request
+from transformer_viz.values.request import EFFECTS, Request
 from transformer_viz.values.trace import Trace
 
 MAX_BYTES = 128 * 2**20
@@ -33,8 +34,8 @@ GIVEN_UP = "given-up"
 """Key in the session: the request that the visitor no longer waits for."""
 
 
-def answer(request: Request) -> Trace | dict[str, np.ndarray] | None:
-    """Ask the engine for what a request wants; where there is no answer, say why and return None."""
+def answer(request: Request) -> Trace | None:
+    """Ask the engine for the trace of a request; where there is none, say why and return None."""
     if not request.text.strip():
         st.info(t("sentence.empty"), icon=":material/edit:")
         return None
@@ -43,6 +44,11 @@ def answer(request: Request) -> Trace | dict[str, np.ndarray] | None:
     if found is not None and shared_engine().restarts > restarts:
         st.info(t("engine.restarted"), icon=":material/restart_alt:")
     return found
+
+
+def head_effects(request: Request) -> dict[str, np.ndarray] | None:
+    """Ask for what each head contributes to the answer; where there is no answer, say why, return None."""
+    return _answered(dataclasses.replace(request, wants=EFFECTS))
 
 
 def _bytes(found):

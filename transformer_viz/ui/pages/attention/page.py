@@ -1,6 +1,5 @@
 """The Attention page: a sentence, its prediction, and what one head does with it."""
 
-import dataclasses
 import tempfile
 from pathlib import Path
 
@@ -14,12 +13,12 @@ from transformer_viz.text.tokenizer import END, MASK
 from transformer_viz.ui.pages.attention.lens import show_lens
 from transformer_viz.ui.pages.attention.looks import choose_looks
 from transformer_viz.ui.shell.address import choose_whether
-from transformer_viz.ui.shell.answers import answer
+from transformer_viz.ui.shell.answers import answer, head_effects
 from transformer_viz.ui.shell.language import plain, t
 from transformer_viz.ui.shell.reading import show_reading
 from transformer_viz.ui.shell.sentence import ask_texts
 from transformer_viz.ui.shell.shelf import show_no_model
-from transformer_viz.values.request import EFFECTS, Request
+from transformer_viz.values.request import Request
 from transformer_viz.values.trace import Trace
 
 MAX_BARS = 3
@@ -58,7 +57,7 @@ def ask_effects(request: Request, trace: Trace) -> dict[str, np.ndarray] | None:
     heads = sum(len(layer.weights) for found in trace.kinds().values() for layer in found.layers)
     if not choose_whether("effects", t("effects.label", runs=heads), help=t("effects.help")):
         return None
-    return answer(dataclasses.replace(request, wants=EFFECTS))
+    return head_effects(request)
 
 
 def show_prediction(trace: Trace) -> None:
