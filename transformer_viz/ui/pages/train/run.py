@@ -201,8 +201,8 @@ def ask_name(run, open_model) -> None:
     test = part(card, "test")
     if rows := count_in(test, "rows"):
         measured = figures_of(test, config).items()
-        figures = ", ".join(f"{plain(figure_name(name))} {written(name, value)}" for name, value in measured)
-        st.markdown(t("run.test", rows=rows, figures=figures))
+        named = (f"{plain(figure_name(name))} {written(name, value)}" for name, value in measured)
+        st.markdown(t("run.test", rows=rows, figures=t("list.comma").join(named)))
     with st.container(horizontal=True, vertical_alignment="bottom", gap="small"):
         slug = title_of(run.id).split(" · ")[0]
         name = st.text_input(
