@@ -177,7 +177,7 @@ def test_a_choice_outlives_a_new_sentence_and_stays_in_the_address(page, app):
     for part in ("head=3", "layer=2", "text=A", "lang=zh"):
         expect(page).to_have_url(re.compile(part))
     page.get_by_test_id("stSidebar").get_by_text("English").click()
-    expect(page.locator(".table summary")).to_have_text("As a table")
+    expect(page.locator(".table summary")).to_have_text("Show as table")
     settle(page)
     page.reload()
     page.locator(".lens .says").wait_for()
@@ -289,7 +289,7 @@ def test_a_mask_is_painted_by_clicking_its_cells_and_by_dragging_a_box(page, app
     page.mouse.move(*cell(page, 0, 2))
     expect(page.locator(".st-key-paint .tip")).to_have_text("a attends to film\nmasked")
     page.mouse.click(*cell(page, 0, 2))
-    expect(page.locator(".st-key-paint .tip")).to_have_text("a attends to film\nmay be read")
+    expect(page.locator(".st-key-paint .tip")).to_have_text("a attends to film\nallowed")
     page.wait_for_url(re.compile("bits=acef"))
     settle(page)
     page.mouse.move(*cell(page, 2, 0))
@@ -375,7 +375,7 @@ def test_what_chooses_a_mask_stands_in_one_line(page, app):
     assert max(ends) - min(ends) < 1
     captions = [page.locator(f".st-key-{name} label").first for name in ("mask", "pads", "reach")]
     assert len({round(caption.bounding_box()["y"]) for caption in captions}) == 1
-    page.locator(".st-key-mask").get_by_text("paint it").click()
+    page.locator(".st-key-mask").get_by_text("painted").click()
     page.get_by_role("button", name="Undo").wait_for()
     settle(page)
     buttons = [page.get_by_role("button", name=name, exact=True) for name in ("Undo", "Invert", "Clear")]

@@ -15,6 +15,8 @@ from running_app import ROOT, free_port, wait_for_health
 
 USER = 10001
 
+READMES = ("README.md", "README.zh.md")
+
 
 def instructions():
     """Return (name, rest) of each instruction of the last stage of the Dockerfile."""
@@ -126,7 +128,8 @@ def test_no_secret_comes_into_an_image_or_the_repository():
     secrets = ".streamlit/secrets.toml"
     assert secrets in (ROOT / ".dockerignore").read_text().splitlines()
     assert f"/{secrets}" in (ROOT / ".gitignore").read_text().splitlines()
-    assert f"./{secrets}:/app/{secrets}:ro" in (ROOT / "README.md").read_text()
+    for readme in READMES:
+        assert f"./{secrets}:/app/{secrets}:ro" in (ROOT / readme).read_text(encoding="utf-8")
 
 
 def required_variables():
@@ -139,8 +142,8 @@ def test_docker_compose_asks_for_what_nobody_gets_in_without():
     assert "STREAMLIT_SERVER_ALLOWED_HOSTS: ${HOSTS:?" in text
 
 
-@pytest.mark.parametrize("place", ["README.md", "compose.yaml"])
+@pytest.mark.parametrize("place", [*READMES, "compose.yaml"])
 def test_the_line_that_starts_docker_compose_names_every_variable_it_needs(place):
-    text = (ROOT / place).read_text().replace("\n#", "\n")
+    text = (ROOT / place).read_text(encoding="utf-8").replace("\n#", "\n")
     [line] = re.findall(r"^ *SITE=(?:.*\\\n)+.*docker compose up.*$", text, re.MULTILINE)
     assert set(re.findall(r"\b([A-Z]+)=", line)) == required_variables()

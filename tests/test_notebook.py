@@ -43,9 +43,9 @@ def test_effects_stand_beside_each_head(browser, translator, trace):
     points = f"{abs(100 * found['cross'][0, 1]):.1f}"
     way = "less" if found["cross"][0, 1] >= 0 else "more"
     expect(page.locator(".says")).to_contain_text(
-        f"Without it, the answer is {points} points {way} probable."
+        f"Without it, the prediction is {points} points {way} probable."
     )
-    page.get_by_role("combobox", name="Order of heads").select_option(label="effect on the answer")
+    page.get_by_role("combobox", name="Order of heads").select_option(label="effect on the prediction")
     page.close()
 
 

@@ -111,8 +111,8 @@ def test_a_run_that_gives_up_its_turn_on_the_command_line_is_a_sentence(monkeypa
     create_run(dataclasses.replace(JOB, owner="bob"))
     assert main(["resume", run.id]) == 0
     assert capsys.readouterr().out.splitlines() == [
-        f"Run {run.id}; stop it with Ctrl-C, go on with: python -m transformer_viz resume {run.id}",
-        "A run of another owner has its turn; this one waits at step 1. The best model so far: none yet.",
+        f"Run {run.id}; stop it with Ctrl-C, resume it with: python -m transformer_viz resume {run.id}",
+        "Queued behind a run of another owner at step 1. The best model so far: none yet.",
     ]
     assert run.status == "queued"
 

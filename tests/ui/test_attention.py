@@ -74,7 +74,7 @@ def test_another_sentence_is_another_picture_and_prediction(explorer):
     trace = explorer.trace("A dull film.")
     assert_array_equal(weights(app), held([block.attention for block in trace.encoder]))
     best = trace.probs.argmax()
-    assert f"The model says **{trace.labels[best]}**" in shown(app)
+    assert f"The model predicts **{trace.labels[best]}**" in shown(app)
     assert f"{trace.probs[best]:.1%}" in shown(app)
 
 
@@ -103,12 +103,12 @@ def test_an_address_somebody_made_up_opens_the_page_all_the_same(address):
 def test_an_unknown_word_is_marked_and_named():
     app = type_sentence(open_page(), "A zyzzyva film.")
     assert facts(app)["keyTokens"][1] == "zyzzyva [UNK]"
-    assert "The model does not know “zyzzyva”: it saw only [UNK] there (1 of 4 tokens)." in shown(app)
+    assert "Not in the model's vocabulary, read as [UNK]: “zyzzyva” (1 of 4 tokens)." in shown(app)
 
 
 def test_only_unknown_words_are_said_to_say_little():
     app = type_sentence(open_page(), "qwx zyzzyva")
-    assert "The model knows none of these words" in shown(app)
+    assert "None of these words is in the model's vocabulary" in shown(app)
 
 
 def test_a_text_that_is_too_long_is_said_to_be_cut():
@@ -187,7 +187,7 @@ def test_an_encoder_decoder_shows_what_it_writes_and_its_cross_attention(decoder
     written = translator.generate(reviews[0])
     trace = translator.trace(reviews[0], target=written.token_ids[:16])
     assert not written.finished
-    assert f"The model writes **{trace.target_text} …**" in shown(app)
+    assert f"The model generates **{trace.target_text} …**" in shown(app)
     cross = np.stack([block.cross_attention.weights for block in trace.decoder])
     assert_allclose(weights(app, "cross"), cross, atol=1e-3)
     assert facts(app, "cross")["queryTokens"][0] == f"[START] → {trace.target_tokens[1]}"
@@ -196,12 +196,12 @@ def test_an_encoder_decoder_shows_what_it_writes_and_its_cross_attention(decoder
 def test_each_attention_of_an_encoder_decoder_is_a_choice(decoders, translator, reviews):
     app = open_page(model="translator")
     app.text_input(key="target").set_value("one two three").run()
-    assert "Next the model would write" in shown(app)
+    assert "Next, the model predicts" in shown(app)
     trace = translator.trace(reviews[0], target="one two three")
     assert [found["name"] for found in lens(app)[0]["attentions"]] == [
-        "encoder",
-        "decoder",
-        "decoder to encoder",
+        "encoder self-attention",
+        "masked self-attention",
+        "cross-attention",
     ]
     expected = {
         kind: np.stack([layer.weights for layer in found.layers]) for kind, found in trace.kinds().items()
@@ -239,11 +239,11 @@ def test_another_model_brings_its_own_example_unless_something_was_typed(decoder
 
 def test_every_language_says_everything():
     app = open_page(lang="zh")
-    assert app.header[0].value == "每个注意力头在看什么？"
+    assert app.header[0].value == "每个注意力头在关注什么？"
     assert lens(app)[0]["words"]["views"]["matrix"] == "矩阵"
     assert facts(app)["sayings"][0].endswith("。")
     app.segmented_control(key="lang").set_value("en").run()
-    assert app.header[0].value == "What does each head look at?"
+    assert app.header[0].value == "What does each head attend to?"
     assert lens(app)[0]["words"]["views"]["matrix"] == "Matrix"
 
 
@@ -251,7 +251,7 @@ def test_a_killed_engine_is_one_sentence_and_the_picture(engine):
     app = open_page()
     os.kill(engine.pid, signal.SIGKILL)
     type_sentence(app, "A clever plot, funny and warm.")
-    assert "The engine had stopped and was started again. Nothing was lost." in shown(app)
+    assert "The engine had stopped and was restarted. Nothing was lost." in shown(app)
     assert weights(app).shape == (2, 3, 8, 8)
     type_sentence(app, "A clever plot.")
     assert "The engine had stopped" not in shown(app)
@@ -271,7 +271,7 @@ def test_a_damaged_model_is_named_and_the_others_work(models_folder):
 def test_without_any_model_the_page_says_how_to_train_one(tmp_path, monkeypatch):
     monkeypatch.setenv("TRANSFORMER_VIZ_MODELS", str(tmp_path))
     app = open_page()
-    assert "There is no model to look into yet" in shown(app)
+    assert "There is no model to inspect yet" in shown(app)
     assert "transformer_viz train" in app.code[0].value
 
 

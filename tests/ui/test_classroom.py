@@ -92,7 +92,7 @@ def test_a_model_of_the_shelf_can_be_copied_and_not_changed(shelf):
     assert {"Rename", "Delete"}.isdisjoint(buttons(app))
     app = duplicate(app, "mine")
     assert listed(app) == ["mine", "small"]
-    assert list(app.dataframe[0].value["whose"]) == ["yours", "class"]
+    assert list(app.dataframe[0].value["whose"]) == ["you", "class"]
     assert {"Rename", "Delete"} <= buttons(app)
     assert [model.name for model in store.list_models(shelf)] == ["small"]
 
@@ -113,7 +113,7 @@ def test_an_own_model_is_looked_into_like_any_other(shelf):
     duplicate(visit("ann"), "mine")
     app = visit("ann", "attention", model="mine", text="A dull film.")
     assert not app.error, shown(app)
-    assert "The model says" in shown(app)
+    assert "The model predicts" in shown(app)
 
 
 @pytest.mark.parametrize(
@@ -163,14 +163,15 @@ def test_what_all_visitors_keep_together_has_a_limit(shelf, monkeypatch):
     for who in ("ann", "bob"):
         assert listed(duplicate(visit(who), "mine")) == ["mine", "small"]
     app = duplicate(visit("eve"), "mine")
-    assert app.error[0].value.startswith("There is no room for another model: those of the whole class take")
-    assert "Tell your teacher" in app.error[0].value
+    refusal = "There is no space for another model: the models of the whole class use"
+    assert app.error[0].value.startswith(refusal)
+    assert "Ask your teacher" in app.error[0].value
     app = visit("eve")
     app.file_uploader[0].set_value(("model.zip", store.pack_model("small", shelf), "application/zip"))
-    assert "those of the whole class take" in again(app).error[0].value
+    assert "the models of the whole class use" in again(app).error[0].value
     run = finished_run("eve", shelf)
-    app = press(visit("eve", "train", run=run.id), "Save to the shelf")
-    assert "those of the whole class take" in app.error[0].value
+    app = press(visit("eve", "train", run=run.id), "Save to the model library")
+    assert "the models of the whole class use" in app.error[0].value
     assert listed(visit("eve")) == ["small"]
 
 
@@ -188,13 +189,13 @@ def test_who_waits_sees_how_many_come_before(shelf):
     run_of("bob"), run_of("cem")
     run = run_of("ann")
     [progress] = visit("ann", "train", run=run.id).get("progress")
-    assert progress.proto.text == "Waiting for its turn: 2 trainings come before it …"
+    assert progress.proto.text == "Queued behind 2 training runs …"
 
 
 def test_each_visitor_has_one_training_at_a_time(shelf):
     run_of("ann")
     app = press(visit("ann", "train"), "Start training")
-    assert "not over yet" in app.error[0].value
+    assert "not ended yet" in app.error[0].value
     assert len(list_runs()) == 1
 
 

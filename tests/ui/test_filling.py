@@ -39,13 +39,13 @@ def test_the_attention_page_says_what_stands_in_each_gap(filler):
     said = shown(app)
     for place in trace.gaps:
         best = trace.probs[place].argmax()
-        assert f"the model puts **{plain(label_of(trace, best))}**, with a probability of" in said
+        assert f"the model predicts **{plain(label_of(trace, best))}**, with a probability of" in said
         assert f"**{trace.probs[place].max():.1%}**" in said
     assert "▁" not in said
 
 
 def test_without_a_gap_the_page_says_how_to_make_one():
-    assert "in place of a word, and the model fills it in." in shown(
+    assert "in place of a word, and the model predicts the word." in shown(
         open_page(model="filler", text="A film.")
     )
 
@@ -54,7 +54,7 @@ def test_the_masks_page_says_what_becomes_of_what_is_filled_in(filler):
     app = open_page("masks", model="filler", text=TEXT, mask="causal")
     own, causal = filler.trace(TEXT).probs, filler.trace(TEXT, attention_mask="causal").probs
     others = (own.argmax(axis=-1) != causal.argmax(axis=-1)).sum()
-    assert f"In **{others}** of {len(own)} places the model would now put something else" in shown(app)
+    assert f"At **{others}** of {len(own)} positions the model now predicts another token" in shown(app)
 
 
 @pytest.mark.parametrize("lang", ["en", "zh"])

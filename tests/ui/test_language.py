@@ -2,12 +2,13 @@ import re
 from pathlib import Path
 
 import pytest
+import streamlit
 from hypothesis import given
 from hypothesis import strategies as st
 
 import transformer_viz
 from transformer_viz.language import LANGUAGES, Words
-from transformer_viz.ui.shell.language import plain
+from transformer_viz.ui.shell.language import plain, time_of
 
 PACKAGE = Path(transformer_viz.__file__).parent
 VIEWS = PACKAGE / "pictures" / "views"
@@ -45,6 +46,23 @@ def test_no_sentence_is_unused_and_none_is_missing():
     ]
     assert unused == []
     assert set(re.findall(r'\b(?:t|words)\(\s*"([^"]+)"', source)) <= set(Words("en").sentences)
+
+
+@pytest.mark.parametrize(
+    ("seconds", "english", "chinese"),
+    [
+        (0, "0 s", "0 秒"),
+        (59.4, "59 s", "59 秒"),
+        (59.5, "1 min 0 s", "1 分 0 秒"),
+        (253, "4 min 13 s", "4 分 13 秒"),
+        (3599.6, "1 h 0 min", "1 小时 0 分"),
+        (100 * 3600 + 121, "100 h 2 min", "100 小时 2 分"),
+    ],
+)
+def test_a_duration_has_its_units(monkeypatch, seconds, english, chinese):
+    for language, written in (("en", english), ("zh", chinese)):
+        monkeypatch.setitem(streamlit.session_state, "lang", language)
+        assert time_of(seconds) == written
 
 
 def test_no_chinese_sentence_was_left_in_english():

@@ -51,7 +51,7 @@ def test_rollout_leaves_cross_attention_and_its_name_as_they_are():
     assert found["encoder"].found.layers[0].weights.shape[0] == 1
     assert_allclose(found["cross"].found.layers[1].weights, trace.decoder[1].cross_attention.weights)
     text = payload_of(trace, Words("en"), ("rollout",)).decode("utf-8", "replace")
-    assert text.count('"headTitle": "Layer {layer}, rollout over layers"') == 2
+    assert text.count('"headTitle": "Layer {layer}, attention rollout"') == 2
     assert text.count('"headTitle": "Layer {layer}, head {head}"') == 1
 
 
@@ -74,5 +74,5 @@ def test_effects_are_said_of_each_head_and_of_no_mean_of_heads():
     text = payload_of(trace, Words("en"), (), effects).decode("utf-8", "replace")
     for effect in effects["encoder"][0]:
         way = "less" if effect >= 0 else "more"
-        assert f"Without it, the answer is {abs(100 * effect):.1f} points {way} probable." in text
+        assert f"Without it, the prediction is {abs(100 * effect):.1f} points {way} probable." in text
     assert "Without it" not in payload_of(trace, Words("en"), ("mean",), effects).decode("utf-8", "replace")

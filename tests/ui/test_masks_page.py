@@ -150,20 +150,20 @@ def test_the_meters_say_where_the_weight_goes(explorer):
     assert f"**{share}** of the weight goes to [PAD] with no mask; 0.0% with the model's own mask." in text
     later = [f"{future_share(weights[:4]):.1%}" for weights in (none, own)]
     assert f"**{later[0]}** of the weight goes to later tokens with no mask; {later[1]} with" in text
-    assert "may read nothing" not in text
+    assert "masked entirely" not in text
 
 
 def test_only_what_takes_or_lost_weight_is_measured():
     future = shown(open_page())
     assert "of the weight goes to later tokens" in future
     assert "[PAD] with" not in future
-    assert "may read nothing" not in future
+    assert "masked entirely" not in future
 
 
 def test_with_nothing_to_measure_no_box_stands_empty():
     app = open_page(model="translator", target="one two", kind="cross", mask="none", pads="0")
     assert "Where does this head's weight go?" not in shown(app)
-    assert "What becomes of the prediction?" in shown(app)
+    assert "How does the prediction change?" in shown(app)
     [effects] = [block for block in blocks(app.main) if "mask-effects" in getattr(block.proto, "id", "")]
     assert len(effects.children) == 1
 
@@ -178,7 +178,7 @@ def test_the_prediction_before_and_after_stands_in_words_and_bars(explorer):
     kept = [i for rank, i in enumerate(order) if rank < 2 or max(before[i], after[i]) > 0.005]
     assert_allclose(numbers(first["x"]), before[kept], atol=1e-6)
     assert_allclose(numbers(second["x"]), after[kept], atol=1e-6)
-    assert (first["name"], second["name"]) == ("the model's own mask", "the window")
+    assert (first["name"], second["name"]) == ("the model's own mask", "the window mask")
 
 
 def test_a_mask_that_hides_nothing_is_said_to_change_nothing():
@@ -200,10 +200,10 @@ def test_a_row_that_may_read_nothing_is_said_to_fail_differently():
     mask = np.ones((4, 4), bool)
     mask[2] = False
     app = open_page(mask="painted", bits=pack(mask), mask_view="ways")
-    assert "The row of “film” may read nothing." in shown(app)
+    assert "The row of “film” is masked entirely." in shown(app)
     assert_allclose(matrices(app)[0][2], 0.25)
     assert np.isnan(matrices(app)[1][2]).all()
-    assert "**1** of 4 rows may read nothing with the painted mask; 0 with" in shown(app)
+    assert "**1** of 4 rows are masked entirely with the painted mask; 0 with" in shown(app)
 
 
 def test_a_painted_mask_begins_as_the_one_before_and_can_be_inverted_cleared_and_undone(explorer):
@@ -294,7 +294,7 @@ def test_no_mask_of_two_sequences_speaks_of_time(mask):
     address = {"mask": mask} if mask else {}
     app = open_page(model="translator", target="one two three", kind="cross", **address)
     control = app.segmented_control(key="mask")
-    assert control.options == ["the model's own", "padding", "none", "paint it"]
+    assert control.options == ["the model's own", "padding", "none", "painted"]
     assert control.value == (mask if mask in ("own", "none", "painted") else "padding")
     assert not app.toggle
     assert np.isnan(matrices(app)[3]).any() == (control.value == "padding")
@@ -355,14 +355,14 @@ SURE = [[0.9, 0.1], [0.2, 0.8], [0.7, 0.3]]
 
 def test_where_the_likeliest_token_stays_the_same_it_is_not_said_to_become_itself():
     said, _ = written(SURE, [[0.8, 0.2], [0.2, 0.8], [0.7, 0.3]])
-    assert "stays the same everywhere; the largest change: “x” after “a”, 90.0% → 80.0%." in said
+    assert "stays the same at every position. The largest change: “x” after “a”, 90.0% → 80.0%." in said
     assert "**0**" not in said
 
 
 def test_the_place_that_is_named_is_one_where_something_else_is_written():
     said, _ = written(SURE, [[0.55, 0.45], [0.2, 0.8], [0.45, 0.55]])
-    assert "In **1** of 3 places the model would now write something else" in said
-    assert "after “c”: **y** (55.0%) in place of **x** (70.0%)" in said
+    assert "At **1** of 3 positions the model now predicts another token" in said
+    assert "after “c”: **y** (55.0%) instead of **x** (70.0%)" in said
 
 
 def test_probabilities_that_stay_are_said_to_and_not_drawn():
@@ -409,14 +409,14 @@ def test_markup_in_a_sentence_stays_text():
 @pytest.mark.parametrize("view", ["steps", "change", "ways"])
 def test_every_view_speaks_chinese(view):
     app = open_page(lang="zh", mask_view=view, mask="padding", pads="2")
-    assert app.header[0].value == "每个词元可以看到什么？"
+    assert app.header[0].value == "每个词元可以关注哪些词元？"
     assert "这个头的权重去了哪里？" in shown(app)
-    assert [expander.label for expander in app.expander] == ["这张图是什么意思？"]
+    assert [expander.label for expander in app.expander] == ["说明"]
 
 
 def test_without_any_model_the_page_says_how_to_train_one(tmp_path, monkeypatch):
     monkeypatch.setenv("TRANSFORMER_VIZ_MODELS", str(tmp_path))
-    assert "There is no model to look into yet" in shown(open_page())
+    assert "There is no model to inspect yet" in shown(open_page())
 
 
 @pytest.mark.parametrize("model", ["attention-only", "hotel-zh", "induction", "reverse-digits"])

@@ -80,7 +80,7 @@ def test_the_list_says_what_each_model_is(shelf):
     assert [row["name"] for row in rows] == ["alpha", "beta"]
     alpha, beta = rows
     assert list(alpha) == ["name", "task", "test", "parameters"]
-    assert (alpha["task"], alpha["test"]) == ("Classifies texts", "accuracy 75.0%")
+    assert (alpha["task"], alpha["test"]) == ("Text classification", "accuracy 75.0%")
     assert alpha["parameters"] == store.list_models()[0].config.num_parameters
     assert beta["test"] == ""
 
@@ -397,8 +397,9 @@ def test_what_the_app_itself_wrote_is_said_in_the_language_of_the_visitor(shelf,
     rows = rows_of(open_page(lang="zh"))
     assert rows["来源"] == "由本应用的任务“日期”生成"
     assert rows["许可"] == "无需许可：由程序生成"
-    assert rows["位置编码"] == "学习得到的位置编码"
-    assert rows["层归一化"] == "子层之后（post）"
+    assert rows["层数"] == "编码器 2 层"
+    assert rows["位置编码"] == "可学习位置编码"
+    assert rows["层归一化"] == "后置（Post-LN）"
     assert rows["池化"] == "最大值"
 
 

@@ -71,7 +71,7 @@ def test_with_positions_a_shuffle_changes_attention_and_without_it_changes_nothi
     own, without = moved(app)
     assert float(own) > 0.05
     assert re.fullmatch(ROUNDING, without)
-    assert "Without positions the same tokens give the same attention" in shown(app)
+    assert "Without position encoding, the same tokens get the same attention" in shown(app)
 
 
 def test_a_model_without_positions_is_shuffled_and_nothing_changes():
@@ -81,7 +81,7 @@ def test_a_model_without_positions_is_shuffled_and_nothing_changes():
     before, after, difference = panels(app)
     assert_allclose(before, after, atol=1e-5)
     assert np.abs(difference).max() < 1e-5
-    assert app.segmented_control(key="do").options == ["Shuffle the words", "Put in another table"]
+    assert app.segmented_control(key="do").options == ["Shuffle tokens", "Replace encoding"]
     [percents] = re.findall(r"negative ([\d.]+%) → negative ([\d.]+%)", shown(app))
     assert percents[0] == percents[1]
 
@@ -110,8 +110,8 @@ def test_another_shuffle_is_another_order_and_stands_in_the_address():
 
 def test_a_decoder_is_causal_and_the_page_says_so():
     app = open_page(model="induction")
-    assert "A decoder reads only what came before" in shown(app)
-    assert re.search(r"It now reads: “[a-z]( [a-z])+”", shown(app))
+    assert "A decoder attends only to earlier tokens" in shown(app)
+    assert re.search(r"Input after shuffling: “[a-z]( [a-z])+”", shown(app))
     before, after, difference = panels(app)
     size = len(before)
     assert_array_equal(np.isnan(before), np.triu(np.ones((size, size), bool), 1))
@@ -147,7 +147,7 @@ def test_the_table_is_the_models_own(small_model, small_config):
 
 def test_a_model_without_positions_says_so_and_shows_what_it_lacks():
     app = open_page(model="attention-only", view="table")
-    assert "adds no positions" in app.info[0].value
+    assert "has no position encoding" in app.info[0].value
     [heatmap] = figures(app)
     assert_array_equal(array(heatmap["data"][0]["z"]), position_table("sinusoidal", 64, 128))
 
@@ -155,21 +155,21 @@ def test_a_model_without_positions_says_so_and_shows_what_it_lacks():
 @pytest.mark.parametrize("view", ["experiment", "table"])
 def test_a_model_without_positions_says_so_and_opens_one_that_has_them(view):
     app = open_page(model="attention-only", view=view)
-    assert "This model adds no positions" in app.info[0].value
+    assert "This model has no position encoding" in app.info[0].value
     offered = [button for button in app.button if (button.key or "").startswith("open-")]
-    assert [button.label for button in offered] == [r"Look at hotel\-zh", "Look at induction"]
+    assert [button.label for button in offered] == [r"Open hotel\-zh", "Open induction"]
     offered[1].click()
     again(app)
     assert app.selectbox(key="model").value == "induction"
     assert not app.info
-    assert "Take the positions away" in open_page(model="induction").segmented_control(key="do").options
+    assert "Remove encoding" in open_page(model="induction").segmented_control(key="do").options
 
 
 def test_where_no_model_has_positions_none_is_offered(tmp_path, monkeypatch):
     shutil.copytree(ROOT / "models" / "attention-only", tmp_path / "attention-only")
     monkeypatch.setenv("TRANSFORMER_VIZ_MODELS", str(tmp_path))
     app = open_page(view="table")
-    assert "adds no positions" in app.info[0].value
+    assert "has no position encoding" in app.info[0].value
     assert not [button for button in app.button if (button.key or "").startswith("open-")]
 
 
@@ -182,34 +182,34 @@ def test_a_decoder_without_positions_is_not_said_to_be_blind_to_the_order(engine
     )
     app = open_page(model="blind", text="a b c a b")
     shutil.rmtree(folder / "blind")
-    assert "only by what each token may read" in app.info[0].value
-    assert "changes nothing" not in app.info[0].value
+    assert "only from its mask" in app.info[0].value
+    assert "only reorders" not in app.info[0].value
 
 
 @pytest.mark.parametrize(
     ("name", "lang", "said"),
     [
-        ("reverse-digits", "en", "Attention of the encoder, which reads the text: layer 1, head 2."),
-        ("induction", "en", "Attention of the decoder, which reads the text: layer 1, head 2."),
-        ("hotel-zh", "zh", "读取文本的编码器的注意力：第 1 层，第 2 个头。三张图"),
+        ("reverse-digits", "en", "Weights of encoder self-attention, layer 1, head 2."),
+        ("induction", "en", "Weights of masked self-attention, layer 1, head 2."),
+        ("hotel-zh", "zh", "编码器自注意力：第 1 层，第 2 个头。三张图"),
     ],
 )
 def test_the_page_says_whose_attention_it_shows_and_names_rows_and_columns(name, lang, said):
     app = open_page(model=name, lang=lang, head="2")
     assert said in shown(app)
-    named = ("读者（query）", "被读者（key）") if lang == "zh" else ("reads (query)", "is read (key)")
+    axes = {"en": ("query (attends)", "key (attended to)"), "zh": ("查询词元（query）", "键词元（key）")}
     for figure in figures(app)[:3]:
         texts = [note["text"] for note in figure["layout"]["annotations"]]
-        assert set(named) < set(texts)
+        assert set(axes[lang]) < set(texts)
 
 
 def test_what_was_shuffled_stands_in_quotation_marks_of_the_language():
-    assert re.search("现在读到的是：“[^*_]+”", shown(open_page(model="hotel-zh", lang="zh")))
+    assert re.search("打乱后的输入：“[^*_]+”", shown(open_page(model="hotel-zh", lang="zh")))
 
 
 def test_a_row_of_the_table_has_no_space_at_which_it_breaks():
     app = open_page(model="hotel-zh")
-    assert "| without\u00a0positions | **0" in shown(app)
+    assert "| without\u00a0position\u00a0encoding | **0" in shown(app)
 
 
 @pytest.mark.parametrize(
@@ -278,7 +278,7 @@ def test_a_learned_table_stands_among_the_kinds_and_one_hot_ends_where_its_dimen
     titles = [note["text"] for note in figures(app)[0]["layout"]["annotations"]]
     assert "<b>learned</b>" in titles
     assert len(titles) == 5
-    assert "for a position from 16 on" in shown(app)
+    assert "for positions from 16 on" in shown(app)
     one_hot = array(figures(app)[0]["data"][2]["z"])
     assert_array_equal(one_hot[:16], np.eye(16))
     assert np.isnan(one_hot[16:]).all()
@@ -338,10 +338,10 @@ def test_another_model_has_the_actions_that_fit_it():
 
 def test_the_page_speaks_chinese():
     app = open_page(model="hotel-zh", lang="zh")
-    assert app.header[0].value == "模型怎么知道词的顺序？"
-    assert "没有位置信息时" in shown(app)
+    assert app.header[0].value == "模型如何知道词序？"
+    assert "没有位置编码时" in shown(app)
 
 
 def test_without_any_model_the_page_says_how_to_train_one(tmp_path, monkeypatch):
     monkeypatch.setenv("TRANSFORMER_VIZ_MODELS", str(tmp_path))
-    assert "There is no model to look into yet" in shown(open_page())
+    assert "There is no model to inspect yet" in shown(open_page())

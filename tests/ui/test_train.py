@@ -79,16 +79,16 @@ def finished_run(epochs=2, probes=()):
 def test_a_task_shows_what_it_teaches_and_what_it_comes_to():
     app = open_page()
     assert "Write the digits backwards" in shown(app)
-    assert "**116,864** parameters" in shown(app)
+    assert "**116,864** trainable parameters" in shown(app)
     assert "**1,410** steps" in shown(app)
     widget(app.select_slider, "Epochs").set_value(10)
     assert "**2,820** steps" in shown(again(app))
     widget(app.select_slider, "Width (d_model)").set_value(128)
-    assert "**116,864** parameters" not in shown(again(app))
+    assert "**116,864** trainable parameters" not in shown(again(app))
 
 
 def test_an_address_opens_a_task_and_one_somebody_made_up_the_first():
-    assert "Write the digits in order" in shown(open_page(task="sort"))
+    assert "Write the digits in ascending order" in shown(open_page(task="sort"))
     assert "Write the digits backwards" in shown(open_page(task="../etc", run="../../etc"))
 
 
@@ -103,7 +103,7 @@ def test_every_task_can_be_asked_for():
 
 def test_sentences_to_watch_are_short():
     app = open_page(task="copy")
-    assert widget(app.text_area, "Sentences to watch").max_chars == 1000
+    assert widget(app.text_area, "Sentences to track").max_chars == 1000
 
 
 def test_pictures_that_were_left_out_for_want_of_room_are_said_to_be(runs):
@@ -113,7 +113,7 @@ def test_pictures_that_were_left_out_for_want_of_room_are_said_to_be(runs):
     run.append("step", step=1, loss=0.5)
     run.append("full", step=1)
     run.append("failed", message="Oh.")
-    assert "Not all pictures were kept" in shown(open_page(run=run.id))
+    assert "Not all pictures were saved" in shown(open_page(run=run.id))
 
 
 def test_what_cannot_be_trained_is_a_sentence():
@@ -125,7 +125,7 @@ def test_what_cannot_be_trained_is_a_sentence():
     again(app)
     assert "Start training" in [button.label for button in app.button]
     widget(app.number_input, "Warm-up").set_value(0.0)
-    widget(app.selectbox, "Learning rate over time").set_value("paper")
+    widget(app.selectbox, "Learning rate schedule").set_value("paper")
     again(app)
     assert "falls from the end of the warm" in app.error[0].value.replace("\\", "")
     assert "Start training" not in [button.label for button in app.button]
@@ -142,10 +142,11 @@ def test_a_training_is_started_watched_saved_and_opened(runs):
     assert run.job.rows == 2000
     assert len(run.job.probes) == 3
     until(app, "· finished")
-    assert "On 1,000 new texts" in shown(app)
+    assert app.header[0].value == "Training run"
+    assert "Test set (1,000 rows)" in shown(app)
     assert "Time-lapse" in shown(app)
     widget(app.text_input, "Name").set_value("mine")
-    press(app, "Save to the shelf")
+    press(app, "Save to the model library")
     assert "Saved as **mine**" in shown(app)
     assert store.read_model("mine").card["data"]["task"] == "copy"
 
@@ -155,7 +156,7 @@ def test_a_folder_of_models_that_cannot_be_listed_is_a_sentence_when_one_is_save
     (tmp_path / "file").touch()
     monkeypatch.setenv("TRANSFORMER_VIZ_MODELS", str(tmp_path / "file"))
     widget(app.text_input, "Name").set_value("mine")
-    press(app, "Save to the shelf")
+    press(app, "Save to the model library")
     assert "cannot be listed" in app.error[0].value
 
 
@@ -163,10 +164,10 @@ def test_a_bad_name_is_a_sentence_and_nothing_is_lost():
     run = finished_run()
     app = open_page(run=run.id)
     widget(app.text_input, "Name").set_value("../x")
-    press(app, "Save to the shelf")
+    press(app, "Save to the model library")
     assert app.error[0].value == Words("en").sentences["name.rule"]
     widget(app.text_input, "Name").set_value("good")
-    press(app, "Save to the shelf")
+    press(app, "Save to the model library")
     assert [model.name for model in store.list_models()] == ["good"]
 
 
@@ -183,7 +184,7 @@ def test_a_run_is_stopped_and_goes_on():
     until(app, "· running")
     press(app, "Stop")
     until(app, "· stopped")
-    press(app, "Go on")
+    press(app, "Resume")
     until(app, "· running")
     run.stop()
     until(app, "· stopped")
@@ -202,7 +203,7 @@ def test_a_run_whose_process_is_gone_says_so():
     run.append("started", step=0, device="CPU")
     app = open_page(run=run.id)
     assert "ended unexpectedly" in app.warning[0].value
-    assert "Go on" in [button.label for button in app.button]
+    assert "Resume" in [button.label for button in app.button]
 
 
 ODD_LINES = [
@@ -276,7 +277,7 @@ def test_damaged_pictures_are_left_out_and_a_damaged_model_is_a_sentence():
     app = open_page(run=run.id)
     [_, lapse] = app.get("plotly_chart")
     assert len(json.loads(lapse.proto.spec)["frames"]) == len(frames) - 3
-    assert "damaged and left out: 3." in shown(app)
+    assert "Damaged pictures that are not shown: 3." in shown(app)
     assert "config" in app.error[0].value
     assert str(run.path) not in app.error[0].value
     for _, _, path in run.frames():
@@ -291,7 +292,7 @@ def test_a_run_with_a_damaged_checkpoint_begins_anew():
     run.checkpoint.write_bytes(b"cut off")
     app = open_page(run=run.id)
     assert "checkpoint is damaged" in app.warning[0].value
-    assert "Go on" not in [button.label for button in app.button]
+    assert "Resume" not in [button.label for button in app.button]
     press(app, "Start from the beginning")
     until(app, "· finished")
 
@@ -342,7 +343,7 @@ def test_no_damaged_run_closes_the_page(runs):
 def test_a_run_is_deleted_after_asking():
     run = finished_run(epochs=1)
     app = open_page(run=run.id)
-    press(app, "Delete for good")
+    press(app, "Delete permanently")
     assert list_runs() == []
     assert "Start training" in [button.label for button in app.button]
 
@@ -438,7 +439,7 @@ def test_a_folder_that_cannot_be_made_is_one_sentence_and_the_page_goes_on(runs,
 
 def test_the_page_speaks_chinese():
     app = open_page(lang="zh")
-    assert app.header[0].value == "让它学什么？"
+    assert app.header[0].value == "训练模型学什么？"
     assert "开始训练" in [button.label for button in app.button]
 
 
@@ -452,7 +453,7 @@ def test_a_file_is_guessed_counted_and_trained_on():
     again(app)
     assert "**60** rows" in shown(app)
     assert "Labels: 1 50% · 5 50%" in shown(app)
-    assert widget(app.selectbox, "Column of the text").value == "review"
+    assert widget(app.selectbox, "Text column").value == "review"
     press(app, "Start training")
     [run] = list_runs()
     assert run.job.columns == {"text": "review", "label": "stars"}
@@ -478,7 +479,7 @@ def test_an_upload_is_written_once_however_often_the_page_is_drawn(runs):
 @pytest.mark.parametrize(
     ("lang", "sentence"),
     [
-        ("en", "There is no room for this file: uploads take 1 kB of the 2 kB that they may."),
+        ("en", "There is no space for this file: uploads use 1 kB of 2 kB."),
         ("zh", "空间不足，无法保存此文件：上传的文件已占用 1 kB，上限为 2 kB。"),
     ],
 )
@@ -492,7 +493,8 @@ def test_an_upload_for_which_there_is_no_room_is_a_sentence(monkeypatch, lang, s
     assert len(app.main.button) == 0
     monkeypatch.setattr(uploads, "QUOTA", Quota(1000, 1000))
     again(app)
-    assert ("larger than all uploads together" if lang == "en" else "超过所有上传文件") in app.error[0].value
+    large = {"en": "exceeds the limit for all uploads together", "zh": "超过所有上传文件"}
+    assert large[lang] in app.error[0].value
 
 
 @pytest.mark.parametrize(

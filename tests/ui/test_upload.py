@@ -141,7 +141,7 @@ def test_a_folder_that_is_nearly_full_says_so_and_what_was_deleted_can_be_given_
     press(app, "Duplicate")
     assert "Models use" in shown(app)
     app = press(app, "Delete")
-    assert f"{size / 1e3:.0f} kB of it are deleted ones" in shown(app)
+    assert f"{size / 1e3:.0f} kB of it by deleted models" in shown(app)
     press(app, "Duplicate")
     assert "The model needs 0.0 MB, and those in models take" in app.error[0].value.replace("\\", "")
     press(app, "Empty the trash")

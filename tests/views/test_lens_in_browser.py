@@ -43,7 +43,7 @@ VALUES = {
     "weights": "weight",
     "scores": "score",
     "masked": "masked score",
-    "norms": "weight × length of value",
+    "norms": "weight × value norm",
 }
 
 
@@ -354,7 +354,8 @@ def test_swatches_choose_one_head_and_with_shift_several(show, masked):
 
 def test_another_kind_is_another_attention_in_every_view(show, writing):
     page = show(writing, start={"view": "matrix"})
-    for kind, name in (("cross", "decoder to encoder"), ("encoder", "encoder"), ("decoder", "decoder")):
+    stacks = {"encoder": "encoder self-attention", "decoder": "masked self-attention"}
+    for kind, name in ({"cross": "cross-attention"} | stacks).items():
         choose(page, "Attention", name)
         found = writing.kinds()[kind]
         expect(page.locator(".says")).to_contain_text(f"{kind} 0 0 looks around.")
@@ -373,7 +374,7 @@ def test_another_kind_is_another_attention_in_every_view(show, writing):
 def test_a_choice_that_the_other_kind_lacks_moves_to_its_last(show, writing):
     page = show(writing, start={"kind": "cross", "layer": 2, "head": 1})
     assert chosen(page) == (3, 2)
-    choose(page, "Attention", "encoder")
+    choose(page, "Attention", "encoder self-attention")
     assert chosen(page) == (2, 2)
 
 
@@ -536,7 +537,7 @@ def test_of_too_many_lines_the_strongest_are_drawn_and_counted(show):
     trace = encoder_trace([f"t{number}" for number in range(64)], layers=1, heads=12)
     trace.encoder[0].attention.weights[:] = 1 / 64
     page = show_lines(show, trace)
-    expect(page.locator(".lines h4")).to_have_text("Layer 1, heads 1–12 · no weight is that large")
+    expect(page.locator(".lines h4")).to_have_text("Layer 1, heads 1–12 · no weight reaches the threshold")
     page.get_by_role("slider").press("Home")
     expect(page.locator(".lines h4")).to_have_text("Layer 1, heads 1–12 · the 8,000 strongest of 49,152")
     assert edges(drawing(page))[0] == 8_000
@@ -561,7 +562,7 @@ def test_in_a_long_text_lines_begin_at_smaller_weights(show):
     ("option", "wanted"),
     [
         ("within a sentence", lambda q, k: q == k),
-        ("from one to another", lambda q, k: q != k),
+        ("between sentences", lambda q, k: q != k),
         ("1 → 2", lambda q, k: (q == 0) & (k == 1)),
         ("2 → 1", lambda q, k: (q == 1) & (k == 0)),
         ("2 → 2", lambda q, k: (q == 1) & (k == 1)),
@@ -589,7 +590,7 @@ def test_heads_that_do_the_same_stand_together_under_its_name(show, masked):
     page = show(
         masked, start={"view": "grid"}, figures={"encoder": {"role": order}}, roles={"encoder": names}
     )
-    page.get_by_role("combobox", name="Order of heads").select_option(label="what they do")
+    page.get_by_role("combobox", name="Order of heads").select_option(label="attention pattern")
     said = [text.text for text in drawing(page).iter(f"{SVG}text")]
     labels = [text for text in said if re.fullmatch(r"L\d H\d", text)]
     assert labels == ["L2 H2", "L1 H1", "L2 H3", "L2 H1", "L1 H2", "L1 H3"]
@@ -620,7 +621,7 @@ def test_the_scale_ends_at_the_heads_maximum_or_at_one(show, masked):
     expected, _ = numbers(masked, 0, 0, "weights")
     largest = np.nanmax(expected)
     assert any(text.startswith(f"{largest:.3g}") for text in texts(drawing(page)))
-    pick(page, "Colours", "one")
+    pick(page, "Colour range", "one")
     assert any(text.startswith("1.00 ") for text in texts(drawing(page)))
     cell = np.unravel_index(np.nanargmax(expected), expected.shape)
     place = middles(page, ~np.isnan(expected))[cell]
@@ -650,7 +651,7 @@ def test_an_svg_holds_the_tokens_or_numbers_as_text(show, masked, view):
     assert name == f"made-encoder-layer1-head1-{view}.svg"
     svg = ElementTree.fromstring(content)
     of = {"grid": "All heads · 2 × 3", "matrix": "Layer 1, head 1 · weight", "lines": "Layer 1, head 1"}[view]
-    assert {f"made · {of}", "is read (key): t0 t1 t2 t3 t4 t5 t6"} <= texts(svg).keys()
+    assert {f"made · {of}", "key (attended to): t0 t1 t2 t3 t4 t5 t6"} <= texts(svg).keys()
     assert svg.find(f"{SVG}rect").get("fill") == "#0e1117"
     expected = {"1", "2", "3"} if view == "grid" else {*TOKENS}
     assert expected <= texts(svg).keys()
@@ -872,8 +873,8 @@ def test_a_row_is_gone_through_in_the_numbers_of_the_trace(show, masked):
         assert said.count("masked") == 7 - allowed.sum()
         ticks = [text for text in said if text.startswith(("✓", "✗"))]
         assert [tick.partition(":")[0] for tick in ticks] == [
-            "✓ The sum equals the layer's own context",
-            "✓ Joined and projected, the heads are the layer's own output",
+            "✓ The weighted sum equals the context vector computed by the layer",
+            "✓ The concatenated heads, projected, equal the layer's attention output",
         ]
 
 
@@ -883,7 +884,7 @@ def test_a_sum_that_is_not_the_layers_own_is_said_to_be_none(show):
     page = show(trace, start={"view": "steps"})
     pick(page, "Row (query)", "2")
     assert sum(text.startswith("✓") for text in texts(drawing(page))) == 3
-    assert "✓ x: what the layer reads" in texts(drawing(page))
+    assert "✓ x: input of the layer" in texts(drawing(page))
     pick(page, "Row (query)", "3")
     wrong = [text for text in texts(drawing(page)) if text.startswith("✗")]
     assert ["1.0e-2" in tick for tick in wrong] == [True, True]  # the sum, and what is joined of it

@@ -70,7 +70,7 @@ def test_the_header_says_what_there_is_in_the_order_it_ran(trace, read):
     sizes = {name: cross[name] for name in ("layers", "heads", "queries", "keys", "maskHeads")}
     assert sizes == {"layers": 3, "heads": 3, "queries": 3, "keys": 5, "maskHeads": 1}
     assert (cross["queryTokens"], cross["keyTokens"]) == ([*trace.target_tokens], TOKENS)
-    assert cross["name"] == "decoder to encoder"
+    assert cross["name"] == "cross-attention"
     assert cross["sayings"][4] == "cross 1 1 looks around."
     assert len(cross["sayings"]) == 9
     assert header["themes"]["dark"]["heads"] == HEADS["dark"]

@@ -47,35 +47,35 @@ COMMAND = "transformer-viz"
 """What `pip install` makes of `main`."""
 
 FILES = (
-    "CSV, TSV or JSONL, plain or gzip: text,label for an encoder, text,target for a decoder; "
-    "a decoder alone reads plain text too"
+    "CSV, TSV or JSONL, optionally gzipped, with the columns text,label for an encoder or text,target for a "
+    "decoder; for a decoder-only model also plain text"
 )
 
-ENDED_EARLY = {"stopped": "Stopped", "queued": "A run of another owner has its turn; this one waits"}
+ENDED_EARLY = {"stopped": "Stopped", "queued": "Queued behind a run of another owner"}
 """How a run stands that has not been trained to its end -> how that is said."""
 
 LIKELIEST = 5
 """Classes or tokens that `trace` prints."""
 
 SETTINGS_HELP = {
-    "epochs": "most passes over the training rows",
-    "batch_size": "texts in a step",
-    "learning_rate": "highest learning rate of Adam",
-    "schedule": "what becomes of it after the warm-up: cosine, paper (1 / root of the step) or constant",
-    "warmup": "share of all steps in which the learning rate rises; 1 or more: how many steps",
-    "beta_2": "decay of Adam's running mean of squared gradients",
-    "weight_decay": "of AdamW, in each step times the learning rate; 0: Adam",
-    "clip_norm": "longest gradient, all parameters together; 0: any",
-    "label_smoothing": "share of the target spread over all labels",
-    "word_dropout": "share of the tokens hidden behind [UNK] while training",
-    "crop": "share of the training texts of which only a random part is read",
-    "average": "decay of the moving average of the parameters; 0: none",
-    "pack": "put texts one after the other in rows of max_len tokens, to learn from running text",
-    "precision": "float32, or bfloat16 or float16 where a GPU has units for it",
-    "patience": "epochs without a better validation figure before stopping",
-    "validation": "share of the rows held out to choose the best epoch",
-    "test_share": "share held out to measure the finished model on, once",
-    "seed": "of the split, the parameters, the order and dropout",
+    "epochs": "maximum number of epochs",
+    "batch_size": "texts per training step",
+    "learning_rate": "peak learning rate",
+    "schedule": "learning rate schedule after the warm-up: cosine, paper (1 / sqrt(step)) or constant",
+    "warmup": "warm-up, as a share of all steps; 1 or more = number of steps",
+    "beta_2": "Adam's beta_2, the decay rate of the second moment",
+    "weight_decay": "decoupled weight decay (AdamW); 0 = plain Adam",
+    "clip_norm": "gradient-norm clip (global norm); 0 = off",
+    "label_smoothing": "share of the target probability spread evenly over all classes",
+    "word_dropout": "share of tokens replaced by [UNK] during training",
+    "crop": "share of training texts cropped to a random part",
+    "average": "decay of the exponential moving average (EMA) of the parameters; 0 = off",
+    "pack": "pack texts into rows of max_len tokens without padding (language modelling)",
+    "precision": "float32, or, on GPUs that support it, bfloat16 or float16",
+    "patience": "early stopping patience: epochs without improvement on the validation set",
+    "validation": "share of rows for the validation set, which selects the best epoch",
+    "test_share": "share of rows for the test set, evaluated once, after training",
+    "seed": "random seed of the split, the initial parameters, the order of rows and dropout",
 }
 
 
@@ -109,36 +109,36 @@ def build_parser() -> argparse.ArgumentParser:
         sub.set_defaults(command=command, name=f"{_short(program())} {name}")
         return sub
 
-    add("models", list_models, "List what can be loaded.")
-    add("doctor", examine, "Look at versions, devices, memory, disk, folders and engine, with remedies.")
+    add("models", list_models, "List the available models.")
+    add("doctor", examine, "Check versions, devices, memory, disk, folders and engine, and suggest fixes.")
 
     sub = add("predict", predict, "Classify texts, or fill in each [MASK].")
     sub.add_argument("--model", required=True, help="a name on the shelf, or a folder")
     sub.add_argument("--text", required=True, nargs="+", help="one or more texts, each in quotes")
 
-    sub = add("generate", generate, "Let a decoder write: translate a text, or go on from it.")
+    sub = add("generate", generate, "Generate text with a decoder: translate a text, or continue it.")
     sub.add_argument("--model", required=True, help="a name on the shelf, or a folder")
     sub.add_argument("--text", required=True, nargs="+", help="one or more texts, each in quotes")
-    sub.add_argument("--beam-size", type=int, default=1, help="beginnings that are kept; 1: greedy")
+    sub.add_argument("--beam-size", type=int, default=1, help="beam width; 1 = greedy decoding")
 
-    sub = add("trace", trace, "Write everything the model computes for a text to an .npz file.")
+    sub = add("trace", trace, "Save every tensor of a forward pass to an .npz file.")
     sub.add_argument("--model", required=True, help="a name on the shelf, or a folder")
     sub.add_argument("--text", required=True, help="the text, in quotes")
-    sub.add_argument("--target", help="for an encoder-decoder, what it has written so far")
+    sub.add_argument("--target", help="decoder input of an encoder-decoder; default: the generated text")
     sub.add_argument("--out", required=True, type=Path, help="the .npz file to write")
 
-    sub = add("evaluate", evaluate, "Measure a model on labelled rows.")
+    sub = add("evaluate", evaluate, "Evaluate a model on a data set.")
     sub.add_argument("--model", required=True, help="a name on the shelf, or a folder")
     sub.add_argument("--data", required=True, type=Path, help=f"{FILES}; or {', '.join(NAMED)}")
     _add_columns(sub)
 
-    _add_train_arguments(add("train", train, "Train a model and write its folder."))
-    add("runs", list_all_runs, "List training runs: what was asked, how far they are.")
+    _add_train_arguments(add("train", train, "Train a model and save it."))
+    add("runs", list_all_runs, "List training runs with status, progress and best result.")
     for name, command, text in (
-        ("resume", resume, "Go on with a training run from its last checkpoint."),
+        ("resume", resume, "Resume a training run from its last checkpoint."),
         ("stop", stop, "Stop a training run; the best model so far is kept."),
     ):
-        add(name, command, text).add_argument("run", help="its id, as `runs` lists it")
+        add(name, command, text).add_argument("run", help="run id, as listed by `runs`")
     return parser
 
 
@@ -317,7 +317,7 @@ def list_all_runs(arguments):
 def _work(run):
     """Work on a run in this process; Ctrl-C stops it between two steps."""
     worker, job = load_upper_floor("training.worker"), load_upper_floor("training.job")
-    print(f"Run {run.id}; stop it with Ctrl-C, go on with: {program()} resume {run.id}")
+    print(f"Run {run.id}; stop it with Ctrl-C, resume it with: {program()} resume {run.id}")
     with worker.alone(), worker.stopped_by_signals(run), Progress() as progress:
         if run.status == "queued":  # the app's own process may have done it while we waited
             job.work(run, watch=progress.watch)
@@ -390,7 +390,7 @@ def examine(arguments):
         if remedy:
             print(f"  {'':14} remedy: {remedy}")
             wrong += 1
-    print(f"  {wrong} to put right" if wrong else "  all is well")
+    print(f"  {wrong} to fix" if wrong else "  all is well")
     return 1 if wrong else 0
 
 
@@ -401,32 +401,40 @@ def _add_train_arguments(sub):
         required=True,
         nargs="+",
         type=Path,
-        help=f"{FILES}, one or more; or a data set: {', '.join(NAMED)}; or a task that makes its own: "
-        f"{', '.join(TASKS)}",
+        help=f"one or more files ({FILES}); or a data set: {', '.join(NAMED)}; or a task that generates its "
+        f"data: {', '.join(TASKS)}",
     )
     _add_columns(sub)
-    sub.add_argument("--tokens", choices=TOKEN_KINDS, default="words", help="what a token is (default words)")
-    sub.add_argument("--keep-case", action="store_true", help="tell upper from lower case")
-    sub.add_argument("--rows", type=int, default=20_000, help="texts that such a task makes (default 20000)")
+    sub.add_argument("--tokens", choices=TOKEN_KINDS, default="words", help="tokenisation (default words)")
+    sub.add_argument("--keep-case", action="store_true", help="case-sensitive tokens")
+    sub.add_argument(
+        "--rows", type=int, default=20_000, help="examples that a task generates (default 20000)"
+    )
     sub.add_argument("--out", required=True, help="a name for the model on the shelf, or a folder to write")
-    sub.add_argument("--test", type=Path, help="file to measure the finished model on, once")
-    sub.add_argument("--overwrite", action="store_true", help="replace a model of that name")
+    sub.add_argument("--test", type=Path, help="test set: a file, evaluated once, after training")
+    sub.add_argument("--overwrite", action="store_true", help="replace an existing model of that name")
     sub.add_argument(
-        "--set", nargs="+", default=[], metavar="FIELD=VALUE", help="change fields of the preset: d_model=64"
+        "--set",
+        nargs="+",
+        default=[],
+        metavar="FIELD=VALUE",
+        help="override preset fields: d_model=64",
     )
     sub.add_argument(
-        "--label-names", nargs="+", default=[], metavar="LABEL=NAME", help="names to show: 0=negative"
+        "--label-names",
+        nargs="+",
+        default=[],
+        metavar="LABEL=NAME",
+        help="names of labels: 0=negative",
     )
-    sub.add_argument("--source", default="", help="where the data come from, for the model card")
-    sub.add_argument("--licence", default="", help="terms of the data, for the model card")
-    sub.add_argument(
-        "--examples", nargs="+", default=[], help="texts for the app to offer, the best one first"
-    )
+    sub.add_argument("--source", default="", help="source of the data, for the model card")
+    sub.add_argument("--licence", default="", help="licence of the data, for the model card")
+    sub.add_argument("--examples", nargs="+", default=[], help="example texts for the app, best first")
     sub.add_argument(
         "--probes",
         nargs="+",
         default=[],
-        help="texts whose attention is kept as it forms, in the run's folder",
+        help="texts whose attention is recorded during training, in the run's folder",
     )
     group = sub.add_argument_group("training")
     for field in dataclasses.fields(TrainingSettings):
@@ -444,7 +452,7 @@ def _add_columns(sub):
         nargs="+",
         default=[],
         metavar="ROLE=NAME",
-        help="which column is the text, label, target or group, where it cannot be guessed: text=review",
+        help="columns of the text, label, target or group, if they cannot be inferred: text=review",
     )
 
 

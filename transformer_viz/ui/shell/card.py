@@ -154,7 +154,7 @@ def show_rows(rows: dict[str, str]) -> None:
 
 def architecture(config: TransformerConfig) -> dict[str, str]:
     """Return what a network is built of, in words."""
-    layers = " + ".join(f"{count} {t(f'kind.{stack}')}" for stack, count in config.stacks.items())
+    layers = " + ".join(t(f"card.layers.{stack}", count=count) for stack, count in config.stacks.items())
     vocabulary, longest = f"{config.vocab_size:,}", f"{config.max_len:,}"
     if config.architecture == "encoder-decoder":
         vocabulary += f" → {config.target_vocab_size:,}"

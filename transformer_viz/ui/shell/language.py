@@ -18,6 +18,15 @@ def t(key, /, **values) -> str:
     return words()(key, **values)
 
 
+def time_of(seconds: float) -> str:
+    """Return a duration with its units: hours and minutes, minutes and seconds, or seconds."""
+    minutes, seconds = divmod(max(0, round(seconds)), 60)
+    hours, minutes = divmod(minutes, 60)
+    if hours:
+        return t("time.hours", hours=hours, minutes=minutes)
+    return t("time.minutes" if minutes else "time.seconds", minutes=minutes, seconds=seconds)
+
+
 def choose_language() -> None:
     """Show the choice of language; it starts as the URL's or the browser's and is kept in the URL."""
     browser = "zh" if (st.context.locale or "").startswith("zh") else "en"

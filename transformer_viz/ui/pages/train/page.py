@@ -1,7 +1,6 @@
 """The Train page: choose what is learned and by what, see what it will cost, start, watch."""
 
 import dataclasses
-import datetime
 import os
 
 import psutil
@@ -23,7 +22,7 @@ from transformer_viz.ui.pages.train.file import WIDTH
 from transformer_viz.ui.pages.train.run import show_run
 from transformer_viz.ui.shell.address import from_address, to_address
 from transformer_viz.ui.shell.classroom import is_classroom, keep_visitor, own_runs, owner
-from transformer_viz.ui.shell.language import plain, t
+from transformer_viz.ui.shell.language import plain, t, time_of
 from transformer_viz.ui.shell.problems import show_problem
 from transformer_viz.ui.shell.server import shared_trainer
 from transformer_viz.ui.shell.titles import titles_of
@@ -53,8 +52,9 @@ def show(open_model) -> None:
     problem = problem_of_trainer()
     runs = {run.id: run for run in own_runs()}
     with st.container(horizontal=True, horizontal_alignment="distribute", vertical_alignment="bottom"):
-        st.header(t("train.title"), anchor=False, width="content")
+        title = st.empty()
         chosen = choose_run(runs)
+    title.header(t("train.title.run" if chosen else "train.title"), anchor=False, width="content")
     for error in filter(None, (problem, st.session_state.pop("refused", None))):
         show_problem(error)
     if chosen:
@@ -256,7 +256,7 @@ def show_cost(job, material) -> None:
     figures = {
         "parameters": f"{cost.parameters:,}",
         "steps": f"{steps_of(job):,}",
-        "time": str(datetime.timedelta(seconds=max(1, round(cost.seconds_per_epoch)))),
+        "time": time_of(max(1, cost.seconds_per_epoch)),
         "memory": f"{cost.memory / 1e9:.1f} GB",
     }
     said = "  \n".join(t(f"train.{name}", value=value) for name, value in figures.items())

@@ -1,6 +1,5 @@
 """One training run on the page: how far it is, how its heads form, what can be done with it."""
 
-import datetime
 from typing import NamedTuple
 
 import streamlit as st
@@ -17,7 +16,7 @@ from transformer_viz.ui.pages.train.forming import (
 from transformer_viz.ui.shell.card import count_in, figure_name, figures_of, part, written
 from transformer_viz.ui.shell.charts import draw, theme
 from transformer_viz.ui.shell.classroom import is_classroom, keep_visitor
-from transformer_viz.ui.shell.language import plain, t
+from transformer_viz.ui.shell.language import plain, t, time_of
 from transformer_viz.ui.shell.problems import said, show_problem
 from transformer_viz.ui.shell.server import shared_trainer
 from transformer_viz.ui.shell.shelf import home, problem_of, shown_models
@@ -184,7 +183,7 @@ def said_of(run, state, total):
             yield t("run.measuring")
             return
         if state.seconds_left is not None:
-            yield t("run.left", time=datetime.timedelta(seconds=round(state.seconds_left)))
+            yield t("run.left", time=time_of(state.seconds_left))
     if speed := state.steps[-1].get("tokens_per_second"):
         yield t("run.speed", tokens=f"{speed:,.0f}")
     yield t("run.device", device=plain(shortened(state.device)))
@@ -202,8 +201,8 @@ def ask_name(run, open_model) -> None:
     test = part(card, "test")
     if rows := count_in(test, "rows"):
         measured = figures_of(test, config).items()
-        figures = ", ".join(f"{plain(figure_name(name))} {written(name, value)}" for name, value in measured)
-        st.markdown(t("run.test", rows=rows, figures=figures))
+        named = (f"{plain(figure_name(name))} {written(name, value)}" for name, value in measured)
+        st.markdown(t("run.test", rows=rows, figures=t("list.comma").join(named)))
     with st.container(horizontal=True, vertical_alignment="bottom", gap="small"):
         slug = title_of(run.id).split(" · ")[0]
         name = st.text_input(
