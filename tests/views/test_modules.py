@@ -58,7 +58,8 @@ def test_no_module_makes_markup_or_code_of_text(source):
 def test_the_same_module_has_one_address_wherever_it_is_imported():
     """Two addresses would be two modules, each with a state of its own."""
     addresses = {code for text in texts(views.module("lens")) for code in ADDRESS.findall(text)}
-    assert len(addresses) == len(SOURCES) - len({"address", "choice", "lens", "panel", "place", "streamlit"})
+    elsewhere = {"address", "choice", "lens", "links", "paint", "panel", "streamlit"}
+    assert len(addresses) == len(SOURCES) - len(elsewhere)
 
 
 def test_a_page_is_one_file_with_its_title_and_its_first_choice_as_text():
@@ -69,6 +70,13 @@ def test_a_page_is_one_file_with_its_title_and_its_first_choice_as_text():
     assert page.count("<script") == page.count("</script>") == 1
     assert r"\u003c/script>" in page
     assert not re.search(r"https?://", page.replace(NAMESPACE, ""))
+
+
+def test_a_page_in_a_file_and_the_app_have_the_same_background():
+    settings = tomllib.loads((ROOT / ".streamlit" / "config.toml").read_text(encoding="utf-8"))["theme"]
+    page = views.page(packed(encoder_trace(["a", "b"])), title="")
+    colours = re.findall(r"--st-background-color: (#\w+)", page)
+    assert colours == [settings[theme]["backgroundColor"] for theme in ("light", "dark")]
 
 
 def test_an_installed_package_has_every_file():

@@ -15,10 +15,10 @@ from transformer_viz.analysis import (
 from transformer_viz.pictures.views import panel
 from transformer_viz.pictures.views.panel import MANY
 from transformer_viz.ui.pages.masks.choice import show_brushes, take_strokes
-from transformer_viz.ui.pages.masks.panel import show_matrix
 from transformer_viz.ui.pages.masks.sides import Head
 from transformer_viz.ui.shell.charts import theme
 from transformer_viz.ui.shell.language import plain, t
+from transformer_viz.ui.shell.matrix import show_matrix
 
 MAX_CELLS = 192
 """Rows or columns that are drawn at most; of a longer text, each cell is the mean of several."""
@@ -74,6 +74,8 @@ def show_painting(chosen) -> None:
             panel(values, (chosen.rows, chosen.columns), **options),
             "paint",
             alt=t("masks.paint_alt"),
+            group="masks",
+            title=t("masks.panel_mask"),
             applied=st.session_state.painted["applied"],
             on_paint=lambda: take_strokes(st.session_state["paint"].strokes),
         )
@@ -143,8 +145,8 @@ def show_panel(name, formula, drawn, **values) -> None:
     """Show one matrix, as `draw` returned it, under its name and the step of the formula it stands for."""
     with st.container():
         say_panel(name, formula, **values)
-        alt = t("masks.alt", name=t(f"masks.panel_{name}", **values))
-        show_matrix(drawn, f"panel-{name}", alt=alt)
+        title = t(f"masks.panel_{name}", **values)
+        show_matrix(drawn, f"panel-{name}", alt=t("masks.alt", name=title), group="masks", title=title)
 
 
 def say_panel(name, formula, **values) -> None:
