@@ -7,15 +7,19 @@ import { fitted } from "./text.js";
 /** @typedef {import("./place.js").Place} Place */
 /** @typedef {import("./zoom.js").Part} Part */
 
+const SPARE = 4; // pixels that a label which is lit, and bold, may take beyond its room
+
 /** Write the labels, every one there is room for, and those of the row and the column that are lit. */
 export function drawLabels(ctx, scene, at, part, look, lit) {
   const { rows, columns, pixels } = scene;
   const [down, across] = [at.down / part.rows, at.across / part.columns];
-  const [everyRow, everyColumn] = strides(at, pixels, down, across);
+  const [everyRow, everyColumn] = strides(at, scene, down, across);
   const label = (text, isLit, x, y, room) => {
-    ctx.font = `${isLit ? 600 : 400} ${pixels}px ${look.font}`;
+    ctx.font = `600 ${pixels}px ${look.font}`;
+    const bold = isLit && ctx.measureText(text).width <= room + SPARE;
+    if (!bold) ctx.font = `400 ${pixels}px ${look.font}`;
     ctx.fillStyle = isLit ? look.text : look.soft;
-    ctx.fillText(fitted(ctx, text, room), x, y);
+    ctx.fillText(bold ? text : fitted(ctx, text, room), x, y);
   };
   ctx.role = "row";
   ctx.textAlign = "right";
@@ -65,7 +69,7 @@ export function drawSums(ctx, scene, at, part, look, scale) {
   const line = at.down / part.rows;
   const begin = at.left + at.across + 10;
   const unit = (at.width - begin - 34) * 0.98;
-  const [every] = strides(at, scene.pixels, line, line);
+  const [every] = strides(at, scene, line, line);
   ctx.textAlign = "left";
   ctx.font = `12px ${look.font}`;
   ctx.fillStyle = look.muted;

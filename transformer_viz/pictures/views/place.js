@@ -26,7 +26,8 @@ const SCALE = 34; // below the cells: of the scale, and left free where there is
 const [LEAST_CELL, MOST_CELL, MOST_HEIGHT] = [3, 44, 640];
 const [LOW, LOW_LINE] = [190, 30]; // pixels that the rows, and one of them, need not exceed
 const FEW = 40; // rows that all have a label
-const LINE = 1.25; // of the size of a font, from one label to the next
+const LINE = { bounded: 1.08, square: 1, wide: 1.25 }; // of the size of a font, from one label to the next
+const SHORTEST = 48; // label of a row where square cells need the room
 const WITH_SUMS = 0.74; // of the width, for the cells
 
 /** Kind of fit -> [width, height] of all cells where there is so much room across. */
@@ -51,15 +52,18 @@ export function place(scene, ruler, width) {
   const { rows, columns, pixels } = scene;
   const [lines, count] = [rows.length, columns.length];
   const most = MOST_LABEL[scene.fit];
-  const beside = widest(ruler, rows, Math.min(most, width * SHARE));
-  const left = beside + 6 + (scene.rowTitle ? TITLE : 0);
+  const title = scene.rowTitle ? TITLE : 0;
+  const spare = scene.fit === "square" ? Math.max(SHORTEST, width - title - 10 - lines * pixels * LINE.square) : most;
+  const beside = widest(ruler, rows, Math.min(most, spare, width * SHARE));
+  const left = beside + 6 + title;
   const longest = widest(ruler, columns, most);
   const size = (right) => FITS[scene.fit]((width - left - right) * (scene.sums ? WITH_SUMS : 1), lines, count, pixels);
   const room = size(4)[0] / count;
   const tilted = () => {
+    if (scene.fit === "square") return [90, 4]; // a tilted label would take room from the cells
     const beyond = columns.map((text, i) => (widest(ruler, [text], most) + pixels) * TILTED - (count - i - 0.5) * room);
     const right = scene.sums ? 4 : Math.max(4, ...beyond);
-    return size(right)[0] / count >= needed(45, pixels, longest) ? [45, right] : [90, 4];
+    return size(right)[0] / count >= needed(45, scene, longest) ? [45, right] : [90, 4];
   };
   const [tilt, right] = longest + 4 <= Math.max(room, pixels * 1.4 + 4) ? [0, 4] : tilted();
   const [across, down] = size(right).map(Math.floor);
@@ -69,9 +73,11 @@ export function place(scene, ruler, width) {
 }
 
 /** Return [every how many-th row, column] has its label where cells are so high and wide. */
-export function strides(at, pixels, line, cell) {
-  return [stride(line, pixels * LINE), stride(cell, needed(at.tilt, pixels, at.longest))];
+export function strides(at, scene, line, cell) {
+  return [stride(line, scene.pixels * LINE[scene.fit]), stride(cell, needed(at.tilt, scene, at.longest))];
 }
 
-const needed = (tilt, pixels, longest) =>
-  ({ 0: longest + 4, 45: (pixels * LINE) / TILTED, 90: pixels * LINE })[tilt];
+function needed(tilt, { pixels, fit }, longest) {
+  const line = pixels * LINE[fit];
+  return { 0: longest + 4, 45: line / TILTED, 90: line }[tilt];
+}

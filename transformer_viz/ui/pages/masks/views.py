@@ -12,16 +12,13 @@ from transformer_viz.analysis import (
     masked_scores,
     multiplied_mask_weights,
 )
-from transformer_viz.pictures.views import panel
+from transformer_viz.pictures.views import MAX_CELLS, block_names, panel
 from transformer_viz.pictures.views.panel import MANY
 from transformer_viz.ui.pages.masks.choice import show_brushes, take_strokes
 from transformer_viz.ui.pages.masks.sides import Head
 from transformer_viz.ui.shell.charts import theme
 from transformer_viz.ui.shell.language import plain, t
 from transformer_viz.ui.shell.matrix import show_matrix
-
-MAX_CELLS = 192
-"""Rows or columns that are drawn at most; of a longer text, each cell is the mean of several."""
 
 MASK_LIMIT = 1.6
 """End of the colour scale of a mask, whose cells that may be read are then neither pale nor dark."""
@@ -173,18 +170,11 @@ def draw_with_sums(head, weights, limit):
 
 
 def shown(head, values):
-    """Return values and tokens as they are drawn: of a long text, blocks of them."""
+    """Return values and tokens as they are drawn: of a long text, the means of blocks of them."""
     block = block_of(values)
     if block == 1:
         return values, (head.rows, head.columns)
-    tokens = tuple(
-        [
-            f"{tokens[begin]} … {tokens[min(begin + block, len(tokens)) - 1]}"
-            for begin in range(0, len(tokens), block)
-        ]
-        for tokens in (head.rows, head.columns)
-    )
-    return block_means(values, block), tokens
+    return block_means(values, block), tuple(block_names(side, block) for side in (head.rows, head.columns))
 
 
 def block_of(values) -> int:
