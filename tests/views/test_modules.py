@@ -13,6 +13,7 @@ from transformer_viz.pictures.views.modules import FOLDER
 ROOT = Path(__file__).parents[2]
 SOURCES = sorted(FOLDER.glob("*.js"))
 ADDRESS = re.compile(r"data:text/javascript;base64,([\w+/=]+)")
+ENTRIES = ("streamlit", "lens", "choice", "panel", "lapse")
 NAMESPACE = "http://www.w3.org/2000/svg"
 
 
@@ -30,7 +31,7 @@ def test_every_module_that_is_named_is_there(source):
 
 
 def test_every_module_is_used():
-    own = {text for name in ("streamlit", "lens", "choice", "panel") for text in texts(views.module(name))}
+    own = {text for name in ENTRIES for text in texts(views.module(name))}
     assert {views.module(source.stem) for source in SOURCES} == own
 
 
@@ -58,7 +59,7 @@ def test_no_module_makes_markup_or_code_of_text(source):
 def test_the_same_module_has_one_address_wherever_it_is_imported():
     """Two addresses would be two modules, each with a state of its own."""
     addresses = {code for text in texts(views.module("lens")) for code in ADDRESS.findall(text)}
-    elsewhere = {"address", "choice", "lens", "links", "paint", "panel", "streamlit"}
+    elsewhere = {*ENTRIES, "address", "curves", "links", "paint"}
     assert len(addresses) == len(SOURCES) - len(elsewhere)
 
 

@@ -6,8 +6,8 @@ import numpy as np
 import plotly.graph_objects as go
 from plotly.colors import sample_colorscale
 
-from transformer_viz.pictures.figures.forming import axis_of
 from transformer_viz.pictures.figures.panels import (
+    axis_of,
     bare_layout,
     largest,
     number_axis,

@@ -2,6 +2,7 @@
 
 from transformer_viz.pictures.views.blocks import MAX_CELLS, block_names
 from transformer_viz.pictures.views.change import attention_change
+from transformer_viz.pictures.views.forming import curves_of, heads_forming
 from transformer_viz.pictures.views.modules import module, stylesheet
 from transformer_viz.pictures.views.page import page
 from transformer_viz.pictures.views.panel import panel
@@ -12,6 +13,8 @@ __all__ = [
     "Shown",
     "attention_change",
     "block_names",
+    "curves_of",
+    "heads_forming",
     "module",
     "pack",
     "page",

@@ -50,7 +50,7 @@ function written(first, count, every, lit, near) {
 
 /** Write what the rows and the columns are. */
 export function drawTitles(ctx, scene, at, look) {
-  ctx.font = `${scene.pixels - 1}px ${look.font}`;
+  ctx.font = `12px ${look.font}`;
   ctx.fillStyle = look.muted;
   ctx.textAlign = "left";
   if (scene.columnTitle) ctx.fillText(scene.columnTitle, at.left, 9);

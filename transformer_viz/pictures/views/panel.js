@@ -16,11 +16,12 @@ import { tipOf } from "./tip.js";
 
 const PANELS = new WeakMap();
 const NOTHING = { row: null, column: null };
-const DIGITS = 6; // of a number that is saved
+const DIGITS = 4; // after the point, of a number that is said
+const PRECISION = 6; // digits of a number that is saved
 
 export default function ({ data, parentElement, setStateValue }) {
   if (!PANELS.has(parentElement)) PANELS.set(parentElement, new Panel(parentElement.querySelector("div")));
-  PANELS.get(parentElement).take(data, (strokes) => setStateValue("strokes", strokes));
+  PANELS.get(parentElement).take(read(data), (strokes) => setStateValue("strokes", strokes));
 }
 
 /** Return the scene and all else that Python packed (panel.py). */
@@ -33,7 +34,7 @@ function read(packed) {
 }
 
 /** A matrix with what is below it; it is what `matrix` and `paint` ask for. */
-class Panel {
+export class Panel {
   constructor(root) {
     this.root = root;
     this.cell = NOTHING;
@@ -54,9 +55,9 @@ class Panel {
     this.body = body;
   }
 
-  /** Take over what Python packed; what is pointed at and zoomed into stays so. */
-  take(data, send) {
-    this.of = read(data);
+  /** Take over a scene, with what is around it; what is pointed at and zoomed into stays so. */
+  take(of, send) {
+    this.of = of;
     this.paints = this.of.paint;
     this.send = send;
     join(this, this.of.group);
@@ -115,7 +116,7 @@ class Panel {
     if (row === null) return null;
     const value = valueAt(this.of, row, column);
     const sentence = this.of.says[Number.isNaN(value) ? 1 : 0];
-    const digits = value.toFixed(4);
+    const digits = value.toFixed(this.of.digits ?? DIGITS);
     const named = { row: this.of.rows[row], column: this.of.columns[column], value: digits };
     named.change = value > 0 ? `+${digits}` : digits;
     return sentence?.replace(/\{(\w+)\}/g, (_, name) => named[name]);
@@ -140,7 +141,7 @@ class Panel {
     const { background, text: colour, font } = this.theme;
     const around = { background, colour, font, titles: [this.of.title] };
     const blob =
-      kind === "csv" ? new Blob([csvOf(this.of, DIGITS)], { type: "text/csv" }) : await this.surface.picture(kind, around);
+      kind === "csv" ? new Blob([csvOf(this.of, PRECISION)], { type: "text/csv" }) : await this.surface.picture(kind, around);
     save(blob, `${this.of.name}.${kind}`);
   }
 }

@@ -16,6 +16,7 @@
  * @property {"bounded" | "square" | "wide"} fit Size of the cells, as place.js has it.
  * @property {boolean} [lines] Whether cells are told apart by a line however small they are.
  * @property {number} pixels Size of the letters.
+ * @property {number} [digits] After the point, of a number that is said.
  */
 
 /**
@@ -35,6 +36,7 @@
  * @property {string[]} colours
  */
 
+const DIGITS = 3; // after the point, of a number in a table
 const MOST_READ = 3; // columns of a row that are named in a table
 
 /** Return the value of a cell. */
@@ -59,7 +61,7 @@ export function readMost(scene) {
   return scene.rows.map((name, row) => {
     const here = scene.columns.map((_, column) => column).filter((column) => !Number.isNaN(valueAt(scene, row, column)));
     here.sort((a, b) => valueAt(scene, row, b) - valueAt(scene, row, a));
-    const read = here.slice(0, MOST_READ).map((column) => `${scene.columns[column]} ${valueAt(scene, row, column).toFixed(3)}`);
+    const read = here.slice(0, MOST_READ).map((column) => `${scene.columns[column]} ${valueAt(scene, row, column).toFixed(scene.digits ?? DIGITS)}`);
     return [name, read.join(" · ")];
   });
 }

@@ -20,8 +20,12 @@ def show_matrix(panel, key, *, alt, group, title="", file_name=None, applied=Non
             [number, [row, column, last row, last column], whether they may be read] each.
     """
     paint = None if applied is None else {"applied": applied}
-    words = {"table": t("lens.table"), "rows": t("lens.table_query"), "largest": t("matrix.largest")}
     around = {"alt": alt, "group": group, "title": title, "name": file_name or key}
-    around |= {"paint": paint, "words": words}
+    around |= {"paint": paint, "words": table_words()}
     events = {"on_strokes_change": on_paint, "default": {"strokes": []}} if on_paint else {}
     component("panel", "panel")(data=panel | around, key=key, **events)
+
+
+def table_words() -> dict[str, str]:
+    """Return the words of the table of a matrix."""
+    return {"table": t("lens.table"), "rows": t("lens.table_query"), "largest": t("matrix.largest")}
