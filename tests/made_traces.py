@@ -154,3 +154,10 @@ def unpack(payload):
             for name, facts in found["arrays"].items()
         }
     return header, arrays
+
+
+def unpack_heads(payload):
+    """Return the header and the weights in percent of what `heads_forming` wrote, read without its help."""
+    length = int.from_bytes(payload[:8], "little")
+    header = json.loads(payload[8 : 8 + length])
+    return header, np.frombuffer(payload, np.uint8, offset=8 + length).reshape(header["values"]["shape"])

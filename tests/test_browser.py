@@ -263,15 +263,35 @@ def test_the_picture_can_be_downloaded_under_its_name(page, app):
 
 def open_masks(page, app, address, text="A dull film."):
     page.goto(f"{app[1]}/masks?text={quote(text)}{address}")
-    page.locator("[class*=st-key-panels] svg text.row").first.wait_for()
+    page.locator("[class*=st-key-panels] canvas[style]").first.wait_for()
     settle(page)
 
 
 def labels(page, side, panel="paint"):
-    """Return where the labels of the rows or the columns of a matrix stand, all at the same moment."""
-    texts = page.locator(f".st-key-{panel} svg text.{side}")
-    texts.first.wait_for()
-    return texts.evaluate_all("all => all.map(each => each.getBoundingClientRect().toJSON())")
+    """Return where the labels of the rows or the columns of a matrix stand, all at the same moment: as in the
+    drawing that is saved, which has a margin around it and a line above it.
+    """
+    canvas = page.locator(f".st-key-{panel} canvas[style]")
+    canvas.wait_for()
+    with page.expect_download() as download:
+        button = page.locator(f".st-key-{panel}").get_by_role("button", name="SVG")
+        button.evaluate("button => button.click()")
+    drawing = Path(download.value.path()).read_text(encoding="utf-8")
+    return canvas.evaluate(WHERE, [drawing, side])
+
+
+WHERE = """(canvas, [drawing, side]) => {
+    const page = document.body.appendChild(document.createElement("div"));
+    page.innerHTML = drawing;
+    const [edge, svg] = [canvas.getBoundingClientRect(), page.firstChild];
+    const [left, top] = [edge.left - 14, edge.bottom + 14 - svg.getAttribute("height")];
+    Object.assign(page.style, { position: "fixed", left: `${left}px`, top: `${top}px` });
+    const texts = [...svg.querySelectorAll(`text.${side}`)];
+    const places = texts.map((each) => each.getBoundingClientRect().toJSON());
+    page.remove();
+    return places;
+}"""
+"""Return where the labels of a drawing would be if it lay over the canvas."""
 
 
 def cell(page, query, key, size=4):

@@ -45,10 +45,20 @@ def array(packed):
     return values.reshape([int(size) for size in shape.split(",")]) if shape else values
 
 
+def matrices(app):
+    """Return what the weights before, after, and the difference are drawn from."""
+    data = [json.loads(component.proto.json) for component in app.get("bidi_component")]
+    return [each for each in data if "says" in each]
+
+
 def panels(app):
     """Return the weights before, after, and the difference, as they are drawn."""
-    traces = [trace for figure in figures(app) for trace in figure["data"]]
-    return [array(trace["z"]) for trace in traces if trace["type"] == "heatmap"]
+    return [
+        np.frombuffer(base64.b64decode(each["values"]), np.float32).reshape(
+            len(each["rows"]), len(each["columns"])
+        )
+        for each in matrices(app)
+    ]
 
 
 def moved(app):
@@ -61,7 +71,8 @@ def moved(app):
 def test_every_view_of_every_model_is_a_picture(name, view):
     app = open_page(model=name, view=view)
     assert not app.error
-    assert len(figures(app)) == (4 if view == "experiment" else 1)
+    assert len(figures(app)) == 1
+    assert len(panels(app)) == (3 if view == "experiment" else 0)
     assert app.segmented_control(key="view").value == view
 
 
@@ -197,10 +208,10 @@ def test_a_decoder_without_positions_is_not_said_to_be_blind_to_the_order(engine
 def test_the_page_says_whose_attention_it_shows_and_names_rows_and_columns(name, lang, said):
     app = open_page(model=name, lang=lang, head="2")
     assert said in shown(app)
-    axes = {"en": ("query (attends)", "key (attended to)"), "zh": ("查询词元（query）", "键词元（key）")}
-    for figure in figures(app)[:3]:
-        texts = [note["text"] for note in figure["layout"]["annotations"]]
-        assert set(axes[lang]) < set(texts)
+    named = (
+        ("查询词元（query）", "键词元（key）") if lang == "zh" else ("query (attends)", "key (attended to)")
+    )
+    assert [(each["rowTitle"], each["columnTitle"]) for each in matrices(app)] == [named] * 3
 
 
 def test_what_was_shuffled_stands_in_quotation_marks_of_the_language():
@@ -310,6 +321,7 @@ def test_no_words_are_a_hint_and_no_picture(text):
     app.text_area(key="sentence").set_value(text)
     again(app)
     assert not figures(app)
+    assert not panels(app)
     assert app.info
 
 
@@ -317,7 +329,8 @@ def test_no_words_are_a_hint_and_no_picture(text):
 @pytest.mark.parametrize("name", ["attention-only", "induction"])
 def test_whatever_a_person_types_gives_pictures(text, name):
     app = open_page(model=name, text=text)
-    assert len(figures(app)) == 4
+    assert len(figures(app)) == 1
+    assert len(panels(app)) == 3
     assert not app.error
 
 

@@ -9,6 +9,7 @@ import hostile
 import numpy as np
 import pages
 import pytest
+from made_traces import unpack_heads
 from pages import again, press, shown
 from unprivileged import read_only_folder
 
@@ -275,14 +276,13 @@ def test_damaged_pictures_are_left_out_and_a_damaged_model_is_a_sentence():
     frames[3].write_bytes(b"")
     damaged(run.model / "config.json")
     app = open_page(run=run.id)
-    [_, lapse] = app.get("plotly_chart")
-    assert len(json.loads(lapse.proto.spec)["frames"]) == len(frames) - 3
+    assert len(heads_drawn(app)[0]["steps"]) == len(frames) - 3
     assert "Damaged pictures that are not shown: 3." in shown(app)
     assert "config" in app.error[0].value
     assert str(run.path) not in app.error[0].value
     for _, _, path in run.frames():
         damaged(path)
-    assert len(open_page(run=run.id).get("plotly_chart")) == 1
+    assert not open_page(run=run.id).get("bidi_component")
 
 
 def test_a_run_with_a_damaged_checkpoint_begins_anew():
@@ -355,16 +355,24 @@ def test_a_run_that_is_gone_leads_to_a_new_one():
     assert "Start training" in [button.label for button in again(app).button]
 
 
-def test_the_time_lapse_has_every_picture():
-    import json
+def heads_drawn(app):
+    """Return the header and the weights in percent of the heads on the page."""
+    [component] = app.get("bidi_component")
+    return unpack_heads(component.proto.bytes)
 
+
+def test_the_time_lapse_has_every_picture():
     run = finished_run()
-    app = open_page(run=run.id)
-    [_, lapse] = app.get("plotly_chart")
-    figure = json.loads(lapse.proto.spec)
-    steps = [step for step, probe, _ in run.frames() if probe == 0]
-    assert [frame["name"] for frame in figure["frames"]] == [str(step) for step in steps]
-    assert len([trace for trace in figure["data"] if trace["type"] == "heatmap"]) == CONFIG.num_heads
+    header, weights = heads_drawn(open_page(run=run.id))
+    frames = [(step, path) for step, probe, path in run.frames() if probe == 0]
+    assert header["steps"] == [step for step, _ in frames]
+    assert header["heads"] == CONFIG.num_heads
+    for drawn, (_, path) in zip(weights, frames, strict=True):
+        kept = Trace.load(path).encoder[-1].attention.weights
+        np.testing.assert_allclose(drawn, 100 * kept, atol=0.5)
+    entropies, good = header["pictures"]
+    assert [line["steps"] for line in entropies["lines"]] == [header["steps"]] * CONFIG.num_heads
+    assert good["lines"][0]["values"]
 
 
 def test_of_a_long_text_the_first_tokens_are_drawn_and_kept_in_memory(monkeypatch):
@@ -376,11 +384,7 @@ def test_of_a_long_text_the_first_tokens_are_drawn_and_kept_in_memory(monkeypatc
     forming.heads_in.cache.clear()
     app = open_page(run=run.id)
     assert "its first 3 tokens are drawn" in shown(app)
-    [_, lapse] = app.get("plotly_chart")
-    figure = json.loads(lapse.proto.spec)
-    drawn = [trace for trace in figure["data"] if trace["type"] == "heatmap"]
-    drawn += [trace for frame in figure["frames"] for trace in frame["data"] if trace["type"] == "heatmap"]
-    assert {trace["z"]["shape"] for trace in drawn} == {"3, 3"}
+    assert heads_drawn(app)[1].shape == (len(frames), CONFIG.num_heads, 3, 3)
     kept = list(forming.heads_in.cache.values())
     assert len(kept) == len(frames)
     for heads in kept:

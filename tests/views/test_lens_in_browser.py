@@ -35,7 +35,7 @@ from numpy.testing import assert_allclose
 from playwright.sync_api import expect
 
 from transformer_viz.pictures import views
-from transformer_viz.pictures.figures.theme import DIVERGING, SEQUENTIAL
+from transformer_viz.pictures.figures.theme import BACKGROUND, DIVERGING, SEQUENTIAL
 from transformer_viz.values.trace import Trace, weights_only
 
 TOKENS = [f"t{number}" for number in range(7)]
@@ -652,7 +652,7 @@ def test_an_svg_holds_the_tokens_or_numbers_as_text(show, masked, view):
     svg = ElementTree.fromstring(content)
     of = {"grid": "All heads · 2 × 3", "matrix": "Layer 1, head 1 · weight", "lines": "Layer 1, head 1"}[view]
     assert {f"made · {of}", "key (attended to): t0 t1 t2 t3 t4 t5 t6"} <= texts(svg).keys()
-    assert svg.find(f"{SVG}rect").get("fill") == "#0e1117"
+    assert svg.find(f"{SVG}rect").get("fill") == BACKGROUND["dark"]
     expected = {"1", "2", "3"} if view == "grid" else {*TOKENS}
     assert expected <= texts(svg).keys()
     assert "NaN" not in content.decode()

@@ -13,6 +13,7 @@ from transformer_viz.pictures.views.modules import FOLDER
 ROOT = Path(__file__).parents[2]
 SOURCES = sorted(FOLDER.glob("*.js"))
 ADDRESS = re.compile(r"data:text/javascript;base64,([\w+/=]+)")
+ENTRIES = ("streamlit", "lens", "choice", "panel", "lapse")
 NAMESPACE = "http://www.w3.org/2000/svg"
 
 
@@ -30,7 +31,7 @@ def test_every_module_that_is_named_is_there(source):
 
 
 def test_every_module_is_used():
-    own = {text for name in ("streamlit", "lens", "choice", "panel") for text in texts(views.module(name))}
+    own = {text for name in ENTRIES for text in texts(views.module(name))}
     assert {views.module(source.stem) for source in SOURCES} == own
 
 
@@ -58,7 +59,8 @@ def test_no_module_makes_markup_or_code_of_text(source):
 def test_the_same_module_has_one_address_wherever_it_is_imported():
     """Two addresses would be two modules, each with a state of its own."""
     addresses = {code for text in texts(views.module("lens")) for code in ADDRESS.findall(text)}
-    assert len(addresses) == len(SOURCES) - len({"address", "choice", "lens", "panel", "place", "streamlit"})
+    elsewhere = {*ENTRIES, "address", "curves", "links", "paint"}
+    assert len(addresses) == len(SOURCES) - len(elsewhere)
 
 
 def test_a_page_is_one_file_with_its_title_and_its_first_choice_as_text():
@@ -69,6 +71,13 @@ def test_a_page_is_one_file_with_its_title_and_its_first_choice_as_text():
     assert page.count("<script") == page.count("</script>") == 1
     assert r"\u003c/script>" in page
     assert not re.search(r"https?://", page.replace(NAMESPACE, ""))
+
+
+def test_a_page_in_a_file_and_the_app_have_the_same_background():
+    settings = tomllib.loads((ROOT / ".streamlit" / "config.toml").read_text(encoding="utf-8"))["theme"]
+    page = views.page(packed(encoder_trace(["a", "b"])), title="")
+    colours = re.findall(r"--st-background-color: (#\w+)", page)
+    assert colours == [settings[theme]["backgroundColor"] for theme in ("light", "dark")]
 
 
 def test_an_installed_package_has_every_file():

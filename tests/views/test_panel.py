@@ -44,7 +44,7 @@ def test_many_tokens_are_written_smaller_and_more_stand_without_lines_between_th
     for size in (MANY, MANY + 1, CLOSE, CLOSE + 1):
         tokens = [f"t{number}" for number in range(size)]
         drawn = made(np.zeros((size, size)), (tokens, tokens))
-        facts.append((drawn["pixels"], drawn["gap"]))
+        facts.append((drawn["pixels"], drawn["lines"]))
     assert facts == [(12, True), (10, True), (10, True), (10, False)]
 
 

@@ -1,8 +1,6 @@
 """NumPy in, `plotly.graph_objects.Figure` out: nothing is computed here but the layout."""
 
 from transformer_viz.pictures.figures.bars import before_after_bars
-from transformer_viz.pictures.figures.change import attention_change
-from transformer_viz.pictures.figures.forming import heads_grid, time_lapse
 from transformer_viz.pictures.figures.learning import learning_curves
 from transformer_viz.pictures.figures.positions import (
     dimension_curves,
@@ -13,14 +11,11 @@ from transformer_viz.pictures.figures.positions import (
 from transformer_viz.pictures.figures.rotation import rotation_circles
 
 __all__ = [
-    "attention_change",
     "before_after_bars",
     "dimension_curves",
-    "heads_grid",
     "kinds_grid",
     "learning_curves",
     "position_heatmap",
     "rotation_circles",
     "similarity_map",
-    "time_lapse",
 ]

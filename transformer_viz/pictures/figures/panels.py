@@ -63,3 +63,8 @@ def largest(values) -> float:
     """Return the size of the largest value, gaps left out; 0 where there is none."""
     values = np.asarray(values)
     return float(np.nanmax(np.abs(values))) if values.size and not np.isnan(values).all() else 0.0
+
+
+def axis_of(letter, panel) -> str:
+    """Return Plotly's name of the axis of a panel, counted from 0."""
+    return letter if panel == 0 else f"{letter}{panel + 1}"

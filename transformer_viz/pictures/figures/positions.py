@@ -6,24 +6,21 @@ import numpy as np
 import plotly.graph_objects as go
 from plotly.colors import sample_colorscale
 
-from transformer_viz.pictures.figures.forming import axis_of
 from transformer_viz.pictures.figures.panels import (
+    axis_of,
     bare_layout,
     largest,
     number_axis,
     panel_words,
     signed_heatmap,
 )
-from transformer_viz.pictures.figures.theme import HEADS, MUTED, TEXT
+from transformer_viz.pictures.figures.theme import BACKGROUND, HEADS, MUTED, TEXT
 
 HEIGHT = 440
 """Pixels of a plot of one table."""
 
 PANEL, GAP = 190, 74
 """Pixels: height of a panel of the kinds, and room between two rows of them."""
-
-GAPS = {"light": "#ffffff", "dark": "#0f131b"}
-"""Colour of the marks that stand on a heatmap."""
 
 BETWEEN = 0.06
 """Share of the width between two columns of panels."""
@@ -198,7 +195,7 @@ def _waves(lengths, rows, labels, theme, place):
         "x": np.arange(len(lengths)),
         "y": np.where(lengths < rows, lengths, np.float32("nan")),
         "customdata": lengths,
-        "marker": {"color": GAPS[theme], "size": 7, "line": {"color": TEXT[theme], "width": 1.5}},
+        "marker": {"color": BACKGROUND[theme], "size": 7, "line": {"color": TEXT[theme], "width": 1.5}},
         "hovertemplate": f"{labels['wavelength']}: %{{customdata:,.1f}}<extra></extra>",
         **place,
     }

@@ -5,8 +5,7 @@ import math
 import numpy as np
 import plotly.graph_objects as go
 
-from transformer_viz.pictures.figures.forming import axis_of
-from transformer_viz.pictures.figures.panels import bare_layout, panel_words
+from transformer_viz.pictures.figures.panels import axis_of, bare_layout, panel_words
 from transformer_viz.pictures.figures.theme import GRID, HEADS, TEXT
 
 HEIGHT = 310

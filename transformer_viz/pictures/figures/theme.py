@@ -12,6 +12,9 @@ DIVERGING = {
 }
 """Theme -> colour scale of values from most negative over none to most positive."""
 
+BACKGROUND = {"light": "#ffffff", "dark": "#0f131b"}
+"""Behind everything: of the app, as `.streamlit/config.toml` has it, and of a page in a file."""
+
 TEXT = {"light": "#31333f", "dark": "#e6e8ee"}
 MUTED = {"light": "#6b7080", "dark": "#9aa1b0"}
 

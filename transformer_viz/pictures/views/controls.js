@@ -1,11 +1,6 @@
 // What can be chosen, above the views.
 
-/** Return a new element with some of its properties set. */
-export function element(name, properties, ...children) {
-  const made = Object.assign(document.createElement(name), properties);
-  made.append(...children);
-  return made;
-}
+import { element } from "./element.js";
 
 export class Controls {
   constructor(lens) {

@@ -1,17 +1,20 @@
 // The views side by side or one at a time, with one selection: what is chosen in one is chosen in all.
 
 import { ramp } from "./colour.js";
-import { Controls, element } from "./controls.js";
+import { Controls } from "./controls.js";
+import { element } from "./element.js";
 import { exportsOf } from "./exports.js";
 import { grid } from "./grid.js";
 import { lines } from "./lines.js";
+import { Head, sceneOf } from "./head.js";
 import { matrix } from "./matrix.js";
 import { parse } from "./payload.js";
 import { steps } from "./steps.js";
 import { surface } from "./surface.js";
 import { themeOf } from "./theme.js";
+import { tipOf } from "./tip.js";
 
-const VIEWS = { grid, matrix, lines, steps };
+const VIEWS = { grid, matrix: (lens) => matrix(new Head(lens)), lines, steps };
 const TOGETHER = ["grid", "matrix", "lines"];
 
 /** Show what Python packed in an element; return {update, destroy}.
@@ -45,6 +48,8 @@ class Lens {
     if (bytes === this.bytes) return;
     this.bytes = bytes;
     Object.assign(this, parse(bytes));
+    this.tables = {};
+    this.resolve();
     const kinds = Object.keys(this.attentions);
     if (!kinds.includes(this.state.kind)) this.state.kind = kinds.at(-1);
     this.state.pinned = { query: null, key: null };
@@ -74,9 +79,9 @@ class Lens {
     this.controls = new Controls(this);
     this.says = element("p", { className: "says", ariaLive: "polite" });
     this.panels = element("div", { className: "panels" });
-    this.tip = element("div", { className: "tip", hidden: true });
+    this.tip = tipOf(this.root);
     this.spoken = element("p", { className: "spoken", ariaLive: "polite" });
-    this.root.append(this.controls.bar, this.says, this.panels, this.tip, this.spoken);
+    this.root.append(this.controls.bar, this.says, this.panels, this.tip.element, this.spoken);
     this.views = {};
     for (const [name, view] of Object.entries(VIEWS)) {
       const panel = element("section", { className: `panel ${name}` });
@@ -84,7 +89,7 @@ class Lens {
       const body = element("div", { className: "body" });
       panel.append(title, body);
       this.panels.append(panel);
-      this.views[name] = { ...view(this), panel, title };
+      this.views[name] = Object.assign(view(this), { panel, title, prepare: () => this.resolve() });
       this.surfaces[name] = surface(body, this.views[name]);
     }
     this.table = element("details", { className: "table" });
@@ -101,24 +106,13 @@ class Lens {
     this.fillTable();
   }
 
-  get theme() {
-    const theme = themeOf(this.root);
-    this.font = theme.font;
-    return theme;
-  }
-
-  get ramps() {
-    const { name } = this.theme;
-    this.tables ??= {};
-    this.tables[name] ??= {
-      sequential: ramp(this.themes[name].sequential),
-      diverging: ramp(this.themes[name].diverging),
-    };
-    return this.tables[name];
-  }
-
-  get colours() {
-    return this.themes[this.theme.name].heads;
+  /** Read the colours and the font of the page: once a drawing, for they cost a look at the style of an element. */
+  resolve() {
+    this.theme = themeOf(this.root);
+    const { name, font } = this.theme;
+    const of = this.themes[name];
+    this.tables[name] ??= { sequential: ramp(of.sequential), diverging: ramp(of.diverging) };
+    Object.assign(this, { font, ramps: this.tables[name], colours: of.heads });
   }
 
   /** Choose; everything else follows. */
@@ -126,7 +120,7 @@ class Lens {
     const { state } = this;
     const all = this.attention.heads > 1 && state.shown.size === this.attention.heads;
     Object.assign(state, { query: null, key: null }, choice);
-    this.tip.hidden = true;
+    this.tip.hide();
     if ("kind" in choice) Object.assign(state, { shown: new Set(), pinned: { query: null, key: null } });
     if ("head" in choice && !("shown" in choice)) state.shown = new Set([choice.head]);
     else if ("layer" in choice && !all) state.shown = new Set([state.head]);
@@ -145,7 +139,7 @@ class Lens {
     const same = state.query === query && state.key === key;
     Object.assign(state, { query, key });
     if (place && query !== null && key !== null) this.hintCell(query, key, place);
-    else this.tip.hidden = true;
+    else this.tip.hide();
     if (!same) this.redraw();
   }
 
@@ -199,9 +193,13 @@ class Lens {
     return pinned.query ?? query ?? this.attention.queries - 1;
   }
 
-  /** Number at the end of the colour scale. */
-  largest(field) {
-    return this.state.scale === "one" && this.state.value === "weights" ? 1 : field.largest;
+  /** The chosen head as a matrix; the same object until something else is chosen. */
+  scene() {
+    const { attention, ramps, state } = this;
+    const { layer, head, value, scale } = state;
+    const from = [attention, ramps, layer, head, value, scale];
+    if (!from.every((each, i) => each === this.drawn?.from[i])) this.drawn = { from, scene: sceneOf(this) };
+    return this.drawn.scene;
   }
 
   redraw() {
@@ -271,13 +269,13 @@ class Lens {
   hintCell(query, key, place) {
     const byKey = place === "cell";
     if (byKey) this.spoken.textContent = this.cell(query, key); // who moves by keys may not see the picture
-    const at = byKey ? this.views.matrix.middle(query, key) : place;
+    const at = byKey ? this.views.matrix.middle({ row: query, column: key }) : place;
     this.show(this.views.matrix.panel, at, [this.cell(query, key)]);
   }
 
   /** Enlarge a thumbnail beside the pointer, with its name and what it does; null: no more. */
   hint(number, place) {
-    this.tip.hidden = true;
+    this.tip.hide();
     if (number === null) return;
     const [layer, head] = [Math.floor(number / this.attention.heads), number % this.attention.heads];
     const { image, columns, rows } = this.views.grid.thumbnail(number);
@@ -296,17 +294,8 @@ class Lens {
     return value === null ? "–" : value.toPrecision(2);
   }
 
-  show(panel, [x, y], parts) {
-    const lines_ = parts.map((part) => (typeof part === "string" ? element("span", { textContent: part }) : part));
-    this.tip.replaceChildren(...lines_);
-    this.tip.hidden = false;
-    const canvas = panel.querySelector(".body canvas").getBoundingClientRect();
-    const own = this.root.getBoundingClientRect();
-    const left = Math.min(canvas.left - own.left + x + 16, own.width - this.tip.offsetWidth - 4);
-    const above = canvas.top - own.top + y + 18;
-    const fits = canvas.top + y + 18 + this.tip.offsetHeight < window.innerHeight;
-    this.tip.style.left = `${Math.max(0, left)}px`;
-    this.tip.style.top = `${fits ? above : above - this.tip.offsetHeight - 30}px`;
+  show(panel, place, parts) {
+    this.tip.show(panel.querySelector(".body canvas"), place, parts);
   }
 
   /** The chosen head as a table: what each query reads most, for who cannot see the picture. */

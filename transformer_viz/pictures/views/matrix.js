@@ -1,263 +1,166 @@
-// One head as a matrix: rows read, columns are read. Zoom with the wheel, pan by dragging, arrows move the cell.
+// One matrix: zoom with the wheel, pan by dragging, arrows move the cell.
 
-import { css, entry } from "./colour.js";
-import { fitted, PIXELS, stride, widest } from "./text.js";
+import { drawCells, drawScale } from "./cells.js";
+import { drawLabels, drawLit, drawSums, drawTitles } from "./labels.js";
+import { place } from "./place.js";
+import { moved, revealed, whole, zoomed } from "./zoom.js";
 
-const LEAST_CELL = 3;
-const MOST_CELL = 44;
-const LEGEND = 34;
-const MOST_HEIGHT = 640;
-const MOST_LABEL = 110;
-const TILT = Math.SQRT1_2; // of a label turned by 45 degrees
-const SEPARATE = 9; // pixels from which cells are told apart by a line
-const VECTORS = 4000; // visible cells up to which each is a rectangle of its own
+/** @typedef {import("./scene.js").Scene} Scene */
 
-/** Return the view; `lens` has `attention`, `state`, `select`, `theme`, `ramps`, `font`. */
-export function matrix(lens) {
-  let window_ = null; // [first row, rows, first column, columns] in view, in tokens; null: all
-  let seen = ""; // what the window belongs to
-  let layout = null;
+/** @typedef {{row: number | null, column: number | null}} Cell A cell, a row alone, a column alone, or nothing. */
+
+/**
+ * What a matrix is drawn for.
+ *
+ * @typedef {object} Host
+ * @property {() => Scene} scene The same object until something changes.
+ * @property {{text: string, soft: string, muted: string, font: string}} theme
+ * @property {() => Cell} lit What is pointed at.
+ * @property {(cell: Cell, place: [number, number] | "cell" | null) => void} light Called when something else is; `place` is
+ *   where: a place of the canvas, or, of who moves by keys, "cell".
+ * @property {(cell: Cell) => void} pin Called when a cell is pressed; an empty one: nothing is held any more.
+ * @property {() => void} redraw
+ * @property {() => void} [zoomed] Called when another part is in view.
+ */
+
+const NOTHING = { row: null, column: null };
+const ARROWS = { ArrowUp: [-1, 0], ArrowDown: [1, 0], ArrowLeft: [0, -1], ArrowRight: [0, 1] };
+
+/** Return the view, as `surface` takes it. */
+export function matrix(/** @type {Host} */ host) {
+  let window_ = null; // the part in view; null: all
+  let seen = ""; // key of the scene it belongs to
+  let at = null; // a Place
+  let placed = []; // what it was worked out from
   const ruler = new OffscreenCanvas(1, 1).getContext("2d");
 
   function measure(width) {
-    const { queryTokens, keyTokens, queries, keys } = lens.attention;
-    ruler.font = `${PIXELS}px ${lens.font}`;
-    const left = widest(ruler, queryTokens, MOST_LABEL) + 26;
-    const longest = widest(ruler, keyTokens, MOST_LABEL);
-    const within = (room) => Math.min(MOST_CELL, Math.max(LEAST_CELL, MOST_HEIGHT / queries), Math.max(60, room) / keys);
-    const flat = within(width - left - 8);
-    const tilted = longest > Math.max(flat, PIXELS * 1.2) - 4;
-    const cell = tilted ? within(width - left - longest * TILT) : flat; // the last label ends within the picture
-    const top = (tilted ? Math.min(MOST_LABEL, longest) * TILT + 14 : PIXELS + 8) + 20;
-    return { left, top, tilted, width: cell * keys, height: Math.min(MOST_HEIGHT, cell * queries) };
+    const { rows, columns } = host.scene();
+    const from = [rows, columns, width, host.theme.font];
+    if (from.every((each, i) => each === placed[i])) return;
+    ruler.font = `${host.scene().pixels}px ${host.theme.font}`;
+    [at, placed] = [place(host.scene(), ruler, width), from];
   }
 
-  function view() {
-    const { kind, queries, keys } = lens.attention;
-    const key = `${kind}/${queries}/${keys}`;
+  function all() {
+    const { rows, columns } = host.scene();
+    return whole(rows.length, columns.length);
+  }
+
+  function part() {
+    const { key } = host.scene();
     if (key !== seen) [seen, window_] = [key, null];
-    return window_ ?? [0, queries, 0, keys];
+    return window_ ?? all();
   }
 
-  const at = (x, y) => {
-    if (!layout) return null;
-    const [row, rows, column, columns] = view();
-    const query = Math.floor(row + ((y - layout.top) / layout.height) * rows);
-    const key = Math.floor(column + ((x - layout.left) / layout.width) * columns);
-    const [right, bottom] = [layout.left + layout.width, layout.top + layout.height];
-    return x >= layout.left && x < right && y >= layout.top && y < bottom ? { query, key } : null;
-  };
-
-  function zoom(factor, x, y) {
-    const { queries, keys } = lens.attention;
-    const [row, rows, column, columns] = view();
-    const sizes = [Math.min(queries, Math.max(4, rows * factor)), Math.min(keys, Math.max(4, columns * factor))];
-    if (sizes[0] === queries && sizes[1] === keys) window_ = null;
-    else {
-      const shares = [(y - layout.top) / layout.height, (x - layout.left) / layout.width];
-      const begin = (first, before, after, total, share) =>
-        Math.max(0, Math.min(total - after, first + (before - after) * share));
-      window_ = [
-        begin(row, rows, sizes[0], queries, shares[0]),
-        sizes[0],
-        begin(column, columns, sizes[1], keys, shares[1]),
-        sizes[1],
-      ];
-    }
-    lens.redraw();
+  function show(next) {
+    window_ = next;
+    host.zoomed?.();
+    host.redraw();
     return true;
   }
 
-  /** Move what is in view so that a cell is in it. */
-  function reveal(query, key) {
-    if (!window_) return;
-    const [row, rows, column, columns] = window_;
-    const within = (first, count, index) => Math.max(index + 1 - count, Math.min(index, first));
-    window_ = [within(row, rows, query), rows, within(column, columns, key), columns];
+  const shares = (x, y) => [(y - at.top) / at.down, (x - at.left) / at.across];
+  const zoom = (factor, x, y) => show(zoomed(part(), all(), factor, shares(x, y)));
+
+  /** Return the cell at a place; with `nearest`, the nearest one of those in view. */
+  function cellAt(x, y, nearest = false) {
+    if (!at) return null;
+    const [down, across] = shares(x, y);
+    if (!nearest && !(down >= 0 && down < 1 && across >= 0 && across < 1)) return null;
+    const inView = part();
+    const { rows, columns } = all();
+    const within = (share, first, count, total) =>
+      Math.max(0, Math.min(total - 1, Math.floor(first + Math.max(0, Math.min(1, share)) * count)));
+    return {
+      row: within(down, inView.row, inView.rows, rows),
+      column: within(across, inView.column, inView.columns, columns),
+    };
   }
 
-  function drawCells(ctx, field, steps, ramp) {
-    const { queries, keys } = lens.attention;
-    const [row, rows, column, columns] = view();
-    const [first, last] = [Math.floor(row), Math.min(queries, Math.ceil(row + rows))];
-    const [begin, end] = [Math.floor(column), Math.min(keys, Math.ceil(column + columns))];
-    const [across, down] = steps;
-    const gap = Math.min(across, down) >= SEPARATE ? 1 : 0;
-    const largest = lens.largest(field);
-    if ((last - first) * (end - begin) <= VECTORS) {
-      for (let query = first; query < last; query++) {
-        for (let key = begin; key < end; key++) {
-          const number = field.data[query * keys + key];
-          if (Number.isNaN(number)) continue;
-          const [x, y] = [layout.left + (key - column) * across, layout.top + (query - row) * down];
-          const [left, top] = [Math.max(x, layout.left), Math.max(y, layout.top)];
-          const right = Math.min(x + across - gap, layout.left + layout.width);
-          const bottom = Math.min(y + down - gap, layout.top + layout.height);
-          ctx.fillStyle = css(ramp[entry(number, largest, field.signed)]);
-          ctx.fillRect(left, top, right - left, bottom - top);
-        }
-      }
-    } else {
-      const image = new OffscreenCanvas(end - begin, last - first);
-      const pixels = new ImageData(end - begin, last - first);
-      const colours = new Uint32Array(pixels.data.buffer);
-      let pixel = 0;
-      for (let query = first; query < last; query++) {
-        for (let key = begin; key < end; key++, pixel++) {
-          const number = field.data[query * keys + key];
-          if (!Number.isNaN(number)) colours[pixel] = ramp[entry(number, largest, field.signed)];
-        }
-      }
-      image.getContext("2d").putImageData(pixels, 0, 0);
-      ctx.imageSmoothingEnabled = false;
-      const inView = [column - begin, row - first, columns, rows];
-      ctx.drawImage(image, ...inView, layout.left, layout.top, layout.width, layout.height);
-    }
-  }
-
-  function drawLabels(ctx, across, down) {
-    const { queryTokens, keyTokens } = lens.attention;
-    const { query: litQuery, key: litKey } = lens.state;
-    const [row, rows, column, columns] = view();
-    ctx.textBaseline = "middle";
-    ctx.textAlign = "right";
-    const every = stride(down, PIXELS + 1);
-    for (let query = Math.ceil(row - 0.5); query < row + rows - 0.5; query++) {
-      if (query % every && query !== litQuery) continue;
-      const lit = query === litQuery;
-      if (!lit && litQuery !== null && Math.abs(query - litQuery) * down < PIXELS) continue;
-      label(ctx, queryTokens[query], lit, layout.left - 8, layout.top + (query + 0.5 - row) * down);
-    }
-    const each = stride(across, layout.tilted ? (PIXELS + 2) / TILT : across);
-    for (let key = Math.ceil(column - 0.5); key < column + columns - 0.5; key++) {
-      if (key % each && key !== litKey) continue;
-      const lit = key === litKey;
-      if (!lit && litKey !== null && Math.abs(key - litKey) * across < PIXELS) continue;
-      ctx.save();
-      ctx.translate(layout.left + (key + 0.5 - column) * across, layout.top - 7);
-      ctx.textAlign = layout.tilted ? "left" : "center";
-      if (layout.tilted) ctx.rotate(-Math.PI / 4);
-      label(ctx, keyTokens[key], lit, layout.tilted ? 2 : 0, layout.tilted ? 0 : -4);
-      ctx.restore();
-    }
-  }
-
-  /** The scale of the colours with the numbers at its ends. */
-  function drawLegend(ctx, field) {
-    const ramp = field.signed ? lens.ramps.diverging : lens.ramps.sequential;
-    const largest = lens.largest(field);
-    const y = layout.top + layout.height + 14;
-    const begin = field.signed ? (-largest).toPrecision(3) : "0";
-    ctx.font = `${PIXELS - 1}px ${lens.font}`;
-    ctx.fillStyle = lens.theme.muted;
-    ctx.textAlign = "left";
-    ctx.fillText(begin, layout.left, y + 5);
-    const x = layout.left + ctx.measureText(begin).width + 6;
-    for (let i = 0; i < 64; i++) {
-      ctx.fillStyle = css(ramp[i * 4 + 2]);
-      ctx.fillRect(x + i * 2, y, 2.5, 9);
-    }
-    ctx.fillStyle = lens.theme.muted;
-    ctx.fillText(`${largest.toPrecision(3)}  ${lens.words.values[lens.state.value]}`, x + 135, y + 5);
-  }
-
-  function label(ctx, token, lit, x, y) {
-    ctx.font = `${lit ? 600 : 400} ${PIXELS}px ${lens.font}`;
-    ctx.fillStyle = lit ? lens.theme.text : lens.theme.soft;
-    ctx.fillText(fitted(ctx, token, MOST_LABEL), x, y);
+  /** Light the cell beside the one that is lit. */
+  function step([down, right]) {
+    const { rows, columns } = all();
+    const { row, column } = host.lit();
+    const next = (index, by, count) => Math.max(0, Math.min(count - 1, index === null ? 0 : index + by));
+    const cell = { row: next(row, down, rows), column: next(column, right, columns) };
+    if (window_) show(revealed(window_, cell.row, cell.column));
+    host.light(cell, "cell");
+    return true;
   }
 
   return {
-    height: (width) => {
-      const { top, height } = measure(width);
-      return top + height + LEGEND;
+    height(width) {
+      measure(width);
+      return at.height;
     },
-    draw(ctx, width) {
-      layout = measure(width);
-      const { layer, head, value, query, key } = lens.state;
-      const [row, rows, column, columns] = view();
-      const [across, down] = [layout.width / columns, layout.height / rows];
-      const field = lens.attention.field(layer, head, value);
-      drawCells(ctx, field, [across, down], field.signed ? lens.ramps.diverging : lens.ramps.sequential);
-      drawLabels(ctx, across, down);
-      ctx.font = `${PIXELS - 1}px ${lens.font}`;
-      ctx.fillStyle = lens.theme.muted;
-      ctx.textAlign = "left";
-      ctx.fillText(lens.words.key, layout.left, 9);
-      ctx.save();
-      ctx.translate(9, layout.top + layout.height / 2);
-      ctx.rotate(-Math.PI / 2);
-      ctx.textAlign = "center";
-      ctx.fillText(lens.attention.queryTitle, 0, 0);
-      ctx.restore();
-      drawLegend(ctx, field);
-      ctx.strokeStyle = lens.theme.text;
-      ctx.lineWidth = 1;
-      ctx.globalAlpha = 0.55;
-      const inside = (index, first, count) => index !== null && index >= first && index < first + count;
-      if (inside(query, row, rows)) {
-        ctx.strokeRect(layout.left, layout.top + (query - row) * down, layout.width, Math.max(1, down));
-      }
-      if (inside(key, column, columns)) {
-        ctx.strokeRect(layout.left + (key - column) * across, layout.top, Math.max(1, across), layout.height);
-      }
-      ctx.globalAlpha = 1;
+    draw(ctx, width, height, scale) {
+      measure(width);
+      const [scene, look, inView] = [host.scene(), host.theme, part()];
+      ctx.textBaseline = "middle";
+      drawCells(ctx, scene, at, inView, scale);
+      drawLabels(ctx, scene, at, inView, look, host.lit());
+      drawTitles(ctx, scene, at, look);
+      if (scene.sums) drawSums(ctx, scene, at, inView, look, scale);
+      drawScale(ctx, scene, at, look);
+      drawLit(ctx, at, inView, look, host.lit());
     },
     point(x, y) {
-      const cell = at(x, y);
-      lens.light(cell ?? { query: null, key: null }, cell && [x, y]);
+      const cell = cellAt(x, y);
+      host.light(cell ?? NOTHING, cell && [x, y]);
     },
-    leave: () => lens.light({ query: null, key: null }),
+    leave: () => host.light(NOTHING, null),
     press(x, y) {
-      const cell = at(x, y);
-      if (cell) lens.pin(cell);
+      const cell = cellAt(x, y);
+      if (cell) host.pin(cell);
     },
-    wheel: (event, x, y) => at(x, y) && (event.ctrlKey || window_ || event.altKey) && zoom(event.deltaY < 0 ? 0.8 : 1.25, x, y),
-    drag(dx, dy) {
-      if (!window_) return;
-      const { queries, keys } = lens.attention;
-      const [row, rows, column, columns] = window_;
-      const move = (first, count, total, pixels, size) =>
-        Math.max(0, Math.min(total - count, first - (pixels / size) * count));
-      window_ = [
-        move(row, rows, queries, dy, layout.height),
-        rows,
-        move(column, columns, keys, dx, layout.width),
-        columns,
-      ];
-      lens.redraw();
+    wheel(event, x, y) {
+      const wanted = event.ctrlKey || event.altKey || window_;
+      return Boolean(wanted && cellAt(x, y)) && zoom(event.deltaY < 0 ? 0.8 : 1.25, x, y);
     },
-    reset() {
-      window_ = null;
-      lens.redraw();
-    },
+    drag: (dx, dy) => window_ && show(moved(window_, all(), [dy / at.down, dx / at.across])),
+    reset: () => show(null),
     key(event) {
-      const moves = { ArrowUp: [-1, 0], ArrowDown: [1, 0], ArrowLeft: [0, -1], ArrowRight: [0, 1] };
-      const { queries, keys } = lens.attention;
-      const center = [layout.left + layout.width / 2, layout.top + layout.height / 2];
-      if (event.key === "+" || event.key === "=") return zoom(0.7, ...center);
-      if (event.key === "-") return zoom(1.4, ...center);
-      const { query, key } = lens.state;
-      if (event.key === "Escape") lens.pin({ query: null, key: null });
-      if ((event.key === "Enter" || event.key === " ") && query !== null && key !== null) {
-        lens.pin({ query, key });
-        return true;
-      }
-      if (!(event.key in moves)) return event.key === "Escape";
-      const [down, right] = moves[event.key];
-      const moved = (index, by, count) => Math.max(0, Math.min(count - 1, index === null ? 0 : index + by));
-      const cell = { query: moved(query, down, queries), key: moved(key, right, keys) };
-      reveal(cell.query, cell.key);
-      lens.light(cell, "cell");
-      return true;
+      if (event.key === "+" || event.key === "=") return zoom(0.7, ...center());
+      if (event.key === "-") return zoom(1.4, ...center());
+      if (event.key in ARROWS) return step(ARROWS[event.key]);
+      if (event.key === "Escape") host.pin(NOTHING);
+      const { row, column } = host.lit();
+      const pins = (event.key === "Enter" || event.key === " ") && row !== null && column !== null;
+      if (pins) host.pin({ row, column });
+      return pins || event.key === "Escape";
     },
-    /** Place of a cell's middle on the canvas. */
-    middle(query, key) {
-      const [row, rows, column, columns] = view();
+    cellAt,
+    /** Place of a cell's middle on the canvas; null: nothing has been drawn yet. */
+    middle({ row, column }) {
+      if (!at) return null;
+      const inView = part();
       return [
-        layout.left + ((key + 0.5 - column) / columns) * layout.width,
-        layout.top + ((query + 0.5 - row) / rows) * layout.height,
+        at.left + ((column + 0.5 - inView.column) / inView.columns) * at.across,
+        at.top + ((row + 0.5 - inView.row) / inView.rows) * at.down,
       ];
+    },
+    /** The part in view, null where it is all; it can be set to that of another matrix. */
+    get part() {
+      part();
+      return window_;
+    },
+    set part(next) {
+      part();
+      window_ = next;
+    },
+    /** Draw a frame around cells. */
+    frame(ctx, [row, column, lastRow, lastColumn], colour) {
+      const inView = part();
+      const [down, across] = [at.down / inView.rows, at.across / inView.columns];
+      ctx.strokeStyle = colour;
+      ctx.lineWidth = 1.5;
+      const corner = [at.left + (column - inView.column) * across, at.top + (row - inView.row) * down];
+      ctx.strokeRect(...corner, (lastColumn - column + 1) * across, (lastRow - row + 1) * down);
     },
   };
+
+  function center() {
+    return [at.left + at.across / 2, at.top + at.down / 2];
+  }
 }

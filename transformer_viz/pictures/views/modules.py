@@ -9,6 +9,9 @@ FOLDER = Path(__file__).parent
 
 IMPORT = re.compile(r'from "\./([a-z]+)\.js"')
 
+TYPE = re.compile(r'^/\*\* @typedef \{import\("\./[a-z]+\.js"\)\.\w+\} \w+ \*/\n+', re.MULTILINE)
+"""A comment that names a type of another module: for who reads the sources, not for the browser."""
+
 
 @functools.cache
 def module(name: str) -> str:
@@ -17,7 +20,7 @@ def module(name: str) -> str:
     Args:
         name: Of the file, without ".js".
     """
-    text = (FOLDER / f"{name}.js").read_text(encoding="utf-8")
+    text = TYPE.sub("", (FOLDER / f"{name}.js").read_text(encoding="utf-8"))
     return IMPORT.sub(lambda found: f'from "{_address(found[1])}"', text)
 
 

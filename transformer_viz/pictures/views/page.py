@@ -4,14 +4,15 @@ import base64
 import html
 import json
 
+from transformer_viz.pictures.figures.theme import BACKGROUND
 from transformer_viz.pictures.views.modules import module, stylesheet
 
 PAGE = """<!doctype html>
 <meta charset="utf-8">
 <title>{title}</title>
 <style>
-:root {{ color-scheme: light dark; --st-background-color: #ffffff; --st-text-color: #31333f }}
-@media (prefers-color-scheme: dark) {{ :root {{ --st-background-color: #0e1117; --st-text-color: #e6e8ee;
+:root {{ color-scheme: light dark; --st-background-color: {light}; --st-text-color: #31333f }}
+@media (prefers-color-scheme: dark) {{ :root {{ --st-background-color: {dark}; --st-text-color: #e6e8ee;
   --st-secondary-background-color: #1a1f2b; --st-primary-color: #3fa7c4 }} }}
 body {{ margin: 1.5rem; font-family: system-ui;
   background: var(--st-background-color); color: var(--st-text-color) }}
@@ -40,6 +41,7 @@ def page(payload: bytes, *, title: str, start: dict | None = None) -> str:
     """
     return PAGE.format(
         title=html.escape(title),
+        **BACKGROUND,
         style=stylesheet("lens"),
         script=module("lens"),
         data=json.dumps(base64.b64encode(payload).decode()),

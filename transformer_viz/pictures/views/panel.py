@@ -4,7 +4,7 @@ import base64
 
 import numpy as np
 
-from transformer_viz.pictures.figures.theme import DIVERGING, GAP, HEADS, MUTED, SEQUENTIAL, TEXT
+from transformer_viz.pictures.figures.theme import DIVERGING, GAP, HEADS, SEQUENTIAL
 from transformer_viz.text.tokenizer import visible
 
 MANY = 16
@@ -17,14 +17,24 @@ NOTHING = "␠"
 """Stands for a token of blanks."""
 
 
-def panel(values, tokens, *, says, limit=1.0, signed=False, scale=True, sums=None, theme="light"):
+def panel(
+    values,
+    tokens,
+    *,
+    says,
+    limit=1.0,
+    signed=False,
+    scale=True,
+    sums=None,
+    theme="light",
+):
     """Return a matrix as `panel.js` reads it.
 
     Args:
         values: float (query, key), NaN = masked, a gap.
         tokens: Display strings of the queries, and of the keys.
-        says: What is said of a cell, with {row}, {column} and {value} for what is in it, and of a gap; None:
-            nothing.
+        says: What is said of a cell, with {row}, {column} and {value} for what is in it, or {change} for that
+            with its sign, and of a gap; None: nothing.
         limit: Value at the end of the colour scale, above 0.
         signed: Centre the scale on zero; otherwise it begins at 0.
         scale: Draw the scale below.
@@ -55,11 +65,10 @@ def panel(values, tokens, *, says, limit=1.0, signed=False, scale=True, sums=Non
         "limit": float(limit),
         "signed": signed,
         "ticks": [f"{end:.2g}" for end in ends] if scale else [],
-        "gap": most <= CLOSE,
+        "lines": most <= CLOSE,
         "pixels": 12 if most <= MANY else 10,
         "sums": sums and _sums(*sums, theme),
-        "text": TEXT[theme],
-        "muted": MUTED[theme],
+        "fit": "wide",
         "back": GAP[theme],
     }
 

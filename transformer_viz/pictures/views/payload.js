@@ -24,14 +24,20 @@ export function halfBits(number) {
   return low;
 }
 
-/** Return the header and one object for each kind of attention: sizes, tokens, and a reader of one head. */
-export function parse(bytes) {
+/** Return {header, array}: the header, and what returns an array that the header describes. */
+export function unpack(bytes) {
   const aligned = bytes.byteOffset % 8 ? bytes.slice() : bytes;
   const length = new DataView(aligned.buffer, aligned.byteOffset, 8).getUint32(0, true);
   const header = JSON.parse(new TextDecoder().decode(aligned.subarray(8, 8 + length)));
   const begin = aligned.byteOffset + 8 + length;
   const array = ({ dtype, shape, at }) =>
     new KINDS[dtype](aligned.buffer, begin + at, shape.reduce((product, size) => product * size, 1));
+  return { header, array };
+}
+
+/** Return the header and one object for each kind of attention: sizes, tokens, and a reader of one head. */
+export function parse(bytes) {
+  const { header, array } = unpack(bytes);
   const attentions = Object.fromEntries(
     header.attentions.map((facts) => [facts.kind, new Attention(facts, array)]),
   );

@@ -8,9 +8,11 @@ const TITLE = 20; // height of a line of text above it
 
 /** Show a view in an element.
 
- * A view has `height(width)` and `draw(ctx, width, height)`, and, where it can be pointed at or typed into,
- * `point(x, y)`, `leave()`, `press(x, y)`, `wheel(event, x, y)`, `drag(dx, dy)` and `key(event)`; what it
- * returns says whether the event was for it.
+ * A view has `height(width)` and `draw(ctx, width, height, scale)`, where `scale` is how many pixels of the picture are
+ * one of the drawing; `prepare()`, called before both; and, where it can be pointed at or typed into, `point(x, y)`,
+ * `leave()`, `press(x, y)`, `wheel(event, x, y)`, `drag(dx, dy)`, `reset()` and `key(event)`; what it returns says
+ * whether the event was for it. Where `begin(x, y)` is true, the pointer that went down there belongs to the view,
+ * which is told of its way by `point` and of its end by `end(x, y)`.
  */
 export function surface(root, view) {
   const canvas = document.createElement("canvas");
@@ -27,6 +29,7 @@ export function surface(root, view) {
     frame = 0;
     width = root.clientWidth;
     if (!width) return;
+    view.prepare?.();
     height = view.height(width);
     const scale = window.devicePixelRatio || 1;
     const [pixels, lines] = [Math.round(width * scale), Math.round(height * scale)];
@@ -36,7 +39,7 @@ export function surface(root, view) {
     }
     ctx.setTransform(scale, 0, 0, scale, 0, 0);
     ctx.clearRect(0, 0, width, height);
-    view.draw(ctx, width, height);
+    view.draw(ctx, width, height, scale);
   }
 
   const redraw = () => {
@@ -49,23 +52,29 @@ export function surface(root, view) {
   const on = (name, handle, options) => canvas.addEventListener(name, handle, options);
   on("pointermove", (event) => {
     const [x, y] = place(event);
+    if (held?.own) return view.point(x, y);
     if (held && view.drag && Math.hypot(x - held.from[0], y - held.from[1]) > 3) held.moved = true;
     if (held?.moved) view.drag(x - held.at[0], y - held.at[1]);
     else view.point?.(x, y);
     if (held) held.at = [x, y];
+    return undefined;
   });
   on("pointerdown", (event) => {
-    held = { from: place(event), at: place(event) };
-    if (view.drag) canvas.setPointerCapture(event.pointerId);
+    if (event.button) return;
+    held = { from: place(event), at: place(event), own: view.begin?.(...place(event)) ?? false };
+    if (view.drag || held.own) canvas.setPointerCapture(event.pointerId);
   });
   on("pointerup", (event) => {
-    if (held && !held.moved) view.press?.(...place(event));
+    if (held?.own) view.end(...place(event));
+    else if (held && !held.moved) view.press?.(...place(event));
     held = null;
   });
-  on("pointerleave", () => {
+  const leave = () => {
     held = null;
     view.leave?.();
-  });
+  };
+  on("pointerleave", leave);
+  on("pointercancel", leave);
   on("wheel", (event) => view.wheel?.(event, ...place(event)) && event.preventDefault(), { passive: false });
   on("dblclick", () => view.reset?.());
   on("keydown", (event) => view.key?.(event) && event.preventDefault());
@@ -93,7 +102,7 @@ export function surface(root, view) {
         drawing.fillText(fitted(drawing, title, width), MARGIN, MARGIN + (i + 0.5) * TITLE);
       });
       drawing.translate(MARGIN, MARGIN + above);
-      view.draw(drawing, width, height);
+      view.draw(drawing, width, height, kind === "svg" ? 1 : 2);
       if (kind === "svg") return new Blob([drawing.toString()], { type: "image/svg+xml" });
       return copy.convertToBlob({ type: "image/png" });
     },

@@ -1,4 +1,4 @@
-// The part of a canvas' context that the views draw with, writing SVG instead of pixels.
+// The part of a canvas' context that the views draw with, writing SVG instead of pixels; `role` is the class of a text.
 
 export class SvgContext {
   constructor(width, height, background) {
@@ -62,7 +62,8 @@ export class SvgContext {
     const baseline = this.textBaseline === "middle" ? "central" : "auto";
     const font = escaped(`font:${this.font}`);
     const place = `x="${short(x)}" y="${short(y)}" text-anchor="${anchor}" dominant-baseline="${baseline}"`;
-    this.write("text", `${place} style="${font}" fill="${this.fillStyle}"`, escaped(text));
+    const role = this.role ? ` class="${this.role}"` : "";
+    this.write("text", `${place}${role} style="${font}" fill="${this.fillStyle}"`, escaped(text));
   }
 
   measureText(text) {

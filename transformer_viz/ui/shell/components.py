@@ -8,16 +8,16 @@ from transformer_viz.pictures import views
 
 
 @functools.cache
-def component(module, stylesheet=None):
+def component(module, *stylesheets):
     """Return what shows a module; registered once in a process.
 
     Args:
         module: Its name, as `views.module` takes it.
-        stylesheet: Name of its CSS; None: it shows nothing.
+        *stylesheets: Names of its CSS; without any, it shows nothing.
     """
     return st.components.v2.component(
         f"transformer_viz.{module}",
         html="<div></div>",
-        css=stylesheet and views.stylesheet(stylesheet),
+        css="\n".join(map(views.stylesheet, stylesheets)) or None,
         js=views.module(module),
     )

@@ -12,16 +12,13 @@ from transformer_viz.analysis import (
     masked_scores,
     multiplied_mask_weights,
 )
-from transformer_viz.pictures.views import panel
+from transformer_viz.pictures.views import MAX_CELLS, block_names, panel
 from transformer_viz.pictures.views.panel import MANY
 from transformer_viz.ui.pages.masks.choice import show_brushes, take_strokes
-from transformer_viz.ui.pages.masks.panel import show_matrix
 from transformer_viz.ui.pages.masks.sides import Head
 from transformer_viz.ui.shell.charts import theme
 from transformer_viz.ui.shell.language import plain, t
-
-MAX_CELLS = 192
-"""Rows or columns that are drawn at most; of a longer text, each cell is the mean of several."""
+from transformer_viz.ui.shell.matrix import show_matrix
 
 MASK_LIMIT = 1.6
 """End of the colour scale of a mask, whose cells that may be read are then neither pale nor dark."""
@@ -74,6 +71,8 @@ def show_painting(chosen) -> None:
             panel(values, (chosen.rows, chosen.columns), **options),
             "paint",
             alt=t("masks.paint_alt"),
+            group="masks",
+            title=t("masks.panel_mask"),
             applied=st.session_state.painted["applied"],
             on_paint=lambda: take_strokes(st.session_state["paint"].strokes),
         )
@@ -143,8 +142,8 @@ def show_panel(name, formula, drawn, **values) -> None:
     """Show one matrix, as `draw` returned it, under its name and the step of the formula it stands for."""
     with st.container():
         say_panel(name, formula, **values)
-        alt = t("masks.alt", name=t(f"masks.panel_{name}", **values))
-        show_matrix(drawn, f"panel-{name}", alt=alt)
+        title = t(f"masks.panel_{name}", **values)
+        show_matrix(drawn, f"panel-{name}", alt=t("masks.alt", name=title), group="masks", title=title)
 
 
 def say_panel(name, formula, **values) -> None:
@@ -171,18 +170,11 @@ def draw_with_sums(head, weights, limit):
 
 
 def shown(head, values):
-    """Return values and tokens as they are drawn: of a long text, blocks of them."""
+    """Return values and tokens as they are drawn: of a long text, the means of blocks of them."""
     block = block_of(values)
     if block == 1:
         return values, (head.rows, head.columns)
-    tokens = tuple(
-        [
-            f"{tokens[begin]} … {tokens[min(begin + block, len(tokens)) - 1]}"
-            for begin in range(0, len(tokens), block)
-        ]
-        for tokens in (head.rows, head.columns)
-    )
-    return block_means(values, block), tokens
+    return block_means(values, block), tuple(block_names(side, block) for side in (head.rows, head.columns))
 
 
 def block_of(values) -> int:

@@ -5,9 +5,10 @@ import streamlit as st
 
 from transformer_viz import store
 from transformer_viz.analysis import in_first_order, shuffled_order
-from transformer_viz.pictures.figures import attention_change, before_after_bars
-from transformer_viz.pictures.figures.change import MAX_CELLS, NOTHING
+from transformer_viz.pictures.figures import before_after_bars
 from transformer_viz.pictures.labels import axis_tokens, label_of
+from transformer_viz.pictures.views import MAX_CELLS, attention_change
+from transformer_viz.pictures.views.change import NOTHING
 from transformer_viz.text.tokenizer import START, visible
 from transformer_viz.ui.pages.positions.lack import show_lack
 from transformer_viz.ui.pages.positions.wording import labels, measured, together
@@ -17,6 +18,7 @@ from transformer_viz.ui.shell.card import examples_of, kind_name
 from transformer_viz.ui.shell.charts import draw, theme
 from transformer_viz.ui.shell.heads import choose, hand_over
 from transformer_viz.ui.shell.language import plain, t
+from transformer_viz.ui.shell.matrix import show_matrix
 from transformer_viz.ui.shell.reading import show_reading
 from transformer_viz.ui.shell.sentence import ask_sentence
 from transformer_viz.values.config import CHOICES
@@ -208,21 +210,21 @@ def show_weights(model, before, after, order, layer, head) -> None:
     if len(before.tokens) > MAX_CELLS:
         said.append(t("positions.panels.blocks"))
     st.caption(together(*said))
-    panels = labels("before", "after", "difference")
-    figures = attention_change(
+    panels = attention_change(
         one,
         put_back(other, order),
         axis_tokens(before, before.tokens),
-        labels=panels
-        | {name: t(f"heatmap.{name}") for name in ("weight", "reads", "query")}
-        | {"key": t("lens.key")},
+        labels={name: t(f"heatmap.{name}") for name in ("weight", "reads", "query")} | {"key": t("lens.key")},
         masks=masks_of(before, order),
         theme=theme(),
     )
-    with st.container(horizontal=True, gap="small"):
-        for (name, panel), figure in zip(panels.items(), figures, strict=True):
-            alt = t("positions.panels.alt", kind=kind, layer=layer, head=head, panel=panel)
-            draw(figure, name, alt=alt, file_name=f"{model.name}-{name}", width="content")
+    with st.container(key="panels-change"):
+        for (name, panel), title in zip(panels.items(), labels(*panels).values(), strict=True):
+            alt = t("positions.panels.alt", kind=kind, layer=layer, head=head, panel=title)
+            with st.container():
+                st.markdown(f"**{title}**")
+                file_name = f"{model.name}-{name}"
+                show_matrix(panel, name, alt=alt, group="change", title=title, file_name=file_name)
 
 
 def masks_of(trace, order) -> tuple[np.ndarray, np.ndarray]:

@@ -14,8 +14,11 @@ ALIGNED = """<style>
 .st-key-shuffle button { min-height: 2rem; padding-top: 0; padding-bottom: 0 }
 .stMarkdown th, .stMarkdown td { word-break: keep-all }
 .st-key-rows, [class*="st-key-dimensions-"] { margin-bottom: -0.5rem }
+.st-key-panels-change { display: grid }
+.st-key-panels-change { grid-template-columns: repeat(auto-fit, minmax(min(300px, 100%), 1fr)) }
 </style>"""
-"""A button is as high as the choices beside it, and the names of all controls in a row stand in one line."""
+"""A button is as high as the choices beside it, the names of all controls in a row stand in one line, and
+panels stand side by side while there is room."""
 
 
 def show(model: store.ModelSummary | None) -> None:

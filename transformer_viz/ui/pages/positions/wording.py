@@ -1,6 +1,6 @@
 """Names, numbers and sentences of the Positions page."""
 
-from transformer_viz.pictures.figures.change import NOTHING
+from transformer_viz.pictures.views.change import NOTHING
 from transformer_viz.ui.shell.language import t
 
 

@@ -9,11 +9,14 @@ import streamlit as st
 from cachetools import LRUCache, cached
 
 from transformer_viz.analysis import entropy
-from transformer_viz.pictures.figures import heads_grid, time_lapse
+from transformer_viz.pictures.views import curves_of, heads_forming
 from transformer_viz.runs import AT_WORK, stamp_of
 from transformer_viz.ui.shell.card import figure_name
-from transformer_viz.ui.shell.charts import draw, theme
+from transformer_viz.ui.shell.charts import theme
+from transformer_viz.ui.shell.components import component
 from transformer_viz.ui.shell.language import sendable, t
+from transformer_viz.ui.shell.matrix import table_words
+from transformer_viz.ui.shell.titles import title_of
 from transformer_viz.values.trace import Trace
 
 MOST_FRAMES = 48
@@ -109,33 +112,29 @@ def show_heads(run, status, probe, kind, layer) -> None:
         st.caption(t("run.pictures.damaged", count=left_out))
     if not pictures:
         return
-    words = {
-        name: t(f"lapse.{name}") for name in ("head", "weight", "reads", "step", "entropy", "play", "pause")
-    }
     last = pictures[-1][1]
     if max(last.shape[1:]) > most:
         st.caption(t("run.pictures.long", count=most))
-    if at_work:
-        draw(
-            heads_grid(last.weights, last.queries, last.keys, labels=words, theme=theme()),
-            "forming",
-        )
-        return
+    words = {name: t(f"lapse.{name}") for name in ("head", "reads", "step", "entropy", "play", "pause")}
+    steps = [step for step, _ in pictures]
+    curves = [] if at_work else curves_over(run, steps, [heads.entropies for _, heads in pictures], words)
+    payload = heads_forming(
+        np.stack([heads.weights for _, heads in pictures]),
+        steps,
+        (last.queries, last.keys),
+        labels=words | table_words(),
+        pictures=curves,
+        name=f"{title_of(run.id).split(' · ')[0]}-layer{layer + 1}-head",
+        theme=theme(),
+    )
+    component("lapse", "panel", "lapse")(data=payload, key="forming")
+
+
+def curves_over(run, steps, entropies, words) -> list[dict]:
+    """Return the curves over the steps of a run that is over."""
     figure, epochs = run.job.figure, run.state().epochs
     good = [epoch["step"] for epoch in epochs], [epoch.get(f"val_{figure}") for epoch in epochs]
-    draw(
-        time_lapse(
-            np.stack([heads.weights for _, heads in pictures]),
-            [step for step, _ in pictures],
-            last.queries,
-            last.keys,
-            entropies=np.stack([heads.entropies for _, heads in pictures]),
-            figure=good,
-            labels=words | {"figure": figure_name(figure)},
-            theme=theme(),
-        ),
-        "lapse",
-    )
+    return curves_of(steps, entropies, good, labels=words | {"figure": figure_name(figure)}, theme=theme())
 
 
 def first_pictures(run) -> dict[int, Contents]:
