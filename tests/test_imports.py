@@ -11,13 +11,13 @@ ROOT = Path(__file__).parent.parent
 PACKAGE = "transformer_viz"
 
 LIBRARIES = {
+    "language": set(),
     "values": {"numpy", "pandas"},
     "text": {"numpy", "tokenizers"},
     "data": {"numpy", "pandas", "tqdm"},
     "store": {"numpy", "psutil", "safetensors"},
     "runs": {"filelock", "numpy", "psutil"},
     "analysis": {"numpy"},
-    "language": set(),
     "pictures": {"numpy", "plotly"},
     "service": {"numpy", "psutil"},
     "cli": {"pandas", "psutil", "tqdm"},

@@ -56,11 +56,11 @@ BAD = {
     ),
     "ragged, too short": (
         GOOD + "a film\n",
-        ", line 22: 1 fields instead of 2. A text with a comma or a quote in it must stand in quotes.",
+        ", line 22: 1 field instead of 2. A text with a comma or a quote in it must stand in quotes.",
     ),
     "ragged tsv": (
         GOOD.replace(",", "\t") + "a film\n",
-        ", line 22: 1 fields instead of 2. A text with a tab or a quote in it must stand in quotes.",
+        ", line 22: 1 field instead of 2. A text with a tab or a quote in it must stand in quotes.",
     ),
     "ragged semicolons": (
         GOOD.replace(",", ";") + "a;film;1\n",

@@ -24,7 +24,7 @@ from transformer_viz.ui.pages.train.run import show_run
 from transformer_viz.ui.shell.address import from_address, to_address
 from transformer_viz.ui.shell.classroom import is_classroom, keep_visitor, own_runs, owner
 from transformer_viz.ui.shell.language import plain, t
-from transformer_viz.ui.shell.problems import show_problem
+from transformer_viz.ui.shell.problems import said, show_problem
 from transformer_viz.ui.shell.server import shared_trainer
 from transformer_viz.ui.shell.titles import titles_of
 from transformer_viz.values.config import CHOICES
@@ -103,11 +103,11 @@ def ask_job(can_start=True) -> None:
         try:
             job = material and ask_sizes(material)
         except ValueError as error:
-            job, problem = None, str(error)
+            job, problem = None, error
     with summary, st.container(border=True):
         st.markdown(f"**{t('train.summary')}**")
         if problem:
-            st.error(t("train.wrong", reason=plain(problem)), icon=":material/error:")
+            st.error(t("train.wrong", reason=said(problem)), icon=":material/error:")
         elif job is None:
             st.caption(t("data.wait"))
         else:

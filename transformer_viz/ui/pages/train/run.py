@@ -158,8 +158,7 @@ def show_progress(run, stage) -> None:
 def said_before(run) -> str:
     """Say how many trainings come before one that waits."""
     before = turns_before(run)
-    key = "run.waiting.several" if before > 1 else "run.waiting.one" if before else "run.waiting"
-    return t(key, count=before)
+    return t("run.turns", count=before) if before else t("run.waiting")
 
 
 def said_of_sample(sample) -> str:
@@ -203,7 +202,7 @@ def ask_name(run, open_model) -> None:
     if rows := count_in(test, "rows"):
         measured = figures_of(test, config).items()
         figures = ", ".join(f"{plain(figure_name(name))} {written(name, value)}" for name, value in measured)
-        st.markdown(t("run.test", rows=rows, figures=figures))
+        st.markdown(t("run.test", count=rows, figures=figures))
     with st.container(horizontal=True, vertical_alignment="bottom", gap="small"):
         slug = title_of(run.id).split(" · ")[0]
         name = st.text_input(
