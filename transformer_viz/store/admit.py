@@ -31,8 +31,8 @@ class UnfitNameError(ModelError):
         name: What it is called.
     """
 
-    def __init__(self, sentence, name):
-        super().__init__(sentence)
+    def __init__(self, error: ModelError, name: str):
+        super().__init__(error.code, **error.facts)
         self.name = name
 
 
@@ -82,7 +82,7 @@ def _turn(progress):
     if not _ONE_AT_A_TIME.acquire(blocking=False):
         progress("wait")
         if not _ONE_AT_A_TIME.acquire(timeout=PATIENCE):
-            raise ModelError("Other models are being checked. Try again in a few minutes.")
+            raise ModelError("check.queue")
     try:
         yield
     finally:
@@ -122,7 +122,7 @@ def _free_place(name, folder):
     try:
         return check_place(name, folder=folder)
     except ModelError as error:
-        raise (UnfitNameError(str(error), name) if is_unfit else error) from None
+        raise (UnfitNameError(error, name) if is_unfit else error) from None
 
 
 def _size(folder):
