@@ -15,7 +15,7 @@ from transformer_viz.ui.shell.language import plain
 PACKAGE = Path(transformer_viz.__file__).parent
 VIEWS = PACKAGE / "pictures" / "views"
 SINGULARS = {key for key in Words("en").sentences if key.endswith(".one")}
-PROBLEMS = {"Problem", "DataError", "ModelError", "QuotaError"}
+PROBLEMS = {"Problem", "DataError", "ModelError", "QuotaError", "RunError"}
 """Classes whose sentences are made where they are shown."""
 
 ARGUMENTS = {"QuotaError": {"trash", "is_shared"}}

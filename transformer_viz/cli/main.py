@@ -297,7 +297,7 @@ def _work(run):
             job.work(run, watch=progress.watch)
     state = run.state()
     if state.status == "failed":
-        raise RunError(state.message)
+        raise state.problem or RunError("runs.was_stopped", run=run.id)
     if state.status != "finished":
         best = run.model if state.best else "none yet"
         how = ENDED_EARLY.get(state.status, f"The run is {state.status}")

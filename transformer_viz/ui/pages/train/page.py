@@ -23,7 +23,7 @@ from transformer_viz.ui.pages.train.file import WIDTH
 from transformer_viz.ui.pages.train.run import show_run
 from transformer_viz.ui.shell.address import from_address, to_address
 from transformer_viz.ui.shell.classroom import is_classroom, keep_visitor, own_runs, owner
-from transformer_viz.ui.shell.language import plain, t
+from transformer_viz.ui.shell.language import t
 from transformer_viz.ui.shell.problems import said, show_problem
 from transformer_viz.ui.shell.server import shared_trainer
 from transformer_viz.ui.shell.titles import titles_of
@@ -263,7 +263,7 @@ def show_cost(job, material) -> None:
     st.markdown(said, help=t("train.estimated"))
     problem = cost.problem(psutil.virtual_memory().available)
     if problem:
-        st.warning(plain(problem), icon=":material/memory:")
+        st.warning(said(problem), icon=":material/memory:")
 
 
 def ask_probes(material, in_pairs):

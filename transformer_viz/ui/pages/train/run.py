@@ -17,7 +17,7 @@ from transformer_viz.ui.pages.train.forming import (
 from transformer_viz.ui.shell.card import count_in, figure_name, figures_of, part, written
 from transformer_viz.ui.shell.charts import draw, theme
 from transformer_viz.ui.shell.classroom import is_classroom, keep_visitor
-from transformer_viz.ui.shell.language import plain, t
+from transformer_viz.ui.shell.language import plain, t, words
 from transformer_viz.ui.shell.problems import said, show_problem
 from transformer_viz.ui.shell.server import shared_trainer
 from transformer_viz.ui.shell.shelf import home, problem_of, shown_models
@@ -45,7 +45,7 @@ def show_run(run, open_model) -> None:
     stage = stage_of(run, run.state())
     show_actions(run, stage.status)
     if stage.status == "broken":
-        st.error(t("run.broken.said", reason=said(run.problem)), icon=ICONS["broken"])
+        st.error(t("run.broken.said", reason=said(run.error)), icon=ICONS["broken"])
         ask_name(run, open_model)
         return
     at_work = stage.status in AT_WORK
@@ -109,8 +109,8 @@ def show_progress(run, stage) -> None:
     state = run.state()
     if stage_of(run, state) != stage:
         st.rerun(scope="app")
-    if state.status == "failed":
-        show_problem(state.message)
+    if state.problem:
+        show_problem(state.problem)
     if state.status not in (*AT_WORK, "finished") and run.has_damaged_checkpoint:
         st.warning(t("run.checkpoint.damaged"), icon=ICONS["broken"])
     elif state.status == "interrupted":
@@ -123,7 +123,7 @@ def show_progress(run, stage) -> None:
     else:
         return
     if note := state.facts.get("note"):
-        st.caption(plain(note))
+        st.caption(plain(words().same(note, under="error.precision.")))
     if not state.is_whole:
         st.caption(t("run.thinned"))
     if state.is_full:
@@ -131,15 +131,15 @@ def show_progress(run, stage) -> None:
     figure = run.job.figure
     curves, samples = st.columns([3, 2], gap="medium")
     with curves:
-        words = {"figure": figure_name(figure), "step": t("run.steps")}
-        words |= {name: t(f"run.{name}") for name in ("loss", "train", "validation")}
+        labels = {"figure": figure_name(figure), "step": t("run.steps")}
+        labels |= {name: t(f"run.{name}") for name in ("loss", "train", "validation")}
         draw(
             learning_curves(
                 state.steps,
                 state.epochs,
                 over="step",
                 figure=figure,
-                labels=words,
+                labels=labels,
                 last=total,
                 theme=theme(),
             ),
