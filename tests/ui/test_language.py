@@ -5,6 +5,7 @@ import string
 from pathlib import Path
 
 import pytest
+from chinese import english
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -15,7 +16,7 @@ from transformer_viz.ui.shell.language import plain
 PACKAGE = Path(transformer_viz.__file__).parent
 VIEWS = PACKAGE / "pictures" / "views"
 SINGULARS = {key for key in Words("en").sentences if key.endswith(".one")}
-PROBLEMS = {"Problem", "DataError", "ModelError", "QuotaError", "RunError"}
+PROBLEMS = {"Problem", "DataError", "ModelError", "QuotaError", "RunError", "NoTokensError"}
 """Classes whose sentences are made where they are shown."""
 
 ARGUMENTS = {"QuotaError": {"trash", "is_shared"}}
@@ -172,6 +173,12 @@ def test_no_sentence_is_unused_and_none_is_missing():
 def test_no_chinese_sentence_was_left_in_english():
     for key, sentence in Words("zh").sentences.items():
         assert re.search(r"[\u3001-\u9fff]", sentence), key
+
+
+def test_no_part_of_a_chinese_error_is_in_english():
+    for key, text in Words("zh").sentences.items():
+        if key.startswith("error."):
+            assert english(re.sub(r"\{\w[^}]*\}", "|", text)) == [], key
 
 
 @pytest.mark.parametrize("text", ["**a**", "$x$", ":red[a]", "<b>", "[a](b)", "a_b`c`", "\\"])

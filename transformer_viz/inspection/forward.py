@@ -11,6 +11,7 @@ import numpy as np
 import tensorflow as tf
 
 from transformer_viz.analysis import named_mask, position_table
+from transformer_viz.language import Problem
 from transformer_viz.text.tokenizer import Encoding, NoTokensError
 from transformer_viz.values import interventions
 from transformer_viz.values.config import CHOICES
@@ -149,9 +150,7 @@ class ForwardPass:
             written = written.padded(target_padding, max_len=config.target_max_len)
             lengths["decoder"] = len(written.ids)
         elif target is not None or target_padding:
-            raise ValueError(
-                "`target` belongs to an encoder-decoder; this model reads one text. Leave it out."
-            )
+            raise Problem("text.target")
         masks = {
             "attention_mask": _mask("attention_mask", attention_mask, config, len(source.ids), source.ids),
         }
@@ -208,12 +207,9 @@ class ForwardPass:
             if writer is None:
                 raise ValueError("An encoder-decoder needs a `target_tokenizer`.")
         if self.config.has_decoder and not writer.has_markers:
-            raise ValueError("A decoder's tokenizer needs [START] and [END] as tokens 2 and 3.")
+            raise Problem("tokenizer.markers")
         if self.config.fills_in and not (writer.has_markers and writer.has_mask):
-            raise ValueError(
-                "The tokenizer of an encoder that fills in tokens needs [START], [END] and [MASK] as tokens "
-                "2 to 4."
-            )
+            raise Problem("tokenizer.mask")
 
     def _read(self, tokenizer, text, max_len, *, start):
         if isinstance(text, str):
@@ -221,7 +217,7 @@ class ForwardPass:
         else:
             encoding = tokenizer.encoding(text, start=start)
         if not len(encoding.ids):
-            raise NoTokensError("The text has no words. Type at least one.")
+            raise NoTokensError("text.no_words")
         return encoding
 
     def _reordered(self, source, order):

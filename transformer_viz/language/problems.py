@@ -1,5 +1,6 @@
 """What is put into words where it is shown, in the language of whoever reads it: a code and its facts."""
 
+import json
 from pathlib import Path
 from typing import Self
 
@@ -76,6 +77,14 @@ def sentence_of(problem: Exception | Phrase | str, language: str = "en") -> str:
     """Return what went wrong, on one line: of a `Phrase` in a language, of anything else its own text."""
     text = _made(problem, Words(language)) if isinstance(problem, Phrase) else str(problem)
     return "".join(letter if letter.isprintable() else " " for letter in text)
+
+
+def json_reason(error: ValueError | RecursionError) -> Phrase | str:
+    """Return why a text is no JSON, and where, as Python's own parser says it."""
+    if not isinstance(error, json.JSONDecodeError):
+        return str(error)
+    place = {"line": error.lineno, "column": error.colno, "position": error.pos}
+    return Phrase("json.place", reason=error.msg, **place)
 
 
 def _made(phrase, words):

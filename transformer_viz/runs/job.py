@@ -8,7 +8,7 @@ import re
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from transformer_viz.language import Phrase, Problem
+from transformer_viz.language import Phrase, Problem, json_reason
 from transformer_viz.runs.settings import TrainingSettings
 from transformer_viz.text.kinds import TOKEN_KINDS
 from transformer_viz.values.config import TransformerConfig
@@ -127,7 +127,7 @@ class TrainingJob:
         except (ValueError, RecursionError) as error:
             if not text.strip():
                 raise Problem("job.empty") from None
-            raise Problem("job.json", reason=str(error)) from None
+            raise Problem("job.json", reason=json_reason(error)) from None
         known = {entry.name for entry in dataclasses.fields(cls)}
         if not isinstance(facts, dict) or not {"config", "settings", "data"} <= facts.keys():
             raise Problem("job.other")
