@@ -11,13 +11,13 @@ ROOT = Path(__file__).parent.parent
 PACKAGE = "transformer_viz"
 
 LIBRARIES = {
+    "language": set(),
     "values": {"numpy", "pandas"},
     "text": {"numpy", "tokenizers"},
     "data": {"numpy", "pandas", "tqdm"},
     "store": {"numpy", "platformdirs", "psutil", "safetensors"},
     "runs": {"filelock", "numpy", "psutil"},
     "analysis": {"numpy"},
-    "language": set(),
     "pictures": {"numpy", "plotly"},
     "service": {"cachetools", "numpy", "psutil"},
     "cli": {"packaging", "pandas", "psutil", "tqdm"},

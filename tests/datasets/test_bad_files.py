@@ -6,8 +6,10 @@ import tracemalloc
 import zipfile
 
 import pytest
+from chinese import is_chinese
 
 from transformer_viz.data import DataError, files, read_labelled, read_pairs, read_texts, split
+from transformer_viz.language import sentence_of
 
 GOOD = "text,label\n" + "".join(f"a film number {i},{i % 2}\n" for i in range(20))
 CHINESE = "text,label\n" + "房间很大，服务也很好。,1\n太差了，再也不来了！,0\n" * 9
@@ -56,11 +58,11 @@ BAD = {
     ),
     "ragged, too short": (
         GOOD + "a film\n",
-        ", line 22: 1 fields instead of 2. A text with a comma or a quote in it must stand in quotes.",
+        ", line 22: 1 field instead of 2. A text with a comma or a quote in it must stand in quotes.",
     ),
     "ragged tsv": (
         GOOD.replace(",", "\t") + "a film\n",
-        ", line 22: 1 fields instead of 2. A text with a tab or a quote in it must stand in quotes.",
+        ", line 22: 1 field instead of 2. A text with a tab or a quote in it must stand in quotes.",
     ),
     "ragged semicolons": (
         GOOD.replace(",", ";") + "a;film;1\n",
@@ -168,6 +170,7 @@ def test_a_bad_file_is_one_whole_sentence(file, name):
     with pytest.raises(DataError) as error:
         read_labelled(path)
     assert str(error.value) == f"{path}{sentence}"
+    assert is_chinese(sentence_of(error.value, "zh")), sentence_of(error.value, "zh")
 
 
 @pytest.mark.parametrize(
@@ -182,6 +185,7 @@ def test_rows_that_cannot_be_split_are_said(file, rows, sentence):
     with pytest.raises(DataError) as error:
         split(read_labelled(path))
     assert str(error.value) == sentence
+    assert is_chinese(sentence_of(error.value, "zh"))
 
 
 @pytest.mark.parametrize("read", [read_pairs, read_texts])

@@ -46,7 +46,7 @@ def test_a_byte_order_mark_is_no_part_of_the_header(file):
         ("text,text\n1,2\n", "has two columns named 'text'. Give each its own name."),
         ("text,label,label\n1,2,3\n", "has two columns named 'label'. Give each its own name."),
         ("text,label\na,1\nb, c,1\n", "line 3: 3 fields instead of 2. A text with a comma"),
-        ("text,label\na\n", "line 2: 1 fields instead of 2."),
+        ("text,label\na\n", "line 2: 1 field instead of 2."),
         (
             'text,label\na,1\n"a,1\nb,2\n',
             "the row that begins in line 3: unexpected end of data. Is a quote left open",

@@ -102,7 +102,7 @@ def test_a_large_vocabulary_is_paid_for_at_every_written_token():
 def test_too_little_memory_is_a_sentence():
     found = of()._replace(memory=12.34e9)
     assert found.problem(12.4e9) is None
-    assert found.problem(8e9) == (
+    assert str(found.problem(8e9)) == (
         "Training would take about 12.3 GB of memory; 8.0 GB are free. Choose a smaller batch, shorter texts "
         "or a smaller model."
     )

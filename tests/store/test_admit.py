@@ -14,13 +14,12 @@ import hostile_models
 import psutil
 import pytest
 import small_models
-from model_folders import CONFIG, leftovers, parameters, read_names, refused, refused_with, write
+from model_folders import AGAIN, CONFIG, leftovers, parameters, read_names, refused, refused_with, write
 
 from transformer_viz import store
 from transformer_viz.service import admission
 from transformer_viz.store import ModelError, UnfitNameError, admit, admit_model, checking, read_model
 from transformer_viz.store.checking import Limits
-from transformer_viz.store.format import AGAIN
 from transformer_viz.store.pack import unpack_into
 from transformer_viz.text.tokenizer import Tokenizer
 
@@ -303,7 +302,7 @@ def test_how_a_check_ended_is_said(tmp_path, home, stage, number, sentence):
     ],
 )
 def test_what_no_check_foresaw_is_said_of_its_stage(error, stage, sentence):
-    assert admission._sentence(error, 10**9, stage) == sentence
+    assert str(admission._problem(error, 10**9, stage)) == sentence
 
 
 class Left(BaseException):

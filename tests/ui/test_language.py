@@ -1,27 +1,149 @@
+import ast
+import pickle
 import re
+import string
 from pathlib import Path
 
 import pytest
 import streamlit
+from chinese import english
 from hypothesis import given
 from hypothesis import strategies as st
 
 import transformer_viz
-from transformer_viz.language import LANGUAGES, Words
+from transformer_viz.language import LANGUAGES, Phrase, Problem, Words, language_of, sentence_of
 from transformer_viz.ui.shell.language import plain, time_of
 
 PACKAGE = Path(transformer_viz.__file__).parent
 VIEWS = PACKAGE / "pictures" / "views"
-NAMES = re.compile(r"\{(\w+)\}")
+SINGULARS = {key for key in Words("en").sentences if key.endswith(".one")}
+PROBLEMS = {"Problem", "DataError", "ModelError", "QuotaError", "RunError", "NoTokensError"}
+"""Classes whose sentences are made where they are shown."""
+
+ARGUMENTS = {"QuotaError": {"trash", "is_shared"}}
+"""Class -> what it is given beside the facts of its sentence."""
+
+
+def names_in(sentence):
+    """Return what a sentence is filled in with."""
+    return frozenset(name for _, name, _, _ in string.Formatter().parse(sentence) if name)
+
+
+def called(key):
+    """Return what the program calls a sentence: singular and plural alike, an error by its code."""
+    base, _, form = key.rpartition(".")
+    is_form = form in ("one", "other") and f"{base}.one" in SINGULARS
+    return (base if is_form else key).removeprefix("error.")
 
 
 def test_every_language_has_the_same_sentences():
-    assert len({frozenset(Words(language).sentences) for language in LANGUAGES}) == 1
+    assert set(Words("zh").sentences) == set(Words("en").sentences) - SINGULARS
 
 
-@pytest.mark.parametrize("key", Words("en").sentences)
+@pytest.mark.parametrize("key", sorted(set(Words("en").sentences) - SINGULARS))
 def test_a_sentence_is_filled_in_alike_in_every_language(key):
-    assert len({frozenset(NAMES.findall(Words(language).sentences[key])) for language in LANGUAGES}) == 1
+    assert len({names_in(Words(language).sentences[key]) for language in LANGUAGES}) == 1
+
+
+@pytest.mark.parametrize("key", sorted(SINGULARS))
+def test_a_singular_has_a_plural_that_names_the_count_and_more(key):
+    plural = names_in(Words("en").sentences[f"{key.removesuffix('one')}other"])
+    assert "count" in plural
+    assert names_in(Words("en").sentences[key]) <= plural
+
+
+def test_a_count_chooses_between_singular_and_plural():
+    assert Words("en")("card.rows.count", count=1) == "1 row"
+    assert Words("en")("card.rows.count", count="2,000") == "2,000 rows"
+    assert Words("zh")("card.rows.count", count=1) == "1 行"
+
+
+def calls():
+    """Yield every call in the package whose first argument is a text, with its possible texts."""
+    for path in PACKAGE.rglob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.Call) and node.args:
+                first = node.args[0]
+                parts = [first.body, first.orelse] if isinstance(first, ast.IfExp) else [first]
+                texts = [part.value for part in parts if isinstance(part, ast.Constant)]
+                yield node, [text for text in texts if isinstance(text, str)], parts
+
+
+def test_whoever_has_a_problem_gives_the_facts_that_its_sentence_names():
+    for node, texts, _ in calls():
+        name = node.func.id if isinstance(node.func, ast.Name) else ""
+        for text in texts if name in PROBLEMS | {"Phrase"} else ():
+            assert Words("en").has(f"error.{text}"), text
+            given = {keyword.arg for keyword in node.keywords} - ARGUMENTS.get(name, set())
+            forms = [key for key in Words("en").sentences if called(key) == text and key.startswith("error.")]
+            asked = frozenset().union(*(names_in(Words("en").sentences[key]) for key in forms))
+            assert (asked >= given - {None}) if None in given else (asked == given), text
+
+
+def test_no_problem_is_raised_as_an_english_sentence():
+    for node, texts, parts in calls():
+        if isinstance(node.func, ast.Name) and node.func.id in PROBLEMS:
+            made = [
+                value.value
+                for part in parts
+                if isinstance(part, ast.JoinedStr)
+                for value in part.values
+                if isinstance(value, ast.Constant)
+            ]
+            assert not any(" " in text for text in (*texts, *made)), ast.unparse(node)
+
+
+def test_a_problem_is_the_same_in_another_process():
+    problem = Problem("file.large", path=Path("a.csv"), most=3)
+    again = pickle.loads(pickle.dumps(problem))
+    assert (type(again), again.code, again.facts) == (Problem, "file.large", {"path": "a.csv", "most": 3})
+    assert str(again) == "a.csv has more than 3 MB. Use a part of it."
+
+
+def test_a_problem_survives_as_json_with_the_phrases_in_it():
+    problem = Problem("line.empty", place=Phrase("file.line", path="a.csv", line=3))
+    again = Problem.from_json(problem.to_json())
+    assert sentence_of(again, "zh") == sentence_of(problem, "zh") == "a.csv 第 3 行 是空行。请将其删除。"
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        None,
+        [],
+        {"code": "line.empty"},
+        {"code": "line.empty", "facts": {}},
+        {"code": 5, "facts": {}},
+        {"code": "line.long", "facts": {"place": "a", "most": "many"}},
+        {"code": "line.empty", "facts": {"place": {}}},
+    ],
+    ids=str,
+)
+def test_what_is_no_problem_is_refused(content):
+    with pytest.raises(ValueError, match=r"no phrase|Unknown format|Cannot specify"):
+        Problem.from_json(content)
+
+
+def test_a_reason_of_the_system_is_translated_where_it_is_known():
+    denied, strange = (
+        Problem("file.unreadable", path="a", reason=each) for each in ("Permission denied", "No.")
+    )
+    assert sentence_of(denied, "zh") == "无法读取 a：没有权限。"
+    assert sentence_of(strange, "zh") == "无法读取 a：No.。"
+
+
+@pytest.mark.parametrize(
+    ("environment", "language"),
+    [
+        ({}, "en"),
+        ({"LANG": "zh_CN.UTF-8"}, "zh"),
+        ({"LANG": "zh_CN.UTF-8", "LC_MESSAGES": "C"}, "en"),
+        ({"LANG": "de_DE", "LC_ALL": "zh"}, "zh"),
+        ({"LANG": "zh_TW", "LC_ALL": ""}, "zh"),
+    ],
+)
+def test_the_environment_names_the_language(environment, language):
+    assert language_of(environment) == language
 
 
 def is_word_of(name, views, source):
@@ -40,12 +162,13 @@ def test_no_sentence_is_unused_and_none_is_missing():
     unused = [
         key
         for key in Words("en").sentences
-        if key not in literal
-        and not any(re.fullmatch(pattern, key) for pattern in made)
+        if not {key, called(key)} & literal
+        and not any(re.fullmatch(pattern, called(key)) for pattern in made)
+        and not key.startswith("error.reason.")
         and not (key.startswith("lens.") and is_word_of(key.rpartition(".")[2], views, source))
     ]
     assert unused == []
-    assert set(re.findall(r'\b(?:t|words)\(\s*"([^"]+)"', source)) <= set(Words("en").sentences)
+    assert all(map(Words("en").has, re.findall(r'\b(?:t|words)\(\s*"([^"]+)"', source)))
 
 
 @pytest.mark.parametrize(
@@ -68,6 +191,12 @@ def test_a_duration_has_its_units(monkeypatch, seconds, english, chinese):
 def test_no_chinese_sentence_was_left_in_english():
     for key, sentence in Words("zh").sentences.items():
         assert re.search(r"[\u3001-\u9fff]", sentence), key
+
+
+def test_no_part_of_a_chinese_error_is_in_english():
+    for key, text in Words("zh").sentences.items():
+        if key.startswith("error."):
+            assert english(re.sub(r"\{\w[^}]*\}", "|", text)) == [], key
 
 
 @pytest.mark.parametrize("text", ["**a**", "$x$", ":red[a]", "<b>", "[a](b)", "a_b`c`", "\\"])

@@ -5,6 +5,7 @@ The layers' own, `transformer_viz.network.masks`, do the same on tensors; a test
 
 import numpy as np
 
+from transformer_viz.language import Problem
 from transformer_viz.values.config import PAD_ID
 
 
@@ -81,10 +82,7 @@ def named_mask(name, queries, key_ids):
             case ["painted", packed]:
                 mask = mask & unpack(packed, shape)
             case _:
-                raise ValueError(
-                    f"There is no mask {name!r}. Write 'none', 'padding', 'causal', 'window:3', 'painted:' "
-                    "and its bits, or several joined by '+'."
-                )
+                raise Problem("mask.missing", name=repr(name))
     return mask
 
 
@@ -118,9 +116,7 @@ def unpack(packed, shape):
     digits = -(-size // 4)
     good = len(packed) == digits and all(digit in "0123456789abcdef" for digit in packed)
     if not good:
-        raise ValueError(
-            f"A painted mask of {shape[0]} × {shape[1]} cells has {digits} hexadecimal digits. "
-            f"Received {len(packed)}: {packed[:16]!r}."
-        )
+        found = {"found": len(packed), "received": repr(packed[:16])}
+        raise Problem("mask.painted", rows=shape[0], columns=shape[1], digits=digits, **found)
     even = packed + "0" * (digits % 2)
     return np.unpackbits(np.frombuffer(bytes.fromhex(even), np.uint8))[:size].astype(bool).reshape(shape)

@@ -2,6 +2,8 @@
 
 import numpy as np
 
+from transformer_viz.language import Problem
+
 MAX_WAVELENGTH = 10_000.0
 """Longest wavelength in tokens, divided by 2 pi (Vaswani et al., 2017, section 3.5)."""
 
@@ -90,9 +92,7 @@ def position_table(kind, length, d_model):
         return np.zeros((length, d_model), dtype=np.float32)
     if kind == "one-hot":
         if length > d_model:
-            raise ValueError(
-                f"`positions` = 'one-hot' needs `d_model` >= `max_len`: {d_model} is less than {length}."
-            )
+            raise Problem("positions.one_hot", width=d_model, length=length)
         return one_hot_positions(positions, d_model)
     if kind in ("sinusoidal", "sinusoidal-halves"):
         return sinusoidal_positions(positions, d_model, halves=kind == "sinusoidal-halves")

@@ -3,6 +3,7 @@
 import argparse
 import dataclasses
 import json
+import os
 import platform
 import shlex
 import sys
@@ -16,6 +17,7 @@ from transformer_viz.cli import doctor
 from transformer_viz.cli.serve import serve
 from transformer_viz.data import NAMED, read_for_decoder, read_labelled, read_pairs
 from transformer_viz.data.tasks import TASKS
+from transformer_viz.language import Phrase, Problem, Words, language_of, sentence_of
 from transformer_viz.network.startup import load_upper_floor
 from transformer_viz.runs import (
     RunError,
@@ -80,19 +82,24 @@ SETTINGS_HELP = {
 
 
 def main(argv=None) -> int:
-    """Run one command, or open the app; return 0, or 2 for a mistake of the user's, said in one sentence."""
+    """Run one command, or open the app; return 0, or 2 for a mistake of the user's, in one sentence."""
     argv = sys.argv[1:] if argv is None else argv
     arguments = build_parser().parse_args(argv)
     arguments.argv = argv
     try:
         return arguments.command(arguments) or 0
     except (ValueError, MemoryError) as error:
-        sentence = str(error) or "There is not enough memory for this. Choose a smaller model or batch."
-        print(f"{arguments.name}: {sentence}", file=sys.stderr)
+        problem = error if str(error) else Problem("command.memory")
+        print(f"{arguments.name}: {_said(problem)}", file=sys.stderr)
         return 2
     except KeyboardInterrupt:
-        print(f"{arguments.name}: stopped.", file=sys.stderr)
+        print(f"{arguments.name}: {_said(Problem('command.stopped'))}", file=sys.stderr)
         return 130
+
+
+def _said(problem):
+    """Return the sentence of an error in the language that the environment asks for."""
+    return sentence_of(problem, language_of(os.environ))
 
 
 def build_parser() -> argparse.ArgumentParser:
@@ -171,7 +178,8 @@ def list_models(arguments):
     for model in models:
         figures = _figures(model.card.get("test", {})).items()
         parameters = f"{model.config.num_parameters:,}" if model.config else ""
-        task = f"damaged: {model.problem}" if model.problem else model.card.get("task", "")
+        damage = Phrase("command.damaged", reason=model.error)
+        task = _said(damage) if model.error else model.card.get("task", "")
         test = " ".join(f"{name} {value:.4f}" for name, value in figures) or "not measured"
         rows.append((model.name, task, parameters, f"{model.size / 1e6:.1f} MB", test))
     print(pd.DataFrame(rows, columns=["name", "task", "parameters", "size", "test"]).to_string(index=False))
@@ -200,12 +208,12 @@ def generate(arguments):
 def trace(arguments):
     """Write one trace, say what was read, and what is likeliest: a class, or a token, next or in a gap."""
     if not arguments.out.parent.is_dir():
-        raise ValueError(f"There is no folder {arguments.out.parent} to write {arguments.out.name} to.")
+        raise Problem("command.no_folder", folder=arguments.out.parent, file=arguments.out.name)
     result = _load(arguments.model).trace(arguments.text, target=arguments.target)
     try:
         result.save(arguments.out)
     except OSError as error:
-        raise ValueError(f"{arguments.out} cannot be written: {error.strerror}.") from None
+        raise Problem("command.unwritable", file=arguments.out, reason=error.strerror) from None
     print(" ".join(result.tokens))
     if result.num_dropped:
         print(f"{len(result.tokens)} of {len(result.tokens) + result.num_dropped} tokens were read.")
@@ -301,7 +309,7 @@ def list_all_runs(arguments):
     for run in list_runs():
         state = run.state()
         if state.status == "broken":
-            rows.append((run.id, state.status, "", run.problem))
+            rows.append((run.id, state.status, "", _said(run.error or "")))
             continue
         steps = f"{state.step:,} of {state.facts.get('total_steps', 0):,}"
         figure = run.job.figure
@@ -323,7 +331,7 @@ def _work(run):
             job.work(run, watch=progress.watch)
     state = run.state()
     if state.status == "failed":
-        raise RunError(state.message)
+        raise state.problem or RunError("runs.was_stopped", run=run.id)
     if state.status != "finished":
         best = run.model if state.best else "none yet"
         how = ENDED_EARLY.get(state.status, f"The run is {state.status}")
@@ -353,7 +361,7 @@ class Progress:
         kind = event["event"]
         if kind == "data":
             if "note" in event:
-                tqdm.write(event["note"])
+                tqdm.write(Words(language_of(os.environ)).same(event["note"], under="error.precision."))
             self._bar = tqdm(total=event["total_steps"], unit="step", disable=not sys.stderr.isatty())
         elif kind in ("step", "epoch"):
             self._bar.update(event["step"] - self._bar.n)
@@ -462,7 +470,7 @@ def _columns(arguments):
     for each in arguments.columns:
         role, equals, name = each.partition("=")
         if not (role and equals and name):
-            raise ValueError(f"--columns takes ROLE=NAME. Received: {each!r}.")
+            raise Problem("command.columns", received=repr(each))
         columns[role] = name
     return columns
 
@@ -480,7 +488,7 @@ def _assignment(text):
     """FIELD=VALUE -> (field, value as JSON says, or the text itself)."""
     field, equals, value = text.partition("=")
     if not equals:
-        raise ValueError(f"--set takes FIELD=VALUE. Received: {text!r}.")
+        raise Problem("command.set", received=repr(text))
     try:
         return field, json.loads(value)
     except ValueError:
@@ -490,7 +498,7 @@ def _assignment(text):
 def _label_name(text):
     label, equals, name = text.partition("=")
     if not (equals and name):
-        raise ValueError(f"--label-names takes LABEL=NAME. Received: {text!r}.")
+        raise Problem("command.label_names", received=repr(text))
     return label, name
 
 

@@ -3,6 +3,7 @@
 import re
 
 from transformer_viz.data.files import DataError
+from transformer_viz.language import Phrase
 
 KINDS = {"labels": ("text", "label"), "pairs": ("text", "target"), "texts": ("text",)}
 """What rows can be -> the columns they have when they are read."""
@@ -87,11 +88,11 @@ def _given(table, kind, columns):
     for named, column in columns.items():
         role = "text" if named == "source" and kind == "pairs" else named
         if role not in roles:
-            raise DataError(f"There is no role '{named}' for a column. Roles here: {', '.join(roles)}.")
+            raise DataError("column.role", role=named, roles=", ".join(roles))
         if column not in table.columns:
-            raise DataError(f"{table.path} has no column '{column}'. Its columns are: {_listed(table)}.")
+            raise DataError("column.missing", path=table.path, column=column, columns=_listed(table))
         if column in given.values():
-            raise DataError(f"The column '{column}' is named for two roles. Name one for each.")
+            raise DataError("column.twice", column=column)
         given[role] = column
     return given
 
@@ -120,10 +121,8 @@ def _check_header(table, kind):
         data = len(name) > 40 or len(name.split()) > 4 or re.fullmatch(r"[-+]?[\d.]+", name)
         if data or name in _values(table, name):
             between = {"tsv": "<TAB>", "semicolon": ";"}.get(table.format, ",")
-            raise DataError(
-                f"{table.path} seems to have no header: its first line is: {_listed(table)}. "
-                f"Add a first line that names the columns: {between.join(KINDS[kind])}"
-            )
+            header = between.join(KINDS[kind])
+            raise DataError("column.header", path=table.path, columns=_listed(table), header=header)
 
 
 def _values(table, name):
@@ -147,11 +146,12 @@ def _is_text(values):
 
 
 def _unclear(table, kind, role, found, chosen):
-    what = f"several columns could be the {role}" if found else f"no column is clearly the {role}"
-    example = " ".join(f"{each}={chosen.get(each, 'NAME')}" for each in KINDS[kind])
     return DataError(
-        f"{table.path}: {what}. Its columns are: {_listed(table)}. "
-        f"Say which, on the command line: --columns {example}"
+        "column.several" if found else "column.none",
+        path=table.path,
+        role=Phrase(f"role.{role}"),
+        columns=_listed(table),
+        example=" ".join(f"{each}={chosen.get(each, 'NAME')}" for each in KINDS[kind]),
     )
 
 

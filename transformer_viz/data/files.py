@@ -8,6 +8,8 @@ import stat
 import zlib
 from pathlib import Path
 
+from transformer_viz.language import Phrase, Problem
+
 MAX_BYTES = 500 * 2**20
 """Largest file that is read, decompressed."""
 
@@ -17,20 +19,22 @@ _LOOKED_AT = 2**16
 """Bytes that are looked at to guess an encoding."""
 
 _FOREIGN = {
-    b"PK\x03\x04": "an Excel workbook or a zip archive",
-    b"PAR1": "a Parquet file",
-    b"SQLite format 3": "an SQLite database",
-    b"%PDF": "a PDF",
-    b"\xd0\xcf\x11\xe0": "an old Excel workbook",
+    b"PK\x03\x04": "file.zip",
+    b"PAR1": "file.parquet",
+    b"SQLite format 3": "file.sqlite",
+    b"%PDF": "file.pdf",
+    b"\xd0\xcf\x11\xe0": "file.xls",
 }
+"""What a file begins with -> code of the phrase for what it is."""
 
 
-class DataError(ValueError):
+class DataError(Problem):
     """A file or its rows cannot be used; says where, what is wrong and the way out."""
 
-    def __init__(self, sentence):
-        """Write the sentence without characters that cannot be shown: names of columns may hold any."""
-        super().__init__("".join(letter if letter.isprintable() else " " for letter in sentence))
+
+def line_of(path: Path, line: int) -> Phrase:
+    """Return what an error calls a line of a file."""
+    return Phrase("file.line", path=path, line=line)
 
 
 def read_text(path: Path, sha256="", most=None) -> str:
@@ -48,24 +52,20 @@ def read_text(path: Path, sha256="", most=None) -> str:
     data = _bytes(path, sha256, MAX_BYTES if most is None else most)
     for magic, kind in _FOREIGN.items():
         if data.startswith(magic):
-            raise DataError(f"{path} is {kind}, not a CSV. Save the table as CSV (UTF-8).")
+            raise DataError("file.foreign", path=path, kind=Phrase(kind))
     if data.startswith((b"\xff\xfe", b"\xfe\xff")) or b"\x00" in data[:1000]:
-        raise DataError(f"{path} is in UTF-16 or is no text. Save it as CSV in UTF-8.")
+        raise DataError("file.binary", path=path)
     try:
         text = data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         line = data.count(b"\n", 0, error.start) + 1
-        place = f"{path}, line {line}"
-        if _is_gbk(data[max(error.start - 1, 0) :]):
-            raise DataError(
-                f"{place}: not UTF-8; it looks like GBK. Save the file as UTF-8 (in Excel: CSV UTF-8)."
-            ) from None
-        raise DataError(f"{place}: not UTF-8. Save the file as CSV in UTF-8.") from None
+        code = "file.gbk" if _is_gbk(data[max(error.start - 1, 0) :]) else "file.encoding"
+        raise DataError(code, place=line_of(path, line)) from None
     if "\x00" in text:
         line = text.count("\n", 0, text.index("\x00")) + 1
-        raise DataError(f"{path}, line {line}: a NUL character. Remove it.")
+        raise DataError("file.nul", place=line_of(path, line))
     if re.match(r"\s*<(?:!doctype\s+html|html|head|\?xml)\b", text[:1000], re.IGNORECASE):
-        raise DataError(f"{path} is a web page or XML, not a table. Download the file itself, or save a CSV.")
+        raise DataError("file.html", path=path)
     return text
 
 
@@ -74,27 +74,27 @@ def _bytes(path, sha256, most):
     try:
         mode = path.stat().st_mode
         if stat.S_ISDIR(mode):
-            raise DataError(f"{path} is a folder. Give the path of a CSV file.")
+            raise DataError("file.folder", path=path)
         if not stat.S_ISREG(mode):  # a pipe or a device may have no end
-            raise DataError(f"{path} is a pipe or a device. Give the path of a CSV file.")
+            raise DataError("file.device", path=path)
         with path.open("rb") as file:
             packed = file.read(2) == b"\x1f\x8b"
             file.seek(0)
             size = _unpacked_size(file, most) if packed else path.stat().st_size
             if size > most:
-                raise DataError(f"{path} has more than {most // 2**20} MB. Use a part of it.")
+                raise DataError("file.large", path=path, most=most // 2**20)
             file.seek(0)
             data = file.read(most)
             if sha256 and hashlib.sha256(data).hexdigest() != sha256:
-                raise DataError(f"{path} has changed since it was chosen. Choose it again.")
+                raise DataError("file.changed", path=path)
             return gzip.GzipFile(fileobj=io.BytesIO(data)).read(most) if packed else data
     except FileNotFoundError:
-        gone = " any more. Choose it again." if sha256 else "."
-        raise DataError(f"There is no file {path}{gone}") from None
+        raise DataError("file.gone" if sha256 else "file.missing", path=path) from None
     except DataError:
         raise
     except (OSError, EOFError, ValueError, zlib.error) as error:
-        raise DataError(f"{path} cannot be read: {error}.") from None
+        reason = getattr(error, "strerror", None) or str(error)
+        raise DataError("file.unreadable", path=path, reason=reason) from None
 
 
 def _unpacked_size(file, most):

@@ -3,7 +3,7 @@
 import json
 import re
 
-from transformer_viz.data.files import DataError
+from transformer_viz.data.files import DataError, line_of
 from transformer_viz.data.table import MAX_COLUMNS, PORTION, Table, capped, check_count, names_of
 
 MAX_LINE = 8_000_000
@@ -26,7 +26,7 @@ def read_objects(path, text, most) -> Table:
     cells = {}
     for begin in range(0, len(every), PORTION):
         portion = enumerate(every[begin : begin + PORTION], begin + 1)
-        rows = [_object(f"{path}, line {number}", line) for number, line in portion]
+        rows = [_object(path, number, line) for number, line in portion]
         for name in dict.fromkeys(name for row in rows for name in row):
             cells.setdefault(name, [None] * begin)
         if len(cells) > MAX_COLUMNS:
@@ -36,29 +36,22 @@ def read_objects(path, text, most) -> Table:
     return Table(path, "jsonl", tuple(cells), list(cells.values()), range(1, len(every) + 1))
 
 
-def _object(place, line):
+def _object(path, number, line):
     """Return the object on a line."""
     if not line or line.isspace():
-        raise DataError(f"{place} is empty. Remove it.")
+        raise DataError("line.empty", place=line_of(path, number))
     if len(line) > MAX_LINE:
-        raise DataError(f"{place} has more than {MAX_LINE:,} characters. Cut its texts into parts.")
+        raise DataError("line.long", place=line_of(path, number), most=MAX_LINE)
     try:
         row = _DECODER.decode(line)
     except (ValueError, RecursionError) as error:
         reason = getattr(error, "msg", "nested too deeply")
-        raise _no_object(place, f" ({reason})") from None
+        raise DataError("json.damaged", place=line_of(path, number), reason=reason) from None
     if not isinstance(row, dict):
-        raise _no_object(place)
+        raise DataError("json.shape", place=line_of(path, number))
     if _HALF.search(line) and not _is_sendable(row):
-        raise DataError(f"{place}: half of a character, an escape like \\ud83d by itself. Remove it.")
+        raise DataError("json.half", place=line_of(path, number))
     return row
-
-
-def _no_object(place, reason=""):
-    return DataError(
-        f"{place}: not a JSON object{reason}. Each line must be one whole object, "
-        'such as {"text": "a film", "label": "1"}.'
-    )
 
 
 def _is_sendable(row):

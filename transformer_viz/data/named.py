@@ -96,7 +96,7 @@ def _reviews(folder):
     try:
         return _frames(path, _packed(_content(path, REVIEWS)))
     except (tarfile.TarError, EOFError, zlib.error, UnicodeDecodeError) as error:
-        raise DataError(f"{path} cannot be read: {error}. Delete it, so that it is fetched again.") from None
+        raise DataError("named.damaged", path=path, reason=str(error)) from None
 
 
 def _unpacked(place):
@@ -105,7 +105,8 @@ def _unpacked(place):
             try:
                 yield *found.groups(), path.read_text(encoding="utf-8")
             except (OSError, UnicodeDecodeError) as error:
-                raise DataError(f"{path} cannot be read: {error}.") from None
+                reason = getattr(error, "strerror", None) or str(error)
+                raise DataError("file.unreadable", path=path, reason=reason) from None
 
 
 def _packed(content):
@@ -128,10 +129,8 @@ def _frames(source, reviews):
         for folder, label in LABELS.items():
             count = int((frames[-1]["label"] == label).sum())
             if count != PER_LABEL:
-                raise DataError(
-                    f"{source} has {count:,} reviews in {half}/{folder} instead of {PER_LABEL:,}. "
-                    "Delete it, so that it is fetched again."
-                )
+                part = f"{half}/{folder}"
+                raise DataError("named.count", path=source, count=count, part=part, expected=PER_LABEL)
     return tuple(frames)
 
 
@@ -158,13 +157,11 @@ def _content(path, published):
     try:
         content = path.read_bytes()
     except OSError as error:
-        raise DataError(f"{path} cannot be read: {error.strerror}.") from None
+        raise DataError("file.unreadable", path=path, reason=error.strerror) from None
     found = hashlib.sha256(content).hexdigest()
     if found != published.sha256:
-        raise DataError(
-            f"{path} is not the file that was published: its sha256 begins with {found[:12]}, not "
-            f"{published.sha256[:12]}. Delete it, so that it is fetched again."
-        )
+        hashes = {"found": found[:12], "expected": published.sha256[:12]}
+        raise DataError("named.other", path=path, **hashes)
     return content
 
 
@@ -178,20 +175,14 @@ def _present(folder, published):
         with tempfile.TemporaryDirectory(dir=folder, prefix=f".{published.name}-") as scratch:
             fetched = Path(scratch) / published.name
             if _fetch(published, fetched) != published.sha256:
-                raise DataError(
-                    f"{published.url} sent another file than was published. Try again, or put the right one "
-                    f"at {path}."
-                )
+                raise DataError("named.sent", url=published.url, path=path)
             fetched.replace(path)
     except (OSError, http.client.HTTPException) as error:
         if isinstance(error, urllib.error.HTTPError):  # it is an answer, too
             error.close()
         reason = getattr(error, "reason", error)
         reason = getattr(reason, "strerror", None) or reason
-        raise DataError(
-            f"{path} is missing and cannot be fetched ({reason}). "
-            f"With a network, get {published.url} and put it there."
-        ) from None
+        raise DataError("named.missing", path=path, reason=str(reason), url=published.url) from None
     return path
 
 

@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 
 from transformer_viz.data.files import DataError
+from transformer_viz.language import Phrase
 
 FEWEST_ROWS = 10
 
@@ -37,7 +38,7 @@ def split(frame, *, validation=0.1, test=0.0, seed=0) -> Split:
     _check_rows(frame)
     labels = sorted(frame["label"].unique())
     if len(labels) < 2:
-        raise DataError(f"All rows have the label '{labels[0]}'; training needs at least two labels.")
+        raise DataError("parts.one_label", label=labels[0])
     group, first = _groups(frame)
     owner = _owners(frame, group, first)
     strata = [group[first][owner == label] for label in labels]
@@ -45,10 +46,8 @@ def split(frame, *, validation=0.1, test=0.0, seed=0) -> Split:
     for part in parts if test else parts[:2]:
         lacking = [label for label in labels if not (part["label"] == label).any()]
         if lacking:
-            what = f"{'three' if test else 'two'} different {'groups' if 'group' in frame else 'texts'}"
-            raise DataError(
-                f"The label '{lacking[0]}' has fewer than {what} of its own; add some, or leave its rows out."
-            )
+            least = Phrase(f"three.{_unit(frame)}" if test else f"two.{_unit(frame)}")
+            raise DataError("parts.rare_label", label=lacking[0], least=least)
     return parts
 
 
@@ -60,13 +59,10 @@ def split_pairs(frame, *, validation=0.1, test=0.0, seed=0) -> Split:
     """
     _check_rows(frame)
     group, first = _groups(frame)
-    different = "groups" if "group" in frame else "texts"
     if first.sum() < 2:
-        raise DataError(
-            f"All rows have the same {different[:-1]}; training needs at least two different ones."
-        )
+        raise DataError(f"parts.one.{_unit(frame)}")
     if test and first.sum() < 3:
-        raise DataError(f"There are two different {different}; training and a test need at least three.")
+        raise DataError("parts.no_third", two=Phrase(f"two.{_unit(frame)}"))
     return _apart(frame, group, [group[first]], (validation, test), seed)
 
 
@@ -77,7 +73,12 @@ def split_texts(frame, *, validation=0.1, test=0.0, seed=0) -> Split:
 
 def _check_rows(frame):
     if len(frame) < FEWEST_ROWS:
-        raise DataError(f"There are {len(frame)} rows; training needs at least {FEWEST_ROWS}.")
+        raise DataError("parts.rows", count=len(frame), least=FEWEST_ROWS)
+
+
+def _unit(frame):
+    """Return of what a part must have several: the end of the code of a phrase."""
+    return "groups" if "group" in frame else "texts"
 
 
 def _groups(frame):

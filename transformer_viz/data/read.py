@@ -5,9 +5,10 @@ from typing import NamedTuple
 import pandas as pd
 
 from transformer_viz.data.columns import KINDS, MAX_LABELS, SAMPLE, choose, is_known
-from transformer_viz.data.files import DataError
+from transformer_viz.data.files import DataError, line_of
 from transformer_viz.data.table import MAX_CHARS
 from transformer_viz.data.tables import read_table
+from transformer_viz.language import Phrase
 
 SHOWN = 5
 """Rows of a preview."""
@@ -76,10 +77,8 @@ def read_labelled(path, columns=None, *, sha256="") -> pd.DataFrame:
     frame = _read(path, "labels", columns, sha256)
     labels = frame["label"].nunique()
     if labels > MAX_LABELS:
-        raise DataError(
-            f"{path} has {labels:,} different labels; more than {MAX_LABELS} are taken for a mistake. "
-            f"Is `{frame.attrs['columns']['label']}` the right column?"
-        )
+        column = frame.attrs["columns"]["label"]
+        raise DataError("labels.many", path=path, labels=labels, most=MAX_LABELS, column=column)
     return frame
 
 
@@ -160,25 +159,22 @@ def _column(table, role, name):
     most = MAX_LABEL if role == "label" else MAX_CHARS
     for value, line in zip(values, table.lines, strict=True):
         if type(value) is not str or not value or value.isspace() or len(value) > most:
-            raise _bad_value(f"{table.path}, line {line}", role, name, value)
+            raise _bad_value(line_of(table.path, line), role, name, value)
     return values if role == "text" else list(map(str.strip, values))
 
 
 def _bad_value(place, role, name, value):
+    where = {"place": place, "role": Phrase(f"role.{role}")}
     if value is None:
-        return DataError(f"{place}: no '{name}', the {role}. Add it or remove the line.")
+        return DataError("value.missing", column=name, **where)
     if not isinstance(value, str):
-        return DataError(f"{place}: '{name}', the {role}, is no text but several values. Write one text.")
+        return DataError("value.several", column=name, **where)
     if not value.strip():
-        return DataError(f"{place}: the {role} is empty. Fill it in or remove the row.")
+        return DataError("value.empty", **where)
     if role == "label":
-        return DataError(
-            f"{place}: a label of {len(value):,} characters; more than {MAX_LABEL} are taken for a mistake. "
-            f"Is `{' '.join(name.split())[:40]}` the right column?"
-        )
-    return DataError(
-        f"{place}: the {role} has {len(value):,} characters, more than {MAX_CHARS:,}. Cut it into parts."
-    )
+        column = " ".join(name.split())[:40]
+        return DataError("label.long", place=place, length=len(value), most=MAX_LABEL, column=column)
+    return DataError("value.long", length=len(value), most=MAX_CHARS, **where)
 
 
 def _likeliest(table, guess):

@@ -7,13 +7,15 @@ import threading
 from array import array
 from itertools import islice
 
-from transformer_viz.data.files import DataError
+from transformer_viz.data.files import DataError, line_of
 from transformer_viz.data.table import MAX_CHARS, PORTION, Table, capped, check_count, names_of
+from transformer_viz.language import Phrase
 
 DELIMITERS = {"tsv": "\t", "csv": ",", "semicolon": ";"}
 """Format -> what stands between its fields."""
 
-_NAMED = {"\t": "tab", ",": "comma", ";": "semicolon"}
+_NAMED = {"\t": "delimiter.tab", ",": "delimiter.comma", ";": "delimiter.semicolon"}
+"""What stands between fields -> code of the phrase for it."""
 
 _FIELD_LIMIT = threading.Lock()
 """The limit of the `csv` module is one for the whole process."""
@@ -79,17 +81,14 @@ def _row_by_row(path, text, delimiter, most):
         begin = reader.line_num + 1
         for row in islice(reader, most):
             if len(row) != len(header):
-                raise _bad_width(f"{path}, line {reader.line_num}", header, row, delimiter)
+                raise _bad_width(line_of(path, reader.line_num), header, row, delimiter)
             for value, column in zip(row, cells, strict=True):
                 column.append(value)
             lines.append(reader.line_num)
             begin = reader.line_num + 1
     except csv.Error as error:
         reason = str(error).replace("'\t'", "a tab")
-        raise DataError(
-            f"{path}, the row that begins in line {begin}: {reason}. Is a quote left open, or a text "
-            f"longer than {MAX_CHARS:,} characters?"
-        ) from None
+        raise DataError("row.damaged", path=path, line=begin, reason=reason, most=MAX_CHARS) from None
     check_count(path, len(lines))
     return header, cells, lines
 
@@ -125,8 +124,6 @@ def _unquoted(field):
 
 def _bad_width(place, header, row, delimiter):
     if not row:
-        return DataError(f"{place} is empty. Remove it.")
-    return DataError(
-        f"{place}: {len(row)} fields instead of {len(header)}. "
-        f"A text with a {_NAMED[delimiter]} or a quote in it must stand in quotes."
-    )
+        return DataError("line.empty", place=place)
+    widths = {"count": len(row), "columns": len(header)}
+    return DataError("row.width", place=place, delimiter=Phrase(_NAMED[delimiter]), **widths)

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from transformer_viz.data.files import DataError
+from transformer_viz.data.files import DataError, line_of
 
 MAX_CHARS = 1_000_000
 """Longest text."""
@@ -46,16 +46,13 @@ def names_of(path, row) -> tuple[str, ...]:
         DataError: If there are none, too many, or two of one name.
     """
     if not row:
-        raise DataError(f"{path}, line 1 is empty. Remove it.")
+        raise DataError("line.empty", place=line_of(path, 1))
     if len(row) > MAX_COLUMNS:
-        raise DataError(
-            f"{path} has {len(row):,} columns; more than {MAX_COLUMNS} are taken for a mistake. "
-            "Keep those with texts and labels."
-        )
+        raise DataError("table.columns", path=path, columns=len(row), most=MAX_COLUMNS)
     names = tuple(name.strip() or f"column {place}" for place, name in enumerate(row, 1))
     twice = sorted({name for name in names if names.count(name) > 1})
     if twice:
-        raise DataError(f"{path} has two columns named '{twice[0][:40]}'. Give each its own name.")
+        raise DataError("table.twice", path=path, column=twice[0][:40])
     return names
 
 
@@ -67,4 +64,4 @@ def capped(most) -> int:
 def check_count(path, count) -> None:
     """Raise `DataError` if a file has more rows than are read."""
     if count > MAX_ROWS:
-        raise DataError(f"{path} has more than {MAX_ROWS:,} rows. Use a part of it.")
+        raise DataError("table.rows", path=path, most=MAX_ROWS)

@@ -47,17 +47,18 @@ def read_table(path, *, most=None, needed=None, sha256="", most_bytes=None) -> T
     else:
         table = read_separated(path, text, kind, most)
     if not table.lines:
-        raise DataError(f"{path} has a header but no rows.")
+        raise DataError("table.no_rows", path=path)
     return table
 
 
 def _format_of(path, text, needed):
     if not text.strip():
-        remedy = f"Its first line must be: {','.join(needed)}" if needed else "Put one text on each line."
-        raise DataError(f"{path} is empty. {remedy}")
+        if needed:
+            raise DataError("table.empty", path=path, header=",".join(needed))
+        raise DataError("text.empty", path=path)
     begin = text[:1000].lstrip()
     if re.match(r"\[\s*[\[{]", begin):
-        raise DataError(f"{path} is one JSON array. Write one object on each line (JSONL), or save a CSV.")
+        raise DataError("json.array", path=path)
     if re.match(r"\{\s*[\"}]", begin):
         return "jsonl"
     samples = {kind: _sample(text, delimiter) for kind, delimiter in DELIMITERS.items()}

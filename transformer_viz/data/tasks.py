@@ -10,6 +10,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from transformer_viz.data.files import DataError
+
 MONTHS = (
     *("January", "February", "March", "April", "May", "June", "July", "August", "September"),
     *("October", "November", "December"),
@@ -35,7 +37,7 @@ class Task:
         """Return so many different pairs, none of whose texts is in `unlike`.
 
         Raises:
-            ValueError: If the task has not so many different texts.
+            DataError: If the task has not so many different texts.
         """
         random, seen, pairs = np.random.default_rng(seed), set(unlike), []
         for _ in range(50 * count):
@@ -45,9 +47,7 @@ class Task:
             if text not in seen:
                 seen.add(text)
                 pairs.append((text, target))
-        raise ValueError(
-            f"The task {self.name!r} has too few different texts for {count:,} more. Ask for fewer rows."
-        )
+        raise DataError("task.few", task=self.name, more=count)
 
 
 def _digits(random):

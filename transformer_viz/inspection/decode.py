@@ -9,6 +9,7 @@ import tensorflow as tf
 
 from transformer_viz.data.batches import by_length, pad
 from transformer_viz.inspection.forward import compiled
+from transformer_viz.language import Problem
 from transformer_viz.values.config import END_ID, PAD_ID, START_ID
 from transformer_viz.values.trace import Trace
 
@@ -75,9 +76,9 @@ def generate(
     """
     config = explorer.config
     if not config.has_decoder:
-        raise ValueError(f"{explorer.name} classifies; it does not write. Use `predict`.")
+        raise Problem("model.classifies", model=explorer.name)
     if beam_size < 1 or (max_new is not None and max_new < 1):
-        raise ValueError(f"`beam_size` and `max_new` must be at least 1. Received: {beam_size}, {max_new}.")
+        raise Problem("writing.sizes", beam_size=beam_size, max_new=max_new)
     prepared = explorer.prepare(explorer.request(text, positions=positions, order=order))
     source = prepared.source.ids
     tables = [] if positions is None else _tables(prepared)

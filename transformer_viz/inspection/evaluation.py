@@ -49,10 +49,8 @@ def evaluate(explorer, rows, *, progress=False) -> Evaluation:
     strange = truth[~truth.isin(explorer.config.labels)]
     if len(strange):
         known = ", ".join(f"'{label}'" for label in (*explorer.config.labels, *names))
-        raise DataError(
-            f"Row {strange.index[0] + 1} has the label '{strange.iloc[0]}', which '{explorer.name}' does not "
-            f"know. Its labels are {known}."
-        )
+        row, label = int(strange.index[0]) + 1, strange.iloc[0]
+        raise DataError("evaluation.label", row=row, label=label, model=explorer.name, labels=known)
     predicted = explorer.predict(rows["text"], progress=progress)["label"]
     labels = pd.Index(explorer.config.labels)
     confusion = pd.crosstab(truth.to_numpy(), predicted.to_numpy())

@@ -12,6 +12,7 @@ from transformer_viz import store
 from transformer_viz.analysis import softmax
 from transformer_viz.data.batches import by_length, pad
 from transformer_viz.inspection.forward import ForwardPass, Prepared, compiled
+from transformer_viz.language import Problem
 from transformer_viz.network.model import Transformer
 from transformer_viz.network.startup import load_upper_floor
 from transformer_viz.text.tokenizer import MASK, Tokenizer
@@ -31,7 +32,8 @@ def load(name_or_path) -> "Explorer":
         target = stored.target_tokenizer and Tokenizer.from_json(stored.target_tokenizer)
         tokenizer = Tokenizer.from_json(stored.tokenizer)
     except ValueError as error:
-        raise store.ModelError(f"{stored.path} cannot be used: {error}") from None
+        reason = error if isinstance(error, Problem) else str(error)
+        raise store.ModelError("store.unusable", file=stored.path, reason=reason) from None
     model = Transformer(stored.config)
     for name, variable in model.parameters().items():
         variable.assign(stored.parameters[name])
@@ -194,10 +196,10 @@ class Explorer:
             ValueError: If the model fills in nothing, or there is no [MASK] in what it reads of the text.
         """
         if not self.config.fills_in:
-            raise ValueError(f"{self.name} does not fill in tokens. Use `predict`, `generate` or `trace`.")
+            raise Problem("model.fills_in", model=self.name)
         trace = self.trace(text, keep="weights", **changes)
         if not len(trace.gaps):
-            raise ValueError(f"The text has no {MASK}. Put one where a token is to be filled in.")
+            raise Problem("text.no_mask", mask=MASK)
         rows = [
             (int(place), self.labels[token], float(trace.probs[place, token]))
             for place in trace.gaps
@@ -220,7 +222,7 @@ class Explorer:
             ValueError: If the model predicts tokens, not classes.
         """
         if self.config.predicts_tokens:
-            raise ValueError(f"{self.name} predicts tokens, not classes. Use `trace`.")
+            raise Problem("model.no_classes", model=self.name)
         texts = list(texts)
         token_ids = self.tokenizer.encode_batch(
             texts, max_len=self.config.max_len, truncation=self.config.truncation

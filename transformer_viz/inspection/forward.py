@@ -11,6 +11,7 @@ import numpy as np
 import tensorflow as tf
 
 from transformer_viz.analysis import named_mask, position_table
+from transformer_viz.language import Problem
 from transformer_viz.text.tokenizer import Encoding, NoTokensError
 from transformer_viz.values import interventions
 from transformer_viz.values.config import CHOICES
@@ -123,12 +124,9 @@ class ForwardPass:
             if writer is None:
                 raise ValueError("An encoder-decoder needs a `target_tokenizer`.")
         if self.config.has_decoder and not writer.has_markers:
-            raise ValueError("A decoder's tokenizer needs [START] and [END] as tokens 2 and 3.")
+            raise Problem("tokenizer.markers")
         if self.config.fills_in and not (writer.has_markers and writer.has_mask):
-            raise ValueError(
-                "The tokenizer of an encoder that fills in tokens needs [START], [END] and [MASK] as tokens "
-                "2 to 4."
-            )
+            raise Problem("tokenizer.mask")
 
     def _read(self, request):
         """Return text and target of a request as the model reads them; the target of one text is None."""
@@ -139,9 +137,7 @@ class ForwardPass:
         source = source.padded(changes.padding, max_len=config.max_len)
         if self.target_tokenizer is None:
             if request.target is not None or changes.target_padding:
-                raise ValueError(
-                    "`target` belongs to an encoder-decoder; this model reads one text. Leave it out."
-                )
+                raise Problem("text.target")
             return source, None
         text, longest = request.target, config.target_max_len
         target = self._encoded(self.target_tokenizer, "" if text is None else text, longest, start=True)
@@ -153,7 +149,7 @@ class ForwardPass:
         else:
             encoding = tokenizer.encoding(text, start=start)
         if not len(encoding.ids):
-            raise NoTokensError("The text has no words. Type at least one.")
+            raise NoTokensError("text.no_words")
         return encoding
 
     def _reordered(self, source, order):

@@ -1,5 +1,6 @@
 """Every sentence that people read, in two languages."""
 
-from transformer_viz.language.words import LANGUAGES, Words
+from transformer_viz.language.problems import Phrase, Problem, json_reason, sentence_of
+from transformer_viz.language.words import LANGUAGES, Words, language_of
 
-__all__ = ["LANGUAGES", "Words"]
+__all__ = ["LANGUAGES", "Phrase", "Problem", "Words", "json_reason", "language_of", "sentence_of"]

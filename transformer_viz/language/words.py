@@ -2,9 +2,13 @@
 
 import functools
 import json
+from collections.abc import Mapping
 from importlib import resources
 
 LANGUAGES = {"en": "English", "zh": "简体中文"}
+
+VARIABLES = ("LC_ALL", "LC_MESSAGES", "LANG")
+"""What names the language of messages, the first that is set."""
 
 
 class Words:
@@ -27,8 +31,26 @@ class Words:
         self.sentences = _read(language)
 
     def __call__(self, key: str, /, **values) -> str:
-        """Return the sentence of a key, its {names} replaced by values."""
-        return self.sentences[key].format(**values)
+        """Return the sentence of a key, its {names} replaced by values.
+
+        A sentence that has a singular and a plural is found under "key.one" and "key.other"; `count` chooses.
+        Chinese has one form, "key.other".
+        """
+        return self.sentences[self._form(key, values)].format(**values)
+
+    def has(self, key: str) -> bool:
+        """Return whether there is a sentence of that key."""
+        return key in self.sentences or f"{key}.other" in self.sentences
+
+    def same(self, text: str, *, under: str) -> str:
+        """Return the sentence that is this text in English, of those whose keys begin so; else the text."""
+        return self.sentences.get(_keys_of("en", under).get(text), text)
+
+    def _form(self, key, values):
+        if key in self.sentences:
+            return key
+        is_one = str(values.get("count")) == "1" and f"{key}.one" in self.sentences
+        return f"{key}.one" if is_one else f"{key}.other"
 
     def under(self, prefix: str) -> dict:
         """Return the sentences whose keys begin with a prefix, by the rest of their keys, {names} unreplaced.
@@ -41,6 +63,21 @@ class Words:
             if first == prefix:
                 (words.setdefault(group[0], {}) if group else words)[name] = sentence
         return words
+
+
+def language_of(environment: Mapping[str, str]) -> str:
+    """Return the key of `LANGUAGES` that the environment of a process asks for: "zh" or "en".
+
+    >>> language_of({"LANG": "zh_CN.UTF-8"})
+    'zh'
+    """
+    asked = next(filter(None, map(environment.get, VARIABLES)), "")
+    return "zh" if asked.lower().startswith("zh") else "en"
+
+
+@functools.cache
+def _keys_of(language, prefix):
+    return {sentence: key for key, sentence in _read(language).items() if key.startswith(prefix)}
 
 
 @functools.cache

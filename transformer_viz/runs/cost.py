@@ -13,6 +13,7 @@ from typing import NamedTuple
 import numpy as np
 
 from transformer_viz.data.cloze import HIDDEN
+from transformer_viz.language import Phrase
 
 BASE_BYTES = 850e6
 """A process that has TensorFlow loaded, its rows read and two models compiled."""
@@ -59,14 +60,11 @@ class Cost(NamedTuple):
     seconds_per_epoch: float
     memory: float
 
-    def problem(self, available_bytes) -> str | None:
+    def problem(self, available_bytes) -> Phrase | None:
         """Return why the run would not fit into so much memory, and the way out; None if it does."""
         if self.memory <= available_bytes:
             return None
-        return (
-            f"Training would take about {self.memory / 1e9:.1f} GB of memory; {available_bytes / 1e9:.1f} GB "
-            "are free. Choose a smaller batch, shorter texts or a smaller model."
-        )
+        return Phrase("training.estimate", needed=self.memory / 1e9, free=available_bytes / 1e9)
 
 
 class Speed(NamedTuple):

@@ -1,9 +1,11 @@
-"""What can go wrong with a training run, said in one sentence."""
+"""What can go wrong with a training run."""
 
 import contextlib
 import errno
 import os
 from pathlib import Path
+
+from transformer_viz.language import Phrase, Problem
 
 FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 """What the system answers where there is no room."""
@@ -12,21 +14,7 @@ DENIED = (errno.EACCES, errno.EPERM, errno.EROFS)
 """What it answers where this process may not write."""
 
 
-_MAKE_ROOM = {
-    "trainings": "Delete one that is no longer needed, the largest first: {largest}.",
-    "uploads": "Delete a training on a file that was uploaded; files that no training uses go after a day.",
-}
-"""What takes room -> how there is more of it."""
-
-
-_TOO_LARGE = {
-    "trainings": "What this one keeps is larger than all of them together may be. Choose a smaller model.",
-    "uploads": "This is larger than all of them together may be. Use a part of it, or pack it with gzip.",
-}
-"""What takes room -> what to do where there can never be enough."""
-
-
-class RunError(ValueError):
+class RunError(Problem):
     """A run is not there, or cannot do what was asked of it; says why and the way out."""
 
 
@@ -43,12 +31,10 @@ class UnwritableError(RunError):
         self.place = place
         self.cause = _cause(place, error)
         self.reason = error.strerror or type(error).__name__
-        super().__init__(
-            f"{place} is not there any more."
-            if self.cause == "gone"
-            else f"{place} cannot be written: {self.reason}. Make space, or set TRANSFORMER_VIZ_RUNS to "
-            "another folder."
-        )
+        if self.cause == "gone":
+            super().__init__("runs.gone", place=place)
+        else:
+            super().__init__("runs.unwritable", place=place, reason=self.reason)
 
 
 class QuotaError(RunError):
@@ -64,14 +50,10 @@ class QuotaError(RunError):
 
     def __init__(self, what: str, used: int, limit: int, largest: list[str], *, ever: bool):
         self.what, self.used, self.limit, self.largest, self.ever = what, used, limit, largest, ever
-        super().__init__(
-            f"There is no room: {what} take {used / 1e6:,.1f} MB of {limit / 1e6:,.1f} MB that they may. "
-            + (
-                _MAKE_ROOM[what].format(largest=", ".join(largest) or "none of yours")
-                if ever
-                else _TOO_LARGE[what]
-            )
-        )
+        facts = {"taken": used / 1e6, "most": limit / 1e6}
+        if ever and what == "trainings":
+            facts["largest"] = ", ".join(largest) or Phrase("room.none")
+        super().__init__(f"room.{what}" if ever else f"room.never_{what}", **facts)
 
 
 class BusyError(RunError):
@@ -83,7 +65,12 @@ class BusyError(RunError):
 
     def __init__(self, run: str):
         self.run = run
-        super().__init__(f"The run {run} is not over yet. Wait for its end, or stop it; then start another.")
+        super().__init__("runs.busy", run=run)
+
+
+def failure(problem: Problem) -> dict:
+    """Return what the log of a run says of why it failed: its sentence, and what to put into words anew."""
+    return {"message": str(problem), "problem": problem.to_json()}
 
 
 @contextlib.contextmanager

@@ -11,6 +11,8 @@ import os
 import time
 from pathlib import Path
 
+from transformer_viz.language import Problem
+
 _FLAGS = os.O_RDWR | os.O_CREAT | os.O_APPEND | getattr(os, "O_BINARY", 0)
 
 
@@ -86,6 +88,14 @@ def _are_samples(value):
     )
 
 
+def _is_problem(value):
+    try:
+        Problem.from_json(value)
+    except ValueError:
+        return False
+    return True
+
+
 _NEEDED = {
     "queued": {"time"},
     "started": {"time", "step"},
@@ -111,6 +121,7 @@ _FITS = {
     "best": lambda value: isinstance(value, bool),
     "device": _is_text,
     "message": _is_text,
+    "problem": _is_problem,
     "model": _is_text,
     "note": _is_text,
     "samples": _are_samples,

@@ -5,6 +5,7 @@ import os
 from pathlib import Path
 
 from transformer_viz import store
+from transformer_viz.language import Phrase, Problem
 from transformer_viz.runs.checkpoint import is_damaged
 from transformer_viz.runs.claim import claimed_by, is_at_work, write_claim
 from transformer_viz.runs.disk import new_file, remove, sweep_hidden
@@ -53,13 +54,18 @@ class TrainingRun:
         """
         job, problem = self._job
         if problem:
-            raise RunError(f"{self.path} is not a training run: {problem}")
+            raise RunError("runs.no_run", place=self.path, reason=problem)
         return job
 
     @property
-    def problem(self) -> str:
-        """Why nothing can be done with the run but to delete it; "" if there is nothing wrong."""
+    def error(self) -> Problem | None:
+        """Why nothing can be done with the run but to delete it; None if there is nothing wrong."""
         return self._job[1]
+
+    @property
+    def problem(self) -> str:
+        """The sentence of the error, in English; "" if there is nothing wrong."""
+        return str(self.error or "")
 
     @property
     def owner(self) -> str:
@@ -164,10 +170,10 @@ class TrainingRun:
         """
         status = self.status
         if status == "broken":
-            problem = self.problem or "job.json could not be read."
-            raise RunError(f"The run {self.id} cannot be resumed: {problem} Delete it.")
+            problem = self.error or Phrase("job.unread")
+            raise RunError("runs.broken", run=self.id, reason=problem)
         if status in ("running", "finished"):
-            raise RunError(f"The run {self.id} is {status}; there is nothing to resume.")
+            raise RunError(f"runs.is_{status}", run=self.id)
         with writing(self.path):
             (self.path / "stop").unlink(missing_ok=True)
         self.append("queued")
@@ -256,7 +262,7 @@ class TrainingRun:
             RunError: If it is being worked on, or cannot be removed.
         """
         if read_outline(self._log).last not in OVER and self._is_worked_on():
-            raise RunError(f"The run {self.id} is running. Stop it first.")
+            raise RunError("runs.at_work", run=self.id)
         with writing(self.path):
             remove(self.path)
 

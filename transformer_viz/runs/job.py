@@ -8,6 +8,7 @@ import re
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from transformer_viz.language import Phrase, Problem, json_reason
 from transformer_viz.runs.settings import TrainingSettings
 from transformer_viz.text.kinds import TOKEN_KINDS
 from transformer_viz.values.config import TransformerConfig
@@ -82,31 +83,25 @@ class TrainingJob:
         for name in ("rows", "frame_steps"):
             value = getattr(self, name)
             if type(value) is not int or value < 0:
-                raise ValueError(f"`{name}` must be a whole number of at least 0. Received: {value!r}.")
+                raise Problem("setting.whole", name=name, least=0, received=repr(value))
         for name, (fits, rule) in _RULES.items():
             value = getattr(self, name)
             if not fits(value):
-                raise ValueError(f"`{name}` must be {rule}. Received: {value!r:.200}.")
+                raise Problem("setting.rule", name=name, rule=rule, received=f"{value!r:.200}")
         object.__setattr__(self, "more_data", tuple(map(os.fspath, self.more_data)))
         longest = max((len(text) for probe in probes for text in _texts_of(probe)), default=0)
         if longest > LONGEST_PROBE:
-            raise ValueError(
-                f"A sentence to watch (`probes`) may have {LONGEST_PROBE:,} characters. Received one of "
-                f"{longest:,}: shorten it."
-            )
+            raise Problem("job.probe", most=LONGEST_PROBE, length=longest)
         self._check_pack()
 
     def _check_pack(self):
         if self.config.fills_in:
             if not self.settings.pack:
-                raise ValueError("A model with `output` = 'tokens' learns from running text: set `pack`.")
+                raise Problem("job.must_pack")
             if self.settings.word_dropout:
-                raise ValueError("`output` = 'tokens' hides tokens by itself. Leave `word_dropout` at 0.")
+                raise Problem("job.hides")
         elif self.settings.pack and self.config.architecture != "decoder":
-            raise ValueError(
-                "`pack` is for architecture 'decoder', which reads running text. Leave it out for "
-                f"{self.config.architecture!r}."
-            )
+            raise Problem("job.may_not_pack", architecture=self.config.architecture)
 
     @property
     def figure(self) -> str:
@@ -130,41 +125,42 @@ class TrainingJob:
         try:
             facts = json.loads(text)
         except (ValueError, RecursionError) as error:
-            reason = "nothing" if not text.strip() else f"no JSON ({error})"
-            raise ValueError(f"job.json holds {reason}.") from None
+            if not text.strip():
+                raise Problem("job.empty") from None
+            raise Problem("job.json", reason=json_reason(error)) from None
         known = {entry.name for entry in dataclasses.fields(cls)}
         if not isinstance(facts, dict) or not {"config", "settings", "data"} <= facts.keys():
-            raise ValueError("job.json is not what was asked of a training run.")
+            raise Problem("job.other")
         if facts.keys() - known:
-            named = min(facts.keys() - known)
-            raise ValueError(f"job.json is of another version: it has the field {named!r:.42}.")
+            raise Problem("job.version", field=f"{min(facts.keys() - known)!r:.42}")
         try:
             facts["config"] = TransformerConfig.from_json(json.dumps(facts["config"]))
             facts["settings"] = TrainingSettings(**facts["settings"])
             return cls(**facts)
         except (TypeError, OverflowError, RecursionError) as error:
-            reason = "".join(letter if letter.isprintable() else " " for letter in str(error))
-            raise ValueError(f"job.json is not what was asked of a training run: {reason}.") from None
+            raise Problem("job.wrong", reason=str(error)) from None
 
 
-def read_job(path: Path, stamp: tuple) -> tuple[TrainingJob | None, str]:
-    """Return (job, "") of a file that has this stamp, as of `stamp_of`; or (None, why there is none)."""
+def read_job(path: Path, stamp: tuple) -> tuple[TrainingJob | None, Problem | None]:
+    """Return (job, None) of a file that has this stamp, as of `stamp_of`; or (None, why there is none)."""
     try:
         return _read_once(path, stamp)
     except OSError as error:  # not kept: the next time it may be there to read
-        return None, f"job.json cannot be read: {error.strerror}."
+        return None, Problem("job.unreadable", reason=error.strerror)
 
 
 @functools.lru_cache(maxsize=4096)
 def _read_once(path, stamp):
     if not stamp:
-        return None, "job.json is missing."
+        return None, Problem("job.missing")
     if stamp[1] > MOST_JOB:
-        return None, f"job.json has more than {MOST_JOB // 2**20} MB."
+        return None, Problem("job.large", most=MOST_JOB // 2**20)
     try:
-        return TrainingJob.from_json(path.read_text(encoding="utf-8")), ""
+        return TrainingJob.from_json(path.read_text(encoding="utf-8")), None
+    except Problem as error:
+        return None, error.with_traceback(None)
     except ValueError as error:
-        return None, str(error)
+        return None, Problem(str(error))
 
 
 def _is_texts(value):
@@ -183,19 +179,22 @@ def _are_probes(value):
 
 
 _RULES = {
-    "data": (lambda value: isinstance(value, str) and value, "a path or a name"),
-    "more_data": (lambda value: all(isinstance(path, str | os.PathLike) for path in value), "paths"),
-    "owner": (lambda value: isinstance(value, str) and len(value) <= LONGEST_OWNER, "a short text"),
+    "data": (lambda value: isinstance(value, str) and value, Phrase("rule.data")),
+    "more_data": (
+        lambda value: all(isinstance(path, str | os.PathLike) for path in value),
+        Phrase("rule.more_data"),
+    ),
+    "owner": (lambda value: isinstance(value, str) and len(value) <= LONGEST_OWNER, Phrase("rule.owner")),
     "sha256": (
         lambda value: re.fullmatch("([0-9a-f]{64})?", str(value)),
-        "64 hexadecimal digits, or nothing",
+        Phrase("rule.sha"),
     ),
-    "columns": (_is_texts, "a role for each column, both texts"),
-    "label_names": (_is_texts, "a name for each label, both texts"),
-    "tokens": (lambda value: value in TOKEN_KINDS, f"one of {', '.join(TOKEN_KINDS)}"),
-    "probes": (_are_probes, "texts, or pairs of texts"),
-    "card": (lambda value: isinstance(value, dict), "facts with names"),
-    "keep_case": (lambda value: isinstance(value, bool), "True or False"),
-    "overwrite": (lambda value: isinstance(value, bool), "True or False"),
+    "columns": (_is_texts, Phrase("rule.columns")),
+    "label_names": (_is_texts, Phrase("rule.label_names")),
+    "tokens": (lambda value: value in TOKEN_KINDS, Phrase("rule.choice", choices=", ".join(TOKEN_KINDS))),
+    "probes": (_are_probes, Phrase("rule.probes")),
+    "card": (lambda value: isinstance(value, dict), Phrase("rule.card")),
+    "keep_case": (lambda value: isinstance(value, bool), Phrase("rule.flag")),
+    "overwrite": (lambda value: isinstance(value, bool), Phrase("rule.flag")),
 }
 """Field -> whether a value fits it, and what it must be."""

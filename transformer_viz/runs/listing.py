@@ -67,7 +67,7 @@ def create_run(
     """
     folder = Path(folder or runs_folder())
     if job.sha256 and not os.path.exists(job.data):
-        raise RunError(f"There is no file {job.data} any more. Choose it again.")
+        raise RunError("file.gone", path=job.data)
     slug = re.sub(r"[^a-z0-9]+", "-", (title or Path(job.data).stem.split(".")[0]).lower()).strip("-")[:24]
     stamp = datetime.datetime.now().strftime("%Y%m%d-%H%M%S%f")  # in the order in which they were asked for
     path = folder / "-".join(filter(None, (stamp, slug, secrets.token_hex(2))))
@@ -172,7 +172,7 @@ def open_run(name, folder=None) -> TrainingRun:
         run = TrainingRun(Path(folder or runs_folder()) / str(name))
         if any(os.path.exists(run.path / name) for name in SIGNS):
             return run
-    raise RunError(f"There is no training run {name!r}. List them with: {command()} runs")
+    raise RunError("runs.missing", run=repr(name), command=command())
 
 
 @contextlib.contextmanager

@@ -4,6 +4,8 @@ import dataclasses
 import math
 from dataclasses import dataclass
 
+from transformer_viz.language import Phrase, Problem
+
 SCHEDULES = ("cosine", "paper", "constant")
 PRECISIONS = ("float32", "bfloat16", "float16")
 
@@ -69,33 +71,32 @@ class TrainingSettings:
         for name, least in {"epochs": 1, "batch_size": 1, "patience": 1, "seed": 0}.items():
             value = getattr(self, name)
             if type(value) is not int or value < least:
-                raise ValueError(f"`{name}` must be a whole number of at least {least}. Received: {value!r}.")
+                raise Problem("setting.whole", name=name, least=least, received=repr(value))
         for name, choices in {"schedule": SCHEDULES, "precision": PRECISIONS}.items():
             value = getattr(self, name)
             if value not in choices:
-                raise ValueError(f"`{name}` must be one of {', '.join(choices)}. Received: {value!r}.")
+                rule = Phrase("rule.choice", choices=", ".join(choices))
+                raise Problem("setting.rule", name=name, rule=rule, received=repr(value))
         if type(self.pack) is not bool:
-            raise ValueError(f"`pack` must be True or False. Received: {self.pack!r}.")
+            raise Problem("setting.rule", name="pack", rule=Phrase("rule.flag"), received=repr(self.pack))
         for field in dataclasses.fields(self):
             if field.type is float:
                 self._check_number(field.name, getattr(self, field.name))
         for name in ("learning_rate", "validation"):
             if getattr(self, name) == 0:
-                raise ValueError(f"`{name}` must be above 0.")
+                raise Problem("setting.positive", name=name)
         if self.validation + self.test_share >= 1:
-            raise ValueError(
-                "`validation` and `test_share` leave nothing to train on: choose smaller shares."
-            )
+            raise Problem("setting.shares")
         if self.schedule == "paper" and self.warmup == 0:
-            raise ValueError('`schedule` = "paper" falls from the end of the warm-up: set `warmup` above 0.')
+            raise Problem("setting.warmup")
 
     def _check_number(self, name, value):
         is_number = type(value) in (int, float)
         if name in ("weight_decay", "clip_norm", "warmup"):
             if not (is_number and 0 <= value < math.inf):
-                raise ValueError(f"`{name}` must be at least 0. Received: {value!r}.")
+                raise Problem("setting.least", name=name, least=0, received=repr(value))
         elif not (is_number and 0 <= value < 1):
-            raise ValueError(f"`{name}` must be at least 0 and below 1. Received: {value!r}.")
+            raise Problem("setting.share", name=name, received=repr(value))
 
     def learning_rate_at(self, step: int, num_rows: int) -> float:
         """Return the learning rate of a step, counted from 0, for so many training rows."""

@@ -3,6 +3,8 @@
 import math
 from typing import NamedTuple
 
+from transformer_viz.runs.errors import RunError
+
 RECENT = 20
 """Step events from which the pace is taken."""
 
@@ -33,6 +35,7 @@ class RunState(NamedTuple):
         seconds_left: Estimated from the pace of the last steps; None if nothing is known.
         is_whole: Whether all steps are there; of a very long log, some are left out.
         is_full: Whether there was no room for some of the pictures.
+        problem: Why it failed, to be put into words; None if it has not.
     """
 
     status: str
@@ -45,6 +48,7 @@ class RunState(NamedTuple):
     seconds_left: float | None
     is_whole: bool
     is_full: bool
+    problem: RunError | None
 
     @property
     def step(self) -> int:
@@ -92,9 +96,10 @@ def state_of(events, status, *, is_whole) -> RunState:
     for event in events:
         by_kind.setdefault(event["event"], []).append(event)
     steps, facts = by_kind.get("step", []), by_kind.get("data", [{}])[-1]
+    problem = _problem_of(by_kind.get("failed", [{}])[-1]) if status == "failed" else None
     return RunState(
         status,
-        by_kind.get("failed", [{}])[-1].get("message", "") if status == "failed" else "",
+        "" if problem is None else str(problem),
         facts,
         steps,
         by_kind.get("epoch", []),
@@ -103,7 +108,15 @@ def state_of(events, status, *, is_whole) -> RunState:
         _seconds_left(steps, facts) if status == "running" else None,
         is_whole,
         "full" in by_kind,
+        problem,
     )
+
+
+def _problem_of(failed):
+    """Return what an event says went wrong; one of an earlier version has the sentence alone."""
+    if "problem" in failed:
+        return RunError.from_json(failed["problem"])
+    return RunError(failed["message"]) if failed.get("message") else None
 
 
 def _seconds_left(steps, facts):

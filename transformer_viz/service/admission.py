@@ -15,9 +15,10 @@ from pathlib import Path
 import psutil
 
 from transformer_viz import store
+from transformer_viz.language import Problem
 from transformer_viz.network.startup import load_upper_floor
-from transformer_viz.store.checking import WORK, too_much_memory
-from transformer_viz.store.format import AGAIN, clean
+from transformer_viz.store.checking import too_much_memory
+from transformer_viz.store.format import clean
 from transformer_viz.store.pack import unpack_into
 from transformer_viz.store.places import command
 from transformer_viz.text.tokenizer import Tokenizer
@@ -55,9 +56,10 @@ def main() -> None:
         try:
             _check(request, tell)
         except store.ModelError as error:
-            tell(error=str(error))
+            tell(error=error.to_json())
         except Exception as error:  # whatever a hostile model makes a library raise
-            tell(error=_sentence(error, request["memory"], "run" if "load" in stages else "unpack"))
+            problem = _problem(error, request["memory"], "run" if "load" in stages else "unpack")
+            tell(error=problem.to_json())
         else:
             tell(stage="done")
     os._exit(0)  # standard input is still waited for, and nothing is left to tidy up
@@ -76,17 +78,14 @@ def _check(request, tell):
     try:
         explorer = load_upper_floor("inspection.explorer")
     except Exception as error:
-        raise store.ModelError(
-            f"TensorFlow cannot be started to check the model ({type(error).__name__}). Run "
-            f"`{command()} doctor` to see what is missing."
-        ) from None
+        raise store.ModelError("check.tensorflow", kind=type(error).__name__, command=command()) from None
     before = _memory()
     tell(stage="run", memory=before)
     _limit(memory, request["run_seconds"])
     try:
         run_longest(explorer.load(place))
     except store.ModelError as error:
-        raise store.ModelError(str(error).replace(str(place), inner)) from None
+        raise error.renamed(str(place), inner) from None
     if _largest_memory() - before > memory:
         raise MemoryError
 
@@ -152,13 +151,15 @@ def _largest_memory():
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * (1 if sys.platform == "darwin" else 1024)
 
 
-def _sentence(error, memory, stage):
-    """Return what to say of an error that no check foresaw, in "unpack" or "run"."""
+def _problem(error, memory, stage):
+    """Return what is wrong where an error came up that no check foresaw, in "unpack" or "run"."""
     if isinstance(error, MemoryError) or type(error).__name__ == "ResourceExhaustedError":
         return too_much_memory(memory, stage)
+    if isinstance(error, Problem):
+        return error
     if isinstance(error, ValueError) and not isinstance(error, UnicodeError):
-        return clean(error)
-    return f"{WORK[stage]} failed ({type(error).__name__}). {AGAIN}"
+        return store.ModelError(clean(error))
+    return store.ModelError(f"check.failed.{stage}", kind=type(error).__name__)
 
 
 def _end_with_parent():

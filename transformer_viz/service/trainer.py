@@ -18,7 +18,7 @@ from transformer_viz.runs import (
     runs_folder,
     sweep_runs,
 )
-from transformer_viz.runs.errors import writing
+from transformer_viz.runs.errors import failure, writing
 from transformer_viz.runs.listing import QUOTA
 
 WORKER = "transformer_viz.training.worker"
@@ -130,7 +130,7 @@ class Trainer:
         elif same == queued and child.pid not in {run.pid for run in list_runs()}:  # nor would another
             first, log = next(iter(same)), runs_folder() / "worker.log"
             try:
-                first.append("failed", message=f"The training process does not start; {log} says why.")
+                first.append("failed", **failure(RunError("training.process", log=log)))
             except RunError:
                 self._left_alone[first] = first.stamp
         with self._lock:
@@ -187,6 +187,4 @@ def _spawn():
                 start_new_session=True,
             )
         except OSError as error:
-            raise RunError(
-                f"No process can be started to train: {error.strerror}. Close other programs, and try again."
-            ) from None
+            raise RunError("training.spawn", reason=error.strerror) from None

@@ -32,8 +32,8 @@ class UnfitNameError(ModelError):
         name: What it is called.
     """
 
-    def __init__(self, sentence, name):
-        super().__init__(sentence)
+    def __init__(self, error: ModelError, name: str):
+        super().__init__(error.code, **error.facts)
         self.name = name
 
 
@@ -83,7 +83,7 @@ def _turn(progress):
     if not _ONE_AT_A_TIME.acquire(blocking=False):
         progress("wait")
         if not _ONE_AT_A_TIME.acquire(timeout=PATIENCE):
-            raise ModelError("Other models are being checked. Try again in a few minutes.")
+            raise ModelError("check.queue")
     try:
         yield
     finally:
@@ -124,7 +124,8 @@ def _free_place(name, folder):
     try:
         return check_place(name, folder=folder)
     except ModelError as error:
-        raise (UnfitNameError(str(error), name) if is_taken or not NAME.fullmatch(name) else error) from None
+        is_unfit = is_taken or not NAME.fullmatch(name)
+        raise (UnfitNameError(error, name) if is_unfit else error) from None
 
 
 def _size(folder):

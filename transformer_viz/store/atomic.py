@@ -53,10 +53,7 @@ def check_space(target: Path, needed: int) -> None:
     """Check that so many bytes are free where a model is to stand."""
     free = shutil.disk_usage(target.parent).free
     if free < needed:
-        raise ModelError(
-            f"{target} needs {needed / 1e6:.1f} MB while it is written, and {free / 1e6:.1f} MB are "
-            "free. Make space, or choose another folder."
-        )
+        raise ModelError("store.space", place=target, needed=needed / 1e6, free=free / 1e6)
 
 
 def swap(temporary: Path, target: Path) -> None:

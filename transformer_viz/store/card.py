@@ -3,7 +3,8 @@
 import re
 from pathlib import Path
 
-from transformer_viz.store.format import AGAIN, ModelError, check_size, clean, dump, json_object
+from transformer_viz.language import Phrase
+from transformer_viz.store.format import ModelError, check_size, clean, dump, json_object
 from transformer_viz.text.tokenizer import INVISIBLE
 
 MAX_BYTES = 2**16
@@ -41,11 +42,11 @@ def check_card(file: Path, card: dict) -> None:
     """
     for name, count, most in _counts(card):
         if count > most:
-            raise _too_much(file, f"{count:,} {name}; at most {most:,} are read")
+            raise ModelError("card.long", file=file, number=count, things=name, most=most)
     if _depth(card) > MAX_DEPTH:
-        raise ModelError(f"{file} must hold no more than {MAX_DEPTH} lists within each other. {AGAIN}")
+        raise ModelError("card.deep", file=file, most=MAX_DEPTH)
     if not isinstance(card.get("label_values", {}), dict):
-        raise ModelError(f"{file} must have names of labels as `label_values`. {AGAIN}")
+        raise ModelError("card.label_values", file=file)
 
 
 def card_text(file: Path, card: dict) -> str:
@@ -57,9 +58,7 @@ def card_text(file: Path, card: dict) -> str:
     try:
         text = dump(fitted(card) if isinstance(card, dict) else card)
     except (ValueError, TypeError, RecursionError) as error:
-        raise ModelError(
-            f"{file.parent} cannot be written as JSON: {clean(error)}. Correct the card."
-        ) from None
+        raise ModelError("card.json", place=file.parent, reason=clean(error)) from None
     check_size(file, len(text))
     check_card_size(file, len(text))
     check_card(file, json_object(file, text))
@@ -69,7 +68,7 @@ def card_text(file: Path, card: dict) -> str:
 def check_card_size(file: Path, size: int) -> None:
     """Check the size of a card, before it is read."""
     if size > MAX_BYTES:
-        raise _too_much(file, f"{size:,} bytes; at most {MAX_BYTES:,} are read")
+        raise ModelError("card.bytes", file=file, size=size, most=MAX_BYTES)
 
 
 def fitted(card: dict) -> dict:
@@ -98,21 +97,17 @@ def printable(value: object) -> object:
     return value
 
 
-def _too_much(file, what):
-    return ModelError(f"{file} has {what}. Shorten it (`store.shorten_card` in Python), or delete the model.")
-
-
 def _counts(card):
     """Yield what there is in a card that is shown one by one: its name, how much, and how much is read."""
-    yield "`examples`", _length(card.get("examples")), MAX_EXAMPLES
-    yield "epochs in `history`", _length(card.get("history")), MAX_EPOCHS
+    yield Phrase("card.examples"), _length(card.get("examples")), MAX_EXAMPLES
+    yield Phrase("card.epochs"), _length(card.get("history")), MAX_EPOCHS
     for side in ("test", "validation"):
         part = card.get(side)
         if isinstance(part, dict):
             numbers = [value for value in part.values() if type(value) in (int, float)]
-            yield f"figures in `{side}`", len(numbers), MAX_FIGURES
-            yield f"labels in `{side}`", _length(part.get("by_label")), MAX_LABELS
-            yield f"examples in `{side}`", _length(part.get("examples")), MAX_EXAMPLES
+            yield Phrase("card.side_figures", side=side), len(numbers), MAX_FIGURES
+            yield Phrase("card.side_labels", side=side), _length(part.get("by_label")), MAX_LABELS
+            yield Phrase("card.side_examples", side=side), _length(part.get("examples")), MAX_EXAMPLES
 
 
 def _length(value):

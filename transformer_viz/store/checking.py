@@ -15,6 +15,7 @@ from typing import NamedTuple
 
 import psutil
 
+from transformer_viz.language import Phrase
 from transformer_viz.store.format import ModelError
 from transformer_viz.store.places import PACKAGE
 
@@ -25,10 +26,8 @@ BUSY = 6
 """How many times its seconds a stage may take while other processes keep the cores from it."""
 
 
-WORK = {"unpack": "Reading the model", "run": "Running the model on the longest text it reads"}
-"""Stage of a check -> what is done with the model in it."""
-
-SMALLER = "Choose a smaller model, or one that reads shorter texts."
+WORK = ("unpack", "run")
+"""Stages of a check in which something is done with the model."""
 
 MEMORY_REFUSED = tuple(-getattr(signal, name) for name in ("SIGKILL", "SIGABRT") if hasattr(signal, name))
 """Exit codes of a process that ran out of memory: killed by the system, or aborted by a library."""
@@ -83,7 +82,7 @@ class Check:
                 start_new_session=True,  # Ctrl-C is for the parent
             )
         except OSError as error:
-            raise ModelError(f"The check of the model cannot be started: {error.strerror}.") from None
+            raise ModelError("check.start", reason=error.strerror) from None
         self._reader = threading.Thread(target=self._read, daemon=True)
         self._reader.start()
         with contextlib.suppress(OSError):  # it has died already: seen when it is asked
@@ -112,10 +111,17 @@ class Check:
         while True:
             answer = self._next_answer()
             if "error" in answer:
-                raise ModelError(answer["error"].replace(self._request["place"], "The model"))
+                raise self._refusal(answer["error"])
             self._begin(answer)
             if self._stage == stage:
                 return answer
+
+    def _refusal(self, content):
+        """Return what the process found wrong, without the path of its folder."""
+        with contextlib.suppress(ValueError):
+            place = Path(self._request["place"])
+            return ModelError.from_json(content).renamed(str(place), place.name)
+        return ModelError("check.ended")
 
     def _read(self):
         for line in self._process.stdout:
@@ -127,7 +133,7 @@ class Check:
             with contextlib.suppress(queue.Empty):
                 line = self._lines.get(timeout=GLANCE)
                 if line is None:
-                    raise ModelError(self._epitaph())
+                    raise self._epitaph()
                 return json.loads(line)
             self._look()
 
@@ -145,11 +151,11 @@ class Check:
         if waited > self._seconds:
             worked = self._processor_seconds() - self._spent
             if worked > self._seconds or waited > BUSY * self._seconds:
-                raise ModelError(self._too_slow())
+                raise self._too_slow()
         with contextlib.suppress(psutil.Error, OSError):
             memory = psutil.Process(self._process.pid).memory_info().rss
             if self._most_memory is not None and memory > self._most_memory:
-                raise ModelError(too_much_memory(self._limits.memory, self._stage))
+                raise too_much_memory(self._limits.memory, self._stage)
 
     def _processor_seconds(self):
         with contextlib.suppress(psutil.Error, OSError):
@@ -158,26 +164,23 @@ class Check:
         return self._spent
 
     def _epitaph(self):
-        """Return what to say of a process that has ended without a word."""
+        """Return what is wrong where the process has ended without a word."""
         code = self._process.wait()
         if code == -getattr(signal, "SIGXCPU", 0):
             return self._too_slow()
         if self._stage not in WORK or not code:
-            return "The check of the model ended before its time. Try again."
+            return ModelError("check.ended")
         if code in MEMORY_REFUSED:
             return too_much_memory(self._limits.memory, self._stage)
-        how = f"signal {-code}" if code < 0 else f"exit status {code}"
-        return f"{WORK[self._stage]} ended unexpectedly ({how}). Try again, or choose another model."
+        how = Phrase("check.signal", number=-code) if code < 0 else Phrase("check.exit", number=code)
+        return ModelError(f"check.crash.{self._stage}", how=how)
 
     def _too_slow(self):
-        if self._stage == "run":
-            return f"{WORK['run']} took more than {self._seconds:g} seconds. {SMALLER}"
-        if self._stage == "unpack":
-            return f"{WORK['unpack']} took more than {self._seconds:g} seconds. Choose a smaller one."
-        return "The check of the model did not start in time: the machine is busy. Try again later."
+        if self._stage in WORK:
+            return ModelError(f"check.slow.{self._stage}", seconds=self._seconds)
+        return ModelError("check.late")
 
 
-def too_much_memory(limit: int, stage: str) -> str:
-    """Return what to say of a model that takes more memory than that many bytes, in "unpack" or "run"."""
-    advice = SMALLER if stage == "run" else "Choose a smaller model."
-    return f"{WORK[stage]} takes more than {limit / 1e9:.1f} GB of memory. {advice}"
+def too_much_memory(limit: int, stage: str) -> ModelError:
+    """Return what is wrong with a model that takes more memory than that many bytes, in "unpack" or "run"."""
+    return ModelError(f"check.memory.{stage}", limit=limit / 1e9)

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import numpy as np
 
+from transformer_viz.language import Phrase, Problem
 from transformer_viz.store.places import models_folder, shelves
 from transformer_viz.values.config import TransformerConfig
 
@@ -36,31 +37,30 @@ PAYLOAD = LARGEST.keys() - {"manifest.json", TARGET}
 DESKTOP = {".DS_Store", "Thumbs.db", "desktop.ini"}  # left behind by file managers, never read
 _RESERVED = r"(?:con|prn|aux|nul|com\d|lpt\d)"  # devices on Windows
 NAME = re.compile(rf"(?!{_RESERVED}$)[a-z0-9][a-z0-9_-]{{0,63}}")
-AGAIN = "Copy the folder again from where it came from, or train the model again."
-MATCH = "Both must come from the same model."
-ADVICE = {
-    "read": "Check that you may read it.",
-    "written": "Nothing was changed: check the space and your rights there, or choose another folder.",
-}
 
 
-class ModelError(ValueError):
+class ModelError(Problem):
     """A model folder cannot be listed, read or written; says where, what is wrong and the way out."""
 
 
 @dataclass(frozen=True)
 class ModelSummary:
-    """One row in the list of models; `problem` says why a model cannot be used, or is None.
+    """One row in the list of models; `error` says why a model cannot be used, or is None.
 
-    A model with a problem has no `config` and an empty `card`; `size` is in bytes; `path` is its folder.
+    A model with an error has no `config` and an empty `card`; `size` is in bytes; `path` is its folder.
     """
 
     name: str
     config: TransformerConfig | None
     card: dict
     size: int
-    problem: str | None
+    error: ModelError | None
     path: Path
+
+    @property
+    def problem(self) -> str | None:
+        """The sentence of the error, in English."""
+        return None if self.error is None else str(self.error)
 
     @property
     def reference(self) -> str:
@@ -100,10 +100,7 @@ def is_path(text: str) -> bool:
 def checked_name(name: str) -> str:
     """Return a model's name, having checked that it is one on any system."""
     if not isinstance(name, str) or not NAME.fullmatch(name):
-        raise ModelError(
-            "A model's name must be 1 to 64 of a-z, 0-9, '_' and '-', begin with a letter or digit, and be no"
-            f" device name of Windows. Received: {clean(repr(name))}. For a folder give a path: './name'."
-        )
+        raise ModelError("store.name", received=clean(repr(name)))
     return name
 
 
@@ -120,10 +117,7 @@ def present(path: Path) -> Path | None:
 def check_size(file: Path, size: int) -> None:
     """Check that a file is not larger than what is read."""
     if size > LARGEST[file.name]:
-        raise ModelError(
-            f"{file} has {size:,} bytes, more than the {LARGEST[file.name]:,} that are read. "
-            "Choose a smaller model."
-        )
+        raise ModelError("store.size", file=file, size=size, most=LARGEST[file.name])
 
 
 def json_object(file: Path, text: str) -> dict:
@@ -133,7 +127,7 @@ def json_object(file: Path, text: str) -> dict:
     except (ValueError, RecursionError):
         content = None
     if not isinstance(content, dict):
-        raise ModelError(f"{file} must hold one JSON object. {AGAIN}")
+        raise ModelError("store.json", file=file)
     return content
 
 
@@ -142,20 +136,15 @@ def check_shapes(file: Path, shapes: dict[str, tuple], config: TransformerConfig
     expected = config.parameter_shapes()
     wrong = sorted(name for name in expected | shapes if shapes.get(name) != expected.get(name))
     if wrong:
-        raise ModelError(
-            f"{file} does not fit its config: {listed(wrong)}. Shape of the first: "
-            f"{clean(shapes.get(wrong[0], 'none'))}; expected: {expected.get(wrong[0], 'none')}. {MATCH}"
-        )
+        found, wanted = (_shape(each.get(wrong[0])) for each in (shapes, expected))
+        raise ModelError("store.shapes", file=file, names=listed(wrong), found=found, expected=wanted)
 
 
 def check_finite(file: Path, arrays: dict[str, np.ndarray]) -> None:
     """Check that arrays hold floats, none of them infinite or NaN."""
     for name, array in arrays.items():
         if array.dtype.kind != "f" or not np.isfinite(array).all():
-            raise ModelError(
-                f"{file}: `{name}` must hold finite floats. If its training diverged, train again with a "
-                "lower learning rate."
-            )
+            raise ModelError("store.finite", file=file, name=clean(name))
 
 
 def check_tokenizers(folder: Path, texts: dict[str, str], config: TransformerConfig) -> None:
@@ -164,10 +153,7 @@ def check_tokenizers(folder: Path, texts: dict[str, str], config: TransformerCon
     if config.architecture == "encoder-decoder":
         sizes[TARGET] = config.target_vocab_size
     if (TARGET in sizes) != (TARGET in texts):
-        raise ModelError(
-            f"{folder / TARGET} must be there for an encoder-decoder, and for nothing else; its config has "
-            f"`architecture` = {config.architecture!r}. {MATCH}"
-        )
+        raise ModelError("store.target", file=folder / TARGET, architecture=config.architecture)
     for name, size in sizes.items():
         check_vocabulary(folder / name, texts[name], size)
 
@@ -182,12 +168,9 @@ def check_vocabulary(file: Path, text: str, rows: int) -> None:
         ids = range(len(model["vocab"])) if isinstance(model["vocab"], list) else model["vocab"].values()
         ids = [*ids, *(token["id"] for token in content.get("added_tokens") or ())]
     except (TypeError, AttributeError, KeyError):
-        raise ModelError(f"{file} is not in the format of the `tokenizers` library. {AGAIN}") from None
+        raise ModelError("store.tokenizer", file=file) from None
     if not all(type(row) is int and 0 <= row < rows for row in ids) or len(set(ids)) != rows:
-        raise ModelError(
-            f"{file} must number its tokens from 0 to {rows - 1}: its config has a vocabulary of {rows}. "
-            f"Received {len(ids)} numbers. {MATCH}"
-        )
+        raise ModelError("store.vocabulary", file=file, last=rows - 1, rows=rows, found=len(ids))
 
 
 @contextlib.contextmanager
@@ -196,10 +179,10 @@ def errors_named(place: Path, done: str) -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        raise ModelError(f"{place} cannot be {done}: {reason(error)}. {ADVICE[done]}") from None
+        raise ModelError(f"store.not_{done}", place=place, reason=reason_of(error)) from None
 
 
-def reason(error: Exception) -> str:
+def reason_of(error: Exception) -> str:
     """Return why something failed, without the path that Python puts into it."""
     return clean(getattr(error, "strerror", None) or str(error) or type(error).__name__)
 
@@ -209,10 +192,14 @@ def dump(content: object) -> str:
     return json.dumps(content, indent=2, sort_keys=True) + "\n"
 
 
-def listed(names: Collection[str]) -> str:
+def listed(names: Collection[str]) -> str | Phrase:
     """Return the first names of several, for a sentence."""
     first = ", ".join(clean(repr(name)) for name in sorted(names)[:3])
-    return (first + ", ..." if len(names) > 3 else first) or "none"
+    return (first + ", ..." if len(names) > 3 else first) or Phrase("list.none")
+
+
+def _shape(shape):
+    return Phrase("list.none") if shape is None else clean(shape)
 
 
 def clean(text: object) -> str:

@@ -5,6 +5,7 @@ A config may say more: these are limits of what one process opens for many peopl
 
 from pathlib import Path
 
+from transformer_viz.language import Phrase
 from transformer_viz.store.format import MAX_PARAMETERS, ModelError
 from transformer_viz.text.rules import MAX_TOKENS
 from transformer_viz.values.config import TransformerConfig
@@ -48,17 +49,19 @@ def check_limits(config: TransformerConfig) -> None:
     for name, most in LARGEST_FIELDS.items():
         value = getattr(config, name)
         if value is not None and value > most:
-            raise ModelError(f"`{name}` = {_written(value)} is too large. Choose at most {most:,}.")
+            raise _too_large(name, value, most)
     layers = sum(config.stacks.values())
     if layers > MAX_LAYERS:
-        raise ModelError(
-            f"`num_layers` and `num_decoder_layers` are {layers} together. Choose at most {MAX_LAYERS}."
-        )
+        raise ModelError("limits.layers_together", layers=layers, most=MAX_LAYERS)
     _check_labels(config.labels)
     if config.num_parameters > MAX_PARAMETERS:
         raise ModelError(
-            f"`d_model` = {config.d_model:,}, `vocab_size` = {config.vocab_size:,} and {_layers(layers)} make"
-            f" {config.num_parameters:,} parameters; at most {MAX_PARAMETERS:,} are supported. Choose fewer."
+            "limits.parameters",
+            d_model=config.d_model,
+            vocab_size=config.vocab_size,
+            layers=Phrase("limits.layers", count=layers),
+            parameters=config.num_parameters,
+            most=MAX_PARAMETERS,
         )
     _check_trace(config, layers)
 
@@ -68,34 +71,35 @@ def check_config(file: Path, config: TransformerConfig) -> None:
     try:
         check_limits(config)
     except ModelError as error:
-        raise ModelError(f"{file} cannot be used: {error}") from None
+        raise ModelError("store.unusable", file=file, reason=error) from None
 
 
 def _check_labels(labels):
     if len(labels) > MAX_LABELS:
-        raise ModelError(f"`labels` names {len(labels):,} classes. Choose at most {MAX_LABELS:,}.")
+        raise ModelError("limits.labels", labels=len(labels), most=MAX_LABELS)
     longest = max(map(len, labels), default=0)
     if longest > MAX_LABEL:
-        raise ModelError(f"`labels` has a name of {longest:,} characters. Choose at most {MAX_LABEL}.")
+        raise ModelError("limits.label", length=longest, most=MAX_LABEL)
 
 
 def _check_trace(config, layers):
     """Check what the longest text costs: heads times length squared, and everything else that is kept."""
     size = trace_bytes(config)
     if size > MAX_TRACE:
-        lengths = f"`max_len` = {config.max_len:,}"
+        lengths = Phrase("limits.length", length=config.max_len)
         if config.target_max_len is not None:
-            lengths += f" and `target_max_len` = {config.target_max_len:,}"
+            lengths = Phrase("limits.lengths", length=config.max_len, target=config.target_max_len)
         raise ModelError(
-            f"{lengths}, `num_heads` = {config.num_heads} and {_layers(layers)}: the trace of such a text "
-            f"would take {size / 1e9:.1f} GB; at most {MAX_TRACE / 1e9:.1f} GB are supported. Choose a "
-            "shorter length."
+            "limits.trace",
+            lengths=lengths,
+            heads=config.num_heads,
+            layers=Phrase("limits.layers", count=layers),
+            size=size / 1e9,
+            most=MAX_TRACE / 1e9,
         )
 
 
-def _written(value):
-    return f"{value:,}" if value < 10**30 else "more than 10^30"
-
-
-def _layers(count):
-    return f"{count} layer{'s' if count > 1 else ''}"
+def _too_large(field, value, most):
+    if value < 10**30:
+        return ModelError("limits.field", field=field, value=value, most=most)
+    return ModelError("limits.huge_field", field=field, most=most)

@@ -58,7 +58,7 @@ def _read_summary(path, place, marks):
         config, card = settled(path, config_and_card)
         card, problem = printable(card), None
     except ModelError as error:
-        config, card, problem = None, {}, str(error)
+        config, card, problem = None, {}, error
         is_lasting = not isinstance(error.__context__, OSError)  # the disk may answer the next time
     size = sum(mark.size for mark in marks if mark.name)
     summary = ModelSummary(path.name, config, card, size, problem, path)

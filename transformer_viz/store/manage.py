@@ -107,9 +107,7 @@ def delete_model(name: str, folder: Path | None = None) -> Deleted:
     with errors_named(place, "read"):
         strange = set(os.listdir(place)) - LARGEST.keys() - DESKTOP
     if strange:
-        raise ModelError(
-            f"{place} holds more than a model and is not deleted: {listed(strange)}. Move that away first."
-        )
+        raise ModelError("store.not_deleted", place=place, names=listed(strange))
     empty_trash(folder)
     trash = trash_beside(place.parent / name)
     _move(place, trash)
@@ -124,12 +122,9 @@ def restore_model(deleted: Deleted) -> None:
     """
     target = deleted.path.parent / checked_name(deleted.name)
     if present(target) or os.path.lexists(target):
-        raise ModelError(
-            f"{target} cannot be restored: another model has been given that name meanwhile. Rename that one "
-            "first."
-        )
+        raise ModelError("store.restored_taken", place=target)
     if not os.path.isdir(deleted.path):
-        raise ModelError(f"{target} cannot be restored: it was restored already, or the trash was emptied.")
+        raise ModelError("store.restored_gone", place=target)
     _move(deleted.path, target)
 
 
@@ -137,9 +132,7 @@ def _target(name, folder):
     """Return where a model of that name stands, which may be changed."""
     target = folder_of_models(folder) / checked_name(name)
     if is_shipped(target.parent) or (hidden_by(target) and not present(target)):
-        raise ModelError(
-            f"{name} came with the app and stays as it is. Duplicate it: the copy is yours to change."
-        )
+        raise ModelError("store.shipped", name=name)
     return target
 
 
@@ -148,9 +141,9 @@ def _place(name, folder):
     target = _target(name, folder)
     place = present(target)
     if place is None:
-        raise ModelError(f"There is no model {target}. Perhaps it was deleted or renamed meanwhile.")
+        raise ModelError("store.gone", place=target)
     if os.path.islink(target):
-        raise ModelError(f"{target} is a link. Rename or remove it where it was made.")
+        raise ModelError("store.linked", place=target)
     with errors_named(target, "written"):
         if place == target and old_folder(target).exists():  # or the older model would come back
             discard(old_folder(target), target)

@@ -30,7 +30,6 @@ MAX_RATIO = 100
 _FILES = PAYLOAD | {"manifest.json"}
 _KERAS = {"config.json", "metadata.json", "model.weights.h5"}
 _MOST_FILES = 1000
-_PACKED = "Choose a zip that this program packed from one model."
 _CHUNK = 2**20
 
 
@@ -117,11 +116,11 @@ def _opened(data):
         begin = stream.read(4)
         stream.seek(0)
         if begin.startswith(b"\x89HDF"):
-            raise ModelError(f"This is an HDF5 file, as Keras writes it, not a packed model. {_PACKED}")
+            raise ModelError("zip.hdf")
         if not begin.startswith(b"PK"):
-            raise ModelError(f"This is not a zip. {_PACKED}")
+            raise ModelError("zip.none")
         if holds_too_many(stream, _MOST_FILES):  # listing them would fill the memory
-            raise ModelError(f"The zip holds too many files for one model. {_PACKED}")
+            raise ModelError("zip.files")
         try:
             archive = zipfile.ZipFile(stream)
         except (*DAMAGED, OSError):
@@ -135,26 +134,20 @@ def _checked_entries(archive):
     entries = {entry.orig_filename: entry for entry in archive.infolist()}
     paths = [path for path in entries if not path.endswith("/")]
     if set(paths) >= _KERAS:
-        raise ModelError(f"This is a model saved by Keras, not a packed one. {_PACKED}")
+        raise ModelError("zip.keras")
     inner = paths[0].partition("/")[0] if paths else ""
     files = {path.removeprefix(f"{inner}/") for path in paths}
     unknown = entries.keys() - {f"{inner}/", *(f"{inner}/{file}" for file in LARGEST)}
     if unknown or not files >= _FILES or inner in ("", ".", ".."):
-        raise ModelError(
-            "The zip must hold one folder with exactly the files of a model. "
-            f"Missing: {listed(_FILES - files)}; unknown: {listed(unknown)}. {_PACKED}"
-        )
+        raise ModelError("zip.names", missing=listed(_FILES - files), unknown=listed(unknown))
     if len(entries) < len(archive.infolist()):
-        raise ModelError(f"The zip holds a file twice. {_PACKED}")
+        raise ModelError("zip.twice")
     for entry in entries.values():
         _check_entry(entry)
     size = archive.fp.seek(0, io.SEEK_END)
     total = _unpacked_size(entries)
     if total > MAX_RATIO * size:
-        raise ModelError(
-            f"The zip unpacks to {total:,} bytes, more than {MAX_RATIO} times its size, as no model does. "
-            f"{_PACKED}"
-        )
+        raise ModelError("zip.bomb", size=total, ratio=MAX_RATIO)
     return inner, {file: entries[f"{inner}/{file}"] for file in sorted(files)}
 
 
@@ -165,11 +158,11 @@ def _unpacked_size(entries):
 def _check_entry(entry):
     path, kind = entry.orig_filename, stat.S_IFMT(entry.external_attr >> 16)
     if entry.flag_bits & 1:
-        raise ModelError(f"{clean(path)} is encrypted. Pack the model without a password.")
+        raise ModelError("zip.encrypted", file=clean(path))
     if kind not in (0, stat.S_IFDIR if path.endswith("/") else stat.S_IFREG):
-        raise ModelError(f"{clean(path)} is a link or a device in the zip, not a plain file. {_PACKED}")
+        raise ModelError("zip.plain", file=clean(path))
     if entry.compress_type not in COMPRESSIONS:
-        raise ModelError(f"{clean(path)} is compressed in an unusual way. Pack it as a plain zip.")
+        raise ModelError("zip.compression", file=clean(path))
     if not path.endswith("/"):
         check_size(Path(path), entry.file_size)
 
@@ -181,7 +174,7 @@ def _extract_all(archive, entries, place, name):
     try:
         read_model(place)
     except ModelError as error:
-        raise ModelError(str(error).replace(str(place), name)) from None
+        raise error.renamed(str(place), name) from None
 
 
 def _extract(archive, entry, file):
@@ -202,4 +195,4 @@ def _extract(archive, entry, file):
 
 
 def _damaged():
-    return ModelError("The zip is cut off or damaged. Download or copy it again.")
+    return ModelError("zip.damaged")

@@ -5,6 +5,7 @@ import os
 from pathlib import Path
 from typing import NamedTuple
 
+from transformer_viz.language import Phrase
 from transformer_viz.store.format import ModelError, listed
 from transformer_viz.store.hidden import empty_trash
 from transformer_viz.store.places import folder_of_models, models_folder
@@ -43,8 +44,8 @@ class QuotaError(ModelError):
         is_shared: Whether it is the room of all owners that is full.
     """
 
-    def __init__(self, sentence, used, limit, *, trash=0, is_shared=False):
-        super().__init__(sentence)
+    def __init__(self, code, used, limit, *, trash=0, is_shared=False, **facts):
+        super().__init__(code, taken=_written(used), most=_written(limit), **facts)
         self.used, self.limit, self.trash, self.is_shared = used, limit, trash, is_shared
 
 
@@ -86,10 +87,7 @@ def quota_of(folder: Path, quota: Room = None) -> int | None:
         return quota
     given = os.environ.get("TRANSFORMER_VIZ_MODELS_BYTES") or str(DEFAULT)
     if not given.isdecimal():
-        raise ModelError(
-            f"TRANSFORMER_VIZ_MODELS_BYTES must be a whole number of bytes, such as {DEFAULT}. "
-            f"Received: {given!r}."
-        )
+        raise ModelError("quota.variable", example=DEFAULT, received=repr(given))
     return int(given)
 
 
@@ -123,13 +121,8 @@ def check_quota(target: Path, needed: int, quota: Room = None, *, without: Path 
     again = sum(found.pop(name, 0) for name in replaced)
     used, trash = sum(found.values()), _trash(found)
     if used + needed > most:
-        raise QuotaError(
-            f"The model needs {_written(needed)}, and those in {target.parent} take {_written(used)} of "
-            f"{_written(most)}. {_advice(found, trash)}",
-            used,
-            most,
-            trash=trash,
-        )
+        facts = {"needed": _written(needed), "place": target.parent, "advice": _advice(found, trash)}
+        raise QuotaError("quota.full", used, most, trash=trash, **facts)
     if isinstance(quota, SharedQuota):
         _check_together(quota, needed - again, target.parent.name, trash)
 
@@ -143,25 +136,18 @@ def _check_together(quota, more, name, trash):
                 empty_trash(owner / name)
         used = _size(quota.place)
     if used + more > quota.together:
-        raise QuotaError(
-            f"The models of everybody in {quota.place} take {_written(used)} of {_written(quota.together)}. "
-            "Delete some first.",
-            used,
-            quota.together,
-            trash=trash,
-            is_shared=True,
-        )
+        facts = {"trash": trash, "is_shared": True, "place": quota.place}
+        raise QuotaError("quota.together", used, quota.together, **facts)
 
 
 def _advice(found, trash):
     models = sorted((name for name in found if not name.startswith(".")), key=lambda name: -found[name])[:3]
     largest = ", ".join(f"{listed([name])} ({_written(found[name])})" for name in models)
     if not trash:
-        return f"Delete some first; the largest: {largest}." if largest else "Choose a smaller one."
-    deleted = f"Deleted ones take {_written(trash)} until they are removed after a day."
+        return Phrase("quota.largest", largest=largest) if largest else Phrase("quota.smaller")
     if largest:
-        return f"Delete some first; the largest: {largest}. {deleted}"
-    return f"{deleted} Empty the trash to make room now."
+        return Phrase("quota.largest_and_trash", largest=largest, trash=_written(trash))
+    return Phrase("quota.trash", trash=_written(trash))
 
 
 def _trash(found):

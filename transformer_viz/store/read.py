@@ -7,10 +7,9 @@ from pathlib import Path
 import numpy as np
 from safetensors import SafetensorError, safe_open
 
+from transformer_viz.language import Phrase
 from transformer_viz.store.card import check_card, check_card_size
 from transformer_viz.store.format import (
-    ADVICE,
-    AGAIN,
     NAME,
     TARGET,
     ModelError,
@@ -24,7 +23,7 @@ from transformer_viz.store.format import (
     is_path,
     json_object,
     present,
-    reason,
+    reason_of,
 )
 from transformer_viz.store.limits import check_config
 from transformer_viz.store.manifest import check_hash, checked_files
@@ -93,7 +92,7 @@ def names_in(folder: Path) -> list[str]:
     except FileNotFoundError:
         return []
     except (OSError, ValueError) as error:
-        raise ModelError(f"{clean(folder)} cannot be listed: {reason(error)}. {ADVICE['read']}") from None
+        raise ModelError("store.not_listed", place=clean(folder), reason=reason_of(error)) from None
     replaced = {name[5:] for name in found if name.startswith(".old-") and NAME.fullmatch(name[5:])}
     return sorted(replaced.union(name for name in found if not name.startswith(".")))
 
@@ -112,8 +111,9 @@ def settled(path: Path, read):
         found = present(path)
         if found is None:
             places = shelves() if path.parent == shelves()[0] else (path.parent,)
-            models = ", ".join(sorted({name for place in places for name in names_in(place)})) or "none"
-            raise ModelError(f"There is no model {clean(path)}. Models in that place: {models}.")
+            names = sorted({name for place in places for name in names_in(place)})
+            models = ", ".join(names) or Phrase("list.none")
+            raise ModelError("store.missing", place=clean(path), models=models)
         before = _identity(found)
         try:
             result, error = read(found), None
@@ -123,7 +123,7 @@ def settled(path: Path, read):
             if error:
                 raise error
             return result
-    raise ModelError(f"{path} is being written over and over. Try again when that has ended.")
+    raise ModelError("store.restless", place=path)
 
 
 def config_and_card(folder: Path) -> tuple[TransformerConfig, dict]:
@@ -167,14 +167,15 @@ def _text(file, hashes):
     try:
         return data.decode()
     except UnicodeDecodeError as error:
-        raise ModelError(f"{file} is not UTF-8 text: {error}. {AGAIN}") from None
+        raise ModelError("store.encoding", file=file, reason=str(error)) from None
 
 
 def _config(file, text):
     try:
         config = TransformerConfig.from_json(text)
     except (ValueError, ArithmeticError) as error:
-        raise ModelError(f"{file} cannot be used: {clean(error)}") from None
+        reason = error if isinstance(error, Phrase) else clean(error)
+        raise ModelError("store.unusable", file=file, reason=reason) from None
     check_config(file, config)
     return config
 
@@ -186,11 +187,12 @@ def _parameters(file, config):
             check_shapes(file, {name: tuple(part.get_shape()) for name, part in declared.items()}, config)
             for name, part in declared.items():
                 if part.get_dtype() not in ("F16", "F32"):
-                    raise ModelError(f"{file}: `{name}` must be F16 or F32, not {part.get_dtype()}. {AGAIN}")
+                    dtype = str(part.get_dtype())
+                    raise ModelError("store.dtype", file=file, name=clean(name), dtype=dtype)
             parameters = {name: tensors.get_tensor(name).astype(np.float32, copy=False) for name in declared}
     except ModelError:
         raise
     except (SafetensorError, OSError, ValueError, TypeError, MemoryError) as error:
-        raise ModelError(f"{file} cannot be read: {reason(error)}. {AGAIN}") from None
+        raise ModelError("store.damaged", file=file, reason=reason_of(error)) from None
     check_finite(file, parameters)
     return parameters

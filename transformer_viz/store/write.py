@@ -10,7 +10,6 @@ from safetensors.numpy import save
 from transformer_viz.store.atomic import write_files
 from transformer_viz.store.card import card_text
 from transformer_viz.store.format import (
-    AGAIN,
     DESKTOP,
     FORMAT_VERSION,
     LARGEST,
@@ -70,16 +69,13 @@ def _free_place(name, folder, overwrite):
     target = folder_of_models(folder) / checked_name(name)
     old = present(target)
     if os.path.islink(target) or (os.path.exists(target) and old != target):
-        raise ModelError(f"{target} is a file or a link, not a folder. Remove it, or choose another name.")
+        raise ModelError("store.no_folder", place=target)
     if (taken := target if old else hidden_by(target)) and not overwrite:
-        raise ModelError(f"{taken} exists already. Choose another name, or allow it to be overwritten.")
+        raise ModelError("store.taken", place=taken)
     with errors_named(target, "written"):
         strange = set(os.listdir(old)) - LARGEST.keys() - DESKTOP if old else ()
         if strange:
-            raise ModelError(
-                f"{target} holds more than a model and is not overwritten: {listed(strange)}. "
-                "Move that away, or choose another name."
-            )
+            raise ModelError("store.not_overwritten", place=target, names=listed(strange))
     return target
 
 
@@ -136,7 +132,7 @@ def write_model(  # noqa: PLR0913  the files of a folder, by name
     try:
         files = {file: text.encode() for file, text in texts.items()}
     except UnicodeEncodeError as error:
-        raise ModelError(f"{target} cannot be written as UTF-8: {clean(error)}. {AGAIN}") from None
+        raise ModelError("store.surrogates", place=target, reason=clean(error)) from None
     files["parameters.safetensors"] = save(arrays)
     for file, data in files.items():
         check_size(target / file, len(data))
@@ -155,7 +151,7 @@ def signed(files: dict[str, bytes]) -> dict[str, bytes]:
 
 def _cast(file, parameters, config, dtype):
     if dtype not in ("float16", "float32"):
-        raise ModelError(f"`dtype` must be 'float16' or 'float32'. Received: {dtype!r}.")
+        raise ModelError("store.dtype_choice", received=repr(dtype))
     arrays = {name: np.asarray(value) for name, value in parameters.items()}
     check_shapes(file, {name: array.shape for name, array in arrays.items()}, config)
     check_finite(file, arrays)
@@ -163,8 +159,6 @@ def _cast(file, parameters, config, dtype):
         cast = {name: np.array(array, dtype=dtype, order="C") for name, array in arrays.items()}
     for name, array in cast.items():
         if not np.isfinite(array).all():
-            raise ModelError(
-                f"{file}: `{name}` holds numbers beyond {np.finfo(dtype).max:g}, the largest {dtype}. "
-                "Write it with `dtype` = 'float32', or train again with a lower learning rate."
-            )
+            facts = {"name": clean(name), "largest": float(np.finfo(dtype).max), "dtype": dtype}
+            raise ModelError("store.range", file=file, **facts)
     return cast

@@ -3,6 +3,7 @@
 import contextlib
 import math
 
+from transformer_viz.language import Phrase, Problem
 from transformer_viz.text.rules import MAX_ADDED, MAX_GROWTH, MAX_STEPS, PARTS, Field
 
 INNER = {
@@ -19,8 +20,6 @@ MAX_AVERAGE = 20
 CHUNK = 1_000
 """Characters whose length is measured at once."""
 
-WAY_OUT = "Use a tokenizer that was trained here, or a usual one."
-
 _ADDED = Field(
     lambda token: (
         isinstance(token, dict)
@@ -28,7 +27,7 @@ _ADDED = Field(
         and 1 <= len(token["content"]) <= 256
         and type(token.get("id")) is int
     ),
-    "a text of 1 to 256 characters and an id",
+    Phrase("field.added"),
 )
 
 
@@ -45,19 +44,19 @@ def checked(content: object) -> tuple[dict, int]:
         ValueError: If a part of it is not known to be safe; says which, and what is known.
     """
     if not isinstance(content, dict) or not isinstance(content.get("model"), dict):
-        raise ValueError("tokenizer.json is not a tokenizer: it has no `model`.")
+        raise Problem("tokenizer.no_model")
     content, growth = content | {"model": _with_type(content["model"])}, 1
     for kind in PARTS:
         steps = _steps(kind, content.get(kind))
         if len(steps) > MAX_STEPS:
-            raise _unfit(f"its {kind} has {len(steps)} steps; at most {MAX_STEPS} are read")
+            raise Problem("tokenizer.steps", part=kind, steps=len(steps), most=MAX_STEPS)
         growth *= math.prod(_growth(kind, step) for step in steps)
     if growth > MAX_GROWTH:
-        times = f"{growth:,}" if growth < 10**15 else "more than 10^15"
-        raise _unfit(f"it may make a text {times} times as long; at most {MAX_GROWTH:,} times is read")
+        times = f"{growth:,}" if growth < 10**15 else Phrase("tokenizer.times")
+        raise Problem("tokenizer.growth", times=times, most=MAX_GROWTH)
     added = content.get("added_tokens") or []
     if not isinstance(added, list) or len(added) > MAX_ADDED or not all(map(_ADDED.holds, added)):
-        raise _unfit(f"`added_tokens` must hold at most {MAX_ADDED:,}, each {_ADDED.what}")
+        raise Problem("tokenizer.added", most=MAX_ADDED, what=_ADDED.what)
     kept = {kind: content.get(kind) for kind in PARTS}
     head = {"version": "1.0", "truncation": None, "padding": None, "added_tokens": added}
     return head | kept, growth
@@ -71,25 +70,21 @@ def check_length(normalizer, text: str) -> None:
     """
     length, most = 0, MAX_AVERAGE * (len(text) + CHUNK)
     for start in range(0, len(text), CHUNK):
-        with library_errors("The tokenizer of this model cannot read the text"):
+        with library_errors("tokenizer.text"):
             length += len(normalizer.normalize_str(text[start : start + CHUNK]))
         if length > most:
-            raise ValueError(
-                f"The tokenizer of this model makes more than {MAX_AVERAGE} characters of each one of this "
-                "text. Type another text, or use another model."
-            )
+            raise Problem("tokenizer.average", most=MAX_AVERAGE)
 
 
 @contextlib.contextmanager
-def library_errors(what: str):
-    """Turn what the library raises into a ValueError that begins with `what`; a panic is no `Exception`."""
+def library_errors(code: str):
+    """Turn what the library raises, panics too, into a `Problem` of that code, with its reason."""
     try:
         yield
     except (MemoryError, KeyboardInterrupt, SystemExit):
         raise
     except BaseException as error:
-        reason = "".join(letter if letter.isprintable() else " " for letter in str(error)[:200])
-        raise ValueError(f"{what}: {reason}.") from None
+        raise Problem(code, reason=str(error)[:200]) from None
 
 
 def _with_type(model):
@@ -108,7 +103,7 @@ def _steps(kind, part):
         return [part]
     inner = part.get(INNER[kind])
     if not isinstance(inner, list) or part.keys() != {"type", INNER[kind]}:
-        raise _unfit(f"its {kind} is no sequence as the library writes it")
+        raise Problem("tokenizer.sequence", part=kind)
     return [step for each in inner for step in _steps(kind, each)]
 
 
@@ -117,22 +112,18 @@ def _growth(kind, step):
     known, given = PARTS[kind], step.get("type") if isinstance(step, dict) else None
     rule = known.get(given) if isinstance(given, str) else None
     if rule is None:
-        raise _unfit(f"its {kind} is of type {_shown(given)}. Types that are read: {', '.join(known)}")
+        raise Problem("tokenizer.type", part=kind, type=_shown(given), types=", ".join(known))
     fields = {name: value for name, value in step.items() if name != "type"}
     for name, value in fields.items():
         if name not in rule.fields:
-            raise _unfit(f"its {kind} {given} has an unknown field {_shown(name)}")
+            raise Problem("tokenizer.unknown_field", part=kind, type=given, field=_shown(name))
         if not rule.fields[name].holds(value):
-            what = rule.fields[name].what
-            raise _unfit(f"`{name}` of its {kind} {given} must be {what}. Received: {_shown(value)}")
+            facts = {"field": name, "what": rule.fields[name].what, "received": _shown(value)}
+            raise Problem("tokenizer.field", part=kind, type=given, **facts)
     try:
         return rule.growth if isinstance(rule.growth, int) else rule.growth(fields)
     except KeyError as error:
-        raise _unfit(f"its {kind} {given} has no field {error}") from None
-
-
-def _unfit(why):
-    return ValueError(f"tokenizer.json cannot be used: {why}. {WAY_OUT}")
+        raise Problem("tokenizer.no_field", part=kind, type=given, field=str(error)) from None
 
 
 def _shown(value):

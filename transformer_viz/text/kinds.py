@@ -6,6 +6,8 @@ from collections import Counter
 import tokenizers
 from tokenizers import Regex, decoders, models, normalizers, pre_tokenizers, trainers
 
+from transformer_viz.language import Problem
+
 TOKEN_KINDS = ("words", "characters", "bpe", "wordpiece")
 """What a token can be; `Tokenizer.train` says what each is."""
 
@@ -76,9 +78,8 @@ def trained(texts, vocab_size, *, kind, lowercase, special, split_digits) -> tok
     if kind not in TOKEN_KINDS:
         raise ValueError(f"`kind` must be one of {', '.join(TOKEN_KINDS)}. Received: {kind!r}.")
     if vocab_size < len(special):
-        raise ValueError(
-            f"`vocab_size` must be at least {len(special)}, for {', '.join(special)}. Received: {vocab_size}."
-        )
+        needed = ", ".join(special)
+        raise Problem("tokenizer.vocab_size", least=len(special), needed=needed, received=vocab_size)
     normalizer = _normalizer(kind, lowercase)
     splitter, decoder = _splitter(kind, split_digits), _decoder(kind)
     if kind in ("words", "characters"):

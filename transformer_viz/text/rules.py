@@ -12,6 +12,7 @@ from collections.abc import Callable, Mapping
 from types import MappingProxyType
 from typing import NamedTuple
 
+from transformer_viz.language import Phrase
 from transformer_viz.text.kinds import PATTERNS
 
 MAX_GROWTH = 1_000
@@ -56,7 +57,7 @@ class Field(NamedTuple):
     """What a field of a part may hold."""
 
     holds: Callable[[object], bool]
-    what: str
+    what: Phrase
 
 
 class Part(NamedTuple):
@@ -67,20 +68,22 @@ class Part(NamedTuple):
 
 
 def _whole(most, least=0):
-    return Field(lambda v: type(v) is int and least <= v <= most, f"a whole number from {least} to {most}")
+    return Field(
+        lambda v: type(v) is int and least <= v <= most, Phrase("field.whole", least=least, most=most)
+    )
 
 
 def _text(most, least=0):
-    what = f"a text of {least} to {most} characters"
+    what = Phrase("field.text", least=least, most=most)
     return Field(lambda v: isinstance(v, str) and least <= len(v) <= most, what)
 
 
 def _optional(field):
-    return Field(lambda v: v is None or field.holds(v), f"{field.what}, or null")
+    return Field(lambda v: v is None or field.holds(v), Phrase("field.or_null", what=field.what))
 
 
 def _one_of(*values):
-    return Field(lambda v: v in values, f"one of {', '.join(map(repr, values))}")
+    return Field(lambda v: v in values, Phrase("rule.choice", choices=", ".join(map(repr, values))))
 
 
 def _is_pattern(value):
@@ -117,14 +120,14 @@ def _is_charsmap(value):
     return len(data) <= 2**20 and size % 4 == 0 and 1024 <= size <= len(data) - 4
 
 
-FLAG = Field(lambda v: isinstance(v, bool), "true or false")
+FLAG = Field(lambda v: isinstance(v, bool), Phrase("field.flag"))
 SWITCH = _optional(FLAG)
 MARK = _text(16)
 LETTER = _text(1, 1)
-PATTERN = Field(_is_pattern, "a text, or a regular expression that is known to take no longer than the text")
+PATTERN = Field(_is_pattern, Phrase("field.pattern"))
 BEHAVIOR = _one_of("Removed", "Isolated", "MergedWithPrevious", "MergedWithNext", "Contiguous")
 BYTES = {"add_prefix_space": FLAG, "trim_offsets": FLAG, "use_regex": FLAG}
-CHARSMAP = Field(_is_charsmap, "a map of characters of sentencepiece")
+CHARSMAP = Field(_is_charsmap, Phrase("field.charsmap"))
 METASPACE = {
     "replacement": LETTER,
     "str_rep": LETTER,
@@ -134,7 +137,7 @@ METASPACE = {
 }
 SPECIAL = Field(
     lambda v: isinstance(v, list) and len(v) == 2 and isinstance(v[0], str) and type(v[1]) is int,
-    "a token and its id",
+    Phrase("field.special"),
 )
 
 
@@ -156,11 +159,11 @@ def _are_pairs(ids, tokens):
     return isinstance(ids, list) and isinstance(tokens, list) and len(ids) == len(tokens) <= MAX_STEPS
 
 
-TEMPLATE = Field(_is_template, f"at most {MAX_STEPS} pieces, each text among them once")
-SPECIALS = Field(_are_specials, f"at most {MAX_STEPS} special tokens, each with as many ids as tokens")
+TEMPLATE = Field(_is_template, Phrase("field.template", most=MAX_STEPS))
+SPECIALS = Field(_are_specials, Phrase("field.specials", most=MAX_STEPS))
 VOCABULARY = Field(
     lambda v: isinstance(v, dict) and len(v) <= MAX_TOKENS,
-    f"at most {MAX_TOKENS:,} tokens and their ids",
+    Phrase("field.vocabulary", most=MAX_TOKENS),
 )
 PIECES = Field(
     lambda v: (
@@ -168,9 +171,9 @@ PIECES = Field(
         and len(v) <= MAX_TOKENS
         and all(isinstance(each, list) and each and _text(MAX_PIECE).holds(each[0]) for each in v)
     ),
-    f"at most {MAX_TOKENS:,} tokens of at most {MAX_PIECE} characters, and their scores",
+    Phrase("field.pieces", most=MAX_TOKENS, longest=MAX_PIECE),
 )
-MERGES = Field(lambda v: isinstance(v, list) and len(v) <= 2 * MAX_TOKENS, "a list of pairs")
+MERGES = Field(lambda v: isinstance(v, list) and len(v) <= 2 * MAX_TOKENS, Phrase("field.merges"))
 
 PARTS = {
     "model": {
@@ -187,7 +190,7 @@ PARTS = {
             {
                 "vocab": VOCABULARY,
                 "merges": MERGES,
-                "dropout": Field(lambda v: not v, "null, for a text always has the same tokens"),
+                "dropout": Field(lambda v: not v, Phrase("field.dropout")),
                 "unk_token": _optional(MARK),
                 "continuing_subword_prefix": _optional(MARK),
                 "end_of_word_suffix": _optional(MARK),

@@ -10,6 +10,7 @@ from typing import NamedTuple
 import numpy as np
 import tokenizers
 
+from transformer_viz.language import Problem, json_reason
 from transformer_viz.text import check as token_check
 from transformer_viz.text.kinds import (
     END,
@@ -56,7 +57,7 @@ _BLANK = re.compile(rf"{LINE_BREAK}|[\s{SPACE}]")
 """What BPE reads as a space."""
 
 
-class NoTokensError(ValueError):
+class NoTokensError(Problem):
     """There is nothing to read in a text."""
 
 
@@ -88,10 +89,8 @@ class Encoding(NamedTuple):
         """
         room = max_len - len(self.ids)
         if not 0 <= count <= max(room, 0):
-            raise ValueError(
-                f"There is room for 0 to {max(room, 0)} [PAD] after {len(self.ids)} tokens: the model reads "
-                f"{max_len}. Received: {count}."
-            )
+            facts = {"room": max(room, 0), "tokens": len(self.ids), "most": max_len, "received": count}
+            raise Problem("text.padding", **facts)
         end = (len(self.text), len(self.text))
         return self._replace(
             ids=np.concatenate([self.ids, np.full(count, PAD_ID, np.int32)]),
@@ -188,19 +187,19 @@ class Tokenizer:
         try:
             content = json.loads(text)
         except (ValueError, RecursionError) as error:
-            raise ValueError(f"tokenizer.json is not a tokenizer: {error}.") from None
+            raise Problem("tokenizer.none", reason=json_reason(error)) from None
         content, growth = token_check.checked(content)
-        with token_check.library_errors("tokenizer.json is not a tokenizer"):
+        with token_check.library_errors("tokenizer.none"):
             backend = tokenizers.Tokenizer.from_str(json.dumps(content))
         if (backend.id_to_token(PAD_ID), backend.id_to_token(UNK_ID)) != (PAD, UNK):
-            raise ValueError(f"tokenizer.json must have {PAD} as token 0 and {UNK} as token 1.")
+            raise Problem("tokenizer.first", pad=PAD, unknown=UNK)
         backend.encode_special_tokens = True
-        with token_check.library_errors("tokenizer.json cannot read every text"):
+        with token_check.library_errors("tokenizer.not_all"):
             typed = backend.encode(f"{PAD} \U0010fffd").ids
         if {*typed, *backend.get_vocab().values()} != {*range(backend.get_vocab_size())}:
-            raise ValueError("tokenizer.json must number its tokens from 0 on, without a gap.")
+            raise Problem("tokenizer.gap")
         if PAD_ID in typed:
-            raise ValueError(f"tokenizer.json cannot read every text: a typed {PAD} becomes padding.")
+            raise Problem("tokenizer.typed_pad", pad=PAD)
         return cls(backend, growth)
 
     def to_json(self) -> str:
@@ -246,7 +245,7 @@ class Tokenizer:
         """
         text = clean_text(text)
         self._check_length(text)
-        with token_check.library_errors("The tokenizer of this model cannot read the text"):
+        with token_check.library_errors("tokenizer.text"):
             ids, tokens, offsets = self._encoded(text)
         if self.kind == "bpe":
             blanked = _BLANK.sub(lambda blank: " " * len(blank[0]), text)
@@ -318,7 +317,7 @@ class Tokenizer:
         rows, cleaned = [], map(clean_text, texts)
         while portion := list(islice(cleaned, PORTION)):
             self._check_length(*portion)
-            with token_check.library_errors("The tokenizer of this model cannot read the texts"):
+            with token_check.library_errors("tokenizer.texts"):
                 encodings = self._backend.encode_batch_fast(portion)
             for encoding in encodings:
                 ids = np.array(encoding.ids, dtype=np.int32)

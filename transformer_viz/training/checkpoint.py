@@ -60,4 +60,4 @@ def read_checkpoint(path):
             place = Place(**json.loads(file.metadata()["place"]))
             return {name: file.get_tensor(name) for name in file.keys()}, place  # noqa: SIM118  no mapping
     except (SafetensorError, OSError, ValueError, TypeError, KeyError) as error:
-        raise RunError(f"{path} is damaged: {error}. Remove it to begin the run anew.") from None
+        raise RunError("training.checkpoint", path=path, reason=str(error)) from None

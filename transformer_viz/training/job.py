@@ -18,6 +18,7 @@ import tensorflow as tf
 
 from transformer_viz import __version__, store
 from transformer_viz.inspection.explorer import gpus, load
+from transformer_viz.language import Phrase, Problem
 from transformer_viz.runs import (
     LOWER_IS_BETTER,
     QuotaError,
@@ -27,7 +28,7 @@ from transformer_viz.runs import (
     queued_runs,
 )
 from transformer_viz.runs.cost import FLOAT, num_cores
-from transformer_viz.runs.errors import FULL, writing
+from transformer_viz.runs.errors import FULL, failure, writing
 from transformer_viz.runs.quota import bytes_in
 from transformer_viz.training.checkpoint import Place, read_checkpoint, write_checkpoint
 from transformer_viz.training.examiner import Examiner, Totals
@@ -50,8 +51,8 @@ CHECKPOINT_SHARE = 0.03
 """Most of a run's time that is spent on writing checkpoints."""
 
 PROCESSOR_NOTES = {
-    "bfloat16": "On a processor, bfloat16 is faster only if it was built for it (AVX-512 BF16, AMX).",
-    "float16": "On a processor, float16 is slower than float32. Choose float32, or a GPU.",
+    "bfloat16": Phrase("precision.brain"),
+    "float16": Phrase("precision.half"),
 }
 """What to know of a precision where there is no GPU: steps of 4 x 128 on one with AVX-512 BF16 took 0.76 and
 1.37 times as long as in float32."""
@@ -93,7 +94,7 @@ def run_job(job, *, runs=None, watch=None) -> dict:
     work(run, watch=watch)
     state = run.state()
     if state.status != "finished":
-        raise RunError(state.message or f"The run {run.id} was stopped.")
+        raise state.problem or RunError("runs.was_stopped", run=run.id)
     return store.read_model(run.model).card
 
 
@@ -125,7 +126,7 @@ def work(run, *, watch=None, strategy=None, quota=None) -> None:
             (run.path / "reserve").unlink(missing_ok=True)
             (run.path / "traceback.txt").write_text(traceback.format_exc(), encoding="utf-8")
         try:
-            worker.tell("failed", message=_sentence(error, run))
+            worker.tell("failed", **failure(_problem(error, run)))
         finally:
             worker.team.fail()
     finally:
@@ -219,7 +220,7 @@ class _Worker:
     def _note(self):
         """Return what is to be said once about the precision: a processor may gain nothing by half of it."""
         said = None if gpus() else PROCESSOR_NOTES.get(self.settings.precision)
-        return {"note": said} if said else {}
+        return {"note": str(said)} if said else {}
 
     def _check_stop(self):
         if self.team.agree(self.run.stop_requested):
@@ -282,10 +283,7 @@ class _Worker:
 
     def _check_finite(self, *values):
         if not all(np.isfinite(value).all() for value in values):
-            raise RunError(
-                f"At step {self.place.step + 1} the loss was no longer a number. Lower the learning rate, or "
-                "clip the gradients. The best model so far is kept."
-            )
+            raise RunError("training.diverged", step=self.place.step + 1)
 
     def _end_epoch(self, totals):
         """Validate, write the model if it is the best so far, and a checkpoint."""
@@ -407,21 +405,18 @@ def _strategy():
     return tf.distribute.MirroredStrategy() if len(gpus()) > 1 else None
 
 
-def _sentence(error, run):
-    """Return what to say of an error: what happened and the way out."""
+def _problem(error, run):
+    """Return what went wrong, and the way out."""
     if isinstance(error, OSError) and str(error.filename or "").startswith(str(run.path)):
         error = UnwritableError(run.path, error)
     if (isinstance(error, OSError) and error.errno in FULL) or getattr(error, "cause", "") == "full":
-        return f"The disk of {run.path} is full. Make space and resume: the last checkpoint is kept."
+        return RunError("training.full", place=run.path)
     if isinstance(error, tf.errors.UnavailableError | tf.errors.AbortedError | tf.errors.CancelledError):
-        return "Another machine is no longer there. Resume on all of them: the last checkpoint is kept."
+        return RunError("training.machine_gone")
     if isinstance(error, MemoryError | tf.errors.ResourceExhaustedError):
-        return (
-            "There is not enough memory for this. Choose a smaller batch, shorter texts or a smaller model."
-        )
+        return RunError("training.memory")
+    if isinstance(error, Problem):
+        return error
     if isinstance(error, ValueError) and not isinstance(error, UnicodeError) and str(error):
-        return str(error)
-    return (
-        f"Something unexpected happened: {type(error).__name__}. The last checkpoint is kept; "
-        f"{run.path / 'traceback.txt'} has the details."
-    )
+        return RunError(str(error))
+    return RunError("training.unexpected", kind=type(error).__name__, file=run.path / "traceback.txt")

@@ -74,7 +74,7 @@ class Learner:
         if {name: value.shape for name, value in state.items()} != {
             name: tuple(variable.shape) for name, variable in variables.items()
         }:
-            raise RunError("The checkpoint is of another model than the run asks for. Start a new run.")
+            raise RunError("training.other_model")
         for name, variable in variables.items():
             variable.assign(state[name])
 

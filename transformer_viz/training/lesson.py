@@ -228,8 +228,6 @@ def _label_names(values, names):
     """Return label as in the file -> name to show, in the order of the labels."""
     strange = names.keys() - set(values)
     if strange:
-        raise DataError(
-            f"The data have no label '{min(strange)}' to be named '{names[min(strange)]}'. "
-            f"Labels: {', '.join(values)}."
-        )
+        label = min(strange)
+        raise DataError("rows.no_label", label=label, name=names[label], labels=", ".join(values))
     return {value: names.get(value, value) for value in values}

@@ -18,7 +18,7 @@ NUM_PROBES = 3
 def rows_of(job, read, columns):
     """Return the rows to train on and those to test on, from files or made by a built-in task."""
     if job.more_data and (job.data in NAMED or job.data in TASKS):
-        raise DataError(f"'{job.data}' is all there is to train on. Leave the other --data out.")
+        raise DataError("rows.more", data=job.data)
     if job.data in NAMED:
         return _named_rows(job, columns)
     if job.data not in TASKS:
@@ -26,13 +26,13 @@ def rows_of(job, read, columns):
         rows = pd.concat(rows + [read(path, job.columns) for path in job.more_data], ignore_index=True)
         return rows, read(job.test, job.columns) if job.test else None
     if job.test:
-        raise DataError(f"The task '{job.data}' makes its own test. Leave --test out.")
+        raise DataError("rows.task_test", data=job.data)
     task = TASKS[job.data]
     pairs = task.pairs(job.rows, seed=job.settings.seed)
     test = task.pairs(TEST_ROWS, seed=job.settings.seed + 1, unlike=[text for text, _ in pairs])
     frames = [pd.DataFrame(made, columns=columns, dtype=object).fillna("") for made in (pairs, test)]
     if columns[1] == "label" and frames[0]["label"].nunique() > len(frames[0]) // 10:
-        raise DataError(f"The task '{task.name}' has no labels. Choose an encoder-decoder: vaswani-tiny.")
+        raise DataError("rows.task_labels", data=task.name)
     return frames
 
 
@@ -43,7 +43,7 @@ def parts_of(job, split, rows, test):
         train, validation, test = split(rows, test=job.settings.test_share, **shares)
         return train, validation, test if len(test) else None
     if job.settings.test_share:
-        raise DataError("The rows have a test of their own. Leave --test-share at 0.")
+        raise DataError("rows.test_share")
     return *split(rows, **shares)[:2], test
 
 
@@ -92,7 +92,7 @@ def _file(job, path):
 def _named_rows(job, columns):
     """Return the rows of a named data set of labelled texts; a decoder alone reads the texts."""
     if job.test:
-        raise DataError(f"The data set '{job.data}' has its own test. Leave --test out.")
+        raise DataError("rows.named_test", data=job.data)
     if job.config.has_decoder and job.config.has_encoder:
-        raise DataError(f"The data set '{job.data}' has labels, no targets. Choose an encoder or a decoder.")
+        raise DataError("rows.named_targets", data=job.data)
     return [frame.reindex(columns=columns, fill_value="") for frame in NAMED[job.data]()]

@@ -165,5 +165,5 @@ def _unlike(rows, test):
     plain = [frame["text"].str.strip().str.casefold() for frame in (rows, test)]
     known = plain[0].isin(plain[1])
     if known.all():
-        raise DataError("Every text is in the test, too. Give others to learn from, or leave --test out.")
+        raise DataError("rows.all_tested")
     return rows[~known], int(known.sum())

@@ -41,7 +41,7 @@ class Team:
         stops, failures = self._total([stop, 0])
         if failures:
             self._is_alone = True
-            raise RunError("Another machine could not go on; its run says why. Resume on all of them.")
+            raise RunError("training.other_machine")
         return stops > 0
 
     def fail(self) -> None:

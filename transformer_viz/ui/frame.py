@@ -103,7 +103,7 @@ def choose_model() -> store.ModelSummary | None:
     usable = {}
     for model in shown_models():
         if model.problem:
-            st.warning(said(model.problem), icon=":material/broken_image:")
+            st.warning(said(model.error), icon=":material/broken_image:")
         else:
             usable[model.name] = model
     if not usable:

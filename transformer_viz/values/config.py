@@ -9,6 +9,8 @@ import json
 import math
 from dataclasses import dataclass
 
+from transformer_viz.language import Phrase, Problem, json_reason
+
 CHOICES = {
     "architecture": ("encoder", "encoder-decoder", "decoder"),
     "positions": ("none", "one-hot", "learned", "sinusoidal", "sinusoidal-halves"),
@@ -28,6 +30,9 @@ START_ID, END_ID = 2, 3
 
 MASK_ID = 4
 """Token id of what stands for a hidden token, in the vocabulary of an encoder that fills it in."""
+
+MAX_RECEIVED = 200
+"""Characters of a value that an error names."""
 
 FORMAT_VERSION = 1
 """Version of `config.json`; a file with a higher one was made by a newer program."""
@@ -183,7 +188,7 @@ class TransformerConfig:
                 changes.setdefault(name, None)
         unknown = changes.keys() - {field.name for field in dataclasses.fields(self)}
         if unknown:
-            raise ValueError(f"A config has no field {_listed(unknown)}. Fields: {_listed(self.__dict__)}.")
+            raise Problem("config.no_field", unknown=_listed(unknown), fields=_listed(self.__dict__))
         return dataclasses.replace(self, **changes)
 
     def parameter_shapes(self) -> dict[str, tuple[int, ...]]:
@@ -224,23 +229,18 @@ class TransformerConfig:
         try:
             values = json.loads(text)
         except (ValueError, RecursionError) as error:
-            raise ValueError(f"config.json is not JSON: {error}.") from None
+            raise Problem("config.json", reason=json_reason(error)) from None
         if not isinstance(values, dict):
-            raise ValueError("config.json must hold one JSON object.")
+            raise Problem("config.object")
         version = values.pop("format_version", None)
         if type(version) is not int or version < 1:
-            raise ValueError("config.json has no whole number as `format_version`.")
+            raise Problem("config.no_version")
         if version > FORMAT_VERSION:
-            raise ValueError(
-                f"config.json has format version {version}, made by a newer version of Transformer Viz; "
-                f"this one reads up to {FORMAT_VERSION}. Update the program."
-            )
+            raise Problem("config.version", version=_received(version), newest=FORMAT_VERSION)
         names = {field.name for field in dataclasses.fields(cls)}
         if values.keys() != names:
-            raise ValueError(
-                f"config.json must have exactly the fields of a config. "
-                f"Missing: {_listed(names - values.keys())}; unknown: {_listed(values.keys() - names)}."
-            )
+            missing, unknown = _listed(names - values.keys()), _listed(values.keys() - names)
+            raise Problem("config.fields", missing=missing, unknown=unknown)
         return cls(**values)
 
     def _followed(self):
@@ -289,20 +289,21 @@ class TransformerConfig:
             if value is None and field.default is None:
                 continue
             if kind in (int, int | None):
-                good, want = type(value) is int, "a whole number"
+                good, rule = type(value) is int, Phrase("rule.whole")
             elif kind is float:
-                good, want = type(value) in (int, float) and math.isfinite(value), "a finite number"
+                good, rule = type(value) in (int, float) and math.isfinite(value), Phrase("rule.finite")
             elif kind in (bool, bool | None):
-                good, want = type(value) is bool, "True or False"
+                good, rule = type(value) is bool, Phrase("rule.flag")
             elif kind is str:
-                good, want = value in CHOICES[field.name], f"one of {_listed(CHOICES[field.name])}"
+                choices = _listed(CHOICES[field.name])
+                good, rule = value in CHOICES[field.name], Phrase("rule.choice", choices=choices)
             elif self.predicts_tokens:
-                what = "`output` = 'tokens'" if self.fills_in else f"architecture {self.architecture!r}"
-                good, want = value == (), f"empty for {what}"
+                architecture = Phrase("rule.no_labels", architecture=self.architecture)
+                good, rule = value == (), Phrase("rule.no_tokens") if self.fills_in else architecture
             else:
-                good, want = _is_labels(value), "a list of two or more different, non-empty names"
+                good, rule = _is_labels(value), Phrase("rule.labels")
             if not good:
-                raise ValueError(f"`{field.name}` must be {want}. Received: {value!r}.")
+                raise Problem("setting.rule", name=field.name, rule=rule, received=_received(value))
 
     def _check_ranges(self):
         sizes = ("max_len", "target_max_len", "d_model", "num_layers", "num_decoder_layers", "num_heads")
@@ -311,74 +312,42 @@ class TransformerConfig:
         for name, least in bounds.items():
             value = getattr(self, name)
             if value is not None and value < least:
-                raise ValueError(f"`{name}` must be at least {least}. Received: {value}.")
+                raise Problem("setting.least", name=name, least=least, received=_received(value))
         for name in ("dropout", "embedding_dropout"):
             if not 0 <= getattr(self, name) < 1:
-                raise ValueError(f"`{name}` must be at least 0 and below 1. Received: {getattr(self, name)}.")
+                raise Problem("setting.share", name=name, received=_received(getattr(self, name)))
 
     def _check_division(self):
         if self.d_model % self.num_heads:
-            raise ValueError(
-                f"`d_model` = {self.d_model} cannot be shared out among `num_heads` = {self.num_heads}. "
-                f"Choose a multiple of {self.num_heads}, or set `head_dim`."
-            )
+            raise Problem("config.heads", width=self.d_model, heads=self.num_heads)
 
     def _check_architecture(self):
         if self.architecture != "encoder-decoder":
             for name in ("target_vocab_size", "target_max_len", "num_decoder_layers"):
                 if getattr(self, name) is not None:
-                    raise ValueError(
-                        f"`{name}` belongs to architecture 'encoder-decoder'. Leave it out for "
-                        f"{self.architecture!r}."
-                    )
+                    raise Problem("config.target", name=name, architecture=self.architecture)
         if self.architecture == "decoder" and self.causal is False:
-            raise ValueError(
-                "`causal` = False would show a 'decoder' the token it is to predict. Leave it out, or use "
-                "architecture 'encoder'."
-            )
+            raise Problem("config.causal")
         if self.has_decoder and self.output == "sigmoid":
-            raise ValueError(
-                f"`output` = 'sigmoid' belongs to architecture 'encoder': {self.architecture!r} chooses "
-                "among all tokens. Use `output` = 'softmax'."
-            )
+            raise Problem("config.sigmoid", architecture=self.architecture)
         if self.has_decoder and self.fills_in:
-            raise ValueError(
-                f"`output` = 'tokens' belongs to architecture 'encoder': {self.architecture!r} chooses "
-                "among all tokens in any case. Use `output` = 'softmax'."
-            )
+            raise Problem("config.tokens", architecture=self.architecture)
         if self.tie_embeddings and not self.predicts_tokens:
-            raise ValueError(
-                "`tie_embeddings` needs an output over the vocabulary; architecture 'encoder' has one over "
-                "`labels`. Set it to False."
-            )
+            raise Problem("config.tied_labels")
 
     def _check_combinations(self):
         if self.tie_embeddings and self.target_vocab_size not in (None, self.vocab_size):
-            raise ValueError(
-                f"`tie_embeddings` needs one vocabulary for both sides: `target_vocab_size` = "
-                f"{self.target_vocab_size} must equal `vocab_size` = {self.vocab_size}."
-            )
+            raise Problem("config.tied_sizes", target=self.target_vocab_size, source=self.vocab_size)
         if self.output == "sigmoid" and len(self.labels) != 2:
-            raise ValueError(
-                f"`output` = 'sigmoid' tells two `labels` apart. Received {len(self.labels)} labels: "
-                "use `output` = 'softmax'."
-            )
+            raise Problem("config.sigmoid_labels", count=len(self.labels))
         heads_width = self.num_heads * self.value_dim
         if not self.output_projection and heads_width != self.d_model:
-            raise ValueError(
-                f"Without `output_projection`, `num_heads` * `value_dim` = {heads_width} must equal "
-                f"`d_model` = {self.d_model}. Set `output_projection` to True, or change a size."
-            )
+            raise Problem("config.projection", heads=heads_width, width=self.d_model)
         if self.positions.startswith("sinusoidal") and self.d_model % 2:
-            raise ValueError(
-                f"`positions` = '{self.positions}' needs an even `d_model`. Received: {self.d_model}."
-            )
+            raise Problem("config.even", positions=self.positions, width=self.d_model)
         longest = max(self.max_len, self.target_max_len or 0) + self.padding_position
         if self.positions == "one-hot" and longest > self.d_model:
-            raise ValueError(
-                f"`positions` = 'one-hot' gives each position a dimension of its own: "
-                f"{longest} positions must not exceed `d_model` = {self.d_model}. Lower `max_len`."
-            )
+            raise Problem("config.one_hot", positions=longest, width=self.d_model)
 
 
 def _dense(name, inputs, outputs, bias=True):
@@ -400,4 +369,11 @@ def _can_be_written(text):
 
 
 def _listed(names):
-    return ", ".join(f"'{name}'" if name.isprintable() else ascii(name) for name in sorted(names)) or "none"
+    listed = ", ".join(f"'{name}'" if name.isprintable() else ascii(name) for name in sorted(names))
+    return listed or Phrase("list.none")
+
+
+def _received(value):
+    """Return a value as an error names it; a file may hold one of any length."""
+    text = repr(value)
+    return text if len(text) <= MAX_RECEIVED else f"{text[:MAX_RECEIVED]}..."

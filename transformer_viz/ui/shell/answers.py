@@ -115,7 +115,7 @@ class _Progress:
                     key=f"give-up-{hash(self.request)}",
                 )
         share = done / total if total else 0.0
-        self.bar.progress(share, t(f"work.{stage}", done=done, total=total))
+        self.bar.progress(share, t(f"work.{stage}", count=done, done=done, total=total))
 
     def clear(self):
         self.place.empty()

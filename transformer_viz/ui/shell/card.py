@@ -75,7 +75,7 @@ def show_figures(model: store.ModelSummary) -> None:
     with st.container(horizontal=True, gap="small"):
         for side in ("test", "validation"):
             measured = part(model.card, side)
-            rows = t("card.rows.count", rows=count_in(measured, "rows") or "?")
+            rows = t("card.rows.count", count=count_in(measured, "rows") or "?")
             for figure, value in figures_of(measured, model.config).items():
                 name = t(f"card.{side}", figure=plain(figure_name(figure)))
                 st.metric(name, written(figure, value), rows, **METRIC)

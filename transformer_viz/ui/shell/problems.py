@@ -6,9 +6,10 @@ import re
 import streamlit as st
 
 from transformer_viz import store
+from transformer_viz.language import Phrase, sentence_of
 from transformer_viz.runs import BusyError, QuotaError, UnwritableError, runs_folder
 from transformer_viz.ui.shell.card import bytes_of
-from transformer_viz.ui.shell.language import plain, t
+from transformer_viz.ui.shell.language import plain, t, words
 from transformer_viz.ui.shell.shelf import home
 from transformer_viz.ui.shell.titles import title_of, titles_of
 
@@ -19,15 +20,19 @@ _OTHERS = re.compile(r"\bvisitors[\\/][0-9a-f]+[\\/]models[\\/]")
 """The folder of another visitor's models, in that of the runs."""
 
 
-def show_problem(error: Exception | str) -> None:
+def show_problem(error: Exception | Phrase | str) -> None:
     """Show in one sentence what went wrong."""
     st.error(said(error), icon=":material/error:")
 
 
-def said(error: Exception | str) -> str:
-    """Return as Markdown of one sentence what went wrong: an error, or its sentence in a log."""
+def said(error: Exception | Phrase | str) -> str:
+    """Return in the visitor's language what went wrong, as Markdown of one sentence.
+
+    Args:
+        error: An error; or the sentence of one in a log, which is in English.
+    """
     if isinstance(error, UnwritableError):
-        return t(f"disk.{error.cause}", reason=plain(error.reason))
+        return t(f"disk.{error.cause}", reason=plain(words().same(error.reason, under="error.reason.")))
     if isinstance(error, BusyError):
         return t("run.busy", run=plain(title_of(error.run)))
     if isinstance(error, QuotaError):
@@ -40,7 +45,7 @@ def said(error: Exception | str) -> str:
         )
     if isinstance(error, store.QuotaError) and error.is_shared:
         return t("models.full", used=bytes_of(error.used), limit=bytes_of(error.limit))
-    return plain(without_folders(str(error)))
+    return plain(without_folders(sentence_of(error, words().language)))
 
 
 def without_folders(text: str) -> str:

@@ -55,7 +55,7 @@ def show(model: store.ModelSummary | None) -> None:
 def ask_effects(request: Request, trace: Trace) -> dict[str, np.ndarray] | None:
     """Offer to leave out each head in turn; return what each does for the answer, None if nobody asks."""
     heads = sum(len(layer.weights) for found in trace.kinds().values() for layer in found.layers)
-    if not choose_whether("effects", t("effects.label", runs=heads), help=t("effects.help")):
+    if not choose_whether("effects", t("effects.label", count=heads), help=t("effects.help")):
         return None
     return head_effects(request)
 

@@ -58,7 +58,7 @@ def show_shelf(models, names, open_model) -> None:
         st.subheader(model.name, anchor=False, width="content")
         show_actions(model, names, open_model)
     if model.problem:
-        st.error(said(model.problem), icon=":material/broken_image:")
+        st.error(said(model.error), icon=":material/broken_image:")
     else:
         show_card(model)
 

@@ -77,7 +77,7 @@ def ask_file() -> Material | None:
         with st.spinner(t("data.counting"), show_time=True):
             counted = count(upload, kind, tuple(columns.items()), tokens, keep_case, longest)
     except DataError as error:
-        show_problem(str(error).replace(str(upload.path), file.name))
+        show_problem(error.renamed(str(upload.path), file.name))
         return None
     show_report(counted.report)
     return Material(
@@ -198,9 +198,9 @@ def show_report(report) -> None:
         )
         st.caption(t("data.labels", balance=balance))
     if report.rows > COUNTED:
-        st.caption(t("data.sampled", count=f"{COUNTED:,}"))
+        st.caption(t("data.sampled", count=COUNTED))
     if report.duplicates:
-        st.caption(t("data.duplicates", count=f"{report.duplicates:,}"))
+        st.caption(t("data.duplicates", count=report.duplicates))
     if report.conflicting:
         key = "data.conflicting" if report.labels else "data.several"
-        st.caption(t(key, count=f"{report.conflicting:,}"))
+        st.caption(t(key, count=report.conflicting))

@@ -16,7 +16,7 @@ from transformer_viz.ui.pages.train.forming import (
 from transformer_viz.ui.shell.card import count_in, figure_name, figures_of, part, written
 from transformer_viz.ui.shell.charts import draw, theme
 from transformer_viz.ui.shell.classroom import is_classroom, keep_visitor
-from transformer_viz.ui.shell.language import plain, t, time_of
+from transformer_viz.ui.shell.language import plain, t, time_of, words
 from transformer_viz.ui.shell.problems import said, show_problem
 from transformer_viz.ui.shell.server import shared_trainer
 from transformer_viz.ui.shell.shelf import home, problem_of, shown_models
@@ -44,7 +44,7 @@ def show_run(run, open_model) -> None:
     stage = stage_of(run, run.state())
     show_actions(run, stage.status)
     if stage.status == "broken":
-        st.error(t("run.broken.said", reason=said(run.problem)), icon=ICONS["broken"])
+        st.error(t("run.broken.said", reason=said(run.error)), icon=ICONS["broken"])
         ask_name(run, open_model)
         return
     at_work = stage.status in AT_WORK
@@ -108,8 +108,8 @@ def show_progress(run, stage) -> None:
     state = run.state()
     if stage_of(run, state) != stage:
         st.rerun(scope="app")
-    if state.status == "failed":
-        show_problem(state.message)
+    if state.problem:
+        show_problem(state.problem)
     if state.status not in (*AT_WORK, "finished") and run.has_damaged_checkpoint:
         st.warning(t("run.checkpoint.damaged"), icon=ICONS["broken"])
     elif state.status == "interrupted":
@@ -122,7 +122,7 @@ def show_progress(run, stage) -> None:
     else:
         return
     if note := state.facts.get("note"):
-        st.caption(plain(note))
+        st.caption(plain(words().same(note, under="error.precision.")))
     if not state.is_whole:
         st.caption(t("run.thinned"))
     if state.is_full:
@@ -130,15 +130,15 @@ def show_progress(run, stage) -> None:
     figure = run.job.figure
     curves, samples = st.columns([3, 2], gap="medium")
     with curves:
-        words = {"figure": figure_name(figure), "step": t("run.steps")}
-        words |= {name: t(f"run.{name}") for name in ("loss", "train", "validation")}
+        labels = {"figure": figure_name(figure), "step": t("run.steps")}
+        labels |= {name: t(f"run.{name}") for name in ("loss", "train", "validation")}
         draw(
             learning_curves(
                 state.steps,
                 state.epochs,
                 over="step",
                 figure=figure,
-                labels=words,
+                labels=labels,
                 last=total,
                 theme=theme(),
             ),
@@ -157,8 +157,7 @@ def show_progress(run, stage) -> None:
 def said_before(run) -> str:
     """Say how many trainings come before one that waits."""
     before = turns_before(run)
-    key = "run.waiting.several" if before > 1 else "run.waiting.one" if before else "run.waiting"
-    return t(key, count=before)
+    return t("run.turns", count=before) if before else t("run.waiting")
 
 
 def said_of_sample(sample) -> str:
@@ -202,7 +201,7 @@ def ask_name(run, open_model) -> None:
     if rows := count_in(test, "rows"):
         measured = figures_of(test, config).items()
         named = (f"{plain(figure_name(name))} {written(name, value)}" for name, value in measured)
-        st.markdown(t("run.test", rows=rows, figures=t("list.comma").join(named)))
+        st.markdown(t("run.test", count=rows, figures=t("list.comma").join(named)))
     with st.container(horizontal=True, vertical_alignment="bottom", gap="small"):
         slug = title_of(run.id).split(" · ")[0]
         name = st.text_input(
