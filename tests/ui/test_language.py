@@ -55,7 +55,7 @@ def test_a_singular_has_a_plural_that_names_the_count_and_more(key):
 def test_a_count_chooses_between_singular_and_plural():
     assert Words("en")("card.rows.count", count=1) == "1 row"
     assert Words("en")("card.rows.count", count="2,000") == "2,000 rows"
-    assert Words("zh")("card.rows.count", count=1) == "1 行"
+    assert Words("zh")("card.rows.count", count=1) == "1 条"
 
 
 def calls():

@@ -55,7 +55,7 @@ def test_a_class_sees_the_shipped_models_and_has_its_own_elsewhere(data, monkeyp
     go_to_page(app, "models")
     press(app, "Duplicate")
     assert listed(app) == ["mine", "small", "small-2"]
-    assert list(app.dataframe[0].value["whose"]) == ["class", "class", "yours"]
+    assert list(app.dataframe[0].value["whose"]) == ["class", "class", "you"]
     home = classroom.own_models(classroom.owner_of("ann"))
     assert (home / "small-2" / "manifest.json").exists()
     assert [path.name for path in (data / "models").iterdir()] == ["mine"]

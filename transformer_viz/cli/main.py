@@ -93,7 +93,8 @@ def main(argv=None) -> int:
         print(f"{arguments.name}: {_said(problem)}", file=sys.stderr)
         return 2
     except KeyboardInterrupt:
-        print(f"{arguments.name}: {_said(Problem('command.stopped'))}", file=sys.stderr)
+        stopped = _said(Problem("command.stopped"))
+        print(f"{arguments.name}: {stopped}", file=sys.stderr)
         return 130
 
 
