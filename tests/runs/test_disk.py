@@ -21,6 +21,7 @@ BORN = psutil.Process().create_time()
         (2**22 + 1, time.time(), False),  # beyond the largest id of a process
         (10**40, time.time(), False),
     ],
+    ids=["now", "at its birth", "before its birth", "long ago", "no such process", "no number of a process"],
 )
 def test_what_is_half_written_stays_as_long_as_its_writer_may_be_at_it(tmp_path, pid, changed, stays):
     place = tmp_path / f".tmp-{pid}-{'0' * 32}"

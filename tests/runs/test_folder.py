@@ -145,7 +145,7 @@ BAD_CLAIMS = [
 ]
 
 
-@pytest.mark.parametrize("text", BAD_CLAIMS)
+@pytest.mark.parametrize("text", BAD_CLAIMS, ids=range(len(BAD_CLAIMS)))
 def test_a_claim_that_is_none_leaves_a_run_interrupted(run, text):
     run.append("started", step=0, device="CPU")
     (run.path / "process.json").write_text(text)

@@ -46,7 +46,7 @@ class Lapse {
     const at = header.steps.indexOf(before);
     this.of = { ...header, values: array(header.values), ramp: ramp(header.colours) };
     const { steps, words, pictures } = this.of;
-    this.bar.hidden = steps.length < 2;
+    this.bar.hidden = steps.length < 2 && !pictures.length;
     this.below.hidden = !pictures.length;
     this.range.max = steps.length - 1;
     this.range.setAttribute("aria-label", words.step);
