@@ -612,24 +612,3 @@ def test_a_server_that_is_told_to_end_leaves_no_process(models_folder):
     while any(map(is_running, before)):
         assert time.monotonic() < deadline
         time.sleep(0.05)
-<<<<<<< ours
-=======
-
-
-def test_a_training_is_started_closed_reopened_and_ends(page, app, browser):
-    """Closing the page and opening it elsewhere neither stops a training nor starts another."""
-    page.goto(app[1] + "/train?lang=en&task=copy")
-    page.get_by_role("button", name="Start training").click()
-    page.get_by_role("button", name="Stop").wait_for()
-    address = page.url
-    page.goto("about:blank")
-    context = browser.new_context(viewport={"width": 1440, "height": 1000})
-    elsewhere = context.new_page()
-    elsewhere.set_default_timeout(120_000)
-    elsewhere.goto(address)
-    elsewhere.locator("figure canvas[style]").first.wait_for()
-    elsewhere.get_by_role("button", name="Stop").click()
-    elsewhere.get_by_role("button", name="Go on").wait_for()
-    elsewhere.get_by_text("▶ Play").wait_for()
-    context.close()
->>>>>>> theirs

@@ -109,7 +109,7 @@ def test_a_training_is_started_closed_reopened_and_ends(page, home, browser):
     elsewhere = context.new_page()
     elsewhere.set_default_timeout(120_000)
     elsewhere.goto(address)
-    elsewhere.locator(".heatmaplayer .hm").first.wait_for()
+    elsewhere.locator("figure canvas[style]").first.wait_for()
     elsewhere.get_by_role("button", name="Stop").click()
     elsewhere.get_by_role("button", name="Go on").wait_for()
     elsewhere.get_by_text("▶ Play").wait_for()
