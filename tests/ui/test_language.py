@@ -116,6 +116,7 @@ def test_a_problem_survives_as_json_with_the_phrases_in_it():
         {"code": 5, "facts": {}},
         {"code": "line.long", "facts": {"place": "a", "most": "many"}},
         {"code": "line.empty", "facts": {"place": {}}},
+        {"code": ["a"], "facts": {}},
     ],
     ids=str,
 )

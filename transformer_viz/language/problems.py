@@ -49,6 +49,8 @@ class Phrase:
         Raises:
             ValueError: If it is anything else, or no sentence can be made of it.
         """
+        if not (isinstance(content, dict) and isinstance(content.get("code"), str)):
+            raise ValueError("no phrase: it has no code")
         try:
             facts = {
                 name: Phrase.from_json(fact) if isinstance(fact, dict) else fact

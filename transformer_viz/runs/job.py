@@ -158,7 +158,7 @@ def _read_once(path, stamp):
     try:
         return TrainingJob.from_json(path.read_text(encoding="utf-8")), None
     except Problem as error:
-        return None, error.with_traceback(None)
+        return None, Problem.from_json(error.to_json())  # kept, but not the frames it was raised in
     except ValueError as error:
         return None, Problem(str(error))
 

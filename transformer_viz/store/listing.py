@@ -58,7 +58,8 @@ def _read_summary(path, place, marks):
         config, card = settled(path, config_and_card)
         card, problem = printable(card), None
     except ModelError as error:
-        config, card, problem = None, {}, error
+        config, card = None, {}
+        problem = ModelError.from_json(error.to_json())  # kept, but not the frames it was raised in
         is_lasting = not isinstance(error.__context__, OSError)  # the disk may answer the next time
     size = sum(mark.size for mark in marks if mark.name)
     summary = ModelSummary(path.name, config, card, size, problem, path)
