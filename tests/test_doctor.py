@@ -102,5 +102,5 @@ def test_an_engine_that_does_not_answer_is_a_finding(models_folder, monkeypatch)
         raise doctor.EngineError("died")
 
     assert "answers" in doctor.engine().fact
-    monkeypatch.setattr(doctor.Engine, "trace", fail)
+    monkeypatch.setattr(doctor.Engine, "answer", fail)
     assert doctor.engine().fact == "does not answer: died"

@@ -134,7 +134,7 @@ def _checked_entries(archive):
     entries = {entry.orig_filename: entry for entry in archive.infolist()}
     paths = [path for path in entries if not path.endswith("/")]
     if set(paths) >= _KERAS:
-        raise ModelError("zip.keras")
+        raise ModelError("zip.other")
     inner = paths[0].partition("/")[0] if paths else ""
     files = {path.removeprefix(f"{inner}/") for path in paths}
     unknown = entries.keys() - {f"{inner}/", *(f"{inner}/{file}" for file in LARGEST)}

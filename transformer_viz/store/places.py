@@ -1,7 +1,7 @@
 """Where things are: beside the code in a checkout; once installed, in the user's data folder.
 
 A wheel holds `app.py`, its settings in `.streamlit/` and the models of the shelf in the package's folder
-`shipped/`, laid out as in a checkout (see `setup.py`). They are read there and never written.
+`shipped/`, laid out as in a checkout (see `pyproject.toml`). They are read there and never written.
 """
 
 import os
@@ -17,7 +17,7 @@ SHIPPED = PACKAGE / "shipped"
 
 def is_installed() -> bool:
     """Return whether the package came out of a wheel, rather than from a checkout."""
-    return SHIPPED.is_dir()
+    return os.path.isdir(SHIPPED)
 
 
 def app_folder() -> Path:
