@@ -161,7 +161,7 @@ def test_help_names_the_program_as_it_was_called(installed):
 
 
 def test_a_trained_model_is_listed_beside_the_shipped_ones_and_kept_in_the_data_folder(installed, trained):
-    assert "go on with: transformer-viz resume" in trained
+    assert "resume it with: transformer-viz resume" in trained
     assert (installed.data / "models" / "mine" / "manifest.json").exists()
     assert list((installed.data / "runs").glob("*/events.jsonl"))
     assert not list((installed.home / "empty").iterdir())

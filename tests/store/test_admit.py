@@ -294,8 +294,8 @@ def test_how_a_check_ended_is_said(tmp_path, home, stage, number, sentence):
 @pytest.mark.parametrize(
     ("error", "stage", "sentence"),
     [
-        (MemoryError(), "unpack", checking.too_much_memory(10**9, "unpack")),
-        (MemoryError(), "run", checking.too_much_memory(10**9, "run")),
+        (MemoryError(), "unpack", str(checking.too_much_memory(10**9, "unpack"))),
+        (MemoryError(), "run", str(checking.too_much_memory(10**9, "run"))),
         (KeyError("a"), "unpack", f"Reading the model failed (KeyError). {AGAIN}"),
         (KeyError("a"), "run", f"Running the model on the longest text it reads failed (KeyError). {AGAIN}"),
         (ValueError("No good."), "run", "No good."),

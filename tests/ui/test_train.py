@@ -250,7 +250,7 @@ def test_a_broken_run_among_good_ones_can_be_deleted_and_its_model_saved(lang):
     ]
     app = open_page(run=broken.id, lang=lang)
     assert f"· {Words(lang).sentences['run.broken']}" in shown(app)
-    assert "job\\.json holds nothing\\." in app.error[0].value
+    assert plain(Words(lang)("error.job.empty")) in app.error[0].value
     assert {button.key for button in app.main.button} == {"delete", "save"}
     [button] = [button for button in app.main.button if button.key == "save"]
     app.text_input[0].set_value("saved")

@@ -111,6 +111,6 @@ def test_a_training_is_started_closed_reopened_and_ends(page, home, browser):
     elsewhere.goto(address)
     elsewhere.locator("figure canvas[style]").first.wait_for()
     elsewhere.get_by_role("button", name="Stop").click()
-    elsewhere.get_by_role("button", name="Go on").wait_for()
+    elsewhere.get_by_role("button", name="Resume").wait_for()
     elsewhere.get_by_text("▶ Play").wait_for()
     context.close()

@@ -1,7 +1,6 @@
 import base64
 import re
 import tomllib
-from fnmatch import fnmatch
 from pathlib import Path
 
 import pytest
@@ -78,13 +77,3 @@ def test_a_page_in_a_file_and_the_app_have_the_same_background():
     page = views.page(packed(encoder_trace(["a", "b"])), title="")
     colours = re.findall(r"--st-background-color: (#\w+)", page)
     assert colours == [settings[theme]["backgroundColor"] for theme in ("light", "dark")]
-
-
-def test_an_installed_package_has_every_file():
-    settings = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
-    data = settings["tool"]["setuptools"]["package-data"]
-    for file in FOLDER.iterdir():
-        if file.suffix != ".py" and file.is_file():
-            assert any(fnmatch(file.name, pattern) for pattern in data["transformer_viz.pictures.views"]), (
-                file.name
-            )
