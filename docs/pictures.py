@@ -46,11 +46,11 @@ def main(home):
         name, address, *window = TRAINING
         page = opened(browser, home + address, *window)
         page.get_by_role("button", name="Start training").click()
-        page.locator(".hm").first.wait_for(state="attached", timeout=60_000)
+        page.locator("figure canvas[style]").first.wait_for(timeout=60_000)
         page.wait_for_timeout(12_000)
         take(page, name)
         page.get_by_role("button", name="Stop").click()
-        page.get_by_text("· stopped").wait_for()
+        page.get_by_role("button", name="Resume").wait_for()
         browser.close()
 
 
