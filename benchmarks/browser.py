@@ -131,14 +131,18 @@ def measure_training(browser, page, address):
     watcher.wait_for_timeout(8000)  # as long as it takes to read what can be chosen; the warm child is ready
     begin = time.perf_counter()
     start.click()
-    for what, drawn in (("loss", ".scatterlayer .points path, .scatterlayer .js-line"), ("attention", ".hm")):
+    pictures = {
+        "loss": ".scatterlayer .points path, .scatterlayer .js-line",
+        "attention": "figure canvas[style]",
+    }
+    for what, drawn in pictures.items():
         watcher.locator(drawn).first.wait_for(state="attached")
         print(f"from Start training to its first {what:<9} {time.perf_counter() - begin:6.2f} s")
     watcher.wait_for_timeout(3000)
     print("while it trains:")
     change(page)
     watcher.get_by_role("button", name="Stop").click()
-    watcher.get_by_text("· stopped").wait_for()
+    watcher.get_by_role("button", name="Resume").wait_for()
 
 
 def change(page):
