@@ -249,8 +249,8 @@ def test_runs_lists_a_broken_run_among_the_others(tmp_path, monkeypatch, capsys)
     assert main(["runs"]) == 0
     lines = capsys.readouterr().out.splitlines()
     assert [line.split()[:2] for line in lines[1:]] == [[broken.id, "broken"], [good.id, "queued"]]
-    assert "job.json holds nothing." in lines[1]
+    assert "job.json is empty." in lines[1]
     assert main(["resume", broken.id]) == 2
     assert capsys.readouterr().err == (
-        f"transformer_viz resume: The run {broken.id} cannot be resumed: job.json holds nothing. Delete it.\n"
+        f"transformer_viz resume: The run {broken.id} cannot be resumed: job.json is empty. Delete it.\n"
     )

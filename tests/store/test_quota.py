@@ -163,7 +163,7 @@ def test_owners_together_take_no_more_than_they_may(visitors, model):
         lambda: store.unpack_model(store.pack_model("first", bob), name="second", folder=bob, quota=quota),
         lambda: store.check_writable("second", folder=bob, quota=shared(bob, 3, model)),
     ):
-        with pytest.raises(QuotaError, match="The models of everybody in") as error:
+        with pytest.raises(QuotaError, match="The models of all visitors in") as error:
             write_more()
         assert error.value.is_shared
     assert (read_names(bob), leftovers(bob)) == (["first"], [])

@@ -173,7 +173,7 @@ def test_a_newer_manifest_is_told_from_a_damaged_one(model):
 
 def test_missing_and_extra_files_are_named(model):
     def sentence(place, missing, unknown):
-        found = f"Missing: {missing}; unknown: {unknown}. Remove what is unknown."
+        found = f"Missing: {missing}; unknown: {unknown}. Remove the unknown files."
         return f"{place} must name exactly the files of a model. {found} {AGAIN}"
 
     (model / "evil.py").write_text("")

@@ -151,7 +151,7 @@ def build_parser() -> argparse.ArgumentParser:
 
 
 def program() -> str:
-    """Return what was typed to call this program: the installed command, or the module."""
+    """Return the command by which this program was started."""
     return COMMAND if Path(sys.argv[0]).stem == COMMAND else "python -m transformer_viz"
 
 

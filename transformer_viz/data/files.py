@@ -25,7 +25,7 @@ _FOREIGN = {
     b"%PDF": "file.pdf",
     b"\xd0\xcf\x11\xe0": "file.xls",
 }
-"""What a file begins with -> code of the phrase for what it is."""
+"""First bytes of a file -> code of the phrase that names its kind."""
 
 
 class DataError(Problem):

@@ -1,4 +1,4 @@
-"""What is put into words where it is shown, in the language of whoever reads it: a code and its facts."""
+"""Error messages as a code and facts; the sentence is made where it is shown, in the reader's language."""
 
 import json
 from pathlib import Path
@@ -64,7 +64,7 @@ class Phrase:
 
 
 class Problem(Phrase, ValueError):  # noqa: N818  raised, or kept to be shown
-    """Something a person can mend: what was wrong, and the way out. `str` gives the English sentence.
+    """An error that a person can mend. `str` gives the English sentence: what was wrong, and how to mend it.
 
     Attributes:
         code: Of the sentence.
