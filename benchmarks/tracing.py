@@ -42,8 +42,11 @@ WORDS = [f"w{i}" for i in range(2_000)]
 def main():
     """Print the figures of the parts that were asked for."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("parts", nargs="*", default=list(PARTS), choices=[*PARTS, []])
-    for part in parser.parse_args().parts:
+    parser.add_argument("part", nargs="*", help=f"{', '.join(PARTS)}; none: all")
+    parts = parser.parse_args().part or PARTS
+    if unknown := [part for part in parts if part not in PARTS]:
+        parser.error(f"unknown: {', '.join(unknown)}")
+    for part in parts:
         PARTS[part]()
 
 
