@@ -13,8 +13,10 @@ def is_running(pid):
 
 
 def children(pid):
-    """Return the process ids of the children of a process."""
-    return [int(child) for child in _answer("pgrep", "-P", str(pid)).split()]
+    """Return the process ids of the children of a process, and of theirs."""
+    with contextlib.suppress(psutil.NoSuchProcess):
+        return [child.pid for child in psutil.Process(pid).children(recursive=True)]
+    return []
 
 
 @contextlib.contextmanager
@@ -31,9 +33,9 @@ def suspended(pid):
 
 @contextlib.contextmanager
 def long_work_suspended(pid):
-    """Hold still what an app or a test has started for long work: its children that are nicer than itself."""
+    """Hold still what an app or a test has started for long work: processes that are nicer than itself."""
     parent = psutil.Process(pid)
-    nicer = [child.pid for child in parent.children() if child.nice() > parent.nice()]
+    nicer = [child.pid for child in parent.children(recursive=True) if child.nice() > parent.nice()]
     assert nicer
     with contextlib.ExitStack() as held:
         for child in nicer:

@@ -34,8 +34,15 @@ _loader = ThreadPoolExecutor(1, thread_name_prefix="loader")
 _models: OrderedDict[tuple[str, str], Future] = OrderedDict()
 
 
-def start(niceness: int) -> None:
-    """Prepare a new process: it leaves Ctrl-C to its parent, and ends with it however it ends."""
+def start(niceness: int, environment: dict[str, str]) -> None:
+    """Prepare a new process: it leaves Ctrl-C to its parent, and ends with it however it ends.
+
+    Args:
+        niceness: How much it yields to other processes.
+        environment: That of its parent, which a process forked from a third one does not inherit.
+    """
+    os.environ.clear()
+    os.environ.update(environment)
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     sys.setswitchinterval(SWITCH)
     if niceness and hasattr(os, "nice"):
