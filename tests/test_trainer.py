@@ -1,6 +1,7 @@
 """The process that trains: warm before it is needed, alone at its work, gone when nobody needs it."""
 
 import dataclasses
+import itertools
 import os
 import signal
 import subprocess
@@ -40,28 +41,22 @@ def until(condition, seconds=90):
         time.sleep(0.02)
 
 
-def test_two_runs_are_done_one_after_the_other(trainer):
-    first, second = trainer.start(a_job()), trainer.start(a_job())
-    until(lambda: first.state().status == second.state().status == "finished")
-    began = [
-        next(event["time"] for event in run.events() if event["event"] == "started")
-        for run in (first, second)
-    ]
-    ended = [run.events()[-1]["time"] for run in (first, second)]
-    early, late = sorted(zip(began, ended, strict=True))
-    assert early[1] <= late[0]
-
-
-def test_there_is_never_more_than_one_child_at_work_and_one_that_waits(trainer):
-    """However often the page is shown while a run waits for its turn."""
+def test_runs_are_done_one_after_the_other_and_owners_take_turns(trainer):
+    """However often the page is shown meanwhile, one child is at work and at most one waits."""
     others = set(children(os.getpid()))  # of whatever else this process has started
-    runs = [trainer.start(a_job(epochs=2)) for _ in range(3)]
+    of_ann = [create_run(dataclasses.replace(a_job(), owner="ann")) for _ in range(3)]
+    of_bob = [create_run(dataclasses.replace(a_job(), owner="bob")) for _ in range(2)]
     most = 0
-    while any(run.state().status != "finished" for run in runs):
+    while any(run.status != "finished" for run in (*of_ann, *of_bob)):
         trainer.warm()
         most = max(most, len(set(children(os.getpid())) - others))
         time.sleep(0.05)
     assert 1 <= most <= 2
+    done = sorted((*of_ann, *of_bob), key=lambda run: run.worked)
+    assert done == [of_ann[0], of_bob[0], of_ann[1], of_bob[1], of_ann[2]]
+    for earlier, later in itertools.pairwise(done):
+        began = next(event["time"] for event in later.events() if event["event"] == "started")
+        assert earlier.events()[-1]["time"] <= began
 
 
 def test_a_child_waits_and_is_ended_if_it_was_told_nothing(trainer):
@@ -72,16 +67,10 @@ def test_a_child_waits_and_is_ended_if_it_was_told_nothing(trainer):
     assert not is_running(child)
 
 
-def test_a_run_outlives_whoever_started_it(trainer):
+def test_a_run_outlives_whoever_started_it_and_another_server_does_not_double_it(trainer):
     run = trainer.start(a_job(epochs=3, rows=2000))
     until(lambda: run.state().status == "running")
     trainer.close()
-    until(lambda: run.state().status == "finished")
-
-
-def test_another_server_neither_stops_nor_doubles_a_run(trainer):
-    run = trainer.start(a_job(epochs=3, rows=2000))
-    until(lambda: run.state().status == "running")
     other = Trainer()
     other.warm()
     until(lambda: run.state().status == "finished")
@@ -89,13 +78,7 @@ def test_another_server_neither_stops_nor_doubles_a_run(trainer):
     assert sum(event["event"] == "started" for event in run.events()) == 1
 
 
-def test_a_run_left_in_the_queue_is_done_by_the_next_server(trainer):
-    run = create_run(a_job())
-    trainer.warm()
-    until(lambda: run.state().status == "finished")
-
-
-def test_a_child_killed_over_a_run_is_replaced_and_the_queue_goes_on(trainer):
+def test_after_a_killed_child_the_queue_goes_on_and_a_polite_end_stops_between_two_steps(trainer):
     killed, waiting = trainer.start(a_job(epochs=50, rows=4000)), trainer.start(a_job())
     until(lambda: killed.state().status == "running")
     os.kill(killed.pid, signal.SIGKILL)
@@ -103,16 +86,11 @@ def test_a_child_killed_over_a_run_is_replaced_and_the_queue_goes_on(trainer):
     assert killed.state().status == "interrupted"
     trainer.resume(killed)
     until(lambda: killed.state().status == "running")
-    killed.stop()
-    until(lambda: killed.state().status == "stopped")
-
-
-def test_a_polite_end_stops_a_run_between_two_steps(trainer):
-    run = trainer.start(a_job(epochs=50, rows=4000))
-    until(lambda: run.state().step)
-    os.kill(run.pid, signal.SIGTERM)
-    until(lambda: run.state().status == "stopped", seconds=20)
-    assert run.checkpoint.exists()
+    step = killed.state().step
+    until(lambda: killed.state().step > step)
+    os.kill(killed.pid, signal.SIGTERM)  # between two steps
+    until(lambda: killed.state().status == "stopped", seconds=20)
+    assert killed.checkpoint.exists()
 
 
 def test_a_process_that_cannot_start_is_a_sentence(trainer, monkeypatch, tmp_path):
@@ -184,15 +162,6 @@ def test_a_run_that_no_child_can_begin_is_left_alone_until_something_happens_to_
     trainer.warm()
     until(lambda: trainer.pid)
     assert (tmp_path / "worker.log").read_text() == "nothing done\n" * 2
-
-
-def test_owners_take_turns(trainer):
-    of_ann = [create_run(dataclasses.replace(a_job(), owner="ann")) for _ in range(3)]
-    of_bob = [create_run(dataclasses.replace(a_job(), owner="bob")) for _ in range(2)]
-    trainer.warm()
-    until(lambda: all(run.status == "finished" for run in (*of_ann, *of_bob)))
-    done = sorted((*of_ann, *of_bob), key=lambda run: run.worked)
-    assert done == [of_ann[0], of_bob[0], of_ann[1], of_bob[1], of_ann[2]]
 
 
 def test_an_owner_starts_one_training_at_a_time_where_that_is_asked_for(trainer):

@@ -21,8 +21,21 @@ def load_upper_floor(name):
     os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
     os.environ.setdefault("TF_FORCE_GPU_ALLOW_GROWTH", "true")  # several processes share a GPU
     logging.getLogger("tensorflow").setLevel(logging.ERROR)  # every model compiles once, which it warns of
-    with _standard_error_kept_back():
+    with _standard_error_kept_back(), _without_jax():
         return importlib.import_module(f"transformer_viz.{name}")
+
+
+@contextlib.contextmanager
+def _without_jax():
+    """Keep TensorFlow from importing JAX, a sixth of its start: only its converter for phones uses it."""
+    if os.environ["KERAS_BACKEND"] != "tensorflow" or "jax" in sys.modules:
+        yield
+        return
+    sys.modules["jax"] = None  # an import of it fails
+    try:
+        yield
+    finally:
+        del sys.modules["jax"]
 
 
 @contextlib.contextmanager
