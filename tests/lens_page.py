@@ -74,7 +74,8 @@ def open_table(page):
 
 def table(page):
     """Return the texts of each row of the open table."""
-    return [row.locator("th, td").all_inner_texts() for row in page.locator(".table tbody tr").all()]
+    read = "(rows) => rows.map((row) => [...row.cells].map((cell) => cell.innerText))"
+    return page.locator(".table tbody tr").evaluate_all(read)  # at once: it may be drawn anew meanwhile
 
 
 def saved(page, kind):

@@ -2,9 +2,7 @@
 
 import contextlib
 import gc
-import multiprocessing
 import os
-import sys
 import threading
 from collections.abc import Callable
 from concurrent.futures import CancelledError, Future, ProcessPoolExecutor, ThreadPoolExecutor
@@ -12,6 +10,7 @@ from concurrent.futures.process import BrokenProcessPool
 
 from transformer_viz.service.engine import child
 from transformer_viz.service.engine.errors import EngineError
+from transformer_viz.service.forking import context
 
 START_LIMIT = 120
 """Seconds that a child may take to start; importing TensorFlow on a busy machine takes 15."""
@@ -53,7 +52,7 @@ class Worker:
                 raise EngineError("closed")
             if self._child is None:
                 arguments = {"initializer": child.start, "initargs": (self._niceness, dict(os.environ))}
-                self._child = ProcessPoolExecutor(1, mp_context=_context(), **arguments)
+                self._child = ProcessPoolExecutor(1, mp_context=context(), **arguments)
                 self._ready = self._child.submit(child.import_keras)
             return self._ready
 
@@ -152,18 +151,6 @@ class Worker:
             with contextlib.suppress(OSError):
                 process.kill()
         child.shutdown(wait=wait, cancel_futures=True)
-
-
-def _context():
-    """Return how children start: on Linux forked from a process that has imported Keras, elsewhere afresh.
-
-    TensorFlow may be forked as long as it has only been imported: its threads start with the first operation.
-    """
-    if sys.platform != "linux":
-        return multiprocessing.get_context("spawn")
-    context = multiprocessing.get_context("forkserver")
-    context.set_forkserver_preload(["transformer_viz.service.engine.preload"])
-    return context
 
 
 def _is_done(future, seconds):
