@@ -11,8 +11,7 @@ from transformer_viz.values.interventions import ActivationPatch
 from transformer_viz.values.presets import PRESETS
 from transformer_viz.values.request import Changes, Request
 from transformer_viz.values.trace import Intervention, Trace
-
-__version__ = "0.1.0"
+from transformer_viz.values.version import __version__ as __version__
 
 __all__ = [
     "PRESETS",

@@ -3,9 +3,10 @@
 import math
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 
-def strongest_in_blocks(matrix, most):
+def strongest_in_blocks(matrix: ArrayLike, most: int) -> tuple[np.ndarray, int]:
     """Return a matrix of blocks: of each, the value of the largest size, with its sign.
 
     Args:
@@ -31,7 +32,7 @@ def strongest_in_blocks(matrix, most):
     return np.take_along_axis(blocks, strongest[..., None], axis=-1)[..., 0], size
 
 
-def block_means(values, block):
+def block_means(values: ArrayLike, block: int) -> np.ndarray:
     """Return a matrix made smaller: the mean of each block of cells, gaps left out.
 
     Args:

@@ -1,9 +1,10 @@
 """Scores of single heads, from their attention weights alone."""
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 
-def entropy(weights):
+def entropy(weights: ArrayLike) -> np.ndarray:
     """Return how spread out attention is: the mean entropy of the rows of each head.
 
     A row that may attend to nothing has no entropy and is left out.
@@ -23,7 +24,7 @@ def entropy(weights):
     return np.divide(total, count, out=np.full(total.shape, np.nan), where=count > 0)
 
 
-def distance(weights):
+def distance(weights: ArrayLike) -> np.ndarray:
     """Return how far each head looks: the mean distance in tokens, weighted by attention.
 
     Args:
@@ -39,7 +40,7 @@ def distance(weights):
     return np.divide(far, total, out=np.full(total.shape, np.nan), where=total > 0)
 
 
-def previous_token_score(weights):
+def previous_token_score(weights: ArrayLike) -> np.ndarray:
     """Return how much each head reads the token before: the mean weight there, from the second token on.
 
     Args:
@@ -51,7 +52,7 @@ def previous_token_score(weights):
     return np.diagonal(weights, offset=-1, axis1=-2, axis2=-1).mean(axis=-1)
 
 
-def induction_score(weights, token_ids):
+def induction_score(weights: ArrayLike, token_ids: ArrayLike) -> np.ndarray:
     """Return how much each head reads what came after the last time (Olsson et al., 2022, "prefix matching").
 
     At a token that stood there before, an induction head reads the token that followed it then. The score is

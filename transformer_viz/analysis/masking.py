@@ -1,6 +1,7 @@
 """What a mask does to one head: its scores, its weights, and where the weight goes."""
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from transformer_viz.analysis.softmax import softmax
 
@@ -8,7 +9,7 @@ LARGE_NEGATIVE = -1e9
 """What is added to a masked score where a mask is a number, as in most tutorials."""
 
 
-def masked_scores(scores, mask):
+def masked_scores(scores: ArrayLike, mask: ArrayLike) -> np.ndarray:
     """Return the scores that go into the softmax: NaN where nothing may be attended to.
 
     Args:
@@ -21,7 +22,7 @@ def masked_scores(scores, mask):
     return np.where(mask, np.asarray(scores, np.float32), np.float32("nan"))
 
 
-def masked_weights(scores, mask):
+def masked_weights(scores: ArrayLike, mask: ArrayLike) -> np.ndarray:
     """Return softmax(scores) among what may be attended to, as the layers compute it.
 
     Args:
@@ -34,7 +35,7 @@ def masked_weights(scores, mask):
     return np.where(mask, softmax(np.where(mask, scores, LARGE_NEGATIVE)), np.float32(0))
 
 
-def added_mask_weights(scores, mask):
+def added_mask_weights(scores: ArrayLike, mask: ArrayLike) -> np.ndarray:
     """Return softmax(scores + large negative number where masked), the first way of the tutorials.
 
     In float32 the sum forgets the score: a row that may attend to nothing reads everything alike.
@@ -50,7 +51,7 @@ def added_mask_weights(scores, mask):
     return softmax(np.asarray(scores, np.float32) + bias)
 
 
-def multiplied_mask_weights(scores, mask):
+def multiplied_mask_weights(scores: ArrayLike, mask: ArrayLike) -> np.ndarray:
     """Return softmax(scores) · mask, the second way of the tutorials.
 
     What the masked keys had is lost, not shared out again.
@@ -65,7 +66,7 @@ def multiplied_mask_weights(scores, mask):
     return softmax(np.asarray(scores, np.float32)) * np.asarray(mask, np.float32)
 
 
-def padding_share(weights, query_is_padding, key_is_padding):
+def padding_share(weights: ArrayLike, query_is_padding: ArrayLike, key_is_padding: ArrayLike) -> float:
     """Return how much of the weight of the real tokens goes to padding.
 
     Args:
@@ -80,7 +81,7 @@ def padding_share(weights, query_is_padding, key_is_padding):
     return _share(real, np.broadcast_to(key_is_padding, real.shape))
 
 
-def future_share(weights):
+def future_share(weights: ArrayLike) -> float:
     """Return how much of the weight goes to what comes later: key > query.
 
     Args:
@@ -93,7 +94,7 @@ def future_share(weights):
     return _share(weights, ~np.tri(*weights.shape, dtype=bool))
 
 
-def blocked_rows(mask, shape):
+def blocked_rows(mask: ArrayLike, shape: tuple[int, ...]) -> np.ndarray:
     """Return which rows may attend to nothing.
 
     Args:

@@ -4,12 +4,13 @@ The layers' own, `transformer_viz.network.masks`, do the same on tensors; a test
 """
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from transformer_viz.language import Problem
 from transformer_viz.values.config import PAD_ID
 
 
-def padding_mask(token_ids):
+def padding_mask(token_ids: ArrayLike) -> np.ndarray:
     """Return who may be read: every token that is not padding.
 
     Args:
@@ -21,7 +22,7 @@ def padding_mask(token_ids):
     return np.not_equal(token_ids, PAD_ID)[None, :]
 
 
-def causal_mask(queries, keys=None):
+def causal_mask(queries: int, keys: int | None = None) -> np.ndarray:
     """Return the mask under which a position reads itself and what came before (Vaswani et al., 2017, 3.2.3).
 
     Args:
@@ -34,7 +35,7 @@ def causal_mask(queries, keys=None):
     return np.tri(queries, queries if keys is None else keys, dtype=bool)
 
 
-def window_mask(queries, reach, keys=None):
+def window_mask(queries: int, reach: int, keys: int | None = None) -> np.ndarray:
     """Return the mask under which a position reads those at most `reach` away, on both sides.
 
     Args:
@@ -49,7 +50,7 @@ def window_mask(queries, reach, keys=None):
     return np.abs(columns[None, :] - rows[:, None]) <= reach
 
 
-def named_mask(name, queries, key_ids):
+def named_mask(name: str, queries: int, key_ids: np.ndarray) -> np.ndarray:
     """Return the mask a name stands for.
 
     Args:
@@ -86,7 +87,7 @@ def named_mask(name, queries, key_ids):
     return mask
 
 
-def pack(mask) -> str:
+def pack(mask: ArrayLike) -> str:
     """Return a mask as hexadecimal digits, four cells each, row by row; the last is filled up with 0.
 
     Args:
@@ -99,7 +100,7 @@ def pack(mask) -> str:
     return np.packbits(bits).tobytes().hex()[: -(-bits.size // 4)]
 
 
-def unpack(packed, shape):
+def unpack(packed: str, shape: tuple[int, int]) -> np.ndarray:
     """Return the mask that `pack` was given.
 
     Args:

@@ -1,9 +1,12 @@
 """Tokens in another order: which one, and what was computed put back into the first."""
 
+from collections.abc import Sequence
+
 import numpy as np
+from numpy.typing import ArrayLike
 
 
-def shuffled_order(length, seed, *, fixed=0):
+def shuffled_order(length: int, seed: int, *, fixed: int = 0) -> tuple[int, ...]:
     """Return another order of the tokens, the same one for the same seed.
 
     Args:
@@ -24,7 +27,7 @@ def shuffled_order(length, seed, *, fixed=0):
     return tuple(order.tolist())
 
 
-def in_first_order(matrix, order):
+def in_first_order(matrix: ArrayLike, order: Sequence[int]) -> np.ndarray:
     """Return what was computed of reordered tokens with its rows and columns where the tokens first stood.
 
     Args:

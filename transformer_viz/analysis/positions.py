@@ -1,6 +1,7 @@
 """Positions: tables that are computed, not learned, what a shift does to one, and how alike its rows are."""
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from transformer_viz.language import Problem
 
@@ -8,7 +9,7 @@ MAX_WAVELENGTH = 10_000.0
 """Longest wavelength in tokens, divided by 2 pi (Vaswani et al., 2017, section 3.5)."""
 
 
-def one_hot_positions(positions, d_model):
+def one_hot_positions(positions: ArrayLike, d_model: int) -> np.ndarray:
     """Return a vector for each position that is 1 in the position's own dimension and 0 elsewhere.
 
     Args:
@@ -21,7 +22,9 @@ def one_hot_positions(positions, d_model):
     return (np.asarray(positions)[..., None] == np.arange(d_model)).astype(np.float32)
 
 
-def sinusoidal_rates(d_model, *, halves=False, max_wavelength=MAX_WAVELENGTH):
+def sinusoidal_rates(
+    d_model: int, *, halves: bool = False, max_wavelength: float = MAX_WAVELENGTH
+) -> np.ndarray:
     """Return by which angle each pair of sine and cosine turns from one position to the next.
 
     Args:
@@ -41,7 +44,14 @@ def sinusoidal_rates(d_model, *, halves=False, max_wavelength=MAX_WAVELENGTH):
     return max_wavelength ** (-np.arange(d_model // 2) / steps)
 
 
-def sinusoidal_positions(positions, d_model, *, halves=False, max_wavelength=MAX_WAVELENGTH, dtype="float32"):
+def sinusoidal_positions(
+    positions: ArrayLike,
+    d_model: int,
+    *,
+    halves: bool = False,
+    max_wavelength: float = MAX_WAVELENGTH,
+    dtype: str = "float32",
+) -> np.ndarray:
     """Return the sinusoidal encoding of integer positions.
 
     PE[p, 2i] = sin(p / max_wavelength**(2i / d_model)); PE[p, 2i + 1] is its cosine
@@ -73,7 +83,7 @@ def sinusoidal_positions(positions, d_model, *, halves=False, max_wavelength=MAX
     return np.stack(pair, axis=-1).reshape(*angles.shape[:-1], d_model)
 
 
-def position_table(kind, length, d_model):
+def position_table(kind: str, length: int, d_model: int) -> np.ndarray:
     """Return the table of one computed kind of positions, one row for each, to be added to the token.
 
     Args:
@@ -102,7 +112,9 @@ def position_table(kind, length, d_model):
     )
 
 
-def shift_rotation(k, d_model, *, halves=False, max_wavelength=MAX_WAVELENGTH):
+def shift_rotation(
+    k: int, d_model: int, *, halves: bool = False, max_wavelength: float = MAX_WAVELENGTH
+) -> np.ndarray:
     """Return the matrix that turns the encoding of any position into that of the position `k` further on.
 
     "For any fixed offset k, PE[pos + k] can be represented as a linear function of PE[pos]" (Vaswani et al.,
@@ -134,7 +146,7 @@ def shift_rotation(k, d_model, *, halves=False, max_wavelength=MAX_WAVELENGTH):
     return matrix
 
 
-def shift_error(k, length, d_model, *, halves=False):
+def shift_error(k: int, length: int, d_model: int, *, halves: bool = False) -> float:
     """Return how far `shift_rotation` is from the truth at worst, in float64.
 
     Args:
@@ -153,7 +165,7 @@ def shift_error(k, length, d_model, *, halves=False):
     return float(np.abs(before @ shift_rotation(k, d_model, halves=halves).T - after).max())
 
 
-def position_similarity(table, *, cosine=False):
+def position_similarity(table: ArrayLike, *, cosine: bool = False) -> np.ndarray:
     """Return how alike each two rows of a table are.
 
     Args:
@@ -170,7 +182,7 @@ def position_similarity(table, *, cosine=False):
     return table @ table.T
 
 
-def similarity_by_distance(similarity):
+def similarity_by_distance(similarity: ArrayLike) -> np.ndarray:
     """Return the mean similarity of all pairs of positions that are so far apart.
 
     Args:

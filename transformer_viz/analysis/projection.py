@@ -3,7 +3,9 @@
 import numpy as np
 
 
-def project_heads(context, kernel=None, bias=None):
+def project_heads(
+    context: np.ndarray, kernel: np.ndarray | None = None, bias: np.ndarray | None = None
+) -> np.ndarray:
     """Return concat(head_1, ..., head_h) W^O + b (Vaswani et al., 2017, section 3.2.2).
 
     Args:

@@ -3,14 +3,16 @@
 import re
 import unicodedata
 from bisect import bisect_right
+from collections.abc import Sequence
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 SENTENCE_END = re.compile(r"[.!?]+[\"'”’)\]]*(?=\s|$)|[。！？]+[”’」』）]*|\n")
 """Where one sentence ends; a point within a number or a word is none."""
 
 
-def word_of_token(text, offsets) -> np.ndarray:
+def word_of_token(text: str, offsets: Sequence[tuple[int, int]]) -> np.ndarray:
     """Return which word each token belongs to.
 
     Two tokens are of one word if nothing stands between them and both touch with a letter or digit; Chinese,
@@ -35,7 +37,7 @@ def word_of_token(text, offsets) -> np.ndarray:
     return np.array(words, int)
 
 
-def sentence_of_token(text, offsets) -> np.ndarray:
+def sentence_of_token(text: str, offsets: Sequence[tuple[int, int]]) -> np.ndarray:
     """Return which sentence each token belongs to; sentences end at a full stop, !, ?, or a line's end.
 
     Args:
@@ -53,7 +55,7 @@ def sentence_of_token(text, offsets) -> np.ndarray:
     return np.array([min(bisect_right(ends, start), len(ends)) for start, _ in offsets], int)
 
 
-def merge_words(weights, query_words, key_words):
+def merge_words(weights: ArrayLike, query_words: np.ndarray, key_words: np.ndarray) -> np.ndarray:
     """Return attention between words: what its pieces get adds up, what its pieces give is averaged.
 
     Rows that sum to 1 still do.
@@ -73,7 +75,7 @@ def merge_words(weights, query_words, key_words):
     return merged.astype(np.float32)
 
 
-def renormalise(weights, queries, keys):
+def renormalise(weights: ArrayLike, queries: np.ndarray, keys: np.ndarray) -> np.ndarray:
     """Return attention among some tokens only, each row divided by its sum.
 
     Args:
@@ -89,7 +91,7 @@ def renormalise(weights, queries, keys):
     return np.divide(kept, sums, out=np.zeros_like(kept), where=sums > 0).astype(np.float32)
 
 
-def rollout(weights):
+def rollout(weights: ArrayLike) -> np.ndarray:
     """Return how much of each input reaches each token through all layers so far (Abnar and Zuidema, 2020).
 
     In each layer, half of a token stays (the residual stream) and half comes from the mean of its heads.

@@ -1,8 +1,10 @@
 """What a head does, in a word: where most of its weight goes."""
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from transformer_viz.analysis.heads import entropy
 
@@ -40,7 +42,14 @@ class Role(NamedTuple):
     key: int
 
 
-def roles(weights, mask, query_tokens, key_tokens, *, cross=False) -> list[Role]:
+def roles(
+    weights: ArrayLike,
+    mask: ArrayLike,
+    query_tokens: Sequence[str],
+    key_tokens: Sequence[str],
+    *,
+    cross: bool = False,
+) -> list[Role]:
     """Return the role of each head of a layer.
 
     Rows with less than two keys to choose from say nothing of a head; they are left out if there are others.
@@ -54,7 +63,7 @@ def roles(weights, mask, query_tokens, key_tokens, *, cross=False) -> list[Role]
         cross: Whether the rows are of another text than the columns.
     """
     weights = np.asarray(weights, dtype=np.float64)
-    allowed = np.broadcast_to(mask, weights.shape).any(axis=0)
+    allowed = np.asarray(np.broadcast_to(mask, weights.shape).any(axis=0))
     if not allowed.any():
         return [Role("mixed", 0.0, 0)] * len(weights)
     free = allowed.sum(axis=-1) > 1

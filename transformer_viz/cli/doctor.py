@@ -98,7 +98,7 @@ def packages() -> Iterator[Finding]:
 
 def packages_in_range() -> Iterator[Finding]:
     """Look at each package that the installed app asks for."""
-    for line in metadata.requires(DISTRIBUTION):
+    for line in metadata.requires(DISTRIBUTION) or ():
         asked = Requirement(line)
         if asked.marker and not asked.marker.evaluate({"extra": ""}):
             continue

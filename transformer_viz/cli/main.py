@@ -7,12 +7,14 @@ import os
 import platform
 import shlex
 import sys
+from argparse import Namespace
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
 from tqdm import tqdm
 
-from transformer_viz import __version__, store
+from transformer_viz import store
 from transformer_viz.cli import doctor
 from transformer_viz.cli.serve import serve
 from transformer_viz.data import NAMED, read_for_decoder, read_labelled, read_pairs
@@ -30,6 +32,7 @@ from transformer_viz.runs import (
 )
 from transformer_viz.text.kinds import TOKEN_KINDS
 from transformer_viz.values.presets import PRESETS
+from transformer_viz.values.version import __version__
 
 EXAMPLES = {
     "models": "models",
@@ -81,7 +84,7 @@ SETTINGS_HELP = {
 }
 
 
-def main(argv=None) -> int:
+def main(argv: list[str] | None = None) -> int:
     """Run one command, or open the app; return 0, or 2 for a mistake of the user's, in one sentence."""
     argv = sys.argv[1:] if argv is None else argv
     arguments = build_parser().parse_args(argv)
@@ -155,7 +158,7 @@ def program() -> str:
     return COMMAND if Path(sys.argv[0]).stem == COMMAND else "python -m transformer_viz"
 
 
-def example(name) -> str:
+def example(name: str) -> str:
     """Return an example of a command, as it can be typed."""
     return f"{program()} {EXAMPLES[name]}"
 
@@ -164,12 +167,12 @@ def _short(called):
     return called.removeprefix("python -m ")
 
 
-def open_app(arguments):
+def open_app(arguments: Namespace) -> None:
     """Serve the app until Ctrl-C, and open a window on it."""
     serve(browser=not arguments.no_browser, port=arguments.port)
 
 
-def list_models(arguments):
+def list_models(arguments: Namespace) -> None:
     """Print name, task, size and test figure of every model."""
     models = store.list_models()
     if not models:
@@ -186,7 +189,7 @@ def list_models(arguments):
     print(pd.DataFrame(rows, columns=["name", "task", "parameters", "size", "test"]).to_string(index=False))
 
 
-def predict(arguments):
+def predict(arguments: Namespace) -> None:
     """Print label, probability and text of each text; or what is likeliest in the place of each [MASK]."""
     explorer = _load(arguments.model)
     if explorer.config.fills_in:
@@ -198,7 +201,7 @@ def predict(arguments):
         print(f"{row['label']}  {row['prob_' + row['label']]:.4f}  {row['text']}")
 
 
-def generate(arguments):
+def generate(arguments: Namespace) -> None:
     """Print what a decoder writes for each text."""
     explorer = _load(arguments.model)
     for text in arguments.text:
@@ -206,7 +209,7 @@ def generate(arguments):
         print(f"{text} -> {written.text}{'' if written.finished else ' ...'}")
 
 
-def trace(arguments):
+def trace(arguments: Namespace) -> None:
     """Write one trace, say what was read, and what is likeliest: a class, or a token, next or in a gap."""
     if not arguments.out.parent.is_dir():
         raise Problem("command.no_folder", folder=arguments.out.parent, file=arguments.out.name)
@@ -224,7 +227,7 @@ def trace(arguments):
     print(f"Wrote {arguments.out} ({arguments.out.stat().st_size / 1e3:,.0f} kB).")
 
 
-def evaluate(arguments):
+def evaluate(arguments: Namespace) -> None:
     """Print accuracy, precision, recall and a confusion table; of a decoder, how much it writes rightly, or
     how well it predicts texts.
     """
@@ -232,7 +235,7 @@ def evaluate(arguments):
     if explorer.config.has_decoder:
         read = read_pairs if explorer.config.has_encoder else read_for_decoder
         rows = read(arguments.data, _columns(arguments))
-        if not rows["target"].any():
+        if not any(rows["target"]):
             _evaluate_texts(explorer, rows["text"])
             return
         result = load_upper_floor("inspection.evaluation").evaluate_writing(explorer, rows)
@@ -262,7 +265,7 @@ def _evaluate_texts(explorer, texts):
     print(f"token accuracy  {result.token_accuracy:.4f}")
 
 
-def train(arguments):
+def train(arguments: Namespace) -> None:
     """Train in a run of its own, showing how it goes, and print the figures."""
     settings = TrainingSettings(
         **{field.name: getattr(arguments, field.name) for field in dataclasses.fields(TrainingSettings)}
@@ -285,26 +288,26 @@ def train(arguments):
             "licence": arguments.licence,
             "examples": arguments.examples,
         },
-        out=_place_of(arguments.out),
+        out=str(_place_of(arguments.out)),
         overwrite=arguments.overwrite,
         columns=_columns(arguments),
     )
     _work(create_run(job))
 
 
-def resume(arguments):
+def resume(arguments: Namespace) -> None:
     """Go on with a run that was stopped, interrupted or has failed."""
     run = open_run(arguments.run)
     run.queue()
     _work(run)
 
 
-def stop(arguments):
+def stop(arguments: Namespace) -> None:
     """Ask a run to stop; the best model so far is kept."""
     open_run(arguments.run).stop()
 
 
-def list_all_runs(arguments):
+def list_all_runs(arguments: Namespace) -> None:
     """Print id, status, steps and best figure of every run."""
     rows = []
     for run in list_runs():
@@ -350,14 +353,13 @@ class Progress:
     """What a run says, as a progress bar and a line for each epoch."""
 
     def __enter__(self):
-        self._bar = None
+        self._bar = tqdm(disable=True)
         return self
 
     def __exit__(self, *error):
-        if self._bar is not None:
-            self._bar.close()
+        self._bar.close()
 
-    def watch(self, event):
+    def watch(self, event: dict[str, Any]) -> None:
         """Show an event."""
         kind = event["event"]
         if kind == "data":
@@ -390,7 +392,7 @@ def _figures(measured):
     }
 
 
-def examine(arguments):
+def examine(arguments: Namespace) -> int:
     """Print what the app needs and what was found; return 1 if something is wrong, after its remedy."""
     print(f"Transformer Viz {__version__}, {platform.platform()}")
     wrong = 0

@@ -58,7 +58,7 @@ def serve(*, browser: bool = True, port: int | None = None) -> None:
 class Window(webbrowser.BaseBrowser):
     """A window that holds one page and nothing else."""
 
-    def open(self, url, new=0, autoraise=True):
+    def open(self, url: str, new: int = 0, autoraise: bool = True) -> bool:
         """Open a page; return False if the browser does not start, so that another one is tried."""
         silent = dict.fromkeys(("stdin", "stdout", "stderr"), subprocess.DEVNULL)
         try:

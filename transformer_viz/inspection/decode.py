@@ -2,15 +2,18 @@
 
 import time
 import weakref
+from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 import numpy as np
 import tensorflow as tf
 
 from transformer_viz.data.batches import by_length, pad
+from transformer_viz.inspection.explorer import Explorer
 from transformer_viz.inspection.forward import compiled
 from transformer_viz.language import Problem
 from transformer_viz.values.config import END_ID, PAD_ID, START_ID
+from transformer_viz.values.request import Request
 from transformer_viz.values.trace import Trace
 
 _COMPILED = weakref.WeakKeyDictionary()
@@ -39,21 +42,21 @@ class _Beam(NamedTuple):
     ids: tuple[int, ...]
     log_prob: float
 
-    def score(self, alpha):
+    def score(self, alpha: float) -> float:
         """Return the score under the length penalty of Wu et al. (2016), equation 14."""
         return self.log_prob / ((5 + len(self.ids)) / 6) ** alpha
 
 
 def generate(
-    explorer,
-    text,
+    explorer: Explorer,
+    text: str | Sequence[int],
     *,
-    beam_size=1,
-    max_new=None,
-    length_penalty=0.6,
-    keep="all",
-    positions=None,
-    order=None,
+    beam_size: int = 1,
+    max_new: int | None = None,
+    length_penalty: float = 0.6,
+    keep: str | None = "all",
+    positions: str | np.ndarray | None = None,
+    order: Sequence[int] | None = None,
 ) -> Generation:
     """Let a decoder write, keeping the likeliest beginnings at each step.
 
@@ -88,9 +91,10 @@ def generate(
     best = _search(explorer, source, given, most, beam_size, length_penalty, tables)
     finished = bool(best.ids) and best.ids[-1] == END_ID
     written = best.ids[:-1] if finished else best.ids
-    tokenizer = explorer.target_tokenizer or explorer.tokenizer
     steps = []
-    for length in range(len(best.ids) if keep else 0):
+    for length in range(len(best.ids)):
+        if not keep:
+            break
         if config.has_encoder:
             target = list(written[:length])
             steps.append(explorer.trace(text, target=target, keep=keep, positions=positions, order=order))
@@ -98,7 +102,7 @@ def generate(
             ids = [*given[1:], *written[:length]]
             steps.append(explorer.trace(ids, keep=keep, positions=positions))
     return Generation(
-        tokenizer.decode(written),
+        explorer.output_tokenizer.decode(written),
         np.array(written, np.int32),
         best.score(length_penalty),
         finished,
@@ -106,7 +110,9 @@ def generate(
     )
 
 
-def write_on(explorer, request, written, *, most, seconds) -> tuple[tuple[int, ...], bool]:
+def write_on(
+    explorer: Explorer, request: Request, written: tuple[int, ...], *, most: int, seconds: float
+) -> tuple[tuple[int, ...], bool]:
     """Let an encoder-decoder go on greedily from what it has written, for a while.
 
     Called again with what it returned until it has finished, it writes what `generate` writes.
@@ -141,7 +147,9 @@ def write_on(explorer, request, written, *, most, seconds) -> tuple[tuple[int, .
     return tuple(written), len(written) >= most
 
 
-def generate_all(explorer, texts, *, max_new=None, batch_size=64) -> list[str]:
+def generate_all(
+    explorer: Explorer, texts: Iterable[str], *, max_new: int | None = None, batch_size: int = 64
+) -> list[str]:
     """Let an encoder-decoder write greedily for many texts.
 
     Args:
@@ -165,7 +173,7 @@ def generate_all(explorer, texts, *, max_new=None, batch_size=64) -> list[str]:
             ids = np.hstack([ids, log_probs.argmax(axis=-1).astype(np.int32)[:, None]])
         for row, line in zip(rows, ids[:, 1:], strict=True):
             end = np.flatnonzero(line == END_ID)
-            written[row] = explorer.target_tokenizer.decode(line[: end[0]] if len(end) else line)
+            written[row] = explorer.output_tokenizer.decode(line[: end[0]] if len(end) else line)
     return written
 
 

@@ -1,13 +1,16 @@
 """What each head does for the answer, found by leaving it out."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any
 
 import numpy as np
 
+from transformer_viz.inspection.explorer import Explorer
 from transformer_viz.values.interventions import all_heads, by_kind
+from transformer_viz.values.request import Request
 
 
-def head_effects(explorer, text, **changes) -> dict[str, np.ndarray]:
+def head_effects(explorer: Explorer, text: str | Sequence[int], **changes: Any) -> dict[str, np.ndarray]:
     """Return by how much the answer becomes less probable without each head (Michel et al., 2019, section 3).
 
     The answer is what the model says with all its heads: a class; of a decoder, the likeliest token after
@@ -31,7 +34,9 @@ def head_effects(explorer, text, **changes) -> dict[str, np.ndarray]:
     return by_kind(effects_of(explorer, request, all_heads(explorer.config)))
 
 
-def effects_of(explorer, request, heads) -> Iterator[tuple[tuple[str, int, int], float]]:
+def effects_of(
+    explorer: Explorer, request: Request, heads: Iterable[tuple[str, int, int]]
+) -> Iterator[tuple[tuple[str, int, int], float]]:
     """Yield ((kind, layer, head), effect) for each of these heads in turn.
 
     The model runs between two of them: whoever takes only some of them spends only their time.

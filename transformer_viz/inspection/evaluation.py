@@ -1,5 +1,6 @@
 """How well a classifier does on labelled rows, and a decoder on what it is to write."""
 
+from collections.abc import Iterable, Sequence
 from itertools import zip_longest
 from typing import NamedTuple
 
@@ -10,6 +11,7 @@ import sacrebleu
 from transformer_viz.analysis import induction_score, previous_token_score
 from transformer_viz.data import DataError
 from transformer_viz.data.batches import by_length, pad
+from transformer_viz.inspection.explorer import Explorer
 from transformer_viz.values.config import END_ID, PAD_ID, START_ID
 
 
@@ -29,7 +31,7 @@ class Evaluation(NamedTuple):
     confusion: pd.DataFrame
 
 
-def evaluate(explorer, rows, *, progress=False) -> Evaluation:
+def evaluate(explorer: Explorer, rows: pd.DataFrame, *, progress: bool = False) -> Evaluation:
     """Classify labelled rows and count.
 
     Args:
@@ -45,8 +47,8 @@ def evaluate(explorer, rows, *, progress=False) -> Evaluation:
         DataError: If a label is not one of the model's.
     """
     names = {value: name for name, value in explorer.card.get("label_values", {}).items()}
-    truth = rows["label"].map(lambda label: names.get(label, label))
-    strange = truth[~truth.isin(explorer.config.labels)]
+    truth = pd.Series(rows["label"]).map(lambda label: names.get(label, label))
+    strange = truth.loc[~truth.isin(explorer.config.labels)]
     if len(strange):
         known = ", ".join(f"'{label}'" for label in (*explorer.config.labels, *names))
         row, label = int(strange.index[0]) + 1, strange.iloc[0]
@@ -83,7 +85,7 @@ class WritingEvaluation(NamedTuple):
     token_accuracy: float
 
 
-def bleu(written, references) -> tuple[float, str]:
+def bleu(written: Sequence[str], references: Sequence[Sequence[str]]) -> tuple[float, str]:
     """Return how much of some translations stands in right ones (Papineni et al., 2002).
 
     Args:
@@ -99,7 +101,7 @@ def bleu(written, references) -> tuple[float, str]:
     return score.score, str(metric.get_signature())
 
 
-def induction_scores(explorer, *, texts=50, length=12, seed=0) -> np.ndarray:
+def induction_scores(explorer: Explorer, *, texts: int = 50, length: int = 12, seed: int = 0) -> np.ndarray:
     """Return how much each head of a decoder completes what it has read once (Olsson et al., 2022).
 
     Args:
@@ -121,7 +123,7 @@ def induction_scores(explorer, *, texts=50, length=12, seed=0) -> np.ndarray:
     return np.mean(scores, axis=0)
 
 
-def previous_token_scores(explorer, texts) -> np.ndarray:
+def previous_token_scores(explorer: Explorer, texts: Iterable[str]) -> np.ndarray:
     """Return how much each head reads the token before, in some texts.
 
     Args:
@@ -138,7 +140,7 @@ def previous_token_scores(explorer, texts) -> np.ndarray:
     return np.mean(scores, axis=0)
 
 
-def evaluate_writing(explorer, rows, *, batch_size=64) -> WritingEvaluation:
+def evaluate_writing(explorer: Explorer, rows: pd.DataFrame, *, batch_size: int = 64) -> WritingEvaluation:
     """Compare what a decoder would write with what it should.
 
     The likeliest token at each position, given the right ones before it, is the next of greedy generation as
@@ -153,7 +155,7 @@ def evaluate_writing(explorer, rows, *, batch_size=64) -> WritingEvaluation:
     if config.has_encoder:
         source = explorer.tokenizer.encode_batch(rows["text"], max_len=config.max_len)
         most = config.target_max_len - 1
-        target = explorer.target_tokenizer.encode_batch(rows["target"], max_len=most)
+        target = explorer.output_tokenizer.encode_batch(rows["target"], max_len=most)
     else:
         whole = (rows["text"] + " " + rows["target"]).str.strip()
         source, target = None, explorer.tokenizer.encode_batch(whole, max_len=config.max_len - 1)

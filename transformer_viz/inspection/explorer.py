@@ -2,6 +2,9 @@
 
 import dataclasses
 import functools
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
@@ -20,8 +23,11 @@ from transformer_viz.values import interventions
 from transformer_viz.values.request import Request
 from transformer_viz.values.trace import ModelTrace, Trace, flatten, restore, weights_only
 
+if TYPE_CHECKING:
+    from transformer_viz.inspection.decode import Generation
 
-def load(name_or_path) -> "Explorer":
+
+def load(name_or_path: str | Path) -> "Explorer":
     """Load a model by its name in `models/`, or from a folder's path.
 
     Raises:
@@ -29,7 +35,7 @@ def load(name_or_path) -> "Explorer":
     """
     stored = store.read_model(name_or_path)
     try:
-        target = stored.target_tokenizer and Tokenizer.from_json(stored.target_tokenizer)
+        target = Tokenizer.from_json(stored.target_tokenizer) if stored.target_tokenizer else None
         tokenizer = Tokenizer.from_json(stored.tokenizer)
     except ValueError as error:
         reason = error if isinstance(error, Problem) else str(error)
@@ -67,7 +73,15 @@ class Explorer:
     (4, 5, 5)
     """
 
-    def __init__(self, model, tokenizer, *, target_tokenizer=None, name="model", card=None):
+    def __init__(
+        self,
+        model: Transformer,
+        tokenizer: Tokenizer,
+        *,
+        target_tokenizer: Tokenizer | None = None,
+        name: str = "model",
+        card: dict[str, Any] | None = None,
+    ):
         self.model = model
         self.config = model.config
         self.tokenizer = tokenizer
@@ -93,15 +107,29 @@ class Explorer:
         """Names in the order of `Trace.probs`: classes, or the tokens to choose from."""
         if not self.config.predicts_tokens:
             return self.config.labels
-        return (self.target_tokenizer or self.tokenizer).vocabulary
+        return self.output_tokenizer.vocabulary
 
-    def request(self, text, *, target=None, **changes) -> Request:
+    @property
+    def output_tokenizer(self) -> Tokenizer:
+        """Tokenizer of the predicted tokens: the target's, if there is one."""
+        return self.target_tokenizer or self.tokenizer
+
+    def request(
+        self, text: str | Sequence[int], *, target: str | Sequence[int] | None = None, **changes: Any
+    ) -> Request:
         """Return a request to this model; arguments as in `trace`."""
         if target is None and self.target_tokenizer is not None:
             target = ""
         return Request.of(self.name, text, target, **changes)
 
-    def trace(self, text, *, target=None, keep="all", **changes) -> Trace:
+    def trace(
+        self,
+        text: str | Sequence[int],
+        *,
+        target: str | Sequence[int] | None = None,
+        keep: str = "all",
+        **changes: Any,
+    ) -> Trace:
         """Run the model once on one text and keep what it computed.
 
         Args:
@@ -121,7 +149,7 @@ class Explorer:
         """
         return self.run(self.request(text, target=target, **changes), keep=keep)
 
-    def run(self, request: Request, *, keep="all") -> Trace:
+    def run(self, request: Request, *, keep: str = "all") -> Trace:
         """Answer a request; without a target, an encoder-decoder first writes one, greedily.
 
         Arguments, result and errors as in `trace`.
@@ -130,7 +158,7 @@ class Explorer:
             written = self.generate(request.text, keep=None, **request.changes.reading).token_ids
             request = dataclasses.replace(request, target=written[: self.config.target_max_len - 1])
         prepared = self.prepare(request)
-        source, values = prepared.source, self.compute(prepared, keep=keep)
+        source, target, values = prepared.source, prepared.target, self.compute(prepared, keep=keep)
         trace = Trace(
             model=self.name,
             text=source.text,
@@ -143,21 +171,29 @@ class Explorer:
             probs=self._probs(values.logits),
             values=values,
         )
-        return trace if prepared.target is None else trace.with_target(prepared.target)
+        if target is None:
+            return trace
+        return dataclasses.replace(
+            trace,
+            target_text=target.text,
+            target_tokens=target.tokens,
+            target_offsets=target.offsets,
+            target_ids=target.ids,
+        )
 
     def prepare(self, request: Request) -> Prepared:
         """Return a request as the compiled pass takes it; errors as in `trace`."""
         reference = request.changes.reference
         return self.forward.prepare(request, means=self.head_means(reference) if reference else None)
 
-    def compute(self, prepared: Prepared, *, keep="all") -> ModelTrace:
+    def compute(self, prepared: Prepared, *, keep: str = "all") -> ModelTrace:
         """Run the compiled pass; NumPy arrays, batch axis dropped, as in `trace`."""
         if keep not in self._compiled_trace:
             raise ValueError(f"`keep` must be one of {', '.join(self._compiled_trace)}. Received: {keep!r}.")
         tensors = self._compiled_trace[keep](prepared.inputs)
         return restore(ModelTrace, "", {name: _array(tensor)[0] for name, tensor in tensors.items()})
 
-    def head_means(self, texts) -> dict[str, np.ndarray]:
+    def head_means(self, texts: Iterable[str | tuple[str, str]]) -> dict[str, np.ndarray]:
         """Return kind of attention -> mean context of each head over all tokens of some texts.
 
         Args:
@@ -166,7 +202,8 @@ class Explorer:
         Returns:
             float32 (layer, head, value_dim) for each of "encoder", "decoder", "cross" that the model has.
         """
-        sums, count = {}, {}
+        sums: dict[str, np.ndarray] = {}
+        count: dict[str, int] = {}
         for each in texts:
             text, target = (each, None) if isinstance(each, str) else each
             trace = self.trace(text, target=target)
@@ -177,11 +214,11 @@ class Explorer:
                 count[kind] = count.get(kind, 0) + contexts.shape[2]
         return {kind: total / count[kind] for kind, total in sums.items()}
 
-    def generate(self, text, **settings):
+    def generate(self, text: str | Sequence[int], **settings: Any) -> "Generation":
         """Let a decoder write; see `decode.generate`, which stands above this module."""
         return load_upper_floor("inspection.decode").generate(self, text, **settings)
 
-    def fill_in(self, text, *, likeliest=5, **changes) -> pd.DataFrame:
+    def fill_in(self, text: str | Sequence[int], *, likeliest: int = 5, **changes: Any) -> pd.DataFrame:
         """Say what an encoder that fills in tokens puts in the place of each [MASK].
 
         Args:
@@ -207,7 +244,7 @@ class Explorer:
         ]
         return pd.DataFrame(rows, columns=["position", "token", "probability"])
 
-    def predict(self, texts, *, batch_size=64, progress=False) -> pd.DataFrame:
+    def predict(self, texts: Iterable[str], *, batch_size: int = 64, progress: bool = False) -> pd.DataFrame:
         """Classify texts.
 
         Args:

@@ -4,7 +4,8 @@ Everything that can be changed is an input of one graph with an open signature; 
 neutral value there, so that another text, mask or intervention never compiles again.
 """
 
-from typing import NamedTuple
+from collections.abc import Callable, Mapping
+from typing import Any, NamedTuple
 
 import keras
 import numpy as np
@@ -12,17 +13,18 @@ import tensorflow as tf
 
 from transformer_viz.analysis import named_mask, position_table
 from transformer_viz.language import Problem
-from transformer_viz.text.tokenizer import Encoding, NoTokensError
+from transformer_viz.network.model import Transformer
+from transformer_viz.text.tokenizer import Encoding, NoTokensError, Tokenizer
 from transformer_viz.values import interventions
 from transformer_viz.values.config import CHOICES
 from transformer_viz.values.request import UNCHANGED, Request
-from transformer_viz.values.trace import BlockIntervention, ModelTrace, flatten, restore
+from transformer_viz.values.trace import BlockIntervention, ModelTrace, Tensor, flatten, restore
 
 OWN = -1
 """Stands in a mask or in position ids for "as the model has it"."""
 
 
-def compiled(function, signature):
+def compiled(function: Callable, signature: list) -> Callable:
     """Return a function as one graph of open shapes, compiled when first called.
 
     Without AutoGraph: nothing here branches on what a tensor holds, and rewriting the source of everything
@@ -42,7 +44,7 @@ class Prepared(NamedTuple):
 
     source: Encoding
     target: Encoding | None
-    inputs: dict
+    inputs: dict[str, Tensor]
 
 
 class ForwardPass:
@@ -57,7 +59,7 @@ class ForwardPass:
         ValueError: If a tokenizer is missing, or a decoder's has no [START] and [END].
     """
 
-    def __init__(self, model, tokenizer, target_tokenizer=None):
+    def __init__(self, model: Transformer, tokenizer: Tokenizer, target_tokenizer: Tokenizer | None = None):
         self.model = model
         self.config = model.config
         self.tokenizer = tokenizer
@@ -80,7 +82,7 @@ class ForwardPass:
             specs[name] = tf.TensorSpec((tensor.shape[0], *[None] * (tensor.ndim - 1)), tensor.dtype)
         return specs
 
-    def prepare(self, request: Request, *, means=None) -> Prepared:
+    def prepare(self, request: Request, *, means: Mapping[str, np.ndarray] | None = None) -> Prepared:
         """Read the texts of a request, and turn its changes into tensors.
 
         Args:
@@ -100,7 +102,7 @@ class ForwardPass:
         inputs |= self._interventions(request.changes, source, target, masks, means)
         return Prepared(source, target, inputs)
 
-    def __call__(self, inputs) -> ModelTrace:
+    def __call__(self, inputs: Mapping[str, Tensor]) -> ModelTrace:
         """Run the model on `Prepared.inputs`, to be called inside a `tf.function`."""
         inputs, changes = dict(inputs), []
         for stack, layers in self.config.stacks.items():
@@ -237,7 +239,8 @@ class ForwardPass:
             table = getattr(self.model, own)()
             if kind is not None:
                 table = self._computed_table(kind, table.shape[0])
-            self._tables[own, kind] = tf.constant(keras.ops.convert_to_numpy(table))
+            numbers: Any = keras.ops.convert_to_numpy(table)
+            self._tables[own, kind] = tf.constant(numbers)
         return self._tables[own, kind]
 
     def _computed_table(self, positions, rows):

@@ -5,11 +5,13 @@ what is added is the gradient of the thing itself. So nothing in the model has t
 """
 
 import weakref
-from typing import NamedTuple
+from collections.abc import Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
 import tensorflow as tf
 
+from transformer_viz.inspection.explorer import Explorer
 from transformer_viz.inspection.forward import compiled
 from transformer_viz.values.interventions import KINDS, kinds
 
@@ -35,7 +37,9 @@ class Gradients(NamedTuple):
     target_token_embedding: np.ndarray | None
 
 
-def gradients(explorer, text, *, output, position=-1, **changes) -> Gradients:
+def gradients(
+    explorer: Explorer, text: str | Sequence[int], *, output: int, position: int = -1, **changes: Any
+) -> Gradients:
     """Differentiate one logit, in one compiled call.
 
     Args:
@@ -89,7 +93,7 @@ def _differentiation(explorer):
             tape.watch(probes)
             logits = explorer.forward(_added(inputs, probes, config)).logits[0]
             logit = logits[position, output] if config.predicts_tokens else logits[output]
-        return logit, tape.gradient(logit, probes, unconnected_gradients="zero")
+        return logit, tape.gradient(logit, probes, unconnected_gradients=tf.UnconnectedGradients.ZERO)
 
     return compiled(differentiate, [explorer.forward.signature, index, index])
 

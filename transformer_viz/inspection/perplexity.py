@@ -1,14 +1,18 @@
 """How well a model predicts the tokens of texts."""
 
-from typing import NamedTuple
+from collections.abc import Sequence
+from typing import Any, NamedTuple
 
+import keras
 import numpy as np
-from keras import ops
 from tqdm import tqdm
 
 from transformer_viz.data.cloze import with_gaps
 from transformer_viz.data.packing import WHOLE, Stream
+from transformer_viz.inspection.explorer import Explorer
 from transformer_viz.values.config import PAD_ID
+
+ops: Any = keras.ops  # its functions have no annotations, and the types inferred for them are wrong
 
 
 class TextEvaluation(NamedTuple):
@@ -49,7 +53,9 @@ class HiddenEvaluation(NamedTuple):
     token_accuracy: float
 
 
-def evaluate_texts(explorer, texts, *, batch_size=16, progress=False) -> TextEvaluation:
+def evaluate_texts(
+    explorer: Explorer, texts: Sequence[str], *, batch_size: int = 16, progress: bool = False
+) -> TextEvaluation:
     """Measure how well a decoder predicts the next token, everywhere in some texts.
 
     The texts are read packed, as in training: every token counts once, and has before it what of its own text
@@ -72,7 +78,9 @@ def evaluate_texts(explorer, texts, *, batch_size=16, progress=False) -> TextEva
     return TextEvaluation(len(token_ids), tokens, num_bytes, **figures, token_accuracy=right / max(tokens, 1))
 
 
-def evaluate_hidden(explorer, texts, *, batch_size=16, seed=0, progress=False) -> HiddenEvaluation:
+def evaluate_hidden(
+    explorer: Explorer, texts: Sequence[str], *, batch_size: int = 16, seed: int = 0, progress: bool = False
+) -> HiddenEvaluation:
     """Measure how well an encoder fills in tokens that are hidden from it, as they are in training.
 
     Args:
@@ -115,7 +123,7 @@ def _measured(model, inputs, answers):
     return float(lost[real].sum(dtype=np.float64)), int(best[real].sum())
 
 
-def likeliness(nats, tokens, num_bytes) -> dict[str, float]:
+def likeliness(nats: float, tokens: int, num_bytes: int) -> dict[str, float]:
     """Return perplexity and bits per byte of texts.
 
     Args:

@@ -2,7 +2,7 @@
 
 import json
 from pathlib import Path
-from typing import Self
+from typing import Any, Self
 
 from transformer_viz.language.words import Words
 
@@ -20,7 +20,7 @@ class Phrase:
     'a.csv, line 3'
     """
 
-    def __init__(self, code: str, /, **facts):
+    def __init__(self, code: str, /, **facts: Any):
         self.code = code
         self.facts = {name: str(fact) if isinstance(fact, Path) else fact for name, fact in facts.items()}
 

@@ -4,6 +4,7 @@ import functools
 import json
 from collections.abc import Mapping
 from importlib import resources
+from typing import Any
 
 LANGUAGES = {"en": "English", "zh": "简体中文"}
 
@@ -30,7 +31,7 @@ class Words:
         self.language = language
         self.sentences = _read(language)
 
-    def __call__(self, key: str, /, **values) -> str:
+    def __call__(self, key: str, /, **values: Any) -> str:
         """Return the sentence of a key, its {names} replaced by values.
 
         A sentence that has a singular and a plural is found under "key.one" and "key.other"; `count` chooses.
@@ -44,7 +45,7 @@ class Words:
 
     def same(self, text: str, *, under: str) -> str:
         """Return the sentence that is this text in English, of those whose keys begin so; else the text."""
-        return self.sentences.get(_keys_of("en", under).get(text), text)
+        return self.sentences.get(_keys_of("en", under).get(text, ""), text)
 
     def _form(self, key, values):
         if key in self.sentences:

@@ -1,23 +1,31 @@
 """The layers of a Transformer. Each returns what it computed; changes go in as tensors."""
 
 import math
+from typing import Any
 
 import keras
-from keras import ops
 
+from transformer_viz.values.config import TransformerConfig
 from transformer_viz.values.trace import (
     AttentionTrace,
     BlockIntervention,
     DecoderBlockTrace,
     EncoderBlockTrace,
     FeedForwardTrace,
+    Intervention,
+    Patch,
+    Tensor,
 )
+
+ops: Any = keras.ops  # its functions have no annotations, and the types inferred for them are wrong
+
+Shape = tuple[int | None, ...]
 
 NORM_EPSILON = 1e-6
 """Added to the variance in layer normalisation."""
 
 
-def masked_score(scores) -> float:
+def masked_score(scores: Tensor) -> float:
     """Return what takes the place of a masked score in the softmax of such scores.
 
     It is finite, so that a fully masked row stays a number; float16 ends at -65504.
@@ -25,7 +33,13 @@ def masked_score(scores) -> float:
     return -6e4 if keras.backend.standardize_dtype(scores.dtype) == "float16" else -1e9
 
 
-def attend(query, key, value, attention_mask, intervention=None):
+def attend(
+    query: Tensor,
+    key: Tensor,
+    value: Tensor,
+    attention_mask: Tensor | None,
+    intervention: Intervention | None = None,
+) -> tuple[Tensor, Tensor, Tensor]:
     """Return scaled dot-product attention (Vaswani et al., 2017, eq. 1) step by step.
 
     scores = query @ key^T / sqrt(head_dim); weights = softmax(scores); context = weights @ value.
@@ -85,7 +99,15 @@ class MultiHeadAttention(keras.layers.Layer):
     """
 
     def __init__(
-        self, d_model, num_heads, head_dim, value_dim, *, use_bias=True, output_projection=True, name=None
+        self,
+        d_model: int,
+        num_heads: int,
+        head_dim: int,
+        value_dim: int,
+        *,
+        use_bias: bool = True,
+        output_projection: bool = True,
+        name: str | None = None,
     ):
         super().__init__(name=name)
         self.d_model = d_model
@@ -97,14 +119,20 @@ class MultiHeadAttention(keras.layers.Layer):
         if output_projection:
             self.output_dense = keras.layers.Dense(d_model, use_bias=use_bias, name="output")
 
-    def build(self, x_shape, source_shape=None):
+    def build(self, x_shape: Shape, source_shape: Shape | None = None) -> None:
         """Create the parameters; all sizes are known from the constructor."""
         for dense in (self.query_dense, self.key_dense, self.value_dense):
             dense.build((None, None, self.d_model))
         if self.output_dense is not None:
             self.output_dense.build((None, None, self.value_dense.units))
 
-    def call(self, x, source, attention_mask, intervention=None):
+    def call(
+        self,
+        x: Tensor,
+        source: Tensor,
+        attention_mask: Tensor | None,
+        intervention: Intervention | None = None,
+    ) -> AttentionTrace:
         """Attend; see the class."""
         query = self._split_heads(project(self.query_dense, x))
         key = self._split_heads(project(self.key_dense, source))
@@ -137,7 +165,7 @@ class FeedForward(keras.layers.Layer):
         `FeedForwardTrace`.
     """
 
-    def __init__(self, d_model, ffn_dim, *, activation="relu", name=None):
+    def __init__(self, d_model: int, ffn_dim: int, *, activation: str = "relu", name: str | None = None):
         super().__init__(name=name)
         self.d_model = d_model
         self.ffn_dim = ffn_dim
@@ -145,13 +173,13 @@ class FeedForward(keras.layers.Layer):
             self.hidden_dense = keras.layers.Dense(ffn_dim, activation=activation, name="hidden")
             self.output_dense = keras.layers.Dense(d_model, name="output")
 
-    def build(self, x_shape):
+    def build(self, x_shape: Shape) -> None:
         """Create the parameters; all sizes are known from the constructor."""
         if self.ffn_dim:
             self.hidden_dense.build((None, None, self.d_model))
             self.output_dense.build((None, None, self.ffn_dim))
 
-    def call(self, x):
+    def call(self, x: Tensor) -> FeedForwardTrace:
         """Transform each position; see the class."""
         if not self.ffn_dim:
             return FeedForwardTrace(x[..., :0], ops.zeros_like(x))
@@ -168,7 +196,7 @@ class Block(keras.layers.Layer):
         attentions: Names of the attention layers, in the order in which they run.
     """
 
-    def __init__(self, config, attentions, *, name=None):
+    def __init__(self, config: TransformerConfig, attentions: list[str], *, name: str | None = None):
         super().__init__(name=name)
         self.config = config
         self.ffn = FeedForward(config.d_model, config.ffn_dim, activation=config.activation, name="ffn")
@@ -179,7 +207,7 @@ class Block(keras.layers.Layer):
         for sublayer in self.sublayers if config.norm != "none" else ():
             setattr(self, f"{sublayer}_norm", layer_norm(f"{sublayer}_norm"))
 
-    def build(self, x_shape):
+    def build(self, x_shape: Shape) -> None:
         """Create the parameters; all sizes are known from the config."""
         for sublayer in self.sublayers:
             getattr(self, sublayer).build(x_shape)
@@ -198,13 +226,15 @@ class Block(keras.layers.Layer):
             name=name,
         )
 
-    def _attend(self, name, x, source, attention_mask, intervention):
+    def _attend(
+        self, name, x, source, attention_mask, intervention
+    ) -> tuple[Tensor, AttentionTrace, Tensor, Tensor]:
         """Run one attention layer; return what it reads, its trace, the sum, and the stream after it."""
         read = self._before(name, x)
         trace = getattr(self, name)(read, read if source is None else source, attention_mask, intervention)
         return read, trace, *self._after(name, x, trace.output)
 
-    def _feed_forward(self, x):
+    def _feed_forward(self, x) -> tuple[Tensor, FeedForwardTrace, Tensor, Tensor]:
         """Run the feed-forward layer; return the same."""
         if not self.config.ffn_dim:
             return x, self.ffn(x), x, x
@@ -215,7 +245,7 @@ class Block(keras.layers.Layer):
     def _before(self, name, x):
         return getattr(self, f"{name}_norm")(x) if self.config.norm == "pre" else x
 
-    def _after(self, name, x, update):
+    def _after(self, name, x, update) -> tuple[Tensor, Tensor]:
         total = x + self.dropout(update) if self.config.residual else update
         return total, getattr(self, f"{name}_norm")(total) if self.config.norm == "post" else total
 
@@ -235,17 +265,22 @@ class EncoderBlock(Block):
         `EncoderBlockTrace`.
     """
 
-    def __init__(self, config, *, name=None):
+    def __init__(self, config: TransformerConfig, *, name: str | None = None):
         super().__init__(config, ["attention"], name=name)
 
-    def call(self, x, attention_mask, intervention=None):
+    def call(
+        self, x: Tensor, attention_mask: Tensor | None, intervention: BlockIntervention | None = None
+    ) -> EncoderBlockTrace:
         """Run the block; see the class."""
         change = intervention or BlockIntervention()
         x = patch(x, change.resid_pre)
-        *attention, mid = self._attend("attention", x, None, attention_mask, change.self_attention)
+        read, attention, total, mid = self._attend(
+            "attention", x, None, attention_mask, change.self_attention
+        )
         mid = patch(mid, change.resid_mid)
-        *ffn, post = self._feed_forward(mid)
-        return EncoderBlockTrace(x, *attention, mid, *ffn, patch(post, change.resid_post))
+        ffn_input, ffn, ffn_sum, post = self._feed_forward(mid)
+        post = patch(post, change.resid_post)
+        return EncoderBlockTrace(x, read, attention, total, mid, ffn_input, ffn, ffn_sum, post)
 
 
 class DecoderBlock(Block):
@@ -265,28 +300,38 @@ class DecoderBlock(Block):
         `DecoderBlockTrace`.
     """
 
-    def __init__(self, config, *, name=None):
+    def __init__(self, config: TransformerConfig, *, name: str | None = None):
         cross = ["cross_attention"] if config.has_encoder else []
         super().__init__(config, ["self_attention", *cross], name=name)
 
-    def call(self, x, self_attention_mask, memory=None, cross_attention_mask=None, intervention=None):
+    def call(
+        self,
+        x: Tensor,
+        self_attention_mask: Tensor | None,
+        memory: Tensor | None = None,
+        cross_attention_mask: Tensor | None = None,
+        intervention: BlockIntervention | None = None,
+    ) -> DecoderBlockTrace:
         """Run the block; see the class."""
         change = intervention or BlockIntervention()
         x = patch(x, change.resid_pre)
-        *own, mid = self._attend("self_attention", x, None, self_attention_mask, change.self_attention)
+        read, attention, total, mid = self._attend(
+            "self_attention", x, None, self_attention_mask, change.self_attention
+        )
         mid = patch(mid, change.resid_mid)
-        cross, seen = [None] * 4, mid
+        cross, last = (None, None, None, None), mid
         if memory is not None:
-            *cross, seen = self._attend(
+            cross_input, cross_attention, cross_sum, last = self._attend(
                 "cross_attention", mid, memory, cross_attention_mask, change.cross_attention
             )
-            seen = patch(seen, change.resid_cross)
-            cross.append(seen)
-        *ffn, post = self._feed_forward(seen)
-        return DecoderBlockTrace(x, *own, mid, *cross, *ffn, patch(post, change.resid_post))
+            last = patch(last, change.resid_cross)
+            cross = cross_input, cross_attention, cross_sum, last
+        ffn_input, ffn, ffn_sum, post = self._feed_forward(last)
+        post = patch(post, change.resid_post)
+        return DecoderBlockTrace(x, read, attention, total, mid, *cross, ffn_input, ffn, ffn_sum, post)
 
 
-def project(dense, x):
+def project(dense: keras.layers.Dense, x: Tensor) -> Tensor:
     """Return dense(x) of (batch, position, width) as one product of two matrices: on three axes TensorFlow
     works out the shapes in ten small steps, which cost a short text more than the product.
     """
@@ -294,11 +339,11 @@ def project(dense, x):
     return ops.reshape(rows, (-1, ops.shape(x)[1], rows.shape[-1]))
 
 
-def patch(resid, change):
+def patch(resid: Tensor, change: Patch | None) -> Tensor:
     """Return the residual stream with a `Patch` applied, or as it was if there is none."""
     return resid if change is None else resid * change.gate + change.value
 
 
-def layer_norm(name):
+def layer_norm(name: str) -> keras.layers.LayerNormalization:
     """Return the layer normalisation used everywhere (Ba et al., 2016)."""
     return keras.layers.LayerNormalization(epsilon=NORM_EPSILON, name=name)

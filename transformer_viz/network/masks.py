@@ -1,11 +1,16 @@
 """Attention masks: bool, True = may attend, broadcastable to (batch, head, query, key), merged with `&`."""
 
-from keras import ops
+from typing import Any
+
+import keras
 
 from transformer_viz.values.config import PAD_ID
+from transformer_viz.values.trace import Tensor
+
+ops: Any = keras.ops  # its functions have no annotations, and the types inferred for them are wrong
 
 
-def padding_mask(token_ids):
+def padding_mask(token_ids: Tensor) -> Tensor:
     """Return who may be read: every token that is not padding.
 
     Args:
@@ -20,7 +25,7 @@ def padding_mask(token_ids):
     return ops.not_equal(token_ids, PAD_ID)[:, None, None, :]
 
 
-def causal_mask(length):
+def causal_mask(length: int | Tensor) -> Tensor:
     """Return the mask under which a position reads itself and what came before (section 3.2.3).
 
     Args:
@@ -33,7 +38,7 @@ def causal_mask(length):
     return (index[None, :] <= index[:, None])[None, None]
 
 
-def window_mask(length, reach):
+def window_mask(length: int | Tensor, reach: int) -> Tensor:
     """Return the mask under which a position reads those at most `reach` away, on both sides.
 
     Args:

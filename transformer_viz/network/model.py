@@ -1,15 +1,25 @@
 """The Transformer: `trace` returns everything it computes, `call` returns its logits."""
 
 import dataclasses
+from collections.abc import Sequence
+from typing import Any, Self
 
 import keras
-from keras import ops
 
 from transformer_viz.analysis import position_table
-from transformer_viz.network.layers import DecoderBlock, EncoderBlock, layer_norm, masked_score, project
+from transformer_viz.network.layers import (
+    DecoderBlock,
+    EncoderBlock,
+    Shape,
+    layer_norm,
+    masked_score,
+    project,
+)
 from transformer_viz.network.masks import causal_mask, padding_mask, window_mask
 from transformer_viz.values.config import PAD_ID, TransformerConfig
-from transformer_viz.values.trace import ModelTrace
+from transformer_viz.values.trace import BlockIntervention, ModelTrace, Tensor
+
+ops: Any = keras.ops  # its functions have no annotations, and the types inferred for them are wrong
 
 
 @keras.saving.register_keras_serializable("transformer_viz")
@@ -33,7 +43,7 @@ class Transformer(keras.Model):
     2609281
     """
 
-    def __init__(self, config, **kwargs):
+    def __init__(self, config: TransformerConfig, **kwargs: Any):
         super().__init__(**kwargs)
         self.config = config
         translates = config.architecture == "encoder-decoder"
@@ -63,7 +73,7 @@ class Transformer(keras.Model):
             self.output_dense = keras.layers.Dense(config.num_outputs, name="output")
         self.build((None, None))
 
-    def build(self, token_ids_shape):
+    def build(self, token_ids_shape: Shape) -> None:
         """Create all parameters; the sizes are known from the config."""
         embeddings = (
             self.token_embedding,
@@ -81,7 +91,9 @@ class Transformer(keras.Model):
             if dense is not None:
                 dense.build((None, self.config.d_model))
 
-    def call(self, token_ids, training=None):
+    def call(
+        self, token_ids: Tensor | Sequence[Tensor] | dict[str, Any], training: bool | None = None
+    ) -> Tensor:
         """Return the logits; the compiled graph drops every tensor that only `trace` reads.
 
         `training` reaches the dropout layers through Keras' call context, and `fit` passes it only to a
@@ -93,19 +105,19 @@ class Transformer(keras.Model):
 
     def trace(  # noqa: PLR0913  everything that can be changed is an argument
         self,
-        token_ids,
-        target_ids=None,
+        token_ids: Tensor,
+        target_ids: Tensor | None = None,
         *,
-        attention_mask=None,
-        target_attention_mask=None,
-        cross_attention_mask=None,
-        position_ids=None,
-        target_position_ids=None,
-        position_table=None,
-        target_position_table=None,
-        output_positions=None,
-        interventions=None,
-    ):
+        attention_mask: Tensor | None = None,
+        target_attention_mask: Tensor | None = None,
+        cross_attention_mask: Tensor | None = None,
+        position_ids: Tensor | None = None,
+        target_position_ids: Tensor | None = None,
+        position_table: Tensor | None = None,
+        target_position_table: Tensor | None = None,
+        output_positions: Tensor | None = None,
+        interventions: Sequence[BlockIntervention | None] | None = None,
+    ) -> ModelTrace:
         """Run once and keep everything; what can be changed is an argument.
 
         Args:
@@ -134,8 +146,8 @@ class Transformer(keras.Model):
             own_mask = attention_mask if self._masks_anything else None
         if position_table is None:
             position_table = self.position_table()
-        x, *source = self._embed(token_ids, self.token_embedding, position_ids, position_table)
-        encoder, memory, target = [], None, (None, None)
+        x, token, position = self._embed(token_ids, self.token_embedding, position_ids, position_table)
+        encoder, memory, target_token, target_position = [], None, None, None
         for block in self.encoder:
             encoder.append(block(x, own_mask, intervention=next(changes)))
             x = encoder[-1].resid_post
@@ -150,7 +162,9 @@ class Transformer(keras.Model):
             if target_position_table is None:
                 target_position_table = self.target_position_table()
             embedding = self.target_token_embedding or self.token_embedding
-            x, *target = self._embed(target_ids, embedding, target_position_ids, target_position_table)
+            x, target_token, target_position = self._embed(
+                target_ids, embedding, target_position_ids, target_position_table
+            )
             own_mask = target_attention_mask
         decoder = []
         for block in self.decoder:
@@ -158,17 +172,22 @@ class Transformer(keras.Model):
             x = decoder[-1].resid_post
         if self.decoder:
             x = self._norm("decoder", x)
+        pooling_weights, pooled, logits = self._output(x, token_ids, output_positions)
         return ModelTrace(
-            *source,
+            token,
+            position,
             attention_mask,
-            *target,
+            target_token,
+            target_position,
             target_attention_mask,
             cross_attention_mask,
             tuple(encoder),
             memory,
             tuple(decoder),
             x,
-            *self._output(x, token_ids, output_positions),
+            pooling_weights,
+            pooled,
+            logits,
         )
 
     @property
@@ -177,7 +196,7 @@ class Transformer(keras.Model):
         config = self.config
         return config.mask_padding or config.causal or config.window is not None
 
-    def self_mask(self, token_ids, *, causal):
+    def self_mask(self, token_ids: Tensor, *, causal: bool) -> Tensor:
         """Return the model's own mask of self-attention: bool (batch, 1, query or 1, key)."""
         mask, length = self.readable(token_ids), ops.shape(token_ids)[1]
         if causal:
@@ -186,23 +205,23 @@ class Transformer(keras.Model):
             mask = ops.logical_and(mask, window_mask(length, self.config.window))
         return mask
 
-    def readable(self, token_ids):
+    def readable(self, token_ids: Tensor) -> Tensor:
         """Return which tokens may be read: bool (batch, 1, 1, key), padding left out if it is masked."""
         mask = padding_mask(token_ids)
         return mask if self.config.mask_padding else ops.ones_like(mask)
 
-    def position_ids(self, token_ids):
+    def position_ids(self, token_ids: Tensor) -> Tensor:
         """Return which row of the table is added to each token: int (batch or 1, position)."""
         index = ops.arange(ops.shape(token_ids)[1])[None]
         if not self.config.padding_position:
             return index
         return ops.where(ops.not_equal(token_ids, PAD_ID), index + 1, 0)
 
-    def position_table(self):
+    def position_table(self) -> Tensor:
         """Return the table the model adds to its tokens: float (max_len, d_model)."""
         return self._table(self.position_embedding, self.config.max_len)
 
-    def target_position_table(self):
+    def target_position_table(self) -> Tensor:
         """Return the table an encoder-decoder adds to its target: float (target_max_len, d_model)."""
         return self._table(self.target_position_embedding, self.config.target_max_len)
 
@@ -246,7 +265,7 @@ class Transformer(keras.Model):
         if self.config.pooling == "first":
             first = ops.equal(ops.arange(ops.shape(x)[1]), 0)
             share = ops.cast(first, x.dtype) + ops.zeros_like(x[..., 0])
-        elif self.config.pooling == "attention":
+        elif self.pooling is not None:
             scores = self.pooling(x)[..., 0]
             share = ops.softmax(ops.where(real, scores, masked_score(scores)), axis=-1)
         else:
@@ -254,15 +273,15 @@ class Transformer(keras.Model):
             share = share / ops.maximum(ops.sum(share, axis=-1, keepdims=True), 1.0)
         return share, ops.matmul(share[:, None], x)[:, 0]
 
-    def parameters(self):
+    def parameters(self) -> dict[str, keras.Variable]:
         """Return name -> variable, named as in `config.parameter_shapes()`."""
         return {variable.path.partition("/")[2]: variable for variable in self.weights}
 
-    def get_config(self):
+    def get_config(self) -> dict[str, Any]:
         """Return what `from_config` needs."""
         return {"config": dataclasses.asdict(self.config)}
 
     @classmethod
-    def from_config(cls, config):
+    def from_config(cls, config: dict[str, Any]) -> Self:
         """Build the model from what `get_config` returned."""
         return cls(TransformerConfig(**config["config"]))

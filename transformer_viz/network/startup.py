@@ -6,9 +6,10 @@ import logging
 import os
 import sys
 import tempfile
+from types import ModuleType
 
 
-def load_upper_floor(name):
+def load_upper_floor(name: str) -> ModuleType:
     """Import a module that needs Keras, and return it.
 
     TensorFlow writes to standard error before any setting of its own takes effect. What it writes is kept

@@ -2,6 +2,9 @@
 
 import contextlib
 import math
+from collections.abc import Iterator
+
+from tokenizers.normalizers import Normalizer
 
 from transformer_viz.language import Phrase, Problem
 from transformer_viz.text.rules import MAX_ADDED, MAX_GROWTH, MAX_STEPS, PARTS, Field
@@ -62,7 +65,7 @@ def checked(content: object) -> tuple[dict, int]:
     return head | kept, growth
 
 
-def check_length(normalizer, text: str) -> None:
+def check_length(normalizer: Normalizer, text: str) -> None:
     """Find out, piece by piece, whether a normalizer would make too much of a text.
 
     Raises:
@@ -77,7 +80,7 @@ def check_length(normalizer, text: str) -> None:
 
 
 @contextlib.contextmanager
-def library_errors(code: str):
+def library_errors(code: str) -> Iterator[None]:
     """Turn what the library raises, panics too, into a `Problem` of that code, with its reason."""
     try:
         yield

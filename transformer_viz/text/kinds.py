@@ -2,6 +2,8 @@
 
 import re
 from collections import Counter
+from collections.abc import Iterable, Sequence
+from typing import Any
 
 import tokenizers
 from tokenizers import Regex, decoders, models, normalizers, pre_tokenizers, trainers
@@ -48,7 +50,7 @@ _UNSPACED = re.compile(
 """Chinese characters and marks, which have no spaces beside them."""
 
 
-def shown_piece(token, spaced) -> str:
+def shown_piece(token: str, spaced: bool) -> str:
     """Return a token of sub-words as it is shown: "▁film" as "film"; "s", which goes on with a word, as "-s".
 
     Args:
@@ -62,12 +64,20 @@ def shown_piece(token, spaced) -> str:
     return f"-{token}" if token[0].isalnum() and not _UNSPACED.match(token) else token
 
 
-def is_spaced(tokens) -> bool:
+def is_spaced(tokens: Iterable[str]) -> bool:
     """Return whether some of these tokens mark where a space stood, as those of BPE do."""
     return any(token.startswith(SPACE) for token in tokens)
 
 
-def trained(texts, vocab_size, *, kind, lowercase, special, split_digits) -> tokenizers.Tokenizer:
+def trained(
+    texts: Iterable[str],
+    vocab_size: int,
+    *,
+    kind: str,
+    lowercase: bool,
+    special: list[str],
+    split_digits: bool,
+) -> tokenizers.Tokenizer:
     """Return the library's tokenizer of one kind; arguments as of `Tokenizer.train`, `texts` cleaned.
 
     `special` are the tokens that come first. The same texts give the same tokenizer.
@@ -84,14 +94,14 @@ def trained(texts, vocab_size, *, kind, lowercase, special, split_digits) -> tok
     splitter, decoder = _splitter(kind, split_digits), _decoder(kind)
     if kind in ("words", "characters"):
         model, trainer = models.WordLevel(unk_token=UNK), trainers.WordLevelTrainer
-        alphabet, options = [], {}
+        alphabet: list[str] = []
+        options: dict[str, Any] = {}
     else:
         texts = list(texts)
         alphabet = _alphabet(map(normalizer.normalize_str, texts), vocab_size - len(special), splitter, kind)
-        options = {"min_frequency": TWICE}
         # exactly these characters: the library's own choice among equally frequent ones is random
-        options |= {"initial_alphabet": [c for c in alphabet if len(c) == 1]}
-        options |= {"limit_alphabet": len(options["initial_alphabet"])}
+        initial = [character for character in alphabet if len(character) == 1]
+        options = {"min_frequency": TWICE, "initial_alphabet": initial, "limit_alphabet": len(initial)}
         if kind == "bpe":
             model, trainer = models.BPE(unk_token=UNK, fuse_unk=True), trainers.BpeTrainer
             alphabet = []
@@ -114,7 +124,7 @@ def trained(texts, vocab_size, *, kind, lowercase, special, split_digits) -> tok
     return backend
 
 
-def kind_of(backend) -> str:
+def kind_of(backend: tokenizers.Tokenizer) -> str:
     """Return which of `TOKEN_KINDS` a tokenizer is; one of another maker counts as words."""
     if isinstance(backend.model, models.BPE):
         return "bpe"
@@ -123,7 +133,7 @@ def kind_of(backend) -> str:
     return "characters" if isinstance(backend.decoder, decoders.Fuse) else "words"
 
 
-def pieces(kind, tokens) -> list[tuple[str, str]]:
+def pieces(kind: str, tokens: Sequence[str]) -> list[tuple[str, str]]:
     """Return what each token adds to a text: the space before it or nothing, and its own characters."""
     if kind == "bpe":
         found = [(" " * (t.startswith(SPACE) or t == MASK), t.removeprefix(SPACE)) for t in tokens]
@@ -140,7 +150,10 @@ def pieces(kind, tokens) -> list[tuple[str, str]]:
 
 
 def _normalizer(kind, lowercase):
-    steps = [normalizers.Replace(Regex(LINE_BREAK), " "), normalizers.Replace("’", "'")]
+    steps: list[normalizers.Normalizer] = [
+        normalizers.Replace(Regex(LINE_BREAK), " "),
+        normalizers.Replace("’", "'"),
+    ]
     if kind in ("bpe", "wordpiece"):  # the one letter that is two in lower case, which could be torn apart
         steps.append(normalizers.Replace("İ", "I"))
     if lowercase:

@@ -3,9 +3,9 @@
 import json
 import re
 import unicodedata
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from itertools import groupby, islice
-from typing import NamedTuple
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 import tokenizers
@@ -81,7 +81,7 @@ class Encoding(NamedTuple):
     num_dropped: int
     cut_at: int | None
 
-    def padded(self, count, *, max_len) -> "Encoding":
+    def padded(self, count: int, *, max_len: int) -> Self:
         """Return it with `count` [PAD] after it, as it stands in a batch with a longer text.
 
         Raises:
@@ -98,7 +98,7 @@ class Encoding(NamedTuple):
             offsets=(*self.offsets, *[end] * count),
         )
 
-    def reordered(self, order) -> "Encoding":
+    def reordered(self, order: Sequence[int]) -> Self:
         """Return the same tokens in another order, each with the place in the text it came from.
 
         Args:
@@ -126,7 +126,7 @@ class Tokenizer:
     ('a', 'film', '[UNK]')
     """
 
-    def __init__(self, backend, growth=1):
+    def __init__(self, backend: tokenizers.Tokenizer, growth: int = 1):
         self._backend = backend
         self._is_long = growth > token_check.MAX_AVERAGE
         self.kind = kind_of(backend)
@@ -142,7 +142,7 @@ class Tokenizer:
         markers: bool = False,
         mask: bool = False,
         split_digits: bool = False,
-    ) -> "Tokenizer":
+    ) -> Self:
         """Return a tokenizer of the most frequent tokens of some texts.
 
         Args:
@@ -177,7 +177,7 @@ class Tokenizer:
         return cls.from_json(backend.to_str())
 
     @classmethod
-    def from_json(cls, text: str) -> "Tokenizer":
+    def from_json(cls, text: str) -> Self:
         """Read what `to_json` wrote.
 
         Raises:
@@ -228,7 +228,7 @@ class Tokenizer:
 
     def token(self, token_id: int) -> str:
         """Return the vocabulary string of an id."""
-        return self._backend.id_to_token(token_id)
+        return self._backend.id_to_token(token_id) or ""
 
     def encode(self, text: str, *, max_len: int, truncation: str = "end", start: bool = False) -> Encoding:
         """Return a text as a model reads it.
@@ -283,18 +283,18 @@ class Tokenizer:
             end += len(part)
         return ids, tokens, offsets
 
-    def encoding(self, token_ids, *, start: bool = False) -> Encoding:
+    def encoding(self, token_ids: Sequence[int] | np.ndarray, *, start: bool = False) -> Encoding:
         """Return token ids as `encode` returns a text: the text is `decode`'s, with offsets into it.
 
         Raises:
             ValueError: If an id is no whole number, or not in the vocabulary.
         """
         last = self.vocab_size - 1
-        token_ids = list(token_ids) if np.iterable(token_ids) else [None]
-        if not all(_is_whole(token_id) and 0 <= token_id <= last for token_id in token_ids):
-            received = ", ".join(map(repr, token_ids[:MAX_LISTED])) + ", ..." * (len(token_ids) > MAX_LISTED)
+        listed: list[Any] = list(token_ids) if np.iterable(token_ids) else [None]
+        if not all(_is_whole(token_id) and 0 <= token_id <= last for token_id in listed):
+            received = ", ".join(map(repr, listed[:MAX_LISTED])) + ", ..." * (len(listed) > MAX_LISTED)
             raise ValueError(f"Token ids must be whole numbers from 0 to {last}. Received: {received}.")
-        ids = np.array([START_ID, *token_ids] if start else token_ids, dtype=np.int32)
+        ids = np.array([START_ID, *listed] if start else listed, dtype=np.int32)
         tokens = tuple(self.token(int(token_id)) for token_id in ids)
         text, offsets = "", [(0, 0)] if start else []
         for gap, piece in pieces(self.kind, tokens[start:]):
@@ -303,7 +303,7 @@ class Tokenizer:
             offsets.append((begin, len(text)))
         return Encoding(text, ids, tokens, tuple(offsets), 0, None)
 
-    def decode(self, token_ids) -> str:
+    def decode(self, token_ids: Iterable[int]) -> str:
         """Return the text that some ids stand for.
 
         Words are joined by spaces, punctuation marks too; characters by nothing; BPE has its spaces where
@@ -312,7 +312,9 @@ class Tokenizer:
         tokens = [self.token(int(token_id)) for token_id in token_ids]
         return "".join(gap + piece for gap, piece in pieces(self.kind, tokens))
 
-    def encode_batch(self, texts, *, max_len: int, truncation: str = "end") -> list[np.ndarray]:
+    def encode_batch(
+        self, texts: Iterable[str], *, max_len: int, truncation: str = "end"
+    ) -> list[np.ndarray]:
         """Return the ids of many texts: one int32 (position,) for each, cut as by `encode`."""
         rows, cleaned = [], map(clean_text, texts)
         while portion := list(islice(cleaned, PORTION)):

@@ -8,6 +8,7 @@ import dataclasses
 import json
 import math
 from dataclasses import dataclass
+from typing import Any
 
 from transformer_viz.language import Phrase, Problem, json_reason
 
@@ -36,6 +37,10 @@ MAX_RECEIVED = 200
 
 FORMAT_VERSION = 1
 """Version of `config.json`; a file with a higher one was made by a newer program."""
+
+
+DERIVED: Any = None
+"""Default of a field that, left out, is computed from others; it is None only before it is computed."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -91,16 +96,16 @@ class TransformerConfig:
 
     architecture: str = "encoder"
     vocab_size: int = 20_000
-    target_vocab_size: int | None = None
+    target_vocab_size: int = DERIVED
     max_len: int = 256
-    target_max_len: int | None = None
+    target_max_len: int = DERIVED
     truncation: str = "end"
     d_model: int = 128
     num_layers: int = 1
-    num_decoder_layers: int | None = None
+    num_decoder_layers: int = DERIVED
     num_heads: int = 8
-    head_dim: int | None = None
-    value_dim: int | None = None
+    head_dim: int = DERIVED
+    value_dim: int = DERIVED
     ffn_dim: int = 512
     activation: str = "relu"
     positions: str = "sinusoidal"
@@ -112,11 +117,11 @@ class TransformerConfig:
     attention_bias: bool = True
     output_projection: bool = True
     mask_padding: bool = True
-    causal: bool | None = None
+    causal: bool = DERIVED
     window: int | None = None
     pooling: str = "mean"
     output: str = "softmax"
-    labels: tuple[str, ...] | None = None
+    labels: tuple[str, ...] = DERIVED
     tie_embeddings: bool = False
     dropout: float = 0.1
     embedding_dropout: float = 0.0
@@ -178,7 +183,7 @@ class TransformerConfig:
         """Trained numbers, counted from the shapes."""
         return sum(math.prod(shape) for shape in self.parameter_shapes().values())
 
-    def replace(self, **changes) -> "TransformerConfig":
+    def replace(self, **changes: Any) -> "TransformerConfig":
         """Return a copy with some fields changed, checked anew.
 
         What followed from other fields, as `head_dim` from `d_model` and `num_heads`, follows the new ones.
@@ -291,8 +296,9 @@ class TransformerConfig:
             if kind in (int, int | None):
                 good, rule = type(value) is int, Phrase("rule.whole")
             elif kind is float:
-                good, rule = type(value) in (int, float) and math.isfinite(value), Phrase("rule.finite")
-            elif kind in (bool, bool | None):
+                is_finite = type(value) is float and math.isfinite(value)
+                good, rule = is_finite or type(value) is int, Phrase("rule.finite")
+            elif kind is bool:
                 good, rule = type(value) is bool, Phrase("rule.flag")
             elif kind is str:
                 choices = _listed(CHOICES[field.name])

@@ -1,9 +1,11 @@
 """Interventions in a forward pass: `Changes` of heads, edges, patterns and activations as tensors."""
 
+from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
 import numpy as np
 
+from transformer_viz.values.config import TransformerConfig
 from transformer_viz.values.request import Changes
 from transformer_viz.values.trace import BlockIntervention, Intervention, Patch, Trace
 
@@ -37,12 +39,12 @@ class ActivationPatch(NamedTuple):
     positions: tuple[int, ...] | None = None
 
 
-def kinds(config) -> tuple[str, ...]:
+def kinds(config: TransformerConfig) -> tuple[str, ...]:
     """Return the names of the attentions a model has, the first stack's self-attention first."""
     return (*config.stacks, "cross") if len(config.stacks) == 2 else tuple(config.stacks)
 
 
-def all_heads(config) -> list[tuple[str, int, int]]:
+def all_heads(config: TransformerConfig) -> list[tuple[str, int, int]]:
     """Return (kind, layer, head) of every head of a model, in the order of `kinds`."""
     return [
         (kind, layer, head)
@@ -52,19 +54,25 @@ def all_heads(config) -> list[tuple[str, int, int]]:
     ]
 
 
-def by_kind(numbers) -> dict[str, np.ndarray]:
+def by_kind(numbers: Iterable[tuple[tuple[str, int, int], float]]) -> dict[str, np.ndarray]:
     """Return kind -> float32 (layer, head).
 
     Args:
         numbers: ((kind, layer, head), number) pairs, in the order of `all_heads`.
     """
-    found = {}
+    found: dict[str, dict[int, list[float]]] = {}
     for (kind, layer, _), number in numbers:
         found.setdefault(kind, {}).setdefault(layer, []).append(number)
     return {kind: np.array(list(layers.values()), np.float32) for kind, layers in found.items()}
 
 
-def build(config, changes: Changes, lengths, masks, means=None) -> dict[str, BlockIntervention]:
+def build(
+    config: TransformerConfig,
+    changes: Changes,
+    lengths: Mapping[str, int],
+    masks: Mapping[str, np.ndarray],
+    means: Mapping[str, np.ndarray] | None = None,
+) -> dict[str, BlockIntervention]:
     """Return stack -> `BlockIntervention` whose arrays have a layer axis in front; neutral where unchanged.
 
     Args:

@@ -2,8 +2,9 @@
 
 import dataclasses
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any, Self
 
 import numpy as np
 
@@ -11,7 +12,7 @@ TRACE, EFFECTS = "trace", "effects"
 """What a request can ask for: the whole forward pass, or what each head contributes to the answer."""
 
 
-def _frozen(value):
+def _frozen(value: Any) -> Any:
     """Return lists as tuples and dicts as tuples of their items, however deep."""
     if isinstance(value, Mapping):
         value = value.items()
@@ -114,11 +115,17 @@ class Request:
     wants: str = TRACE
 
     @classmethod
-    def of(cls, model, text, target=None, **changes) -> "Request":
+    def of(
+        cls,
+        model: str,
+        text: str | Sequence[int],
+        target: str | Sequence[int] | None = None,
+        **changes: Any,
+    ) -> Self:
         """Return a request for a trace, its changes named one by one."""
         return cls(model, _frozen(text), _frozen(target), Changes(**changes))
 
-    def changed(self, **changes) -> "Request":
+    def changed(self, **changes: Any) -> Self:
         """Return the request with further changes."""
         return dataclasses.replace(self, changes=dataclasses.replace(self.changes, **changes))
 
@@ -135,7 +142,7 @@ class Request:
         return json.dumps(kept, ensure_ascii=False)
 
     @classmethod
-    def from_json(cls, text: str) -> "Request":
+    def from_json(cls, text: str) -> Self:
         """Read what `to_json` wrote.
 
         Raises:

@@ -7,10 +7,12 @@ batch axis is dropped.
 import dataclasses
 import functools
 import json
+import os
 import types
 import typing
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 import pandas as pd
@@ -225,17 +227,9 @@ class Trace:
         """Memory of all arrays, in bytes."""
         return sum(array.nbytes for array in self._arrays().values())
 
-    def with_target(self, encoding) -> "Trace":
-        """Return a copy that names the target it was made with, an `Encoding`."""
-        return dataclasses.replace(
-            self,
-            target_text=encoding.text,
-            target_tokens=encoding.tokens,
-            target_offsets=encoding.offsets,
-            target_ids=encoding.ids,
-        )
-
-    def attentions(self):
+    def attentions(
+        self,
+    ) -> Iterator[tuple[str, int, str, AttentionTrace, tuple[str, ...], tuple[str, ...]]]:
         """Yield (stack, layer, kind, `AttentionTrace`, query tokens, key tokens), in the order they ran."""
         for layer, block in enumerate(self.encoder):
             yield "encoder", layer, "self", block.attention, self.tokens, self.tokens
@@ -245,11 +239,11 @@ class Trace:
             if block.cross_attention is not None:
                 yield "decoder", layer, "cross", block.cross_attention, written, self.tokens
 
-    def kinds(self) -> dict[str, "Attentions"]:
+    def kinds(self) -> dict[str, Attentions]:
         """Return what there is of "encoder", "decoder" and "cross" attention, each with its layers."""
         masks = {"encoder": self.values.attention_mask, "cross": self.values.cross_attention_mask}
         masks["decoder"] = self.values.target_attention_mask if self.encoder else self.values.attention_mask
-        found = {}
+        found: dict[str, Attentions] = {}
         for stack, _, kind, attention, queries, keys in self.attentions():
             name = "cross" if kind == "cross" else stack
             found.setdefault(name, Attentions([], masks[name], queries, keys)).layers.append(attention)
@@ -291,14 +285,14 @@ class Trace:
             frames.append(pd.DataFrame(columns))
         return pd.concat(frames, ignore_index=True)
 
-    def save(self, path) -> None:
+    def save(self, path: str | os.PathLike) -> None:
         """Write everything to one .npz file, readable without this package."""
         meta = {name: getattr(self, name) for name in _META}
         with open(path, "wb") as file:
             np.savez_compressed(file, meta=np.array(json.dumps(meta)), **self._arrays())
 
     @classmethod
-    def load(cls, path) -> "Trace":
+    def load(cls, path: str | os.PathLike) -> Self:
         """Read what `save` wrote.
 
         Raises:
@@ -306,10 +300,10 @@ class Trace:
         """
         try:
             arrays = read_arrays(path)
-            meta = json.loads(str(arrays.pop("meta")))
+            meta: dict[str, Any] = json.loads(str(arrays.pop("meta")))
             meta |= {name: tuple(map(tuple, meta[name])) for name in ("offsets", "target_offsets")}
             meta |= {name: tuple(meta[name]) for name in ("tokens", "labels", "target_tokens")}
-            own = {name: arrays.pop(name) for name in _ARRAYS}
+            own: dict[str, Any] = {name: arrays.pop(name) for name in _ARRAYS}
             return cls(**meta, **own, values=restore(ModelTrace, "", arrays))
         except FileNotFoundError:
             raise ValueError(f"There is no file {path}.") from None
@@ -326,7 +320,7 @@ class Trace:
             and all(np.array_equal(array, theirs[name]) for name, array in ours.items())
         )
 
-    __hash__ = None
+    __hash__ = None  # pyright: ignore[reportAssignmentType]  as the data model prescribes
 
     def _arrays(self):
         return {name: getattr(self, name) for name in _ARRAYS} | flatten(self.values)
@@ -343,24 +337,24 @@ def weights_only(values: ModelTrace) -> ModelTrace:
     def weights(part):
         if not isinstance(part, AttentionTrace):
             return None
-        return AttentionTrace(*[None] * 4, part.weights, None, None)
+        return AttentionTrace(**dict.fromkeys(AttentionTrace._fields) | {"weights": part.weights})
 
     kept = ("attention_mask", "target_attention_mask", "cross_attention_mask", "logits")
     stacks = {
         stack: tuple(type(block)(*map(weights, block)) for block in getattr(values, stack))
         for stack in ("encoder", "decoder")
     }
-    nothing = dict.fromkeys(ModelTrace._fields)
+    nothing: dict[str, Any] = dict.fromkeys(ModelTrace._fields)
     return ModelTrace(**nothing | {name: getattr(values, name) for name in kept} | stacks)
 
 
-def flatten(value, prefix="") -> dict[str, np.ndarray]:
+def flatten(value: Any, prefix: str = "") -> dict[str, Tensor]:
     """Return "encoder.0.attention.query" -> tensor for everything in a NamedTuple of NamedTuples but None."""
     if value is None:
         return {}
     if not isinstance(value, tuple):
         return {prefix: value}
-    names = value._fields if hasattr(value, "_fields") else map(str, range(len(value)))
+    names = getattr(value, "_fields", map(str, range(len(value))))
     arrays = {}
     for name, part in zip(names, value, strict=True):
         arrays |= flatten(part, f"{prefix}.{name}" if prefix else name)
@@ -372,7 +366,7 @@ def _hints(kind):
     return typing.get_type_hints(kind)
 
 
-def restore(kind, prefix, arrays):
+def restore(kind: Any, prefix: str, arrays: Mapping[str, Tensor]) -> Any:
     """Rebuild the NamedTuple `kind` from what `flatten` returned; what is not there is None.
 
     Args:
