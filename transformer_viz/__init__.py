@@ -32,7 +32,7 @@ __all__ = [
 ]
 
 Run = Request.of
-"""The former name of a request."""
+"""Former name of `Request.of`."""
 
 _NEEDS_KERAS = {
     "Explorer": "inspection.explorer",

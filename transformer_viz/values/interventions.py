@@ -1,4 +1,4 @@
-"""Interventions in a forward pass: `Changes` of heads, edges, patterns and activations as tensors."""
+"""Interventions in a forward pass: changes to heads, edges, patterns and activations, as tensors."""
 
 from collections.abc import Iterable, Mapping
 from typing import NamedTuple
@@ -10,28 +10,28 @@ from transformer_viz.values.request import Changes
 from transformer_viz.values.trace import BlockIntervention, Intervention, Patch, Trace
 
 PATTERNS = ("uniform", "previous")
-"""Attention that can be put in the place of a head's by name: everything that may be read alike, or the token
-before (the first token reads itself)."""
+"""Named replacements of a head's attention: uniform over all unmasked keys, or all on the previous token
+(the first token attends to itself)."""
 
 RESID = ("resid_pre", "resid_mid", "resid_cross", "resid_post")
-"""Places in a block whose residual stream can be patched."""
+"""Points of a block at which the residual stream can be patched."""
 
 KINDS = {
     "encoder": ("encoder", "attention"),
     "decoder": ("decoder", "self_attention"),
     "cross": ("decoder", "cross_attention"),
 }
-"""Name of an attention -> its stack and its field in the block's trace."""
+"""Kind of attention -> its stack and its field in the block's trace."""
 
 
 class ActivationPatch(NamedTuple):
-    """An activation of another run, put in the place of this one's (Meng et al., 2022, "causal tracing").
+    """An activation of another run that replaces this run's (Meng et al., 2022, "causal tracing").
 
     Attributes:
         source: `Trace` of the other run.
         site: "encoder.0.resid_mid", "decoder.1.resid_post", ... (one of `RESID`), or a head's context:
             "encoder.0.context.3", "cross.1.context.0".
-        positions: Which positions are patched; None: all, and both texts must have as many tokens.
+        positions: Patched positions; None: all, and both texts must have the same number of tokens.
     """
 
     source: Trace
@@ -40,12 +40,12 @@ class ActivationPatch(NamedTuple):
 
 
 def kinds(config: TransformerConfig) -> tuple[str, ...]:
-    """Return the names of the attentions a model has, the first stack's self-attention first."""
+    """Return the kinds of attention of a model, the first stack's self-attention first."""
     return (*config.stacks, "cross") if len(config.stacks) == 2 else tuple(config.stacks)
 
 
 def all_heads(config: TransformerConfig) -> list[tuple[str, int, int]]:
-    """Return (kind, layer, head) of every head of a model, in the order of `kinds`."""
+    """Return (kind, layer, head) of every head of a model, in the order of `attention_kinds`."""
     return [
         (kind, layer, head)
         for kind in kinds(config)
@@ -73,18 +73,18 @@ def build(
     masks: Mapping[str, np.ndarray],
     means: Mapping[str, np.ndarray] | None = None,
 ) -> dict[str, BlockIntervention]:
-    """Return stack -> `BlockIntervention` whose arrays have a layer axis in front; neutral where unchanged.
+    """Return stack -> `BlockIntervention` whose arrays have a leading layer axis; neutral where unchanged.
 
     Args:
         config: `TransformerConfig`.
-        changes: Of which ablate, cut, mute, patterns and patches are built.
+        changes: Source of ablate, cut, mute, patterns and patches; the rest is ignored.
         lengths: Stack -> its number of positions.
-        masks: Kind -> bool, broadcastable to (head, query, key), True = may attend; read by the pattern
+        masks: Kind -> bool, broadcastable to (head, query, key), True = may attend; for the pattern
             "uniform".
-        means: Kind -> float (layer, head, value_dim), in place of a removed context; None: zero.
+        means: Kind -> float (layer, head, value_dim), the replacement of an ablated context; None: zero.
 
     Raises:
-        ValueError: If something is to be changed that is not there.
+        ValueError: If a change refers to a head, edge or activation that does not exist.
     """
     heads = config.num_heads
     tensors = {kind: _neutral(config.stacks[KINDS[kind][0]]) for kind in kinds(config)}
@@ -139,7 +139,7 @@ def _neutral_patch(layers):
 
 
 def _opened(tensors, field, shape):
-    """Return the array of a field, spread out to `shape` so that one place in it can be written."""
+    """Return the array of a field, expanded to `shape` so that single entries can be written."""
     if tensors[field].shape != shape:
         tensors[field] = np.broadcast_to(tensors[field], np.broadcast_shapes(tensors[field].shape, shape))
     tensors[field] = np.array(tensors[field])
@@ -147,7 +147,7 @@ def _opened(tensors, field, shape):
 
 
 def _place(where, what, shapes):
-    """Return the kind of attention and the index that "(layer, head)" or "(kind, layer, head)" mean."""
+    """Return kind of attention and index of "(layer, head)" or "(kind, layer, head)"."""
     kind, index = next(iter(shapes)), tuple(where)
     if index and isinstance(index[0], str):
         kind, index = index[0], index[1:]
@@ -162,7 +162,7 @@ def _place(where, what, shapes):
 
 
 def _pattern(pattern, shape, mask, head, heads):
-    """Return the weights a pattern stands for: float32 (query, key)."""
+    """Return the weights of a pattern: float32 (query, key)."""
     if isinstance(pattern, str):
         if pattern not in PATTERNS:
             raise ValueError(f"A pattern must be one of {', '.join(PATTERNS)} or an array: not {pattern!r}.")
@@ -179,7 +179,7 @@ def _pattern(pattern, shape, mask, head, heads):
 
 
 def _put(patch, config, tensors, resids, shapes):
-    """Write one activation of another run into the tensors."""
+    """Write an activation of another run into the tensors."""
     match patch.site.split("."):
         case [stack, layer, name] if stack in resids and layer.isdigit() and name in RESID:
             place, shape, width = (int(layer),), shapes[stack][:1] + shapes[stack][2:3], config.d_model
@@ -200,7 +200,7 @@ def _put(patch, config, tensors, resids, shapes):
 
 
 def _activation(patch, stack, place, field, length, width):
-    """Return what the other run computed there: float (position, width), checked to fit."""
+    """Return the other run's activation, its shape checked: float (position, width)."""
     blocks = getattr(patch.source, stack)
     value = getattr(blocks[place[0]], field) if place[0] < len(blocks) else None
     if len(place) == 2 and value is not None and value.context is not None:

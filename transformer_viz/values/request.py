@@ -1,4 +1,4 @@
-"""A request: one text for one model, and everything that is changed while the model reads it."""
+"""Requests: a text, a model, and the changes to the model's computation."""
 
 import dataclasses
 import json
@@ -9,11 +9,11 @@ from typing import Any, Self
 import numpy as np
 
 TRACE, EFFECTS = "trace", "effects"
-"""What a request can ask for: the whole forward pass, or what each head contributes to the answer."""
+"""Kinds of result: the whole forward pass, or the effect of ablating each head."""
 
 
 def _frozen(value: Any) -> Any:
-    """Return lists as tuples and dicts as tuples of their items, however deep."""
+    """Return lists as tuples and dicts as tuples of their items, recursively."""
     if isinstance(value, Mapping):
         value = value.items()
     elif type(value) not in (list, tuple):
@@ -23,29 +23,30 @@ def _frozen(value: Any) -> Any:
 
 @dataclass(frozen=True)
 class Changes:
-    """All changes to a model's own computation; by default there are none.
+    """All changes to a model's computation; none by default.
 
-    Heads are written (layer, head), edges (layer, head, query, key), counted from 0, in the self-attention of
-    the first stack; with "encoder", "decoder" or "cross" in front, in that attention. Lists become tuples,
-    and a dict the tuple of its items. Changes are hashable unless they hold an array or an activation patch.
+    Heads are (layer, head), edges (layer, head, query, key), 0-based, in the self-attention of the first
+    stack, or in another kind of attention with "encoder", "decoder" or "cross" in front. Lists become tuples,
+    and a dict the tuple of its items. Changes are hashable unless they contain an array or an activation
+    patch.
 
     Attributes:
-        ablate: Heads whose context is removed.
-        reference: Texts, for an encoder-decoder (text, target) pairs: a removed context becomes the head's
-            mean over all their tokens; none: zero.
-        cut: Edges removed before the softmax: their weight is shared out among the remaining keys.
-        mute: Edges removed after the softmax: the other weights stay as they are.
+        ablate: Ablated heads.
+        reference: Texts, for an encoder-decoder (text, target) pairs: mean ablation replaces a head's context
+            by its mean over all their tokens; empty: zero ablation.
+        cut: Edges removed before the softmax, which redistributes their weight among the remaining keys.
+        mute: Edges removed after the softmax; the other weights do not change.
         patterns: (head, pattern) pairs: the head's weights become "uniform", "previous", or float (query,
             key).
-        patches: `ActivationPatch`es: activations of another run in place of this one's.
-        attention_mask: In place of the model's own in the stack that reads the text: a name
+        patches: `ActivationPatch`es: activations of another run that replace this run's.
+        attention_mask: Replacement of the model's own mask in the self-attention over the text: a name
             (`analysis.named_mask`), or bool, True = may attend, broadcastable to (head, query, key).
-        target_attention_mask: The same in the stack that reads the target.
-        cross_attention_mask: The same in the decoder's attention to the encoder.
-        positions: In place of the model's own position table: a kind ("none", "sinusoidal", ...), or float
+        target_attention_mask: The same for the self-attention over the target.
+        cross_attention_mask: The same for the cross-attention.
+        positions: Replacement of the model's own position table: a kind ("none", "sinusoidal", ...), or float
             (any, d_model).
         position_ids: int (position,): rows of the table for the tokens of the text.
-        order: Index of each token of the text once: the order in which they are read instead.
+        order: Permutation of the text's tokens: their indices in the new order.
         padding: Number of [PAD] after the tokens of the text, as in a batch with a longer text.
         target_padding: The same for the target.
     """
@@ -73,14 +74,14 @@ class Changes:
 
     @property
     def reading(self) -> dict:
-        """The changes that hold while a target is written too: `positions` and `order`."""
+        """The changes that also apply while a target is generated: `positions` and `order`."""
         return {"positions": self.positions, "order": self.order}
 
     def to_dict(self) -> dict:
-        """Return name -> value of everything that is changed, ready for JSON.
+        """Return name -> value of every field that is not its default, ready for JSON.
 
         Raises:
-            ValueError: If an activation of another run is among it.
+            ValueError: If there are activation patches.
         """
         if self.patches:
             raise ValueError("An activation of another run cannot be written as JSON. Leave out `patches`.")
@@ -97,14 +98,14 @@ UNCHANGED = Changes()
 
 @dataclass(frozen=True)
 class Request:
-    """One request to a model; the key of every cache.
+    """A request to a model; the key of every cache.
 
     Attributes:
         model: Name or folder of the model.
         text: The text as typed, or its token ids.
-        target: For an encoder-decoder, the target as typed, or its token ids; None: what the model itself
-            writes under these changes of positions and order.
-        changes: What is changed in the model's computation.
+        target: For an encoder-decoder, the target as typed, or its token ids; None: generated by the model,
+            with the same positions and order.
+        changes: Changes to the model's computation.
         wants: `TRACE` or `EFFECTS`.
     """
 
@@ -122,18 +123,18 @@ class Request:
         target: str | Sequence[int] | None = None,
         **changes: Any,
     ) -> Self:
-        """Return a request for a trace, its changes named one by one."""
+        """Return a request for a trace; `changes` are attributes of `Changes`."""
         return cls(model, _frozen(text), _frozen(target), Changes(**changes))
 
     def changed(self, **changes: Any) -> Self:
-        """Return the request with further changes."""
+        """Return a copy with further changes."""
         return dataclasses.replace(self, changes=dataclasses.replace(self.changes, **changes))
 
     def to_json(self) -> str:
-        """Return the request as JSON, without anything that is as it is by default.
+        """Return the request as JSON, without default values.
 
         Raises:
-            ValueError: If an activation of another run is among the changes.
+            ValueError: If there are activation patches.
         """
         values = {"model": self.model, "text": _plain(self.text), "target": _plain(self.target)}
         values |= {"changes": self.changes.to_dict(), "wants": self.wants}
@@ -146,7 +147,7 @@ class Request:
         """Read what `to_json` wrote.
 
         Raises:
-            ValueError: If it is no request.
+            ValueError: If the text is not a request.
         """
         try:
             values = json.loads(text)

@@ -1,7 +1,7 @@
-"""What one forward pass computed, as plain values, and what to change in it, as plain data.
+"""Traces and interventions: the tensors of a forward pass, and changes to them, as plain values.
 
-The NamedTuples hold tensors of any backend inside the model and NumPy arrays in a `Trace`, where the
-batch axis is dropped.
+The NamedTuples contain backend tensors inside the model, and NumPy arrays without the batch axis in a
+`Trace`.
 """
 
 import dataclasses
@@ -32,11 +32,11 @@ class AttentionTrace(NamedTuple):
     scores: Tensor  # (batch, head, query, key)  query.key / sqrt(head_dim), before bias and mask
     weights: Tensor  # (batch, head, query, key)  softmax over key; a row sums to 1, or 0 if all masked
     context: Tensor  # (batch, head, query, value_dim)  weights @ value, after the head gate
-    output: Tensor  # (batch, query, d_model)  what this sub-layer adds to the residual stream
+    output: Tensor  # (batch, query, d_model)  this sub-layer's addition to the residual stream
 
 
 class Attentions(NamedTuple):
-    """All layers of one kind of attention, batch axis dropped."""
+    """All layers of one kind of attention, without the batch axis."""
 
     layers: list[AttentionTrace]
     mask: Tensor  # (head or 1, query, key)  bool, True = may attend
@@ -45,21 +45,21 @@ class Attentions(NamedTuple):
 
 
 class FeedForwardTrace(NamedTuple):
-    """Both tensors of one feed-forward call; without a feed-forward layer, nothing and zeros."""
+    """Both tensors of one feed-forward call; without such a layer, an empty one and zeros."""
 
     hidden: Tensor  # (batch, position, ffn_dim)  after the activation
-    output: Tensor  # (batch, position, d_model)  what this sub-layer adds to the residual stream
+    output: Tensor  # (batch, position, d_model)  this sub-layer's addition to the residual stream
 
 
 class EncoderBlockTrace(NamedTuple):
-    """The residual stream through one encoder block, and what its two sub-layers computed.
+    """The residual stream through one encoder block, and the tensors of its two sub-layers.
 
-    Layer normalisation reads `resid_pre` and `resid_mid` where it stands before the sub-layers ("pre"), the
-    two sums where it stands after them ("post").
+    Layer normalisation applies to `resid_pre` and `resid_mid` before the sub-layers ("pre"), or to the two
+    sums after them ("post").
     """
 
     resid_pre: Tensor  # (batch, position, d_model)
-    attention_input: Tensor  # (batch, position, d_model)  what query, key and value are projected from
+    attention_input: Tensor  # (batch, position, d_model)  input of the query, key and value projections
     attention: AttentionTrace
     attention_sum: Tensor  # (batch, position, d_model)  resid_pre + attention.output
     resid_mid: Tensor  # (batch, position, d_model)
@@ -70,14 +70,14 @@ class EncoderBlockTrace(NamedTuple):
 
 
 class DecoderBlockTrace(NamedTuple):
-    """The same for a decoder block, whose second sub-layer reads the encoder; None where there is none."""
+    """The same for a decoder block; its cross-attention fields are None without an encoder."""
 
     resid_pre: Tensor  # (batch, position, d_model)
     self_attention_input: Tensor  # (batch, position, d_model)
     self_attention: AttentionTrace
     self_attention_sum: Tensor  # (batch, position, d_model)
     resid_mid: Tensor  # (batch, position, d_model)
-    cross_attention_input: Tensor | None  # (batch, position, d_model)  what the query is projected from
+    cross_attention_input: Tensor | None  # (batch, position, d_model)  input of the query projection
     cross_attention: AttentionTrace | None
     cross_attention_sum: Tensor | None  # (batch, position, d_model)
     resid_cross: Tensor | None  # (batch, position, d_model)
@@ -88,7 +88,7 @@ class DecoderBlockTrace(NamedTuple):
 
 
 class ModelTrace(NamedTuple):
-    """Every tensor of one forward pass; what the architecture lacks is None, a stack it lacks is empty."""
+    """Every tensor of one forward pass; None or empty where the architecture has no such part."""
 
     token_embedding: Tensor  # (batch, position, d_model)
     position_embedding: Tensor  # (batch or 1, position, d_model)
@@ -98,28 +98,26 @@ class ModelTrace(NamedTuple):
     target_attention_mask: Tensor | None  # (batch, head or 1, query, key)
     cross_attention_mask: Tensor | None  # (batch, head or 1, query, key)
     encoder: tuple[EncoderBlockTrace, ...]
-    memory: Tensor | None  # (batch, position, d_model)  the encoder's output, as the decoder reads it
+    memory: Tensor | None  # (batch, position, d_model)  the encoder's output, input of cross-attention
     decoder: tuple[DecoderBlockTrace, ...]
-    final: Tensor  # (batch, position, d_model)  what the output is computed from
+    final: Tensor  # (batch, position, d_model)  input of the output layer
     pooling_weights: Tensor | None  # (batch, position)  share of each position in `pooled`; None for "max"
     pooled: Tensor | None  # (batch, d_model)
     logits: Tensor  # (batch, num_outputs); of a decoder (batch, position, num_outputs)
 
 
 class Intervention(NamedTuple):
-    """A change to one attention call, as data: another one never compiles the model again.
+    """A change to one attention call, as tensors: a new one needs no recompilation.
 
     weights = softmax(scores + score_bias) * weight_gate + weight_patch
     context = (weights @ value) * head_gate + context_patch
     """
 
     head_gate: Tensor  # (head, query or 1, 1)  0 ablates the head
-    score_bias: Tensor  # (head, query, key)  added before the softmax; -inf cuts the edge, the rest share
-    weight_gate: Tensor  # (head, query, key)  multiplies after the softmax; the rest stay as they are
-    weight_patch: Tensor | None = (
-        None  # (head, query, key)  with a gate of 0, a pattern in place of the weights
-    )
-    context_patch: Tensor | None = None  # (head, query, value_dim)  with a gate of 0, another run's context
+    score_bias: Tensor  # (head, query, key)  added before the softmax; -inf cuts the edge
+    weight_gate: Tensor  # (head, query, key)  multiplies after the softmax; 0 mutes the edge
+    weight_patch: Tensor | None = None  # (head, query, key)  with a gate of 0, replaces the weights
+    context_patch: Tensor | None = None  # (head, query, value_dim)  with a gate of 0, replaces the context
 
 
 class Patch(NamedTuple):
@@ -130,7 +128,7 @@ class Patch(NamedTuple):
 
 
 class BlockIntervention(NamedTuple):
-    """A change to one block; the attention of an encoder block is its self-attention."""
+    """A change to one block; for an encoder block, `self_attention` changes its attention."""
 
     self_attention: Intervention | None = None
     cross_attention: Intervention | None = None
@@ -154,25 +152,25 @@ AXES = {
 
 @dataclass(frozen=True, eq=False)
 class Trace:
-    """What a model did with one text: NumPy arrays, batch axis dropped.
+    """Every tensor of a forward pass over one text, as NumPy arrays without the batch axis.
 
-    Two are equal if everything in them is.
+    Traces are equal if all their fields are.
 
     Attributes:
         model: Name of the model.
-        text: The text that was read, cleaned; `offsets` point into it.
-        tokens: Display strings of the tokens, "[UNK]" for a word the model does not know.
+        text: The input text, cleaned; `offsets` point into it.
+        tokens: Display strings of the tokens, "[UNK]" for a word outside the vocabulary.
         offsets: (start, end) of each token in `text`, in characters.
         token_ids: int32 (position,).
-        num_dropped: Tokens left out because the text was longer than the model reads.
-        cut_at: Index of the first token after the gap; None if nothing was left out.
-        labels: Names in the order of `probs`: classes, or the tokens to choose from.
-        probs: float32 (label,), sums to 1; of a decoder (position, label), for the token after each; of an
-            encoder that fills in tokens (position, label), for the token at each.
+        num_dropped: Number of tokens removed by truncation.
+        cut_at: Index of the first token after the truncated part; None without truncation.
+        labels: Names in the order of `probs`: classes, or the vocabulary.
+        probs: float32 (label,), sums to 1. For a decoder (position, label), of the token after each
+            position; for a masked language model (position, label), of the token at each position.
         values: Every tensor of the forward pass.
-        target_text: What the decoder of an encoder-decoder had before it; empty without one.
+        target_text: Decoder input of an encoder-decoder; empty for other models.
         target_tokens: Its tokens, beginning with "[START]".
-        target_offsets: (start, end) of each of them in `target_text`.
+        target_offsets: (start, end) of each token in `target_text`.
         target_ids: int32 (target,).
     """
 
@@ -193,44 +191,44 @@ class Trace:
 
     @property
     def encoder(self) -> tuple[EncoderBlockTrace, ...]:
-        """One entry for each block of the encoder; empty without one."""
+        """One entry per block of the encoder; empty without one."""
         return self.values.encoder
 
     @property
     def decoder(self) -> tuple[DecoderBlockTrace, ...]:
-        """One entry for each block of the decoder; empty without one."""
+        """One entry per block of the decoder; empty without one."""
         return self.values.decoder
 
     @property
     def logits(self) -> np.ndarray:
-        """The model's output before softmax or sigmoid: float32, as `probs`; a sigmoid's has one number."""
+        """Output before softmax or sigmoid: float32, shaped like `probs`; one number for a sigmoid."""
         return self.values.logits
 
     @property
     def words(self) -> tuple[str, ...]:
-        """What was typed for each token, unknown words included; nothing for [START]."""
+        """Each token's part of the text, also of unknown words; empty for [START]."""
         return tuple(self.text[start:end] for start, end in self.offsets)
 
     @property
     def unknown(self) -> np.ndarray:
-        """Where the model saw only [UNK]: bool (position,)."""
+        """Which tokens are [UNK]: bool (position,)."""
         return self.token_ids == UNK_ID
 
     @property
     def gaps(self) -> np.ndarray:
-        """Where a model that fills in tokens read [MASK]: int (gap,); empty for all others."""
+        """Positions of [MASK] in the input of a masked language model: int (gap,); empty for other models."""
         fills_in = self.probs.ndim == 2 and not self.decoder
         return np.flatnonzero((self.token_ids == MASK_ID) & fills_in)
 
     @property
     def nbytes(self) -> int:
-        """Memory of all arrays, in bytes."""
+        """Size of all arrays in bytes."""
         return sum(array.nbytes for array in self._arrays().values())
 
     def attentions(
         self,
     ) -> Iterator[tuple[str, int, str, AttentionTrace, tuple[str, ...], tuple[str, ...]]]:
-        """Yield (stack, layer, kind, `AttentionTrace`, query tokens, key tokens), in the order they ran."""
+        """Yield (stack, layer, kind, `AttentionTrace`, query tokens, key tokens), in order of computation."""
         for layer, block in enumerate(self.encoder):
             yield "encoder", layer, "self", block.attention, self.tokens, self.tokens
         written = self.target_tokens if self.encoder else self.tokens
@@ -240,7 +238,7 @@ class Trace:
                 yield "decoder", layer, "cross", block.cross_attention, written, self.tokens
 
     def kinds(self) -> dict[str, Attentions]:
-        """Return what there is of "encoder", "decoder" and "cross" attention, each with its layers."""
+        """Return kind of attention ("encoder", "decoder", "cross") -> its layers, for those of the model."""
         masks = {"encoder": self.values.attention_mask, "cross": self.values.cross_attention_mask}
         masks["decoder"] = self.values.target_attention_mask if self.encoder else self.values.attention_mask
         found: dict[str, Attentions] = {}
@@ -251,7 +249,7 @@ class Trace:
 
     @property
     def fully_masked(self) -> list[tuple[str, int, str, int, int]]:
-        """(stack, layer, kind, head, query) of each row that may attend to nothing: its weights are 0."""
+        """(stack, layer, kind, head, query) of each fully masked row, whose weights are 0."""
         return [
             (stack, layer, kind, int(head), int(query))
             for stack, layer, kind, attention, *_ in self.attentions()
@@ -259,11 +257,11 @@ class Trace:
         ]
 
     def to_frame(self) -> pd.DataFrame:
-        """Return one row for every weight.
+        """Return a data frame with one row per attention weight.
 
         Returns:
             Columns stack, layer, kind, head, query, key (0-based), query_token, key_token, score,
-            weight; ordered by stack, layer, kind, head, query, key. The score is NaN where only weights
+            weight; ordered by stack, layer, kind, head, query, key. The score is NaN if only weights
             were kept.
         """
         frames = []
@@ -286,7 +284,7 @@ class Trace:
         return pd.concat(frames, ignore_index=True)
 
     def save(self, path: str | os.PathLike) -> None:
-        """Write everything to one .npz file, readable without this package."""
+        """Write the trace to an .npz file, readable without this package."""
         meta = {name: getattr(self, name) for name in _META}
         with open(path, "wb") as file:
             np.savez_compressed(file, meta=np.array(json.dumps(meta)), **self._arrays())
@@ -296,7 +294,7 @@ class Trace:
         """Read what `save` wrote.
 
         Raises:
-            ValueError: If the file is not a saved trace, or one that is damaged or too large.
+            ValueError: If the file is not a saved trace, is damaged, or is too large.
         """
         try:
             arrays = read_arrays(path)
@@ -332,7 +330,7 @@ _META = tuple(field.name for field in dataclasses.fields(Trace) if field.name no
 
 
 def weights_only(values: ModelTrace) -> ModelTrace:
-    """Return the attention weights, masks and logits of a forward pass, and None for everything else."""
+    """Return a copy with only the attention weights, masks and logits; the rest is None."""
 
     def weights(part):
         if not isinstance(part, AttentionTrace):
@@ -349,7 +347,7 @@ def weights_only(values: ModelTrace) -> ModelTrace:
 
 
 def flatten(value: Any, prefix: str = "") -> dict[str, Tensor]:
-    """Return "encoder.0.attention.query" -> tensor for everything in a NamedTuple of NamedTuples but None."""
+    """Return "encoder.0.attention.query" -> tensor for all of nested NamedTuples; None is left out."""
     if value is None:
         return {}
     if not isinstance(value, tuple):
@@ -367,11 +365,11 @@ def _hints(kind):
 
 
 def restore(kind: Any, prefix: str, arrays: Mapping[str, Tensor]) -> Any:
-    """Rebuild the NamedTuple `kind` from what `flatten` returned; what is not there is None.
+    """Return the NamedTuple `kind` from the result of `flatten`; missing tensors become None.
 
     Args:
-        kind: NamedTuple, or another annotation of a field of one.
-        prefix: What the names in `arrays` begin with.
+        kind: NamedTuple, or the annotation of a field of one.
+        prefix: Prefix of the names in `arrays`.
         arrays: Name -> tensor.
     """
     options = typing.get_args(kind) if isinstance(kind, types.UnionType) else (kind,)
