@@ -1,4 +1,4 @@
-"""Checks of a `tokenizer.json` before the `tokenizers` library reads it, and of what the library raises."""
+"""Checks of a `tokenizer.json` before the `tokenizers` library reads it, and of the library's errors."""
 
 import contextlib
 import math
@@ -15,13 +15,13 @@ INNER = {
     "post_processor": "processors",
     "decoder": "decoders",
 }
-"""Kind of part -> where the steps of a sequence of them stand."""
+"""Kind of part -> field with the steps of a sequence."""
 
 MAX_AVERAGE = 20
-"""Characters that one becomes on average over a text: the longest ligature of Unicode is 18."""
+"""Most characters of output per input character, on average; the longest ligature of Unicode has 18."""
 
 CHUNK = 1_000
-"""Characters whose length is measured at once."""
+"""Characters normalized at once when the length is checked."""
 
 _ADDED = Field(
     lambda token: (
@@ -35,16 +35,16 @@ _ADDED = Field(
 
 
 def checked(content: object) -> tuple[dict, int]:
-    """Return what the library is to be given of a tokenizer file: exactly what was checked, nothing else.
+    """Return the checked parts of a tokenizer file, and nothing else.
 
     Args:
-        content: What the file holds, parsed.
+        content: The parsed file.
 
     Returns:
-        The content for the library, and how many characters it may make of one.
+        The content for the library, and the most characters it may make of one.
 
     Raises:
-        ValueError: If a part of it is not known to be safe; says which, and what is known.
+        ValueError: If a part is not known to be safe; names it, and what is allowed.
     """
     if not isinstance(content, dict) or not isinstance(content.get("model"), dict):
         raise Problem("tokenizer.no_model")
@@ -66,10 +66,10 @@ def checked(content: object) -> tuple[dict, int]:
 
 
 def check_length(normalizer: Normalizer, text: str) -> None:
-    """Find out, piece by piece, whether a normalizer would make too much of a text.
+    """Check, chunk by chunk, that a normalizer does not lengthen a text too much.
 
     Raises:
-        ValueError: If it would.
+        ValueError: If it does.
     """
     length, most = 0, MAX_AVERAGE * (len(text) + CHUNK)
     for start in range(0, len(text), CHUNK):
@@ -81,7 +81,7 @@ def check_length(normalizer: Normalizer, text: str) -> None:
 
 @contextlib.contextmanager
 def library_errors(code: str) -> Iterator[None]:
-    """Turn what the library raises, panics too, into a `Problem` of that code, with its reason."""
+    """Turn exceptions and panics of the library into a `Problem` of that code, with their reason."""
     try:
         yield
     except (MemoryError, KeyboardInterrupt, SystemExit):
@@ -91,7 +91,7 @@ def library_errors(code: str) -> Iterator[None]:
 
 
 def _with_type(model):
-    """Return a model that names its type; files of the library's first years do not."""
+    """Return a model with its type, which old files do not contain."""
     if "type" in model:
         return model
     keys = {"merges": "BPE", "max_input_chars_per_word": "WordPiece", "unk_id": "Unigram"}
@@ -99,7 +99,7 @@ def _with_type(model):
 
 
 def _steps(kind, part):
-    """Return the steps of a part, those of a sequence one after the other."""
+    """Return the steps of a part, with sequences flattened."""
     if part is None:
         return []
     if not isinstance(part, dict) or part.get("type") != "Sequence" or kind not in INNER:
@@ -111,7 +111,7 @@ def _steps(kind, part):
 
 
 def _growth(kind, step):
-    """Return how many characters of this step one becomes, having checked it."""
+    """Check a step; return the most characters it may make of one."""
     known, given = PARTS[kind], step.get("type") if isinstance(step, dict) else None
     rule = known.get(given) if isinstance(given, str) else None
     if rule is None:

@@ -1,4 +1,4 @@
-"""Text <-> tokens <-> ids, with the place of each token in the text."""
+"""Tokenizers: text <-> tokens <-> ids, with the offsets of each token in the text."""
 
 import json
 import re
@@ -31,47 +31,46 @@ __all__ = ["END", "MASK", "PAD", "START", "TOKEN_KINDS", "UNK", "Encoding", "NoT
 __all__ += ["clean_text", "visible"]
 
 MAX_SHOWN = 24
-"""Characters of a token that are shown."""
+"""Most characters of a displayed token."""
 
 MAX_MARKS = 4
-"""Combining marks in a row that are shown."""
+"""Most consecutive combining marks of a displayed token."""
 
 MAX_LISTED = 20
-"""Token ids that an error names."""
+"""Most token ids quoted in an error."""
 
 PORTION = 1000
-"""Texts that are encoded at once: 25,000 reviews in one portion hold 600 MB."""
+"""Texts encoded at once; 25,000 reviews at once would take 600 MB."""
 
 BEFORE = "."
-"""A mark that is a token by itself whatever follows."""
+"""A punctuation mark that is always a token of its own."""
 
 INVISIBLE = re.compile(
     "[\x00-\x1f\x7f-\x9f\xad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b\u200c\u200e\u200f"
     "\u2028-\u202f\u2060-\u206f\u3164\ufeff\uffa0\ufff0-\ufffb\ud800-\udfff\U000e0000-\U000e0fff]"
     "|(?<![^\x00-\u02ff\u200d])\u200d|\u200d(?![^\x00-\u02ff\u200d])"
 )
-"""Characters without a shape of their own, or that turn the line round; a ZWJ only where it joins nothing."""
-
+"""Invisible characters and bidirectional controls; a zero-width joiner only where it joins nothing."""
 
 _BLANK = re.compile(rf"{LINE_BREAK}|[\s{SPACE}]")
-"""What BPE reads as a space."""
+"""White space for BPE."""
 
 
 class NoTokensError(Problem):
-    """There is nothing to read in a text."""
+    """The text has no tokens."""
 
 
 class Encoding(NamedTuple):
-    """A text as a model reads it.
+    """A tokenized text.
 
     Attributes:
         text: The cleaned text; `offsets` point into it.
         ids: int32 (position,).
-        tokens: Vocabulary strings; "[UNK]" for a word that is not in the vocabulary.
+        tokens: Vocabulary strings; "[UNK]" for a word outside the vocabulary.
         offsets: (start, end) of each token in `text`, in characters.
-        num_dropped: Tokens left out because the text is too long.
-        cut_at: Index of the first token after the gap, `len(ids)` if the end was left out, None if
-            nothing was.
+        num_dropped: Number of tokens removed by truncation.
+        cut_at: Index of the first token after the truncated part, `len(ids)` if that is the end; None
+            without truncation.
     """
 
     text: str
@@ -82,10 +81,10 @@ class Encoding(NamedTuple):
     cut_at: int | None
 
     def padded(self, count: int, *, max_len: int) -> Self:
-        """Return it with `count` [PAD] after it, as it stands in a batch with a longer text.
+        """Return a copy with `count` [PAD] appended, as in a batch with a longer text.
 
         Raises:
-            ValueError: If `count` is negative, or the model has no room for so many tokens.
+            ValueError: If `count` is negative, or the result is longer than `max_len`.
         """
         room = max_len - len(self.ids)
         if not 0 <= count <= max(room, 0):
@@ -99,13 +98,13 @@ class Encoding(NamedTuple):
         )
 
     def reordered(self, order: Sequence[int]) -> Self:
-        """Return the same tokens in another order, each with the place in the text it came from.
+        """Return a copy with permuted tokens, each with its offsets in the text.
 
         Args:
-            order: Index of each token once, in the order in which they are to be read.
+            order: The tokens' indices in the new order.
 
         Raises:
-            ValueError: If an index is missing or comes twice.
+            ValueError: If `order` is not a permutation.
         """
         if sorted(order) != list(range(len(self.ids))):
             raise ValueError(
@@ -120,7 +119,7 @@ class Encoding(NamedTuple):
 
 
 class Tokenizer:
-    """Cuts texts into tokens of one kind; wraps `tokenizers.Tokenizer`.
+    """A tokenizer of one kind; wraps `tokenizers.Tokenizer`.
 
     >>> Tokenizer.train(["A film. A plot."], 5).encode("A FILM!", max_len=9).tokens
     ('a', 'film', '[UNK]')
@@ -143,28 +142,27 @@ class Tokenizer:
         mask: bool = False,
         split_digits: bool = False,
     ) -> Self:
-        """Return a tokenizer of the most frequent tokens of some texts.
+        """Train a tokenizer on the most frequent tokens of some texts.
 
         Args:
-            texts: The texts to count in: the training split alone.
+            texts: The texts of the training set alone.
             vocab_size: Most tokens, [PAD] and [UNK] included; fewer if the texts have fewer.
-            kind: What a token is.
-                "words": a word or a punctuation mark. Words are what stands between spaces and
-                punctuation; Chinese has none between its words, so there a whole clause is one: use
-                another kind.
+            kind: Kind of tokens.
+                "words": words, separated by spaces and punctuation, and punctuation marks. Not for
+                Chinese, which has no spaces: a whole clause would be one word.
                 "characters": one visible character with its combining marks; white space is left out.
-                "bpe": a frequent part of a word (byte-pair encoding); "▁" marks where a space stood
-                before, so `decode` gives the text back.
-                "wordpiece": a frequent part of a word; "##" marks what goes on with a word. A Chinese
+                "bpe": frequent parts of words (byte-pair encoding); "▁" marks a space before a token, so
+                `decode` restores the text.
+                "wordpiece": frequent parts of words; "##" marks the continuation of a word. Each Chinese
                 character is a word.
-            lowercase: Make no difference between upper and lower case.
-            markers: Have [START] and [END] too, as a decoder needs them.
-            mask: Have [START], [END] and [MASK], as an encoder that fills in tokens needs them; a typed
-                "[MASK]" is then that token.
-            split_digits: Make each digit a token, so that any number can be read and written.
+            lowercase: Ignore case.
+            markers: Include [START] and [END], which a decoder needs.
+            mask: Include [START], [END] and [MASK], which a masked language model needs; a typed
+                "[MASK]" becomes that token.
+            split_digits: Make each digit a token, so that every number can be represented.
 
         Raises:
-            ValueError: If there is no such kind, or `vocab_size` is too small for [PAD] and the like.
+            ValueError: If there is no such kind, or `vocab_size` is too small for the special tokens.
         """
         backend = trained(
             (clean_text(text) for text in texts),
@@ -182,7 +180,7 @@ class Tokenizer:
 
         Raises:
             ValueError: If the text is not a tokenizer, a part of it is not known to be safe, its ids 0 and
-                1 are not [PAD] and [UNK], it has no id for some words, or a typed "[PAD]" becomes padding.
+                1 are not [PAD] and [UNK], its ids have gaps, or a typed "[PAD]" becomes padding.
         """
         try:
             content = json.loads(text)
@@ -231,17 +229,17 @@ class Tokenizer:
         return self._backend.id_to_token(token_id) or ""
 
     def encode(self, text: str, *, max_len: int, truncation: str = "end", start: bool = False) -> Encoding:
-        """Return a text as a model reads it.
+        """Tokenize a text.
 
         Args:
-            text: Anything a person can type.
-            max_len: Most tokens that are kept.
-            truncation: What a longer text loses: its "end", its "beginning", or its "middle" (a quarter of
-                `max_len` is kept from the beginning, the rest from the end).
-            start: Put [START] in front, at characters (0, 0).
+            text: Any text.
+            max_len: Most tokens to keep.
+            truncation: Part removed from a longer text: its "end", its "beginning", or its "middle" (a
+                quarter of `max_len` is kept from the beginning, the rest from the end).
+            start: Prepend [START], with offsets (0, 0).
 
         Raises:
-            ValueError: If the tokenizer, one of another maker, stumbles over this text.
+            ValueError: If an uploaded tokenizer fails on this text.
         """
         text = clean_text(text)
         self._check_length(text)
@@ -263,7 +261,7 @@ class Tokenizer:
         )
 
     def _encoded(self, text):
-        """Return ids, tokens and offsets of a text; a typed [MASK] is a token where there is one."""
+        """Return ids, tokens and offsets of a text; a typed [MASK] is a token if the vocabulary has it."""
         first, *rest = text.split(MASK) if self.has_mask else [text]
         encoding = self._backend.encode(first)
         ids, tokens, offsets = encoding.ids, encoding.tokens, encoding.offsets
@@ -271,7 +269,7 @@ class Tokenizer:
         for part in rest:
             begin, end = end, end + len(MASK)
             ids, tokens, offsets = [*ids, MASK_ID], [*tokens, MASK], [*offsets, (begin, end)]
-            # a mark in front, so that the part goes on after something and is no beginning of a text
+            # with a mark in front, the part is not tokenized as the beginning of a text
             encoding, shift = self._backend.encode(BEFORE + part), end - len(BEFORE)
             for token_id, token, (start, stop) in zip(
                 encoding.ids, encoding.tokens, encoding.offsets, strict=True
@@ -284,10 +282,10 @@ class Tokenizer:
         return ids, tokens, offsets
 
     def encoding(self, token_ids: Sequence[int] | np.ndarray, *, start: bool = False) -> Encoding:
-        """Return token ids as `encode` returns a text: the text is `decode`'s, with offsets into it.
+        """Return the `Encoding` of token ids; its text is that of `decode`.
 
         Raises:
-            ValueError: If an id is no whole number, or not in the vocabulary.
+            ValueError: If an id is not an integer, or not in the vocabulary.
         """
         last = self.vocab_size - 1
         listed: list[Any] = list(token_ids) if np.iterable(token_ids) else [None]
@@ -304,10 +302,10 @@ class Tokenizer:
         return Encoding(text, ids, tokens, tuple(offsets), 0, None)
 
     def decode(self, token_ids: Iterable[int]) -> str:
-        """Return the text that some ids stand for.
+        """Return the text of token ids.
 
-        Words are joined by spaces, punctuation marks too; characters by nothing; BPE has its spaces where
-        they were; WordPiece has them between words and marks, but for Chinese ones.
+        Words and punctuation marks are joined by spaces, characters by nothing; BPE restores the spaces;
+        WordPiece has spaces between words and marks, except Chinese ones.
         """
         tokens = [self.token(int(token_id)) for token_id in token_ids]
         return "".join(gap + piece for gap, piece in pieces(self.kind, tokens))
@@ -315,7 +313,7 @@ class Tokenizer:
     def encode_batch(
         self, texts: Iterable[str], *, max_len: int, truncation: str = "end"
     ) -> list[np.ndarray]:
-        """Return the ids of many texts: one int32 (position,) for each, cut as by `encode`."""
+        """Return the ids of many texts: one int32 (position,) each, truncated as by `encode`."""
         rows, cleaned = [], map(clean_text, texts)
         while portion := list(islice(cleaned, PORTION)):
             self._check_length(*portion)
@@ -332,7 +330,7 @@ class Tokenizer:
 
 
 def clean_text(text: str) -> str:
-    """Return text as it may enter: lone surrogates replaced, composed (Unicode NFC)."""
+    """Return text with lone surrogates replaced, in Unicode NFC."""
     text = text.encode("utf-8", "replace").decode("utf-8")
     text = re.sub(r"[^\x00-\x7f]{1000,}", lambda run: _in_canonical_order(run[0]), text)
     return unicodedata.normalize("NFC", text)
@@ -343,7 +341,7 @@ def _is_whole(value):
 
 
 def visible(token: str) -> str:
-    r"""Return a token as it is shown: nothing in it is invisible or disturbs the line it stands in.
+    r"""Return the display form of a token, without invisible characters and bidirectional controls.
 
     >>> visible("a\x00b")
     'a␀b'
@@ -367,14 +365,14 @@ def _few(marks):
 
 
 def _without_space(text, token, offset):
-    """Return where a BPE token stands, without its space; a bare "▁" has no width."""
+    """Return the offsets of a BPE token without its space; a bare "▁" has no width."""
     begin, end = offset
     begin = end - len(text[begin:end].lstrip(" "))
     return begin, begin if token == SPACE else end
 
 
 def _in_canonical_order(text):
-    """Return text in Unicode NFD; `unicodedata` takes time squared for a long run of marks."""
+    """Return text in Unicode NFD; `unicodedata` takes quadratic time for a long run of marks."""
     parts = (part for character in text for part in unicodedata.normalize("NFD", character))
     pieces = []
     for are_marks, run in groupby(parts, lambda part: unicodedata.combining(part) > 0):
@@ -386,7 +384,7 @@ def _in_canonical_order(text):
 
 
 def _kept(length, max_len, truncation):
-    """Return the positions that are kept, and the index of the first one after the gap."""
+    """Return the kept positions, and the index of the first one after the truncated part."""
     if length <= max_len:
         return list(range(length)), None
     head = {"end": max_len, "middle": max_len // 4, "beginning": 0}[truncation]
