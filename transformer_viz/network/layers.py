@@ -1,4 +1,4 @@
-"""The layers of a Transformer. Each returns what it computed; changes go in as tensors."""
+"""The layers of a Transformer: each returns its intermediate tensors and takes interventions as tensors."""
 
 import math
 from typing import Any
@@ -26,9 +26,9 @@ NORM_EPSILON = 1e-6
 
 
 def masked_score(scores: Tensor) -> float:
-    """Return what takes the place of a masked score in the softmax of such scores.
+    """Return the value that replaces masked scores in the softmax.
 
-    It is finite, so that a fully masked row stays a number; float16 ends at -65504.
+    It is finite, so that a fully masked row is not NaN; the smallest float16 is -65504.
     """
     return -6e4 if keras.backend.standardize_dtype(scores.dtype) == "float16" else -1e9
 
@@ -48,13 +48,13 @@ def attend(
         query: (batch, head, query, head_dim).
         key: (batch, head, key, head_dim).
         value: (batch, head, key, value_dim).
-        attention_mask: bool, True = may attend; broadcastable to (batch, head, query, key). None: everybody
-            may attend to everything, which costs a pass over the scores less.
+        attention_mask: bool, True = may attend; broadcastable to (batch, head, query, key). None: no mask,
+            which saves a pass over the scores.
         intervention: `Intervention` to apply, or None. A score bias of -inf masks the edge.
 
     Returns:
         scores (batch, head, query, key), before mask and bias; weights (batch, head, query, key), rows
-        summing to 1, or to 0 where nothing may be attended to; context (batch, head, query, value_dim).
+        summing to 1, or to 0 if fully masked; context (batch, head, query, value_dim).
     """
     scores = ops.matmul(query / math.sqrt(key.shape[-1]), ops.swapaxes(key, -1, -2))
     if intervention is None and attention_mask is None:
@@ -78,7 +78,7 @@ def attend(
 
 
 class MultiHeadAttention(keras.layers.Layer):
-    """Multi-head attention (Vaswani et al., 2017, section 3.2.2) that returns everything it computes.
+    """Multi-head attention (Vaswani et al., 2017, section 3.2.2) that returns all its tensors.
 
     Args:
         d_model: Width of input and output.
@@ -89,8 +89,8 @@ class MultiHeadAttention(keras.layers.Layer):
         output_projection: Multiply the joined heads by W^O; False: the joined heads are the output.
 
     Call arguments:
-        x: float (batch, query, d_model), who reads.
-        source: float (batch, key, d_model), who is read; `x` itself for self-attention.
+        x: float (batch, query, d_model), the queries' side.
+        source: float (batch, key, d_model), the keys' and values' side; `x` itself for self-attention.
         attention_mask: bool, broadcastable to (batch, head, query, key), True = may attend.
         intervention: `Intervention`, or None.
 
@@ -133,7 +133,7 @@ class MultiHeadAttention(keras.layers.Layer):
         attention_mask: Tensor | None,
         intervention: Intervention | None = None,
     ) -> AttentionTrace:
-        """Attend; see the class."""
+        """Compute attention; see the class."""
         query = self._split_heads(project(self.query_dense, x))
         key = self._split_heads(project(self.key_dense, source))
         value = self._split_heads(project(self.value_dense, source))
@@ -144,14 +144,14 @@ class MultiHeadAttention(keras.layers.Layer):
         return AttentionTrace(query, key, value, scores, weights, context, output)
 
     def _split_heads(self, projected):
-        """(batch, position, head * width) -> (batch, head, position, width)."""
+        """Reshape (batch, position, head * width) to (batch, head, position, width)."""
         width = projected.shape[-1] // self.num_heads
         heads = ops.reshape(projected, (-1, ops.shape(projected)[1], self.num_heads, width))
         return ops.swapaxes(heads, 1, 2)
 
 
 class FeedForward(keras.layers.Layer):
-    """Two dense layers applied to each position by itself (Vaswani et al., 2017, section 3.3).
+    """Two dense layers applied to each position separately (Vaswani et al., 2017, section 3.3).
 
     Args:
         d_model: Width of input and output.
@@ -188,12 +188,11 @@ class FeedForward(keras.layers.Layer):
 
 
 class Block(keras.layers.Layer):
-    """What encoder and decoder blocks share: sub-layers, each added to its input and normalised.
+    """Base class of encoder and decoder blocks: sub-layers with residual connections and normalisation.
 
     Args:
-        config: `TransformerConfig`; its `norm` says where layer normalisation stands and its
-            `residual` whether sub-layers are added to their input at all.
-        attentions: Names of the attention layers, in the order in which they run.
+        config: `TransformerConfig`.
+        attentions: Names of the attention layers, in order of computation.
     """
 
     def __init__(self, config: TransformerConfig, attentions: list[str], *, name: str | None = None):
@@ -229,13 +228,13 @@ class Block(keras.layers.Layer):
     def _attend(
         self, name, x, source, attention_mask, intervention
     ) -> tuple[Tensor, AttentionTrace, Tensor, Tensor]:
-        """Run one attention layer; return what it reads, its trace, the sum, and the stream after it."""
+        """Run one attention layer; return its input, its trace, the sum, and the residual stream after it."""
         read = self._before(name, x)
         trace = getattr(self, name)(read, read if source is None else source, attention_mask, intervention)
         return read, trace, *self._after(name, x, trace.output)
 
     def _feed_forward(self, x) -> tuple[Tensor, FeedForwardTrace, Tensor, Tensor]:
-        """Run the feed-forward layer; return the same."""
+        """Run the feed-forward layer; return the same four."""
         if not self.config.ffn_dim:
             return x, self.ffn(x), x, x
         read = self._before("ffn", x)
@@ -284,7 +283,7 @@ class EncoderBlock(Block):
 
 
 class DecoderBlock(Block):
-    """Masked self-attention, attention to the encoder, feed-forward (Vaswani et al., 2017, section 3.1).
+    """Masked self-attention, cross-attention, feed-forward (Vaswani et al., 2017, section 3.1).
 
     Args:
         config: `TransformerConfig`; without an encoder there is no cross-attention.
@@ -332,18 +331,19 @@ class DecoderBlock(Block):
 
 
 def project(dense: keras.layers.Dense, x: Tensor) -> Tensor:
-    """Return dense(x) of (batch, position, width) as one product of two matrices: on three axes TensorFlow
-    works out the shapes in ten small steps, which cost a short text more than the product.
+    """Return dense(x) of (batch, position, width) as a product of two matrices.
+
+    On three axes TensorFlow computes shapes in ten small operations; for short texts they dominate.
     """
     rows = dense(ops.reshape(x, (-1, x.shape[-1])))
     return ops.reshape(rows, (-1, ops.shape(x)[1], rows.shape[-1]))
 
 
 def patch(resid: Tensor, change: Patch | None) -> Tensor:
-    """Return the residual stream with a `Patch` applied, or as it was if there is none."""
+    """Return the residual stream with a `Patch` applied, if there is one."""
     return resid if change is None else resid * change.gate + change.value
 
 
 def layer_norm(name: str) -> keras.layers.LayerNormalization:
-    """Return the layer normalisation used everywhere (Ba et al., 2016)."""
+    """Return a layer normalisation (Ba et al., 2016)."""
     return keras.layers.LayerNormalization(epsilon=NORM_EPSILON, name=name)

@@ -11,7 +11,7 @@ ops: Any = keras.ops  # its functions have no annotations, and the types inferre
 
 
 def padding_mask(token_ids: Tensor) -> Tensor:
-    """Return who may be read: every token that is not padding.
+    """Return the padding mask: every token but [PAD] may be attended to.
 
     Args:
         token_ids: int (batch, position).
@@ -26,7 +26,7 @@ def padding_mask(token_ids: Tensor) -> Tensor:
 
 
 def causal_mask(length: int | Tensor) -> Tensor:
-    """Return the mask under which a position reads itself and what came before (section 3.2.3).
+    """Return the causal mask: a position attends to itself and earlier positions (section 3.2.3).
 
     Args:
         length: Number of positions; an int or a scalar tensor.
@@ -39,11 +39,11 @@ def causal_mask(length: int | Tensor) -> Tensor:
 
 
 def window_mask(length: int | Tensor, reach: int) -> Tensor:
-    """Return the mask under which a position reads those at most `reach` away, on both sides.
+    """Return the window mask: a position attends to those at most `reach` away, on both sides.
 
     Args:
         length: Number of positions; an int or a scalar tensor.
-        reach: Largest distance; 0 leaves each position only itself.
+        reach: Largest distance; 0: each position attends only to itself.
 
     Returns:
         bool (1, 1, query, key).

@@ -1,4 +1,4 @@
-"""The Transformer: `trace` returns everything it computes, `call` returns its logits."""
+"""The Transformer: `trace` returns all its tensors, `call` returns its logits."""
 
 import dataclasses
 from collections.abc import Sequence
@@ -34,9 +34,9 @@ class Transformer(keras.Model):
             target_ids, int32 (batch, target); or a dict of arguments of `trace`.
 
     Returns:
-        Logits, before softmax or sigmoid: float (batch, num_outputs) of an encoder with labels. Of a decoder
-        (batch, position, num_outputs), those of the token that comes after each position; of an encoder that
-        fills in tokens, those of the token at the position itself.
+        Logits, before softmax or sigmoid: float (batch, num_outputs) for a classifier. For a decoder (batch,
+        position, num_outputs), of the token after each position; for a masked language model the same, of
+        the token at each position.
 
     >>> model = Transformer(PRESETS["attention-only"])
     >>> model.count_params()
@@ -74,7 +74,7 @@ class Transformer(keras.Model):
         self.build((None, None))
 
     def build(self, token_ids_shape: Shape) -> None:
-        """Create all parameters; the sizes are known from the config."""
+        """Create all parameters; all sizes are known from the config."""
         embeddings = (
             self.token_embedding,
             self.target_token_embedding,
@@ -94,16 +94,16 @@ class Transformer(keras.Model):
     def call(
         self, token_ids: Tensor | Sequence[Tensor] | dict[str, Any], training: bool | None = None
     ) -> Tensor:
-        """Return the logits; the compiled graph drops every tensor that only `trace` reads.
+        """Return the logits; the compiled graph omits tensors that only `trace` returns.
 
-        `training` reaches the dropout layers through Keras' call context, and `fit` passes it only to a
-        model that names it.
+        `training` reaches the dropout layers through Keras' call context; `fit` passes it only to models with
+        this argument.
         """
         if isinstance(token_ids, dict):
             return self.trace(**token_ids).logits
         return self.trace(*(token_ids if isinstance(token_ids, list | tuple) else (token_ids,))).logits
 
-    def trace(  # noqa: PLR0913  everything that can be changed is an argument
+    def trace(  # noqa: PLR0913  one argument per intervention
         self,
         token_ids: Tensor,
         target_ids: Tensor | None = None,
@@ -118,23 +118,23 @@ class Transformer(keras.Model):
         output_positions: Tensor | None = None,
         interventions: Sequence[BlockIntervention | None] | None = None,
     ) -> ModelTrace:
-        """Run once and keep everything; what can be changed is an argument.
+        """Run one forward pass and return all its tensors.
 
         Args:
             token_ids: int32 (batch, position).
-            target_ids: int32 (batch, target), what the decoder of an encoder-decoder has before it.
-            attention_mask: bool, broadcastable to (batch, head, query, key), True = may attend: of the
-                self-attention of the stack that reads `token_ids`. None: the model's own.
-            target_attention_mask: The same, of the stack that reads `target_ids`.
-            cross_attention_mask: The same, of the decoder's attention to the encoder.
-            position_ids: int32 (batch or 1, position), rows of the table. None: 0, 1, 2, ..., or as
-                `config.padding_position` says.
+            target_ids: int32 (batch, target), the decoder input of an encoder-decoder.
+            attention_mask: bool, broadcastable to (batch, head, query, key), True = may attend: for the
+                self-attention over `token_ids`. None: the model's own.
+            target_attention_mask: The same for the self-attention over `target_ids`.
+            cross_attention_mask: The same for the cross-attention.
+            position_ids: int32 (batch or 1, position), rows of the table. None: 0, 1, 2, ..., subject to
+                `config.padding_position`.
             target_position_ids: The same for `target_ids`.
-            position_table: float (any, d_model), added in place of the model's own.
+            position_table: float (any, d_model), replacement of the model's own.
             target_position_table: The same for `target_ids`.
-            output_positions: int32 (batch, any), the positions whose logits are computed, where tokens are
-                predicted. None: all.
-            interventions: A `BlockIntervention` or None for each block, the encoder's before the decoder's.
+            output_positions: int32 (batch, any), positions whose logits are computed, for models that
+                predict tokens. None: all.
+            interventions: A `BlockIntervention` or None per block, the encoder's before the decoder's.
 
         Returns:
             `ModelTrace`.
@@ -192,7 +192,7 @@ class Transformer(keras.Model):
 
     @property
     def _masks_anything(self):
-        """Whether the self-attention of the first stack ever has a mask that is not all True."""
+        """Whether the first stack's self-attention can have a mask that is not all True."""
         config = self.config
         return config.mask_padding or config.causal or config.window is not None
 
@@ -206,23 +206,23 @@ class Transformer(keras.Model):
         return mask
 
     def readable(self, token_ids: Tensor) -> Tensor:
-        """Return which tokens may be read: bool (batch, 1, 1, key), padding left out if it is masked."""
+        """Return which tokens may be attended to: bool (batch, 1, 1, key); not [PAD] if it is masked."""
         mask = padding_mask(token_ids)
         return mask if self.config.mask_padding else ops.ones_like(mask)
 
     def position_ids(self, token_ids: Tensor) -> Tensor:
-        """Return which row of the table is added to each token: int (batch or 1, position)."""
+        """Return the row of the position table for each token: int (batch or 1, position)."""
         index = ops.arange(ops.shape(token_ids)[1])[None]
         if not self.config.padding_position:
             return index
         return ops.where(ops.not_equal(token_ids, PAD_ID), index + 1, 0)
 
     def position_table(self) -> Tensor:
-        """Return the table the model adds to its tokens: float (max_len, d_model)."""
+        """Return the position table of the input: float (max_len, d_model)."""
         return self._table(self.position_embedding, self.config.max_len)
 
     def target_position_table(self) -> Tensor:
-        """Return the table an encoder-decoder adds to its target: float (target_max_len, d_model)."""
+        """Return the position table of an encoder-decoder's target: float (target_max_len, d_model)."""
         return self._table(self.target_position_embedding, self.config.target_max_len)
 
     def _table(self, embedding, length):
@@ -235,7 +235,7 @@ class Transformer(keras.Model):
         return keras.layers.Embedding(rows, self.config.d_model, name=name)
 
     def _embed(self, token_ids, embedding, position_ids, table):
-        """Return the stream's first state and both its parts."""
+        """Return the first residual stream, and its token and position embeddings."""
         token = embedding(token_ids)
         if self.config.scale_embedding:
             token = token * self.config.d_model**0.5
@@ -247,7 +247,7 @@ class Transformer(keras.Model):
         return self.norms[stack](x) if self.norms else x
 
     def _output(self, x, token_ids, output_positions):
-        """Return pooling weights, pooled vector and logits; what predicts tokens has no first two."""
+        """Return pooling weights, pooled vector and logits; models that predict tokens have only logits."""
         if self.classifier is not None:
             weights, pooled = self._pool(x, token_ids)
             return weights, pooled, self.classifier(self.pooled_dropout(pooled))
@@ -258,7 +258,7 @@ class Transformer(keras.Model):
         return None, None, ops.matmul(x, ops.transpose(self.token_embedding.embeddings))
 
     def _pool(self, x, token_ids):
-        """Return the share of each position, (batch, position), and the pooled vector, (batch, d_model)."""
+        """Return pooling weights (batch, position) and the pooled vector (batch, d_model)."""
         real = self.readable(token_ids)[:, 0, 0]
         if self.config.pooling == "max":
             return None, ops.max(ops.where(real[..., None], x, masked_score(x)), axis=1)
@@ -274,14 +274,14 @@ class Transformer(keras.Model):
         return share, ops.matmul(share[:, None], x)[:, 0]
 
     def parameters(self) -> dict[str, keras.Variable]:
-        """Return name -> variable, named as in `config.parameter_shapes()`."""
+        """Return name -> variable, with the names of `config.parameter_shapes()`."""
         return {variable.path.partition("/")[2]: variable for variable in self.weights}
 
     def get_config(self) -> dict[str, Any]:
-        """Return what `from_config` needs."""
+        """Return the config for `from_config`."""
         return {"config": dataclasses.asdict(self.config)}
 
     @classmethod
     def from_config(cls, config: dict[str, Any]) -> Self:
-        """Build the model from what `get_config` returned."""
+        """Build the model from the result of `get_config`."""
         return cls(TransformerConfig(**config["config"]))
