@@ -1,7 +1,7 @@
-"""The compiled forward pass: a text and what is to be changed in, tensors out.
+"""The compiled forward pass, from a request to tensors.
 
-Everything that can be changed is an input of one graph with an open signature; what is not changed has a
-neutral value there, so that another text, mask or intervention never compiles again.
+Every possible change is an input of one graph with open shapes, neutral by default: a new text, mask or
+intervention needs no recompilation.
 """
 
 from collections.abc import Callable, Mapping
@@ -21,25 +21,24 @@ from transformer_viz.values.request import UNCHANGED, Request
 from transformer_viz.values.trace import BlockIntervention, ModelTrace, Tensor, flatten, restore
 
 OWN = -1
-"""Stands in a mask or in position ids for "as the model has it"."""
+"""Sentinel in masks and position ids: use the model's own value."""
 
 
 def compiled(function: Callable, signature: list) -> Callable:
-    """Return a function as one graph of open shapes, compiled when first called.
+    """Return a function as one graph of open shapes, compiled at the first call.
 
-    Without AutoGraph: nothing here branches on what a tensor holds, and rewriting the source of everything
-    that is called costs the first visitor a second.
+    Without AutoGraph, which nothing here needs and which delays the first call by a second.
     """
     return tf.function(function, input_signature=signature, autograph=False)
 
 
 class Prepared(NamedTuple):
-    """A request as the compiled forward pass takes it.
+    """The inputs of the compiled forward pass for a request.
 
     Attributes:
-        source: The text as the model reads it.
-        target: The target of an encoder-decoder as it reads it; None for others.
-        inputs: Name -> tensor, as `ForwardPass` takes them.
+        source: The tokenized text.
+        target: The tokenized target of an encoder-decoder; None for other models.
+        inputs: Name -> input tensor of `ForwardPass`.
     """
 
     source: Encoding
@@ -51,9 +50,9 @@ class ForwardPass:
     """The forward pass of one model, as a function of tensors alone.
 
     Args:
-        model: `Transformer`; it is never changed.
-        tokenizer: `Tokenizer` it was trained with.
-        target_tokenizer: That of the targets of an encoder-decoder.
+        model: `Transformer`; never modified.
+        tokenizer: `Tokenizer` of its training.
+        target_tokenizer: `Tokenizer` of the targets of an encoder-decoder.
 
     Raises:
         ValueError: If a tokenizer is missing, or a decoder's has no [START] and [END].
@@ -71,7 +70,7 @@ class ForwardPass:
 
     @property
     def signature(self) -> dict[str, tf.TensorSpec]:
-        """Name -> shape of what `forward` takes: every axis but widths and layers is open."""
+        """Name -> shape of each input; all axes except widths and layers are open."""
         ids, mask = tf.TensorSpec((None, None), tf.int32), tf.TensorSpec((None,) * 4, tf.int32)
         table = tf.TensorSpec((None, self.config.d_model), tf.float32)
         specs = {"token_ids": ids, "attention_mask": mask, "position_ids": ids, "position_table": table}
@@ -83,15 +82,15 @@ class ForwardPass:
         return specs
 
     def prepare(self, request: Request, *, means: Mapping[str, np.ndarray] | None = None) -> Prepared:
-        """Read the texts of a request, and turn its changes into tensors.
+        """Tokenize the texts of a request, and turn its changes into tensors.
 
         Args:
-            request: What is asked; a target of None is "" where the model reads one.
-            means: Replace a removed context, as `Explorer.head_means` returns them; None: zero.
+            request: The request; for an encoder-decoder, a target of None means "".
+            means: Replacement of an ablated context, from `Explorer.head_means`; None: zero.
 
         Raises:
             NoTokensError: If the text has no tokens.
-            ValueError: If the request asks for something that does not exist.
+            ValueError: If the request refers to something that does not exist.
         """
         source, target = self._read(request)
         masks = self._masks(request.changes, source, target)
@@ -103,7 +102,7 @@ class ForwardPass:
         return Prepared(source, target, inputs)
 
     def __call__(self, inputs: Mapping[str, Tensor]) -> ModelTrace:
-        """Run the model on `Prepared.inputs`, to be called inside a `tf.function`."""
+        """Run the model on `Prepared.inputs`, inside a `tf.function`."""
         inputs, changes = dict(inputs), []
         for stack, layers in self.config.stacks.items():
             parts = {
@@ -131,7 +130,7 @@ class ForwardPass:
             raise Problem("tokenizer.mask")
 
     def _read(self, request):
-        """Return text and target of a request as the model reads them; the target of one text is None."""
+        """Return the tokenized text and target of a request; one stack has no target."""
         config, changes = self.config, request.changes
         source = self._encoded(self.tokenizer, request.text, config.max_len, start=config.reads_start)
         if changes.order is not None:
@@ -161,7 +160,7 @@ class ForwardPass:
         return reordered
 
     def _masks(self, changes, source, target):
-        """Return name -> mask as the compiled pass takes it."""
+        """Return name -> mask, as inputs of the compiled pass."""
         sides = {"attention_mask": (source.ids, source.ids)}
         if target is not None:
             sides["target_attention_mask"] = (target.ids, target.ids)
@@ -172,7 +171,7 @@ class ForwardPass:
         }
 
     def _positions(self, changes, source, target):
-        """Return name -> position ids and tables as the compiled pass takes them."""
+        """Return name -> position ids and tables, as inputs of the compiled pass."""
         shift = self.config.padding_position
         ids = _position_ids(changes.position_ids, len(source.ids))
         rows = len(source.ids) + shift if changes.position_ids is None else ids.max() + 1
@@ -186,7 +185,7 @@ class ForwardPass:
         return found
 
     def _interventions(self, changes, source, target, masks, means):
-        """Return name -> tensor of the interventions; those that change nothing are made once."""
+        """Return name -> tensor of the interventions; neutral ones are cached."""
         if not any((changes.ablate, changes.cut, changes.mute, changes.patterns, changes.patches)):
             return self._neutral
         lengths = {next(iter(self.config.stacks)): len(source.ids)}
@@ -196,7 +195,7 @@ class ForwardPass:
         return self._tensors(changes, lengths, used, means)
 
     def _used_masks(self, masks, source, target):
-        """Return kind of attention -> the mask that holds: bool, broadcastable to (head, query, key)."""
+        """Return kind of attention -> the mask in use: bool, broadcastable to (head, query, key)."""
         own = self._own_masks(source.ids[None], None if target is None else target.ids[None])
         kinds = (next(iter(self.config.stacks)), "decoder", "cross")
         return {
@@ -205,7 +204,7 @@ class ForwardPass:
         }
 
     def _tensors(self, changes, lengths, masks, means=None):
-        """Return name -> array of `changes`, each with a layer axis in front."""
+        """Return name -> array of `changes`, each with a leading layer axis."""
         built = interventions.build(self.config, changes, lengths, masks, means)
         return {name: array for stack, part in built.items() for name, array in flatten(part, stack).items()}
 
@@ -217,7 +216,7 @@ class ForwardPass:
         return masks
 
     def _table(self, positions, own, rows):
-        """Return the model's own table, or the one asked for; computed ones are kept."""
+        """Return the requested position table or the model's own; computed tables are cached."""
         if positions is None or isinstance(positions, str):
             table = self._kept_table(None if positions == self.config.positions else positions, own)
         else:
@@ -251,7 +250,7 @@ class ForwardPass:
 
 
 def _mask(name, given, config, queries, key_ids):
-    """Return a mask as the compiled pass takes it: int32 (1, head or 1, query or 1, key or 1), or `OWN`."""
+    """Return a mask as input of the compiled pass: int32 (1, head or 1, query or 1, key or 1), or `OWN`."""
     if given is None:
         return np.full((1, 1, 1, 1), OWN, np.int32)
     if isinstance(given, str):

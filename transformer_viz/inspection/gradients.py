@@ -1,7 +1,7 @@
-"""Gradients of one logit with respect to what a forward pass computed.
+"""Gradients of one logit with respect to attention weights, contexts and embeddings.
 
-A weight, a context and the stream can be added to from outside (`Intervention`, `Patch`); the gradient of
-what is added is the gradient of the thing itself. So nothing in the model has to be held on to.
+Interventions add tensors to weights, contexts and the residual stream; the gradient with respect to an added
+zero is the gradient with respect to the tensor itself, so the model needs no hooks.
 """
 
 import weakref
@@ -19,12 +19,12 @@ _COMPILED = weakref.WeakKeyDictionary()
 
 
 class Gradients(NamedTuple):
-    """Partial derivatives of one logit; each is shaped like the tensor in the `Trace` of the same name.
+    """Partial derivatives of one logit, each shaped like the tensor of that name in the `Trace`.
 
     Attributes:
         logit: The logit itself.
-        weights: Kind -> float32 (layer, head, query, key): with everything before held fixed, how much the
-            logit grows with each weight. Kinds: "encoder", "decoder", "cross", as the model has them.
+        weights: Kind ("encoder", "decoder", "cross", for those of the model) -> float32 (layer, head, query,
+            key): derivative with respect to each attention weight.
         context: Kind -> float32 (layer, head, query, value_dim).
         token_embedding: float32 (position, d_model).
         target_token_embedding: float32 (target, d_model) of an encoder-decoder, else None.
@@ -40,18 +40,17 @@ class Gradients(NamedTuple):
 def gradients(
     explorer: Explorer, text: str | Sequence[int], *, output: int, position: int = -1, **changes: Any
 ) -> Gradients:
-    """Differentiate one logit, in one compiled call.
+    """Compute the gradients of one logit, in one compiled call.
 
     Args:
         explorer: `Explorer`.
-        text: What to read.
+        text: Text or token ids.
         output: Index of the logit: a class, or a token.
-        position: Of logits of tokens: a decoder's after which token, an encoder's in whose place; negative:
-            from the end.
-        **changes: `target`, and what to change, as `Explorer.trace` takes it.
+        position: Position of the logit, for models that predict tokens; negative: from the end.
+        **changes: As for `Explorer.trace`.
 
     Raises:
-        ValueError: If there is no such logit; as `Explorer.trace`.
+        ValueError: If there is no such logit; also as `Explorer.trace`.
     """
     prepared = explorer.prepare(explorer.request(text, **changes))
     length = len((prepared.target or prepared.source).ids)
@@ -74,7 +73,7 @@ def gradients(
 
 
 def _differentiation(explorer):
-    """Return the compiled function: inputs, output, position -> the logit, name -> gradient."""
+    """Return the compiled function (inputs, output, position) -> (logit, name -> gradient)."""
     config, index = explorer.config, tf.TensorSpec((), tf.int32)
 
     def differentiate(inputs, output, position):
@@ -99,7 +98,7 @@ def _differentiation(explorer):
 
 
 def _added(inputs, probes, config):
-    """Return the inputs with the probes added where each belongs."""
+    """Return the inputs with the probes added to the interventions."""
     inputs = dict(inputs)
     for kind in kinds(config):
         field = "cross_attention" if kind == "cross" else "self_attention"

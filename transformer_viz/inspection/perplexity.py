@@ -1,4 +1,4 @@
-"""How well a model predicts the tokens of texts."""
+"""Perplexity and accuracy of language models on texts."""
 
 from collections.abc import Sequence
 from typing import Any, NamedTuple
@@ -16,15 +16,15 @@ ops: Any = keras.ops  # its functions have no annotations, and the types inferre
 
 
 class TextEvaluation(NamedTuple):
-    """Figures of a language model on some texts.
+    """Metrics of a causal language model.
 
     Attributes:
-        texts: How many were read.
-        tokens: How many were predicted, the end of each text among them.
-        num_bytes: Bytes of UTF-8 that the tokens stand for.
-        perplexity: e to the power of the mean cross-entropy of a token.
-        bits_per_byte: Cross-entropy of all tokens for each byte: comparable between vocabularies.
-        token_accuracy: Share of the tokens that were the likeliest.
+        texts: Number of texts.
+        tokens: Number of predicted tokens, including the end of each text.
+        num_bytes: Length of the decoded tokens in bytes of UTF-8.
+        perplexity: exp of the mean cross-entropy per token.
+        bits_per_byte: Total cross-entropy in bits per byte; comparable between vocabularies.
+        token_accuracy: Share of tokens predicted as the likeliest.
     """
 
     texts: int
@@ -36,14 +36,14 @@ class TextEvaluation(NamedTuple):
 
 
 class HiddenEvaluation(NamedTuple):
-    """Figures of a model that fills in hidden tokens, on some texts.
+    """Metrics of a masked language model.
 
     Attributes:
-        texts: How many were read.
-        tokens: How many were to be filled in.
-        places: int (token,), where these stand if all tokens and ends of texts are counted, text after text.
-        perplexity: e to the power of the mean cross-entropy of a hidden token.
-        token_accuracy: Share of the hidden tokens that were the likeliest.
+        texts: Number of texts.
+        tokens: Number of masked tokens.
+        places: int (token,), their indices among all tokens and ends of texts, text after text.
+        perplexity: exp of the mean cross-entropy per masked token.
+        token_accuracy: Share of masked tokens predicted as the likeliest.
     """
 
     texts: int
@@ -56,15 +56,15 @@ class HiddenEvaluation(NamedTuple):
 def evaluate_texts(
     explorer: Explorer, texts: Sequence[str], *, batch_size: int = 16, progress: bool = False
 ) -> TextEvaluation:
-    """Measure how well a decoder predicts the next token, everywhere in some texts.
+    """Evaluate a decoder's next-token predictions at every position of some texts.
 
-    The texts are read packed, as in training: every token counts once, and has before it what of its own text
-    is in its row of `max_len` tokens.
+    The texts are packed as in training: every token counts once, and its context is the part of its own text
+    in the same row of `max_len` tokens.
 
     Args:
         explorer: `Explorer` of a decoder.
         texts: The texts.
-        batch_size: Rows that go through the model together.
+        batch_size: Rows per batch.
         progress: Show a progress bar on standard error.
     """
     token_ids = explorer.tokenizer.encode_batch(texts, max_len=WHOLE)
@@ -81,13 +81,13 @@ def evaluate_texts(
 def evaluate_hidden(
     explorer: Explorer, texts: Sequence[str], *, batch_size: int = 16, seed: int = 0, progress: bool = False
 ) -> HiddenEvaluation:
-    """Measure how well an encoder fills in tokens that are hidden from it, as they are in training.
+    """Evaluate a masked language model on randomly masked tokens, as in training.
 
     Args:
-        explorer: `Explorer` of an encoder that fills in tokens.
+        explorer: `Explorer` of a masked language model.
         texts: The texts.
-        batch_size: Rows that go through the model together.
-        seed: Of which tokens are hidden.
+        batch_size: Rows per batch.
+        seed: Random seed of the masking.
         progress: Show a progress bar on standard error.
     """
     config, random = explorer.config, np.random.default_rng(seed)
@@ -107,14 +107,14 @@ def evaluate_hidden(
 
 
 def _batches(stream, size, progress):
-    """Yield the numbers of some rows and the rows, in order."""
+    """Yield batches of row numbers and rows, in order."""
     for start in tqdm(range(0, len(stream), size), disable=not progress, unit="batch"):
         numbers = np.arange(start, min(start + size, len(stream)))
         yield numbers, stream.rows(numbers)
 
 
 def _measured(model, inputs, answers):
-    """Return the cross-entropy of all answers but [PAD] together, and how many of them are the likeliest."""
+    """Return the total cross-entropy of the answers, without [PAD], and the number predicted correctly."""
     logits = ops.cast(model(inputs), "float32")
     own = ops.take_along_axis(logits, answers[..., None], axis=-1)[..., 0]
     lost = ops.convert_to_numpy(ops.logsumexp(logits, axis=-1) - own)
@@ -124,12 +124,12 @@ def _measured(model, inputs, answers):
 
 
 def likeliness(nats: float, tokens: int, num_bytes: int) -> dict[str, float]:
-    """Return perplexity and bits per byte of texts.
+    """Return perplexity and bits per byte.
 
     Args:
-        nats: Cross-entropy of all their tokens together.
-        tokens: How many these are.
-        num_bytes: Bytes of UTF-8 that they stand for.
+        nats: Total cross-entropy in nats.
+        tokens: Number of tokens.
+        num_bytes: Their length in bytes of UTF-8.
     """
     return {
         "perplexity": float(np.exp(nats / max(tokens, 1))),
