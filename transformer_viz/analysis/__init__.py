@@ -1,4 +1,4 @@
-"""What heads, masks and positions do, in numbers: NumPy in, NumPy out."""
+"""Analysis of attention weights, masks and position encodings, in NumPy."""
 
 from transformer_viz.analysis.blocks import block_means, strongest_in_blocks
 from transformer_viz.analysis.heads import distance, entropy, induction_score, previous_token_score

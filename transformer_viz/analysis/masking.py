@@ -1,4 +1,4 @@
-"""What a mask does to one head: its scores, its weights, and where the weight goes."""
+"""Effects of a mask on a head: scores, weights, and the share on padding or future tokens."""
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -6,11 +6,11 @@ from numpy.typing import ArrayLike
 from transformer_viz.analysis.softmax import softmax
 
 LARGE_NEGATIVE = -1e9
-"""What is added to a masked score where a mask is a number, as in most tutorials."""
+"""Number added to masked scores by additive masks, as in most tutorials."""
 
 
 def masked_scores(scores: ArrayLike, mask: ArrayLike) -> np.ndarray:
-    """Return the scores that go into the softmax: NaN where nothing may be attended to.
+    """Return the scores with NaN where masked.
 
     Args:
         scores: float (..., query, key).
@@ -23,22 +23,22 @@ def masked_scores(scores: ArrayLike, mask: ArrayLike) -> np.ndarray:
 
 
 def masked_weights(scores: ArrayLike, mask: ArrayLike) -> np.ndarray:
-    """Return softmax(scores) among what may be attended to, as the layers compute it.
+    """Return softmax(scores) over unmasked keys, as the layers compute it.
 
     Args:
         scores: float (..., query, key), query·key / √head_dim.
         mask: bool, broadcastable to them, True = may attend.
 
     Returns:
-        float32 (..., query, key); 0 where masked; a row sums to 1, or to 0 where nothing may be attended to.
+        float32 (..., query, key); 0 where masked; a row sums to 1, or to 0 if fully masked.
     """
     return np.where(mask, softmax(np.where(mask, scores, LARGE_NEGATIVE)), np.float32(0))
 
 
 def added_mask_weights(scores: ArrayLike, mask: ArrayLike) -> np.ndarray:
-    """Return softmax(scores + large negative number where masked), the first way of the tutorials.
+    """Return softmax(scores + large negative number where masked), common in tutorials.
 
-    In float32 the sum forgets the score: a row that may attend to nothing reads everything alike.
+    In float32 the score is lost in the sum: a fully masked row gets uniform weights.
 
     Args:
         scores: float (..., query, key).
@@ -52,9 +52,9 @@ def added_mask_weights(scores: ArrayLike, mask: ArrayLike) -> np.ndarray:
 
 
 def multiplied_mask_weights(scores: ArrayLike, mask: ArrayLike) -> np.ndarray:
-    """Return softmax(scores) · mask, the second way of the tutorials.
+    """Return softmax(scores) · mask, another form in tutorials.
 
-    What the masked keys had is lost, not shared out again.
+    The weight of masked keys is lost, not redistributed.
 
     Args:
         scores: float (..., query, key).
@@ -67,7 +67,7 @@ def multiplied_mask_weights(scores: ArrayLike, mask: ArrayLike) -> np.ndarray:
 
 
 def padding_share(weights: ArrayLike, query_is_padding: ArrayLike, key_is_padding: ArrayLike) -> float:
-    """Return how much of the weight of the real tokens goes to padding.
+    """Return the share of the real tokens' attention on padding.
 
     Args:
         weights: float (query, key).
@@ -75,27 +75,27 @@ def padding_share(weights: ArrayLike, query_is_padding: ArrayLike, key_is_paddin
         key_is_padding: bool (key,).
 
     Returns:
-        float from 0 to 1; 0 if no real token attends to anything.
+        float from 0 to 1; 0 if all rows are masked.
     """
     real = np.asarray(weights, np.float64)[~np.asarray(query_is_padding)]
     return _share(real, np.broadcast_to(key_is_padding, real.shape))
 
 
 def future_share(weights: ArrayLike) -> float:
-    """Return how much of the weight goes to what comes later: key > query.
+    """Return the share of attention on future tokens: key > query.
 
     Args:
         weights: float (query, key) of self-attention.
 
     Returns:
-        float from 0 to 1; 0 if nothing attends.
+        float from 0 to 1; 0 if all rows are masked.
     """
     weights = np.asarray(weights, np.float64)
     return _share(weights, ~np.tri(*weights.shape, dtype=bool))
 
 
 def blocked_rows(mask: ArrayLike, shape: tuple[int, ...]) -> np.ndarray:
-    """Return which rows may attend to nothing.
+    """Return which rows are fully masked.
 
     Args:
         mask: bool, broadcastable to `shape`, True = may attend.

@@ -1,6 +1,6 @@
-"""Attention masks as NumPy: bool (query, key), True = may attend, merged with `&`, and named by short texts.
+"""Attention masks in NumPy, also by name: bool (query, key), True = may attend, merged with `&`.
 
-The layers' own, `transformer_viz.network.masks`, do the same on tensors; a test holds them equal.
+`transformer_viz.network.masks` does the same on tensors; a test compares them.
 """
 
 import numpy as np
@@ -11,7 +11,7 @@ from transformer_viz.values.config import PAD_ID
 
 
 def padding_mask(token_ids: ArrayLike) -> np.ndarray:
-    """Return who may be read: every token that is not padding.
+    """Return the padding mask: every token but [PAD] may be attended to.
 
     Args:
         token_ids: int (key,).
@@ -23,11 +23,11 @@ def padding_mask(token_ids: ArrayLike) -> np.ndarray:
 
 
 def causal_mask(queries: int, keys: int | None = None) -> np.ndarray:
-    """Return the mask under which a position reads itself and what came before (Vaswani et al., 2017, 3.2.3).
+    """Return the causal mask: a position attends to itself and earlier positions (section 3.2.3).
 
     Args:
         queries: Number of rows.
-        keys: Number of columns; None: as many.
+        keys: Number of columns; None: as many as rows.
 
     Returns:
         bool (query, key).
@@ -36,11 +36,11 @@ def causal_mask(queries: int, keys: int | None = None) -> np.ndarray:
 
 
 def window_mask(queries: int, reach: int, keys: int | None = None) -> np.ndarray:
-    """Return the mask under which a position reads those at most `reach` away, on both sides.
+    """Return the window mask: a position attends to those at most `reach` away, on both sides.
 
     Args:
         queries: Number of rows.
-        reach: Largest distance; 0 leaves each position only itself.
+        reach: Largest distance; 0: each position attends only to itself.
         keys: Number of columns; None: as many as rows.
 
     Returns:
@@ -51,13 +51,13 @@ def window_mask(queries: int, reach: int, keys: int | None = None) -> np.ndarray
 
 
 def named_mask(name: str, queries: int, key_ids: np.ndarray) -> np.ndarray:
-    """Return the mask a name stands for.
+    """Return the mask of a name.
 
     Args:
-        name: "none" (all may attend to all), "padding", "causal", "window:3" (the reach), "painted:" and
-            what `pack` returned, or several of them joined by "+": what each of them allows.
+        name: "none" (no mask), "padding", "causal", "window:3" (the reach), "painted:" and a result of
+            `pack`, or several of them joined by "+" (their intersection).
         queries: Number of rows.
-        key_ids: int (key,), the ids of the tokens that are read.
+        key_ids: int (key,), the token ids of the columns.
 
     Returns:
         bool (query, key).
@@ -88,7 +88,7 @@ def named_mask(name: str, queries: int, key_ids: np.ndarray) -> np.ndarray:
 
 
 def pack(mask: ArrayLike) -> str:
-    """Return a mask as hexadecimal digits, four cells each, row by row; the last is filled up with 0.
+    """Return a mask as hexadecimal digits of four cells each, row by row, padded with 0.
 
     Args:
         mask: bool (query, key).
@@ -101,7 +101,7 @@ def pack(mask: ArrayLike) -> str:
 
 
 def unpack(packed: str, shape: tuple[int, int]) -> np.ndarray:
-    """Return the mask that `pack` was given.
+    """Return the mask of the result of `pack`.
 
     Args:
         packed: Hexadecimal digits.
@@ -111,7 +111,7 @@ def unpack(packed: str, shape: tuple[int, int]) -> np.ndarray:
         bool (query, key).
 
     Raises:
-        ValueError: If these are not the digits of a mask of that shape.
+        ValueError: If the digits do not encode a mask of that shape.
     """
     size = shape[0] * shape[1]
     digits = -(-size // 4)

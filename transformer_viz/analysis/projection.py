@@ -1,4 +1,4 @@
-"""What becomes of all heads together: joined, and projected back to the width of the model."""
+"""Concatenation and output projection of heads."""
 
 import numpy as np
 
@@ -10,7 +10,7 @@ def project_heads(
 
     Args:
         context: float (head, query, value_dim).
-        kernel: float (head * value_dim, d_model); None: the heads are joined and nothing more.
+        kernel: float (head * value_dim, d_model); None: no projection.
         bias: float (d_model,); None: 0.
 
     Returns:
