@@ -46,10 +46,10 @@ EXAMPLES = {
     "evaluate": "evaluate --model imdb-sentiment --data test.csv.gz",
     "doctor": "doctor",
 }
-"""Command -> an example of it, without the name of the program."""
+"""Command -> example, without the name of the program."""
 
 COMMAND = "transformer-viz"
-"""What `pip install` makes of `main`."""
+"""Name of the installed program."""
 
 FILES = (
     "CSV, TSV or JSONL, optionally gzipped, with the columns text,label for an encoder or text,target for a "
@@ -57,10 +57,10 @@ FILES = (
 )
 
 ENDED_EARLY = {"stopped": "Stopped", "queued": "Queued behind a run of another owner"}
-"""How a run stands that has not been trained to its end -> how that is said."""
+"""Status of an unfinished run -> its description."""
 
 LIKELIEST = 5
-"""Classes or tokens that `trace` prints."""
+"""Number of classes or tokens that `trace` prints."""
 
 SETTINGS_HELP = {
     "epochs": "maximum number of epochs",
@@ -85,7 +85,7 @@ SETTINGS_HELP = {
 
 
 def main(argv: list[str] | None = None) -> int:
-    """Run one command, or open the app; return 0, or 2 for a mistake of the user's, in one sentence."""
+    """Run a command, or open the app; return the exit status, 2 for a user error."""
     argv = sys.argv[1:] if argv is None else argv
     arguments = build_parser().parse_args(argv)
     arguments.argv = argv
@@ -102,7 +102,7 @@ def main(argv: list[str] | None = None) -> int:
 
 
 def _said(problem):
-    """Return the sentence of an error in the language that the environment asks for."""
+    """Return the sentence of an error in the language of the environment."""
     return sentence_of(problem, language_of(os.environ))
 
 
@@ -154,12 +154,12 @@ def build_parser() -> argparse.ArgumentParser:
 
 
 def program() -> str:
-    """Return the command by which this program was started."""
+    """Return the command that started this program."""
     return COMMAND if Path(sys.argv[0]).stem == COMMAND else "python -m transformer_viz"
 
 
 def example(name: str) -> str:
-    """Return an example of a command, as it can be typed."""
+    """Return an example of a command, ready to be typed."""
     return f"{program()} {EXAMPLES[name]}"
 
 
@@ -173,7 +173,7 @@ def open_app(arguments: Namespace) -> None:
 
 
 def list_models(arguments: Namespace) -> None:
-    """Print name, task, size and test figure of every model."""
+    """Print name, task, size and test metrics of every model."""
     models = store.list_models()
     if not models:
         print(f"There are no models in {store.models_folder()}. Train one: {example('train')}")
@@ -190,7 +190,7 @@ def list_models(arguments: Namespace) -> None:
 
 
 def predict(arguments: Namespace) -> None:
-    """Print label, probability and text of each text; or what is likeliest in the place of each [MASK]."""
+    """Print label and probability of each text, or the likeliest tokens behind each [MASK]."""
     explorer = _load(arguments.model)
     if explorer.config.fills_in:
         for text in arguments.text:
@@ -202,7 +202,7 @@ def predict(arguments: Namespace) -> None:
 
 
 def generate(arguments: Namespace) -> None:
-    """Print what a decoder writes for each text."""
+    """Print the text that a decoder generates for each text."""
     explorer = _load(arguments.model)
     for text in arguments.text:
         written = explorer.generate(text, beam_size=arguments.beam_size, keep="weights")
@@ -210,7 +210,7 @@ def generate(arguments: Namespace) -> None:
 
 
 def trace(arguments: Namespace) -> None:
-    """Write one trace, say what was read, and what is likeliest: a class, or a token, next or in a gap."""
+    """Write a trace; print the tokens and the likeliest classes or tokens."""
     if not arguments.out.parent.is_dir():
         raise Problem("command.no_folder", folder=arguments.out.parent, file=arguments.out.name)
     result = _load(arguments.model).trace(arguments.text, target=arguments.target)
@@ -228,9 +228,7 @@ def trace(arguments: Namespace) -> None:
 
 
 def evaluate(arguments: Namespace) -> None:
-    """Print accuracy, precision, recall and a confusion table; of a decoder, how much it writes rightly, or
-    how well it predicts texts.
-    """
+    """Print the metrics of a model on a data set."""
     explorer = _load(arguments.model)
     if explorer.config.has_decoder:
         read = read_pairs if explorer.config.has_encoder else read_for_decoder
@@ -266,7 +264,7 @@ def _evaluate_texts(explorer, texts):
 
 
 def train(arguments: Namespace) -> None:
-    """Train in a run of its own, showing how it goes, and print the figures."""
+    """Train a model in a new run, with a progress bar, and print its metrics."""
     settings = TrainingSettings(
         **{field.name: getattr(arguments, field.name) for field in dataclasses.fields(TrainingSettings)}
     )
@@ -296,19 +294,19 @@ def train(arguments: Namespace) -> None:
 
 
 def resume(arguments: Namespace) -> None:
-    """Go on with a run that was stopped, interrupted or has failed."""
+    """Resume a run that was stopped, was interrupted or has failed."""
     run = open_run(arguments.run)
     run.queue()
     _work(run)
 
 
 def stop(arguments: Namespace) -> None:
-    """Ask a run to stop; the best model so far is kept."""
+    """Stop a run; the best model so far is kept."""
     open_run(arguments.run).stop()
 
 
 def list_all_runs(arguments: Namespace) -> None:
-    """Print id, status, steps and best figure of every run."""
+    """Print id, status, steps and best metric of every run."""
     rows = []
     for run in list_runs():
         state = run.state()
@@ -327,11 +325,11 @@ def list_all_runs(arguments: Namespace) -> None:
 
 
 def _work(run):
-    """Work on a run in this process; Ctrl-C stops it between two steps."""
+    """Train a run in this process; Ctrl-C stops it between two steps."""
     worker, job = load_upper_floor("training.worker"), load_upper_floor("training.job")
     print(f"Run {run.id}; stop it with Ctrl-C, resume it with: {program()} resume {run.id}")
     with worker.alone(), worker.stopped_by_signals(run), Progress() as progress:
-        if run.status == "queued":  # the app's own process may have done it while we waited
+        if run.status == "queued":  # another process may have trained it in the meantime
             job.work(run, watch=progress.watch)
     state = run.state()
     if state.status == "failed":
@@ -350,7 +348,7 @@ def _work(run):
 
 
 class Progress:
-    """What a run says, as a progress bar and a line for each epoch."""
+    """Events of a run as a progress bar and a line per epoch."""
 
     def __enter__(self):
         self._bar = tqdm(disable=True)
@@ -360,7 +358,7 @@ class Progress:
         self._bar.close()
 
     def watch(self, event: dict[str, Any]) -> None:
-        """Show an event."""
+        """Display an event."""
         kind = event["event"]
         if kind == "data":
             if "note" in event:
@@ -376,7 +374,7 @@ class Progress:
 
 
 def _figures(measured):
-    """Return the headline figures among what a card says was measured."""
+    """Return the headline metrics among those of a model card."""
     return {
         name.replace("_", " "): measured[name]
         for name in (
@@ -393,7 +391,7 @@ def _figures(measured):
 
 
 def examine(arguments: Namespace) -> int:
-    """Print what the app needs and what was found; return 1 if something is wrong, after its remedy."""
+    """Print the results of all checks with remedies; return 1 if something is wrong."""
     print(f"Transformer Viz {__version__}, {platform.platform()}")
     wrong = 0
     for subject, fact, remedy in doctor.examine():
@@ -468,7 +466,7 @@ def _add_columns(sub):
 
 
 def _columns(arguments):
-    """Return role -> column."""
+    """Return role -> column name."""
     columns = {}
     for each in arguments.columns:
         role, equals, name = each.partition("=")
@@ -483,12 +481,12 @@ def _load(model):
 
 
 def _place_of(out):
-    """Return the path of the folder to write: a name alone is one on the shelf, as `--model` reads it."""
+    """Return the path of the folder to write; a bare name is one on the shelf, as for `--model`."""
     return Path(out) if store.is_path(out) else store.models_folder() / out
 
 
 def _assignment(text):
-    """FIELD=VALUE -> (field, value as JSON says, or the text itself)."""
+    """Return FIELD=VALUE as (field, value), the value as JSON or else as text."""
     field, equals, value = text.partition("=")
     if not equals:
         raise Problem("command.set", received=repr(text))
@@ -506,7 +504,7 @@ def _label_name(text):
 
 
 def _command_of(arguments):
-    """Return the command as typed, with files by their name alone and a model's folder in `models/`."""
+    """Return the typed command, with bare file names and the model's folder in `models/`."""
     paths = {str(path): path.name for path in (*arguments.data, arguments.test) if path}
     if store.is_path(arguments.out):
         paths[arguments.out] = f"models/{Path(arguments.out).name}"
