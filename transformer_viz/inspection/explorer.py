@@ -202,8 +202,8 @@ class Explorer:
         for each in texts:
             text, target = (each, None) if isinstance(each, str) else each
             trace = self.trace(text, target=target)
-            for kind in interventions.kinds(self.config):
-                stack, field = interventions.KINDS[kind]
+            for kind in interventions.attention_kinds(self.config):
+                stack, field = interventions.ATTENTION_KINDS[kind]
                 contexts = np.stack([getattr(block, field).context for block in getattr(trace, stack)])
                 sums[kind] = sums.get(kind, 0) + contexts.sum(axis=2)
                 count[kind] = count.get(kind, 0) + contexts.shape[2]

@@ -13,7 +13,7 @@ import tensorflow as tf
 
 from transformer_viz.inspection.explorer import Explorer
 from transformer_viz.inspection.forward import compiled
-from transformer_viz.values.interventions import KINDS, kinds
+from transformer_viz.values.interventions import ATTENTION_KINDS, attention_kinds
 
 _COMPILED = weakref.WeakKeyDictionary()
 
@@ -65,8 +65,8 @@ def gradients(
     sides = list(explorer.config.stacks)
     return Gradients(
         float(logit),
-        {kind: found[f"{kind}.weight_patch"] for kind in kinds(explorer.config)},
-        {kind: found[f"{kind}.context_patch"] for kind in kinds(explorer.config)},
+        {kind: found[f"{kind}.weight_patch"] for kind in attention_kinds(explorer.config)},
+        {kind: found[f"{kind}.context_patch"] for kind in attention_kinds(explorer.config)},
         found[sides[0]],
         found[sides[1]] if len(sides) == 2 else None,
     )
@@ -80,8 +80,8 @@ def _differentiation(explorer):
         length = {"encoder": tf.shape(inputs["token_ids"])[1]}
         length["decoder"] = tf.shape(inputs.get("target_ids", inputs["token_ids"]))[1]
         probes = {}
-        for kind in kinds(config):
-            stack = KINDS[kind][0]
+        for kind in attention_kinds(config):
+            stack = ATTENTION_KINDS[kind][0]
             keys = length["encoder" if kind == "cross" else stack]
             shape = (config.stacks[stack], config.num_heads, length[stack])
             probes[f"{kind}.weight_patch"] = tf.zeros((*shape, keys))
@@ -100,10 +100,10 @@ def _differentiation(explorer):
 def _added(inputs, probes, config):
     """Return the inputs with the probes added to the interventions."""
     inputs = dict(inputs)
-    for kind in kinds(config):
+    for kind in attention_kinds(config):
         field = "cross_attention" if kind == "cross" else "self_attention"
         for patch in ("weight_patch", "context_patch"):
-            inputs[f"{KINDS[kind][0]}.{field}.{patch}"] += probes[f"{kind}.{patch}"]
+            inputs[f"{ATTENTION_KINDS[kind][0]}.{field}.{patch}"] += probes[f"{kind}.{patch}"]
     for stack, layers in config.stacks.items():
         first = tf.reshape(tf.one_hot(0, layers), (layers, 1, 1))
         inputs[f"{stack}.resid_pre.value"] += first * probes[stack]

@@ -16,7 +16,7 @@ PATTERNS = ("uniform", "previous")
 RESID = ("resid_pre", "resid_mid", "resid_cross", "resid_post")
 """Points of a block at which the residual stream can be patched."""
 
-KINDS = {
+ATTENTION_KINDS = {
     "encoder": ("encoder", "attention"),
     "decoder": ("decoder", "self_attention"),
     "cross": ("decoder", "cross_attention"),
@@ -39,7 +39,7 @@ class ActivationPatch(NamedTuple):
     positions: tuple[int, ...] | None = None
 
 
-def kinds(config: TransformerConfig) -> tuple[str, ...]:
+def attention_kinds(config: TransformerConfig) -> tuple[str, ...]:
     """Return the kinds of attention of a model, the first stack's self-attention first."""
     return (*config.stacks, "cross") if len(config.stacks) == 2 else tuple(config.stacks)
 
@@ -48,8 +48,8 @@ def all_heads(config: TransformerConfig) -> list[tuple[str, int, int]]:
     """Return (kind, layer, head) of every head of a model, in the order of `attention_kinds`."""
     return [
         (kind, layer, head)
-        for kind in kinds(config)
-        for layer in range(config.stacks[KINDS[kind][0]])
+        for kind in attention_kinds(config)
+        for layer in range(config.stacks[ATTENTION_KINDS[kind][0]])
         for head in range(config.num_heads)
     ]
 
@@ -87,10 +87,10 @@ def build(
         ValueError: If a change refers to a head, edge or activation that does not exist.
     """
     heads = config.num_heads
-    tensors = {kind: _neutral(config.stacks[KINDS[kind][0]]) for kind in kinds(config)}
+    tensors = {kind: _neutral(config.stacks[ATTENTION_KINDS[kind][0]]) for kind in attention_kinds(config)}
     shapes = {}
     for kind in tensors:
-        stack = KINDS[kind][0]
+        stack = ATTENTION_KINDS[kind][0]
         keys = lengths["encoder" if kind == "cross" else stack]
         shapes[kind] = (config.stacks[stack], heads, lengths[stack], keys)
     for head in changes.ablate:
@@ -186,8 +186,8 @@ def _put(patch, config, tensors, resids, shapes):
             part, gate, out, field = resids[stack][name], "gate", "value", name
         case [kind, layer, "context", head] if kind in shapes and layer.isdigit() and head.isdigit():
             _, place = _place((kind, int(layer), int(head)), "head", shapes)
-            shape, width, stack = shapes[kind][:3], config.value_dim, KINDS[kind][0]
-            part, gate, out, field = tensors[kind], "head_gate", "context_patch", KINDS[kind][1]
+            shape, width, stack = shapes[kind][:3], config.value_dim, ATTENTION_KINDS[kind][0]
+            part, gate, out, field = tensors[kind], "head_gate", "context_patch", ATTENTION_KINDS[kind][1]
         case _:
             raise ValueError(
                 f"There is no place {patch.site!r} to patch. Write, for example, "
