@@ -11,7 +11,14 @@ from transformer_viz.analysis.masking import (
     multiplied_mask_weights,
     padding_share,
 )
-from transformer_viz.analysis.masks import causal_mask, named_mask, pack, padding_mask, unpack, window_mask
+from transformer_viz.analysis.masks import (
+    causal_mask,
+    mask_from_bits,
+    mask_to_bits,
+    named_mask,
+    padding_mask,
+    window_mask,
+)
 from transformer_viz.analysis.order import in_first_order, shuffled_order
 from transformer_viz.analysis.positions import (
     one_hot_positions,
@@ -46,13 +53,14 @@ __all__ = [
     "future_share",
     "in_first_order",
     "induction_score",
+    "mask_from_bits",
+    "mask_to_bits",
     "masked_scores",
     "masked_weights",
     "merge_words",
     "multiplied_mask_weights",
     "named_mask",
     "one_hot_positions",
-    "pack",
     "padding_mask",
     "padding_share",
     "position_similarity",
@@ -71,7 +79,6 @@ __all__ = [
     "sinusoidal_rates",
     "softmax",
     "strongest_in_blocks",
-    "unpack",
     "window_mask",
     "word_of_token",
 ]

@@ -55,7 +55,7 @@ def named_mask(name: str, queries: int, key_ids: np.ndarray) -> np.ndarray:
 
     Args:
         name: "none" (no mask), "padding", "causal", "window:3" (the reach), "painted:" and a result of
-            `pack`, or several of them joined by "+" (their intersection).
+            `mask_to_bits`, or several of them joined by "+" (their intersection).
         queries: Number of rows.
         key_ids: int (key,), the token ids of the columns.
 
@@ -80,31 +80,31 @@ def named_mask(name: str, queries: int, key_ids: np.ndarray) -> np.ndarray:
                 mask = mask & causal_mask(*shape)
             case ["window", reach] if reach.isdecimal():
                 mask = mask & window_mask(queries, int(reach), len(key_ids))
-            case ["painted", packed]:
-                mask = mask & unpack(packed, shape)
+            case ["painted", bits]:
+                mask = mask & mask_from_bits(bits, shape)
             case _:
                 raise Problem("mask.missing", name=repr(name))
     return mask
 
 
-def pack(mask: ArrayLike) -> str:
+def mask_to_bits(mask: ArrayLike) -> str:
     """Return a mask as hexadecimal digits of four cells each, row by row, padded with 0.
 
     Args:
         mask: bool (query, key).
 
-    >>> pack(np.tri(3, dtype=bool))
+    >>> mask_to_bits(np.tri(3, dtype=bool))
     '9b8'
     """
-    bits = np.asarray(mask, bool).ravel()
-    return np.packbits(bits).tobytes().hex()[: -(-bits.size // 4)]
+    cells = np.asarray(mask, bool).ravel()
+    return np.packbits(cells).tobytes().hex()[: -(-cells.size // 4)]
 
 
-def unpack(packed: str, shape: tuple[int, int]) -> np.ndarray:
-    """Return the mask of the result of `pack`.
+def mask_from_bits(bits: str, shape: tuple[int, int]) -> np.ndarray:
+    """Return the mask of hexadecimal digits.
 
     Args:
-        packed: Hexadecimal digits.
+        bits: Hexadecimal digits, from `mask_to_bits`.
         shape: (query, key).
 
     Returns:
@@ -115,9 +115,9 @@ def unpack(packed: str, shape: tuple[int, int]) -> np.ndarray:
     """
     size = shape[0] * shape[1]
     digits = -(-size // 4)
-    good = len(packed) == digits and all(digit in "0123456789abcdef" for digit in packed)
+    good = len(bits) == digits and all(digit in "0123456789abcdef" for digit in bits)
     if not good:
-        found = {"found": len(packed), "received": repr(packed[:16])}
+        found = {"found": len(bits), "received": repr(bits[:16])}
         raise Problem("mask.painted", rows=shape[0], columns=shape[1], digits=digits, **found)
-    even = packed + "0" * (digits % 2)
+    even = bits + "0" * (digits % 2)
     return np.unpackbits(np.frombuffer(bytes.fromhex(even), np.uint8))[:size].astype(bool).reshape(shape)
