@@ -19,7 +19,7 @@ from transformer_viz.analysis.masks import (
     padding_mask,
     window_mask,
 )
-from transformer_viz.analysis.order import in_first_order, shuffled_order
+from transformer_viz.analysis.order import in_original_order, shuffled_order
 from transformer_viz.analysis.positions import (
     one_hot_positions,
     position_similarity,
@@ -51,7 +51,7 @@ __all__ = [
     "distance",
     "entropy",
     "future_share",
-    "in_first_order",
+    "in_original_order",
     "induction_score",
     "mask_from_bits",
     "mask_to_bits",

@@ -26,7 +26,7 @@ def shuffled_order(length: int, seed: int, *, fixed: int = 0) -> tuple[int, ...]
     return tuple(order.tolist())
 
 
-def in_first_order(matrix: ArrayLike, order: Sequence[int]) -> np.ndarray:
+def in_original_order(matrix: ArrayLike, order: Sequence[int]) -> np.ndarray:
     """Return a matrix of permuted tokens with rows and columns in the original order of the tokens.
 
     Args:

@@ -236,13 +236,13 @@ def evaluate(arguments: Namespace) -> None:
         if not any(rows["target"]):
             _evaluate_texts(explorer, rows["text"])
             return
-        result = load_upper_floor("inspection.evaluation").evaluate_writing(explorer, rows)
+        result = load_upper_floor("inspection.evaluation").evaluate_generation(explorer, rows)
         print(f"rows            {result.rows:,}\nexact match     {result.exact_match:.4f}")
         print(f"token accuracy  {result.token_accuracy:.4f}")
         return
     if explorer.config.fills_in:
         rows = read_for_decoder(arguments.data, _columns(arguments))
-        result = load_upper_floor("inspection.perplexity").evaluate_hidden(
+        result = load_upper_floor("inspection.perplexity").evaluate_masked_tokens(
             explorer, rows["text"], progress=True
         )
         print(f"texts           {result.texts:,}\nhidden tokens   {result.tokens:,}")
@@ -362,7 +362,7 @@ class Progress:
         kind = event["event"]
         if kind == "data":
             if "note" in event:
-                tqdm.write(Words(language_of(os.environ)).same(event["note"], under="error.precision."))
+                tqdm.write(Words(language_of(os.environ)).translate(event["note"], under="error.precision."))
             self._bar = tqdm(total=event["total_steps"], unit="step", disable=not sys.stderr.isatty())
         elif kind in ("step", "epoch"):
             self._bar.update(event["step"] - self._bar.n)

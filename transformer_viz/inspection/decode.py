@@ -110,7 +110,7 @@ def generate(
     )
 
 
-def write_on(
+def continue_generation(
     explorer: Explorer, request: Request, written: tuple[int, ...], *, most: int, seconds: float
 ) -> tuple[tuple[int, ...], bool]:
     """Continue a greedy generation of an encoder-decoder for a limited time.

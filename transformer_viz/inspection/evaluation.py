@@ -71,7 +71,7 @@ def evaluate(explorer: Explorer, rows: pd.DataFrame, *, progress: bool = False) 
     return Evaluation(len(rows), float(right.sum() / max(len(rows), 1)), by_label, confusion)
 
 
-class WritingEvaluation(NamedTuple):
+class GenerationEvaluation(NamedTuple):
     """Metrics of a decoder.
 
     Attributes:
@@ -140,7 +140,9 @@ def previous_token_scores(explorer: Explorer, texts: Iterable[str]) -> np.ndarra
     return np.mean(scores, axis=0)
 
 
-def evaluate_writing(explorer: Explorer, rows: pd.DataFrame, *, batch_size: int = 64) -> WritingEvaluation:
+def evaluate_generation(
+    explorer: Explorer, rows: pd.DataFrame, *, batch_size: int = 64
+) -> GenerationEvaluation:
     """Evaluate a decoder on pairs of text and target.
 
     Up to the first error, greedy decoding generates the likeliest token given the correct previous ones; one
@@ -169,4 +171,4 @@ def evaluate_writing(explorer: Explorer, rows: pd.DataFrame, *, batch_size: int 
         right, real = np.asarray(logits).argmax(axis=-1) == answers, answers != PAD_ID
         exact += int((right | ~real).all(axis=-1).sum())
         tokens, total = tokens + int((right & real).sum()), total + int(real.sum())
-    return WritingEvaluation(len(rows), exact / max(len(rows), 1), tokens / max(total, 1))
+    return GenerationEvaluation(len(rows), exact / max(len(rows), 1), tokens / max(total, 1))

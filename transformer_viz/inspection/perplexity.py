@@ -35,7 +35,7 @@ class TextEvaluation(NamedTuple):
     token_accuracy: float
 
 
-class HiddenEvaluation(NamedTuple):
+class MaskedTokenEvaluation(NamedTuple):
     """Metrics of a masked language model.
 
     Attributes:
@@ -74,13 +74,13 @@ def evaluate_texts(
         nats, right = nats + lost, right + best
     tokens = sum(len(ids) + 1 for ids in token_ids)
     num_bytes = sum(len(explorer.tokenizer.decode(ids).encode()) for ids in token_ids)
-    figures = likeliness(nats, tokens, num_bytes)
+    figures = perplexity_metrics(nats, tokens, num_bytes)
     return TextEvaluation(len(token_ids), tokens, num_bytes, **figures, token_accuracy=right / max(tokens, 1))
 
 
-def evaluate_hidden(
+def evaluate_masked_tokens(
     explorer: Explorer, texts: Sequence[str], *, batch_size: int = 16, seed: int = 0, progress: bool = False
-) -> HiddenEvaluation:
+) -> MaskedTokenEvaluation:
     """Evaluate a masked language model on randomly masked tokens, as in training.
 
     Args:
@@ -103,7 +103,7 @@ def evaluate_hidden(
         places.append((numbers[:, None] * config.max_len + cloze.places)[gap] - 1)  # a [START] is no token
     places = np.concatenate(places)
     perplexity = float(np.exp(nats / max(len(places), 1)))
-    return HiddenEvaluation(len(texts), len(places), places, perplexity, right / max(len(places), 1))
+    return MaskedTokenEvaluation(len(texts), len(places), places, perplexity, right / max(len(places), 1))
 
 
 def _batches(stream, size, progress):
@@ -123,7 +123,7 @@ def _measured(model, inputs, answers):
     return float(lost[real].sum(dtype=np.float64)), int(best[real].sum())
 
 
-def likeliness(nats: float, tokens: int, num_bytes: int) -> dict[str, float]:
+def perplexity_metrics(nats: float, tokens: int, num_bytes: int) -> dict[str, float]:
     """Return perplexity and bits per byte.
 
     Args:

@@ -99,7 +99,7 @@ def _shown(name, fact, words):
     """Return a fact as it appears in a sentence."""
     if isinstance(fact, Phrase):
         return _made(fact, words)
-    return words.same(fact, under="error.reason.") if name == "reason" else fact
+    return words.translate(fact, under="error.reason.") if name == "reason" else fact
 
 
 def _renamed(fact, old, new):

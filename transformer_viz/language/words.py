@@ -43,7 +43,7 @@ class Words:
         """Return whether there is a sentence with that key."""
         return key in self.sentences or f"{key}.other" in self.sentences
 
-    def same(self, text: str, *, under: str) -> str:
+    def translate(self, text: str, *, under: str) -> str:
         """Return the translation of an English sentence whose key begins with `under`, or the text itself."""
         return self.sentences.get(_keys_of("en", under).get(text, ""), text)
 

@@ -4,7 +4,7 @@ import numpy as np
 import streamlit as st
 
 from transformer_viz import store
-from transformer_viz.analysis import in_first_order, shuffled_order
+from transformer_viz.analysis import in_original_order, shuffled_order
 from transformer_viz.pictures.figures import before_after_bars
 from transformer_viz.pictures.labels import axis_tokens, label_of
 from transformer_viz.pictures.views import MAX_CELLS, attention_change
@@ -161,7 +161,7 @@ def largest_change(before, after, order) -> float:
 
 def put_back(weights, order) -> np.ndarray:
     """Return the weights with each token's row and column where it stood before the shuffle."""
-    return in_first_order(weights, order) if order else weights
+    return in_original_order(weights, order) if order else weights
 
 
 def answer_of(trace: Trace) -> str:
