@@ -88,7 +88,7 @@ def test_a_batch_is_encoded_as_one_by_one(truncation):
 
 
 def test_a_batch_longer_than_one_portion_keeps_its_order(monkeypatch):
-    monkeypatch.setattr(module, "PORTION", 2)
+    monkeypatch.setattr(module, "BATCH", 2)
     words = ["the", "film", "plot", "work", "a"]
     rows = TOKENIZER.encode_batch(iter(words), max_len=7)
     assert [TOKENIZER.token(*row) for row in rows] == words

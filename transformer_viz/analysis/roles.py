@@ -8,13 +8,13 @@ from numpy.typing import ArrayLike
 
 from transformer_viz.analysis.heads import entropy
 
-LEAST_SHARE = 0.35
+MIN_SHARE = 0.35
 """Least share of a head's attention on a pattern for that role."""
 
-ABOVE_EVEN = 1.5
+MIN_RATIO = 1.5
 """Least ratio of that share to the share under uniform attention."""
 
-EVEN = 0.75
+MIN_EVENNESS = 0.75
 """Least effective number of keys of the role "even", as a share of the unmasked keys."""
 
 ROLES = (
@@ -67,8 +67,8 @@ def roles(
         return [Role("mixed", 0.0, 0)] * len(weights)
     free = allowed.sum(axis=-1) > 1
     rows = free if free.any() else allowed.any(axis=-1)
-    where = _diagonals(allowed) if cross else _within(query_tokens)
-    above_even = ABOVE_EVEN if free.any() else 0
+    where = _cross_patterns(allowed) if cross else _self_patterns(query_tokens)
+    above_even = MIN_RATIO if free.any() else 0
     evenly = allowed / np.maximum(allowed.sum(axis=-1, keepdims=True), 1)
     shares = {}
     for name, cells in where.items():
@@ -82,16 +82,16 @@ def roles(
         key = int(mean.argmax())
         named = ((name, share[head]) for name, share in shares.items())
         name, share = max(named, key=lambda pair: pair[1], default=("mixed", 0.0))
-        if share < LEAST_SHARE:
-            enough = max(LEAST_SHARE, above_even * evenly[rows].mean(axis=0)[key])
+        if share < MIN_SHARE:
+            enough = max(MIN_SHARE, above_even * evenly[rows].mean(axis=0)[key])
             name, share = ("token", mean[key]) if mean[key] >= enough else ("mixed", widths[head])
-        if name == "mixed" and widths[head] >= EVEN * choices:
+        if name == "mixed" and widths[head] >= MIN_EVENNESS * choices:
             name = "even"
         found.append(Role(name, float(share), key))
     return found
 
 
-def _within(tokens):
+def _self_patterns(tokens):
     """Return role -> its cells in self-attention: bool (query, key)."""
     count = len(tokens)
     texts = np.array([*map(str.lower, tokens)], dtype=object)
@@ -108,7 +108,7 @@ def _within(tokens):
     }
 
 
-def _diagonals(allowed):
+def _cross_patterns(allowed):
     """Return the same for cross-attention: cells next to the diagonals."""
     queries, keys = allowed.shape
     if min(queries, keys) < 3:

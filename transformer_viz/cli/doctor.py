@@ -29,10 +29,10 @@ DISTRIBUTION = "transformer-viz"
 REQUIREMENTS = Path(__file__).parents[2] / "requirements.in"
 INSTALL = "pip install -r requirements.txt"
 
-LEAST_MEMORY = 2e9
+MIN_MEMORY = 2e9
 """Bytes needed by the server, its engine and a small training."""
 
-LEAST_DISK = 1e9
+MIN_DISK = 1e9
 """Bytes needed by a few trainings and models."""
 
 PORT = 8501
@@ -99,16 +99,16 @@ def packages() -> Iterator[Finding]:
 def packages_in_range() -> Iterator[Finding]:
     """Check each package that the installed app requires."""
     for line in metadata.requires(DISTRIBUTION) or ():
-        asked = Requirement(line)
-        if asked.marker and not asked.marker.evaluate({"extra": ""}):
+        requirement = Requirement(line)
+        if requirement.marker and not requirement.marker.evaluate({"extra": ""}):
             continue
-        install = f'pip install "{asked.name}{asked.specifier}"'
+        install = f'pip install "{requirement.name}{requirement.specifier}"'
         try:
-            found = metadata.version(asked.name)
+            found = metadata.version(requirement.name)
         except metadata.PackageNotFoundError:
-            yield Finding(asked.name, "missing", install)
+            yield Finding(requirement.name, "missing", install)
             continue
-        yield Finding(asked.name, found, "" if asked.specifier.contains(found) else install)
+        yield Finding(requirement.name, found, "" if requirement.specifier.contains(found) else install)
 
 
 def pins() -> dict[str, str]:
@@ -121,8 +121,8 @@ def memory() -> Finding:
     """Check the free memory."""
     found = psutil.virtual_memory()
     fact = f"{found.available / 1e9:.1f} of {found.total / 1e9:.1f} GB free"
-    remedy = f"Close other programs: the app needs about {LEAST_MEMORY / 1e9:.0f} GB."
-    return Finding("memory", fact, remedy if found.available < LEAST_MEMORY else "")
+    remedy = f"Close other programs: the app needs about {MIN_MEMORY / 1e9:.0f} GB."
+    return Finding("memory", fact, remedy if found.available < MIN_MEMORY else "")
 
 
 def folder(name: str, place: Path) -> Iterator[Finding]:
@@ -139,7 +139,7 @@ def folder(name: str, place: Path) -> Iterator[Finding]:
     free = shutil.disk_usage(place).free
     remedy = f"Make space, or set {variable} to a folder on another disk."
     fact = f"{place}, {free / 1e9:.1f} GB free"
-    yield Finding(name, fact, remedy if free < LEAST_DISK else "")
+    yield Finding(name, fact, remedy if free < MIN_DISK else "")
 
 
 def broken_models() -> Iterator[Finding]:

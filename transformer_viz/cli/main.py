@@ -56,7 +56,7 @@ FILES = (
     "decoder; for a decoder-only model also plain text"
 )
 
-ENDED_EARLY = {"stopped": "Stopped", "queued": "Queued behind a run of another owner"}
+UNFINISHED = {"stopped": "Stopped", "queued": "Queued behind a run of another owner"}
 """Status of an unfinished run -> its description."""
 
 LIKELIEST = 5
@@ -93,15 +93,15 @@ def main(argv: list[str] | None = None) -> int:
         return arguments.command(arguments) or 0
     except (ValueError, MemoryError) as error:
         problem = error if str(error) else Problem("command.memory")
-        print(f"{arguments.name}: {_said(problem)}", file=sys.stderr)
+        print(f"{arguments.name}: {_localized(problem)}", file=sys.stderr)
         return 2
     except KeyboardInterrupt:
-        stopped = _said(Problem("command.stopped"))
+        stopped = _localized(Problem("command.stopped"))
         print(f"{arguments.name}: {stopped}", file=sys.stderr)
         return 130
 
 
-def _said(problem):
+def _localized(problem):
     """Return the sentence of an error in the language of the environment."""
     return sentence_of(problem, language_of(os.environ))
 
@@ -112,12 +112,12 @@ def build_parser() -> argparse.ArgumentParser:
     parser.add_argument("--version", action="version", version=f"Transformer Viz {__version__}")
     parser.add_argument("--no-browser", action="store_true", help="serve the app, but open no window")
     parser.add_argument("--port", type=int, help="port to serve the app on (default 8501, or the next free)")
-    parser.set_defaults(command=open_app, name=_short(program()))
+    parser.set_defaults(command=open_app, name=_program_name(program()))
     commands = parser.add_subparsers(metavar="COMMAND")
 
     def add(name, command, text):
         sub = commands.add_parser(name, help=text, description=text, epilog=f"example: {example(name)}")
-        sub.set_defaults(command=command, name=f"{_short(program())} {name}")
+        sub.set_defaults(command=command, name=f"{_program_name(program())} {name}")
         return sub
 
     add("models", list_models, "List the available models.")
@@ -163,7 +163,7 @@ def example(name: str) -> str:
     return f"{program()} {EXAMPLES[name]}"
 
 
-def _short(called):
+def _program_name(called):
     return called.removeprefix("python -m ")
 
 
@@ -183,7 +183,7 @@ def list_models(arguments: Namespace) -> None:
         figures = _figures(model.card.get("test", {})).items()
         parameters = f"{model.config.num_parameters:,}" if model.config else ""
         damage = Phrase("command.damaged", reason=model.error)
-        task = _said(damage) if model.error else model.card.get("task", "")
+        task = _localized(damage) if model.error else model.card.get("task", "")
         test = " ".join(f"{name} {value:.4f}" for name, value in figures) or "not measured"
         rows.append((model.name, task, parameters, f"{model.size / 1e6:.1f} MB", test))
     print(pd.DataFrame(rows, columns=["name", "task", "parameters", "size", "test"]).to_string(index=False))
@@ -286,18 +286,18 @@ def train(arguments: Namespace) -> None:
             "licence": arguments.licence,
             "examples": arguments.examples,
         },
-        out=str(_place_of(arguments.out)),
+        out=str(_output_folder(arguments.out)),
         overwrite=arguments.overwrite,
         columns=_columns(arguments),
     )
-    _work(create_run(job))
+    _train_run(create_run(job))
 
 
 def resume(arguments: Namespace) -> None:
     """Resume a run that was stopped, was interrupted or has failed."""
     run = open_run(arguments.run)
     run.queue()
-    _work(run)
+    _train_run(run)
 
 
 def stop(arguments: Namespace) -> None:
@@ -311,7 +311,7 @@ def list_all_runs(arguments: Namespace) -> None:
     for run in list_runs():
         state = run.state()
         if state.status == "broken":
-            rows.append((run.id, state.status, "", _said(run.error or "")))
+            rows.append((run.id, state.status, "", _localized(run.error or "")))
             continue
         steps = f"{state.step:,} of {state.facts.get('total_steps', 0):,}"
         figure = run.job.figure
@@ -324,7 +324,7 @@ def list_all_runs(arguments: Namespace) -> None:
     print(pd.DataFrame(rows, columns=["run", "status", "steps", "best"]).to_string(index=False))
 
 
-def _work(run):
+def _train_run(run):
     """Train a run in this process; Ctrl-C stops it between two steps."""
     worker, job = load_upper_floor("training.worker"), load_upper_floor("training.job")
     print(f"Run {run.id}; stop it with Ctrl-C, resume it with: {program()} resume {run.id}")
@@ -336,7 +336,7 @@ def _work(run):
         raise state.problem or RunError("runs.was_stopped", run=run.id)
     if state.status != "finished":
         best = run.model if state.best else "none yet"
-        how = ENDED_EARLY.get(state.status, f"The run is {state.status}")
+        how = UNFINISHED.get(state.status, f"The run is {state.status}")
         print(f"{how} at step {state.step:,}. The best model so far: {best}.")
         return
     card, place = store.read_model(run.model).card, run.events()[-1]["model"]
@@ -368,8 +368,8 @@ class Progress:
             self._bar.update(event["step"] - self._bar.n)
             self._bar.set_postfix_str(f"loss {event['loss']:.4f}")
         if kind == "epoch":
-            unsaid = ("event", "epoch", "step", "best", "seconds")
-            figures = (f"{name} {value:.4f}" for name, value in event.items() if name not in unsaid)
+            hidden = ("event", "epoch", "step", "best", "seconds")
+            figures = (f"{name} {value:.4f}" for name, value in event.items() if name not in hidden)
             tqdm.write(f"epoch {event['epoch']}: {', '.join(figures)}{' *' if event['best'] else ''}")
 
 
@@ -451,8 +451,8 @@ def _add_train_arguments(sub):
         if field.type is bool:
             group.add_argument(name, action="store_true", help=SETTINGS_HELP[field.name])
             continue
-        said = f"{SETTINGS_HELP[field.name]} (default {field.default})"
-        group.add_argument(name, type=field.type, default=field.default, help=said)
+        text = f"{SETTINGS_HELP[field.name]} (default {field.default})"
+        group.add_argument(name, type=field.type, default=field.default, help=text)
 
 
 def _add_columns(sub):
@@ -480,7 +480,7 @@ def _load(model):
     return load_upper_floor("inspection.explorer").load(model)
 
 
-def _place_of(out):
+def _output_folder(out):
     """Return the path of the folder to write; a bare name is one on the shelf, as for `--model`."""
     return Path(out) if store.is_path(out) else store.models_folder() / out
 

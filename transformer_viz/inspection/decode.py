@@ -85,10 +85,10 @@ def generate(
     prepared = explorer.prepare(explorer.request(text, positions=positions, order=order))
     source = prepared.source.ids
     tables = [] if positions is None else _tables(prepared)
-    given = (START_ID,) if config.has_encoder else tuple(int(i) for i in source)
-    room = (config.target_max_len if config.has_encoder else config.max_len) + 1 - len(given)
+    prompt = (START_ID,) if config.has_encoder else tuple(int(i) for i in source)
+    room = (config.target_max_len if config.has_encoder else config.max_len) + 1 - len(prompt)
     most = max(min(room, max_new or room), 0)
-    best = _search(explorer, source, given, most, beam_size, length_penalty, tables)
+    best = _beam_search(explorer, source, prompt, most, beam_size, length_penalty, tables)
     finished = bool(best.ids) and best.ids[-1] == END_ID
     written = best.ids[:-1] if finished else best.ids
     steps = []
@@ -99,7 +99,7 @@ def generate(
             target = list(written[:length])
             steps.append(explorer.trace(text, target=target, keep=keep, positions=positions, order=order))
         else:
-            ids = [*given[1:], *written[:length]]
+            ids = [*prompt[1:], *written[:length]]
             steps.append(explorer.trace(ids, keep=keep, positions=positions))
     return Generation(
         explorer.output_tokenizer.decode(written),
@@ -138,7 +138,9 @@ def continue_generation(
     most = min(most, explorer.config.target_max_len)
     end = time.monotonic() + seconds
     while len(written) < most:
-        token = int(_next(explorer, source, np.array([[START_ID, *written]], np.int32), tables).argmax())
+        token = int(
+            _next_log_probs(explorer, source, np.array([[START_ID, *written]], np.int32), tables).argmax()
+        )
         if token == END_ID:
             return tuple(written), True
         written = (*written, token)
@@ -169,7 +171,7 @@ def generate_all(
     for rows in by_length(source, batch_size, readable):
         ids = np.full((len(rows), 1), START_ID, np.int32)
         while ids.shape[1] <= most and not (ids == END_ID).any(axis=-1).all():
-            log_probs = _next(explorer, pad([source[row] for row in rows]), ids)
+            log_probs = _next_log_probs(explorer, pad([source[row] for row in rows]), ids)
             ids = np.hstack([ids, log_probs.argmax(axis=-1).astype(np.int32)[:, None]])
         for row, line in zip(rows, ids[:, 1:], strict=True):
             end = np.flatnonzero(line == END_ID)
@@ -183,12 +185,12 @@ def _tables(prepared):
     return [prepared.inputs[name] for name in names if name in prepared.inputs]
 
 
-def _search(explorer, source, given, most, beam_size, alpha, tables):
-    """Return the best beam: the ids generated after `given`, with [END] if it was reached."""
+def _beam_search(explorer, source, prompt, most, beam_size, alpha, tables):
+    """Return the best beam: the ids generated after `prompt`, with [END] if it was reached."""
     beams, done = [_Beam((), 0.0)], []
     for _ in range(most):
-        ids = np.array([given + beam.ids for beam in beams], np.int32)
-        log_probs = _next(explorer, np.repeat(source[None], len(beams), axis=0), ids, tables)
+        ids = np.array([prompt + beam.ids for beam in beams], np.int32)
+        log_probs = _next_log_probs(explorer, np.repeat(source[None], len(beams), axis=0), ids, tables)
         candidates = []
         for beam, row in zip(beams, log_probs, strict=True):
             likeliest = np.argsort(-row, kind="stable")[: beam_size + 1]
@@ -201,7 +203,7 @@ def _search(explorer, source, given, most, beam_size, alpha, tables):
     return max(done or beams, key=lambda beam: beam.score(alpha))
 
 
-def _next(explorer, source, written, tables=()):
+def _next_log_probs(explorer, source, written, tables=()):
     """Return the next token's log probabilities: float (row, token); -inf for [PAD] and [START].
 
     Args:

@@ -20,7 +20,7 @@ from transformer_viz.values.config import CHOICES
 from transformer_viz.values.request import UNCHANGED, Request
 from transformer_viz.values.trace import BlockIntervention, ModelTrace, Tensor, flatten, restore
 
-OWN = -1
+USE_OWN = -1
 """Sentinel in masks and position ids: use the model's own value."""
 
 
@@ -92,7 +92,7 @@ class ForwardPass:
             NoTokensError: If the text has no tokens.
             ValueError: If the request refers to something that does not exist.
         """
-        source, target = self._read(request)
+        source, target = self._encode_texts(request)
         masks = self._masks(request.changes, source, target)
         inputs = {"token_ids": source.ids[None]} | masks
         if target is not None:
@@ -113,9 +113,9 @@ class ForwardPass:
                 changes.append(restore(BlockIntervention, f"{stack}.", one))
         own = self._own_masks(inputs["token_ids"], inputs.get("target_ids"))
         for name, mask in own.items():
-            inputs[name] = tf.where(inputs[name] == OWN, mask, inputs[name] == 1)
+            inputs[name] = tf.where(inputs[name] == USE_OWN, mask, inputs[name] == 1)
         own = self.model.position_ids(inputs["token_ids"])
-        inputs["position_ids"] = tf.where(inputs["position_ids"] == OWN, own, inputs["position_ids"])
+        inputs["position_ids"] = tf.where(inputs["position_ids"] == USE_OWN, own, inputs["position_ids"])
         return self.model.trace(**inputs, interventions=changes)
 
     def _check_tokenizers(self):
@@ -129,22 +129,22 @@ class ForwardPass:
         if self.config.fills_in and not (writer.has_markers and writer.has_mask):
             raise Problem("tokenizer.mask")
 
-    def _read(self, request):
+    def _encode_texts(self, request):
         """Return the tokenized text and target of a request; one stack has no target."""
         config, changes = self.config, request.changes
-        source = self._encoded(self.tokenizer, request.text, config.max_len, start=config.reads_start)
+        source = self._encode(self.tokenizer, request.text, config.max_len, start=config.reads_start)
         if changes.order is not None:
-            source = self._reordered(source, changes.order)
+            source = self._reorder(source, changes.order)
         source = source.padded(changes.padding, max_len=config.max_len)
         if self.target_tokenizer is None:
             if request.target is not None or changes.target_padding:
                 raise Problem("text.target")
             return source, None
         text, longest = request.target, config.target_max_len
-        target = self._encoded(self.target_tokenizer, "" if text is None else text, longest, start=True)
+        target = self._encode(self.target_tokenizer, "" if text is None else text, longest, start=True)
         return source, target.padded(changes.target_padding, max_len=longest)
 
-    def _encoded(self, tokenizer, text, max_len, *, start):
+    def _encode(self, tokenizer, text, max_len, *, start):
         if isinstance(text, str):
             encoding = tokenizer.encode(text, max_len=max_len, truncation=self.config.truncation, start=start)
         else:
@@ -153,7 +153,7 @@ class ForwardPass:
             raise NoTokensError("text.no_words")
         return encoding
 
-    def _reordered(self, source, order):
+    def _reorder(self, source, order):
         reordered = source.reordered(order)
         if self.config.reads_start and order[0] != 0:
             raise ValueError("[START] keeps its place: `order` must begin with 0.")
@@ -199,7 +199,7 @@ class ForwardPass:
         own = self._own_masks(source.ids[None], None if target is None else target.ids[None])
         kinds = (next(iter(self.config.stacks)), "decoder", "cross")
         return {
-            kind: np.where(masks[name] == OWN, own[name], masks[name] == 1)[0]
+            kind: np.where(masks[name] == USE_OWN, own[name], masks[name] == 1)[0]
             for kind, name in zip(kinds, own, strict=False)
         }
 
@@ -218,7 +218,7 @@ class ForwardPass:
     def _table(self, positions, own, rows):
         """Return the requested position table or the model's own; computed tables are cached."""
         if positions is None or isinstance(positions, str):
-            table = self._kept_table(None if positions == self.config.positions else positions, own)
+            table = self._cached_table(None if positions == self.config.positions else positions, own)
         else:
             table = np.asarray(positions, np.float32)
             if table.ndim != 2 or table.shape[1] != self.config.d_model:
@@ -233,7 +233,7 @@ class ForwardPass:
             )
         return table
 
-    def _kept_table(self, kind, own):
+    def _cached_table(self, kind, own):
         if (own, kind) not in self._tables:
             table = getattr(self.model, own)()
             if kind is not None:
@@ -249,13 +249,13 @@ class ForwardPass:
         return position_table(positions, rows, self.config.d_model)
 
 
-def _mask(name, given, config, queries, key_ids):
-    """Return a mask as input of the compiled pass: int32 (1, head or 1, query or 1, key or 1), or `OWN`."""
-    if given is None:
-        return np.full((1, 1, 1, 1), OWN, np.int32)
-    if isinstance(given, str):
-        given = named_mask(given, queries, key_ids)
-    mask, shape = np.asarray(given), (config.num_heads, queries, len(key_ids))
+def _mask(name, value, config, queries, key_ids):
+    """Return a mask as graph input: int32 (1, head or 1, query or 1, key or 1), or `USE_OWN`."""
+    if value is None:
+        return np.full((1, 1, 1, 1), USE_OWN, np.int32)
+    if isinstance(value, str):
+        value = named_mask(value, queries, key_ids)
+    mask, shape = np.asarray(value), (config.num_heads, queries, len(key_ids))
     fits = mask.ndim <= 3 and all(
         size in (1, want) for size, want in zip(mask.shape[::-1], shape[::-1], strict=False)
     )
@@ -267,13 +267,13 @@ def _mask(name, given, config, queries, key_ids):
     return mask.reshape((1,) * (4 - mask.ndim) + mask.shape).astype(np.int32)
 
 
-def _position_ids(given, length):
-    if given is None:
-        return np.full((1, 1), OWN, np.int32)
-    ids = np.asarray(given)
+def _position_ids(value, length):
+    if value is None:
+        return np.full((1, 1), USE_OWN, np.int32)
+    ids = np.asarray(value)
     if ids.shape != (length,) or ids.dtype.kind not in "iu" or (ids < 0).any():
         raise ValueError(
             f"`position_ids` must be {length} whole numbers from 0, one for each token. "
-            f"Received: {np.ravel(given).tolist()}."
+            f"Received: {np.ravel(value).tolist()}."
         )
     return ids.astype(np.int32)[None]

@@ -59,7 +59,7 @@ def gradients(
     if explorer.config.predicts_tokens and not -length <= position < length:
         raise ValueError(f"`position` must be from {-length} to {length - 1}. Received: {position}.")
     if explorer not in _COMPILED:
-        _COMPILED[explorer] = _differentiation(explorer)
+        _COMPILED[explorer] = _compiled_gradients(explorer)
     logit, found = _COMPILED[explorer](prepared.inputs, tf.constant(output), tf.constant(position % length))
     found = {name: gradient.numpy() for name, gradient in found.items()}
     sides = list(explorer.config.stacks)
@@ -72,7 +72,7 @@ def gradients(
     )
 
 
-def _differentiation(explorer):
+def _compiled_gradients(explorer):
     """Return the compiled function (inputs, output, position) -> (logit, name -> gradient)."""
     config, index = explorer.config, tf.TensorSpec((), tf.int32)
 
@@ -90,14 +90,14 @@ def _differentiation(explorer):
             probes[stack] = tf.zeros((length[stack], config.d_model))
         with tf.GradientTape() as tape:
             tape.watch(probes)
-            logits = explorer.forward(_added(inputs, probes, config)).logits[0]
+            logits = explorer.forward(_with_probes(inputs, probes, config)).logits[0]
             logit = logits[position, output] if config.predicts_tokens else logits[output]
         return logit, tape.gradient(logit, probes, unconnected_gradients=tf.UnconnectedGradients.ZERO)
 
     return compiled(differentiate, [explorer.forward.signature, index, index])
 
 
-def _added(inputs, probes, config):
+def _with_probes(inputs, probes, config):
     """Return the inputs with the probes added to the interventions."""
     inputs = dict(inputs)
     for kind in attention_kinds(config):

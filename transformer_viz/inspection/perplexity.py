@@ -70,8 +70,8 @@ def evaluate_texts(
     token_ids = explorer.tokenizer.encode_batch(texts, max_len=WHOLE)
     stream, nats, right = Stream(token_ids, explorer.config.max_len), 0.0, 0
     for _, rows in _batches(stream, batch_size, progress):
-        lost, best = _measured(explorer.model, rows.inputs(explorer.config), rows.next_ids)
-        nats, right = nats + lost, right + best
+        loss, correct = _score(explorer.model, rows.inputs(explorer.config), rows.next_ids)
+        nats, right = nats + loss, right + correct
     tokens = sum(len(ids) + 1 for ids in token_ids)
     num_bytes = sum(len(explorer.tokenizer.decode(ids).encode()) for ids in token_ids)
     figures = perplexity_metrics(nats, tokens, num_bytes)
@@ -97,8 +97,8 @@ def evaluate_masked_tokens(
         cloze = with_gaps(rows.token_ids, config.vocab_size, random)
         inputs = rows._replace(token_ids=cloze.token_ids).inputs(config)
         inputs["output_positions"] = cloze.places
-        lost, best = _measured(explorer.model, inputs, cloze.answers)
-        nats, right = nats + lost, right + best
+        loss, correct = _score(explorer.model, inputs, cloze.answers)
+        nats, right = nats + loss, right + correct
         gap = cloze.answers != PAD_ID
         places.append((numbers[:, None] * config.max_len + cloze.places)[gap] - 1)  # a [START] is no token
     places = np.concatenate(places)
@@ -113,14 +113,14 @@ def _batches(stream, size, progress):
         yield numbers, stream.rows(numbers)
 
 
-def _measured(model, inputs, answers):
+def _score(model, inputs, answers):
     """Return the total cross-entropy of the answers, without [PAD], and the number predicted correctly."""
     logits = ops.cast(model(inputs), "float32")
     own = ops.take_along_axis(logits, answers[..., None], axis=-1)[..., 0]
-    lost = ops.convert_to_numpy(ops.logsumexp(logits, axis=-1) - own)
-    best = ops.convert_to_numpy(own >= ops.max(logits, axis=-1))
+    loss = ops.convert_to_numpy(ops.logsumexp(logits, axis=-1) - own)
+    correct = ops.convert_to_numpy(own >= ops.max(logits, axis=-1))
     real = answers != PAD_ID
-    return float(lost[real].sum(dtype=np.float64)), int(best[real].sum())
+    return float(loss[real].sum(dtype=np.float64)), int(correct[real].sum())
 
 
 def perplexity_metrics(nats: float, tokens: int, num_bytes: int) -> dict[str, float]:

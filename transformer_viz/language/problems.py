@@ -30,7 +30,7 @@ class Phrase:
         """Return a copy with a string replaced in its texts, such as a temporary path."""
         other = self.__class__.__new__(self.__class__, *getattr(self, "args", ()))
         other.__dict__.update(self.__dict__)
-        other.facts = {name: _renamed(fact, old, new) for name, fact in self.facts.items()}
+        other.facts = {name: _replaced(fact, old, new) for name, fact in self.facts.items()}
         other.code = self.code.replace(old, new)
         return other
 
@@ -71,12 +71,12 @@ class Problem(Phrase, ValueError):  # noqa: N818  also stored without being rais
     """
 
     def __reduce__(self):
-        return _restored, (type(self), self.args, self.__dict__)
+        return _unpickled, (type(self), self.args, self.__dict__)
 
 
 def sentence_of(problem: Exception | Phrase | str, language: str = "en") -> str:
     """Return an error message on one line: a `Phrase` in a language, anything else as its own text."""
-    text = _made(problem, Words(language)) if isinstance(problem, Phrase) else str(problem)
+    text = _render(problem, Words(language)) if isinstance(problem, Phrase) else str(problem)
     return "".join(letter if letter.isprintable() else " " for letter in text)
 
 
@@ -88,27 +88,27 @@ def json_reason(error: ValueError | RecursionError) -> Phrase | str:
     return Phrase("json.place", reason=error.msg, **place)
 
 
-def _made(phrase, words):
+def _render(phrase, words):
     if not words.has(f"error.{phrase.code}"):
         return phrase.code
-    facts = {name: _shown(name, fact, words) for name, fact in phrase.facts.items()}
+    facts = {name: _rendered_fact(name, fact, words) for name, fact in phrase.facts.items()}
     return words(f"error.{phrase.code}", **facts)
 
 
-def _shown(name, fact, words):
+def _rendered_fact(name, fact, words):
     """Return a fact as it appears in a sentence."""
     if isinstance(fact, Phrase):
-        return _made(fact, words)
+        return _render(fact, words)
     return words.translate(fact, under="error.reason.") if name == "reason" else fact
 
 
-def _renamed(fact, old, new):
+def _replaced(fact, old, new):
     if isinstance(fact, Phrase):
         return fact.renamed(old, new)
     return fact.replace(old, new) if isinstance(fact, str) else fact
 
 
-def _restored(kind, args, state):
+def _unpickled(kind, args, state):
     """Return an unpickled error, without calling the constructor of its class."""
     problem = kind.__new__(kind, *args)
     problem.__dict__.update(state)

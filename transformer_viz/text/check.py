@@ -9,7 +9,7 @@ from tokenizers.normalizers import Normalizer
 from transformer_viz.language import Phrase, Problem
 from transformer_viz.text.rules import MAX_ADDED, MAX_GROWTH, MAX_STEPS, PARTS, Field
 
-INNER = {
+SEQUENCE_FIELDS = {
     "normalizer": "normalizers",
     "pre_tokenizer": "pretokenizers",
     "post_processor": "processors",
@@ -17,7 +17,7 @@ INNER = {
 }
 """Kind of part -> field with the steps of a sequence."""
 
-MAX_AVERAGE = 20
+MAX_AVERAGE_GROWTH = 20
 """Most characters of output per input character, on average; the longest ligature of Unicode has 18."""
 
 CHUNK = 1_000
@@ -34,7 +34,7 @@ _ADDED = Field(
 )
 
 
-def checked(content: object) -> tuple[dict, int]:
+def check_content(content: object) -> tuple[dict, int]:
     """Return the checked parts of a tokenizer file, and nothing else.
 
     Args:
@@ -71,12 +71,12 @@ def check_length(normalizer: Normalizer, text: str) -> None:
     Raises:
         ValueError: If it does.
     """
-    length, most = 0, MAX_AVERAGE * (len(text) + CHUNK)
+    length, most = 0, MAX_AVERAGE_GROWTH * (len(text) + CHUNK)
     for start in range(0, len(text), CHUNK):
         with library_errors("tokenizer.text"):
             length += len(normalizer.normalize_str(text[start : start + CHUNK]))
         if length > most:
-            raise Problem("tokenizer.average", most=MAX_AVERAGE)
+            raise Problem("tokenizer.average", most=MAX_AVERAGE_GROWTH)
 
 
 @contextlib.contextmanager
@@ -102,10 +102,10 @@ def _steps(kind, part):
     """Return the steps of a part, with sequences flattened."""
     if part is None:
         return []
-    if not isinstance(part, dict) or part.get("type") != "Sequence" or kind not in INNER:
+    if not isinstance(part, dict) or part.get("type") != "Sequence" or kind not in SEQUENCE_FIELDS:
         return [part]
-    inner = part.get(INNER[kind])
-    if not isinstance(inner, list) or part.keys() != {"type", INNER[kind]}:
+    inner = part.get(SEQUENCE_FIELDS[kind])
+    if not isinstance(inner, list) or part.keys() != {"type", SEQUENCE_FIELDS[kind]}:
         raise Problem("tokenizer.sequence", part=kind)
     return [step for each in inner for step in _steps(kind, each)]
 
@@ -115,13 +115,13 @@ def _growth(kind, step):
     known, given = PARTS[kind], step.get("type") if isinstance(step, dict) else None
     rule = known.get(given) if isinstance(given, str) else None
     if rule is None:
-        raise Problem("tokenizer.type", part=kind, type=_shown(given), types=", ".join(known))
+        raise Problem("tokenizer.type", part=kind, type=_abbreviated(given), types=", ".join(known))
     fields = {name: value for name, value in step.items() if name != "type"}
     for name, value in fields.items():
         if name not in rule.fields:
-            raise Problem("tokenizer.unknown_field", part=kind, type=given, field=_shown(name))
+            raise Problem("tokenizer.unknown_field", part=kind, type=given, field=_abbreviated(name))
         if not rule.fields[name].holds(value):
-            facts = {"field": name, "what": rule.fields[name].what, "received": _shown(value)}
+            facts = {"field": name, "what": rule.fields[name].what, "received": _abbreviated(value)}
             raise Problem("tokenizer.field", part=kind, type=given, **facts)
     try:
         return rule.growth if isinstance(rule.growth, int) else rule.growth(fields)
@@ -129,6 +129,6 @@ def _growth(kind, step):
         raise Problem("tokenizer.no_field", part=kind, type=given, field=str(error)) from None
 
 
-def _shown(value):
+def _abbreviated(value):
     text = repr(value) if isinstance(value, str | int | float | dict | None) else type(value).__name__
     return text if len(text) <= 80 else f"{text[:80]}..."

@@ -24,7 +24,7 @@ MASK = "[MASK]"
 SPACE = "▁"
 """Prefix of a BPE token that begins a word."""
 
-CONTINUED = "##"
+CONTINUATION = "##"
 """Prefix of a WordPiece token that continues a word."""
 
 WORD = r"\w+(?:'\w+)*|[^\w\s]"
@@ -35,13 +35,13 @@ WORD_WITHOUT_DIGITS = r"[^\W\d]+(?:'[^\W\d]+)*|[^\w\s]"
 LINE_BREAK = r"(?i)<br\s*/?>"
 """HTML line breaks, as in the IMDB reviews; treated as white space."""
 
-BLANKS = rf"[\s{SPACE}]+"
+WHITE_SPACE = rf"[\s{SPACE}]+"
 """White space that BPE collapses to one space."""
 
 SMALL_ALPHABET = 256
 """Characters always included in a subword vocabulary of sufficient size."""
 
-TWICE = 2
+MIN_FREQUENCY = 2
 """Least frequency of a pair of tokens that is merged."""
 
 _UNSPACED = re.compile(
@@ -69,7 +69,7 @@ def is_spaced(tokens: Iterable[str]) -> bool:
     return any(token.startswith(SPACE) for token in tokens)
 
 
-def trained(
+def train_backend(
     texts: Iterable[str],
     vocab_size: int,
     *,
@@ -101,7 +101,11 @@ def trained(
         alphabet = _alphabet(map(normalizer.normalize_str, texts), vocab_size - len(special), splitter, kind)
         # exactly these characters: the library chooses at random among equally frequent ones
         initial = [character for character in alphabet if len(character) == 1]
-        options = {"min_frequency": TWICE, "initial_alphabet": initial, "limit_alphabet": len(initial)}
+        options = {
+            "min_frequency": MIN_FREQUENCY,
+            "initial_alphabet": initial,
+            "limit_alphabet": len(initial),
+        }
         if kind == "bpe":
             model, trainer = models.BPE(unk_token=UNK, fuse_unk=True), trainers.BpeTrainer
             alphabet = []
@@ -141,7 +145,9 @@ def pieces(kind: str, tokens: Sequence[str]) -> list[tuple[str, str]]:
         unspaced = [_UNSPACED.match(token) is not None for token in tokens]
         beside = [here or before for here, before in zip(unspaced, [True, *unspaced], strict=False)]
         found = [
-            ("", token[2:]) if token.startswith(CONTINUED) and len(token) > 2 else (" " * (not tight), token)
+            ("", token[2:])
+            if token.startswith(CONTINUATION) and len(token) > 2
+            else (" " * (not tight), token)
             for token, tight in zip(tokens, beside, strict=True)
         ]
     else:
@@ -159,7 +165,7 @@ def _normalizer(kind, lowercase):
     if lowercase:
         steps.append(normalizers.Lowercase())
     if kind == "bpe":  # one space for all white space, as `decode` restores it
-        steps += [normalizers.Replace(Regex(BLANKS), " "), normalizers.Strip()]
+        steps += [normalizers.Replace(Regex(WHITE_SPACE), " "), normalizers.Strip()]
     return normalizers.Sequence(steps)
 
 
@@ -176,7 +182,11 @@ def _pattern(kind, split_digits):
     return word
 
 
-PATTERNS = {LINE_BREAK, BLANKS, *(_pattern(kind, digits) for kind in TOKEN_KINDS for digits in (False, True))}
+PATTERNS = {
+    LINE_BREAK,
+    WHITE_SPACE,
+    *(_pattern(kind, digits) for kind in TOKEN_KINDS for digits in (False, True)),
+}
 """Every regular expression in tokenizers trained here."""
 
 
@@ -194,7 +204,7 @@ def _decoder(kind):
         "words": None,
         "characters": decoders.Fuse(),
         "bpe": decoders.Metaspace(replacement=SPACE, prepend_scheme="always"),
-        "wordpiece": decoders.WordPiece(prefix=CONTINUED, cleanup=False),
+        "wordpiece": decoders.WordPiece(prefix=CONTINUATION, cleanup=False),
     }[kind]
 
 
@@ -214,7 +224,7 @@ def _alphabet(texts, room, splitter, kind):
         forms = [character]
         # only characters that occur within words get a continuation form
         if kind == "wordpiece" and len(splitter.pre_tokenize_str(f"a{character}a")) == 1:
-            forms.append(CONTINUED + character)
+            forms.append(CONTINUATION + character)
         if len(alphabet) + len(forms) > most:
             break
         alphabet += forms

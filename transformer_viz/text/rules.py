@@ -94,12 +94,12 @@ def _is_pattern(value):
     return text in KNOWN_PATTERNS if kind == "Regex" else kind == "String" and 1 <= len(text) <= 64
 
 
-def _replaced(fields):
+def _replacement_growth(fields):
     """Return the growth factor of a replacement; a regular expression may match a single character."""
     return max(1, math.ceil(len(fields["content"]) / len(fields["pattern"].get("String", "."))))
 
 
-def _mapped(fields):
+def _charsmap_growth(fields):
     """Return the length of the longest replacement in a sentencepiece character map.
 
     Its format: the size of a trie in four bytes, the trie, and zero-terminated texts.
@@ -217,8 +217,8 @@ PARTS = {
             growth=4,
         ),
         "Prepend": Part({"prepend": MARK}),
-        "Replace": Part({"pattern": PATTERN, "content": MARK}, growth=_replaced),
-        "Precompiled": Part({"precompiled_charsmap": CHARSMAP}, growth=_mapped),
+        "Replace": Part({"pattern": PATTERN, "content": MARK}, growth=_replacement_growth),
+        "Precompiled": Part({"precompiled_charsmap": CHARSMAP}, growth=_charsmap_growth),
         "ByteLevel": Part(growth=4),
     },
     "pre_tokenizer": {
@@ -247,7 +247,7 @@ PARTS = {
         "BPEDecoder": Part({"suffix": MARK}),
         "WordPiece": Part({"prefix": MARK, "cleanup": FLAG}),
         "Strip": Part({"content": LETTER, "start": _whole(16), "stop": _whole(16)}),
-        "Replace": Part({"pattern": PATTERN, "content": MARK}, growth=_replaced),
+        "Replace": Part({"pattern": PATTERN, "content": MARK}, growth=_replacement_growth),
         "Metaspace": Part(METASPACE),
         "ByteLevel": Part(BYTES),
     },

@@ -23,7 +23,7 @@ from transformer_viz.text.kinds import (
     UNK,
     kind_of,
     pieces,
-    trained,
+    train_backend,
 )
 from transformer_viz.values.config import END_ID, MASK_ID, PAD_ID, START_ID, UNK_ID
 
@@ -39,10 +39,10 @@ MAX_MARKS = 4
 MAX_LISTED = 20
 """Most token ids quoted in an error."""
 
-PORTION = 1000
+BATCH = 1000
 """Texts encoded at once; 25,000 reviews at once would take 600 MB."""
 
-BEFORE = "."
+LEADING_MARK = "."
 """A punctuation mark that is always a token of its own."""
 
 INVISIBLE = re.compile(
@@ -127,7 +127,7 @@ class Tokenizer:
 
     def __init__(self, backend: tokenizers.Tokenizer, growth: int = 1):
         self._backend = backend
-        self._is_long = growth > token_check.MAX_AVERAGE
+        self._is_long = growth > token_check.MAX_AVERAGE_GROWTH
         self.kind = kind_of(backend)
 
     @classmethod
@@ -164,7 +164,7 @@ class Tokenizer:
         Raises:
             ValueError: If there is no such kind, or `vocab_size` is too small for the special tokens.
         """
-        backend = trained(
+        backend = train_backend(
             (clean_text(text) for text in texts),
             vocab_size,
             kind=kind,
@@ -186,7 +186,7 @@ class Tokenizer:
             content = json.loads(text)
         except (ValueError, RecursionError) as error:
             raise Problem("tokenizer.none", reason=json_reason(error)) from None
-        content, growth = token_check.checked(content)
+        content, growth = token_check.check_content(content)
         with token_check.library_errors("tokenizer.none"):
             backend = tokenizers.Tokenizer.from_str(json.dumps(content))
         if (backend.id_to_token(PAD_ID), backend.id_to_token(UNK_ID)) != (PAD, UNK):
@@ -244,13 +244,13 @@ class Tokenizer:
         text = clean_text(text)
         self._check_length(text)
         with token_check.library_errors("tokenizer.text"):
-            ids, tokens, offsets = self._encoded(text)
+            ids, tokens, offsets = self._encode(text)
         if self.kind == "bpe":
             blanked = _BLANK.sub(lambda blank: " " * len(blank[0]), text)
-            offsets = [_without_space(blanked, *place) for place in zip(tokens, offsets, strict=True)]
+            offsets = [_offset_without_space(blanked, *place) for place in zip(tokens, offsets, strict=True)]
         if start:
             ids, tokens, offsets = [START_ID, *ids], [START, *tokens], [(0, 0), *offsets]
-        kept, cut_at = _kept(len(ids), max_len, truncation)
+        kept, cut_at = _kept_positions(len(ids), max_len, truncation)
         return Encoding(
             text,
             np.array([ids[i] for i in kept], dtype=np.int32),
@@ -260,7 +260,7 @@ class Tokenizer:
             cut_at,
         )
 
-    def _encoded(self, text):
+    def _encode(self, text):
         """Return ids, tokens and offsets of a text; a typed [MASK] is a token if the vocabulary has it."""
         first, *rest = text.split(MASK) if self.has_mask else [text]
         encoding = self._backend.encode(first)
@@ -270,11 +270,11 @@ class Tokenizer:
             begin, end = end, end + len(MASK)
             ids, tokens, offsets = [*ids, MASK_ID], [*tokens, MASK], [*offsets, (begin, end)]
             # with a mark in front, the part is not tokenized as the beginning of a text
-            encoding, shift = self._backend.encode(BEFORE + part), end - len(BEFORE)
+            encoding, shift = self._backend.encode(LEADING_MARK + part), end - len(LEADING_MARK)
             for token_id, token, (start, stop) in zip(
                 encoding.ids, encoding.tokens, encoding.offsets, strict=True
             ):
-                if stop > len(BEFORE):
+                if stop > len(LEADING_MARK):
                     ids.append(token_id)
                     tokens.append(token)
                     offsets.append((start + shift, stop + shift))
@@ -315,13 +315,15 @@ class Tokenizer:
     ) -> list[np.ndarray]:
         """Return the ids of many texts: one int32 (position,) each, truncated as by `encode`."""
         rows, cleaned = [], map(clean_text, texts)
-        while portion := list(islice(cleaned, PORTION)):
-            self._check_length(*portion)
+        while batch := list(islice(cleaned, BATCH)):
+            self._check_length(*batch)
             with token_check.library_errors("tokenizer.texts"):
-                encodings = self._backend.encode_batch_fast(portion)
+                encodings = self._backend.encode_batch_fast(batch)
             for encoding in encodings:
                 ids = np.array(encoding.ids, dtype=np.int32)
-                rows.append(ids if len(ids) <= max_len else ids[_kept(len(ids), max_len, truncation)[0]])
+                rows.append(
+                    ids if len(ids) <= max_len else ids[_kept_positions(len(ids), max_len, truncation)[0]]
+                )
         return rows
 
     def _check_length(self, *texts):
@@ -346,12 +348,12 @@ def visible(token: str) -> str:
     >>> visible("a\x00b")
     'a␀b'
     """
-    runs = groupby(INVISIBLE.sub(_named, token), _is_mark)
-    shown = "".join(_few("".join(run)) if are_marks else "".join(run) for are_marks, run in runs)
+    runs = groupby(INVISIBLE.sub(_code_point, token), _is_mark)
+    shown = "".join(_limited("".join(run)) if are_marks else "".join(run) for are_marks, run in runs)
     return shown if len(shown) <= MAX_SHOWN else shown[: MAX_SHOWN - 1] + "…"
 
 
-def _named(match):
+def _code_point(match):
     code = ord(match[0])
     return chr(0x2400 + code) if code < 0x20 else f"⟨U+{code:04X}⟩"
 
@@ -360,11 +362,11 @@ def _is_mark(character):
     return unicodedata.category(character).startswith("M")
 
 
-def _few(marks):
+def _limited(marks):
     return marks if len(marks) <= MAX_MARKS else marks[:MAX_MARKS] + "…"
 
 
-def _without_space(text, token, offset):
+def _offset_without_space(text, token, offset):
     """Return the offsets of a BPE token without its space; a bare "▁" has no width."""
     begin, end = offset
     begin = end - len(text[begin:end].lstrip(" "))
@@ -383,7 +385,7 @@ def _in_canonical_order(text):
     return "".join(pieces)
 
 
-def _kept(length, max_len, truncation):
+def _kept_positions(length, max_len, truncation):
     """Return the kept positions, and the index of the first one after the truncated part."""
     if length <= max_len:
         return list(range(length)), None

@@ -32,7 +32,7 @@ START_ID, END_ID = 2, 3
 MASK_ID = 4
 """Token id of a masked token, in the vocabulary of a masked language model."""
 
-MAX_RECEIVED = 200
+MAX_QUOTED = 200
 """Characters of a value quoted in an error."""
 
 FORMAT_VERSION = 1
@@ -240,7 +240,7 @@ class TransformerConfig:
         if type(version) is not int or version < 1:
             raise Problem("config.no_version")
         if version > FORMAT_VERSION:
-            raise Problem("config.version", version=_received(version), newest=FORMAT_VERSION)
+            raise Problem("config.version", version=_quoted(version), newest=FORMAT_VERSION)
         names = {field.name for field in dataclasses.fields(cls)}
         if values.keys() != names:
             missing, unknown = _listed(names - values.keys()), _listed(values.keys() - names)
@@ -308,7 +308,7 @@ class TransformerConfig:
             else:
                 good, rule = _is_labels(value), Phrase("rule.labels")
             if not good:
-                raise Problem("setting.rule", name=field.name, rule=rule, received=_received(value))
+                raise Problem("setting.rule", name=field.name, rule=rule, received=_quoted(value))
 
     def _check_ranges(self):
         sizes = ("max_len", "target_max_len", "d_model", "num_layers", "num_decoder_layers", "num_heads")
@@ -317,10 +317,10 @@ class TransformerConfig:
         for name, least in bounds.items():
             value = getattr(self, name)
             if value is not None and value < least:
-                raise Problem("setting.least", name=name, least=least, received=_received(value))
+                raise Problem("setting.least", name=name, least=least, received=_quoted(value))
         for name in ("dropout", "embedding_dropout"):
             if not 0 <= getattr(self, name) < 1:
-                raise Problem("setting.share", name=name, received=_received(getattr(self, name)))
+                raise Problem("setting.share", name=name, received=_quoted(getattr(self, name)))
 
     def _check_division(self):
         if self.d_model % self.num_heads:
@@ -364,12 +364,12 @@ def _is_labels(value):
     return (
         isinstance(value, tuple)
         and len(value) >= 2
-        and all(isinstance(label, str) and label.strip() and _can_be_written(label) for label in value)
+        and all(isinstance(label, str) and label.strip() and _is_utf8(label) for label in value)
         and len(set(value)) == len(value)
     )
 
 
-def _can_be_written(text):
+def _is_utf8(text):
     return not any("\ud800" <= character <= "\udfff" for character in text)
 
 
@@ -378,7 +378,7 @@ def _listed(names):
     return listed or Phrase("list.none")
 
 
-def _received(value):
+def _quoted(value):
     """Return a value as quoted in an error: abbreviated, as a file may contain any length."""
     text = repr(value)
-    return text if len(text) <= MAX_RECEIVED else f"{text[:MAX_RECEIVED]}..."
+    return text if len(text) <= MAX_QUOTED else f"{text[:MAX_QUOTED]}..."

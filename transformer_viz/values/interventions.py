@@ -13,7 +13,7 @@ PATTERNS = ("uniform", "previous")
 """Named replacements of a head's attention: uniform over all unmasked keys, or all on the previous token
 (the first token attends to itself)."""
 
-RESID = ("resid_pre", "resid_mid", "resid_cross", "resid_post")
+RESID_SITES = ("resid_pre", "resid_mid", "resid_cross", "resid_post")
 """Points of a block at which the residual stream can be patched."""
 
 ATTENTION_KINDS = {
@@ -29,7 +29,7 @@ class ActivationPatch(NamedTuple):
 
     Attributes:
         source: `Trace` of the other run.
-        site: "encoder.0.resid_mid", "decoder.1.resid_post", ... (one of `RESID`), or a head's context:
+        site: "encoder.0.resid_mid", "decoder.1.resid_post", ... (one of `RESID_SITES`), or a head's context:
             "encoder.0.context.3", "cross.1.context.0".
         positions: Patched positions; None: all, and both texts must have the same number of tokens.
     """
@@ -94,31 +94,31 @@ def build(
         keys = lengths["encoder" if kind == "cross" else stack]
         shapes[kind] = (config.stacks[stack], heads, lengths[stack], keys)
     for head in changes.ablate:
-        kind, (layer, number) = _place(head, "head", shapes)
-        part = _opened(tensors[kind], "head_gate", (shapes[kind][0], heads, 1, 1))
+        kind, (layer, number) = _index(head, "head", shapes)
+        part = _expanded(tensors[kind], "head_gate", (shapes[kind][0], heads, 1, 1))
         part[layer, number] = 0
         if means:
             shape = (shapes[kind][0], heads, 1, config.value_dim)
-            _opened(tensors[kind], "context_patch", shape)[layer, number] = means[kind][layer, number]
+            _expanded(tensors[kind], "context_patch", shape)[layer, number] = means[kind][layer, number]
     for field, edges, value in (("score_bias", changes.cut, -np.inf), ("weight_gate", changes.mute, 0)):
         for edge in edges:
-            kind, place = _place(edge, "edge", shapes)
-            _opened(tensors[kind], field, shapes[kind])[place] = value
+            kind, place = _index(edge, "edge", shapes)
+            _expanded(tensors[kind], field, shapes[kind])[place] = value
     for head, pattern in changes.patterns:
-        kind, place = _place(head, "head", shapes)
-        _opened(tensors[kind], "weight_gate", shapes[kind])[place] = 0
+        kind, place = _index(head, "head", shapes)
+        _expanded(tensors[kind], "weight_gate", shapes[kind])[place] = 0
         weights = _pattern(pattern, shapes[kind][2:], masks[kind], place[1], heads)
-        _opened(tensors[kind], "weight_patch", shapes[kind])[place] = weights
+        _expanded(tensors[kind], "weight_patch", shapes[kind])[place] = weights
     resids = {
         stack: {
             name: _neutral_patch(n)
-            for name in RESID
+            for name in RESID_SITES
             if name != "resid_cross" or ("cross" in tensors and stack == "decoder")
         }
         for stack, n in config.stacks.items()
     }
     for patch in changes.patches:
-        _put(patch, config, tensors, resids, shapes)
+        _apply_patch(patch, config, tensors, resids, shapes)
     return {
         stack: BlockIntervention(
             Intervention(**tensors[stack]),
@@ -138,7 +138,7 @@ def _neutral_patch(layers):
     return {"gate": np.ones((layers, 1, 1), np.float32), "value": np.zeros((layers, 1, 1), np.float32)}
 
 
-def _opened(tensors, field, shape):
+def _expanded(tensors, field, shape):
     """Return the array of a field, expanded to `shape` so that single entries can be written."""
     if tensors[field].shape != shape:
         tensors[field] = np.broadcast_to(tensors[field], np.broadcast_shapes(tensors[field].shape, shape))
@@ -146,7 +146,7 @@ def _opened(tensors, field, shape):
     return tensors[field]
 
 
-def _place(where, what, shapes):
+def _index(where, what, shapes):
     """Return kind of attention and index of "(layer, head)" or "(kind, layer, head)"."""
     kind, index = next(iter(shapes)), tuple(where)
     if index and isinstance(index[0], str):
@@ -178,14 +178,14 @@ def _pattern(pattern, shape, mask, head, heads):
     return weights
 
 
-def _put(patch, config, tensors, resids, shapes):
+def _apply_patch(patch, config, tensors, resids, shapes):
     """Write an activation of another run into the tensors."""
     match patch.site.split("."):
-        case [stack, layer, name] if stack in resids and layer.isdigit() and name in RESID:
+        case [stack, layer, name] if stack in resids and layer.isdigit() and name in RESID_SITES:
             place, shape, width = (int(layer),), shapes[stack][:1] + shapes[stack][2:3], config.d_model
             part, gate, out, field = resids[stack][name], "gate", "value", name
         case [kind, layer, "context", head] if kind in shapes and layer.isdigit() and head.isdigit():
-            _, place = _place((kind, int(layer), int(head)), "head", shapes)
+            _, place = _index((kind, int(layer), int(head)), "head", shapes)
             shape, width, stack = shapes[kind][:3], config.value_dim, ATTENTION_KINDS[kind][0]
             part, gate, out, field = tensors[kind], "head_gate", "context_patch", ATTENTION_KINDS[kind][1]
         case _:
@@ -195,8 +195,8 @@ def _put(patch, config, tensors, resids, shapes):
             )
     value = _activation(patch, stack, place, field, shape[-1], width)
     where = list(range(shape[-1]) if patch.positions is None else patch.positions)
-    _opened(part, gate, (*shape, 1))[place][where] = 0
-    _opened(part, out, (*shape, width))[place][where] = value[where]
+    _expanded(part, gate, (*shape, 1))[place][where] = 0
+    _expanded(part, out, (*shape, width))[place][where] = value[where]
 
 
 def _activation(patch, stack, place, field, length, width):

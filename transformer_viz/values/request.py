@@ -12,13 +12,13 @@ TRACE, EFFECTS = "trace", "effects"
 """Kinds of result: the whole forward pass, or the effect of ablating each head."""
 
 
-def _frozen(value: Any) -> Any:
+def _as_tuples(value: Any) -> Any:
     """Return lists as tuples and dicts as tuples of their items, recursively."""
     if isinstance(value, Mapping):
         value = value.items()
     elif type(value) not in (list, tuple):
         return value
-    return tuple(map(_frozen, value))
+    return tuple(map(_as_tuples, value))
 
 
 @dataclass(frozen=True)
@@ -70,7 +70,7 @@ class Changes:
         for name in ("ablate", "reference", "cut", "mute", "patches"):
             object.__setattr__(self, name, tuple(getattr(self, name)))
         for field in dataclasses.fields(self):
-            object.__setattr__(self, field.name, _frozen(getattr(self, field.name)))
+            object.__setattr__(self, field.name, _as_tuples(getattr(self, field.name)))
 
     @property
     def reading(self) -> dict:
@@ -87,7 +87,7 @@ class Changes:
             raise ValueError("An activation of another run cannot be written as JSON. Leave out `patches`.")
         values = {field.name: getattr(self, field.name) for field in dataclasses.fields(self)}
         return {
-            name: _plain(value)
+            name: _as_lists(value)
             for name, value in values.items()
             if isinstance(value, np.ndarray) or value != getattr(UNCHANGED, name)
         }
@@ -124,7 +124,7 @@ class Request:
         **changes: Any,
     ) -> Self:
         """Return a request for a trace; `changes` are attributes of `Changes`."""
-        return cls(model, _frozen(text), _frozen(target), Changes(**changes))
+        return cls(model, _as_tuples(text), _as_tuples(target), Changes(**changes))
 
     def changed(self, **changes: Any) -> Self:
         """Return a copy with further changes."""
@@ -136,7 +136,7 @@ class Request:
         Raises:
             ValueError: If there are activation patches.
         """
-        values = {"model": self.model, "text": _plain(self.text), "target": _plain(self.target)}
+        values = {"model": self.model, "text": _as_lists(self.text), "target": _as_lists(self.target)}
         values |= {"changes": self.changes.to_dict(), "wants": self.wants}
         default = {"target": None, "changes": {}, "wants": TRACE}
         kept = {name: value for name, value in values.items() if value != default.get(name, value is None)}
@@ -152,13 +152,13 @@ class Request:
         try:
             values = json.loads(text)
             changes = Changes(**values.pop("changes", {}))
-            return cls(**{name: _frozen(value) for name, value in values.items()}, changes=changes)
+            return cls(**{name: _as_tuples(value) for name, value in values.items()}, changes=changes)
         except (TypeError, ValueError, AttributeError, RecursionError) as error:
             raise ValueError(f"This is no request to a model ({error}).") from None
 
 
-def _plain(value):
+def _as_lists(value):
     """Return arrays as lists, for JSON."""
     if isinstance(value, np.ndarray | np.generic):
         return value.tolist()
-    return [_plain(each) for each in value] if isinstance(value, tuple) else value
+    return [_as_lists(each) for each in value] if isinstance(value, tuple) else value

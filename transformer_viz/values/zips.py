@@ -33,7 +33,7 @@ _ENTRY = b"PK\x01\x02"
 _CHUNK = 2**20
 
 
-def holds_too_many(stream: BinaryIO, most: int) -> bool:
+def may_exceed(stream: BinaryIO, most: int) -> bool:
     """Return whether a zip may list more than `most` files, without listing them; rewinds the stream."""
     count, end = 0, b""
     while chunk := stream.read(_CHUNK):
@@ -52,7 +52,7 @@ def read_arrays(path: str | os.PathLike) -> dict[str, np.ndarray]:
             `MAX_ARRAYS`.
     """
     with open(path, "rb") as stream:
-        if holds_too_many(stream, MAX_FILES):
+        if may_exceed(stream, MAX_FILES):
             raise ValueError(f"it holds more than {MAX_FILES:,} arrays")
         try:
             with zipfile.ZipFile(stream) as archive:
