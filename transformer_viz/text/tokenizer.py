@@ -2,16 +2,16 @@
 
 import json
 import re
-import unicodedata
 from collections.abc import Iterable, Sequence
-from itertools import groupby, islice
-from typing import Any, NamedTuple, Self
+from itertools import islice
+from typing import Any, Self
 
 import numpy as np
 import tokenizers
 
 from transformer_viz.language import Problem, json_reason
 from transformer_viz.text import check as token_check
+from transformer_viz.text.encoding import Encoding, NoTokensError, kept_positions
 from transformer_viz.text.kinds import (
     END,
     LINE_BREAK,
@@ -25,16 +25,11 @@ from transformer_viz.text.kinds import (
     pieces,
     train_backend,
 )
+from transformer_viz.text.unicode import clean_text, visible
 from transformer_viz.values.config import END_ID, MASK_ID, PAD_ID, START_ID, UNK_ID
 
 __all__ = ["END", "MASK", "PAD", "START", "TOKEN_KINDS", "UNK", "Encoding", "NoTokensError", "Tokenizer"]
 __all__ += ["clean_text", "visible"]
-
-MAX_SHOWN = 24
-"""Most characters of a displayed token."""
-
-MAX_MARKS = 4
-"""Most consecutive combining marks of a displayed token."""
 
 MAX_LISTED = 20
 """Most token ids quoted in an error."""
@@ -45,77 +40,8 @@ BATCH = 1000
 LEADING_MARK = "."
 """A punctuation mark that is always a token of its own."""
 
-INVISIBLE = re.compile(
-    "[\x00-\x1f\x7f-\x9f\xad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b\u200c\u200e\u200f"
-    "\u2028-\u202f\u2060-\u206f\u3164\ufeff\uffa0\ufff0-\ufffb\ud800-\udfff\U000e0000-\U000e0fff]"
-    "|(?<![^\x00-\u02ff\u200d])\u200d|\u200d(?![^\x00-\u02ff\u200d])"
-)
-"""Invisible characters and bidirectional controls; a zero-width joiner only where it joins nothing."""
-
 _BLANK = re.compile(rf"{LINE_BREAK}|[\s{SPACE}]")
 """White space for BPE."""
-
-
-class NoTokensError(Problem):
-    """The text has no tokens."""
-
-
-class Encoding(NamedTuple):
-    """A tokenized text.
-
-    Attributes:
-        text: The cleaned text; `offsets` point into it.
-        ids: int32 (position,).
-        tokens: Vocabulary strings; "[UNK]" for a word outside the vocabulary.
-        offsets: (start, end) of each token in `text`, in characters.
-        num_dropped: Number of tokens removed by truncation.
-        cut_at: Index of the first token after the truncated part, `len(ids)` if that is the end; None
-            without truncation.
-    """
-
-    text: str
-    ids: np.ndarray
-    tokens: tuple[str, ...]
-    offsets: tuple[tuple[int, int], ...]
-    num_dropped: int
-    cut_at: int | None
-
-    def padded(self, count: int, *, max_len: int) -> Self:
-        """Return a copy with `count` [PAD] appended, as in a batch with a longer text.
-
-        Raises:
-            ValueError: If `count` is negative, or the result is longer than `max_len`.
-        """
-        room = max_len - len(self.ids)
-        if not 0 <= count <= max(room, 0):
-            facts = {"room": max(room, 0), "tokens": len(self.ids), "most": max_len, "received": count}
-            raise Problem("text.padding", **facts)
-        end = (len(self.text), len(self.text))
-        return self._replace(
-            ids=np.concatenate([self.ids, np.full(count, PAD_ID, np.int32)]),
-            tokens=(*self.tokens, *[PAD] * count),
-            offsets=(*self.offsets, *[end] * count),
-        )
-
-    def reordered(self, order: Sequence[int]) -> Self:
-        """Return a copy with permuted tokens, each with its offsets in the text.
-
-        Args:
-            order: The tokens' indices in the new order.
-
-        Raises:
-            ValueError: If `order` is not a permutation.
-        """
-        if sorted(order) != list(range(len(self.ids))):
-            raise ValueError(
-                f"`order` must name each of the {len(self.ids)} tokens once, by its index from 0. "
-                f"Received: {list(order)}."
-            )
-        return self._replace(
-            ids=self.ids[list(order)],
-            tokens=tuple(self.tokens[i] for i in order),
-            offsets=tuple(self.offsets[i] for i in order),
-        )
 
 
 class Tokenizer:
@@ -250,7 +176,7 @@ class Tokenizer:
             offsets = [_offset_without_space(blanked, *place) for place in zip(tokens, offsets, strict=True)]
         if start:
             ids, tokens, offsets = [START_ID, *ids], [START, *tokens], [(0, 0), *offsets]
-        kept, cut_at = _kept_positions(len(ids), max_len, truncation)
+        kept, cut_at = kept_positions(len(ids), max_len, truncation)
         return Encoding(
             text,
             np.array([ids[i] for i in kept], dtype=np.int32),
@@ -322,7 +248,7 @@ class Tokenizer:
             for encoding in encodings:
                 ids = np.array(encoding.ids, dtype=np.int32)
                 rows.append(
-                    ids if len(ids) <= max_len else ids[_kept_positions(len(ids), max_len, truncation)[0]]
+                    ids if len(ids) <= max_len else ids[kept_positions(len(ids), max_len, truncation)[0]]
                 )
         return rows
 
@@ -331,39 +257,8 @@ class Tokenizer:
             token_check.check_length(self._backend.normalizer, text)
 
 
-def clean_text(text: str) -> str:
-    """Return text with lone surrogates replaced, in Unicode NFC."""
-    text = text.encode("utf-8", "replace").decode("utf-8")
-    text = re.sub(r"[^\x00-\x7f]{1000,}", lambda run: _in_canonical_order(run[0]), text)
-    return unicodedata.normalize("NFC", text)
-
-
 def _is_whole(value):
     return isinstance(value, int | np.integer) and not isinstance(value, bool)
-
-
-def visible(token: str) -> str:
-    r"""Return the display form of a token, without invisible characters and bidirectional controls.
-
-    >>> visible("a\x00b")
-    'a␀b'
-    """
-    runs = groupby(INVISIBLE.sub(_code_point, token), _is_mark)
-    shown = "".join(_limited("".join(run)) if are_marks else "".join(run) for are_marks, run in runs)
-    return shown if len(shown) <= MAX_SHOWN else shown[: MAX_SHOWN - 1] + "…"
-
-
-def _code_point(match):
-    code = ord(match[0])
-    return chr(0x2400 + code) if code < 0x20 else f"⟨U+{code:04X}⟩"
-
-
-def _is_mark(character):
-    return unicodedata.category(character).startswith("M")
-
-
-def _limited(marks):
-    return marks if len(marks) <= MAX_MARKS else marks[:MAX_MARKS] + "…"
 
 
 def _offset_without_space(text, token, offset):
@@ -371,23 +266,3 @@ def _offset_without_space(text, token, offset):
     begin, end = offset
     begin = end - len(text[begin:end].lstrip(" "))
     return begin, begin if token == SPACE else end
-
-
-def _in_canonical_order(text):
-    """Return text in Unicode NFD; `unicodedata` takes quadratic time for a long run of marks."""
-    parts = (part for character in text for part in unicodedata.normalize("NFD", character))
-    pieces = []
-    for are_marks, run in groupby(parts, lambda part: unicodedata.combining(part) > 0):
-        characters = list(run)
-        if are_marks:
-            characters.sort(key=unicodedata.combining)
-        pieces += characters
-    return "".join(pieces)
-
-
-def _kept_positions(length, max_len, truncation):
-    """Return the kept positions, and the index of the first one after the truncated part."""
-    if length <= max_len:
-        return list(range(length)), None
-    head = {"end": max_len, "middle": max_len // 4, "beginning": 0}[truncation]
-    return [*range(head), *range(length - (max_len - head), length)], head
