@@ -11,7 +11,8 @@ from transformer_viz.values.config import TransformerConfig
 from transformer_viz.values.interventions import ActivationPatch
 from transformer_viz.values.presets import PRESETS
 from transformer_viz.values.request import Changes, Request
-from transformer_viz.values.trace import Intervention, Trace
+from transformer_viz.values.tensors import Intervention
+from transformer_viz.values.trace import Trace
 from transformer_viz.values.version import __version__ as __version__
 
 __all__ = [

@@ -21,7 +21,8 @@ from transformer_viz.network.startup import load_upper_floor
 from transformer_viz.text.tokenizer import MASK, Tokenizer
 from transformer_viz.values import interventions
 from transformer_viz.values.request import Request
-from transformer_viz.values.trace import ModelTrace, Trace, flatten, restore, weights_only
+from transformer_viz.values.tensors import ModelTrace, flatten, restore, weights_only
+from transformer_viz.values.trace import Trace
 
 if TYPE_CHECKING:
     from transformer_viz.inspection.decode import Generation

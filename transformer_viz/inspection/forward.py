@@ -18,7 +18,7 @@ from transformer_viz.text.tokenizer import Encoding, NoTokensError, Tokenizer
 from transformer_viz.values import interventions
 from transformer_viz.values.config import CHOICES
 from transformer_viz.values.request import UNCHANGED, Request
-from transformer_viz.values.trace import BlockIntervention, ModelTrace, Tensor, flatten, restore
+from transformer_viz.values.tensors import BlockIntervention, ModelTrace, Tensor, flatten, restore
 
 USE_OWN = -1
 """Sentinel in masks and position ids: use the model's own value."""

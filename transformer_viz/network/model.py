@@ -7,17 +7,11 @@ from typing import Any, Self
 import keras
 
 from transformer_viz.analysis import position_table
-from transformer_viz.network.layers import (
-    DecoderBlock,
-    EncoderBlock,
-    Shape,
-    layer_norm,
-    masked_score,
-    project,
-)
+from transformer_viz.network.attention import Shape, masked_score, project
+from transformer_viz.network.layers import DecoderBlock, EncoderBlock, layer_norm
 from transformer_viz.network.masks import causal_mask, padding_mask, window_mask
 from transformer_viz.values.config import PAD_ID, TransformerConfig
-from transformer_viz.values.trace import BlockIntervention, ModelTrace, Tensor
+from transformer_viz.values.tensors import BlockIntervention, ModelTrace, Tensor
 
 ops: Any = keras.ops  # its functions have no annotations, and the types inferred for them are wrong
 

@@ -7,7 +7,8 @@ import numpy as np
 
 from transformer_viz.values.config import TransformerConfig
 from transformer_viz.values.request import Changes
-from transformer_viz.values.trace import BlockIntervention, Intervention, Patch, Trace
+from transformer_viz.values.tensors import BlockIntervention, Intervention, Patch
+from transformer_viz.values.trace import Trace
 
 PATTERNS = ("uniform", "previous")
 """Named replacements of a head's attention: uniform over all unmasked keys, or all on the previous token

@@ -23,7 +23,8 @@ from transformer_viz.ui.shell.reading import show_reading
 from transformer_viz.ui.shell.sentence import ask_sentence
 from transformer_viz.values.config import CHOICES
 from transformer_viz.values.request import Request
-from transformer_viz.values.trace import Attentions, Trace
+from transformer_viz.values.tensors import Attentions
+from transformer_viz.values.trace import Trace
 
 WORDS_WIDTH, BARS_WIDTH = 600, 380
 """Pixels of what is said and of the bars; where they do not fit side by side, one stands below the other."""
