@@ -54,10 +54,21 @@ def build_parser() -> argparse.ArgumentParser:
         sub.set_defaults(command=command, name=f"{program_name()} {name}")
         return sub
 
+    _add_model_commands(add)
+    _add_train_arguments(add("train", training.train, "Train a model and save it."))
+    add("runs", training.list_all_runs, "List training runs with status, progress and best result.")
+    for name, command, text in (
+        ("resume", training.resume, "Resume a training run from its last checkpoint."),
+        ("stop", training.stop, "Stop a training run; the best model so far is kept."),
+    ):
+        add(name, command, text).add_argument("run", help="run id, as listed by `runs`")
+    return parser
+
+
+def _add_model_commands(add):
     add("models", models.list_models, "List the available models.")
-    add(
-        "doctor", app.examine, "Check versions, devices, memory, disk, folders and engine, and suggest fixes."
-    )
+    text = "Check versions, devices, memory, disk, folders and engine, and suggest fixes."
+    add("doctor", app.examine, text)
 
     sub = add("predict", models.predict, "Classify texts, or fill in each [MASK].")
     sub.add_argument("--model", required=True, help="a name on the shelf, or a folder")
@@ -79,15 +90,6 @@ def build_parser() -> argparse.ArgumentParser:
     sub.add_argument("--data", required=True, type=Path, help=f"{FILES}; or {', '.join(NAMED)}")
     _add_columns(sub)
 
-    _add_train_arguments(add("train", training.train, "Train a model and save it."))
-    add("runs", training.list_all_runs, "List training runs with status, progress and best result.")
-    for name, command, text in (
-        ("resume", training.resume, "Resume a training run from its last checkpoint."),
-        ("stop", training.stop, "Stop a training run; the best model so far is kept."),
-    ):
-        add(name, command, text).add_argument("run", help="run id, as listed by `runs`")
-    return parser
-
 
 def _add_train_arguments(sub):
     sub.add_argument("--preset", required=True, choices=PRESETS, help="the architecture to start from")
@@ -108,20 +110,10 @@ def _add_train_arguments(sub):
     sub.add_argument("--out", required=True, help="a name for the model on the shelf, or a folder to write")
     sub.add_argument("--test", type=Path, help="test set: a file, evaluated once, after training")
     sub.add_argument("--overwrite", action="store_true", help="replace an existing model of that name")
-    sub.add_argument(
-        "--set",
-        nargs="+",
-        default=[],
-        metavar="FIELD=VALUE",
-        help="override preset fields: d_model=64",
-    )
-    sub.add_argument(
-        "--label-names",
-        nargs="+",
-        default=[],
-        metavar="LABEL=NAME",
-        help="names of labels: 0=negative",
-    )
+    text = "override preset fields: d_model=64"
+    sub.add_argument("--set", nargs="+", default=[], metavar="FIELD=VALUE", help=text)
+    text = "names of labels: 0=negative"
+    sub.add_argument("--label-names", nargs="+", default=[], metavar="LABEL=NAME", help=text)
     sub.add_argument("--source", default="", help="source of the data, for the model card")
     sub.add_argument("--licence", default="", help="licence of the data, for the model card")
     sub.add_argument("--examples", nargs="+", default=[], help="example texts for the app, best first")
@@ -131,7 +123,10 @@ def _add_train_arguments(sub):
         default=[],
         help="texts whose attention is recorded during training, in the run's folder",
     )
-    group = sub.add_argument_group("training")
+    _add_settings(sub.add_argument_group("training"))
+
+
+def _add_settings(group):
     for field in dataclasses.fields(TrainingSettings):
         name = f"--{field.name.replace('_', '-')}"
         if field.type is bool:

@@ -133,7 +133,7 @@ class Transformer(keras.Model):
         Returns:
             `ModelTrace`.
         """
-        changes = iter(interventions or [None] * (len(self.encoder) + len(self.decoder)))
+        changes = interventions or [None] * (len(self.encoder) + len(self.decoder))
         own_mask = attention_mask
         if attention_mask is None:
             attention_mask = self.self_mask(token_ids, causal=self.config.causal)
@@ -141,12 +141,8 @@ class Transformer(keras.Model):
         if position_table is None:
             position_table = self.position_table()
         x, token, position = self._embed(token_ids, self.token_embedding, position_ids, position_table)
-        encoder, memory, target_token, target_position = [], None, None, None
-        for block in self.encoder:
-            encoder.append(block(x, own_mask, intervention=next(changes)))
-            x = encoder[-1].resid_post
-        if self.encoder:
-            x = self._norm("encoder", x)
+        x, encoder = self._encode(x, own_mask, changes[: len(self.encoder)])
+        memory = target_token = target_position = None
         if target_ids is not None:
             memory = x
             if cross_attention_mask is None:
@@ -160,13 +156,8 @@ class Transformer(keras.Model):
                 target_ids, embedding, target_position_ids, target_position_table
             )
             own_mask = target_attention_mask
-        decoder = []
-        for block in self.decoder:
-            decoder.append(block(x, own_mask, memory, cross_attention_mask, intervention=next(changes)))
-            x = decoder[-1].resid_post
-        if self.decoder:
-            x = self._norm("decoder", x)
-        pooling_weights, pooled, logits = self._output(x, token_ids, output_positions)
+        changes = changes[len(self.encoder) :]
+        x, decoder = self._decode(x, own_mask, memory, cross_attention_mask, changes)
         return ModelTrace(
             token,
             position,
@@ -175,13 +166,11 @@ class Transformer(keras.Model):
             target_position,
             target_attention_mask,
             cross_attention_mask,
-            tuple(encoder),
+            encoder,
             memory,
-            tuple(decoder),
+            decoder,
             x,
-            pooling_weights,
-            pooled,
-            logits,
+            *self._output(x, token_ids, output_positions),
         )
 
     @property
@@ -237,10 +226,26 @@ class Transformer(keras.Model):
         position = ops.cast(ops.take(table, position_ids, axis=0), token.dtype)
         return self.embedding_dropout(token + position), token, position
 
-    def _norm(self, stack, x):
-        return self.norms[stack](x) if self.norms else x
+    def _encode(self, x, mask, changes):
+        """Return the residual stream after the encoder, and the traces of its blocks."""
+        blocks = []
+        for block, change in zip(self.encoder, changes, strict=True):
+            blocks.append(block(x, mask, intervention=change))
+            x = blocks[-1].resid_post
+        return self._norm("encoder", x), tuple(blocks)
 
-    def _output(self, x, token_ids, output_positions):
+    def _decode(self, x, mask, memory, cross_mask, changes):
+        """Return the residual stream after the decoder, and the traces of its blocks."""
+        blocks = []
+        for block, change in zip(self.decoder, changes, strict=True):
+            blocks.append(block(x, mask, memory, cross_mask, intervention=change))
+            x = blocks[-1].resid_post
+        return self._norm("decoder", x), tuple(blocks)
+
+    def _norm(self, stack, x):
+        return self.norms[stack](x) if stack in self.norms else x
+
+    def _output(self, x, token_ids, output_positions) -> tuple[Tensor | None, Tensor | None, Tensor]:
         """Return pooling weights, pooled vector and logits; models that predict tokens have only logits."""
         if self.classifier is not None:
             weights, pooled = self._pool(x, token_ids)

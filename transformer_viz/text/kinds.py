@@ -69,6 +69,15 @@ def is_spaced(tokens: Iterable[str]) -> bool:
     return any(token.startswith(SPACE) for token in tokens)
 
 
+_MODELS = {
+    "words": (lambda: models.WordLevel(unk_token=UNK), trainers.WordLevelTrainer),
+    "characters": (lambda: models.WordLevel(unk_token=UNK), trainers.WordLevelTrainer),
+    "bpe": (lambda: models.BPE(unk_token=UNK, fuse_unk=True), trainers.BpeTrainer),
+    "wordpiece": (lambda: models.WordPiece(unk_token=UNK), trainers.WordPieceTrainer),
+}
+"""Kind -> the library's untrained model, and its trainer."""
+
+
 def train_backend(
     texts: Iterable[str],
     vocab_size: int,
@@ -92,32 +101,20 @@ def train_backend(
         raise Problem("tokenizer.vocab_size", least=len(special), needed=needed, received=vocab_size)
     normalizer = _normalizer(kind, lowercase)
     splitter, decoder = _splitter(kind, split_digits), _decoder(kind)
-    if kind in ("words", "characters"):
-        model, trainer = models.WordLevel(unk_token=UNK), trainers.WordLevelTrainer
-        alphabet: list[str] = []
-        options: dict[str, Any] = {}
-    else:
+    model, trainer = _MODELS[kind]
+    options: dict[str, Any] = {"vocab_size": vocab_size, "special_tokens": special, "show_progress": False}
+    if kind in ("bpe", "wordpiece"):
         texts = list(texts)
         alphabet = _alphabet(map(normalizer.normalize_str, texts), vocab_size - len(special), splitter, kind)
         # exactly these characters: the library chooses at random among equally frequent ones
         initial = [character for character in alphabet if len(character) == 1]
-        options = {
-            "min_frequency": MIN_FREQUENCY,
-            "initial_alphabet": initial,
-            "limit_alphabet": len(initial),
-        }
-        if kind == "bpe":
-            model, trainer = models.BPE(unk_token=UNK, fuse_unk=True), trainers.BpeTrainer
-            alphabet = []
-        else:
-            model, trainer = models.WordPiece(unk_token=UNK), trainers.WordPieceTrainer
-    backend = tokenizers.Tokenizer(model)
+        options |= {"min_frequency": MIN_FREQUENCY, "initial_alphabet": initial}
+        options |= {"limit_alphabet": len(initial)}
+        if kind == "wordpiece":  # its alphabet is passed as special tokens, so that its ids are not random
+            options |= {"special_tokens": [*special, *alphabet]}
+    backend = tokenizers.Tokenizer(model())
     backend.normalizer, backend.pre_tokenizer = normalizer, splitter
-    backend.train_from_iterator(
-        texts,
-        # the WordPiece alphabet is passed as special tokens, so that its ids are not random
-        trainer(vocab_size=vocab_size, special_tokens=[*special, *alphabet], show_progress=False, **options),
-    )
+    backend.train_from_iterator(texts, trainer(**options))
     if kind == "wordpiece":
         vocabulary = backend.get_vocab()
         backend = tokenizers.Tokenizer(models.WordPiece(vocabulary, unk_token=UNK))

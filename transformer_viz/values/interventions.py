@@ -110,14 +110,7 @@ def build(
         _expanded(tensors[kind], "weight_gate", shapes[kind])[place] = 0
         weights = _pattern(pattern, shapes[kind][2:], masks[kind], place[1], heads)
         _expanded(tensors[kind], "weight_patch", shapes[kind])[place] = weights
-    resids = {
-        stack: {
-            name: _neutral_patch(n)
-            for name in RESID_SITES
-            if name != "resid_cross" or ("cross" in tensors and stack == "decoder")
-        }
-        for stack, n in config.stacks.items()
-    }
+    resids = {stack: _neutral_patches(stack, config) for stack in config.stacks}
     for patch in changes.patches:
         _apply_patch(patch, config, tensors, resids, shapes)
     return {
@@ -135,8 +128,14 @@ def _neutral(layers):
     return dict(zip(Intervention._fields, (one, zero, one, zero, zero), strict=True))
 
 
-def _neutral_patch(layers):
-    return {"gate": np.ones((layers, 1, 1), np.float32), "value": np.zeros((layers, 1, 1), np.float32)}
+def _neutral_patches(stack, config):
+    """Return site -> field -> neutral array of a stack."""
+    shape, has_cross = (config.stacks[stack], 1, 1), "cross" in attention_kinds(config) and stack == "decoder"
+    return {
+        name: {"gate": np.ones(shape, np.float32), "value": np.zeros(shape, np.float32)}
+        for name in RESID_SITES
+        if name != "resid_cross" or has_cross
+    }
 
 
 def _expanded(tensors, field, shape):
