@@ -10,7 +10,9 @@ import math
 from dataclasses import dataclass
 from typing import Any
 
-from transformer_viz.language import Phrase, Problem, json_reason
+from transformer_viz.language import Problem, json_reason
+from transformer_viz.values.checks import check_combinations, check_fields, listed, quoted
+from transformer_viz.values.shapes import parameter_shapes
 
 CHOICES = {
     "architecture": ("encoder", "encoder-decoder", "decoder"),
@@ -31,9 +33,6 @@ START_ID, END_ID = 2, 3
 
 MASK_ID = 4
 """Token id of a masked token, in the vocabulary of a masked language model."""
-
-MAX_QUOTED = 200
-"""Characters of a value quoted in an error."""
 
 FORMAT_VERSION = 1
 """Version of `config.json`; a higher one comes from a newer release."""
@@ -128,15 +127,11 @@ class TransformerConfig:
     def __post_init__(self):
         if isinstance(self.labels, list):
             object.__setattr__(self, "labels", tuple(self.labels))
-        self._check_types()
-        self._check_ranges()
-        if self.head_dim is None:
-            self._check_division()
-        self._check_architecture()
+        check_fields(self, CHOICES)
         for name, value in self._derived().items():
             if getattr(self, name) is None:
                 object.__setattr__(self, name, value())
-        self._check_combinations()
+        check_combinations(self)
 
     @property
     def num_outputs(self) -> int:
@@ -192,32 +187,12 @@ class TransformerConfig:
                 changes.setdefault(name, None)
         unknown = changes.keys() - {field.name for field in dataclasses.fields(self)}
         if unknown:
-            raise Problem("config.no_field", unknown=_listed(unknown), fields=_listed(self.__dict__))
+            raise Problem("config.no_field", unknown=listed(unknown), fields=listed(self.__dict__))
         return dataclasses.replace(self, **changes)
 
     def parameter_shapes(self) -> dict[str, tuple[int, ...]]:
         """Return name -> shape of every parameter, in the order the model creates them."""
-        shapes = {}
-        for side in ("", "target_") if self.architecture == "encoder-decoder" else ("",):
-            size, length = getattr(self, f"{side}vocab_size"), getattr(self, f"{side}max_len")
-            if not (side and self.tie_embeddings):
-                shapes[f"{side}token_embedding/embeddings"] = (size, self.d_model)
-            if self.positions == "learned":
-                rows = length + self.padding_position
-                shapes[f"{side}position_embedding/embeddings"] = (rows, self.d_model)
-        for stack, count in self.stacks.items():
-            for layer in range(count):
-                block = self._block_shapes(stack).items()
-                shapes |= {f"{stack}_{layer}/{name}": shape for name, shape in block}
-            if self.final_norm:
-                shapes |= self._norm_shapes(f"{stack}_norm")
-        if self.predicts_tokens:
-            return (
-                shapes if self.tie_embeddings else shapes | _dense("output", self.d_model, self.num_outputs)
-            )
-        if self.pooling == "attention":
-            shapes |= _dense("pooling", self.d_model, 1)
-        return shapes | _dense("classifier", self.d_model, self.num_outputs)
+        return parameter_shapes(self)
 
     def to_json(self) -> str:
         """Return the text of `config.json`."""
@@ -240,10 +215,10 @@ class TransformerConfig:
         if type(version) is not int or version < 1:
             raise Problem("config.no_version")
         if version > FORMAT_VERSION:
-            raise Problem("config.version", version=_quoted(version), newest=FORMAT_VERSION)
+            raise Problem("config.version", version=quoted(version), newest=FORMAT_VERSION)
         names = {field.name for field in dataclasses.fields(cls)}
         if values.keys() != names:
-            missing, unknown = _listed(names - values.keys()), _listed(values.keys() - names)
+            missing, unknown = listed(names - values.keys()), listed(values.keys() - names)
             raise Problem("config.fields", missing=missing, unknown=unknown)
         return cls(**values)
 
@@ -259,126 +234,3 @@ class TransformerConfig:
             "causal": lambda: not self.has_encoder,
             "labels": lambda: () if self.predicts_tokens else ("negative", "positive"),
         }
-
-    def _block_shapes(self, stack) -> dict[str, tuple[int, ...]]:
-        names = {"encoder": ["attention"], "decoder": ["self_attention"]}[stack]
-        if len(self.stacks) == 2 and stack == "decoder":
-            names.append("cross_attention")
-        shapes = {}
-        for name in names:
-            shapes |= {f"{name}/{part}": shape for part, shape in self._attention_shapes().items()}
-            if self.norm != "none":
-                shapes |= self._norm_shapes(f"{name}_norm")
-        if self.ffn_dim:
-            shapes |= _dense("ffn/hidden", self.d_model, self.ffn_dim)
-            shapes |= _dense("ffn/output", self.ffn_dim, self.d_model)
-            if self.norm != "none":
-                shapes |= self._norm_shapes("ffn_norm")
-        return shapes
-
-    def _attention_shapes(self):
-        shapes = {}
-        for name, width in (("query", self.head_dim), ("key", self.head_dim), ("value", self.value_dim)):
-            shapes |= _dense(name, self.d_model, self.num_heads * width, self.attention_bias)
-        if self.output_projection:
-            shapes |= _dense("output", self.num_heads * self.value_dim, self.d_model, self.attention_bias)
-        return shapes
-
-    def _norm_shapes(self, name):
-        return {f"{name}/gamma": (self.d_model,), f"{name}/beta": (self.d_model,)}
-
-    def _check_types(self):
-        for field in dataclasses.fields(self):
-            value, kind = getattr(self, field.name), field.type
-            if value is None and field.default is None:
-                continue
-            if kind in (int, int | None):
-                good, rule = type(value) is int, Phrase("rule.whole")
-            elif kind is float:
-                is_finite = type(value) is float and math.isfinite(value)
-                good, rule = is_finite or type(value) is int, Phrase("rule.finite")
-            elif kind is bool:
-                good, rule = type(value) is bool, Phrase("rule.flag")
-            elif kind is str:
-                choices = _listed(CHOICES[field.name])
-                good, rule = value in CHOICES[field.name], Phrase("rule.choice", choices=choices)
-            elif self.predicts_tokens:
-                architecture = Phrase("rule.no_labels", architecture=self.architecture)
-                good, rule = value == (), Phrase("rule.no_tokens") if self.fills_in else architecture
-            else:
-                good, rule = _is_labels(value), Phrase("rule.labels")
-            if not good:
-                raise Problem("setting.rule", name=field.name, rule=rule, received=_quoted(value))
-
-    def _check_ranges(self):
-        sizes = ("max_len", "target_max_len", "d_model", "num_layers", "num_decoder_layers", "num_heads")
-        bounds = dict.fromkeys((*sizes, "head_dim", "value_dim"), 1)
-        bounds |= {"vocab_size": 2, "target_vocab_size": 2, "ffn_dim": 0, "window": 0}
-        for name, least in bounds.items():
-            value = getattr(self, name)
-            if value is not None and value < least:
-                raise Problem("setting.least", name=name, least=least, received=_quoted(value))
-        for name in ("dropout", "embedding_dropout"):
-            if not 0 <= getattr(self, name) < 1:
-                raise Problem("setting.share", name=name, received=_quoted(getattr(self, name)))
-
-    def _check_division(self):
-        if self.d_model % self.num_heads:
-            raise Problem("config.heads", width=self.d_model, heads=self.num_heads)
-
-    def _check_architecture(self):
-        if self.architecture != "encoder-decoder":
-            for name in ("target_vocab_size", "target_max_len", "num_decoder_layers"):
-                if getattr(self, name) is not None:
-                    raise Problem("config.target", name=name, architecture=self.architecture)
-        if self.architecture == "decoder" and self.causal is False:
-            raise Problem("config.causal")
-        if self.has_decoder and self.output == "sigmoid":
-            raise Problem("config.sigmoid", architecture=self.architecture)
-        if self.has_decoder and self.fills_in:
-            raise Problem("config.tokens", architecture=self.architecture)
-        if self.tie_embeddings and not self.predicts_tokens:
-            raise Problem("config.tied_labels")
-
-    def _check_combinations(self):
-        if self.tie_embeddings and self.target_vocab_size not in (None, self.vocab_size):
-            raise Problem("config.tied_sizes", target=self.target_vocab_size, source=self.vocab_size)
-        if self.output == "sigmoid" and len(self.labels) != 2:
-            raise Problem("config.sigmoid_labels", count=len(self.labels))
-        heads_width = self.num_heads * self.value_dim
-        if not self.output_projection and heads_width != self.d_model:
-            raise Problem("config.projection", heads=heads_width, width=self.d_model)
-        if self.positions.startswith("sinusoidal") and self.d_model % 2:
-            raise Problem("config.even", positions=self.positions, width=self.d_model)
-        longest = max(self.max_len, self.target_max_len or 0) + self.padding_position
-        if self.positions == "one-hot" and longest > self.d_model:
-            raise Problem("config.one_hot", positions=longest, width=self.d_model)
-
-
-def _dense(name, inputs, outputs, bias=True):
-    kernel = {f"{name}/kernel": (inputs, outputs)}
-    return kernel | {f"{name}/bias": (outputs,)} if bias else kernel
-
-
-def _is_labels(value):
-    return (
-        isinstance(value, tuple)
-        and len(value) >= 2
-        and all(isinstance(label, str) and label.strip() and _is_utf8(label) for label in value)
-        and len(set(value)) == len(value)
-    )
-
-
-def _is_utf8(text):
-    return not any("\ud800" <= character <= "\udfff" for character in text)
-
-
-def _listed(names):
-    listed = ", ".join(f"'{name}'" if name.isprintable() else ascii(name) for name in sorted(names))
-    return listed or Phrase("list.none")
-
-
-def _quoted(value):
-    """Return a value as quoted in an error: abbreviated, as a file may contain any length."""
-    text = repr(value)
-    return text if len(text) <= MAX_QUOTED else f"{text[:MAX_QUOTED]}..."
