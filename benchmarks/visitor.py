@@ -80,7 +80,7 @@ def print_errors(errors):
 
 
 class Visitor:
-    """One session: the page it has seen, how long it waited, and what went wrong.
+    """One session, with its page, waits and errors.
 
     Attributes:
         is_open: Whether the session has begun and no error has ended it.

@@ -102,7 +102,7 @@ class Tokenizer:
 
     @classmethod
     def from_json(cls, text: str) -> Self:
-        """Read what `to_json` wrote.
+        """Read the result of `to_json`.
 
         Raises:
             ValueError: If the text is not a tokenizer, a part of it is not known to be safe, its ids 0 and

@@ -200,7 +200,7 @@ class TransformerConfig:
 
     @classmethod
     def from_json(cls, text: str) -> "TransformerConfig":
-        """Read what `to_json` wrote.
+        """Read the result of `to_json`.
 
         Raises:
             ValueError: If the text is not a valid config, or comes from a newer version.

@@ -144,7 +144,7 @@ class Request:
 
     @classmethod
     def from_json(cls, text: str) -> Self:
-        """Read what `to_json` wrote.
+        """Read the result of `to_json`.
 
         Raises:
             ValueError: If the text is not a request.

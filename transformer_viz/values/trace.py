@@ -164,7 +164,7 @@ class Trace:
 
     @classmethod
     def load(cls, path: str | os.PathLike) -> Self:
-        """Read what `save` wrote.
+        """Read a file written by `save`.
 
         Raises:
             ValueError: If the file is not a saved trace, is damaged, or is too large.
