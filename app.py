@@ -1,10 +1,10 @@
 """Transformer Viz in the browser: `streamlit run app.py`."""
 
-if __name__ == "__main__":  # the script of every visit
+if __name__ == "__main__":  # run by Streamlit for each session
     from transformer_viz.ui.frame import show
 
     show()
-elif __name__ != "__mp_main__":  # the server, which starts the engine before the first visitor comes
+elif __name__ != "__mp_main__":  # the server, which starts the engine before the first session
     import streamlit as st
 
     from transformer_viz.ui.shell.server import lifespan

@@ -1,13 +1,13 @@
-"""The canvas views beside BertViz 1.4.1: the same attention, the same headless Chromium, one run, in turns.
+"""The canvas views compared with BertViz 1.4.1: the same attention in one headless Chromium, alternating.
 
-`python benchmarks/beside_bertviz.py [--all]`. The clock starts when what Python sent is in the page's memory
-and every library is loaded: here the payload, there the script with the weights in it. It stops when the view
-stands there and two animation frames have passed. A hover: from the event to the second frame after it; two
-frames in which nothing changes are printed last. Each measurement has a fresh page, and its median is taken.
+`python benchmarks/beside_bertviz.py [--all]`. Timing starts when the data (our payload, BertViz's script with
+the weights) is in the page's memory and all libraries are loaded; it ends two animation frames after the view
+is rendered. A hover is timed from the event to the second frame after it; two idle frames are printed last.
+Each measurement uses a new page; medians are reported.
 
-BertViz draws each weight as a line. The lines here are those of 0.02 and more, at most 8,000: so the page
-opens. All heads at once are pictures of their matrices here and lines there. BertViz's head view of 512
-tokens takes minutes; `--all` waits for it. Without a GPU Chromium renders in software.
+BertViz draws each weight as a line; our views draw those of at least 0.02, at most 8,000, as after opening
+the page. All heads at once are images of their matrices here and lines in BertViz. BertViz's head view of 512
+tokens takes minutes and needs `--all`. Without a GPU, Chromium renders in software.
 """
 
 import argparse
@@ -42,7 +42,7 @@ MOUNT_BERTVIZ = f"""async (file) => {{
     await {FRAMES};
     const start = performance.now();
     document.body.append(script);
-    await new Promise(done => requirejs(['jquery', 'd3'], done)); // those who ask first are called first
+    await new Promise(done => requirejs(['jquery', 'd3'], done)); // callbacks run in order of request
     await {FRAMES};
     const taken = performance.now() - start;
     return [taken, document.querySelectorAll('*').length, document.querySelectorAll('svg line').length];
@@ -78,20 +78,20 @@ def main():
 
 
 class Bench:
-    """The same attention for both, in a browser."""
+    """Measurements of both libraries with the same attention in a browser."""
 
     def __init__(self, folder, address, browser):
         self.folder, self.address, self.browser = folder, address, browser
         self.weights = 0
 
     def write(self, weights, view):
-        """Write what both are to show; `view` is BertViz's function."""
+        """Write the input of both; `view` is BertViz's function."""
         self.weights = weights.size
         write_payload(self.folder / "ours.bin", weights)
         bertviz_pages.write(self.folder / "bertviz.json", view, weights, names_of_tokens(weights.shape[-1]))
 
     def compare(self, name, view, both=True):
-        """Print a row for each figure of a view; `both`: of BertViz, too."""
+        """Print a row per figure of a view; `both`: also measure BertViz."""
         ours, theirs = [], []
         for _ in range(TIMES):
             ours.append(self.measure(view))
@@ -107,7 +107,7 @@ class Bench:
             return figures(page, view, *page.evaluate(MOUNT, ["ours.bin", view]), HOVER)
 
     def measure_bertviz(self, view):
-        """Return the figures of BertViz's view, having seen that it has drawn everything."""
+        """Return the figures of BertViz's view, after checking that it is complete."""
         with contextlib.closing(bertviz_pages.open_page(self.browser, self.address, VIEWPORT)) as page:
             taken, nodes, lines = page.evaluate(MOUNT_BERTVIZ, "bertviz.json")
             if lines != self.weights:
@@ -116,7 +116,7 @@ class Bench:
 
 
 def figures(page, view, taken, nodes, hover):
-    """Return name -> figure; of lines, a hover's too."""
+    """Return name -> figure; for lines, including a hover."""
     found = {"painted, ms": taken, "nodes": nodes}
     if view == "lines":
         found["hover, ms"] = statistics.median(page.evaluate(ACT, hover) for _ in range(HOVERS))
@@ -124,7 +124,7 @@ def figures(page, view, taken, nodes, hover):
 
 
 def print_row(name, medians):
-    """Print ours, BertViz's and how many times ours that is; or ours alone."""
+    """Print our median, and BertViz's with the ratio, if measured."""
     columns = f"{name:<39}{medians[0]:>12,.0f}"
     if len(medians) > 1:
         columns += f"{medians[1]:>12,.0f}{medians[1] / medians[0]:>17,.1f}"

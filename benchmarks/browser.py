@@ -1,11 +1,10 @@
-"""What a visitor waits for in headless Chromium: the first picture, another head, a new sentence, a training.
+"""Latencies in headless Chromium: first view, another head, another sentence, another page, a training.
 
-`python benchmarks/browser.py`. Starts the app itself. Another head counts until the second frame after its
-click: nothing is sent to the server. A sentence counts from the press of the button until the matrix of its
-tokens is there: the canvas has its new height, and two frames have passed. A click that changes nothing
-counts until Streamlit says that the run has ended; another page until its last picture is there and two
-frames have passed. Then a training is started on the Train page, and the same
-is done in another window.
+`python benchmarks/browser.py`. Starts the app itself. Another head is timed until the second frame after the
+click, as the server is not involved; a sentence from the button press until two frames after the canvas has
+its new height; a click without a change until Streamlit reports the end of the run; another page until two
+frames after its last picture. Then a training is started on the Train page, and the first two are measured
+again in another window.
 """
 
 import os
@@ -84,7 +83,7 @@ PAGES = {
     "Positions": ".st-key-answers .barlayer",
     "Attention": ".lens canvas",
 }
-"""Page -> what stands there when its last picture does, wherever it is."""
+"""Page -> selector of its last picture."""
 
 DRAWN = f"""() => new Promise(done => {{
     const wanted = '%s';
@@ -111,7 +110,7 @@ def measure(page, pid):
 
 
 def measure_pages(page):
-    """Print how long it takes from one page to another; the first visit of each is not counted."""
+    """Print the time from one page to another, without the first visit of each."""
     taken = {name: [] for name in PAGES}
     for _ in range(CLICKS // 2):
         for name, drawn in PAGES.items():
@@ -123,12 +122,12 @@ def measure_pages(page):
 
 
 def measure_training(browser, page, address):
-    """Print how soon a training shows its first loss and attention, and click times while it runs."""
+    """Print the time to a training's first loss and attention, and click times during training."""
     watcher = browser.new_page(viewport={"width": 1440, "height": 1000})
     watcher.goto(address)
     start = watcher.get_by_role("button", name="Start training")
     start.wait_for()
-    watcher.wait_for_timeout(8000)  # as long as it takes to read what can be chosen; the warm child is ready
+    watcher.wait_for_timeout(8000)  # as long as reading the form takes; the warm child is ready
     begin = time.perf_counter()
     start.click()
     pictures = {
@@ -146,7 +145,7 @@ def measure_training(browser, page, address):
 
 
 def change(page):
-    """Print how long another head and another sentence take."""
+    """Print the times of another head and another sentence."""
     heads, sentences = page.locator(".lens .swatch"), []
     taken = [click(page, heads.nth(i % 2), CHOSEN) for i in range(CLICKS)]
     print(f"another head, click to painted             {statistics.median(taken):6.0f} ms")
@@ -158,7 +157,7 @@ def change(page):
 
 
 def click(page, element, until):
-    """Return the milliseconds from the click to what it is measured by."""
+    """Return the milliseconds from a click until the script `until` resolves."""
     handle = element.element_handle()
     page.evaluate(
         "e => window.__clicked = () => { window.__start = performance.now(); e.focus(); e.click() }", handle

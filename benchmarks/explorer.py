@@ -1,7 +1,7 @@
-"""200 sentences of mixed length through one `Explorer`: compilations, and how long one takes.
+"""Compilations and times of 200 traces of mixed length with one `Explorer`.
 
-`python benchmarks/explorer.py [--model imdb-sentiment]`. The untraced forward pass of the same model on the
-same texts, in the same run, is what the times are held against.
+`python benchmarks/explorer.py [--model imdb-sentiment]`. The baseline is the untraced forward pass of the
+same model on the same texts, in the same run.
 """
 
 import argparse
@@ -34,21 +34,21 @@ def main():
 
 
 def sentences(tokenizer):
-    """Return texts of random known words, each of another random length."""
+    """Return texts of random known words and random lengths."""
     chance = random.Random(0)
     words = [tokenizer.token(i) for i in range(UNK_ID + 1, tokenizer.vocab_size)]
     return [" ".join(chance.choices(words, k=chance.randint(1, LONGEST))) for _ in range(SENTENCES)]
 
 
 def milliseconds(function, *arguments):
-    """Return how long one call takes."""
+    """Return the duration of one call."""
     start = time.perf_counter()
     function(*arguments)
     return 1000 * (time.perf_counter() - start)
 
 
 def quantile(values, share):
-    """Return the value below which that share of the values lies."""
+    """Return a quantile of the values."""
     return sorted(values)[int(share * (len(values) - 1))]
 
 

@@ -1,11 +1,11 @@
-"""A class on this machine, with a training running and one rude visitor: how long everybody else waits.
+"""Waiting times of a class during a training and with one additional abusive visitor.
 
 `python benchmarks/load.py [--visitors 40] [--think 5] [--seconds 300] [--rude effects long cold endless]`.
-The app is started with a copy of the shelf, and a training beside it. The time is shared out equally: first
-nobody is rude, then one visitor more does the same thing over and over: asks for the effects of a
-translator's heads, types 20,000 characters, opens one model after the other, so that none is in memory, or
-lets a model write that never ends. `--no-training` leaves the training out. Waits are in milliseconds, from
-sending a sentence to the end of the run. Exit status 1 if anybody met an error.
+Starts the app with a copy of the shelf, and a training (not with `--no-training`). The time is divided into
+equal parts: the first without an abusive visitor, then one part for each kind, who repeatedly requests head
+ablations of a translator, types 20,000 characters, opens models that are not in memory, or generates with a
+model that never ends. Waits are in milliseconds, from sending a sentence to the end of the run. Exit status 1
+if there was any error.
 """
 
 import asyncio
@@ -35,14 +35,14 @@ SETTLE = 5
 """Seconds between two parts."""
 
 STARTED = 120
-"""Seconds after which a training has made its first step, or is not waited for."""
+"""Seconds to wait for the first step of the training."""
 
 STOPPED = 60
-"""Seconds after which a training that was stopped is ended."""
+"""Seconds to wait for a stopped training before it is killed."""
 
 
 def endless(folder):
-    """Write a translator that never writes [END]: with an embedding of zeros, it is never the likeliest."""
+    """Write a translator that never generates [END], whose embedding is set to zeros."""
     stored = store.read_model("translate-en-fr", folder)
     parameters = {name: array.copy() for name, array in stored.parameters.items()}
     parameters["token_embedding/embeddings"][END_ID] = 0
@@ -84,7 +84,7 @@ def training():
 
 
 class Rude:
-    """A visitor who does one thing over and over; `answered` counts how often that went well."""
+    """An abusive visitor who repeats one request; `answered` counts its successes."""
 
     def __init__(self, address, kind, models):
         self.address, self.kind, self.answered = address, kind, 0
@@ -93,7 +93,7 @@ class Rude:
         self.errors = []
 
     async def insist(self, until):
-        """Go on until the time is over."""
+        """Repeat the request until the time is over."""
         while time.monotonic() < until:
             visitor = Visitor(self.address, 0)
             visitor.query = self.query()
@@ -114,32 +114,32 @@ class Rude:
 
 
 async def part(address, options, kind, models, seconds):
-    """Let all visitors act for `seconds`, with one extra, rude visitor; return them and the rude one."""
-    everybody = [Visitor(address, seed) for seed in range(options.visitors)]
-    await asyncio.gather(*(visitor.arrive() for visitor in everybody))
+    """Let all visitors and an abusive one act for `seconds`; return them."""
+    visitors = [Visitor(address, seed) for seed in range(options.visitors)]
+    await asyncio.gather(*(visitor.arrive() for visitor in visitors))
     until = time.monotonic() + seconds
     rude = Rude(address, kind, models)
-    insisting = asyncio.create_task(rude.insist(until)) if kind != "nobody" else None
-    await asyncio.gather(*(visitor.stay(options.think, until) for visitor in everybody))
+    insisting = asyncio.create_task(rude.insist(until)) if kind != "none" else None
+    await asyncio.gather(*(visitor.stay(options.think, until) for visitor in visitors))
     if insisting:
         await insisting
-    await asyncio.gather(*(visitor.leave() for visitor in everybody))
-    return everybody, rude
+    await asyncio.gather(*(visitor.leave() for visitor in visitors))
+    return visitors, rude
 
 
 async def play(address, options, models):
-    """Run each part, print a line for it, and return the number of errors."""
+    """Run each part and print a line for it; return the number of errors."""
     await warm_up(address)
     wrong = 0
-    kinds = ["nobody", *options.rude]
+    kinds = ["none", *options.rude]
     print(f"{'rude':8}  actions   p50   p95   p99   max  errors")
     for kind in kinds:
-        everybody, rude = await part(address, options, kind, models, options.seconds / len(kinds))
-        waits = sorted(wait for visitor in everybody for wait in visitor.waits["sentence"])
-        errors = [error for visitor in everybody for error in visitor.errors] + rude.errors
+        visitors, rude = await part(address, options, kind, models, options.seconds / len(kinds))
+        waits = sorted(wait for visitor in visitors for wait in visitor.waits["sentence"])
+        errors = [error for visitor in visitors for error in visitor.errors] + rude.errors
         figures = (percentile(waits, share) for share in (0.5, 0.95, 0.99, 1))
-        said = "" if kind == "nobody" else f"  (answered {rude.answered} times)"
-        print(f"{kind:8}  {len(waits):7}", *(f"{wait:5.0f}" for wait in figures), f"{len(errors):7}{said}")
+        note = "" if kind == "none" else f"  (answered {rude.answered} times)"
+        print(f"{kind:8}  {len(waits):7}", *(f"{wait:5.0f}" for wait in figures), f"{len(errors):7}{note}")
         print_errors(errors)
         wrong += len(errors)
         await asyncio.sleep(SETTLE)

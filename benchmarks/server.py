@@ -1,4 +1,4 @@
-"""The real app, running on a free port for as long as a benchmark needs it."""
+"""The real app on a free port, for the duration of a benchmark."""
 
 import contextlib
 import os
@@ -14,7 +14,7 @@ ROOT = Path(__file__).parent.parent
 
 @contextlib.contextmanager
 def running_app():
-    """Start the app, yield its process and port once it answers, and end it."""
+    """Start the app, yield its process and port once it answers, and terminate it."""
     with socket.socket() as listener:
         listener.bind(("127.0.0.1", 0))
         port = listener.getsockname()[1]

@@ -1,8 +1,9 @@
-"""Many sentences and many sessions: what the server and its engine hold in memory and in open files.
+"""Memory and open files of the server and its engine after many sentences and sessions.
 
 `python benchmarks/soak.py [--sentences 10000] [--sessions 500]`. One visitor types sentences as fast as they
-are answered; memory is read after a tenth of them and after all. Then visitors come and go; file handles are
-read once Streamlit has had time to forget the visitors. Linux only. Exit status 1 if anybody met an error.
+are answered; memory is read after a tenth of them and after all. Then many sessions are opened and closed;
+file handles are counted after Streamlit has discarded the sessions. Linux only. Exit status 1 if there was an
+error.
 """
 
 import asyncio
@@ -17,7 +18,7 @@ from visitor import REVIEWS, Visitor, parser_of, print_errors, stream_of
 from visitors import warm_up
 
 FORGOTTEN = 45
-"""Seconds after which Streamlit has forgotten a visitor who left."""
+"""Seconds after which Streamlit has discarded a closed session."""
 
 
 def memory(server):
@@ -31,8 +32,8 @@ async def type_sentences(address, count, server):
     """Type sentences without a pause, unless an error ends the session.
 
     Args:
-        address: Of the app's websocket.
-        count: How many sentences.
+        address: Address of the app's websocket.
+        count: Number of sentences.
         server: The app's `psutil.Process`.
 
     Returns:
@@ -52,7 +53,7 @@ async def type_sentences(address, count, server):
 
 
 async def come_and_go(address, count):
-    """Let visitors come, see attention, and go, one after the other; return the errors."""
+    """Open and close sessions one after the other; return the errors."""
     errors = []
     for number in range(count):
         visitor = Visitor(address, number)
@@ -63,7 +64,7 @@ async def come_and_go(address, count):
 
 
 async def soak(address, options, server):
-    """Type the sentences, let visitors come and go, print the figures, and return the number of errors."""
+    """Run both parts and print the figures; return the number of errors."""
     await warm_up(address)
     begin = time.monotonic()
     early, late, errors = await type_sentences(address, options.sentences, server)
@@ -76,7 +77,7 @@ async def soak(address, options, server):
     errors += await come_and_go(address, options.sessions)
     at_once = server.num_fds()
     await asyncio.sleep(FORGOTTEN)
-    errors += await come_and_go(address, 1)  # Streamlit forgets when somebody comes
+    errors += await come_and_go(address, 1)  # Streamlit discards sessions when a new one opens
     print(f"{options.sessions} sessions: {before} file handles before, {at_once} at once after,", end=" ")
     print(f"{server.num_fds()} after {FORGOTTEN} s; memory {memory(server)['server']:.0f} MB")
     print_errors(errors)

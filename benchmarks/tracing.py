@@ -1,7 +1,7 @@
-"""What looking costs: traced passes against untraced ones, stock Keras, and BERT in PyTorch.
+"""The cost of tracing, relative to untraced passes, stock Keras layers, and BERT in PyTorch.
 
-`python benchmarks/tracing.py [part ...]`, parts: untraced, keras, bert, sentences, training, memory. Each is
-a ratio against something real in the same run. "bert" needs PyTorch and Hugging Face's transformers.
+`python benchmarks/tracing.py [part ...]`, parts: untraced, keras, bert, sentences, training, memory. Each
+measures a ratio in one run. "bert" needs PyTorch and Hugging Face's transformers.
 """
 
 import argparse
@@ -40,7 +40,7 @@ WORDS = [f"w{i}" for i in range(2_000)]
 
 
 def main():
-    """Print the figures of the parts that were asked for."""
+    """Print the figures of the requested parts."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("part", nargs="*", help=f"{', '.join(PARTS)}; none: all")
     parts = parser.parse_args().part or PARTS
@@ -51,7 +51,7 @@ def main():
 
 
 def untraced():
-    """Print a traced pass, everything of all heads, over the same network returning its logits alone."""
+    """Print the ratio of a traced pass to a pass of the same model that returns only logits."""
     print("traced / untraced, same model")
     for name, config in SIZES.items():
         explorer = explore(config)
@@ -59,16 +59,16 @@ def untraced():
 
 
 def stock_keras():
-    """Print a traced pass over the same network of stock Keras layers that returns its attention weights."""
+    """Print the ratio of a traced pass to stock Keras layers that return their attention weights."""
     print("traced / stock Keras layers with return_attention_scores=True")
     for name, config in SIZES.items():
         against(name, explore(config), compiled(stock_model(config, scores=True)))
 
 
 def bert():
-    """Print a traced pass over Hugging Face's BERT with output_attentions=True.
+    """Print the ratio of a traced pass to Hugging Face's BERT with output_attentions=True.
 
-    BERT runs in a process of its own: TensorFlow's LLVM and PyTorch's do not go together.
+    BERT runs in a separate process, as TensorFlow's and PyTorch's LLVM conflict.
     """
     if not (importlib.util.find_spec("torch") and importlib.util.find_spec("transformers")):
         print("bert: PyTorch and transformers are not installed")
@@ -87,7 +87,7 @@ def bert():
 
 
 def answer_as_bert(pipe):
-    """Run BERT on whatever token ids come through the pipe; answer when its attentions are NumPy arrays."""
+    """Run BERT on token ids from the pipe; answer once its attentions are NumPy arrays."""
     import torch
     from transformers import BertConfig, BertModel
 
@@ -99,7 +99,7 @@ def answer_as_bert(pipe):
 
 
 def against(name, explorer, other):
-    """Print traced passes over `other(token_ids)` for texts of several lengths."""
+    """Print the ratio of a traced pass to `other(token_ids)` for several lengths."""
     for length in LENGTHS:
         prepared = explorer.prepare(explorer.request(text(length)))
         ids = prepared.inputs["token_ids"]
@@ -130,7 +130,7 @@ def sentences():
 
 
 def training():
-    """Print a training step under `fit` over that of the same network of stock Keras layers."""
+    """Print the ratio of a training step under `fit` to that of stock Keras layers."""
     import keras
 
     print("training step / stock Keras layers under fit, 32 x 64 tokens")
@@ -143,17 +143,17 @@ def training():
 
 
 def memory():
-    """Print the most memory a trace of 12 x 12 heads and 512 tokens takes, over what it returns."""
+    """Print the ratio of peak memory to returned bytes, for a trace of 12 x 12 heads and 512 tokens."""
     command = [sys.executable, __file__, "measure-memory"]
     print("peak memory of one 12 x 12-head trace of 512 tokens")
     print(subprocess.run(command, capture_output=True, text=True, check=True).stdout, end="")
 
 
 def measure_memory():
-    """Print by how much this process grows at most while it makes one trace (Linux)."""
+    """Print the peak memory of one trace in this process (Linux)."""
     explorer = explore(BASE)
     explorer.trace(text(8))
-    Path("/proc/self/clear_refs").write_text("5")  # the peak counts from here
+    Path("/proc/self/clear_refs").write_text("5")  # resets the peak
     before = resident("VmRSS")
     returned = explorer.trace(text(512)).nbytes / 2**20
     grown = resident("VmHWM") - before
@@ -161,7 +161,7 @@ def measure_memory():
 
 
 def resident(field):
-    """Return a figure of this process's memory in MiB."""
+    """Return a memory figure of this process in MiB."""
     lines = Path("/proc/self/status").read_text().splitlines()
     return next(int(line.split()[1]) / 1024 for line in lines if line.startswith(field))
 
@@ -174,12 +174,12 @@ def explore(config):
 
 
 def text(length):
-    """Return so many words."""
+    """Return a text of `length` words."""
     return " ".join(random.Random(length).choices(WORDS, k=length))
 
 
 def stock_model(config, *, scores):
-    """Return the same post-norm encoder, put together from layers of Keras as tutorials do."""
+    """Return the same post-norm encoder, built from stock Keras layers as in tutorials."""
     import keras
 
     ids = keras.Input((None,), dtype="int32")
@@ -204,7 +204,7 @@ def stock_model(config, *, scores):
 
 
 def compiled(model):
-    """Return a forward pass of open length, compiled once, that answers in NumPy."""
+    """Return a forward pass of open length, compiled once, that returns NumPy arrays."""
     import keras
     import tensorflow as tf
 
@@ -213,7 +213,7 @@ def compiled(model):
 
 
 def interleaved(first, second):
-    """Return the seconds of both functions, called in turns so that both meet the same machine."""
+    """Return the seconds of both functions, called alternately."""
     taken = [], []
     for round_number in range(ROUNDS + 2):
         for function, times in zip((first, second), taken, strict=True):

@@ -1,8 +1,8 @@
-"""Epochs of our training loop beside the same model of stock Keras layers under `fit`, and what a step costs.
+"""Training speed: epochs compared with stock Keras layers under `fit`, and steps per second of a small model.
 
-`python benchmarks/training.py [--data CSV] [--rows 25000]`. The first model many tutorials train on IMDB
-(`attention-only`: 20,000 words, 80 tokens, batches of 32), in turns; then the steps a second of a model so
-small that the loop itself counts. Without --data the texts are random words.
+`python benchmarks/training.py [--data CSV] [--rows 25000]`. Alternating epochs of the first model of many
+IMDB tutorials (`attention-only`: 20,000 words, 80 tokens, batches of 32); then the steps per second of a
+model so small that the loop itself dominates. Without --data the texts are random words.
 """
 
 import argparse
@@ -53,7 +53,7 @@ def main():
 
 
 def tiny(job):
-    """Print the steps a second of a small encoder-decoder, a whole run's loop and the bare steps."""
+    """Print the steps per second of a small encoder-decoder, with and without the training loop."""
     config = PRESETS["vaswani-tiny"].replace(num_layers=1, num_decoder_layers=1)
     settings = TrainingSettings(batch_size=64)
     lesson = job.Pairs(TrainingJob(config=config, settings=settings, data="reverse", rows=20_000))
@@ -73,7 +73,7 @@ def tiny(job):
 
 
 def our_epoch(job, lesson, learner, settings=SETTINGS, steps=None):
-    """Train for an epoch as a run does; return the steps a second."""
+    """Train for an epoch as a run does; return the steps per second."""
     start, totals, done = time.perf_counter(), job.Totals(), 0
     for batch in lesson.batches(settings, 0):
         totals.add(learner.train(*batch, 1e-3))
@@ -84,7 +84,7 @@ def our_epoch(job, lesson, learner, settings=SETTINGS, steps=None):
 
 
 def rows(data, count):
-    """Return token ids (row, position) and labels, from a file or made up."""
+    """Return token ids (row, position) and labels, from a file or random."""
     if data is None:
         chance = np.random.default_rng(0)
         ids = chance.integers(UNK_ID, CONFIG.vocab_size, (count, CONFIG.max_len), dtype=np.int32)
@@ -100,7 +100,7 @@ def rows(data, count):
 
 
 def lesson_of(ids, labels):
-    """Return what a learner needs of a lesson whose rows are given."""
+    """Return a stand-in for a lesson with these rows."""
     from transformer_viz.training import lesson, objectives
 
     def batches(settings, epoch):
@@ -118,7 +118,7 @@ def lesson_of(ids, labels):
 
 
 def stock_model():
-    """Return the same model, put together from layers of Keras as tutorials do."""
+    """Return the same model, built from stock Keras layers as in tutorials."""
     import keras
     from keras import layers, ops
 

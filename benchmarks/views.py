@@ -1,9 +1,8 @@
-"""How soon the canvas views stand there, and how soon they answer, in headless Chromium.
+"""Rendering and response times of the canvas views in headless Chromium.
 
-`python benchmarks/views.py`. Random attention of 12 layers with 12 heads, on the offline page. From the bytes
-being there to painted: the views are mounted, and two animation frames have passed. A hover or another head:
-from the event to the second frame after it; two frames in which nothing changes are printed last. Without a
-GPU Chromium renders in software, which is what these figures are of, then.
+`python benchmarks/views.py`. Random attention of 12 layers with 12 heads, on the offline page. Rendering is
+timed from the loaded payload to two animation frames after mounting; a hover or another head from the event
+to the second frame after it. Two idle frames are printed last. Without a GPU, Chromium renders in software.
 """
 
 import contextlib
@@ -21,7 +20,7 @@ from playwright.sync_api import sync_playwright
 
 from transformer_viz.language import Words
 from transformer_viz.pictures import views
-from transformer_viz.values.trace import Attentions, AttentionTrace
+from transformer_viz.values.tensors import Attentions, AttentionTrace
 
 CHROMIUM = os.environ.get("CHROMIUM") or shutil.which("chromium") or shutil.which("google-chrome")
 LAYERS = HEADS = 12
@@ -74,7 +73,7 @@ def main():
 
 @contextlib.contextmanager
 def served_browser():
-    """Yield an empty folder, the address at which it is served, and headless Chromium."""
+    """Yield an empty folder, the address of its server, and headless Chromium."""
     with tempfile.TemporaryDirectory() as folder, serving(folder) as address, sync_playwright() as playwright:
         flags = ["--no-sandbox", "--disable-gpu", "--disable-background-networking"]
         browser = playwright.chromium.launch(executable_path=CHROMIUM, args=flags)
@@ -83,7 +82,7 @@ def served_browser():
 
 
 def write_page(folder):
-    """Write the page in which the views are mounted."""
+    """Write the page that mounts the views."""
     (folder / "index.html").write_text(
         f"<!doctype html><meta charset=utf-8><style>{views.stylesheet('lens')}</style><body>"
         f"<script type=module>{views.module('lens')}\nwindow.mount = mount;</script>"
@@ -99,7 +98,7 @@ def mounting_page(browser, address):
 
 
 def measure(page, length):
-    """Print what one length takes."""
+    """Print the times for one length."""
     for view, name in (("grid", "all 144 heads"), ("lines", "a layer as lines"), ("all", "side by side")):
         found = [page.evaluate(MOUNT, [f"{length}.bin", view]) for _ in range(TIMES)]
         taken, nodes = statistics.median(taken for taken, _ in found), found[0][1]
@@ -123,12 +122,12 @@ def random_attention(layers, length):
 
 
 def names_of_tokens(length):
-    """Return a text for each token."""
+    """Return a display string for each token."""
     return [f"token{number}" for number in range(length)]
 
 
 def write_payload(path, weights):
-    """Write attention as the views read it."""
+    """Write attention as payload of the views."""
     length = weights.shape[-1]
     layers = [AttentionTrace(None, None, None, None, layer, None, None) for layer in weights]
     tokens = names_of_tokens(length)
@@ -159,10 +158,10 @@ def serving(folder):
 
 
 class Quiet(http.server.SimpleHTTPRequestHandler):
-    """Files, without a line for each."""
+    """A file server without a log."""
 
     def log_message(self, *arguments):
-        """Say nothing."""
+        """Log nothing."""
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""A visitor over the real websocket, without a browser: what a browser sends, and what comes back."""
+"""A simulated visitor on the app's websocket: the messages of a browser, without a browser."""
 
 import argparse
 import asyncio
@@ -59,11 +59,11 @@ They should show this in schools, as a warning.
 Simple, funny, human: go and see it.""".splitlines()
 
 REVIEWS = [" ".join(pair) for pair in itertools.permutations(SENTENCES, 2)]
-"""What is typed: more texts than the server keeps answers for."""
+"""Texts to type: more than the server caches answers for."""
 
 
 def parser_of(description):
-    """Return an argument parser that prints the module's docstring as it stands."""
+    """Return an argument parser that prints the module's docstring unchanged."""
     form = argparse.RawDescriptionHelpFormatter
     return argparse.ArgumentParser(description=description, formatter_class=form)
 
@@ -74,13 +74,13 @@ def stream_of(url):
 
 
 def print_errors(errors):
-    """Print the most frequent errors, and how often each came."""
+    """Print the most frequent errors with their counts."""
     for error, count in Counter(errors).most_common(5):
         print(f"{count:5} x {error[:120]}")
 
 
 class Visitor:
-    """One session: the page it has seen, how long it waited, and what went wrong.
+    """One session, with its page, waits and errors.
 
     Attributes:
         is_open: Whether the session has begun and no error has ended it.
@@ -96,7 +96,7 @@ class Visitor:
 
     @contextlib.contextmanager
     def noting_errors(self):
-        """Note a socket that closes or stays silent; the session is over then."""
+        """Record a closed or silent socket as an error, which ends the session."""
         try:
             yield
         except (OSError, websockets.WebSocketException) as error:
@@ -113,7 +113,7 @@ class Visitor:
             await self.run("arrival")
 
     async def stay(self, think, until):
-        """Act after random pauses until the time is over."""
+        """Type texts after random pauses until the time is over."""
         with self.noting_errors():
             while self.is_open and time.monotonic() < until:
                 pause = self.chance.expovariate(1 / think)
@@ -138,7 +138,7 @@ class Visitor:
         await self.run("sentence")
 
     async def run(self, name):
-        """Send what a browser sends, read until the run has ended, and note the wait."""
+        """Send a browser's message, read until the run has ended, and record the wait."""
         message = BackMsg()
         request = message.rerun_script
         request.query_string = urlencode(self.query)
@@ -159,7 +159,7 @@ class Visitor:
             self.waits[name].append(wait)
 
     def take(self, payload):
-        """Take one message; return whether it ends a run."""
+        """Process one message; return whether it ends a run."""
         message = ForwardMsg.FromString(payload)
         match message.WhichOneof("type"):
             case "new_session":
@@ -183,7 +183,7 @@ class Visitor:
         return False
 
     def see(self, delta):
-        """Note the element of a delta where it is the views, an exception or the box for a sentence."""
+        """Record a delta's element if it is the views, an exception or the text box."""
         kind = delta.new_element.WhichOneof("type")
         if kind == "bidi_component":
             self.views += 1

@@ -1,12 +1,11 @@
-"""Visitors over the real websocket, without browsers: how long each waits, and what the server spends.
+"""Waiting times of simulated visitors on the app's websocket, and processor time of the server.
 
 `python benchmarks/visitors.py [--visitors 30] [--think 5] [--seconds 60] [--url http://127.0.0.1:8501]`.
-Without `--url` it starts the app and waits until one visitor has seen its attention. Then all arrive at once,
-each in a session of its own; when the last has its page, each types another sentence after random pauses of
-`--think` seconds on average; another head asks nothing of the server. A wait lasts from sending the sentence
-to Streamlit's word that the run has ended. Processor time is that of the server process while they type,
-without its children; under `--url` it is not measured. Exit status 1 if there was any error: an exception on
-the page, a run that failed or showed no attention, a closed socket.
+Without `--url` it starts the app and waits for the attention of a first visitor. Then all sessions open at
+once; when the last has its page, each types another sentence after random pauses of `--think` seconds on
+average. A wait lasts from sending the sentence to Streamlit's message that the run has ended. Processor time
+is that of the server process while they type, without its children; not measured with `--url`. Exit status 1
+if there was any error: an exception on the page, a failed run, a run without attention, a closed socket.
 """
 
 import asyncio
@@ -21,21 +20,21 @@ from visitor import PATIENCE, Visitor, parser_of, print_errors, stream_of
 
 
 async def measure(url, options, pid=None):
-    """Let the visitors come, act and go; return them and the server's processor seconds while they acted."""
+    """Run all sessions; return the visitors and the server's processor seconds while they type."""
     address = stream_of(url)
     await warm_up(address)
-    everybody = [Visitor(address, seed) for seed in range(options.visitors)]
-    await asyncio.gather(*(visitor.arrive() for visitor in everybody))
+    visitors = [Visitor(address, seed) for seed in range(options.visitors)]
+    await asyncio.gather(*(visitor.arrive() for visitor in visitors))
     before = processor_seconds(pid) if pid else 0
     until = time.monotonic() + options.seconds
-    await asyncio.gather(*(visitor.stay(options.think, until) for visitor in everybody))
+    await asyncio.gather(*(visitor.stay(options.think, until) for visitor in visitors))
     used = processor_seconds(pid) - before if pid else 0
-    await asyncio.gather(*(visitor.leave() for visitor in everybody))
-    return everybody, used
+    await asyncio.gather(*(visitor.leave() for visitor in visitors))
+    return visitors, used
 
 
 async def warm_up(address):
-    """Return when a first visitor has seen its attention."""
+    """Wait until a first visitor has received its attention."""
     until = time.monotonic() + 2 * PATIENCE
     while True:
         first = Visitor(address, 0)
@@ -49,15 +48,15 @@ async def warm_up(address):
 
 
 def percentile(ordered, share):
-    """Return the smallest wait that this share of the waits does not exceed; NaN without waits."""
+    """Return a percentile of sorted waits; NaN without waits."""
     return ordered[math.ceil(share * len(ordered)) - 1] if ordered else math.nan
 
 
-def report(everybody):
+def report(visitors):
     """Print the waits and the errors; return the number of sentences and of errors."""
-    waits = {name: [w for visitor in everybody for w in visitor.waits[name]] for name in everybody[0].waits}
-    errors = [error for visitor in everybody for error in visitor.errors]
-    print(f"{len(everybody)} visitors, {len(waits['sentence'])} sentences, {len(errors)} errors")
+    waits = {name: [w for visitor in visitors for w in visitor.waits[name]] for name in visitors[0].waits}
+    errors = [error for visitor in visitors for error in visitor.errors]
+    print(f"{len(visitors)} visitors, {len(waits['sentence'])} sentences, {len(errors)} errors")
     for name, values in waits.items():
         shares = {"p50": 0.5, "p95": 0.95, "p99": 0.99, "max": 1}
         figures = (f"{label} {percentile(sorted(values), share):5.0f} ms" for label, share in shares.items())
@@ -67,7 +66,7 @@ def report(everybody):
 
 
 def main():
-    """Let the visitors come to an app, and print the figures."""
+    """Run the sessions and print the figures."""
     parser = parser_of(__doc__)
     parser.add_argument("--visitors", type=int, default=30)
     parser.add_argument("--think", type=float, default=5.0, help="mean pause in seconds")
@@ -75,12 +74,12 @@ def main():
     parser.add_argument("--url", help="an app that runs already")
     options = parser.parse_args()
     if options.url:
-        everybody, _ = asyncio.run(measure(options.url, options))
-        return 1 if report(everybody)[1] else 0
+        visitors, _ = asyncio.run(measure(options.url, options))
+        return 1 if report(visitors)[1] else 0
     with running_app() as (process, port):
-        everybody, used = asyncio.run(measure(f"http://127.0.0.1:{port}", options, process.pid))
+        visitors, used = asyncio.run(measure(f"http://127.0.0.1:{port}", options, process.pid))
         pages = int(Path(f"/proc/{process.pid}/statm").read_text().split()[1])
-        sentences, errors = report(everybody)
+        sentences, errors = report(visitors)
     print(f"server: {1000 * used / max(sentences, 1):.1f} ms of processor time for each sentence,", end=" ")
     print(f"{pages * os.sysconf('SC_PAGE_SIZE') / 1e6:.0f} MB resident")
     return 1 if errors else 0

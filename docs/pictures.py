@@ -1,7 +1,7 @@
-"""The pictures of the README, taken from the app as it runs: `python docs/pictures.py http://localhost:8501`.
+"""Screenshots for the README, taken from a running app: `python docs/pictures.py http://localhost:8501`.
 
-Written to docs/images/, 256 colours, two thirds of their size. For the last one a training is started, and
-stopped again.
+Written to docs/images/ with 256 colours, scaled to two thirds. For the last one a training is started and
+then stopped.
 """
 
 import io
@@ -35,7 +35,7 @@ TRAINING = ("training", "/train?lang=en&task=reverse", 1440, 1000, "dark")
 
 
 def main(home):
-    """Take every picture of the app at an address."""
+    """Take all screenshots of the app at an address."""
     FOLDER.mkdir(exist_ok=True)
     with sync_playwright() as playwright:
         flags = ["--no-sandbox", "--disable-gpu", "--disable-background-networking"]
@@ -55,7 +55,7 @@ def main(home):
 
 
 def opened(browser, address, width, height, theme):
-    """Return a page that has drawn everything on it."""
+    """Return a page that has rendered completely."""
     context = browser.new_context(viewport={"width": width, "height": height}, color_scheme=theme)
     page = context.new_page()
     page.goto(address)
@@ -66,7 +66,7 @@ def opened(browser, address, width, height, theme):
 
 
 def take(page, name):
-    """Write what is seen of a page."""
+    """Write a screenshot of a page."""
     picture = Image.open(io.BytesIO(page.screenshot())).convert("RGB")
     small = picture.resize((picture.width * 2 // 3, picture.height * 2 // 3), Image.Resampling.LANCZOS)
     small.quantize(256, dither=Image.Dither.NONE).save(FOLDER / f"{name}.png", optimize=True)

@@ -8,13 +8,8 @@ from transformer_viz.analysis import project_heads
 from transformer_viz.language import Words
 from transformer_viz.pictures import views
 from transformer_viz.pictures.lens import figures_of
-from transformer_viz.values.trace import (
-    AttentionTrace,
-    DecoderBlockTrace,
-    EncoderBlockTrace,
-    ModelTrace,
-    Trace,
-)
+from transformer_viz.values.tensors import AttentionTrace, DecoderBlockTrace, EncoderBlockTrace, ModelTrace
+from transformer_viz.values.trace import Trace
 
 
 def attention(random, heads, mask):

@@ -10,7 +10,7 @@ import pytest
 from numpy.testing import assert_allclose
 
 from transformer_viz.values.config import TransformerConfig
-from transformer_viz.values.trace import flatten
+from transformer_viz.values.tensors import flatten
 
 BACKENDS = [name for name in ("tensorflow", "jax", "torch") if importlib.util.find_spec(name)]
 
@@ -38,7 +38,7 @@ import sys
 import keras, numpy as np
 from transformer_viz.values.config import TransformerConfig
 from transformer_viz.network.model import Transformer
-from transformer_viz.values.trace import flatten
+from transformer_viz.values.tensors import flatten
 
 folder, name = sys.argv[1:]
 asked = dict(np.load(f"{folder}/{name}.npz"))

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
-from transformer_viz.inspection.decode import generate, write_on
+from transformer_viz.inspection.decode import continue_generation, generate
 from transformer_viz.values.config import END_ID, START_ID
 
 
@@ -116,7 +116,7 @@ def test_writing_in_portions_writes_what_is_written_at_once(translator, most):
     request = translator.request("a lovely film")
     written, finished, portions = (), False, 0
     while not finished:
-        written, finished = write_on(translator, request, written, most=most, seconds=0)
+        written, finished = continue_generation(translator, request, written, most=most, seconds=0)
         portions += 1
     whole = generate(translator, "a lovely film", max_new=most, keep=None)
     assert written == tuple(whole.token_ids)
@@ -124,5 +124,5 @@ def test_writing_in_portions_writes_what_is_written_at_once(translator, most):
 
 
 def test_a_pause_in_writing_is_not_an_end(translator):
-    _, finished = write_on(translator, translator.request("a lovely film"), (), most=17, seconds=0)
+    _, finished = continue_generation(translator, translator.request("a lovely film"), (), most=17, seconds=0)
     assert not finished

@@ -6,7 +6,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from small_models import with_random_parameters, write
 from test_config import valid_configs
 
-from transformer_viz.analysis import in_first_order, shuffled_order
+from transformer_viz.analysis import in_original_order, shuffled_order
 from transformer_viz.inspection.explorer import Explorer, load
 from transformer_viz.store import ModelError, write_model
 from transformer_viz.text.tokenizer import Tokenizer
@@ -137,7 +137,7 @@ def test_without_positions_another_order_is_the_same_attention_and_with_them_it_
     def change(**positions):
         before, after = explorer.trace(TEXT, **positions), explorer.trace(TEXT, order=order, **positions)
         return max(
-            np.abs(in_first_order(other.attention.weights, order) - one.attention.weights).max()
+            np.abs(in_original_order(other.attention.weights, order) - one.attention.weights).max()
             for one, other in zip(before.encoder, after.encoder, strict=True)
         )
 

@@ -4,7 +4,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 from transformer_viz.values.interventions import ActivationPatch, build
 from transformer_viz.values.request import Changes
-from transformer_viz.values.trace import flatten
+from transformer_viz.values.tensors import flatten
 
 TEXT, OTHER, TARGET = "A lovely film, not good.", "A dull plot, not funny.", "one two three two"
 

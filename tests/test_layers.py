@@ -3,9 +3,10 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
-from transformer_viz.network.layers import EncoderBlock, FeedForward, MultiHeadAttention, attend
+from transformer_viz.network.attention import MultiHeadAttention, attend
+from transformer_viz.network.layers import EncoderBlock, FeedForward
 from transformer_viz.values.config import TransformerConfig
-from transformer_viz.values.trace import AXES, AttentionTrace, Intervention
+from transformer_viz.values.tensors import AXES, AttentionTrace, Intervention
 
 SIZES = {
     "batch": 2,

@@ -10,7 +10,8 @@ from pathlib import Path
 import pytest
 
 from transformer_viz import PRESETS, Trace
-from transformer_viz.cli.main import EXAMPLES, main
+from transformer_viz.cli.main import main
+from transformer_viz.cli.program import EXAMPLES
 from transformer_viz.runs import TrainingJob, TrainingSettings, create_run
 
 ROOT = Path(__file__).parent.parent

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
-from transformer_viz.analysis import named_mask, pack
+from transformer_viz.analysis import mask_to_bits, named_mask
 from transformer_viz.values.config import PAD_ID
 from transformer_viz.values.request import Request
 
@@ -15,7 +15,7 @@ NAMES = ["none", "padding", "causal", "window:1", "window:2+causal+padding", "pa
 def painted(queries, keys):
     mask = np.random.default_rng(5).random((queries, keys)) < 0.5
     mask[2], mask[0, 0] = False, True
-    return "painted:" + pack(mask)
+    return "painted:" + mask_to_bits(mask)
 
 
 def check(weights, name, key_ids):

@@ -1,7 +1,7 @@
 import numpy as np
 from numpy.testing import assert_allclose
 
-from transformer_viz.inspection.perplexity import evaluate_texts, likeliness
+from transformer_viz.inspection.perplexity import evaluate_texts, perplexity_metrics
 from transformer_viz.values.config import END_ID
 
 
@@ -26,5 +26,5 @@ def test_a_decoder_is_measured_on_texts_as_it_predicts_them(writer):
 
 
 def test_a_model_that_knows_nothing_is_as_perplexed_as_its_vocabulary_is_large():
-    assert_allclose(likeliness(10 * np.log(50), 10, 40)["perplexity"], 50)
-    assert_allclose(likeliness(10 * np.log(2), 10, 40)["bits_per_byte"], 0.25)
+    assert_allclose(perplexity_metrics(10 * np.log(50), 10, 40)["perplexity"], 50)
+    assert_allclose(perplexity_metrics(10 * np.log(2), 10, 40)["bits_per_byte"], 0.25)

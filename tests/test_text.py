@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 from numpy.testing import assert_array_equal
 
 from transformer_viz.text import tokenizer as module
+from transformer_viz.text import unicode
 from transformer_viz.text.tokenizer import PAD, TOKEN_KINDS, UNK, Tokenizer, clean_text, visible
 from transformer_viz.values.config import MASK_ID
 
@@ -88,7 +89,7 @@ def test_a_batch_is_encoded_as_one_by_one(truncation):
 
 
 def test_a_batch_longer_than_one_portion_keeps_its_order(monkeypatch):
-    monkeypatch.setattr(module, "PORTION", 2)
+    monkeypatch.setattr(module, "BATCH", 2)
     words = ["the", "film", "plot", "work", "a"]
     rows = TOKENIZER.encode_batch(iter(words), max_len=7)
     assert [TOKENIZER.token(*row) for row in rows] == words
@@ -195,7 +196,7 @@ def test_cleaned_text_is_composed_and_can_be_written(text):
     st.lists(st.sampled_from("e\u0301\u0316\u0344\u0f73\u0f71한ᄒ\u1161電\u034f "), max_size=40).map("".join)
 )
 def test_long_runs_are_composed_as_unicode_says(text):
-    assert module._in_canonical_order(text) == unicodedata.normalize("NFD", text)
+    assert unicode._in_canonical_order(text) == unicodedata.normalize("NFD", text)
     long = text * 60
     assert clean_text(long) == unicodedata.normalize("NFC", long)
 
@@ -239,7 +240,7 @@ def test_a_token_is_shown_without_anything_invisible(token, shown):
 def test_whatever_is_shown_fits_one_line_and_can_be_written(token):
     shown = visible(token)
     shown.encode("utf-8")
-    assert len(shown) <= module.MAX_SHOWN
+    assert len(shown) <= unicode.MAX_SHOWN
     assert len(shown.splitlines()) <= 1
     assert not {unicodedata.category(character) for character in shown} & {"Cc", "Cs", "Zl", "Zp"}
     assert not set(shown) & set("\u061c\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")

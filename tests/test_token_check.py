@@ -30,7 +30,7 @@ def changed(**parts):
 
 
 def sequence(kind, *steps):
-    return {"type": "Sequence", token_check.INNER[kind]: list(steps)}
+    return {"type": "Sequence", token_check.SEQUENCE_FIELDS[kind]: list(steps)}
 
 
 def replace(pattern, content):

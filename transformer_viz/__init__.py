@@ -1,18 +1,19 @@
 """Train a Keras Transformer, type a sentence, and see what every attention head does.
 
-Importing the package is instant: what needs Keras is loaded when first touched.
+Importing the package is instant: names that need Keras are loaded on first use.
 """
 
 import importlib
+from typing import TYPE_CHECKING, Any
 
 from transformer_viz.network.startup import load_upper_floor
 from transformer_viz.values.config import TransformerConfig
 from transformer_viz.values.interventions import ActivationPatch
 from transformer_viz.values.presets import PRESETS
 from transformer_viz.values.request import Changes, Request
-from transformer_viz.values.trace import Intervention, Trace
-
-__version__ = "0.1.0"
+from transformer_viz.values.tensors import Intervention
+from transformer_viz.values.trace import Trace
+from transformer_viz.values.version import __version__ as __version__
 
 __all__ = [
     "PRESETS",
@@ -32,7 +33,7 @@ __all__ = [
 ]
 
 Run = Request.of
-"""The former name of a request."""
+"""Former name of `Request.of`."""
 
 _NEEDS_KERAS = {
     "Explorer": "inspection.explorer",
@@ -42,10 +43,17 @@ _NEEDS_KERAS = {
     "load": "inspection.explorer",
 }
 
+if TYPE_CHECKING:
+    from transformer_viz.inspection.effects import head_effects
+    from transformer_viz.inspection.explorer import Explorer, load
+    from transformer_viz.inspection.gradients import gradients
+    from transformer_viz.network.model import Transformer
+    from transformer_viz.pictures.notebook import show
+else:  # hidden from type checkers, which would accept every name
 
-def __getattr__(name):
-    if name == "show":
-        return importlib.import_module("transformer_viz.pictures.notebook").show
-    if name not in _NEEDS_KERAS:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(load_upper_floor(_NEEDS_KERAS[name]), name)
+    def __getattr__(name: str) -> Any:
+        if name == "show":
+            return importlib.import_module("transformer_viz.pictures.notebook").show
+        if name not in _NEEDS_KERAS:
+            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        return getattr(load_upper_floor(_NEEDS_KERAS[name]), name)

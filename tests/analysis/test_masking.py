@@ -29,7 +29,7 @@ def test_weights_by_hand():
 
 
 def test_weights_are_those_of_the_layers():
-    from transformer_viz.network.layers import attend
+    from transformer_viz.network.attention import attend
 
     random = np.random.default_rng(11)
     query, key = random.normal(size=(2, 1, 3, 5, 7)).astype(np.float32)

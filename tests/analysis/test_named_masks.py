@@ -4,7 +4,14 @@ import numpy as np
 import pytest
 from numpy.testing import assert_array_equal
 
-from transformer_viz.analysis import causal_mask, named_mask, pack, padding_mask, unpack, window_mask
+from transformer_viz.analysis import (
+    causal_mask,
+    mask_from_bits,
+    mask_to_bits,
+    named_mask,
+    padding_mask,
+    window_mask,
+)
 from transformer_viz.network import masks
 
 IDS = np.array([5, 2, 7, 0, 0])
@@ -49,16 +56,16 @@ def test_a_name_that_is_none_is_refused(name):
 @pytest.mark.parametrize("shape", [(1, 1), (1, 3), (3, 3), (2, 5), (32, 32), (31, 17)])
 def test_a_packed_mask_is_unpacked_again(shape):
     mask = np.random.default_rng(3).random(shape) < 0.5
-    packed = pack(mask)
+    packed = mask_to_bits(mask)
     assert len(packed) == -(-mask.size // 4)
-    assert_array_equal(unpack(packed, shape), mask)
+    assert_array_equal(mask_from_bits(packed, shape), mask)
 
 
 def test_the_first_cell_is_the_first_bit():
-    assert pack(np.array([[True, False], [False, True]])) == "9"
+    assert mask_to_bits(np.array([[True, False], [False, True]])) == "9"
 
 
 @pytest.mark.parametrize("packed", ["", "9b", "9b80", "9bg", "9B8", "٣٣٣", "-1a"])
 def test_digits_of_another_mask_are_refused(packed):
     with pytest.raises(ValueError, match=r"of 3 × 3 cells has 3 hexadecimal digits\. Received \d: "):
-        unpack(packed, (3, 3))
+        mask_from_bits(packed, (3, 3))

@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_array_equal
 
-from transformer_viz.analysis import in_first_order, shuffled_order
+from transformer_viz.analysis import in_original_order, shuffled_order
 
 
 @pytest.mark.parametrize("seed", range(20))
@@ -28,5 +28,5 @@ def test_rows_and_columns_go_back_to_their_tokens():
     first = np.arange(2 * 5 * 5).reshape(2, 5, 5)
     order = (3, 0, 4, 1, 2)
     shuffled = first[:, order][:, :, order]
-    assert_array_equal(in_first_order(shuffled, order), first)
-    assert not (in_first_order(shuffled, np.argsort(order)) == first).all()
+    assert_array_equal(in_original_order(shuffled, order), first)
+    assert not (in_original_order(shuffled, np.argsort(order)) == first).all()

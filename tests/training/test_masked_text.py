@@ -9,7 +9,7 @@ from transformer_viz.data.cloze import with_gaps
 from transformer_viz.data.packing import Stream
 from transformer_viz.inspection.effects import head_effects
 from transformer_viz.inspection.explorer import Explorer, load
-from transformer_viz.inspection.perplexity import evaluate_hidden
+from transformer_viz.inspection.perplexity import evaluate_masked_tokens
 from transformer_viz.runs import TrainingJob, TrainingSettings
 from transformer_viz.text.tokenizer import Tokenizer
 from transformer_viz.training.job import run_job
@@ -110,7 +110,7 @@ def test_figures_on_texts_are_of_what_was_hidden(filler):
     log_probs = logits - np.logaddexp.reduce(logits, axis=-1, keepdims=True)
     real = cloze.answers != PAD_ID
     row, place, answer = np.nonzero(real)[0], cloze.places[real], cloze.answers[real]
-    result = evaluate_hidden(filler, texts, batch_size=len(stream))
+    result = evaluate_masked_tokens(filler, texts, batch_size=len(stream))
     assert (result.texts, result.tokens) == (7, real.sum())
     assert_allclose(result.perplexity, np.exp(-log_probs[row, place, answer].mean()), rtol=1e-4)
     assert_allclose(result.token_accuracy, (logits[row, place].argmax(axis=-1) == answer).mean())
@@ -165,7 +165,7 @@ def test_a_job_learns_to_fill_in_and_says_how_well(path, tmp_path):
     card = run_job(job, watch=lambda event: samples.append(event.get("samples")))
     assert card["task"] == "hidden tokens"
     measured, explorer = card["test"], load(tmp_path / "m")
-    result = evaluate_hidden(explorer, unseen)
+    result = evaluate_masked_tokens(explorer, unseen)
     assert measured["tokens"] == result.tokens
     assert_allclose(measured["perplexity"], result.perplexity, rtol=1e-6)
     assert measured["perplexity"] < measured["baselines"]["unigram"]["perplexity"]

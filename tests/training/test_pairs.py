@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from transformer_viz.inspection.evaluation import evaluate_writing
+from transformer_viz.inspection.evaluation import evaluate_generation
 from transformer_viz.inspection.explorer import load
 from transformer_viz.runs import RunError, TrainingJob, TrainingSettings
 from transformer_viz.training.job import run_job
@@ -45,7 +45,7 @@ def test_what_evaluation_calls_exact_is_what_generation_writes(copier):
         found.text == target and found.finished for found, (_, target) in zip(written, pairs, strict=True)
     ]
     frame = pd.DataFrame(pairs, columns=["text", "target"])
-    assert evaluate_writing(explorer, frame).exact_match == np.mean(right)
+    assert evaluate_generation(explorer, frame).exact_match == np.mean(right)
 
 
 def test_a_decoder_alone_learns_to_go_on(tmp_path):

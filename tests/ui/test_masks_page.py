@@ -13,7 +13,7 @@ from pages import again, shown
 from small_models import write
 from streamlit.testing.v1 import AppTest
 
-from transformer_viz.analysis import future_share, named_mask, pack, padding_share
+from transformer_viz.analysis import future_share, mask_to_bits, named_mask, padding_share
 from transformer_viz.ui.pages.masks.choice import stroked, take_strokes
 
 TEXT = "A dull film."
@@ -199,7 +199,7 @@ def test_both_ways_to_mask_stand_with_the_sums_of_their_rows():
 def test_a_row_that_may_read_nothing_is_said_to_fail_differently():
     mask = np.ones((4, 4), bool)
     mask[2] = False
-    app = open_page(mask="painted", bits=pack(mask), mask_view="ways")
+    app = open_page(mask="painted", bits=mask_to_bits(mask), mask_view="ways")
     assert "The row of “film” is masked entirely." in shown(app)
     assert_allclose(matrices(app)[0][2], 0.25)
     assert np.isnan(matrices(app)[1][2]).all()
@@ -209,10 +209,10 @@ def test_a_row_that_may_read_nothing_is_said_to_fail_differently():
 def test_a_painted_mask_begins_as_the_one_before_and_can_be_inverted_cleared_and_undone(explorer):
     app = choose(open_page(), "mask", "painted")
     causal = np.tri(4, dtype=bool)
-    assert bits(app) == pack(causal)
+    assert bits(app) == mask_to_bits(causal)
     app.button(key="paint-invert").click()
     again(app)
-    assert bits(app) == pack(~causal)
+    assert bits(app) == mask_to_bits(~causal)
     weights = explorer.trace(TEXT, attention_mask=~causal).encoder[0].attention.weights[0]
     assert_allclose(np.nan_to_num(matrices(app)[3]), weights, atol=1e-6)
     app.button(key="paint-clear").click()
@@ -221,7 +221,7 @@ def test_a_painted_mask_begins_as_the_one_before_and_can_be_inverted_cleared_and
     for _ in range(2):
         app.button(key="paint-undo").click()
         again(app)
-    assert bits(app) == pack(causal)
+    assert bits(app) == mask_to_bits(causal)
     assert app.button(key="paint-undo").disabled
     assert "bits" not in choose(app, "mask", "none").query_params
 

@@ -14,7 +14,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from pages import again, shown
 
 from transformer_viz import store
-from transformer_viz.analysis import in_first_order, position_table, shuffled_order
+from transformer_viz.analysis import in_original_order, position_table, shuffled_order
 from transformer_viz.ui.pages.positions.wording import measured
 from transformer_viz.values.request import Request
 
@@ -105,7 +105,7 @@ def test_what_was_shuffled_is_drawn_in_the_first_order(engine):
     after = engine.answer(Request.of("hotel-zh", text, order=order))
     drawn = panels(app)
     assert_allclose(drawn[0], first.encoder[0].attention.weights[1], atol=1e-6)
-    assert_allclose(drawn[1], in_first_order(after.encoder[0].attention.weights[1], order), atol=1e-6)
+    assert_allclose(drawn[1], in_original_order(after.encoder[0].attention.weights[1], order), atol=1e-6)
     assert_allclose(drawn[2], drawn[1] - drawn[0], atol=1e-6)
     assert f"{after.probs.max():.1%}" in shown(app)
 

@@ -36,7 +36,8 @@ from playwright.sync_api import expect
 
 from transformer_viz.pictures import views
 from transformer_viz.pictures.figures.theme import BACKGROUND, DIVERGING, SEQUENTIAL
-from transformer_viz.values.trace import Trace, weights_only
+from transformer_viz.values.tensors import weights_only
+from transformer_viz.values.trace import Trace
 
 TOKENS = [f"t{number}" for number in range(7)]
 VALUES = {

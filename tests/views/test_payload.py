@@ -4,7 +4,8 @@ from made_traces import encoder_trace, packed, unpack, writing_trace
 from numpy.testing import assert_array_equal
 
 from transformer_viz.pictures.figures.theme import HEADS
-from transformer_viz.values.trace import Trace, weights_only
+from transformer_viz.values.tensors import weights_only
+from transformer_viz.values.trace import Trace
 
 TOKENS = ["the", "cat", "sat", "on", "the"]
 KINDS = ["encoder", "decoder", "cross"]

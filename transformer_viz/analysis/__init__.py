@@ -1,4 +1,4 @@
-"""What heads, masks and positions do, in numbers: NumPy in, NumPy out."""
+"""Analysis of attention weights, masks and position encodings, in NumPy."""
 
 from transformer_viz.analysis.blocks import block_means, strongest_in_blocks
 from transformer_viz.analysis.heads import distance, entropy, induction_score, previous_token_score
@@ -11,8 +11,15 @@ from transformer_viz.analysis.masking import (
     multiplied_mask_weights,
     padding_share,
 )
-from transformer_viz.analysis.masks import causal_mask, named_mask, pack, padding_mask, unpack, window_mask
-from transformer_viz.analysis.order import in_first_order, shuffled_order
+from transformer_viz.analysis.masks import (
+    causal_mask,
+    mask_from_bits,
+    mask_to_bits,
+    named_mask,
+    padding_mask,
+    window_mask,
+)
+from transformer_viz.analysis.order import in_original_order, shuffled_order
 from transformer_viz.analysis.positions import (
     one_hot_positions,
     position_similarity,
@@ -44,15 +51,16 @@ __all__ = [
     "distance",
     "entropy",
     "future_share",
-    "in_first_order",
+    "in_original_order",
     "induction_score",
+    "mask_from_bits",
+    "mask_to_bits",
     "masked_scores",
     "masked_weights",
     "merge_words",
     "multiplied_mask_weights",
     "named_mask",
     "one_hot_positions",
-    "pack",
     "padding_mask",
     "padding_share",
     "position_similarity",
@@ -71,7 +79,6 @@ __all__ = [
     "sinusoidal_rates",
     "softmax",
     "strongest_in_blocks",
-    "unpack",
     "window_mask",
     "word_of_token",
 ]

@@ -1,20 +1,21 @@
-"""Large matrices as small ones, without losing what stands out in them."""
+"""Downsampling of large matrices."""
 
 import math
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 
-def strongest_in_blocks(matrix, most):
-    """Return a matrix of blocks: of each, the value of the largest size, with its sign.
+def strongest_in_blocks(matrix: ArrayLike, most: int) -> tuple[np.ndarray, int]:
+    """Return the value of largest magnitude in each block of a matrix, with its sign.
 
     Args:
         matrix: float (row, column), square; NaN is a gap.
-        most: Rows that are kept at most.
+        most: Most rows of the result.
 
     Returns:
-        (blocks, size): float (row, column), at most `most` rows, NaN where a block is nothing but gaps; and
-        how many rows and columns each block stands for, the last one perhaps for fewer.
+        (blocks, size): float (row, column), at most `most` rows, NaN where a block has only gaps; and the
+        rows and columns of a block (the last block may be smaller).
 
     >>> strongest_in_blocks(np.array([[1, -3, 0], [2, 0, 0], [0, 0, 5]]), 2)[0].tolist()
     [[-3.0, 0.0], [0.0, 5.0]]
@@ -31,15 +32,15 @@ def strongest_in_blocks(matrix, most):
     return np.take_along_axis(blocks, strongest[..., None], axis=-1)[..., 0], size
 
 
-def block_means(values, block):
-    """Return a matrix made smaller: the mean of each block of cells, gaps left out.
+def block_means(values: ArrayLike, block: int) -> np.ndarray:
+    """Return the mean of each block of a matrix, without gaps.
 
     Args:
         values: float (query, key), NaN = gap.
         block: Rows and columns of a block; those at the end may be smaller.
 
     Returns:
-        float32 (ceil(query / block), ceil(key / block)); NaN where a block is all gaps.
+        float32 (ceil(query / block), ceil(key / block)); NaN where a block has only gaps.
     """
     values = np.asarray(values, np.float32)
     here = np.isfinite(values)

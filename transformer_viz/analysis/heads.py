@@ -1,18 +1,17 @@
-"""Scores of single heads, from their attention weights alone."""
+"""Scores of heads, computed from their attention weights."""
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 
-def entropy(weights):
-    """Return how spread out attention is: the mean entropy of the rows of each head.
-
-    A row that may attend to nothing has no entropy and is left out.
+def entropy(weights: ArrayLike) -> np.ndarray:
+    """Return the mean entropy of the rows of each head; fully masked rows are left out.
 
     Args:
         weights: float (..., query, key), rows summing to 1 or 0.
 
     Returns:
-        float (...), in nats: 0 for one key, log(keys) for all alike; NaN where no row attends.
+        float (...), in nats: 0 for a single key, log(keys) for uniform weights; NaN if all rows are masked.
     """
     weights = np.asarray(weights, dtype=np.float64)
     logs = np.log(weights, out=np.zeros_like(weights), where=weights > 0)
@@ -23,14 +22,14 @@ def entropy(weights):
     return np.divide(total, count, out=np.full(total.shape, np.nan), where=count > 0)
 
 
-def distance(weights):
-    """Return how far each head looks: the mean distance in tokens, weighted by attention.
+def distance(weights: ArrayLike) -> np.ndarray:
+    """Return the mean distance in tokens between query and key of each head, weighted by attention.
 
     Args:
         weights: float (..., query, key) of self-attention, rows summing to 1 or 0.
 
     Returns:
-        float (...), at least 0; NaN where no row attends.
+        float (...), at least 0; NaN if all rows are masked.
     """
     weights = np.asarray(weights, dtype=np.float64)
     steps = np.abs(np.arange(weights.shape[-2])[:, None] - np.arange(weights.shape[-1])[None, :])
@@ -39,8 +38,8 @@ def distance(weights):
     return np.divide(far, total, out=np.full(total.shape, np.nan), where=total > 0)
 
 
-def previous_token_score(weights):
-    """Return how much each head reads the token before: the mean weight there, from the second token on.
+def previous_token_score(weights: ArrayLike) -> np.ndarray:
+    """Return the mean weight of each head on the previous token, from the second token on.
 
     Args:
         weights: float (..., query, key) of self-attention, at least two tokens.
@@ -51,18 +50,18 @@ def previous_token_score(weights):
     return np.diagonal(weights, offset=-1, axis1=-2, axis2=-1).mean(axis=-1)
 
 
-def induction_score(weights, token_ids):
-    """Return how much each head reads what came after the last time (Olsson et al., 2022, "prefix matching").
+def induction_score(weights: ArrayLike, token_ids: ArrayLike) -> np.ndarray:
+    """Return the prefix-matching score of each head (Olsson et al., 2022).
 
-    At a token that stood there before, an induction head reads the token that followed it then. The score is
-    the mean weight on those, over all tokens that stood there before.
+    At a repeated token, an induction head attends to the tokens that followed its previous occurrences. The
+    score is the weight on those, averaged over all repeated tokens.
 
     Args:
         weights: float (..., query, key) of causal self-attention.
         token_ids: int (position,).
 
     Returns:
-        float (...), from 0 to 1; NaN if no token comes twice.
+        float (...), from 0 to 1; NaN if no token is repeated.
     """
     weights, token_ids = np.asarray(weights), np.asarray(token_ids)
     same = token_ids[:, None] == token_ids[None, :]

@@ -1,15 +1,16 @@
-"""What a mask does to one head: its scores, its weights, and where the weight goes."""
+"""Effects of a mask on a head: scores, weights, and the share on padding or future tokens."""
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from transformer_viz.analysis.softmax import softmax
 
 LARGE_NEGATIVE = -1e9
-"""What is added to a masked score where a mask is a number, as in most tutorials."""
+"""Number added to masked scores by additive masks, as in most tutorials."""
 
 
-def masked_scores(scores, mask):
-    """Return the scores that go into the softmax: NaN where nothing may be attended to.
+def masked_scores(scores: ArrayLike, mask: ArrayLike) -> np.ndarray:
+    """Return the scores with NaN where masked.
 
     Args:
         scores: float (..., query, key).
@@ -21,23 +22,23 @@ def masked_scores(scores, mask):
     return np.where(mask, np.asarray(scores, np.float32), np.float32("nan"))
 
 
-def masked_weights(scores, mask):
-    """Return softmax(scores) among what may be attended to, as the layers compute it.
+def masked_weights(scores: ArrayLike, mask: ArrayLike) -> np.ndarray:
+    """Return softmax(scores) over unmasked keys, as the layers compute it.
 
     Args:
         scores: float (..., query, key), query·key / √head_dim.
         mask: bool, broadcastable to them, True = may attend.
 
     Returns:
-        float32 (..., query, key); 0 where masked; a row sums to 1, or to 0 where nothing may be attended to.
+        float32 (..., query, key); 0 where masked; a row sums to 1, or to 0 if fully masked.
     """
     return np.where(mask, softmax(np.where(mask, scores, LARGE_NEGATIVE)), np.float32(0))
 
 
-def added_mask_weights(scores, mask):
-    """Return softmax(scores + large negative number where masked), the first way of the tutorials.
+def added_mask_weights(scores: ArrayLike, mask: ArrayLike) -> np.ndarray:
+    """Return softmax(scores + large negative number where masked), common in tutorials.
 
-    In float32 the sum forgets the score: a row that may attend to nothing reads everything alike.
+    In float32 the score is lost in the sum: a fully masked row gets uniform weights.
 
     Args:
         scores: float (..., query, key).
@@ -50,10 +51,10 @@ def added_mask_weights(scores, mask):
     return softmax(np.asarray(scores, np.float32) + bias)
 
 
-def multiplied_mask_weights(scores, mask):
-    """Return softmax(scores) · mask, the second way of the tutorials.
+def multiplied_mask_weights(scores: ArrayLike, mask: ArrayLike) -> np.ndarray:
+    """Return softmax(scores) · mask, another form in tutorials.
 
-    What the masked keys had is lost, not shared out again.
+    The weight of masked keys is lost, not redistributed.
 
     Args:
         scores: float (..., query, key).
@@ -65,8 +66,8 @@ def multiplied_mask_weights(scores, mask):
     return softmax(np.asarray(scores, np.float32)) * np.asarray(mask, np.float32)
 
 
-def padding_share(weights, query_is_padding, key_is_padding):
-    """Return how much of the weight of the real tokens goes to padding.
+def padding_share(weights: ArrayLike, query_is_padding: ArrayLike, key_is_padding: ArrayLike) -> float:
+    """Return the share of the real tokens' attention on padding.
 
     Args:
         weights: float (query, key).
@@ -74,27 +75,27 @@ def padding_share(weights, query_is_padding, key_is_padding):
         key_is_padding: bool (key,).
 
     Returns:
-        float from 0 to 1; 0 if no real token attends to anything.
+        float from 0 to 1; 0 if all rows are masked.
     """
     real = np.asarray(weights, np.float64)[~np.asarray(query_is_padding)]
     return _share(real, np.broadcast_to(key_is_padding, real.shape))
 
 
-def future_share(weights):
-    """Return how much of the weight goes to what comes later: key > query.
+def future_share(weights: ArrayLike) -> float:
+    """Return the share of attention on future tokens: key > query.
 
     Args:
         weights: float (query, key) of self-attention.
 
     Returns:
-        float from 0 to 1; 0 if nothing attends.
+        float from 0 to 1; 0 if all rows are masked.
     """
     weights = np.asarray(weights, np.float64)
     return _share(weights, ~np.tri(*weights.shape, dtype=bool))
 
 
-def blocked_rows(mask, shape):
-    """Return which rows may attend to nothing.
+def blocked_rows(mask: ArrayLike, shape: tuple[int, ...]) -> np.ndarray:
+    """Return which rows are fully masked.
 
     Args:
         mask: bool, broadcastable to `shape`, True = may attend.

@@ -1,16 +1,17 @@
-"""Attention masks as NumPy: bool (query, key), True = may attend, merged with `&`, and named by short texts.
+"""Attention masks in NumPy, also by name: bool (query, key), True = may attend, merged with `&`.
 
-The layers' own, `transformer_viz.network.masks`, do the same on tensors; a test holds them equal.
+`transformer_viz.network.masks` does the same on tensors; a test compares them.
 """
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from transformer_viz.language import Problem
 from transformer_viz.values.config import PAD_ID
 
 
-def padding_mask(token_ids):
-    """Return who may be read: every token that is not padding.
+def padding_mask(token_ids: ArrayLike) -> np.ndarray:
+    """Return the padding mask: every token but [PAD] may be attended to.
 
     Args:
         token_ids: int (key,).
@@ -21,12 +22,12 @@ def padding_mask(token_ids):
     return np.not_equal(token_ids, PAD_ID)[None, :]
 
 
-def causal_mask(queries, keys=None):
-    """Return the mask under which a position reads itself and what came before (Vaswani et al., 2017, 3.2.3).
+def causal_mask(queries: int, keys: int | None = None) -> np.ndarray:
+    """Return the causal mask: a position attends to itself and earlier positions (section 3.2.3).
 
     Args:
         queries: Number of rows.
-        keys: Number of columns; None: as many.
+        keys: Number of columns; None: as many as rows.
 
     Returns:
         bool (query, key).
@@ -34,12 +35,12 @@ def causal_mask(queries, keys=None):
     return np.tri(queries, queries if keys is None else keys, dtype=bool)
 
 
-def window_mask(queries, reach, keys=None):
-    """Return the mask under which a position reads those at most `reach` away, on both sides.
+def window_mask(queries: int, reach: int, keys: int | None = None) -> np.ndarray:
+    """Return the window mask: a position attends to those at most `reach` away, on both sides.
 
     Args:
         queries: Number of rows.
-        reach: Largest distance; 0 leaves each position only itself.
+        reach: Largest distance; 0: each position attends only to itself.
         keys: Number of columns; None: as many as rows.
 
     Returns:
@@ -49,14 +50,14 @@ def window_mask(queries, reach, keys=None):
     return np.abs(columns[None, :] - rows[:, None]) <= reach
 
 
-def named_mask(name, queries, key_ids):
-    """Return the mask a name stands for.
+def named_mask(name: str, queries: int, key_ids: np.ndarray) -> np.ndarray:
+    """Return the mask of a name.
 
     Args:
-        name: "none" (all may attend to all), "padding", "causal", "window:3" (the reach), "painted:" and
-            what `pack` returned, or several of them joined by "+": what each of them allows.
+        name: "none" (no mask), "padding", "causal", "window:3" (the reach), "painted:" and a result of
+            `mask_to_bits`, or several of them joined by "+" (their intersection).
         queries: Number of rows.
-        key_ids: int (key,), the ids of the tokens that are read.
+        key_ids: int (key,), the token ids of the columns.
 
     Returns:
         bool (query, key).
@@ -79,44 +80,44 @@ def named_mask(name, queries, key_ids):
                 mask = mask & causal_mask(*shape)
             case ["window", reach] if reach.isdecimal():
                 mask = mask & window_mask(queries, int(reach), len(key_ids))
-            case ["painted", packed]:
-                mask = mask & unpack(packed, shape)
+            case ["painted", bits]:
+                mask = mask & mask_from_bits(bits, shape)
             case _:
                 raise Problem("mask.missing", name=repr(name))
     return mask
 
 
-def pack(mask) -> str:
-    """Return a mask as hexadecimal digits, four cells each, row by row; the last is filled up with 0.
+def mask_to_bits(mask: ArrayLike) -> str:
+    """Return a mask as hexadecimal digits of four cells each, row by row, padded with 0.
 
     Args:
         mask: bool (query, key).
 
-    >>> pack(np.tri(3, dtype=bool))
+    >>> mask_to_bits(np.tri(3, dtype=bool))
     '9b8'
     """
-    bits = np.asarray(mask, bool).ravel()
-    return np.packbits(bits).tobytes().hex()[: -(-bits.size // 4)]
+    cells = np.asarray(mask, bool).ravel()
+    return np.packbits(cells).tobytes().hex()[: -(-cells.size // 4)]
 
 
-def unpack(packed, shape):
-    """Return the mask that `pack` was given.
+def mask_from_bits(bits: str, shape: tuple[int, int]) -> np.ndarray:
+    """Return the mask of hexadecimal digits.
 
     Args:
-        packed: Hexadecimal digits.
+        bits: Hexadecimal digits, from `mask_to_bits`.
         shape: (query, key).
 
     Returns:
         bool (query, key).
 
     Raises:
-        ValueError: If these are not the digits of a mask of that shape.
+        ValueError: If the digits do not encode a mask of that shape.
     """
     size = shape[0] * shape[1]
     digits = -(-size // 4)
-    good = len(packed) == digits and all(digit in "0123456789abcdef" for digit in packed)
+    good = len(bits) == digits and all(digit in "0123456789abcdef" for digit in bits)
     if not good:
-        found = {"found": len(packed), "received": repr(packed[:16])}
+        found = {"found": len(bits), "received": repr(bits[:16])}
         raise Problem("mask.painted", rows=shape[0], columns=shape[1], digits=digits, **found)
-    even = packed + "0" * (digits % 2)
+    even = bits + "0" * (digits % 2)
     return np.unpackbits(np.frombuffer(bytes.fromhex(even), np.uint8))[:size].astype(bool).reshape(shape)

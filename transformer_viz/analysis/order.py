@@ -1,19 +1,21 @@
-"""Tokens in another order: which one, and what was computed put back into the first."""
+"""Permutations of tokens, and matrices of permuted tokens back in the original order."""
+
+from collections.abc import Sequence
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 
-def shuffled_order(length, seed, *, fixed=0):
-    """Return another order of the tokens, the same one for the same seed.
+def shuffled_order(length: int, seed: int, *, fixed: int = 0) -> tuple[int, ...]:
+    """Return a random permutation of the tokens.
 
     Args:
         length: Number of tokens.
-        seed: Whole number from 0.
-        fixed: Tokens at the beginning that keep their place, such as [START].
+        seed: Random seed, at least 0.
+        fixed: Number of tokens at the beginning that stay in place, such as [START].
 
     Returns:
-        Tuple of the tokens' indices in the order in which they are to be read; never the order they have,
-        unless there are not two to exchange.
+        The tokens' indices in the new order; not the identity, unless fewer than two tokens can move.
     """
     order = np.arange(length)
     if length - fixed < 2:
@@ -24,12 +26,12 @@ def shuffled_order(length, seed, *, fixed=0):
     return tuple(order.tolist())
 
 
-def in_first_order(matrix, order):
-    """Return what was computed of reordered tokens with its rows and columns where the tokens first stood.
+def in_original_order(matrix: ArrayLike, order: Sequence[int]) -> np.ndarray:
+    """Return a matrix of permuted tokens with rows and columns in the original order of the tokens.
 
     Args:
         matrix: (..., position, position); row and column i belong to token `order[i]`.
-        order: Each token's index once.
+        order: The tokens' indices in the new order.
 
     Returns:
         The same shape: row and column i belong to token i.

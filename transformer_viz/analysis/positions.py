@@ -1,6 +1,7 @@
-"""Positions: tables that are computed, not learned, what a shift does to one, and how alike its rows are."""
+"""Position encodings: computed tables, the rotation for a shift, and similarity of positions."""
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from transformer_viz.language import Problem
 
@@ -8,11 +9,11 @@ MAX_WAVELENGTH = 10_000.0
 """Longest wavelength in tokens, divided by 2 pi (Vaswani et al., 2017, section 3.5)."""
 
 
-def one_hot_positions(positions, d_model):
-    """Return a vector for each position that is 1 in the position's own dimension and 0 elsewhere.
+def one_hot_positions(positions: ArrayLike, d_model: int) -> np.ndarray:
+    """Return one-hot encodings of positions.
 
     Args:
-        positions: int (..., position); one that is not in [0, d_model) has no dimension and is all 0.
+        positions: int (..., position); those outside [0, d_model) are all 0.
         d_model: Number of columns.
 
     Returns:
@@ -21,8 +22,10 @@ def one_hot_positions(positions, d_model):
     return (np.asarray(positions)[..., None] == np.arange(d_model)).astype(np.float32)
 
 
-def sinusoidal_rates(d_model, *, halves=False, max_wavelength=MAX_WAVELENGTH):
-    """Return by which angle each pair of sine and cosine turns from one position to the next.
+def sinusoidal_rates(
+    d_model: int, *, halves: bool = False, max_wavelength: float = MAX_WAVELENGTH
+) -> np.ndarray:
+    """Return the angle per position of each pair of sine and cosine.
 
     Args:
         d_model: Number of columns; even.
@@ -30,7 +33,7 @@ def sinusoidal_rates(d_model, *, halves=False, max_wavelength=MAX_WAVELENGTH):
         max_wavelength: Longest wavelength in tokens, divided by 2 pi.
 
     Returns:
-        float64 (d_model / 2) radians, the fastest pair first: 1, and less and less.
+        float64 (d_model / 2) radians, decreasing from 1.
 
     Raises:
         ValueError: If `d_model` is odd.
@@ -41,7 +44,14 @@ def sinusoidal_rates(d_model, *, halves=False, max_wavelength=MAX_WAVELENGTH):
     return max_wavelength ** (-np.arange(d_model // 2) / steps)
 
 
-def sinusoidal_positions(positions, d_model, *, halves=False, max_wavelength=MAX_WAVELENGTH, dtype="float32"):
+def sinusoidal_positions(
+    positions: ArrayLike,
+    d_model: int,
+    *,
+    halves: bool = False,
+    max_wavelength: float = MAX_WAVELENGTH,
+    dtype: str = "float32",
+) -> np.ndarray:
     """Return the sinusoidal encoding of integer positions.
 
     PE[p, 2i] = sin(p / max_wavelength**(2i / d_model)); PE[p, 2i + 1] is its cosine
@@ -51,10 +61,9 @@ def sinusoidal_positions(positions, d_model, *, halves=False, max_wavelength=MAX
         positions: int (..., position), 0-based; any integers, not only consecutive ones.
         d_model: Number of columns; even.
         halves: False: sine and cosine columns alternate, as in the paper. True: all sines, then all
-            cosines, as in tensor2tensor, with its spacing of the wavelengths: the last one is
-            `max_wavelength` itself.
+            cosines, as in tensor2tensor, whose last wavelength is `max_wavelength` itself.
         max_wavelength: Longest wavelength in tokens, divided by 2 pi.
-        dtype: What is computed in, and returned: "float32", as the models do, or "float64".
+        dtype: "float32", as in the models, or "float64".
 
     Returns:
         `dtype` (..., position, d_model) in [-1, 1].
@@ -73,8 +82,8 @@ def sinusoidal_positions(positions, d_model, *, halves=False, max_wavelength=MAX
     return np.stack(pair, axis=-1).reshape(*angles.shape[:-1], d_model)
 
 
-def position_table(kind, length, d_model):
-    """Return the table of one computed kind of positions, one row for each, to be added to the token.
+def position_table(kind: str, length: int, d_model: int) -> np.ndarray:
+    """Return the table of a computed position encoding, to be added to the token embeddings.
 
     Args:
         kind: "none" (zeros), "one-hot", "sinusoidal" or "sinusoidal-halves".
@@ -85,7 +94,7 @@ def position_table(kind, length, d_model):
         float32 (length, d_model).
 
     Raises:
-        ValueError: If the kind cannot be computed, or has no dimension left for a position.
+        ValueError: If the kind cannot be computed, or one-hot positions exceed `d_model`.
     """
     positions = np.arange(length)
     if kind == "none":
@@ -102,11 +111,13 @@ def position_table(kind, length, d_model):
     )
 
 
-def shift_rotation(k, d_model, *, halves=False, max_wavelength=MAX_WAVELENGTH):
-    """Return the matrix that turns the encoding of any position into that of the position `k` further on.
+def shift_rotation(
+    k: int, d_model: int, *, halves: bool = False, max_wavelength: float = MAX_WAVELENGTH
+) -> np.ndarray:
+    """Return the matrix that maps the encoding of any position to that of the position `k` later.
 
     "For any fixed offset k, PE[pos + k] can be represented as a linear function of PE[pos]" (Vaswani et al.,
-    2017, section 3.5): each pair of sine and cosine is turned by k times its rate, whatever p is. With
+    2017, section 3.5): each pair of sine and cosine is rotated by k times its rate, for all positions. With
     a = k * rate, sin(x + a) = cos(a) sin(x) + sin(a) cos(x) and cos(x + a) = -sin(a) sin(x) + cos(a) cos(x).
 
     Args:
@@ -134,12 +145,12 @@ def shift_rotation(k, d_model, *, halves=False, max_wavelength=MAX_WAVELENGTH):
     return matrix
 
 
-def shift_error(k, length, d_model, *, halves=False):
-    """Return how far `shift_rotation` is from the truth at worst, in float64.
+def shift_error(k: int, length: int, d_model: int, *, halves: bool = False) -> float:
+    """Return the largest error of `shift_rotation`, in float64.
 
     Args:
         k: Offset in positions.
-        length: Positions 0 to length - 1 are shifted.
+        length: Number of shifted positions, from 0.
         d_model: Width of the encoding; even.
         halves: As in `sinusoidal_positions`.
 
@@ -153,15 +164,15 @@ def shift_error(k, length, d_model, *, halves=False):
     return float(np.abs(before @ shift_rotation(k, d_model, halves=halves).T - after).max())
 
 
-def position_similarity(table, *, cosine=False):
-    """Return how alike each two rows of a table are.
+def position_similarity(table: ArrayLike, *, cosine: bool = False) -> np.ndarray:
+    """Return the similarity of all pairs of rows of a table.
 
     Args:
         table: float (position, d_model).
-        cosine: True: the cosine of the angle between them, 0 where a row is all 0. False: their dot product.
+        cosine: True: cosine similarity, 0 for rows of zeros. False: dot product.
 
     Returns:
-        float64 (position, position), symmetric; a cosine is in [-1, 1].
+        float64 (position, position), symmetric; in [-1, 1] for `cosine`.
     """
     table = np.asarray(table, dtype=np.float64)
     if cosine:
@@ -170,8 +181,8 @@ def position_similarity(table, *, cosine=False):
     return table @ table.T
 
 
-def similarity_by_distance(similarity):
-    """Return the mean similarity of all pairs of positions that are so far apart.
+def similarity_by_distance(similarity: ArrayLike) -> np.ndarray:
+    """Return the mean similarity of positions by distance.
 
     Args:
         similarity: float (position, position), symmetric.

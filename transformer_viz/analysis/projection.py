@@ -1,14 +1,16 @@
-"""What becomes of all heads together: joined, and projected back to the width of the model."""
+"""Concatenation and output projection of heads."""
 
 import numpy as np
 
 
-def project_heads(context, kernel=None, bias=None):
+def project_heads(
+    context: np.ndarray, kernel: np.ndarray | None = None, bias: np.ndarray | None = None
+) -> np.ndarray:
     """Return concat(head_1, ..., head_h) W^O + b (Vaswani et al., 2017, section 3.2.2).
 
     Args:
         context: float (head, query, value_dim).
-        kernel: float (head * value_dim, d_model); None: the heads are joined and nothing more.
+        kernel: float (head * value_dim, d_model); None: no projection.
         bias: float (d_model,); None: 0.
 
     Returns:

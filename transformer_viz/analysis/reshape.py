@@ -1,27 +1,29 @@
-"""Other ways to look at the same attention weights: words for pieces, fewer tokens, heads in one."""
+"""Transformations of attention weights: merged words, subsets of tokens, and rollout."""
 
 import re
 import unicodedata
 from bisect import bisect_right
+from collections.abc import Sequence
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 SENTENCE_END = re.compile(r"[.!?]+[\"'”’)\]]*(?=\s|$)|[。！？]+[”’」』）]*|\n")
-"""Where one sentence ends; a point within a number or a word is none."""
+"""The end of a sentence; not a point within a number or a word."""
 
 
-def word_of_token(text, offsets) -> np.ndarray:
-    """Return which word each token belongs to.
+def word_of_token(text: str, offsets: Sequence[tuple[int, int]]) -> np.ndarray:
+    """Return the word of each token.
 
-    Two tokens are of one word if nothing stands between them and both touch with a letter or digit; Chinese,
-    Japanese and Korean ones stay by themselves, as nothing marks where a word ends.
+    Two tokens belong to one word if they are adjacent and meet at letters or digits; Chinese, Japanese and
+    Korean tokens are words of their own, as word boundaries are not marked.
 
     Args:
-        text: What was read.
+        text: The text.
         offsets: (start, end) of each token in it, in characters.
 
     Returns:
-        int (position,): 0 for the first word, and so on.
+        int (position,): index of the word.
     """
     words = []
     for number, (start, _) in enumerate(offsets):
@@ -35,15 +37,15 @@ def word_of_token(text, offsets) -> np.ndarray:
     return np.array(words, int)
 
 
-def sentence_of_token(text, offsets) -> np.ndarray:
-    """Return which sentence each token belongs to; sentences end at a full stop, !, ?, or a line's end.
+def sentence_of_token(text: str, offsets: Sequence[tuple[int, int]]) -> np.ndarray:
+    """Return the sentence of each token; sentences end at a full stop, !, ? or line break.
 
     Args:
-        text: What was read.
+        text: The text.
         offsets: (start, end) of each token in it, in characters.
 
     Returns:
-        int (position,): 0 for the first sentence, and so on.
+        int (position,): index of the sentence.
 
     >>> sentence_of_token("No. Yes.", [(0, 2), (2, 3), (4, 7), (7, 8)]).tolist()
     [0, 0, 1, 1]
@@ -53,8 +55,8 @@ def sentence_of_token(text, offsets) -> np.ndarray:
     return np.array([min(bisect_right(ends, start), len(ends)) for start, _ in offsets], int)
 
 
-def merge_words(weights, query_words, key_words):
-    """Return attention between words: what its pieces get adds up, what its pieces give is averaged.
+def merge_words(weights: ArrayLike, query_words: np.ndarray, key_words: np.ndarray) -> np.ndarray:
+    """Return attention between words: columns of a word are summed, rows are averaged.
 
     Rows that sum to 1 still do.
 
@@ -73,26 +75,26 @@ def merge_words(weights, query_words, key_words):
     return merged.astype(np.float32)
 
 
-def renormalise(weights, queries, keys):
-    """Return attention among some tokens only, each row divided by its sum.
+def renormalise(weights: ArrayLike, queries: np.ndarray, keys: np.ndarray) -> np.ndarray:
+    """Return attention among a subset of tokens, with each row normalised again.
 
     Args:
         weights: float (..., query, key).
-        queries: bool (query,), rows that stay.
-        keys: bool (key,), columns that stay.
+        queries: bool (query,), rows to keep.
+        keys: bool (key,), columns to keep.
 
     Returns:
-        float32 (..., rows, columns); a row that gave everything to others is 0.
+        float32 (..., rows, columns); a row without weight on the kept columns is 0.
     """
     kept = np.asarray(weights, dtype=np.float64)[..., queries, :][..., keys]
     sums = kept.sum(axis=-1, keepdims=True)
     return np.divide(kept, sums, out=np.zeros_like(kept), where=sums > 0).astype(np.float32)
 
 
-def rollout(weights):
-    """Return how much of each input reaches each token through all layers so far (Abnar and Zuidema, 2020).
+def rollout(weights: ArrayLike) -> np.ndarray:
+    """Return the attention rollout up to each layer (Abnar and Zuidema, 2020).
 
-    In each layer, half of a token stays (the residual stream) and half comes from the mean of its heads.
+    In each layer, half comes from the residual stream and half from the mean of the heads.
 
     Args:
         weights: float (layer, head, query, key) of self-attention.

@@ -1,38 +1,39 @@
-"""What a head does, in a word: where most of its weight goes."""
+"""Roles of heads: the pattern that receives most of a head's attention."""
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from transformer_viz.analysis.heads import entropy
 
-LEAST_SHARE = 0.35
-"""Share of its weight that a head gives to one thing before it is named after it."""
+MIN_SHARE = 0.35
+"""Least share of a head's attention on a pattern for that role."""
 
-ABOVE_EVEN = 1.5
-"""How many times as much as an even head's share that must be."""
+MIN_RATIO = 1.5
+"""Least ratio of that share to the share under uniform attention."""
 
-EVEN = 0.75
-"""Share of the keys it may attend to over which an even head spreads."""
-
+MIN_EVENNESS = 0.75
+"""Least effective number of keys of the role "even", as a share of the unmasked keys."""
 
 ROLES = (
     *("itself", "previous", "next", "same", "after_same"),
     *("diagonal", "antidiagonal", "token", "even", "mixed"),
 )
-"""All there are."""
+"""All roles."""
 
 
 class Role(NamedTuple):
-    """What a head does.
+    """The role of a head.
 
     Attributes:
-        name: "itself", "previous", "next", "same" (the same token elsewhere), "after_same" (what followed the
-            same token before: induction), "diagonal", "antidiagonal", "token" (one token, whoever reads),
-            "even", or "mixed".
-        share: Share of its weight, 0 to 1, that goes there, averaged over the rows that can; of "even" and
-            "mixed", over how many keys it spreads: exp of the mean entropy.
-        key: Index of the token that is read most; of interest for "token" and "mixed".
+        name: "itself", "previous", "next", "same" (other occurrences of the token), "after_same" (the token
+            after an earlier occurrence: induction), "diagonal", "antidiagonal", "token" (one token, for all
+            queries), "even", or "mixed".
+        share: Share of the attention on the pattern, 0 to 1, averaged over rows that contain it; for "even"
+            and "mixed" the effective number of keys: exp of the mean entropy.
+        key: Index of the key with the most attention, for "token" and "mixed".
     """
 
     name: str
@@ -40,27 +41,34 @@ class Role(NamedTuple):
     key: int
 
 
-def roles(weights, mask, query_tokens, key_tokens, *, cross=False) -> list[Role]:
+def roles(
+    weights: ArrayLike,
+    mask: ArrayLike,
+    query_tokens: Sequence[str],
+    key_tokens: Sequence[str],
+    *,
+    cross: bool = False,
+) -> list[Role]:
     """Return the role of each head of a layer.
 
-    Rows with less than two keys to choose from say nothing of a head; they are left out if there are others.
-    Where nothing may be read at all, every head is "mixed" over 0 keys.
+    Rows with fewer than two unmasked keys are left out if there are others. If everything is masked, every
+    head is "mixed" over 0 keys.
 
     Args:
         weights: float (head, query, key), rows summing to 1 or 0.
         mask: bool (head or 1, query, key), True = may attend.
         query_tokens: Texts of the rows.
         key_tokens: Texts of the columns.
-        cross: Whether the rows are of another text than the columns.
+        cross: Whether this is cross-attention.
     """
     weights = np.asarray(weights, dtype=np.float64)
-    allowed = np.broadcast_to(mask, weights.shape).any(axis=0)
+    allowed = np.asarray(np.broadcast_to(mask, weights.shape).any(axis=0))
     if not allowed.any():
         return [Role("mixed", 0.0, 0)] * len(weights)
     free = allowed.sum(axis=-1) > 1
     rows = free if free.any() else allowed.any(axis=-1)
-    where = _diagonals(allowed) if cross else _within(query_tokens)
-    above_even = ABOVE_EVEN if free.any() else 0
+    where = _cross_patterns(allowed) if cross else _self_patterns(query_tokens)
+    above_even = MIN_RATIO if free.any() else 0
     evenly = allowed / np.maximum(allowed.sum(axis=-1, keepdims=True), 1)
     shares = {}
     for name, cells in where.items():
@@ -74,17 +82,17 @@ def roles(weights, mask, query_tokens, key_tokens, *, cross=False) -> list[Role]
         key = int(mean.argmax())
         named = ((name, share[head]) for name, share in shares.items())
         name, share = max(named, key=lambda pair: pair[1], default=("mixed", 0.0))
-        if share < LEAST_SHARE:
-            enough = max(LEAST_SHARE, above_even * evenly[rows].mean(axis=0)[key])
+        if share < MIN_SHARE:
+            enough = max(MIN_SHARE, above_even * evenly[rows].mean(axis=0)[key])
             name, share = ("token", mean[key]) if mean[key] >= enough else ("mixed", widths[head])
-        if name == "mixed" and widths[head] >= EVEN * choices:
+        if name == "mixed" and widths[head] >= MIN_EVENNESS * choices:
             name = "even"
         found.append(Role(name, float(share), key))
     return found
 
 
-def _within(tokens):
-    """Return name -> cells of a self-attention that a role reads: bool (query, key)."""
+def _self_patterns(tokens):
+    """Return role -> its cells in self-attention: bool (query, key)."""
     count = len(tokens)
     texts = np.array([*map(str.lower, tokens)], dtype=object)
     same = texts[:, None] == texts[None, :]
@@ -100,8 +108,8 @@ def _within(tokens):
     }
 
 
-def _diagonals(allowed):
-    """Return the same for a cross-attention: the cells next to the line from corner to corner."""
+def _cross_patterns(allowed):
+    """Return the same for cross-attention: cells next to the diagonals."""
     queries, keys = allowed.shape
     if min(queries, keys) < 3:
         return {}
@@ -111,7 +119,7 @@ def _diagonals(allowed):
 
 
 def _share(weights, cells, rows):
-    """Return the mean weight of each head on some cells, over the rows that have one; 0 where none has."""
+    """Return the mean weight of each head on some cells, over rows that contain them; 0 without such rows."""
     able = rows & cells.any(axis=-1)
     if able.sum() < min(2, rows.sum()):
         return np.zeros(len(weights))

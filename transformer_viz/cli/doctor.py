@@ -1,4 +1,4 @@
-"""Whether the app can work here: versions, memory, disk, folders, engine, each with a remedy if wrong."""
+"""Checks of the installation: versions, memory, disk, folders and engine, with remedies."""
 
 import os
 import re
@@ -23,29 +23,29 @@ from transformer_viz.store.places import command, is_installed, is_shipped
 from transformer_viz.values.request import Request
 
 PYTHONS = ((3, 11), (3, 13))
-"""The oldest and the newest Python the pinned packages are tested with."""
+"""Oldest and newest Python tested with the pinned packages."""
 
 DISTRIBUTION = "transformer-viz"
 REQUIREMENTS = Path(__file__).parents[2] / "requirements.in"
 INSTALL = "pip install -r requirements.txt"
 
-LEAST_MEMORY = 2e9
-"""Bytes that the server, its engine and a small training need together."""
+MIN_MEMORY = 2e9
+"""Bytes needed by the server, its engine and a small training."""
 
-LEAST_DISK = 1e9
-"""Bytes that a few trainings and models need."""
+MIN_DISK = 1e9
+"""Bytes needed by a few trainings and models."""
 
 PORT = 8501
-"""Streamlit's port where nothing else is said."""
+"""Streamlit's default port."""
 
 
 class Finding(NamedTuple):
-    """One thing that was looked at.
+    """The result of one check.
 
     Attributes:
-        subject: What it is: "tensorflow", "memory".
-        fact: What was found.
-        remedy: What to do about it; "" if all is well.
+        subject: Subject of the check: "tensorflow", "memory".
+        fact: Its state.
+        remedy: How to fix it; "" if all is well.
     """
 
     subject: str
@@ -54,7 +54,7 @@ class Finding(NamedTuple):
 
 
 def examine() -> Iterator[Finding]:
-    """Look at everything the app needs, in turn; the engine last, which takes some seconds."""
+    """Run all checks; the last one, of the engine, takes some seconds."""
     yield python()
     missing = False
     for finding in packages():
@@ -71,7 +71,7 @@ def examine() -> Iterator[Finding]:
 
 
 def python() -> Finding:
-    """Look at the version of Python."""
+    """Check the version of Python."""
     found, (oldest, newest) = sys.version_info[:2], PYTHONS
     remedy = ""
     if not oldest <= found <= newest:
@@ -82,7 +82,7 @@ def python() -> Finding:
 
 
 def packages() -> Iterator[Finding]:
-    """Look at each package the app needs: pinned in a checkout, in a range once it is installed."""
+    """Check each required package: against its pin in a checkout, against a range in an installation."""
     if is_installed():
         yield from packages_in_range()
         return
@@ -97,36 +97,36 @@ def packages() -> Iterator[Finding]:
 
 
 def packages_in_range() -> Iterator[Finding]:
-    """Look at each package that the installed app asks for."""
-    for line in metadata.requires(DISTRIBUTION):
-        asked = Requirement(line)
-        if asked.marker and not asked.marker.evaluate({"extra": ""}):
+    """Check each package that the installed app requires."""
+    for line in metadata.requires(DISTRIBUTION) or ():
+        requirement = Requirement(line)
+        if requirement.marker and not requirement.marker.evaluate({"extra": ""}):
             continue
-        install = f'pip install "{asked.name}{asked.specifier}"'
+        install = f'pip install "{requirement.name}{requirement.specifier}"'
         try:
-            found = metadata.version(asked.name)
+            found = metadata.version(requirement.name)
         except metadata.PackageNotFoundError:
-            yield Finding(asked.name, "missing", install)
+            yield Finding(requirement.name, "missing", install)
             continue
-        yield Finding(asked.name, found, "" if asked.specifier.contains(found) else install)
+        yield Finding(requirement.name, found, "" if requirement.specifier.contains(found) else install)
 
 
 def pins() -> dict[str, str]:
-    """Return package -> version, as `requirements.in` pins them."""
+    """Return package -> version pinned in `requirements.in`."""
     text = REQUIREMENTS.read_text(encoding="utf-8") if REQUIREMENTS.exists() else ""
     return dict(re.findall(r"^([a-z0-9_-]+)==([^\s;\\]+)", text, re.MULTILINE))
 
 
 def memory() -> Finding:
-    """Look at the memory that is free."""
+    """Check the free memory."""
     found = psutil.virtual_memory()
     fact = f"{found.available / 1e9:.1f} of {found.total / 1e9:.1f} GB free"
-    remedy = f"Close other programs: the app needs about {LEAST_MEMORY / 1e9:.0f} GB."
-    return Finding("memory", fact, remedy if found.available < LEAST_MEMORY else "")
+    remedy = f"Close other programs: the app needs about {MIN_MEMORY / 1e9:.0f} GB."
+    return Finding("memory", fact, remedy if found.available < MIN_MEMORY else "")
 
 
 def folder(name: str, place: Path) -> Iterator[Finding]:
-    """Look whether a folder can be written, and how much room there is."""
+    """Check that a folder can be written, and the free space on its disk."""
     variable = f"TRANSFORMER_VIZ_{name.upper()}"
     try:
         place.mkdir(parents=True, exist_ok=True)
@@ -139,11 +139,11 @@ def folder(name: str, place: Path) -> Iterator[Finding]:
     free = shutil.disk_usage(place).free
     remedy = f"Make space, or set {variable} to a folder on another disk."
     fact = f"{place}, {free / 1e9:.1f} GB free"
-    yield Finding(name, fact, remedy if free < LEAST_DISK else "")
+    yield Finding(name, fact, remedy if free < MIN_DISK else "")
 
 
 def broken_models() -> Iterator[Finding]:
-    """Look at each model on the shelf; only what cannot be used is a finding."""
+    """Check each model on the shelf; report those that cannot be used."""
     try:
         models = store.list_models()
     except store.ModelError as error:
@@ -159,7 +159,7 @@ def broken_models() -> Iterator[Finding]:
 
 
 def port() -> Finding:
-    """Look whether the app's port is free; one that is taken may be the app itself."""
+    """Check that the app's port is free; it may be in use by the app itself."""
     number = int(os.environ.get("STREAMLIT_SERVER_PORT") or PORT)
     with socket.socket() as listener:
         listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
@@ -171,7 +171,7 @@ def port() -> Finding:
 
 
 def devices() -> Finding:
-    """Look at what TensorFlow computes on."""
+    """List the devices of TensorFlow."""
     gpus = load_upper_floor("inspection.explorer").gpus()
     install = (
         'pip install "transformer-viz[gpu]"' if is_installed() else "pip install -r requirements-gpu.txt"
@@ -181,7 +181,7 @@ def devices() -> Finding:
 
 
 def engine() -> Finding:
-    """Start the engine as the app does, and ask it about the first model there is."""
+    """Start the engine as the app does, and let it answer a request to the first model."""
     model = next((model for model in store.list_models() if not model.problem), None)
     started, begin = Engine(), time.monotonic()
     try:

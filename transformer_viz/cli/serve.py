@@ -1,4 +1,4 @@
-"""The app, opened from the command line: Streamlit's server, and a window on it."""
+"""Serving the app from the command line, and opening a browser window."""
 
 import importlib
 import os
@@ -19,33 +19,33 @@ COMMANDS = (
     "microsoft-edge",
     "microsoft-edge-stable",
 )
-"""Names of the browsers that open a page in a window of its own, as systems with a PATH call them."""
+"""Commands of browsers with an app mode (a window without tabs), searched in PATH."""
 
 MAC = (
     "Google Chrome.app/Contents/MacOS/Google Chrome",
     "Chromium.app/Contents/MacOS/Chromium",
     "Microsoft Edge.app/Contents/MacOS/Microsoft Edge",
 )
-"""Where they are in a folder of applications."""
+"""Their paths in an applications folder of macOS."""
 
 WINDOWS = (
     "Google/Chrome/Application/chrome.exe",
     "Chromium/Application/chrome.exe",
     "Microsoft/Edge/Application/msedge.exe",
 )
-"""Where they are in a folder of programs."""
+"""Their paths in a programs folder of Windows."""
 
 
 def serve(*, browser: bool = True, port: int | None = None) -> None:
     """Serve the app until Ctrl-C.
 
     Args:
-        browser: Open a window on it, if this machine has a screen: without tabs and address bar where Chrome,
-            Chromium or Edge is found, else in the default browser.
-        port: Port to listen on; None: as Streamlit's settings say, or the next one that is free.
+        browser: Open a window if this machine has a screen: without tabs and address bar in Chrome, Chromium
+            or Edge, otherwise in the default browser.
+        port: Port to listen on; None: Streamlit's setting, or the next free port.
     """
-    streamlit = importlib.import_module("streamlit.web.cli")  # a second that other commands need not wait
-    options = ["--server.showEmailPrompt=false"]  # or Streamlit asks for an address before it starts
+    streamlit = importlib.import_module("streamlit.web.cli")  # takes a second to import
+    options = ["--server.showEmailPrompt=false"]  # otherwise Streamlit prompts for an e-mail address
     if port is not None:
         options.append(f"--server.port={port}")
     if not browser:
@@ -56,10 +56,10 @@ def serve(*, browser: bool = True, port: int | None = None) -> None:
 
 
 class Window(webbrowser.BaseBrowser):
-    """A window that holds one page and nothing else."""
+    """A browser window without tabs and address bar."""
 
-    def open(self, url, new=0, autoraise=True):
-        """Open a page; return False if the browser does not start, so that another one is tried."""
+    def open(self, url: str, new: int = 0, autoraise: bool = True) -> bool:
+        """Open a page; return False if the browser does not start, so that the next one is used."""
         silent = dict.fromkeys(("stdin", "stdout", "stderr"), subprocess.DEVNULL)
         try:
             opened = subprocess.Popen([self.name, f"--app={url}"], **silent, start_new_session=True)  # noqa: S603
@@ -70,7 +70,7 @@ class Window(webbrowser.BaseBrowser):
 
 
 def find_browser() -> str | None:
-    """Return the path of Chrome, Chromium or Edge; None if none of them is found."""
+    """Return the path of Chrome, Chromium or Edge, or None."""
     if sys.platform == "darwin":
         places = [Path(folder, "Applications", path) for folder in ("/", Path.home()) for path in MAC]
     else:

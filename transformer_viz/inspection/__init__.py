@@ -1,1 +1,1 @@
-"""What is done with a trained model: trace it, change it, let it write, measure it."""
+"""Uses of a trained model: tracing, interventions, gradients, generation and evaluation."""

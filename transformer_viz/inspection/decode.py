@@ -1,31 +1,34 @@
-"""Generation: a decoder writes token after token, and every step can be looked into."""
+"""Generation: greedy decoding and beam search, with a trace of every step."""
 
 import time
 import weakref
+from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 import numpy as np
 import tensorflow as tf
 
 from transformer_viz.data.batches import by_length, pad
+from transformer_viz.inspection.explorer import Explorer
 from transformer_viz.inspection.forward import compiled
 from transformer_viz.language import Problem
 from transformer_viz.values.config import END_ID, PAD_ID, START_ID
+from transformer_viz.values.request import Request
 from transformer_viz.values.trace import Trace
 
 _COMPILED = weakref.WeakKeyDictionary()
 
 
 class Generation(NamedTuple):
-    """What a decoder wrote.
+    """A generated text.
 
     Attributes:
-        text: The tokens joined; for a decoder alone, what came after the text it was given.
+        text: The generated text; for a decoder-only model, without the prompt.
         token_ids: int32 (token,), without [START] and [END].
-        score: Sum of the logarithms of the tokens' probabilities, [END] included, over the length penalty.
-        finished: Whether it ended by itself, not because it had reached the longest length.
-        steps: One `Trace` for each token, and for [END] if it came: the pass that chose it, whose last row
-            of `probs` it was chosen from.
+        score: Sum of the log probabilities of the tokens, [END] included, divided by the length penalty.
+        finished: Whether generation ended with [END], not at the maximum length.
+        steps: One `Trace` per token, [END] included: the forward pass with the token's probability in the
+            last row of `probs`.
     """
 
     text: str
@@ -39,40 +42,40 @@ class _Beam(NamedTuple):
     ids: tuple[int, ...]
     log_prob: float
 
-    def score(self, alpha):
+    def score(self, alpha: float) -> float:
         """Return the score under the length penalty of Wu et al. (2016), equation 14."""
         return self.log_prob / ((5 + len(self.ids)) / 6) ** alpha
 
 
 def generate(
-    explorer,
-    text,
+    explorer: Explorer,
+    text: str | Sequence[int],
     *,
-    beam_size=1,
-    max_new=None,
-    length_penalty=0.6,
-    keep="all",
-    positions=None,
-    order=None,
+    beam_size: int = 1,
+    max_new: int | None = None,
+    length_penalty: float = 0.6,
+    keep: str | None = "all",
+    positions: str | np.ndarray | None = None,
+    order: Sequence[int] | None = None,
 ) -> Generation:
-    """Let a decoder write, keeping the likeliest beginnings at each step.
+    """Generate text with a decoder, by beam search.
 
     Args:
         explorer: `Explorer` of an encoder-decoder or a decoder.
-        text: What an encoder-decoder reads, or what a decoder goes on from.
-        beam_size: Beginnings that are kept; 1: greedy.
-        max_new: Most tokens to write; None: as many as the model has positions for.
-        length_penalty: Exponent by which long texts are favoured (Vaswani et al., 2017, section 6.1: 0.6).
-        keep: What the traces of the steps keep: "all" or "weights"; None: no traces.
-        positions: In place of the model's own table, as in `Changes`.
-        order: Index of each token of `text` once: they are read in that order instead.
+        text: Input of an encoder-decoder, or prompt of a decoder.
+        beam_size: Beam width; 1: greedy decoding.
+        max_new: Most tokens to generate; None: limited by the model's positions.
+        length_penalty: Exponent that favours long texts (Vaswani et al., 2017, section 6.1: 0.6).
+        keep: As in `Explorer.trace`, for the traces of the steps; None: no traces.
+        positions: As in `Changes`.
+        order: As in `Changes`.
 
     Returns:
         The best `Generation`.
 
     Raises:
-        NoTokensError: If there is nothing to read.
-        ValueError: If the model does not write, or an argument is out of range.
+        NoTokensError: If the text has no tokens.
+        ValueError: If the model has no decoder, or an argument is out of range.
     """
     config = explorer.config
     if not config.has_decoder:
@@ -82,23 +85,24 @@ def generate(
     prepared = explorer.prepare(explorer.request(text, positions=positions, order=order))
     source = prepared.source.ids
     tables = [] if positions is None else _tables(prepared)
-    given = (START_ID,) if config.has_encoder else tuple(int(i) for i in source)
-    room = (config.target_max_len if config.has_encoder else config.max_len) + 1 - len(given)
+    prompt = (START_ID,) if config.has_encoder else tuple(int(i) for i in source)
+    room = (config.target_max_len if config.has_encoder else config.max_len) + 1 - len(prompt)
     most = max(min(room, max_new or room), 0)
-    best = _search(explorer, source, given, most, beam_size, length_penalty, tables)
+    best = _beam_search(explorer, source, prompt, most, beam_size, length_penalty, tables)
     finished = bool(best.ids) and best.ids[-1] == END_ID
     written = best.ids[:-1] if finished else best.ids
-    tokenizer = explorer.target_tokenizer or explorer.tokenizer
     steps = []
-    for length in range(len(best.ids) if keep else 0):
+    for length in range(len(best.ids)):
+        if not keep:
+            break
         if config.has_encoder:
             target = list(written[:length])
             steps.append(explorer.trace(text, target=target, keep=keep, positions=positions, order=order))
         else:
-            ids = [*given[1:], *written[:length]]
+            ids = [*prompt[1:], *written[:length]]
             steps.append(explorer.trace(ids, keep=keep, positions=positions))
     return Generation(
-        tokenizer.decode(written),
+        explorer.output_tokenizer.decode(written),
         np.array(written, np.int32),
         best.score(length_penalty),
         finished,
@@ -106,24 +110,26 @@ def generate(
     )
 
 
-def write_on(explorer, request, written, *, most, seconds) -> tuple[tuple[int, ...], bool]:
-    """Let an encoder-decoder go on greedily from what it has written, for a while.
+def continue_generation(
+    explorer: Explorer, request: Request, written: tuple[int, ...], *, most: int, seconds: float
+) -> tuple[tuple[int, ...], bool]:
+    """Continue a greedy generation of an encoder-decoder for a limited time.
 
-    Called again with what it returned until it has finished, it writes what `generate` writes.
+    Repeated calls until it has finished give the same tokens as `generate`.
 
     Args:
         explorer: `Explorer` of an encoder-decoder.
-        request: What it reads, and in which positions and order.
+        request: Source of the text, positions and order.
         written: Token ids so far, without [START].
-        most: Longest text, in tokens.
-        seconds: After which it pauses; one token at least is written.
+        most: Most tokens to generate.
+        seconds: Time limit, checked after each token; at least one token is generated.
 
     Returns:
-        The token ids so far, without [START] and [END]; and whether it has finished: it ended by itself, or
-        has written `most` tokens or as many as it has positions for.
+        The token ids so far, without [START] and [END]; and whether generation has finished, with [END] or
+        at the maximum length.
 
     Raises:
-        NoTokensError: If there is nothing to read.
+        NoTokensError: If the text has no tokens.
     """
     reading = request.changes.reading
     prepared = explorer.prepare(explorer.request(request.text, **reading))
@@ -132,7 +138,9 @@ def write_on(explorer, request, written, *, most, seconds) -> tuple[tuple[int, .
     most = min(most, explorer.config.target_max_len)
     end = time.monotonic() + seconds
     while len(written) < most:
-        token = int(_next(explorer, source, np.array([[START_ID, *written]], np.int32), tables).argmax())
+        token = int(
+            _next_log_probs(explorer, source, np.array([[START_ID, *written]], np.int32), tables).argmax()
+        )
         if token == END_ID:
             return tuple(written), True
         written = (*written, token)
@@ -141,17 +149,19 @@ def write_on(explorer, request, written, *, most, seconds) -> tuple[tuple[int, .
     return tuple(written), len(written) >= most
 
 
-def generate_all(explorer, texts, *, max_new=None, batch_size=64) -> list[str]:
-    """Let an encoder-decoder write greedily for many texts.
+def generate_all(
+    explorer: Explorer, texts: Iterable[str], *, max_new: int | None = None, batch_size: int = 64
+) -> list[str]:
+    """Generate a text for each of many texts greedily, with an encoder-decoder.
 
     Args:
         explorer: `Explorer` of an encoder-decoder.
-        texts: What it reads; one without words is answered by "".
-        max_new: Most tokens to write for each; None: as many as the model has positions for.
-        batch_size: Texts of similar length that go through the model together.
+        texts: Input texts; one without tokens gives "".
+        max_new: Most tokens to generate for each; None: limited by the model's positions.
+        batch_size: Texts per batch, of similar length.
 
     Returns:
-        What it wrote, in the order of the texts.
+        The generated texts, in the order of the input.
     """
     config = explorer.config
     source = explorer.tokenizer.encode_batch(texts, max_len=config.max_len, truncation=config.truncation)
@@ -161,26 +171,26 @@ def generate_all(explorer, texts, *, max_new=None, batch_size=64) -> list[str]:
     for rows in by_length(source, batch_size, readable):
         ids = np.full((len(rows), 1), START_ID, np.int32)
         while ids.shape[1] <= most and not (ids == END_ID).any(axis=-1).all():
-            log_probs = _next(explorer, pad([source[row] for row in rows]), ids)
+            log_probs = _next_log_probs(explorer, pad([source[row] for row in rows]), ids)
             ids = np.hstack([ids, log_probs.argmax(axis=-1).astype(np.int32)[:, None]])
         for row, line in zip(rows, ids[:, 1:], strict=True):
             end = np.flatnonzero(line == END_ID)
-            written[row] = explorer.target_tokenizer.decode(line[: end[0]] if len(end) else line)
+            written[row] = explorer.output_tokenizer.decode(line[: end[0]] if len(end) else line)
     return written
 
 
 def _tables(prepared):
-    """Return the tables of positions that a prepared asks for, of each stack that reads."""
+    """Return the position tables of a prepared request, one for each stack."""
     names = ("position_table", "target_position_table")
     return [prepared.inputs[name] for name in names if name in prepared.inputs]
 
 
-def _search(explorer, source, given, most, beam_size, alpha, tables):
-    """Return the best beam: ids written after `given`, [END] included if it was reached."""
+def _beam_search(explorer, source, prompt, most, beam_size, alpha, tables):
+    """Return the best beam: the ids generated after `prompt`, with [END] if it was reached."""
     beams, done = [_Beam((), 0.0)], []
     for _ in range(most):
-        ids = np.array([given + beam.ids for beam in beams], np.int32)
-        log_probs = _next(explorer, np.repeat(source[None], len(beams), axis=0), ids, tables)
+        ids = np.array([prompt + beam.ids for beam in beams], np.int32)
+        log_probs = _next_log_probs(explorer, np.repeat(source[None], len(beams), axis=0), ids, tables)
         candidates = []
         for beam, row in zip(beams, log_probs, strict=True):
             likeliest = np.argsort(-row, kind="stable")[: beam_size + 1]
@@ -193,14 +203,14 @@ def _search(explorer, source, given, most, beam_size, alpha, tables):
     return max(done or beams, key=lambda beam: beam.score(alpha))
 
 
-def _next(explorer, source, written, tables=()):
-    """Return the next token's log probabilities: float (row, token); never [PAD] or [START].
+def _next_log_probs(explorer, source, written, tables=()):
+    """Return the next token's log probabilities: float (row, token); -inf for [PAD] and [START].
 
     Args:
         explorer: `Explorer`.
-        source: What an encoder reads: int32 (row, position); anything for a decoder alone.
+        source: Encoder input: int32 (row, position); ignored for a decoder-only model.
         written: int32 (row, position).
-        tables: Tables of positions in place of the model's own, one for each stack; none: its own.
+        tables: Replacement of the model's position tables, one per stack; empty: the model's own.
     """
     steps = _COMPILED.setdefault(explorer, {})
     if len(tables) not in steps:
@@ -212,7 +222,7 @@ def _next(explorer, source, written, tables=()):
 
 
 def _compiled_step(model, num_tables):
-    """Return the function from what was read and written, and tables of positions, to log probabilities."""
+    """Return the compiled function (token ids of each stack, position tables) -> log probabilities."""
     names = ("position_table", "target_position_table")[:num_tables]
 
     def step(sides, tables):

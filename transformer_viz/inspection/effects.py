@@ -1,48 +1,51 @@
-"""What each head does for the answer, found by leaving it out."""
+"""Head ablation: the effect of each head on the probability of the answer."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any
 
 import numpy as np
 
+from transformer_viz.inspection.explorer import Explorer
 from transformer_viz.values.interventions import all_heads, by_kind
+from transformer_viz.values.request import Request
 
 
-def head_effects(explorer, text, **changes) -> dict[str, np.ndarray]:
-    """Return by how much the answer becomes less probable without each head (Michel et al., 2019, section 3).
+def head_effects(explorer: Explorer, text: str | Sequence[int], **changes: Any) -> dict[str, np.ndarray]:
+    """Return how much less probable the answer is without each head (Michel et al., 2019, section 3).
 
-    The answer is what the model says with all its heads: a class; of a decoder, the likeliest token after
-    each position; what an encoder puts in the place of each [MASK], where there is one. The model runs once
-    for each head; nothing is compiled anew.
+    The answer is the model's prediction with all heads: the class; for a decoder, the likeliest token after
+    each position; for a masked language model, the likeliest token at each [MASK], or at each position if
+    there is none. This takes one forward pass per head, without recompilation.
 
     Args:
         explorer: `Explorer`.
-        text: What to read.
-        **changes: `target`, and further changes, as `Explorer.trace` takes them, but no `ablate`.
+        text: Text or token ids.
+        **changes: As for `Explorer.trace`, except `ablate`.
 
     Returns:
-        Kind ("encoder", "decoder", "cross", as the model has them) -> float32 (layer, head), from -1 to 1:
-        the probability of the answer less that without the head, of tokens the mean over all of them.
-        Below 0, the answer is more probable without the head.
+        Kind ("encoder", "decoder", "cross", for those of the model) -> float32 (layer, head) in [-1, 1]: the
+        probability of the answer with all heads minus that without the head, averaged over tokens. Negative:
+        the answer is more probable without the head.
 
     Raises:
-        ValueError: If `ablate` is among the changes; as `Explorer.trace`.
+        ValueError: If `ablate` is among the changes; also as `Explorer.trace`.
     """
     request = explorer.request(text, **changes)
     return by_kind(effects_of(explorer, request, all_heads(explorer.config)))
 
 
-def effects_of(explorer, request, heads) -> Iterator[tuple[tuple[str, int, int], float]]:
-    """Yield ((kind, layer, head), effect) for each of these heads in turn.
-
-    The model runs between two of them: whoever takes only some of them spends only their time.
+def effects_of(
+    explorer: Explorer, request: Request, heads: Iterable[tuple[str, int, int]]
+) -> Iterator[tuple[tuple[str, int, int], float]]:
+    """Yield ((kind, layer, head), effect) for each of these heads, computed lazily.
 
     Args:
         explorer: `Explorer`.
-        request: For an encoder-decoder, one with a target.
-        heads: (kind, layer, head) each.
+        request: For an encoder-decoder, with a target.
+        heads: (kind, layer, head) of each head.
 
     Raises:
-        ValueError: If the request removes heads already.
+        ValueError: If the request already ablates heads.
     """
     if request.changes.ablate:
         raise ValueError(

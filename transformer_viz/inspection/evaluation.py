@@ -1,5 +1,6 @@
-"""How well a classifier does on labelled rows, and a decoder on what it is to write."""
+"""Metrics of classifiers and decoders on a data set, and induction and previous-token scores."""
 
+from collections.abc import Iterable, Sequence
 from itertools import zip_longest
 from typing import NamedTuple
 
@@ -10,16 +11,17 @@ import sacrebleu
 from transformer_viz.analysis import induction_score, previous_token_score
 from transformer_viz.data import DataError
 from transformer_viz.data.batches import by_length, pad
+from transformer_viz.inspection.explorer import Explorer
 from transformer_viz.values.config import END_ID, PAD_ID, START_ID
 
 
 class Evaluation(NamedTuple):
-    """Figures of a classifier on some rows.
+    """Metrics of a classifier.
 
     Attributes:
-        rows: How many were read.
-        accuracy: Share of them that got their own label.
-        by_label: One row for each label: precision, recall, f1 and rows (support).
+        rows: Number of rows.
+        accuracy: Share of rows with the correct label.
+        by_label: One row per label: precision, recall, f1 and rows (support).
         confusion: Counts; rows are the true labels, columns the predicted ones.
     """
 
@@ -29,13 +31,13 @@ class Evaluation(NamedTuple):
     confusion: pd.DataFrame
 
 
-def evaluate(explorer, rows, *, progress=False) -> Evaluation:
-    """Classify labelled rows and count.
+def evaluate(explorer: Explorer, rows: pd.DataFrame, *, progress: bool = False) -> Evaluation:
+    """Evaluate a classifier on labelled rows.
 
     Args:
         explorer: `Explorer`.
-        rows: DataFrame with columns text and label; labels are the model's own names, or the values
-            that stood for them in its training file.
+        rows: DataFrame with columns text and label; labels are the model's names, or the values of its
+            training file.
         progress: Show a progress bar on standard error.
 
     Returns:
@@ -45,8 +47,8 @@ def evaluate(explorer, rows, *, progress=False) -> Evaluation:
         DataError: If a label is not one of the model's.
     """
     names = {value: name for name, value in explorer.card.get("label_values", {}).items()}
-    truth = rows["label"].map(lambda label: names.get(label, label))
-    strange = truth[~truth.isin(explorer.config.labels)]
+    truth = pd.Series(rows["label"]).map(lambda label: names.get(label, label))
+    strange = truth.loc[~truth.isin(explorer.config.labels)]
     if len(strange):
         known = ", ".join(f"'{label}'" for label in (*explorer.config.labels, *names))
         row, label = int(strange.index[0]) + 1, strange.iloc[0]
@@ -69,13 +71,13 @@ def evaluate(explorer, rows, *, progress=False) -> Evaluation:
     return Evaluation(len(rows), float(right.sum() / max(len(rows), 1)), by_label, confusion)
 
 
-class WritingEvaluation(NamedTuple):
-    """Figures of a decoder on some rows.
+class GenerationEvaluation(NamedTuple):
+    """Metrics of a decoder.
 
     Attributes:
-        rows: How many were read.
-        exact_match: Share of the targets that greedy generation writes without a mistake, [END] included.
-        token_accuracy: Share of right tokens, given the right ones before.
+        rows: Number of rows.
+        exact_match: Share of targets that greedy decoding generates without an error, [END] included.
+        token_accuracy: Share of correct tokens, given the correct previous tokens (teacher forcing).
     """
 
     rows: int
@@ -83,15 +85,15 @@ class WritingEvaluation(NamedTuple):
     token_accuracy: float
 
 
-def bleu(written, references) -> tuple[float, str]:
-    """Return how much of some translations stands in right ones (Papineni et al., 2002).
+def bleu(written: Sequence[str], references: Sequence[Sequence[str]]) -> tuple[float, str]:
+    """Return the BLEU of some translations (Papineni et al., 2002).
 
     Args:
-        written: What was written for each text.
-        references: The right translations of each, one or more.
+        written: One translation per text.
+        references: One or more reference translations per text.
 
     Returns:
-        BLEU, 0 to 100, and the signature of `sacrebleu` (Post, 2018) that says how it was counted.
+        BLEU, 0 to 100, and its `sacrebleu` signature (Post, 2018).
     """
     chinese = any("\u4e00" <= sign <= "\u9fff" for right in references for text in right for sign in text)
     metric = sacrebleu.BLEU(tokenize="zh" if chinese else "13a")
@@ -99,14 +101,14 @@ def bleu(written, references) -> tuple[float, str]:
     return score.score, str(metric.get_signature())
 
 
-def induction_scores(explorer, *, texts=50, length=12, seed=0) -> np.ndarray:
-    """Return how much each head of a decoder completes what it has read once (Olsson et al., 2022).
+def induction_scores(explorer: Explorer, *, texts: int = 50, length: int = 12, seed: int = 0) -> np.ndarray:
+    """Return the induction score of each head of a decoder (Olsson et al., 2022).
 
     Args:
         explorer: `Explorer` of a decoder.
-        texts: Random texts, each of tokens of the model's own and the same again.
-        length: Tokens before the repetition; fewer where a model has no room for twice as many.
-        seed: Of the texts.
+        texts: Number of texts, each of random tokens and their repetition.
+        length: Tokens before the repetition; at most half of `max_len`.
+        seed: Random seed of the texts.
 
     Returns:
         float (layer, head): the mean `induction_score`, from 0 to 1.
@@ -121,12 +123,12 @@ def induction_scores(explorer, *, texts=50, length=12, seed=0) -> np.ndarray:
     return np.mean(scores, axis=0)
 
 
-def previous_token_scores(explorer, texts) -> np.ndarray:
-    """Return how much each head reads the token before, in some texts.
+def previous_token_scores(explorer: Explorer, texts: Iterable[str]) -> np.ndarray:
+    """Return the previous-token score of each head, averaged over some texts.
 
     Args:
         explorer: `Explorer` of an encoder, or of a decoder.
-        texts: Texts of two tokens or more.
+        texts: Texts of at least two tokens.
 
     Returns:
         float (layer, head): the mean `previous_token_score`, from 0 to 1.
@@ -138,22 +140,24 @@ def previous_token_scores(explorer, texts) -> np.ndarray:
     return np.mean(scores, axis=0)
 
 
-def evaluate_writing(explorer, rows, *, batch_size=64) -> WritingEvaluation:
-    """Compare what a decoder would write with what it should.
+def evaluate_generation(
+    explorer: Explorer, rows: pd.DataFrame, *, batch_size: int = 64
+) -> GenerationEvaluation:
+    """Evaluate a decoder on pairs of text and target.
 
-    The likeliest token at each position, given the right ones before it, is the next of greedy generation as
-    long as there was no mistake: so one pass tells both figures.
+    Up to the first error, greedy decoding generates the likeliest token given the correct previous ones; one
+    forward pass with teacher forcing therefore gives both metrics.
 
     Args:
         explorer: `Explorer` of an encoder-decoder, or of a decoder.
-        rows: DataFrame with columns text and target; a decoder alone reads them as one text.
-        batch_size: Rows that go through the model together.
+        rows: DataFrame with columns text and target; concatenated for a decoder-only model.
+        batch_size: Rows per batch.
     """
     config = explorer.config
     if config.has_encoder:
         source = explorer.tokenizer.encode_batch(rows["text"], max_len=config.max_len)
         most = config.target_max_len - 1
-        target = explorer.target_tokenizer.encode_batch(rows["target"], max_len=most)
+        target = explorer.output_tokenizer.encode_batch(rows["target"], max_len=most)
     else:
         whole = (rows["text"] + " " + rows["target"]).str.strip()
         source, target = None, explorer.tokenizer.encode_batch(whole, max_len=config.max_len - 1)
@@ -167,4 +171,4 @@ def evaluate_writing(explorer, rows, *, batch_size=64) -> WritingEvaluation:
         right, real = np.asarray(logits).argmax(axis=-1) == answers, answers != PAD_ID
         exact += int((right | ~real).all(axis=-1).sum())
         tokens, total = tokens + int((right & real).sum()), total + int(real.sum())
-    return WritingEvaluation(len(rows), exact / max(len(rows), 1), tokens / max(total, 1))
+    return GenerationEvaluation(len(rows), exact / max(len(rows), 1), tokens / max(total, 1))

@@ -1,7 +1,10 @@
-"""One loaded model with its tokenizer: text in, everything the model computed out, as NumPy."""
+"""The explorer: a loaded model with its tokenizer, from text to traces and predictions in NumPy."""
 
 import dataclasses
 import functools
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
@@ -18,18 +21,22 @@ from transformer_viz.network.startup import load_upper_floor
 from transformer_viz.text.tokenizer import MASK, Tokenizer
 from transformer_viz.values import interventions
 from transformer_viz.values.request import Request
-from transformer_viz.values.trace import ModelTrace, Trace, flatten, restore, weights_only
+from transformer_viz.values.tensors import ModelTrace, flatten, restore, weights_only
+from transformer_viz.values.trace import Trace
+
+if TYPE_CHECKING:
+    from transformer_viz.inspection.decode import Generation
 
 
-def load(name_or_path) -> "Explorer":
-    """Load a model by its name in `models/`, or from a folder's path.
+def load(name_or_path: str | Path) -> "Explorer":
+    """Load a model by its name in `models/`, or from the path of a folder.
 
     Raises:
-        ModelError: If there is no such model, or its folder is damaged; says what is wrong.
+        ModelError: If there is no such model, or its folder is damaged.
     """
     stored = store.read_model(name_or_path)
     try:
-        target = stored.target_tokenizer and Tokenizer.from_json(stored.target_tokenizer)
+        target = Tokenizer.from_json(stored.target_tokenizer) if stored.target_tokenizer else None
         tokenizer = Tokenizer.from_json(stored.tokenizer)
     except ValueError as error:
         reason = error if isinstance(error, Problem) else str(error)
@@ -50,13 +57,13 @@ def gpus() -> list[str]:
 
 
 class Explorer:
-    """A model that can be looked into.
+    """A model with its tokenizers.
 
     Args:
-        model: `Transformer`; it is never changed.
-        tokenizer: `Tokenizer` it was trained with.
-        target_tokenizer: That of the targets of an encoder-decoder.
-        name: Shown in traces.
+        model: `Transformer`; never modified.
+        tokenizer: `Tokenizer` of its training.
+        target_tokenizer: `Tokenizer` of the targets of an encoder-decoder.
+        name: Name of the model in traces.
         card: The model card.
 
     Raises:
@@ -67,7 +74,15 @@ class Explorer:
     (4, 5, 5)
     """
 
-    def __init__(self, model, tokenizer, *, target_tokenizer=None, name="model", card=None):
+    def __init__(
+        self,
+        model: Transformer,
+        tokenizer: Tokenizer,
+        *,
+        target_tokenizer: Tokenizer | None = None,
+        name: str = "model",
+        card: dict[str, Any] | None = None,
+    ):
         self.model = model
         self.config = model.config
         self.tokenizer = tokenizer
@@ -85,52 +100,61 @@ class Explorer:
 
     @property
     def num_compilations(self) -> int:
-        """How often `trace` was compiled so far: once for each `keep` in use, after its first text."""
+        """Number of compilations of `trace` so far: one for each value of `keep` in use."""
         return sum(each.experimental_get_tracing_count() for each in self._compiled_trace.values())
 
     @functools.cached_property
     def labels(self) -> tuple[str, ...]:
-        """Names in the order of `Trace.probs`: classes, or the tokens to choose from."""
+        """Names in the order of `Trace.probs`: classes, or the vocabulary."""
         if not self.config.predicts_tokens:
             return self.config.labels
-        return (self.target_tokenizer or self.tokenizer).vocabulary
+        return self.output_tokenizer.vocabulary
 
-    def request(self, text, *, target=None, **changes) -> Request:
-        """Return a request to this model; arguments as in `trace`."""
+    @property
+    def output_tokenizer(self) -> Tokenizer:
+        """Tokenizer of the predicted tokens: the target's, if there is one."""
+        return self.target_tokenizer or self.tokenizer
+
+    def request(
+        self, text: str | Sequence[int], *, target: str | Sequence[int] | None = None, **changes: Any
+    ) -> Request:
+        """Return a request to this model; arguments as for `trace`."""
         if target is None and self.target_tokenizer is not None:
             target = ""
         return Request.of(self.name, text, target, **changes)
 
-    def trace(self, text, *, target=None, keep="all", **changes) -> Trace:
-        """Run the model once on one text and keep what it computed.
+    def trace(
+        self,
+        text: str | Sequence[int],
+        *,
+        target: str | Sequence[int] | None = None,
+        keep: str = "all",
+        **changes: Any,
+    ) -> Trace:
+        """Run one forward pass over a text and return its tensors.
 
         Args:
-            text: What to read, or its token ids; a text longer than `config.max_len` tokens is cut, and
-                the trace says so.
-            target: For an encoder-decoder, what the decoder has before it, or its token ids; [START] is put
-                in front.
-            keep: "all"; "weights": the attention weights, masks and logits only; "logits": these only.
+            text: Text or token ids; truncated to `config.max_len` tokens, see `Trace.num_dropped`.
+            target: Decoder input of an encoder-decoder, as text or token ids without [START].
+            keep: "all"; "weights": only attention weights, masks and logits; "logits": only logits.
             **changes: Attributes of `Changes`: ablate, cut, attention_mask, positions, ...
-
-        Returns:
-            `Trace`.
 
         Raises:
             NoTokensError: If the text has no tokens.
-            ValueError: If an argument asks for something that does not exist.
+            ValueError: If an argument refers to something that does not exist.
         """
         return self.run(self.request(text, target=target, **changes), keep=keep)
 
-    def run(self, request: Request, *, keep="all") -> Trace:
-        """Answer a request; without a target, an encoder-decoder first writes one, greedily.
+    def run(self, request: Request, *, keep: str = "all") -> Trace:
+        """Answer a request; without a target, an encoder-decoder first generates one, greedily.
 
-        Arguments, result and errors as in `trace`.
+        Arguments, result and errors as for `trace`.
         """
         if request.target is None and self.target_tokenizer is not None:
             written = self.generate(request.text, keep=None, **request.changes.reading).token_ids
             request = dataclasses.replace(request, target=written[: self.config.target_max_len - 1])
         prepared = self.prepare(request)
-        source, values = prepared.source, self.compute(prepared, keep=keep)
+        source, target, values = prepared.source, prepared.target, self.compute(prepared, keep=keep)
         trace = Trace(
             model=self.name,
             text=source.text,
@@ -143,57 +167,66 @@ class Explorer:
             probs=self._probs(values.logits),
             values=values,
         )
-        return trace if prepared.target is None else trace.with_target(prepared.target)
+        if target is None:
+            return trace
+        return dataclasses.replace(
+            trace,
+            target_text=target.text,
+            target_tokens=target.tokens,
+            target_offsets=target.offsets,
+            target_ids=target.ids,
+        )
 
     def prepare(self, request: Request) -> Prepared:
-        """Return a request as the compiled pass takes it; errors as in `trace`."""
+        """Return the inputs of the compiled forward pass for a request; errors as for `trace`."""
         reference = request.changes.reference
         return self.forward.prepare(request, means=self.head_means(reference) if reference else None)
 
-    def compute(self, prepared: Prepared, *, keep="all") -> ModelTrace:
-        """Run the compiled pass; NumPy arrays, batch axis dropped, as in `trace`."""
+    def compute(self, prepared: Prepared, *, keep: str = "all") -> ModelTrace:
+        """Run the compiled forward pass; return NumPy arrays without the batch axis."""
         if keep not in self._compiled_trace:
             raise ValueError(f"`keep` must be one of {', '.join(self._compiled_trace)}. Received: {keep!r}.")
         tensors = self._compiled_trace[keep](prepared.inputs)
         return restore(ModelTrace, "", {name: _array(tensor)[0] for name, tensor in tensors.items()})
 
-    def head_means(self, texts) -> dict[str, np.ndarray]:
-        """Return kind of attention -> mean context of each head over all tokens of some texts.
+    def head_means(self, texts: Iterable[str | tuple[str, str]]) -> dict[str, np.ndarray]:
+        """Return the mean context of each head over all tokens of some texts.
 
         Args:
             texts: Texts; for an encoder-decoder (text, target) pairs.
 
         Returns:
-            float32 (layer, head, value_dim) for each of "encoder", "decoder", "cross" that the model has.
+            Kind of attention -> float32 (layer, head, value_dim).
         """
-        sums, count = {}, {}
+        sums: dict[str, np.ndarray] = {}
+        count: dict[str, int] = {}
         for each in texts:
             text, target = (each, None) if isinstance(each, str) else each
             trace = self.trace(text, target=target)
-            for kind in interventions.kinds(self.config):
-                stack, field = interventions.KINDS[kind]
+            for kind in interventions.attention_kinds(self.config):
+                stack, field = interventions.ATTENTION_KINDS[kind]
                 contexts = np.stack([getattr(block, field).context for block in getattr(trace, stack)])
                 sums[kind] = sums.get(kind, 0) + contexts.sum(axis=2)
                 count[kind] = count.get(kind, 0) + contexts.shape[2]
         return {kind: total / count[kind] for kind, total in sums.items()}
 
-    def generate(self, text, **settings):
-        """Let a decoder write; see `decode.generate`, which stands above this module."""
+    def generate(self, text: str | Sequence[int], **settings: Any) -> "Generation":
+        """Generate text with a decoder; see `decode.generate`."""
         return load_upper_floor("inspection.decode").generate(self, text, **settings)
 
-    def fill_in(self, text, *, likeliest=5, **changes) -> pd.DataFrame:
-        """Say what an encoder that fills in tokens puts in the place of each [MASK].
+    def fill_in(self, text: str | Sequence[int], *, likeliest: int = 5, **changes: Any) -> pd.DataFrame:
+        """Predict the tokens behind each [MASK] with a masked language model.
 
         Args:
-            text: What to read, with one [MASK] or more in it.
-            likeliest: Tokens for each of them.
-            **changes: As `trace` takes them.
+            text: Text with at least one [MASK].
+            likeliest: Number of tokens to return for each [MASK].
+            **changes: As for `trace`.
 
         Returns:
             Columns position, token and probability: the likeliest tokens of each [MASK], best first.
 
         Raises:
-            ValueError: If the model fills in nothing, or there is no [MASK] in what it reads of the text.
+            ValueError: If this is not a masked language model, or the truncated text has no [MASK].
         """
         if not self.config.fills_in:
             raise Problem("model.fills_in", model=self.name)
@@ -207,16 +240,16 @@ class Explorer:
         ]
         return pd.DataFrame(rows, columns=["position", "token", "probability"])
 
-    def predict(self, texts, *, batch_size=64, progress=False) -> pd.DataFrame:
+    def predict(self, texts: Iterable[str], *, batch_size: int = 64, progress: bool = False) -> pd.DataFrame:
         """Classify texts.
 
         Args:
             texts: Any number of strings.
-            batch_size: Texts of similar length that go through the model together.
+            batch_size: Texts per batch, of similar length.
             progress: Show a progress bar on standard error.
 
         Returns:
-            Columns text, label, and prob_<label> for each label; one row for each text, in order.
+            Columns text, label, and prob_<label> for each label; one row per text, in order.
 
         Raises:
             ValueError: If the model predicts tokens, not classes.
@@ -238,12 +271,12 @@ class Explorer:
         return frame
 
     def _probs(self, logits):
-        """Softmax over the labels; a sigmoid's single logit z is the softmax of (0, z)."""
+        """Return the softmax over the labels; the sigmoid of a single logit z is the softmax of (0, z)."""
         if self.config.output == "sigmoid":
             logits = np.concatenate([np.zeros_like(logits), logits], axis=-1)
         return softmax(logits)
 
 
 def _array(tensor):
-    """Return a tensor's own memory, read-only: a copy would double what a long text takes."""
+    """Return a read-only view of a tensor's memory; a copy would double the memory of a long text."""
     return np.asarray(memoryview(tensor))

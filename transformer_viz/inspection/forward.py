@@ -1,10 +1,11 @@
-"""The compiled forward pass: a text and what is to be changed in, tensors out.
+"""The compiled forward pass, from a request to tensors.
 
-Everything that can be changed is an input of one graph with an open signature; what is not changed has a
-neutral value there, so that another text, mask or intervention never compiles again.
+Every possible change is an input of one graph with open shapes, neutral by default: a new text, mask or
+intervention needs no recompilation.
 """
 
-from typing import NamedTuple
+from collections.abc import Callable, Mapping
+from typing import Any, NamedTuple
 
 import keras
 import numpy as np
@@ -12,52 +13,52 @@ import tensorflow as tf
 
 from transformer_viz.analysis import named_mask, position_table
 from transformer_viz.language import Problem
-from transformer_viz.text.tokenizer import Encoding, NoTokensError
+from transformer_viz.network.model import Transformer
+from transformer_viz.text.tokenizer import Encoding, NoTokensError, Tokenizer
 from transformer_viz.values import interventions
 from transformer_viz.values.config import CHOICES
 from transformer_viz.values.request import UNCHANGED, Request
-from transformer_viz.values.trace import BlockIntervention, ModelTrace, flatten, restore
+from transformer_viz.values.tensors import BlockIntervention, ModelTrace, Tensor, flatten, restore
 
-OWN = -1
-"""Stands in a mask or in position ids for "as the model has it"."""
+USE_OWN = -1
+"""Sentinel in masks and position ids: use the model's own value."""
 
 
-def compiled(function, signature):
-    """Return a function as one graph of open shapes, compiled when first called.
+def compiled(function: Callable, signature: list) -> Callable:
+    """Return a function as one graph of open shapes, compiled at the first call.
 
-    Without AutoGraph: nothing here branches on what a tensor holds, and rewriting the source of everything
-    that is called costs the first visitor a second.
+    Without AutoGraph, which nothing here needs and which delays the first call by a second.
     """
     return tf.function(function, input_signature=signature, autograph=False)
 
 
 class Prepared(NamedTuple):
-    """A request as the compiled forward pass takes it.
+    """The inputs of the compiled forward pass for a request.
 
     Attributes:
-        source: The text as the model reads it.
-        target: The target of an encoder-decoder as it reads it; None for others.
-        inputs: Name -> tensor, as `ForwardPass` takes them.
+        source: The tokenized text.
+        target: The tokenized target of an encoder-decoder; None for other models.
+        inputs: Name -> input tensor of `ForwardPass`.
     """
 
     source: Encoding
     target: Encoding | None
-    inputs: dict
+    inputs: dict[str, Tensor]
 
 
 class ForwardPass:
     """The forward pass of one model, as a function of tensors alone.
 
     Args:
-        model: `Transformer`; it is never changed.
-        tokenizer: `Tokenizer` it was trained with.
-        target_tokenizer: That of the targets of an encoder-decoder.
+        model: `Transformer`; never modified.
+        tokenizer: `Tokenizer` of its training.
+        target_tokenizer: `Tokenizer` of the targets of an encoder-decoder.
 
     Raises:
         ValueError: If a tokenizer is missing, or a decoder's has no [START] and [END].
     """
 
-    def __init__(self, model, tokenizer, target_tokenizer=None):
+    def __init__(self, model: Transformer, tokenizer: Tokenizer, target_tokenizer: Tokenizer | None = None):
         self.model = model
         self.config = model.config
         self.tokenizer = tokenizer
@@ -69,7 +70,7 @@ class ForwardPass:
 
     @property
     def signature(self) -> dict[str, tf.TensorSpec]:
-        """Name -> shape of what `forward` takes: every axis but widths and layers is open."""
+        """Name -> shape of each input; all axes except widths and layers are open."""
         ids, mask = tf.TensorSpec((None, None), tf.int32), tf.TensorSpec((None,) * 4, tf.int32)
         table = tf.TensorSpec((None, self.config.d_model), tf.float32)
         specs = {"token_ids": ids, "attention_mask": mask, "position_ids": ids, "position_table": table}
@@ -80,18 +81,18 @@ class ForwardPass:
             specs[name] = tf.TensorSpec((tensor.shape[0], *[None] * (tensor.ndim - 1)), tensor.dtype)
         return specs
 
-    def prepare(self, request: Request, *, means=None) -> Prepared:
-        """Read the texts of a request, and turn its changes into tensors.
+    def prepare(self, request: Request, *, means: Mapping[str, np.ndarray] | None = None) -> Prepared:
+        """Tokenize the texts of a request, and turn its changes into tensors.
 
         Args:
-            request: What is asked; a target of None is "" where the model reads one.
-            means: Replace a removed context, as `Explorer.head_means` returns them; None: zero.
+            request: The request; for an encoder-decoder, a target of None means "".
+            means: Replacement of an ablated context, from `Explorer.head_means`; None: zero.
 
         Raises:
             NoTokensError: If the text has no tokens.
-            ValueError: If the request asks for something that does not exist.
+            ValueError: If the request refers to something that does not exist.
         """
-        source, target = self._read(request)
+        source, target = self._encode_texts(request)
         masks = self._masks(request.changes, source, target)
         inputs = {"token_ids": source.ids[None]} | masks
         if target is not None:
@@ -100,8 +101,8 @@ class ForwardPass:
         inputs |= self._interventions(request.changes, source, target, masks, means)
         return Prepared(source, target, inputs)
 
-    def __call__(self, inputs) -> ModelTrace:
-        """Run the model on `Prepared.inputs`, to be called inside a `tf.function`."""
+    def __call__(self, inputs: Mapping[str, Tensor]) -> ModelTrace:
+        """Run the model on `Prepared.inputs`, inside a `tf.function`."""
         inputs, changes = dict(inputs), []
         for stack, layers in self.config.stacks.items():
             parts = {
@@ -112,9 +113,9 @@ class ForwardPass:
                 changes.append(restore(BlockIntervention, f"{stack}.", one))
         own = self._own_masks(inputs["token_ids"], inputs.get("target_ids"))
         for name, mask in own.items():
-            inputs[name] = tf.where(inputs[name] == OWN, mask, inputs[name] == 1)
+            inputs[name] = tf.where(inputs[name] == USE_OWN, mask, inputs[name] == 1)
         own = self.model.position_ids(inputs["token_ids"])
-        inputs["position_ids"] = tf.where(inputs["position_ids"] == OWN, own, inputs["position_ids"])
+        inputs["position_ids"] = tf.where(inputs["position_ids"] == USE_OWN, own, inputs["position_ids"])
         return self.model.trace(**inputs, interventions=changes)
 
     def _check_tokenizers(self):
@@ -128,22 +129,22 @@ class ForwardPass:
         if self.config.fills_in and not (writer.has_markers and writer.has_mask):
             raise Problem("tokenizer.mask")
 
-    def _read(self, request):
-        """Return text and target of a request as the model reads them; the target of one text is None."""
+    def _encode_texts(self, request):
+        """Return the tokenized text and target of a request; one stack has no target."""
         config, changes = self.config, request.changes
-        source = self._encoded(self.tokenizer, request.text, config.max_len, start=config.reads_start)
+        source = self._encode(self.tokenizer, request.text, config.max_len, start=config.reads_start)
         if changes.order is not None:
-            source = self._reordered(source, changes.order)
+            source = self._reorder(source, changes.order)
         source = source.padded(changes.padding, max_len=config.max_len)
         if self.target_tokenizer is None:
             if request.target is not None or changes.target_padding:
                 raise Problem("text.target")
             return source, None
         text, longest = request.target, config.target_max_len
-        target = self._encoded(self.target_tokenizer, "" if text is None else text, longest, start=True)
+        target = self._encode(self.target_tokenizer, "" if text is None else text, longest, start=True)
         return source, target.padded(changes.target_padding, max_len=longest)
 
-    def _encoded(self, tokenizer, text, max_len, *, start):
+    def _encode(self, tokenizer, text, max_len, *, start):
         if isinstance(text, str):
             encoding = tokenizer.encode(text, max_len=max_len, truncation=self.config.truncation, start=start)
         else:
@@ -152,14 +153,14 @@ class ForwardPass:
             raise NoTokensError("text.no_words")
         return encoding
 
-    def _reordered(self, source, order):
+    def _reorder(self, source, order):
         reordered = source.reordered(order)
         if self.config.reads_start and order[0] != 0:
             raise ValueError("[START] keeps its place: `order` must begin with 0.")
         return reordered
 
     def _masks(self, changes, source, target):
-        """Return name -> mask as the compiled pass takes it."""
+        """Return name -> mask, as inputs of the compiled pass."""
         sides = {"attention_mask": (source.ids, source.ids)}
         if target is not None:
             sides["target_attention_mask"] = (target.ids, target.ids)
@@ -170,7 +171,7 @@ class ForwardPass:
         }
 
     def _positions(self, changes, source, target):
-        """Return name -> position ids and tables as the compiled pass takes them."""
+        """Return name -> position ids and tables, as inputs of the compiled pass."""
         shift = self.config.padding_position
         ids = _position_ids(changes.position_ids, len(source.ids))
         rows = len(source.ids) + shift if changes.position_ids is None else ids.max() + 1
@@ -184,7 +185,7 @@ class ForwardPass:
         return found
 
     def _interventions(self, changes, source, target, masks, means):
-        """Return name -> tensor of the interventions; those that change nothing are made once."""
+        """Return name -> tensor of the interventions; neutral ones are cached."""
         if not any((changes.ablate, changes.cut, changes.mute, changes.patterns, changes.patches)):
             return self._neutral
         lengths = {next(iter(self.config.stacks)): len(source.ids)}
@@ -194,16 +195,16 @@ class ForwardPass:
         return self._tensors(changes, lengths, used, means)
 
     def _used_masks(self, masks, source, target):
-        """Return kind of attention -> the mask that holds: bool, broadcastable to (head, query, key)."""
+        """Return kind of attention -> the mask in use: bool, broadcastable to (head, query, key)."""
         own = self._own_masks(source.ids[None], None if target is None else target.ids[None])
         kinds = (next(iter(self.config.stacks)), "decoder", "cross")
         return {
-            kind: np.where(masks[name] == OWN, own[name], masks[name] == 1)[0]
+            kind: np.where(masks[name] == USE_OWN, own[name], masks[name] == 1)[0]
             for kind, name in zip(kinds, own, strict=False)
         }
 
     def _tensors(self, changes, lengths, masks, means=None):
-        """Return name -> array of `changes`, each with a layer axis in front."""
+        """Return name -> array of `changes`, each with a leading layer axis."""
         built = interventions.build(self.config, changes, lengths, masks, means)
         return {name: array for stack, part in built.items() for name, array in flatten(part, stack).items()}
 
@@ -215,9 +216,9 @@ class ForwardPass:
         return masks
 
     def _table(self, positions, own, rows):
-        """Return the model's own table, or the one asked for; computed ones are kept."""
+        """Return the requested position table or the model's own; computed tables are cached."""
         if positions is None or isinstance(positions, str):
-            table = self._kept_table(None if positions == self.config.positions else positions, own)
+            table = self._cached_table(None if positions == self.config.positions else positions, own)
         else:
             table = np.asarray(positions, np.float32)
             if table.ndim != 2 or table.shape[1] != self.config.d_model:
@@ -232,12 +233,13 @@ class ForwardPass:
             )
         return table
 
-    def _kept_table(self, kind, own):
+    def _cached_table(self, kind, own):
         if (own, kind) not in self._tables:
             table = getattr(self.model, own)()
             if kind is not None:
                 table = self._computed_table(kind, table.shape[0])
-            self._tables[own, kind] = tf.constant(keras.ops.convert_to_numpy(table))
+            numbers: Any = keras.ops.convert_to_numpy(table)
+            self._tables[own, kind] = tf.constant(numbers)
         return self._tables[own, kind]
 
     def _computed_table(self, positions, rows):
@@ -247,13 +249,13 @@ class ForwardPass:
         return position_table(positions, rows, self.config.d_model)
 
 
-def _mask(name, given, config, queries, key_ids):
-    """Return a mask as the compiled pass takes it: int32 (1, head or 1, query or 1, key or 1), or `OWN`."""
-    if given is None:
-        return np.full((1, 1, 1, 1), OWN, np.int32)
-    if isinstance(given, str):
-        given = named_mask(given, queries, key_ids)
-    mask, shape = np.asarray(given), (config.num_heads, queries, len(key_ids))
+def _mask(name, value, config, queries, key_ids):
+    """Return a mask as graph input: int32 (1, head or 1, query or 1, key or 1), or `USE_OWN`."""
+    if value is None:
+        return np.full((1, 1, 1, 1), USE_OWN, np.int32)
+    if isinstance(value, str):
+        value = named_mask(value, queries, key_ids)
+    mask, shape = np.asarray(value), (config.num_heads, queries, len(key_ids))
     fits = mask.ndim <= 3 and all(
         size in (1, want) for size, want in zip(mask.shape[::-1], shape[::-1], strict=False)
     )
@@ -265,13 +267,13 @@ def _mask(name, given, config, queries, key_ids):
     return mask.reshape((1,) * (4 - mask.ndim) + mask.shape).astype(np.int32)
 
 
-def _position_ids(given, length):
-    if given is None:
-        return np.full((1, 1), OWN, np.int32)
-    ids = np.asarray(given)
+def _position_ids(value, length):
+    if value is None:
+        return np.full((1, 1), USE_OWN, np.int32)
+    ids = np.asarray(value)
     if ids.shape != (length,) or ids.dtype.kind not in "iu" or (ids < 0).any():
         raise ValueError(
             f"`position_ids` must be {length} whole numbers from 0, one for each token. "
-            f"Received: {np.ravel(given).tolist()}."
+            f"Received: {np.ravel(value).tolist()}."
         )
     return ids.astype(np.int32)[None]

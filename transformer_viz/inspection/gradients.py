@@ -1,28 +1,30 @@
-"""Gradients of one logit with respect to what a forward pass computed.
+"""Gradients of one logit with respect to attention weights, contexts and embeddings.
 
-A weight, a context and the stream can be added to from outside (`Intervention`, `Patch`); the gradient of
-what is added is the gradient of the thing itself. So nothing in the model has to be held on to.
+Interventions add tensors to weights, contexts and the residual stream; the gradient with respect to an added
+zero is the gradient with respect to the tensor itself, so the model needs no hooks.
 """
 
 import weakref
-from typing import NamedTuple
+from collections.abc import Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
 import tensorflow as tf
 
+from transformer_viz.inspection.explorer import Explorer
 from transformer_viz.inspection.forward import compiled
-from transformer_viz.values.interventions import KINDS, kinds
+from transformer_viz.values.interventions import ATTENTION_KINDS, attention_kinds
 
 _COMPILED = weakref.WeakKeyDictionary()
 
 
 class Gradients(NamedTuple):
-    """Partial derivatives of one logit; each is shaped like the tensor in the `Trace` of the same name.
+    """Partial derivatives of one logit, each shaped like the tensor of that name in the `Trace`.
 
     Attributes:
         logit: The logit itself.
-        weights: Kind -> float32 (layer, head, query, key): with everything before held fixed, how much the
-            logit grows with each weight. Kinds: "encoder", "decoder", "cross", as the model has them.
+        weights: Kind ("encoder", "decoder", "cross", for those of the model) -> float32 (layer, head, query,
+            key): derivative with respect to each attention weight.
         context: Kind -> float32 (layer, head, query, value_dim).
         token_embedding: float32 (position, d_model).
         target_token_embedding: float32 (target, d_model) of an encoder-decoder, else None.
@@ -35,19 +37,20 @@ class Gradients(NamedTuple):
     target_token_embedding: np.ndarray | None
 
 
-def gradients(explorer, text, *, output, position=-1, **changes) -> Gradients:
-    """Differentiate one logit, in one compiled call.
+def gradients(
+    explorer: Explorer, text: str | Sequence[int], *, output: int, position: int = -1, **changes: Any
+) -> Gradients:
+    """Compute the gradients of one logit, in one compiled call.
 
     Args:
         explorer: `Explorer`.
-        text: What to read.
+        text: Text or token ids.
         output: Index of the logit: a class, or a token.
-        position: Of logits of tokens: a decoder's after which token, an encoder's in whose place; negative:
-            from the end.
-        **changes: `target`, and what to change, as `Explorer.trace` takes it.
+        position: Position of the logit, for models that predict tokens; negative: from the end.
+        **changes: As for `Explorer.trace`.
 
     Raises:
-        ValueError: If there is no such logit; as `Explorer.trace`.
+        ValueError: If there is no such logit; also as `Explorer.trace`.
     """
     prepared = explorer.prepare(explorer.request(text, **changes))
     length = len((prepared.target or prepared.source).ids)
@@ -56,29 +59,29 @@ def gradients(explorer, text, *, output, position=-1, **changes) -> Gradients:
     if explorer.config.predicts_tokens and not -length <= position < length:
         raise ValueError(f"`position` must be from {-length} to {length - 1}. Received: {position}.")
     if explorer not in _COMPILED:
-        _COMPILED[explorer] = _differentiation(explorer)
+        _COMPILED[explorer] = _compiled_gradients(explorer)
     logit, found = _COMPILED[explorer](prepared.inputs, tf.constant(output), tf.constant(position % length))
     found = {name: gradient.numpy() for name, gradient in found.items()}
     sides = list(explorer.config.stacks)
     return Gradients(
         float(logit),
-        {kind: found[f"{kind}.weight_patch"] for kind in kinds(explorer.config)},
-        {kind: found[f"{kind}.context_patch"] for kind in kinds(explorer.config)},
+        {kind: found[f"{kind}.weight_patch"] for kind in attention_kinds(explorer.config)},
+        {kind: found[f"{kind}.context_patch"] for kind in attention_kinds(explorer.config)},
         found[sides[0]],
         found[sides[1]] if len(sides) == 2 else None,
     )
 
 
-def _differentiation(explorer):
-    """Return the compiled function: inputs, output, position -> the logit, name -> gradient."""
+def _compiled_gradients(explorer):
+    """Return the compiled function (inputs, output, position) -> (logit, name -> gradient)."""
     config, index = explorer.config, tf.TensorSpec((), tf.int32)
 
     def differentiate(inputs, output, position):
         length = {"encoder": tf.shape(inputs["token_ids"])[1]}
         length["decoder"] = tf.shape(inputs.get("target_ids", inputs["token_ids"]))[1]
         probes = {}
-        for kind in kinds(config):
-            stack = KINDS[kind][0]
+        for kind in attention_kinds(config):
+            stack = ATTENTION_KINDS[kind][0]
             keys = length["encoder" if kind == "cross" else stack]
             shape = (config.stacks[stack], config.num_heads, length[stack])
             probes[f"{kind}.weight_patch"] = tf.zeros((*shape, keys))
@@ -87,20 +90,20 @@ def _differentiation(explorer):
             probes[stack] = tf.zeros((length[stack], config.d_model))
         with tf.GradientTape() as tape:
             tape.watch(probes)
-            logits = explorer.forward(_added(inputs, probes, config)).logits[0]
+            logits = explorer.forward(_with_probes(inputs, probes, config)).logits[0]
             logit = logits[position, output] if config.predicts_tokens else logits[output]
-        return logit, tape.gradient(logit, probes, unconnected_gradients="zero")
+        return logit, tape.gradient(logit, probes, unconnected_gradients=tf.UnconnectedGradients.ZERO)
 
     return compiled(differentiate, [explorer.forward.signature, index, index])
 
 
-def _added(inputs, probes, config):
-    """Return the inputs with the probes added where each belongs."""
+def _with_probes(inputs, probes, config):
+    """Return the inputs with the probes added to the interventions."""
     inputs = dict(inputs)
-    for kind in kinds(config):
+    for kind in attention_kinds(config):
         field = "cross_attention" if kind == "cross" else "self_attention"
         for patch in ("weight_patch", "context_patch"):
-            inputs[f"{KINDS[kind][0]}.{field}.{patch}"] += probes[f"{kind}.{patch}"]
+            inputs[f"{ATTENTION_KINDS[kind][0]}.{field}.{patch}"] += probes[f"{kind}.{patch}"]
     for stack, layers in config.stacks.items():
         first = tf.reshape(tf.one_hot(0, layers), (layers, 1, 1))
         inputs[f"{stack}.resid_pre.value"] += first * probes[stack]

@@ -1,26 +1,30 @@
-"""How well a model predicts the tokens of texts."""
+"""Perplexity and accuracy of language models on texts."""
 
-from typing import NamedTuple
+from collections.abc import Sequence
+from typing import Any, NamedTuple
 
+import keras
 import numpy as np
-from keras import ops
 from tqdm import tqdm
 
 from transformer_viz.data.cloze import with_gaps
 from transformer_viz.data.packing import WHOLE, Stream
+from transformer_viz.inspection.explorer import Explorer
 from transformer_viz.values.config import PAD_ID
+
+ops: Any = keras.ops  # its functions have no annotations, and the types inferred for them are wrong
 
 
 class TextEvaluation(NamedTuple):
-    """Figures of a language model on some texts.
+    """Metrics of a causal language model.
 
     Attributes:
-        texts: How many were read.
-        tokens: How many were predicted, the end of each text among them.
-        num_bytes: Bytes of UTF-8 that the tokens stand for.
-        perplexity: e to the power of the mean cross-entropy of a token.
-        bits_per_byte: Cross-entropy of all tokens for each byte: comparable between vocabularies.
-        token_accuracy: Share of the tokens that were the likeliest.
+        texts: Number of texts.
+        tokens: Number of predicted tokens, including the end of each text.
+        num_bytes: Length of the decoded tokens in bytes of UTF-8.
+        perplexity: exp of the mean cross-entropy per token.
+        bits_per_byte: Total cross-entropy in bits per byte; comparable between vocabularies.
+        token_accuracy: Share of tokens predicted as the likeliest.
     """
 
     texts: int
@@ -31,15 +35,15 @@ class TextEvaluation(NamedTuple):
     token_accuracy: float
 
 
-class HiddenEvaluation(NamedTuple):
-    """Figures of a model that fills in hidden tokens, on some texts.
+class MaskedTokenEvaluation(NamedTuple):
+    """Metrics of a masked language model.
 
     Attributes:
-        texts: How many were read.
-        tokens: How many were to be filled in.
-        places: int (token,), where these stand if all tokens and ends of texts are counted, text after text.
-        perplexity: e to the power of the mean cross-entropy of a hidden token.
-        token_accuracy: Share of the hidden tokens that were the likeliest.
+        texts: Number of texts.
+        tokens: Number of masked tokens.
+        places: int (token,), their indices among all tokens and ends of texts, text after text.
+        perplexity: exp of the mean cross-entropy per masked token.
+        token_accuracy: Share of masked tokens predicted as the likeliest.
     """
 
     texts: int
@@ -49,37 +53,41 @@ class HiddenEvaluation(NamedTuple):
     token_accuracy: float
 
 
-def evaluate_texts(explorer, texts, *, batch_size=16, progress=False) -> TextEvaluation:
-    """Measure how well a decoder predicts the next token, everywhere in some texts.
+def evaluate_texts(
+    explorer: Explorer, texts: Sequence[str], *, batch_size: int = 16, progress: bool = False
+) -> TextEvaluation:
+    """Evaluate a decoder's next-token predictions at every position of some texts.
 
-    The texts are read packed, as in training: every token counts once, and has before it what of its own text
-    is in its row of `max_len` tokens.
+    The texts are packed as in training: every token counts once, and its context is the part of its own text
+    in the same row of `max_len` tokens.
 
     Args:
         explorer: `Explorer` of a decoder.
         texts: The texts.
-        batch_size: Rows that go through the model together.
+        batch_size: Rows per batch.
         progress: Show a progress bar on standard error.
     """
     token_ids = explorer.tokenizer.encode_batch(texts, max_len=WHOLE)
     stream, nats, right = Stream(token_ids, explorer.config.max_len), 0.0, 0
     for _, rows in _batches(stream, batch_size, progress):
-        lost, best = _measured(explorer.model, rows.inputs(explorer.config), rows.next_ids)
-        nats, right = nats + lost, right + best
+        loss, correct = _score(explorer.model, rows.inputs(explorer.config), rows.next_ids)
+        nats, right = nats + loss, right + correct
     tokens = sum(len(ids) + 1 for ids in token_ids)
     num_bytes = sum(len(explorer.tokenizer.decode(ids).encode()) for ids in token_ids)
-    figures = likeliness(nats, tokens, num_bytes)
+    figures = perplexity_metrics(nats, tokens, num_bytes)
     return TextEvaluation(len(token_ids), tokens, num_bytes, **figures, token_accuracy=right / max(tokens, 1))
 
 
-def evaluate_hidden(explorer, texts, *, batch_size=16, seed=0, progress=False) -> HiddenEvaluation:
-    """Measure how well an encoder fills in tokens that are hidden from it, as they are in training.
+def evaluate_masked_tokens(
+    explorer: Explorer, texts: Sequence[str], *, batch_size: int = 16, seed: int = 0, progress: bool = False
+) -> MaskedTokenEvaluation:
+    """Evaluate a masked language model on randomly masked tokens, as in training.
 
     Args:
-        explorer: `Explorer` of an encoder that fills in tokens.
+        explorer: `Explorer` of a masked language model.
         texts: The texts.
-        batch_size: Rows that go through the model together.
-        seed: Of which tokens are hidden.
+        batch_size: Rows per batch.
+        seed: Random seed of the masking.
         progress: Show a progress bar on standard error.
     """
     config, random = explorer.config, np.random.default_rng(seed)
@@ -89,39 +97,39 @@ def evaluate_hidden(explorer, texts, *, batch_size=16, seed=0, progress=False) -
         cloze = with_gaps(rows.token_ids, config.vocab_size, random)
         inputs = rows._replace(token_ids=cloze.token_ids).inputs(config)
         inputs["output_positions"] = cloze.places
-        lost, best = _measured(explorer.model, inputs, cloze.answers)
-        nats, right = nats + lost, right + best
+        loss, correct = _score(explorer.model, inputs, cloze.answers)
+        nats, right = nats + loss, right + correct
         gap = cloze.answers != PAD_ID
         places.append((numbers[:, None] * config.max_len + cloze.places)[gap] - 1)  # a [START] is no token
     places = np.concatenate(places)
     perplexity = float(np.exp(nats / max(len(places), 1)))
-    return HiddenEvaluation(len(texts), len(places), places, perplexity, right / max(len(places), 1))
+    return MaskedTokenEvaluation(len(texts), len(places), places, perplexity, right / max(len(places), 1))
 
 
 def _batches(stream, size, progress):
-    """Yield the numbers of some rows and the rows, in order."""
+    """Yield batches of row numbers and rows, in order."""
     for start in tqdm(range(0, len(stream), size), disable=not progress, unit="batch"):
         numbers = np.arange(start, min(start + size, len(stream)))
         yield numbers, stream.rows(numbers)
 
 
-def _measured(model, inputs, answers):
-    """Return the cross-entropy of all answers but [PAD] together, and how many of them are the likeliest."""
+def _score(model, inputs, answers):
+    """Return the total cross-entropy of the answers, without [PAD], and the number predicted correctly."""
     logits = ops.cast(model(inputs), "float32")
     own = ops.take_along_axis(logits, answers[..., None], axis=-1)[..., 0]
-    lost = ops.convert_to_numpy(ops.logsumexp(logits, axis=-1) - own)
-    best = ops.convert_to_numpy(own >= ops.max(logits, axis=-1))
+    loss = ops.convert_to_numpy(ops.logsumexp(logits, axis=-1) - own)
+    correct = ops.convert_to_numpy(own >= ops.max(logits, axis=-1))
     real = answers != PAD_ID
-    return float(lost[real].sum(dtype=np.float64)), int(best[real].sum())
+    return float(loss[real].sum(dtype=np.float64)), int(correct[real].sum())
 
 
-def likeliness(nats, tokens, num_bytes) -> dict[str, float]:
-    """Return perplexity and bits per byte of texts.
+def perplexity_metrics(nats: float, tokens: int, num_bytes: int) -> dict[str, float]:
+    """Return perplexity and bits per byte.
 
     Args:
-        nats: Cross-entropy of all their tokens together.
-        tokens: How many these are.
-        num_bytes: Bytes of UTF-8 that they stand for.
+        nats: Total cross-entropy in nats.
+        tokens: Number of tokens.
+        num_bytes: Their length in bytes of UTF-8.
     """
     return {
         "perplexity": float(np.exp(nats / max(tokens, 1))),

@@ -1,4 +1,4 @@
-"""Every sentence that people read, in two languages."""
+"""All user-visible sentences, in English and Chinese."""
 
 from transformer_viz.language.problems import Phrase, Problem, json_reason, sentence_of
 from transformer_viz.language.words import LANGUAGES, Words, language_of

@@ -4,11 +4,12 @@ import functools
 import json
 from collections.abc import Mapping
 from importlib import resources
+from typing import Any
 
 LANGUAGES = {"en": "English", "zh": "简体中文"}
 
 VARIABLES = ("LC_ALL", "LC_MESSAGES", "LANG")
-"""What names the language of messages, the first that is set."""
+"""Environment variables with the language of messages; the first that is set counts."""
 
 
 class Words:
@@ -30,21 +31,21 @@ class Words:
         self.language = language
         self.sentences = _read(language)
 
-    def __call__(self, key: str, /, **values) -> str:
-        """Return the sentence of a key, its {names} replaced by values.
+    def __call__(self, key: str, /, **values: Any) -> str:
+        """Return the sentence of a key, with its {names} replaced by values.
 
-        A sentence that has a singular and a plural is found under "key.one" and "key.other"; `count` chooses.
-        Chinese has one form, "key.other".
+        Singular and plural have the keys "key.one" and "key.other", selected by `count`; Chinese has only
+        "key.other".
         """
         return self.sentences[self._form(key, values)].format(**values)
 
     def has(self, key: str) -> bool:
-        """Return whether there is a sentence of that key."""
+        """Return whether there is a sentence with that key."""
         return key in self.sentences or f"{key}.other" in self.sentences
 
-    def same(self, text: str, *, under: str) -> str:
-        """Return the sentence that is this text in English, of those whose keys begin so; else the text."""
-        return self.sentences.get(_keys_of("en", under).get(text), text)
+    def translate(self, text: str, *, under: str) -> str:
+        """Return the translation of an English sentence whose key begins with `under`, or the text itself."""
+        return self.sentences.get(_keys_of("en", under).get(text, ""), text)
 
     def _form(self, key, values):
         if key in self.sentences:
@@ -53,9 +54,9 @@ class Words:
         return f"{key}.one" if is_one else f"{key}.other"
 
     def under(self, prefix: str) -> dict:
-        """Return the sentences whose keys begin with a prefix, by the rest of their keys, {names} unreplaced.
+        """Return the sentences whose keys begin with a prefix, by the rest of their keys, as templates.
 
-        "prefix.name" is found under ["name"], "prefix.group.name" under ["group"]["name"].
+        "prefix.name" becomes ["name"], "prefix.group.name" becomes ["group"]["name"].
         """
         words = {}
         for key, sentence in self.sentences.items():
@@ -66,7 +67,7 @@ class Words:
 
 
 def language_of(environment: Mapping[str, str]) -> str:
-    """Return the key of `LANGUAGES` that the environment of a process asks for: "zh" or "en".
+    """Return the language set in a process's environment, a key of `LANGUAGES`.
 
     >>> language_of({"LANG": "zh_CN.UTF-8"})
     'zh'

@@ -1,1 +1,1 @@
-"""The Transformer, layer by layer; each layer returns what it computed."""
+"""The Transformer: masks, layers and the model, all of which return their intermediate tensors."""

@@ -1,12 +1,17 @@
 """Attention masks: bool, True = may attend, broadcastable to (batch, head, query, key), merged with `&`."""
 
-from keras import ops
+from typing import Any
+
+import keras
 
 from transformer_viz.values.config import PAD_ID
+from transformer_viz.values.tensors import Tensor
+
+ops: Any = keras.ops  # its functions have no annotations, and the types inferred for them are wrong
 
 
-def padding_mask(token_ids):
-    """Return who may be read: every token that is not padding.
+def padding_mask(token_ids: Tensor) -> Tensor:
+    """Return the padding mask: every token but [PAD] may be attended to.
 
     Args:
         token_ids: int (batch, position).
@@ -20,8 +25,8 @@ def padding_mask(token_ids):
     return ops.not_equal(token_ids, PAD_ID)[:, None, None, :]
 
 
-def causal_mask(length):
-    """Return the mask under which a position reads itself and what came before (section 3.2.3).
+def causal_mask(length: int | Tensor) -> Tensor:
+    """Return the causal mask: a position attends to itself and earlier positions (section 3.2.3).
 
     Args:
         length: Number of positions; an int or a scalar tensor.
@@ -33,12 +38,12 @@ def causal_mask(length):
     return (index[None, :] <= index[:, None])[None, None]
 
 
-def window_mask(length, reach):
-    """Return the mask under which a position reads those at most `reach` away, on both sides.
+def window_mask(length: int | Tensor, reach: int) -> Tensor:
+    """Return the window mask: a position attends to those at most `reach` away, on both sides.
 
     Args:
         length: Number of positions; an int or a scalar tensor.
-        reach: Largest distance; 0 leaves each position only itself.
+        reach: Largest distance; 0: each position attends only to itself.
 
     Returns:
         bool (1, 1, query, key).

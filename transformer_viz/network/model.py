@@ -1,15 +1,19 @@
-"""The Transformer: `trace` returns everything it computes, `call` returns its logits."""
+"""The Transformer: `trace` returns all its tensors, `call` returns its logits."""
 
 import dataclasses
+from collections.abc import Sequence
+from typing import Any, Self
 
 import keras
-from keras import ops
 
 from transformer_viz.analysis import position_table
-from transformer_viz.network.layers import DecoderBlock, EncoderBlock, layer_norm, masked_score, project
+from transformer_viz.network.attention import Shape, masked_score, project
+from transformer_viz.network.layers import DecoderBlock, EncoderBlock, layer_norm
 from transformer_viz.network.masks import causal_mask, padding_mask, window_mask
 from transformer_viz.values.config import PAD_ID, TransformerConfig
-from transformer_viz.values.trace import ModelTrace
+from transformer_viz.values.tensors import BlockIntervention, ModelTrace, Tensor
+
+ops: Any = keras.ops  # its functions have no annotations, and the types inferred for them are wrong
 
 
 @keras.saving.register_keras_serializable("transformer_viz")
@@ -24,16 +28,16 @@ class Transformer(keras.Model):
             target_ids, int32 (batch, target); or a dict of arguments of `trace`.
 
     Returns:
-        Logits, before softmax or sigmoid: float (batch, num_outputs) of an encoder with labels. Of a decoder
-        (batch, position, num_outputs), those of the token that comes after each position; of an encoder that
-        fills in tokens, those of the token at the position itself.
+        Logits, before softmax or sigmoid: float (batch, num_outputs) for a classifier. For a decoder (batch,
+        position, num_outputs), of the token after each position; for a masked language model the same, of
+        the token at each position.
 
     >>> model = Transformer(PRESETS["attention-only"])
     >>> model.count_params()
     2609281
     """
 
-    def __init__(self, config, **kwargs):
+    def __init__(self, config: TransformerConfig, **kwargs: Any):
         super().__init__(**kwargs)
         self.config = config
         translates = config.architecture == "encoder-decoder"
@@ -63,8 +67,8 @@ class Transformer(keras.Model):
             self.output_dense = keras.layers.Dense(config.num_outputs, name="output")
         self.build((None, None))
 
-    def build(self, token_ids_shape):
-        """Create all parameters; the sizes are known from the config."""
+    def build(self, token_ids_shape: Shape) -> None:
+        """Create all parameters; all sizes are known from the config."""
         embeddings = (
             self.token_embedding,
             self.target_token_embedding,
@@ -81,66 +85,64 @@ class Transformer(keras.Model):
             if dense is not None:
                 dense.build((None, self.config.d_model))
 
-    def call(self, token_ids, training=None):
-        """Return the logits; the compiled graph drops every tensor that only `trace` reads.
+    def call(
+        self, token_ids: Tensor | Sequence[Tensor] | dict[str, Any], training: bool | None = None
+    ) -> Tensor:
+        """Return the logits; the compiled graph omits tensors that only `trace` returns.
 
-        `training` reaches the dropout layers through Keras' call context, and `fit` passes it only to a
-        model that names it.
+        `training` reaches the dropout layers through Keras' call context; `fit` passes it only to models with
+        this argument.
         """
         if isinstance(token_ids, dict):
             return self.trace(**token_ids).logits
         return self.trace(*(token_ids if isinstance(token_ids, list | tuple) else (token_ids,))).logits
 
-    def trace(  # noqa: PLR0913  everything that can be changed is an argument
+    def trace(  # noqa: PLR0913  one argument per intervention
         self,
-        token_ids,
-        target_ids=None,
+        token_ids: Tensor,
+        target_ids: Tensor | None = None,
         *,
-        attention_mask=None,
-        target_attention_mask=None,
-        cross_attention_mask=None,
-        position_ids=None,
-        target_position_ids=None,
-        position_table=None,
-        target_position_table=None,
-        output_positions=None,
-        interventions=None,
-    ):
-        """Run once and keep everything; what can be changed is an argument.
+        attention_mask: Tensor | None = None,
+        target_attention_mask: Tensor | None = None,
+        cross_attention_mask: Tensor | None = None,
+        position_ids: Tensor | None = None,
+        target_position_ids: Tensor | None = None,
+        position_table: Tensor | None = None,
+        target_position_table: Tensor | None = None,
+        output_positions: Tensor | None = None,
+        interventions: Sequence[BlockIntervention | None] | None = None,
+    ) -> ModelTrace:
+        """Run one forward pass and return all its tensors.
 
         Args:
             token_ids: int32 (batch, position).
-            target_ids: int32 (batch, target), what the decoder of an encoder-decoder has before it.
-            attention_mask: bool, broadcastable to (batch, head, query, key), True = may attend: of the
-                self-attention of the stack that reads `token_ids`. None: the model's own.
-            target_attention_mask: The same, of the stack that reads `target_ids`.
-            cross_attention_mask: The same, of the decoder's attention to the encoder.
-            position_ids: int32 (batch or 1, position), rows of the table. None: 0, 1, 2, ..., or as
-                `config.padding_position` says.
+            target_ids: int32 (batch, target), the decoder input of an encoder-decoder.
+            attention_mask: bool, broadcastable to (batch, head, query, key), True = may attend: for the
+                self-attention over `token_ids`. None: the model's own.
+            target_attention_mask: The same for the self-attention over `target_ids`.
+            cross_attention_mask: The same for the cross-attention.
+            position_ids: int32 (batch or 1, position), rows of the table. None: 0, 1, 2, ..., subject to
+                `config.padding_position`.
             target_position_ids: The same for `target_ids`.
-            position_table: float (any, d_model), added in place of the model's own.
+            position_table: float (any, d_model), replacement of the model's own.
             target_position_table: The same for `target_ids`.
-            output_positions: int32 (batch, any), the positions whose logits are computed, where tokens are
-                predicted. None: all.
-            interventions: A `BlockIntervention` or None for each block, the encoder's before the decoder's.
+            output_positions: int32 (batch, any), positions whose logits are computed, for models that
+                predict tokens. None: all.
+            interventions: A `BlockIntervention` or None per block, the encoder's before the decoder's.
 
         Returns:
             `ModelTrace`.
         """
-        changes = iter(interventions or [None] * (len(self.encoder) + len(self.decoder)))
+        changes = interventions or [None] * (len(self.encoder) + len(self.decoder))
         own_mask = attention_mask
         if attention_mask is None:
             attention_mask = self.self_mask(token_ids, causal=self.config.causal)
             own_mask = attention_mask if self._masks_anything else None
         if position_table is None:
             position_table = self.position_table()
-        x, *source = self._embed(token_ids, self.token_embedding, position_ids, position_table)
-        encoder, memory, target = [], None, (None, None)
-        for block in self.encoder:
-            encoder.append(block(x, own_mask, intervention=next(changes)))
-            x = encoder[-1].resid_post
-        if self.encoder:
-            x = self._norm("encoder", x)
+        x, token, position = self._embed(token_ids, self.token_embedding, position_ids, position_table)
+        x, encoder = self._encode(x, own_mask, changes[: len(self.encoder)])
+        memory = target_token = target_position = None
         if target_ids is not None:
             memory = x
             if cross_attention_mask is None:
@@ -150,34 +152,34 @@ class Transformer(keras.Model):
             if target_position_table is None:
                 target_position_table = self.target_position_table()
             embedding = self.target_token_embedding or self.token_embedding
-            x, *target = self._embed(target_ids, embedding, target_position_ids, target_position_table)
+            x, target_token, target_position = self._embed(
+                target_ids, embedding, target_position_ids, target_position_table
+            )
             own_mask = target_attention_mask
-        decoder = []
-        for block in self.decoder:
-            decoder.append(block(x, own_mask, memory, cross_attention_mask, intervention=next(changes)))
-            x = decoder[-1].resid_post
-        if self.decoder:
-            x = self._norm("decoder", x)
+        changes = changes[len(self.encoder) :]
+        x, decoder = self._decode(x, own_mask, memory, cross_attention_mask, changes)
         return ModelTrace(
-            *source,
+            token,
+            position,
             attention_mask,
-            *target,
+            target_token,
+            target_position,
             target_attention_mask,
             cross_attention_mask,
-            tuple(encoder),
+            encoder,
             memory,
-            tuple(decoder),
+            decoder,
             x,
             *self._output(x, token_ids, output_positions),
         )
 
     @property
     def _masks_anything(self):
-        """Whether the self-attention of the first stack ever has a mask that is not all True."""
+        """Whether the first stack's self-attention can have a mask that is not all True."""
         config = self.config
         return config.mask_padding or config.causal or config.window is not None
 
-    def self_mask(self, token_ids, *, causal):
+    def self_mask(self, token_ids: Tensor, *, causal: bool) -> Tensor:
         """Return the model's own mask of self-attention: bool (batch, 1, query or 1, key)."""
         mask, length = self.readable(token_ids), ops.shape(token_ids)[1]
         if causal:
@@ -186,24 +188,24 @@ class Transformer(keras.Model):
             mask = ops.logical_and(mask, window_mask(length, self.config.window))
         return mask
 
-    def readable(self, token_ids):
-        """Return which tokens may be read: bool (batch, 1, 1, key), padding left out if it is masked."""
+    def readable(self, token_ids: Tensor) -> Tensor:
+        """Return which tokens may be attended to: bool (batch, 1, 1, key); not [PAD] if it is masked."""
         mask = padding_mask(token_ids)
         return mask if self.config.mask_padding else ops.ones_like(mask)
 
-    def position_ids(self, token_ids):
-        """Return which row of the table is added to each token: int (batch or 1, position)."""
+    def position_ids(self, token_ids: Tensor) -> Tensor:
+        """Return the row of the position table for each token: int (batch or 1, position)."""
         index = ops.arange(ops.shape(token_ids)[1])[None]
         if not self.config.padding_position:
             return index
         return ops.where(ops.not_equal(token_ids, PAD_ID), index + 1, 0)
 
-    def position_table(self):
-        """Return the table the model adds to its tokens: float (max_len, d_model)."""
+    def position_table(self) -> Tensor:
+        """Return the position table of the input: float (max_len, d_model)."""
         return self._table(self.position_embedding, self.config.max_len)
 
-    def target_position_table(self):
-        """Return the table an encoder-decoder adds to its target: float (target_max_len, d_model)."""
+    def target_position_table(self) -> Tensor:
+        """Return the position table of an encoder-decoder's target: float (target_max_len, d_model)."""
         return self._table(self.target_position_embedding, self.config.target_max_len)
 
     def _table(self, embedding, length):
@@ -216,7 +218,7 @@ class Transformer(keras.Model):
         return keras.layers.Embedding(rows, self.config.d_model, name=name)
 
     def _embed(self, token_ids, embedding, position_ids, table):
-        """Return the stream's first state and both its parts."""
+        """Return the first residual stream, and its token and position embeddings."""
         token = embedding(token_ids)
         if self.config.scale_embedding:
             token = token * self.config.d_model**0.5
@@ -224,11 +226,27 @@ class Transformer(keras.Model):
         position = ops.cast(ops.take(table, position_ids, axis=0), token.dtype)
         return self.embedding_dropout(token + position), token, position
 
-    def _norm(self, stack, x):
-        return self.norms[stack](x) if self.norms else x
+    def _encode(self, x, mask, changes):
+        """Return the residual stream after the encoder, and the traces of its blocks."""
+        blocks = []
+        for block, change in zip(self.encoder, changes, strict=True):
+            blocks.append(block(x, mask, intervention=change))
+            x = blocks[-1].resid_post
+        return self._norm("encoder", x), tuple(blocks)
 
-    def _output(self, x, token_ids, output_positions):
-        """Return pooling weights, pooled vector and logits; what predicts tokens has no first two."""
+    def _decode(self, x, mask, memory, cross_mask, changes):
+        """Return the residual stream after the decoder, and the traces of its blocks."""
+        blocks = []
+        for block, change in zip(self.decoder, changes, strict=True):
+            blocks.append(block(x, mask, memory, cross_mask, intervention=change))
+            x = blocks[-1].resid_post
+        return self._norm("decoder", x), tuple(blocks)
+
+    def _norm(self, stack, x):
+        return self.norms[stack](x) if stack in self.norms else x
+
+    def _output(self, x, token_ids, output_positions) -> tuple[Tensor | None, Tensor | None, Tensor]:
+        """Return pooling weights, pooled vector and logits; models that predict tokens have only logits."""
         if self.classifier is not None:
             weights, pooled = self._pool(x, token_ids)
             return weights, pooled, self.classifier(self.pooled_dropout(pooled))
@@ -239,14 +257,14 @@ class Transformer(keras.Model):
         return None, None, ops.matmul(x, ops.transpose(self.token_embedding.embeddings))
 
     def _pool(self, x, token_ids):
-        """Return the share of each position, (batch, position), and the pooled vector, (batch, d_model)."""
+        """Return pooling weights (batch, position) and the pooled vector (batch, d_model)."""
         real = self.readable(token_ids)[:, 0, 0]
         if self.config.pooling == "max":
             return None, ops.max(ops.where(real[..., None], x, masked_score(x)), axis=1)
         if self.config.pooling == "first":
             first = ops.equal(ops.arange(ops.shape(x)[1]), 0)
             share = ops.cast(first, x.dtype) + ops.zeros_like(x[..., 0])
-        elif self.config.pooling == "attention":
+        elif self.pooling is not None:
             scores = self.pooling(x)[..., 0]
             share = ops.softmax(ops.where(real, scores, masked_score(scores)), axis=-1)
         else:
@@ -254,15 +272,15 @@ class Transformer(keras.Model):
             share = share / ops.maximum(ops.sum(share, axis=-1, keepdims=True), 1.0)
         return share, ops.matmul(share[:, None], x)[:, 0]
 
-    def parameters(self):
-        """Return name -> variable, named as in `config.parameter_shapes()`."""
+    def parameters(self) -> dict[str, keras.Variable]:
+        """Return name -> variable, with the names of `config.parameter_shapes()`."""
         return {variable.path.partition("/")[2]: variable for variable in self.weights}
 
-    def get_config(self):
-        """Return what `from_config` needs."""
+    def get_config(self) -> dict[str, Any]:
+        """Return the config for `from_config`."""
         return {"config": dataclasses.asdict(self.config)}
 
     @classmethod
-    def from_config(cls, config):
-        """Build the model from what `get_config` returned."""
+    def from_config(cls, config: dict[str, Any]) -> Self:
+        """Build the model from the result of `get_config`."""
         return cls(TransformerConfig(**config["config"]))

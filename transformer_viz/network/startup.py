@@ -1,4 +1,4 @@
-"""Starting TensorFlow without the lines it prints about itself."""
+"""Importing modules that need Keras, without TensorFlow's start-up messages."""
 
 import contextlib
 import importlib
@@ -6,22 +6,23 @@ import logging
 import os
 import sys
 import tempfile
+from types import ModuleType
 
 
-def load_upper_floor(name):
+def load_upper_floor(name: str) -> ModuleType:
     """Import a module that needs Keras, and return it.
 
-    TensorFlow writes to standard error before any setting of its own takes effect. What it writes is kept
-    back, and shown only if the import fails.
+    TensorFlow writes to standard error before any of its settings takes effect; these messages are shown
+    only if the import fails.
 
     Args:
-        name: Of the module in this package: "inspection.explorer", "training.job".
+        name: Module in this package: "inspection.explorer", "training.job".
     """
     os.environ.setdefault("KERAS_BACKEND", "tensorflow")
     os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
     os.environ.setdefault("TF_FORCE_GPU_ALLOW_GROWTH", "true")  # several processes share a GPU
-    logging.getLogger("tensorflow").setLevel(logging.ERROR)  # every model compiles once, which it warns of
-    with _standard_error_kept_back(), _without_jax():
+    logging.getLogger("tensorflow").setLevel(logging.ERROR)  # it warns of one compilation per model
+    with _standard_error_captured(), _without_jax():
         return importlib.import_module(f"transformer_viz.{name}")
 
 
@@ -39,7 +40,7 @@ def _without_jax():
 
 
 @contextlib.contextmanager
-def _standard_error_kept_back():
+def _standard_error_captured():
     sys.stderr.flush()
     shown = os.dup(2)
     with tempfile.TemporaryFile() as kept:

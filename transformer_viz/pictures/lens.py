@@ -19,7 +19,8 @@ from transformer_viz.pictures import views
 from transformer_viz.pictures.labels import texts_beside
 from transformer_viz.pictures.looks import ONE_HEAD, looked_at
 from transformer_viz.text.tokenizer import visible
-from transformer_viz.values.trace import Attentions, Trace
+from transformer_viz.values.tensors import Attentions
+from transformer_viz.values.trace import Trace
 
 PROJECTIONS = {
     "encoder": "encoder_{}/attention",

@@ -7,7 +7,8 @@ import numpy as np
 from transformer_viz.analysis import merge_words, renormalise, rollout, sentence_of_token, word_of_token
 from transformer_viz.pictures.labels import ARROW, GAP
 from transformer_viz.text.tokenizer import END, START
-from transformer_viz.values.trace import Attentions, AttentionTrace, Trace
+from transformer_viz.values.tensors import Attentions, AttentionTrace
+from transformer_viz.values.trace import Trace
 
 LOOKS = ("words", "special", "sink", "mean", "max", "rollout")
 """All there are, in the order in which they are offered."""

@@ -5,7 +5,7 @@ from pathlib import Path
 
 from transformer_viz.language import Phrase
 from transformer_viz.store.format import ModelError, check_size, clean, dump, json_object
-from transformer_viz.text.tokenizer import INVISIBLE
+from transformer_viz.text.unicode import INVISIBLE
 
 MAX_BYTES = 2**16
 """Bytes of `card.json`."""

@@ -22,7 +22,7 @@ from transformer_viz.store.hidden import sweep
 from transformer_viz.store.quota import Room
 from transformer_viz.store.read import read_files, read_model
 from transformer_viz.store.write import check_place
-from transformer_viz.values.zips import COMPRESSIONS, DAMAGED, holds_too_many
+from transformer_viz.values.zips import COMPRESSIONS, DAMAGED, may_exceed
 
 MAX_RATIO = 100
 """How many times its own size a zip may unpack to: trained numbers hardly shrink."""
@@ -119,7 +119,7 @@ def _opened(data):
             raise ModelError("zip.hdf")
         if not begin.startswith(b"PK"):
             raise ModelError("zip.none")
-        if holds_too_many(stream, _MOST_FILES):  # listing them would fill the memory
+        if may_exceed(stream, _MOST_FILES):  # listing them would fill the memory
             raise ModelError("zip.files")
         try:
             archive = zipfile.ZipFile(stream)

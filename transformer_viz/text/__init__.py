@@ -1,1 +1,1 @@
-"""Text into tokens, and which tokenizers are read."""
+"""Tokenizers: training, encoding and decoding, and checks of untrusted tokenizer files."""

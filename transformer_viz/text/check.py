@@ -1,24 +1,27 @@
-"""Checks of a `tokenizer.json` before the `tokenizers` library reads it, and of what the library raises."""
+"""Checks of a `tokenizer.json` before the `tokenizers` library reads it, and of the library's errors."""
 
 import contextlib
 import math
+from collections.abc import Iterator
+
+from tokenizers.normalizers import Normalizer
 
 from transformer_viz.language import Phrase, Problem
 from transformer_viz.text.rules import MAX_ADDED, MAX_GROWTH, MAX_STEPS, PARTS, Field
 
-INNER = {
+SEQUENCE_FIELDS = {
     "normalizer": "normalizers",
     "pre_tokenizer": "pretokenizers",
     "post_processor": "processors",
     "decoder": "decoders",
 }
-"""Kind of part -> where the steps of a sequence of them stand."""
+"""Kind of part -> field with the steps of a sequence."""
 
-MAX_AVERAGE = 20
-"""Characters that one becomes on average over a text: the longest ligature of Unicode is 18."""
+MAX_AVERAGE_GROWTH = 20
+"""Most characters of output per input character, on average; the longest ligature of Unicode has 18."""
 
 CHUNK = 1_000
-"""Characters whose length is measured at once."""
+"""Characters normalized at once when the length is checked."""
 
 _ADDED = Field(
     lambda token: (
@@ -31,17 +34,17 @@ _ADDED = Field(
 )
 
 
-def checked(content: object) -> tuple[dict, int]:
-    """Return what the library is to be given of a tokenizer file: exactly what was checked, nothing else.
+def check_content(content: object) -> tuple[dict, int]:
+    """Return the checked parts of a tokenizer file, and nothing else.
 
     Args:
-        content: What the file holds, parsed.
+        content: The parsed file.
 
     Returns:
-        The content for the library, and how many characters it may make of one.
+        The content for the library, and the most characters it may make of one.
 
     Raises:
-        ValueError: If a part of it is not known to be safe; says which, and what is known.
+        ValueError: If a part is not known to be safe; names it, and what is allowed.
     """
     if not isinstance(content, dict) or not isinstance(content.get("model"), dict):
         raise Problem("tokenizer.no_model")
@@ -62,23 +65,23 @@ def checked(content: object) -> tuple[dict, int]:
     return head | kept, growth
 
 
-def check_length(normalizer, text: str) -> None:
-    """Find out, piece by piece, whether a normalizer would make too much of a text.
+def check_length(normalizer: Normalizer, text: str) -> None:
+    """Check, chunk by chunk, that a normalizer does not lengthen a text too much.
 
     Raises:
-        ValueError: If it would.
+        ValueError: If it does.
     """
-    length, most = 0, MAX_AVERAGE * (len(text) + CHUNK)
+    length, most = 0, MAX_AVERAGE_GROWTH * (len(text) + CHUNK)
     for start in range(0, len(text), CHUNK):
         with library_errors("tokenizer.text"):
             length += len(normalizer.normalize_str(text[start : start + CHUNK]))
         if length > most:
-            raise Problem("tokenizer.average", most=MAX_AVERAGE)
+            raise Problem("tokenizer.average", most=MAX_AVERAGE_GROWTH)
 
 
 @contextlib.contextmanager
-def library_errors(code: str):
-    """Turn what the library raises, panics too, into a `Problem` of that code, with its reason."""
+def library_errors(code: str) -> Iterator[None]:
+    """Turn exceptions and panics of the library into a `Problem` of that code, with their reason."""
     try:
         yield
     except (MemoryError, KeyboardInterrupt, SystemExit):
@@ -88,7 +91,7 @@ def library_errors(code: str):
 
 
 def _with_type(model):
-    """Return a model that names its type; files of the library's first years do not."""
+    """Return a model with its type, which old files do not contain."""
     if "type" in model:
         return model
     keys = {"merges": "BPE", "max_input_chars_per_word": "WordPiece", "unk_id": "Unigram"}
@@ -96,29 +99,29 @@ def _with_type(model):
 
 
 def _steps(kind, part):
-    """Return the steps of a part, those of a sequence one after the other."""
+    """Return the steps of a part, with sequences flattened."""
     if part is None:
         return []
-    if not isinstance(part, dict) or part.get("type") != "Sequence" or kind not in INNER:
+    if not isinstance(part, dict) or part.get("type") != "Sequence" or kind not in SEQUENCE_FIELDS:
         return [part]
-    inner = part.get(INNER[kind])
-    if not isinstance(inner, list) or part.keys() != {"type", INNER[kind]}:
+    inner = part.get(SEQUENCE_FIELDS[kind])
+    if not isinstance(inner, list) or part.keys() != {"type", SEQUENCE_FIELDS[kind]}:
         raise Problem("tokenizer.sequence", part=kind)
     return [step for each in inner for step in _steps(kind, each)]
 
 
 def _growth(kind, step):
-    """Return how many characters of this step one becomes, having checked it."""
+    """Check a step; return the most characters it may make of one."""
     known, given = PARTS[kind], step.get("type") if isinstance(step, dict) else None
     rule = known.get(given) if isinstance(given, str) else None
     if rule is None:
-        raise Problem("tokenizer.type", part=kind, type=_shown(given), types=", ".join(known))
+        raise Problem("tokenizer.type", part=kind, type=_abbreviated(given), types=", ".join(known))
     fields = {name: value for name, value in step.items() if name != "type"}
     for name, value in fields.items():
         if name not in rule.fields:
-            raise Problem("tokenizer.unknown_field", part=kind, type=given, field=_shown(name))
+            raise Problem("tokenizer.unknown_field", part=kind, type=given, field=_abbreviated(name))
         if not rule.fields[name].holds(value):
-            facts = {"field": name, "what": rule.fields[name].what, "received": _shown(value)}
+            facts = {"field": name, "what": rule.fields[name].what, "received": _abbreviated(value)}
             raise Problem("tokenizer.field", part=kind, type=given, **facts)
     try:
         return rule.growth if isinstance(rule.growth, int) else rule.growth(fields)
@@ -126,6 +129,6 @@ def _growth(kind, step):
         raise Problem("tokenizer.no_field", part=kind, type=given, field=str(error)) from None
 
 
-def _shown(value):
+def _abbreviated(value):
     text = repr(value) if isinstance(value, str | int | float | dict | None) else type(value).__name__
     return text if len(text) <= 80 else f"{text[:80]}..."

@@ -1,7 +1,9 @@
-"""The kinds of tokens a text can be cut into, each trained by the `tokenizers` library."""
+"""The kinds of tokenization, each trained by the `tokenizers` library."""
 
 import re
 from collections import Counter
+from collections.abc import Iterable, Sequence
+from typing import Any
 
 import tokenizers
 from tokenizers import Regex, decoders, models, normalizers, pre_tokenizers, trainers
@@ -9,21 +11,21 @@ from tokenizers import Regex, decoders, models, normalizers, pre_tokenizers, tra
 from transformer_viz.language import Problem
 
 TOKEN_KINDS = ("words", "characters", "bpe", "wordpiece")
-"""What a token can be; `Tokenizer.train` says what each is."""
+"""Kinds of tokens; see `Tokenizer.train`."""
 
 PAD, UNK = "[PAD]", "[UNK]"
 
 START, END = "[START]", "[END]"
-"""What a decoder writes after, and what it ends with."""
+"""First input token and last output token of a decoder."""
 
 MASK = "[MASK]"
-"""What stands for a hidden token."""
+"""Placeholder of a masked token."""
 
 SPACE = "▁"
-"""What begins a BPE token that begins a word."""
+"""Prefix of a BPE token that begins a word."""
 
-CONTINUED = "##"
-"""What begins a WordPiece token that goes on with a word."""
+CONTINUATION = "##"
+"""Prefix of a WordPiece token that continues a word."""
 
 WORD = r"\w+(?:'\w+)*|[^\w\s]"
 """A word with the apostrophes inside it, or one punctuation mark."""
@@ -31,29 +33,29 @@ WORD = r"\w+(?:'\w+)*|[^\w\s]"
 WORD_WITHOUT_DIGITS = r"[^\W\d]+(?:'[^\W\d]+)*|[^\w\s]"
 
 LINE_BREAK = r"(?i)<br\s*/?>"
-"""HTML line breaks, as in the IMDB reviews: white space, not words."""
+"""HTML line breaks, as in the IMDB reviews; treated as white space."""
 
-BLANKS = rf"[\s{SPACE}]+"
-"""What becomes one space where spaces are tokens."""
+WHITE_SPACE = rf"[\s{SPACE}]+"
+"""White space that BPE collapses to one space."""
 
 SMALL_ALPHABET = 256
-"""Characters that always find room in a vocabulary of sub-words, if it is large enough at all."""
+"""Characters always included in a subword vocabulary of sufficient size."""
 
-TWICE = 2
-"""How often two pieces must have met to become one: what happened once teaches nothing."""
+MIN_FREQUENCY = 2
+"""Least frequency of a pair of tokens that is merged."""
 
 _UNSPACED = re.compile(
     "[\u3000-\u303f\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\uff00-\uff65\U00020000-\U0003ffff]"
 )
-"""Chinese characters and marks, which have no spaces beside them."""
+"""Chinese characters and punctuation, written without spaces."""
 
 
-def shown_piece(token, spaced) -> str:
-    """Return a token of sub-words as it is shown: "▁film" as "film"; "s", which goes on with a word, as "-s".
+def shown_piece(token: str, spaced: bool) -> str:
+    """Return the display form of a subword token: "▁film" as "film"; "s", which continues a word, as "-s".
 
     Args:
-        token: Of a vocabulary.
-        spaced: Whether that vocabulary marks where a space stood, from `is_spaced`.
+        token: Token of a vocabulary.
+        spaced: Whether that vocabulary marks spaces, from `is_spaced`.
     """
     if not spaced or token == SPACE:
         return token
@@ -62,15 +64,32 @@ def shown_piece(token, spaced) -> str:
     return f"-{token}" if token[0].isalnum() and not _UNSPACED.match(token) else token
 
 
-def is_spaced(tokens) -> bool:
-    """Return whether some of these tokens mark where a space stood, as those of BPE do."""
+def is_spaced(tokens: Iterable[str]) -> bool:
+    """Return whether any of these tokens marks a space, as BPE tokens do."""
     return any(token.startswith(SPACE) for token in tokens)
 
 
-def trained(texts, vocab_size, *, kind, lowercase, special, split_digits) -> tokenizers.Tokenizer:
-    """Return the library's tokenizer of one kind; arguments as of `Tokenizer.train`, `texts` cleaned.
+_MODELS = {
+    "words": (lambda: models.WordLevel(unk_token=UNK), trainers.WordLevelTrainer),
+    "characters": (lambda: models.WordLevel(unk_token=UNK), trainers.WordLevelTrainer),
+    "bpe": (lambda: models.BPE(unk_token=UNK, fuse_unk=True), trainers.BpeTrainer),
+    "wordpiece": (lambda: models.WordPiece(unk_token=UNK), trainers.WordPieceTrainer),
+}
+"""Kind -> the library's untrained model, and its trainer."""
 
-    `special` are the tokens that come first. The same texts give the same tokenizer.
+
+def train_backend(
+    texts: Iterable[str],
+    vocab_size: int,
+    *,
+    kind: str,
+    lowercase: bool,
+    special: list[str],
+    split_digits: bool,
+) -> tokenizers.Tokenizer:
+    """Train the library's tokenizer of one kind; arguments as for `Tokenizer.train`, with `texts` cleaned.
+
+    `special` are the first tokens of the vocabulary. The same texts give the same tokenizer.
 
     Raises:
         ValueError: If there is no such kind, or `vocab_size` is too small for the special tokens.
@@ -82,28 +101,20 @@ def trained(texts, vocab_size, *, kind, lowercase, special, split_digits) -> tok
         raise Problem("tokenizer.vocab_size", least=len(special), needed=needed, received=vocab_size)
     normalizer = _normalizer(kind, lowercase)
     splitter, decoder = _splitter(kind, split_digits), _decoder(kind)
-    if kind in ("words", "characters"):
-        model, trainer = models.WordLevel(unk_token=UNK), trainers.WordLevelTrainer
-        alphabet, options = [], {}
-    else:
+    model, trainer = _MODELS[kind]
+    options: dict[str, Any] = {"vocab_size": vocab_size, "special_tokens": special, "show_progress": False}
+    if kind in ("bpe", "wordpiece"):
         texts = list(texts)
         alphabet = _alphabet(map(normalizer.normalize_str, texts), vocab_size - len(special), splitter, kind)
-        options = {"min_frequency": TWICE}
-        # exactly these characters: the library's own choice among equally frequent ones is random
-        options |= {"initial_alphabet": [c for c in alphabet if len(c) == 1]}
-        options |= {"limit_alphabet": len(options["initial_alphabet"])}
-        if kind == "bpe":
-            model, trainer = models.BPE(unk_token=UNK, fuse_unk=True), trainers.BpeTrainer
-            alphabet = []
-        else:
-            model, trainer = models.WordPiece(unk_token=UNK), trainers.WordPieceTrainer
-    backend = tokenizers.Tokenizer(model)
+        # exactly these characters: the library chooses at random among equally frequent ones
+        initial = [character for character in alphabet if len(character) == 1]
+        options |= {"min_frequency": MIN_FREQUENCY, "initial_alphabet": initial}
+        options |= {"limit_alphabet": len(initial)}
+        if kind == "wordpiece":  # its alphabet is passed as special tokens, so that its ids are not random
+            options |= {"special_tokens": [*special, *alphabet]}
+    backend = tokenizers.Tokenizer(model())
     backend.normalizer, backend.pre_tokenizer = normalizer, splitter
-    backend.train_from_iterator(
-        texts,
-        # a WordPiece alphabet stands among the special tokens, so that its ids do not hang on chance
-        trainer(vocab_size=vocab_size, special_tokens=[*special, *alphabet], show_progress=False, **options),
-    )
+    backend.train_from_iterator(texts, trainer(**options))
     if kind == "wordpiece":
         vocabulary = backend.get_vocab()
         backend = tokenizers.Tokenizer(models.WordPiece(vocabulary, unk_token=UNK))
@@ -114,8 +125,8 @@ def trained(texts, vocab_size, *, kind, lowercase, special, split_digits) -> tok
     return backend
 
 
-def kind_of(backend) -> str:
-    """Return which of `TOKEN_KINDS` a tokenizer is; one of another maker counts as words."""
+def kind_of(backend: tokenizers.Tokenizer) -> str:
+    """Return the `TOKEN_KINDS` entry of a tokenizer; other tokenizers count as words."""
     if isinstance(backend.model, models.BPE):
         return "bpe"
     if isinstance(backend.model, models.WordPiece):
@@ -123,15 +134,17 @@ def kind_of(backend) -> str:
     return "characters" if isinstance(backend.decoder, decoders.Fuse) else "words"
 
 
-def pieces(kind, tokens) -> list[tuple[str, str]]:
-    """Return what each token adds to a text: the space before it or nothing, and its own characters."""
+def pieces(kind: str, tokens: Sequence[str]) -> list[tuple[str, str]]:
+    """Return what each token adds to the text: (space or nothing, its characters)."""
     if kind == "bpe":
         found = [(" " * (t.startswith(SPACE) or t == MASK), t.removeprefix(SPACE)) for t in tokens]
     elif kind == "wordpiece":
         unspaced = [_UNSPACED.match(token) is not None for token in tokens]
         beside = [here or before for here, before in zip(unspaced, [True, *unspaced], strict=False)]
         found = [
-            ("", token[2:]) if token.startswith(CONTINUED) and len(token) > 2 else (" " * (not tight), token)
+            ("", token[2:])
+            if token.startswith(CONTINUATION) and len(token) > 2
+            else (" " * (not tight), token)
             for token, tight in zip(tokens, beside, strict=True)
         ]
     else:
@@ -140,22 +153,25 @@ def pieces(kind, tokens) -> list[tuple[str, str]]:
 
 
 def _normalizer(kind, lowercase):
-    steps = [normalizers.Replace(Regex(LINE_BREAK), " "), normalizers.Replace("’", "'")]
-    if kind in ("bpe", "wordpiece"):  # the one letter that is two in lower case, which could be torn apart
+    steps: list[normalizers.Normalizer] = [
+        normalizers.Replace(Regex(LINE_BREAK), " "),
+        normalizers.Replace("’", "'"),
+    ]
+    if kind in ("bpe", "wordpiece"):  # its lower case has two characters, which could be split
         steps.append(normalizers.Replace("İ", "I"))
     if lowercase:
         steps.append(normalizers.Lowercase())
-    if kind == "bpe":  # one space where there was white space, for it is written back
-        steps += [normalizers.Replace(Regex(BLANKS), " "), normalizers.Strip()]
+    if kind == "bpe":  # one space for all white space, as `decode` restores it
+        steps += [normalizers.Replace(Regex(WHITE_SPACE), " "), normalizers.Strip()]
     return normalizers.Sequence(steps)
 
 
 def _pattern(kind, split_digits):
-    """Return the regular expression of the pieces a text is split into."""
+    """Return the regular expression that splits a text into pre-tokens."""
     word = rf"\d|{WORD_WITHOUT_DIGITS}" if split_digits else WORD
     if kind == "characters":
         return r"\S\p{M}*"
-    if kind == "wordpiece":  # as in BERT, a Chinese character is a word: no clause is one
+    if kind == "wordpiece":  # as in BERT, each Chinese character is a word
         other = word.replace(r"\w+", r"[\w&&[^\p{Han}]]+")
         return r"\p{Han}|" + other.replace(r"[^\W\d]+", r"[[^\W\d]&&[^\p{Han}]]+")
     if kind == "bpe":
@@ -163,8 +179,12 @@ def _pattern(kind, split_digits):
     return word
 
 
-PATTERNS = {LINE_BREAK, BLANKS, *(_pattern(kind, digits) for kind in TOKEN_KINDS for digits in (False, True))}
-"""Every regular expression that a tokenizer trained here holds."""
+PATTERNS = {
+    LINE_BREAK,
+    WHITE_SPACE,
+    *(_pattern(kind, digits) for kind in TOKEN_KINDS for digits in (False, True)),
+}
+"""Every regular expression in tokenizers trained here."""
 
 
 def _splitter(kind, split_digits):
@@ -176,20 +196,20 @@ def _splitter(kind, split_digits):
 
 
 def _decoder(kind):
-    """Return what the library itself joins tokens by; none: spaces."""
+    """Return the library's decoder; None: it joins tokens by spaces."""
     return {
         "words": None,
         "characters": decoders.Fuse(),
         "bpe": decoders.Metaspace(replacement=SPACE, prepend_scheme="always"),
-        "wordpiece": decoders.WordPiece(prefix=CONTINUED, cleanup=False),
+        "wordpiece": decoders.WordPiece(prefix=CONTINUATION, cleanup=False),
     }[kind]
 
 
 def _alphabet(texts, room, splitter, kind):
-    """Return the tokens sub-words are built from, the most frequent characters first.
+    """Return the base tokens of a subword vocabulary, the most frequent characters first.
 
-    They take at most half of the vocabulary, so that Chinese, with its thousands of characters, has room
-    for words too; a rarer character is unknown.
+    They take at most half of the vocabulary, which leaves room for words in Chinese with its thousands of
+    characters; rarer characters are unknown.
     """
     counts = Counter()
     for text in texts:
@@ -199,10 +219,9 @@ def _alphabet(texts, room, splitter, kind):
     most, alphabet = min(room, max(room // 2, SMALL_ALPHABET)), [SPACE] if kind == "bpe" else []
     for character in ranked:
         forms = [character]
-        if (
-            kind == "wordpiece" and len(splitter.pre_tokenize_str(f"a{character}a")) == 1
-        ):  # goes on with words
-            forms.append(CONTINUED + character)
+        # only characters that occur within words get a continuation form
+        if kind == "wordpiece" and len(splitter.pre_tokenize_str(f"a{character}a")) == 1:
+            forms.append(CONTINUATION + character)
         if len(alphabet) + len(forms) > most:
             break
         alphabet += forms

@@ -1,8 +1,7 @@
-"""Which `tokenizer.json` is read: one whose every part is known to be safe.
+"""Allowlist of the parts of a `tokenizer.json`: allowed values of their fields, and how they lengthen a text.
 
 Such a file is a small program for the `tokenizers` library. A rule in it may replace each letter by thirty,
-and eight of these make 656 billion of one; a regular expression may take longer than anybody waits. So each
-part that is read stands in a table here, with what its fields may hold and by how much it lengthens a text.
+and eight such rules make 656 billion of one; a regular expression may take exponential time.
 """
 
 import base64
@@ -16,22 +15,22 @@ from transformer_viz.language import Phrase
 from transformer_viz.text.kinds import PATTERNS
 
 MAX_GROWTH = 1_000
-"""Characters that one character may become."""
+"""Most characters that may replace one character."""
 
 MAX_STEPS = 32
-"""Steps of a normalizer, a pre-tokenizer and the like."""
+"""Most steps of a normalizer, a pre-tokenizer or a similar part."""
 
 MAX_TOKENS = 300_000
-"""Tokens of a vocabulary."""
+"""Most tokens in a vocabulary."""
 
 MAX_ADDED = 2_000
-"""Tokens beside the vocabulary that are looked for in each text."""
+"""Most added tokens, each searched for in every text."""
 
 MAX_PIECE = 128
-"""Characters of a token of Unigram, which tries all lengths at each place."""
+"""Longest Unigram token in characters; Unigram tries all lengths at each position."""
 
 MAX_WORD = 200
-"""Characters of a word that WordPiece looks at, in time that grows with their square."""
+"""Longest word for WordPiece in characters; its time is quadratic in them."""
 
 KNOWN_PATTERNS = {
     *PATTERNS,
@@ -50,18 +49,18 @@ KNOWN_PATTERNS = {
     r"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}| ?[^\s\p{L}\p{N}]+[\r\n]*"
     r"|\s*[\r\n]+|\s+(?!\S)|\s+",
 }
-"""Regular expressions that are read: of this program and the usual ones, each of which takes one pass."""
+"""Allowed regular expressions: those of this program and common ones, all linear in time."""
 
 
 class Field(NamedTuple):
-    """What a field of a part may hold."""
+    """Allowed values of a field: a predicate, and its description."""
 
     holds: Callable[[object], bool]
     what: Phrase
 
 
 class Part(NamedTuple):
-    """What a part may hold: name -> `Field`; and how many characters one becomes, or a function of these."""
+    """Allowed fields of a part, and the most characters it makes of one: a number, or a function of them."""
 
     fields: Mapping[str, Field] = MappingProxyType({})
     growth: int | Callable[[dict], int] = 1
@@ -95,15 +94,15 @@ def _is_pattern(value):
     return text in KNOWN_PATTERNS if kind == "Regex" else kind == "String" and 1 <= len(text) <= 64
 
 
-def _replaced(fields):
-    """Return by how much a replacement lengthens a text; a regular expression may match one character."""
+def _replacement_growth(fields):
+    """Return the growth factor of a replacement; a regular expression may match a single character."""
     return max(1, math.ceil(len(fields["content"]) / len(fields["pattern"].get("String", "."))))
 
 
-def _mapped(fields):
-    """Return the length of the longest text in a map of characters, as sentencepiece writes it.
+def _charsmap_growth(fields):
+    """Return the length of the longest replacement in a sentencepiece character map.
 
-    That is the size of a trie in four bytes, the trie, and the texts, each ended by a zero byte.
+    Its format: the size of a trie in four bytes, the trie, and zero-terminated texts.
     """
     data = base64.b64decode(fields["precompiled_charsmap"])
     size = int.from_bytes(data[:4], "little")
@@ -142,7 +141,7 @@ SPECIAL = Field(
 
 
 def _is_template(value):
-    """Whether these are few pieces, each text among them at most once."""
+    """Return whether there are few pieces, with each text at most once."""
     pieces = value if isinstance(value, list) and len(value) <= MAX_STEPS else [None]
     texts = [str(piece["Sequence"]) for piece in pieces if isinstance(piece, dict) and "Sequence" in piece]
     return all(isinstance(piece, dict) for piece in pieces) and len(set(texts)) == len(texts) <= 2
@@ -218,8 +217,8 @@ PARTS = {
             growth=4,
         ),
         "Prepend": Part({"prepend": MARK}),
-        "Replace": Part({"pattern": PATTERN, "content": MARK}, growth=_replaced),
-        "Precompiled": Part({"precompiled_charsmap": CHARSMAP}, growth=_mapped),
+        "Replace": Part({"pattern": PATTERN, "content": MARK}, growth=_replacement_growth),
+        "Precompiled": Part({"precompiled_charsmap": CHARSMAP}, growth=_charsmap_growth),
         "ByteLevel": Part(growth=4),
     },
     "pre_tokenizer": {
@@ -248,9 +247,9 @@ PARTS = {
         "BPEDecoder": Part({"suffix": MARK}),
         "WordPiece": Part({"prefix": MARK, "cleanup": FLAG}),
         "Strip": Part({"content": LETTER, "start": _whole(16), "stop": _whole(16)}),
-        "Replace": Part({"pattern": PATTERN, "content": MARK}, growth=_replaced),
+        "Replace": Part({"pattern": PATTERN, "content": MARK}, growth=_replacement_growth),
         "Metaspace": Part(METASPACE),
         "ByteLevel": Part(BYTES),
     },
 }
-"""Kind of part -> type -> what it may hold."""
+"""Kind of part -> type -> its `Part`."""

@@ -1,17 +1,17 @@
-"""Text <-> tokens <-> ids, with the place of each token in the text."""
+"""Tokenizers: text <-> tokens <-> ids, with the offsets of each token in the text."""
 
 import json
 import re
-import unicodedata
-from collections.abc import Iterable
-from itertools import groupby, islice
-from typing import NamedTuple
+from collections.abc import Iterable, Sequence
+from itertools import islice
+from typing import Any, Self
 
 import numpy as np
 import tokenizers
 
 from transformer_viz.language import Problem, json_reason
 from transformer_viz.text import check as token_check
+from transformer_viz.text.encoding import Encoding, NoTokensError, kept_positions
 from transformer_viz.text.kinds import (
     END,
     LINE_BREAK,
@@ -23,112 +23,37 @@ from transformer_viz.text.kinds import (
     UNK,
     kind_of,
     pieces,
-    trained,
+    train_backend,
 )
+from transformer_viz.text.unicode import clean_text, visible
 from transformer_viz.values.config import END_ID, MASK_ID, PAD_ID, START_ID, UNK_ID
 
 __all__ = ["END", "MASK", "PAD", "START", "TOKEN_KINDS", "UNK", "Encoding", "NoTokensError", "Tokenizer"]
 __all__ += ["clean_text", "visible"]
 
-MAX_SHOWN = 24
-"""Characters of a token that are shown."""
-
-MAX_MARKS = 4
-"""Combining marks in a row that are shown."""
-
 MAX_LISTED = 20
-"""Token ids that an error names."""
+"""Most token ids quoted in an error."""
 
-PORTION = 1000
-"""Texts that are encoded at once: 25,000 reviews in one portion hold 600 MB."""
+BATCH = 1000
+"""Texts encoded at once; 25,000 reviews at once would take 600 MB."""
 
-BEFORE = "."
-"""A mark that is a token by itself whatever follows."""
-
-INVISIBLE = re.compile(
-    "[\x00-\x1f\x7f-\x9f\xad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b\u200c\u200e\u200f"
-    "\u2028-\u202f\u2060-\u206f\u3164\ufeff\uffa0\ufff0-\ufffb\ud800-\udfff\U000e0000-\U000e0fff]"
-    "|(?<![^\x00-\u02ff\u200d])\u200d|\u200d(?![^\x00-\u02ff\u200d])"
-)
-"""Characters without a shape of their own, or that turn the line round; a ZWJ only where it joins nothing."""
-
+LEADING_MARK = "."
+"""A punctuation mark that is always a token of its own."""
 
 _BLANK = re.compile(rf"{LINE_BREAK}|[\s{SPACE}]")
-"""What BPE reads as a space."""
-
-
-class NoTokensError(Problem):
-    """There is nothing to read in a text."""
-
-
-class Encoding(NamedTuple):
-    """A text as a model reads it.
-
-    Attributes:
-        text: The cleaned text; `offsets` point into it.
-        ids: int32 (position,).
-        tokens: Vocabulary strings; "[UNK]" for a word that is not in the vocabulary.
-        offsets: (start, end) of each token in `text`, in characters.
-        num_dropped: Tokens left out because the text is too long.
-        cut_at: Index of the first token after the gap, `len(ids)` if the end was left out, None if
-            nothing was.
-    """
-
-    text: str
-    ids: np.ndarray
-    tokens: tuple[str, ...]
-    offsets: tuple[tuple[int, int], ...]
-    num_dropped: int
-    cut_at: int | None
-
-    def padded(self, count, *, max_len) -> "Encoding":
-        """Return it with `count` [PAD] after it, as it stands in a batch with a longer text.
-
-        Raises:
-            ValueError: If `count` is negative, or the model has no room for so many tokens.
-        """
-        room = max_len - len(self.ids)
-        if not 0 <= count <= max(room, 0):
-            facts = {"room": max(room, 0), "tokens": len(self.ids), "most": max_len, "received": count}
-            raise Problem("text.padding", **facts)
-        end = (len(self.text), len(self.text))
-        return self._replace(
-            ids=np.concatenate([self.ids, np.full(count, PAD_ID, np.int32)]),
-            tokens=(*self.tokens, *[PAD] * count),
-            offsets=(*self.offsets, *[end] * count),
-        )
-
-    def reordered(self, order) -> "Encoding":
-        """Return the same tokens in another order, each with the place in the text it came from.
-
-        Args:
-            order: Index of each token once, in the order in which they are to be read.
-
-        Raises:
-            ValueError: If an index is missing or comes twice.
-        """
-        if sorted(order) != list(range(len(self.ids))):
-            raise ValueError(
-                f"`order` must name each of the {len(self.ids)} tokens once, by its index from 0. "
-                f"Received: {list(order)}."
-            )
-        return self._replace(
-            ids=self.ids[list(order)],
-            tokens=tuple(self.tokens[i] for i in order),
-            offsets=tuple(self.offsets[i] for i in order),
-        )
+"""White space for BPE."""
 
 
 class Tokenizer:
-    """Cuts texts into tokens of one kind; wraps `tokenizers.Tokenizer`.
+    """A tokenizer of one kind; wraps `tokenizers.Tokenizer`.
 
     >>> Tokenizer.train(["A film. A plot."], 5).encode("A FILM!", max_len=9).tokens
     ('a', 'film', '[UNK]')
     """
 
-    def __init__(self, backend, growth=1):
+    def __init__(self, backend: tokenizers.Tokenizer, growth: int = 1):
         self._backend = backend
-        self._is_long = growth > token_check.MAX_AVERAGE
+        self._is_long = growth > token_check.MAX_AVERAGE_GROWTH
         self.kind = kind_of(backend)
 
     @classmethod
@@ -142,31 +67,30 @@ class Tokenizer:
         markers: bool = False,
         mask: bool = False,
         split_digits: bool = False,
-    ) -> "Tokenizer":
-        """Return a tokenizer of the most frequent tokens of some texts.
+    ) -> Self:
+        """Train a tokenizer on the most frequent tokens of some texts.
 
         Args:
-            texts: The texts to count in: the training split alone.
+            texts: The texts of the training set alone.
             vocab_size: Most tokens, [PAD] and [UNK] included; fewer if the texts have fewer.
-            kind: What a token is.
-                "words": a word or a punctuation mark. Words are what stands between spaces and
-                punctuation; Chinese has none between its words, so there a whole clause is one: use
-                another kind.
+            kind: Kind of tokens.
+                "words": words, separated by spaces and punctuation, and punctuation marks. Not for
+                Chinese, which has no spaces: a whole clause would be one word.
                 "characters": one visible character with its combining marks; white space is left out.
-                "bpe": a frequent part of a word (byte-pair encoding); "▁" marks where a space stood
-                before, so `decode` gives the text back.
-                "wordpiece": a frequent part of a word; "##" marks what goes on with a word. A Chinese
+                "bpe": frequent parts of words (byte-pair encoding); "▁" marks a space before a token, so
+                `decode` restores the text.
+                "wordpiece": frequent parts of words; "##" marks the continuation of a word. Each Chinese
                 character is a word.
-            lowercase: Make no difference between upper and lower case.
-            markers: Have [START] and [END] too, as a decoder needs them.
-            mask: Have [START], [END] and [MASK], as an encoder that fills in tokens needs them; a typed
-                "[MASK]" is then that token.
-            split_digits: Make each digit a token, so that any number can be read and written.
+            lowercase: Ignore case.
+            markers: Include [START] and [END], which a decoder needs.
+            mask: Include [START], [END] and [MASK], which a masked language model needs; a typed
+                "[MASK]" becomes that token.
+            split_digits: Make each digit a token, so that every number can be represented.
 
         Raises:
-            ValueError: If there is no such kind, or `vocab_size` is too small for [PAD] and the like.
+            ValueError: If there is no such kind, or `vocab_size` is too small for the special tokens.
         """
-        backend = trained(
+        backend = train_backend(
             (clean_text(text) for text in texts),
             vocab_size,
             kind=kind,
@@ -177,18 +101,18 @@ class Tokenizer:
         return cls.from_json(backend.to_str())
 
     @classmethod
-    def from_json(cls, text: str) -> "Tokenizer":
-        """Read what `to_json` wrote.
+    def from_json(cls, text: str) -> Self:
+        """Read the result of `to_json`.
 
         Raises:
             ValueError: If the text is not a tokenizer, a part of it is not known to be safe, its ids 0 and
-                1 are not [PAD] and [UNK], it has no id for some words, or a typed "[PAD]" becomes padding.
+                1 are not [PAD] and [UNK], its ids have gaps, or a typed "[PAD]" becomes padding.
         """
         try:
             content = json.loads(text)
         except (ValueError, RecursionError) as error:
             raise Problem("tokenizer.none", reason=json_reason(error)) from None
-        content, growth = token_check.checked(content)
+        content, growth = token_check.check_content(content)
         with token_check.library_errors("tokenizer.none"):
             backend = tokenizers.Tokenizer.from_str(json.dumps(content))
         if (backend.id_to_token(PAD_ID), backend.id_to_token(UNK_ID)) != (PAD, UNK):
@@ -228,31 +152,31 @@ class Tokenizer:
 
     def token(self, token_id: int) -> str:
         """Return the vocabulary string of an id."""
-        return self._backend.id_to_token(token_id)
+        return self._backend.id_to_token(token_id) or ""
 
     def encode(self, text: str, *, max_len: int, truncation: str = "end", start: bool = False) -> Encoding:
-        """Return a text as a model reads it.
+        """Tokenize a text.
 
         Args:
-            text: Anything a person can type.
-            max_len: Most tokens that are kept.
-            truncation: What a longer text loses: its "end", its "beginning", or its "middle" (a quarter of
-                `max_len` is kept from the beginning, the rest from the end).
-            start: Put [START] in front, at characters (0, 0).
+            text: Any text.
+            max_len: Most tokens to keep.
+            truncation: Part removed from a longer text: its "end", its "beginning", or its "middle" (a
+                quarter of `max_len` is kept from the beginning, the rest from the end).
+            start: Prepend [START], with offsets (0, 0).
 
         Raises:
-            ValueError: If the tokenizer, one of another maker, stumbles over this text.
+            ValueError: If an uploaded tokenizer fails on this text.
         """
         text = clean_text(text)
         self._check_length(text)
         with token_check.library_errors("tokenizer.text"):
-            ids, tokens, offsets = self._encoded(text)
+            ids, tokens, offsets = self._encode(text)
         if self.kind == "bpe":
             blanked = _BLANK.sub(lambda blank: " " * len(blank[0]), text)
-            offsets = [_without_space(blanked, *place) for place in zip(tokens, offsets, strict=True)]
+            offsets = [_offset_without_space(blanked, *place) for place in zip(tokens, offsets, strict=True)]
         if start:
             ids, tokens, offsets = [START_ID, *ids], [START, *tokens], [(0, 0), *offsets]
-        kept, cut_at = _kept(len(ids), max_len, truncation)
+        kept, cut_at = kept_positions(len(ids), max_len, truncation)
         return Encoding(
             text,
             np.array([ids[i] for i in kept], dtype=np.int32),
@@ -262,8 +186,8 @@ class Tokenizer:
             cut_at,
         )
 
-    def _encoded(self, text):
-        """Return ids, tokens and offsets of a text; a typed [MASK] is a token where there is one."""
+    def _encode(self, text):
+        """Return ids, tokens and offsets of a text; a typed [MASK] is a token if the vocabulary has it."""
         first, *rest = text.split(MASK) if self.has_mask else [text]
         encoding = self._backend.encode(first)
         ids, tokens, offsets = encoding.ids, encoding.tokens, encoding.offsets
@@ -271,30 +195,30 @@ class Tokenizer:
         for part in rest:
             begin, end = end, end + len(MASK)
             ids, tokens, offsets = [*ids, MASK_ID], [*tokens, MASK], [*offsets, (begin, end)]
-            # a mark in front, so that the part goes on after something and is no beginning of a text
-            encoding, shift = self._backend.encode(BEFORE + part), end - len(BEFORE)
+            # with a mark in front, the part is not tokenized as the beginning of a text
+            encoding, shift = self._backend.encode(LEADING_MARK + part), end - len(LEADING_MARK)
             for token_id, token, (start, stop) in zip(
                 encoding.ids, encoding.tokens, encoding.offsets, strict=True
             ):
-                if stop > len(BEFORE):
+                if stop > len(LEADING_MARK):
                     ids.append(token_id)
                     tokens.append(token)
                     offsets.append((start + shift, stop + shift))
             end += len(part)
         return ids, tokens, offsets
 
-    def encoding(self, token_ids, *, start: bool = False) -> Encoding:
-        """Return token ids as `encode` returns a text: the text is `decode`'s, with offsets into it.
+    def encoding(self, token_ids: Sequence[int] | np.ndarray, *, start: bool = False) -> Encoding:
+        """Return the `Encoding` of token ids; its text is that of `decode`.
 
         Raises:
-            ValueError: If an id is no whole number, or not in the vocabulary.
+            ValueError: If an id is not an integer, or not in the vocabulary.
         """
         last = self.vocab_size - 1
-        token_ids = list(token_ids) if np.iterable(token_ids) else [None]
-        if not all(_is_whole(token_id) and 0 <= token_id <= last for token_id in token_ids):
-            received = ", ".join(map(repr, token_ids[:MAX_LISTED])) + ", ..." * (len(token_ids) > MAX_LISTED)
+        listed: list[Any] = list(token_ids) if np.iterable(token_ids) else [None]
+        if not all(_is_whole(token_id) and 0 <= token_id <= last for token_id in listed):
+            received = ", ".join(map(repr, listed[:MAX_LISTED])) + ", ..." * (len(listed) > MAX_LISTED)
             raise ValueError(f"Token ids must be whole numbers from 0 to {last}. Received: {received}.")
-        ids = np.array([START_ID, *token_ids] if start else token_ids, dtype=np.int32)
+        ids = np.array([START_ID, *listed] if start else listed, dtype=np.int32)
         tokens = tuple(self.token(int(token_id)) for token_id in ids)
         text, offsets = "", [(0, 0)] if start else []
         for gap, piece in pieces(self.kind, tokens[start:]):
@@ -303,25 +227,29 @@ class Tokenizer:
             offsets.append((begin, len(text)))
         return Encoding(text, ids, tokens, tuple(offsets), 0, None)
 
-    def decode(self, token_ids) -> str:
-        """Return the text that some ids stand for.
+    def decode(self, token_ids: Iterable[int]) -> str:
+        """Return the text of token ids.
 
-        Words are joined by spaces, punctuation marks too; characters by nothing; BPE has its spaces where
-        they were; WordPiece has them between words and marks, but for Chinese ones.
+        Words and punctuation marks are joined by spaces, characters by nothing; BPE restores the spaces;
+        WordPiece has spaces between words and marks, except Chinese ones.
         """
         tokens = [self.token(int(token_id)) for token_id in token_ids]
         return "".join(gap + piece for gap, piece in pieces(self.kind, tokens))
 
-    def encode_batch(self, texts, *, max_len: int, truncation: str = "end") -> list[np.ndarray]:
-        """Return the ids of many texts: one int32 (position,) for each, cut as by `encode`."""
+    def encode_batch(
+        self, texts: Iterable[str], *, max_len: int, truncation: str = "end"
+    ) -> list[np.ndarray]:
+        """Return the ids of many texts: one int32 (position,) each, truncated as by `encode`."""
         rows, cleaned = [], map(clean_text, texts)
-        while portion := list(islice(cleaned, PORTION)):
-            self._check_length(*portion)
+        while batch := list(islice(cleaned, BATCH)):
+            self._check_length(*batch)
             with token_check.library_errors("tokenizer.texts"):
-                encodings = self._backend.encode_batch_fast(portion)
+                encodings = self._backend.encode_batch_fast(batch)
             for encoding in encodings:
                 ids = np.array(encoding.ids, dtype=np.int32)
-                rows.append(ids if len(ids) <= max_len else ids[_kept(len(ids), max_len, truncation)[0]])
+                rows.append(
+                    ids if len(ids) <= max_len else ids[kept_positions(len(ids), max_len, truncation)[0]]
+                )
         return rows
 
     def _check_length(self, *texts):
@@ -329,63 +257,12 @@ class Tokenizer:
             token_check.check_length(self._backend.normalizer, text)
 
 
-def clean_text(text: str) -> str:
-    """Return text as it may enter: lone surrogates replaced, composed (Unicode NFC)."""
-    text = text.encode("utf-8", "replace").decode("utf-8")
-    text = re.sub(r"[^\x00-\x7f]{1000,}", lambda run: _in_canonical_order(run[0]), text)
-    return unicodedata.normalize("NFC", text)
-
-
 def _is_whole(value):
     return isinstance(value, int | np.integer) and not isinstance(value, bool)
 
 
-def visible(token: str) -> str:
-    r"""Return a token as it is shown: nothing in it is invisible or disturbs the line it stands in.
-
-    >>> visible("a\x00b")
-    'a␀b'
-    """
-    runs = groupby(INVISIBLE.sub(_named, token), _is_mark)
-    shown = "".join(_few("".join(run)) if are_marks else "".join(run) for are_marks, run in runs)
-    return shown if len(shown) <= MAX_SHOWN else shown[: MAX_SHOWN - 1] + "…"
-
-
-def _named(match):
-    code = ord(match[0])
-    return chr(0x2400 + code) if code < 0x20 else f"⟨U+{code:04X}⟩"
-
-
-def _is_mark(character):
-    return unicodedata.category(character).startswith("M")
-
-
-def _few(marks):
-    return marks if len(marks) <= MAX_MARKS else marks[:MAX_MARKS] + "…"
-
-
-def _without_space(text, token, offset):
-    """Return where a BPE token stands, without its space; a bare "▁" has no width."""
+def _offset_without_space(text, token, offset):
+    """Return the offsets of a BPE token without its space; a bare "▁" has no width."""
     begin, end = offset
     begin = end - len(text[begin:end].lstrip(" "))
     return begin, begin if token == SPACE else end
-
-
-def _in_canonical_order(text):
-    """Return text in Unicode NFD; `unicodedata` takes time squared for a long run of marks."""
-    parts = (part for character in text for part in unicodedata.normalize("NFD", character))
-    pieces = []
-    for are_marks, run in groupby(parts, lambda part: unicodedata.combining(part) > 0):
-        characters = list(run)
-        if are_marks:
-            characters.sort(key=unicodedata.combining)
-        pieces += characters
-    return "".join(pieces)
-
-
-def _kept(length, max_len, truncation):
-    """Return the positions that are kept, and the index of the first one after the gap."""
-    if length <= max_len:
-        return list(range(length)), None
-    head = {"end": max_len, "middle": max_len // 4, "beginning": 0}[truncation]
-    return [*range(head), *range(length - (max_len - head), length)], head

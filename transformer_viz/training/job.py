@@ -16,7 +16,7 @@ import numpy as np
 import psutil
 import tensorflow as tf
 
-from transformer_viz import __version__, store
+from transformer_viz import store
 from transformer_viz.inspection.explorer import gpus, load
 from transformer_viz.language import Phrase, Problem
 from transformer_viz.runs import (
@@ -37,6 +37,7 @@ from transformer_viz.training.lesson import Labels, Pairs
 from transformer_viz.training.room import Room
 from transformer_viz.training.running_text import MaskedText, RunningText
 from transformer_viz.training.team import Team
+from transformer_viz.values.version import __version__
 
 STEP_SECONDS = 0.3
 """Time between two step events at first."""

@@ -7,7 +7,7 @@ from transformer_viz.data import DataError, read_for_decoder, read_labelled, rea
 from transformer_viz.data.batches import by_length, pad, shuffled_by_length
 from transformer_viz.data.tasks import TASKS
 from transformer_viz.inspection.decode import generate_all
-from transformer_viz.inspection.evaluation import bleu, evaluate, evaluate_writing, induction_scores
+from transformer_viz.inspection.evaluation import bleu, evaluate, evaluate_generation, induction_scores
 from transformer_viz.text.tokenizer import Tokenizer
 from transformer_viz.training import objectives
 from transformer_viz.training.rows import (
@@ -181,7 +181,7 @@ class Pairs:
         """Return the figures of the stored model on texts it has not seen, or None if there are none."""
         if self._test is None:
             return None
-        result = evaluate_writing(explorer, self._test)
+        result = evaluate_generation(explorer, self._test)
         figures = {"exact_match": result.exact_match, "token_accuracy": result.token_accuracy}
         if not explorer.config.has_encoder:
             figures["induction_score"] = float(induction_scores(explorer).max())

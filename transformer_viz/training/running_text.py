@@ -10,7 +10,7 @@ from transformer_viz.data.cloze import with_gaps
 from transformer_viz.data.ngrams import KneserNey
 from transformer_viz.data.packing import WHOLE, Stream
 from transformer_viz.inspection.evaluation import induction_scores, previous_token_scores
-from transformer_viz.inspection.perplexity import evaluate_hidden, evaluate_texts, likeliness
+from transformer_viz.inspection.perplexity import evaluate_masked_tokens, evaluate_texts, perplexity_metrics
 from transformer_viz.text.tokenizer import Tokenizer
 from transformer_viz.training import objectives
 from transformer_viz.training.lesson import hide
@@ -113,7 +113,8 @@ class RunningText:
             "token_accuracy": result.token_accuracy,
             "induction_score": float(induction_scores(explorer).max()),
             "baselines": {
-                name: likeliness(lost.sum(), result.tokens, result.num_bytes) for name, lost in nats.items()
+                name: perplexity_metrics(lost.sum(), result.tokens, result.num_bytes)
+                for name, lost in nats.items()
             },
         }
 
@@ -140,7 +141,7 @@ class MaskedText(RunningText):
         return inputs | {"output_positions": cloze.places}, cloze.answers
 
     def _figures(self, explorer, texts):
-        result = evaluate_hidden(explorer, texts)
+        result = evaluate_masked_tokens(explorer, texts)
         nats = self._ngrams(explorer.tokenizer.encode_batch(texts, max_len=WHOLE))
         return {
             "tokens": result.tokens,

@@ -1,1 +1,1 @@
-"""What models, texts and runs are made of, as plain values."""
+"""Plain values: model configs, requests, interventions and traces."""

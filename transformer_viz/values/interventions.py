@@ -1,35 +1,38 @@
-"""Interventions in a forward pass: `Changes` of heads, edges, patterns and activations as tensors."""
+"""Interventions in a forward pass: changes to heads, edges, patterns and activations, as tensors."""
 
+from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
 import numpy as np
 
+from transformer_viz.values.config import TransformerConfig
 from transformer_viz.values.request import Changes
-from transformer_viz.values.trace import BlockIntervention, Intervention, Patch, Trace
+from transformer_viz.values.tensors import BlockIntervention, Intervention, Patch
+from transformer_viz.values.trace import Trace
 
 PATTERNS = ("uniform", "previous")
-"""Attention that can be put in the place of a head's by name: everything that may be read alike, or the token
-before (the first token reads itself)."""
+"""Named replacements of a head's attention: uniform over all unmasked keys, or all on the previous token
+(the first token attends to itself)."""
 
-RESID = ("resid_pre", "resid_mid", "resid_cross", "resid_post")
-"""Places in a block whose residual stream can be patched."""
+RESID_SITES = ("resid_pre", "resid_mid", "resid_cross", "resid_post")
+"""Points of a block at which the residual stream can be patched."""
 
-KINDS = {
+ATTENTION_KINDS = {
     "encoder": ("encoder", "attention"),
     "decoder": ("decoder", "self_attention"),
     "cross": ("decoder", "cross_attention"),
 }
-"""Name of an attention -> its stack and its field in the block's trace."""
+"""Kind of attention -> its stack and its field in the block's trace."""
 
 
 class ActivationPatch(NamedTuple):
-    """An activation of another run, put in the place of this one's (Meng et al., 2022, "causal tracing").
+    """An activation of another run that replaces this run's (Meng et al., 2022, "causal tracing").
 
     Attributes:
         source: `Trace` of the other run.
-        site: "encoder.0.resid_mid", "decoder.1.resid_post", ... (one of `RESID`), or a head's context:
+        site: "encoder.0.resid_mid", "decoder.1.resid_post", ... (one of `RESID_SITES`), or a head's context:
             "encoder.0.context.3", "cross.1.context.0".
-        positions: Which positions are patched; None: all, and both texts must have as many tokens.
+        positions: Patched positions; None: all, and both texts must have the same number of tokens.
     """
 
     source: Trace
@@ -37,80 +40,79 @@ class ActivationPatch(NamedTuple):
     positions: tuple[int, ...] | None = None
 
 
-def kinds(config) -> tuple[str, ...]:
-    """Return the names of the attentions a model has, the first stack's self-attention first."""
+def attention_kinds(config: TransformerConfig) -> tuple[str, ...]:
+    """Return the kinds of attention of a model, the first stack's self-attention first."""
     return (*config.stacks, "cross") if len(config.stacks) == 2 else tuple(config.stacks)
 
 
-def all_heads(config) -> list[tuple[str, int, int]]:
-    """Return (kind, layer, head) of every head of a model, in the order of `kinds`."""
+def all_heads(config: TransformerConfig) -> list[tuple[str, int, int]]:
+    """Return (kind, layer, head) of every head of a model, in the order of `attention_kinds`."""
     return [
         (kind, layer, head)
-        for kind in kinds(config)
-        for layer in range(config.stacks[KINDS[kind][0]])
+        for kind in attention_kinds(config)
+        for layer in range(config.stacks[ATTENTION_KINDS[kind][0]])
         for head in range(config.num_heads)
     ]
 
 
-def by_kind(numbers) -> dict[str, np.ndarray]:
+def by_kind(numbers: Iterable[tuple[tuple[str, int, int], float]]) -> dict[str, np.ndarray]:
     """Return kind -> float32 (layer, head).
 
     Args:
         numbers: ((kind, layer, head), number) pairs, in the order of `all_heads`.
     """
-    found = {}
+    found: dict[str, dict[int, list[float]]] = {}
     for (kind, layer, _), number in numbers:
         found.setdefault(kind, {}).setdefault(layer, []).append(number)
     return {kind: np.array(list(layers.values()), np.float32) for kind, layers in found.items()}
 
 
-def build(config, changes: Changes, lengths, masks, means=None) -> dict[str, BlockIntervention]:
-    """Return stack -> `BlockIntervention` whose arrays have a layer axis in front; neutral where unchanged.
+def build(
+    config: TransformerConfig,
+    changes: Changes,
+    lengths: Mapping[str, int],
+    masks: Mapping[str, np.ndarray],
+    means: Mapping[str, np.ndarray] | None = None,
+) -> dict[str, BlockIntervention]:
+    """Return stack -> `BlockIntervention` whose arrays have a leading layer axis; neutral where unchanged.
 
     Args:
         config: `TransformerConfig`.
-        changes: Of which ablate, cut, mute, patterns and patches are built.
+        changes: Source of ablate, cut, mute, patterns and patches; the rest is ignored.
         lengths: Stack -> its number of positions.
-        masks: Kind -> bool, broadcastable to (head, query, key), True = may attend; read by the pattern
+        masks: Kind -> bool, broadcastable to (head, query, key), True = may attend; for the pattern
             "uniform".
-        means: Kind -> float (layer, head, value_dim), in place of a removed context; None: zero.
+        means: Kind -> float (layer, head, value_dim), the replacement of an ablated context; None: zero.
 
     Raises:
-        ValueError: If something is to be changed that is not there.
+        ValueError: If a change refers to a head, edge or activation that does not exist.
     """
     heads = config.num_heads
-    tensors = {kind: _neutral(config.stacks[KINDS[kind][0]]) for kind in kinds(config)}
+    tensors = {kind: _neutral(config.stacks[ATTENTION_KINDS[kind][0]]) for kind in attention_kinds(config)}
     shapes = {}
     for kind in tensors:
-        stack = KINDS[kind][0]
+        stack = ATTENTION_KINDS[kind][0]
         keys = lengths["encoder" if kind == "cross" else stack]
         shapes[kind] = (config.stacks[stack], heads, lengths[stack], keys)
     for head in changes.ablate:
-        kind, (layer, number) = _place(head, "head", shapes)
-        part = _opened(tensors[kind], "head_gate", (shapes[kind][0], heads, 1, 1))
+        kind, (layer, number) = _index(head, "head", shapes)
+        part = _expanded(tensors[kind], "head_gate", (shapes[kind][0], heads, 1, 1))
         part[layer, number] = 0
         if means:
             shape = (shapes[kind][0], heads, 1, config.value_dim)
-            _opened(tensors[kind], "context_patch", shape)[layer, number] = means[kind][layer, number]
+            _expanded(tensors[kind], "context_patch", shape)[layer, number] = means[kind][layer, number]
     for field, edges, value in (("score_bias", changes.cut, -np.inf), ("weight_gate", changes.mute, 0)):
         for edge in edges:
-            kind, place = _place(edge, "edge", shapes)
-            _opened(tensors[kind], field, shapes[kind])[place] = value
+            kind, place = _index(edge, "edge", shapes)
+            _expanded(tensors[kind], field, shapes[kind])[place] = value
     for head, pattern in changes.patterns:
-        kind, place = _place(head, "head", shapes)
-        _opened(tensors[kind], "weight_gate", shapes[kind])[place] = 0
+        kind, place = _index(head, "head", shapes)
+        _expanded(tensors[kind], "weight_gate", shapes[kind])[place] = 0
         weights = _pattern(pattern, shapes[kind][2:], masks[kind], place[1], heads)
-        _opened(tensors[kind], "weight_patch", shapes[kind])[place] = weights
-    resids = {
-        stack: {
-            name: _neutral_patch(n)
-            for name in RESID
-            if name != "resid_cross" or ("cross" in tensors and stack == "decoder")
-        }
-        for stack, n in config.stacks.items()
-    }
+        _expanded(tensors[kind], "weight_patch", shapes[kind])[place] = weights
+    resids = {stack: _neutral_patches(stack, config) for stack in config.stacks}
     for patch in changes.patches:
-        _put(patch, config, tensors, resids, shapes)
+        _apply_patch(patch, config, tensors, resids, shapes)
     return {
         stack: BlockIntervention(
             Intervention(**tensors[stack]),
@@ -126,20 +128,26 @@ def _neutral(layers):
     return dict(zip(Intervention._fields, (one, zero, one, zero, zero), strict=True))
 
 
-def _neutral_patch(layers):
-    return {"gate": np.ones((layers, 1, 1), np.float32), "value": np.zeros((layers, 1, 1), np.float32)}
+def _neutral_patches(stack, config):
+    """Return site -> field -> neutral array of a stack."""
+    shape, has_cross = (config.stacks[stack], 1, 1), "cross" in attention_kinds(config) and stack == "decoder"
+    return {
+        name: {"gate": np.ones(shape, np.float32), "value": np.zeros(shape, np.float32)}
+        for name in RESID_SITES
+        if name != "resid_cross" or has_cross
+    }
 
 
-def _opened(tensors, field, shape):
-    """Return the array of a field, spread out to `shape` so that one place in it can be written."""
+def _expanded(tensors, field, shape):
+    """Return the array of a field, expanded to `shape` so that single entries can be written."""
     if tensors[field].shape != shape:
         tensors[field] = np.broadcast_to(tensors[field], np.broadcast_shapes(tensors[field].shape, shape))
     tensors[field] = np.array(tensors[field])
     return tensors[field]
 
 
-def _place(where, what, shapes):
-    """Return the kind of attention and the index that "(layer, head)" or "(kind, layer, head)" mean."""
+def _index(where, what, shapes):
+    """Return kind of attention and index of "(layer, head)" or "(kind, layer, head)"."""
     kind, index = next(iter(shapes)), tuple(where)
     if index and isinstance(index[0], str):
         kind, index = index[0], index[1:]
@@ -154,7 +162,7 @@ def _place(where, what, shapes):
 
 
 def _pattern(pattern, shape, mask, head, heads):
-    """Return the weights a pattern stands for: float32 (query, key)."""
+    """Return the weights of a pattern: float32 (query, key)."""
     if isinstance(pattern, str):
         if pattern not in PATTERNS:
             raise ValueError(f"A pattern must be one of {', '.join(PATTERNS)} or an array: not {pattern!r}.")
@@ -170,16 +178,16 @@ def _pattern(pattern, shape, mask, head, heads):
     return weights
 
 
-def _put(patch, config, tensors, resids, shapes):
-    """Write one activation of another run into the tensors."""
+def _apply_patch(patch, config, tensors, resids, shapes):
+    """Write an activation of another run into the tensors."""
     match patch.site.split("."):
-        case [stack, layer, name] if stack in resids and layer.isdigit() and name in RESID:
+        case [stack, layer, name] if stack in resids and layer.isdigit() and name in RESID_SITES:
             place, shape, width = (int(layer),), shapes[stack][:1] + shapes[stack][2:3], config.d_model
             part, gate, out, field = resids[stack][name], "gate", "value", name
         case [kind, layer, "context", head] if kind in shapes and layer.isdigit() and head.isdigit():
-            _, place = _place((kind, int(layer), int(head)), "head", shapes)
-            shape, width, stack = shapes[kind][:3], config.value_dim, KINDS[kind][0]
-            part, gate, out, field = tensors[kind], "head_gate", "context_patch", KINDS[kind][1]
+            _, place = _index((kind, int(layer), int(head)), "head", shapes)
+            shape, width, stack = shapes[kind][:3], config.value_dim, ATTENTION_KINDS[kind][0]
+            part, gate, out, field = tensors[kind], "head_gate", "context_patch", ATTENTION_KINDS[kind][1]
         case _:
             raise ValueError(
                 f"There is no place {patch.site!r} to patch. Write, for example, "
@@ -187,12 +195,12 @@ def _put(patch, config, tensors, resids, shapes):
             )
     value = _activation(patch, stack, place, field, shape[-1], width)
     where = list(range(shape[-1]) if patch.positions is None else patch.positions)
-    _opened(part, gate, (*shape, 1))[place][where] = 0
-    _opened(part, out, (*shape, width))[place][where] = value[where]
+    _expanded(part, gate, (*shape, 1))[place][where] = 0
+    _expanded(part, out, (*shape, width))[place][where] = value[where]
 
 
 def _activation(patch, stack, place, field, length, width):
-    """Return what the other run computed there: float (position, width), checked to fit."""
+    """Return the other run's activation, its shape checked: float (position, width)."""
     blocks = getattr(patch.source, stack)
     value = getattr(blocks[place[0]], field) if place[0] < len(blocks) else None
     if len(place) == 2 and value is not None and value.context is not None:

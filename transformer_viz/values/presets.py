@@ -1,4 +1,4 @@
-"""The systems people learn Transformers from, each as a config."""
+"""Presets: configs of well-known teaching models and papers."""
 
 from transformer_viz.values.config import TransformerConfig
 
@@ -95,47 +95,47 @@ PRESETS = {
         embedding_dropout=0.1,
     ),
 }
-"""Name -> config of the systems people learn Transformers from.
+"""Name -> config.
 
 attention-only
-    Bare multi-head attention over word embeddings, averaged, one sigmoid: no positions, no mask, no
-    normalisation. The first model of many IMDB tutorials, and the smallest thing that attends. Look at how
-    [PAD] soaks up attention where a review is short, and at how little changes when words trade places.
+    Multi-head attention over word embeddings, mean pooling and one sigmoid: no positions, no mask, no
+    normalisation. The first model of many IMDB tutorials. Observe how [PAD] absorbs attention in short
+    reviews, and how little changes when words are swapped.
 
 position-attention
-    The same, told where words stand (sinusoids as tensor2tensor lays them out) and what is padding. Put it
-    beside the first one on the same review: what did the mask give back, and which heads prefer neighbours?
+    The same with positions (sinusoids in the layout of tensor2tensor) and a padding mask. Compare it with the
+    first on the same review: what does the mask change, and which heads prefer neighbours?
 
 single-block
     The same attention inside one post-norm Transformer block with a feed-forward layer: residual connections
-    and layer normalisation (Vaswani et al., 2017, section 3.1). Look at how much of the stream the attention
-    changes, and how much goes past it.
+    and layer normalisation (Vaswani et al., 2017, section 3.1). Observe how much attention adds to the
+    residual stream.
 
 six-layers-learned
-    Six post-norm blocks over learned positions, each head as wide as the model; trained with a warm-up, and
-    gradients clipped to norm 1. Look at how heads differ between the first layers and the last, and at what
-    the position table learned: neighbours should resemble each other.
+    Six post-norm blocks with learned positions, each head as wide as the model; trained with warm-up and
+    gradient clipping (global norm 1). Observe how heads differ between the first layers and the last, and
+    what the position table has learned: neighbouring rows should be similar.
 
 encoder-guide
-    The encoder of the usual guides: embeddings scaled by the root of d_model, sinusoids, padding and causal
-    masks, and the paper's schedule of the learning rate (section 5.3). Look at the triangle the causal mask
-    leaves, and take it away.
+    The encoder of the usual guides: embeddings scaled by the square root of d_model, sinusoids, padding and
+    causal masks, and the paper's learning rate schedule (section 5.3). Observe the triangle of the causal
+    mask, and remove the mask.
 
 vaswani-base
     The encoder-decoder of the 2017 paper (Vaswani et al., table 3, "base"): 6 + 6 blocks, one table for both
-    vocabularies and the output, label smoothing 0.1. Look at the cross-attention: which source word does the
-    decoder read as it writes each word?
+    vocabularies and the output, label smoothing 0.1. Observe the cross-attention: to which source words does
+    the decoder attend as it generates each word?
 
 vaswani-tiny
     The same for a classroom: 2 + 2 blocks of width 64, which learn to reverse digits or to rewrite dates
-    within minutes on a laptop. Look at the cross-attention while it trains: the diagonal appears.
+    within minutes on a laptop. Observe how the diagonal in the cross-attention forms during training.
 
 gpt-mini
-    A decoder alone, predicting the next token: pre-norm blocks, learned positions, gelu, one table for input
-    and output (Radford et al., 2019). Look for heads that read the token before, and, on repeated text, for
-    induction heads (Olsson et al., 2022).
+    A decoder-only language model: pre-norm blocks, learned positions, gelu, one table for input and output
+    (Radford et al., 2019). Look for previous-token heads and, on repeated text, for induction heads (Olsson
+    et al., 2022).
 
 bert-mini
-    The same body without the causal mask, filling in tokens that are hidden from it (Devlin et al., 2019,
-    where it is post-norm). Look at what [MASK] reads on both sides of it.
+    A masked language model: the same blocks without the causal mask (Devlin et al., 2019, who use post-norm).
+    Observe how [MASK] attends to both sides.
 """

@@ -1,50 +1,52 @@
-"""A request: one text for one model, and everything that is changed while the model reads it."""
+"""Requests: a text, a model, and the changes to the model's computation."""
 
 import dataclasses
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any, Self
 
 import numpy as np
 
 TRACE, EFFECTS = "trace", "effects"
-"""What a request can ask for: the whole forward pass, or what each head contributes to the answer."""
+"""Kinds of result: the whole forward pass, or the effect of ablating each head."""
 
 
-def _frozen(value):
-    """Return lists as tuples and dicts as tuples of their items, however deep."""
+def _as_tuples(value: Any) -> Any:
+    """Return lists as tuples and dicts as tuples of their items, recursively."""
     if isinstance(value, Mapping):
         value = value.items()
     elif type(value) not in (list, tuple):
         return value
-    return tuple(map(_frozen, value))
+    return tuple(map(_as_tuples, value))
 
 
 @dataclass(frozen=True)
 class Changes:
-    """All changes to a model's own computation; by default there are none.
+    """All changes to a model's computation; none by default.
 
-    Heads are written (layer, head), edges (layer, head, query, key), counted from 0, in the self-attention of
-    the first stack; with "encoder", "decoder" or "cross" in front, in that attention. Lists become tuples,
-    and a dict the tuple of its items. Changes are hashable unless they hold an array or an activation patch.
+    Heads are (layer, head), edges (layer, head, query, key), 0-based, in the self-attention of the first
+    stack, or in another kind of attention with "encoder", "decoder" or "cross" in front. Lists become tuples,
+    and a dict the tuple of its items. Changes are hashable unless they contain an array or an activation
+    patch.
 
     Attributes:
-        ablate: Heads whose context is removed.
-        reference: Texts, for an encoder-decoder (text, target) pairs: a removed context becomes the head's
-            mean over all their tokens; none: zero.
-        cut: Edges removed before the softmax: their weight is shared out among the remaining keys.
-        mute: Edges removed after the softmax: the other weights stay as they are.
+        ablate: Ablated heads.
+        reference: Texts, for an encoder-decoder (text, target) pairs: mean ablation replaces a head's context
+            by its mean over all their tokens; empty: zero ablation.
+        cut: Edges removed before the softmax, which redistributes their weight among the remaining keys.
+        mute: Edges removed after the softmax; the other weights do not change.
         patterns: (head, pattern) pairs: the head's weights become "uniform", "previous", or float (query,
             key).
-        patches: `ActivationPatch`es: activations of another run in place of this one's.
-        attention_mask: In place of the model's own in the stack that reads the text: a name
+        patches: `ActivationPatch`es: activations of another run that replace this run's.
+        attention_mask: Replacement of the model's own mask in the self-attention over the text: a name
             (`analysis.named_mask`), or bool, True = may attend, broadcastable to (head, query, key).
-        target_attention_mask: The same in the stack that reads the target.
-        cross_attention_mask: The same in the decoder's attention to the encoder.
-        positions: In place of the model's own position table: a kind ("none", "sinusoidal", ...), or float
+        target_attention_mask: The same for the self-attention over the target.
+        cross_attention_mask: The same for the cross-attention.
+        positions: Replacement of the model's own position table: a kind ("none", "sinusoidal", ...), or float
             (any, d_model).
         position_ids: int (position,): rows of the table for the tokens of the text.
-        order: Index of each token of the text once: the order in which they are read instead.
+        order: Permutation of the text's tokens: their indices in the new order.
         padding: Number of [PAD] after the tokens of the text, as in a batch with a longer text.
         target_padding: The same for the target.
     """
@@ -68,24 +70,24 @@ class Changes:
         for name in ("ablate", "reference", "cut", "mute", "patches"):
             object.__setattr__(self, name, tuple(getattr(self, name)))
         for field in dataclasses.fields(self):
-            object.__setattr__(self, field.name, _frozen(getattr(self, field.name)))
+            object.__setattr__(self, field.name, _as_tuples(getattr(self, field.name)))
 
     @property
     def reading(self) -> dict:
-        """The changes that hold while a target is written too: `positions` and `order`."""
+        """The changes that also apply while a target is generated: `positions` and `order`."""
         return {"positions": self.positions, "order": self.order}
 
     def to_dict(self) -> dict:
-        """Return name -> value of everything that is changed, ready for JSON.
+        """Return name -> value of every field that is not its default, ready for JSON.
 
         Raises:
-            ValueError: If an activation of another run is among it.
+            ValueError: If there are activation patches.
         """
         if self.patches:
             raise ValueError("An activation of another run cannot be written as JSON. Leave out `patches`.")
         values = {field.name: getattr(self, field.name) for field in dataclasses.fields(self)}
         return {
-            name: _plain(value)
+            name: _as_lists(value)
             for name, value in values.items()
             if isinstance(value, np.ndarray) or value != getattr(UNCHANGED, name)
         }
@@ -96,14 +98,14 @@ UNCHANGED = Changes()
 
 @dataclass(frozen=True)
 class Request:
-    """One request to a model; the key of every cache.
+    """A request to a model; the key of every cache.
 
     Attributes:
         model: Name or folder of the model.
         text: The text as typed, or its token ids.
-        target: For an encoder-decoder, the target as typed, or its token ids; None: what the model itself
-            writes under these changes of positions and order.
-        changes: What is changed in the model's computation.
+        target: For an encoder-decoder, the target as typed, or its token ids; None: generated by the model,
+            with the same positions and order.
+        changes: Changes to the model's computation.
         wants: `TRACE` or `EFFECTS`.
     """
 
@@ -114,43 +116,49 @@ class Request:
     wants: str = TRACE
 
     @classmethod
-    def of(cls, model, text, target=None, **changes) -> "Request":
-        """Return a request for a trace, its changes named one by one."""
-        return cls(model, _frozen(text), _frozen(target), Changes(**changes))
+    def of(
+        cls,
+        model: str,
+        text: str | Sequence[int],
+        target: str | Sequence[int] | None = None,
+        **changes: Any,
+    ) -> Self:
+        """Return a request for a trace; `changes` are attributes of `Changes`."""
+        return cls(model, _as_tuples(text), _as_tuples(target), Changes(**changes))
 
-    def changed(self, **changes) -> "Request":
-        """Return the request with further changes."""
+    def changed(self, **changes: Any) -> Self:
+        """Return a copy with further changes."""
         return dataclasses.replace(self, changes=dataclasses.replace(self.changes, **changes))
 
     def to_json(self) -> str:
-        """Return the request as JSON, without anything that is as it is by default.
+        """Return the request as JSON, without default values.
 
         Raises:
-            ValueError: If an activation of another run is among the changes.
+            ValueError: If there are activation patches.
         """
-        values = {"model": self.model, "text": _plain(self.text), "target": _plain(self.target)}
+        values = {"model": self.model, "text": _as_lists(self.text), "target": _as_lists(self.target)}
         values |= {"changes": self.changes.to_dict(), "wants": self.wants}
         default = {"target": None, "changes": {}, "wants": TRACE}
         kept = {name: value for name, value in values.items() if value != default.get(name, value is None)}
         return json.dumps(kept, ensure_ascii=False)
 
     @classmethod
-    def from_json(cls, text: str) -> "Request":
-        """Read what `to_json` wrote.
+    def from_json(cls, text: str) -> Self:
+        """Read the result of `to_json`.
 
         Raises:
-            ValueError: If it is no request.
+            ValueError: If the text is not a request.
         """
         try:
             values = json.loads(text)
             changes = Changes(**values.pop("changes", {}))
-            return cls(**{name: _frozen(value) for name, value in values.items()}, changes=changes)
+            return cls(**{name: _as_tuples(value) for name, value in values.items()}, changes=changes)
         except (TypeError, ValueError, AttributeError, RecursionError) as error:
             raise ValueError(f"This is no request to a model ({error}).") from None
 
 
-def _plain(value):
+def _as_lists(value):
     """Return arrays as lists, for JSON."""
     if isinstance(value, np.ndarray | np.generic):
         return value.tolist()
-    return [_plain(each) for each in value] if isinstance(value, tuple) else value
+    return [_as_lists(each) for each in value] if isinstance(value, tuple) else value

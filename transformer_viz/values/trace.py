@@ -1,176 +1,49 @@
-"""What one forward pass computed, as plain values, and what to change in it, as plain data.
-
-The NamedTuples hold tensors of any backend inside the model and NumPy arrays in a `Trace`, where the
-batch axis is dropped.
-"""
+"""Traces: the tensors of a forward pass over one text, with its tokens and probabilities."""
 
 import dataclasses
-import functools
 import json
-import types
-import typing
+import os
+from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any, Self
 
 import numpy as np
 import pandas as pd
 
 from transformer_viz.values.config import MASK_ID, UNK_ID
+from transformer_viz.values.tensors import (
+    Attentions,
+    AttentionTrace,
+    DecoderBlockTrace,
+    EncoderBlockTrace,
+    ModelTrace,
+    flatten,
+    restore,
+)
 from transformer_viz.values.zips import read_arrays
-
-Tensor = Any
-
-
-class AttentionTrace(NamedTuple):
-    """Every tensor of one attention call (Vaswani et al., 2017, section 3.2)."""
-
-    query: Tensor  # (batch, head, query, head_dim)
-    key: Tensor  # (batch, head, key, head_dim)
-    value: Tensor  # (batch, head, key, value_dim)
-    scores: Tensor  # (batch, head, query, key)  query.key / sqrt(head_dim), before bias and mask
-    weights: Tensor  # (batch, head, query, key)  softmax over key; a row sums to 1, or 0 if all masked
-    context: Tensor  # (batch, head, query, value_dim)  weights @ value, after the head gate
-    output: Tensor  # (batch, query, d_model)  what this sub-layer adds to the residual stream
-
-
-class Attentions(NamedTuple):
-    """All layers of one kind of attention, batch axis dropped."""
-
-    layers: list[AttentionTrace]
-    mask: Tensor  # (head or 1, query, key)  bool, True = may attend
-    query_tokens: tuple[str, ...]
-    key_tokens: tuple[str, ...]
-
-
-class FeedForwardTrace(NamedTuple):
-    """Both tensors of one feed-forward call; without a feed-forward layer, nothing and zeros."""
-
-    hidden: Tensor  # (batch, position, ffn_dim)  after the activation
-    output: Tensor  # (batch, position, d_model)  what this sub-layer adds to the residual stream
-
-
-class EncoderBlockTrace(NamedTuple):
-    """The residual stream through one encoder block, and what its two sub-layers computed.
-
-    Layer normalisation reads `resid_pre` and `resid_mid` where it stands before the sub-layers ("pre"), the
-    two sums where it stands after them ("post").
-    """
-
-    resid_pre: Tensor  # (batch, position, d_model)
-    attention_input: Tensor  # (batch, position, d_model)  what query, key and value are projected from
-    attention: AttentionTrace
-    attention_sum: Tensor  # (batch, position, d_model)  resid_pre + attention.output
-    resid_mid: Tensor  # (batch, position, d_model)
-    ffn_input: Tensor  # (batch, position, d_model)
-    ffn: FeedForwardTrace
-    ffn_sum: Tensor  # (batch, position, d_model)  resid_mid + ffn.output
-    resid_post: Tensor  # (batch, position, d_model)
-
-
-class DecoderBlockTrace(NamedTuple):
-    """The same for a decoder block, whose second sub-layer reads the encoder; None where there is none."""
-
-    resid_pre: Tensor  # (batch, position, d_model)
-    self_attention_input: Tensor  # (batch, position, d_model)
-    self_attention: AttentionTrace
-    self_attention_sum: Tensor  # (batch, position, d_model)
-    resid_mid: Tensor  # (batch, position, d_model)
-    cross_attention_input: Tensor | None  # (batch, position, d_model)  what the query is projected from
-    cross_attention: AttentionTrace | None
-    cross_attention_sum: Tensor | None  # (batch, position, d_model)
-    resid_cross: Tensor | None  # (batch, position, d_model)
-    ffn_input: Tensor  # (batch, position, d_model)
-    ffn: FeedForwardTrace
-    ffn_sum: Tensor  # (batch, position, d_model)
-    resid_post: Tensor  # (batch, position, d_model)
-
-
-class ModelTrace(NamedTuple):
-    """Every tensor of one forward pass; what the architecture lacks is None, a stack it lacks is empty."""
-
-    token_embedding: Tensor  # (batch, position, d_model)
-    position_embedding: Tensor  # (batch or 1, position, d_model)
-    attention_mask: Tensor  # (batch, head or 1, query, key)  bool, True = may attend
-    target_token_embedding: Tensor | None  # (batch, target, d_model)
-    target_position_embedding: Tensor | None  # (batch or 1, target, d_model)
-    target_attention_mask: Tensor | None  # (batch, head or 1, query, key)
-    cross_attention_mask: Tensor | None  # (batch, head or 1, query, key)
-    encoder: tuple[EncoderBlockTrace, ...]
-    memory: Tensor | None  # (batch, position, d_model)  the encoder's output, as the decoder reads it
-    decoder: tuple[DecoderBlockTrace, ...]
-    final: Tensor  # (batch, position, d_model)  what the output is computed from
-    pooling_weights: Tensor | None  # (batch, position)  share of each position in `pooled`; None for "max"
-    pooled: Tensor | None  # (batch, d_model)
-    logits: Tensor  # (batch, num_outputs); of a decoder (batch, position, num_outputs)
-
-
-class Intervention(NamedTuple):
-    """A change to one attention call, as data: another one never compiles the model again.
-
-    weights = softmax(scores + score_bias) * weight_gate + weight_patch
-    context = (weights @ value) * head_gate + context_patch
-    """
-
-    head_gate: Tensor  # (head, query or 1, 1)  0 ablates the head
-    score_bias: Tensor  # (head, query, key)  added before the softmax; -inf cuts the edge, the rest share
-    weight_gate: Tensor  # (head, query, key)  multiplies after the softmax; the rest stay as they are
-    weight_patch: Tensor | None = (
-        None  # (head, query, key)  with a gate of 0, a pattern in place of the weights
-    )
-    context_patch: Tensor | None = None  # (head, query, value_dim)  with a gate of 0, another run's context
-
-
-class Patch(NamedTuple):
-    """A change to the residual stream: resid * gate + value."""
-
-    gate: Tensor  # (position or 1, 1)
-    value: Tensor  # (position or 1, d_model or 1)
-
-
-class BlockIntervention(NamedTuple):
-    """A change to one block; the attention of an encoder block is its self-attention."""
-
-    self_attention: Intervention | None = None
-    cross_attention: Intervention | None = None
-    resid_pre: Patch | None = None
-    resid_mid: Patch | None = None
-    resid_cross: Patch | None = None
-    resid_post: Patch | None = None
-
-
-AXES = {
-    "query": ("batch", "head", "query", "head_dim"),
-    "key": ("batch", "head", "key", "head_dim"),
-    "value": ("batch", "head", "key", "value_dim"),
-    "scores": ("batch", "head", "query", "key"),
-    "weights": ("batch", "head", "query", "key"),
-    "context": ("batch", "head", "query", "value_dim"),
-    "output": ("batch", "query", "d_model"),
-}
-"""Field of `AttentionTrace` -> the names of its axes."""
 
 
 @dataclass(frozen=True, eq=False)
 class Trace:
-    """What a model did with one text: NumPy arrays, batch axis dropped.
+    """Every tensor of a forward pass over one text, as NumPy arrays without the batch axis.
 
-    Two are equal if everything in them is.
+    Traces are equal if all their fields are.
 
     Attributes:
         model: Name of the model.
-        text: The text that was read, cleaned; `offsets` point into it.
-        tokens: Display strings of the tokens, "[UNK]" for a word the model does not know.
+        text: The input text, cleaned; `offsets` point into it.
+        tokens: Display strings of the tokens, "[UNK]" for a word outside the vocabulary.
         offsets: (start, end) of each token in `text`, in characters.
         token_ids: int32 (position,).
-        num_dropped: Tokens left out because the text was longer than the model reads.
-        cut_at: Index of the first token after the gap; None if nothing was left out.
-        labels: Names in the order of `probs`: classes, or the tokens to choose from.
-        probs: float32 (label,), sums to 1; of a decoder (position, label), for the token after each; of an
-            encoder that fills in tokens (position, label), for the token at each.
+        num_dropped: Number of tokens removed by truncation.
+        cut_at: Index of the first token after the truncated part; None without truncation.
+        labels: Names in the order of `probs`: classes, or the vocabulary.
+        probs: float32 (label,), sums to 1. For a decoder (position, label), of the token after each
+            position; for a masked language model (position, label), of the token at each position.
         values: Every tensor of the forward pass.
-        target_text: What the decoder of an encoder-decoder had before it; empty without one.
+        target_text: Decoder input of an encoder-decoder; empty for other models.
         target_tokens: Its tokens, beginning with "[START]".
-        target_offsets: (start, end) of each of them in `target_text`.
+        target_offsets: (start, end) of each token in `target_text`.
         target_ids: int32 (target,).
     """
 
@@ -191,52 +64,44 @@ class Trace:
 
     @property
     def encoder(self) -> tuple[EncoderBlockTrace, ...]:
-        """One entry for each block of the encoder; empty without one."""
+        """One entry per block of the encoder; empty without one."""
         return self.values.encoder
 
     @property
     def decoder(self) -> tuple[DecoderBlockTrace, ...]:
-        """One entry for each block of the decoder; empty without one."""
+        """One entry per block of the decoder; empty without one."""
         return self.values.decoder
 
     @property
     def logits(self) -> np.ndarray:
-        """The model's output before softmax or sigmoid: float32, as `probs`; a sigmoid's has one number."""
+        """Output before softmax or sigmoid: float32, shaped like `probs`; one number for a sigmoid."""
         return self.values.logits
 
     @property
     def words(self) -> tuple[str, ...]:
-        """What was typed for each token, unknown words included; nothing for [START]."""
+        """Each token's part of the text, also of unknown words; empty for [START]."""
         return tuple(self.text[start:end] for start, end in self.offsets)
 
     @property
     def unknown(self) -> np.ndarray:
-        """Where the model saw only [UNK]: bool (position,)."""
+        """Which tokens are [UNK]: bool (position,)."""
         return self.token_ids == UNK_ID
 
     @property
     def gaps(self) -> np.ndarray:
-        """Where a model that fills in tokens read [MASK]: int (gap,); empty for all others."""
+        """Positions of [MASK] in the input of a masked language model: int (gap,); empty for other models."""
         fills_in = self.probs.ndim == 2 and not self.decoder
         return np.flatnonzero((self.token_ids == MASK_ID) & fills_in)
 
     @property
     def nbytes(self) -> int:
-        """Memory of all arrays, in bytes."""
+        """Size of all arrays in bytes."""
         return sum(array.nbytes for array in self._arrays().values())
 
-    def with_target(self, encoding) -> "Trace":
-        """Return a copy that names the target it was made with, an `Encoding`."""
-        return dataclasses.replace(
-            self,
-            target_text=encoding.text,
-            target_tokens=encoding.tokens,
-            target_offsets=encoding.offsets,
-            target_ids=encoding.ids,
-        )
-
-    def attentions(self):
-        """Yield (stack, layer, kind, `AttentionTrace`, query tokens, key tokens), in the order they ran."""
+    def attentions(
+        self,
+    ) -> Iterator[tuple[str, int, str, AttentionTrace, tuple[str, ...], tuple[str, ...]]]:
+        """Yield (stack, layer, kind, `AttentionTrace`, query tokens, key tokens), in order of computation."""
         for layer, block in enumerate(self.encoder):
             yield "encoder", layer, "self", block.attention, self.tokens, self.tokens
         written = self.target_tokens if self.encoder else self.tokens
@@ -245,11 +110,11 @@ class Trace:
             if block.cross_attention is not None:
                 yield "decoder", layer, "cross", block.cross_attention, written, self.tokens
 
-    def kinds(self) -> dict[str, "Attentions"]:
-        """Return what there is of "encoder", "decoder" and "cross" attention, each with its layers."""
+    def kinds(self) -> dict[str, Attentions]:
+        """Return kind of attention ("encoder", "decoder", "cross") -> its layers, for those of the model."""
         masks = {"encoder": self.values.attention_mask, "cross": self.values.cross_attention_mask}
         masks["decoder"] = self.values.target_attention_mask if self.encoder else self.values.attention_mask
-        found = {}
+        found: dict[str, Attentions] = {}
         for stack, _, kind, attention, queries, keys in self.attentions():
             name = "cross" if kind == "cross" else stack
             found.setdefault(name, Attentions([], masks[name], queries, keys)).layers.append(attention)
@@ -257,7 +122,7 @@ class Trace:
 
     @property
     def fully_masked(self) -> list[tuple[str, int, str, int, int]]:
-        """(stack, layer, kind, head, query) of each row that may attend to nothing: its weights are 0."""
+        """(stack, layer, kind, head, query) of each fully masked row, whose weights are 0."""
         return [
             (stack, layer, kind, int(head), int(query))
             for stack, layer, kind, attention, *_ in self.attentions()
@@ -265,11 +130,11 @@ class Trace:
         ]
 
     def to_frame(self) -> pd.DataFrame:
-        """Return one row for every weight.
+        """Return a data frame with one row per attention weight.
 
         Returns:
             Columns stack, layer, kind, head, query, key (0-based), query_token, key_token, score,
-            weight; ordered by stack, layer, kind, head, query, key. The score is NaN where only weights
+            weight; ordered by stack, layer, kind, head, query, key. The score is NaN if only weights
             were kept.
         """
         frames = []
@@ -291,25 +156,25 @@ class Trace:
             frames.append(pd.DataFrame(columns))
         return pd.concat(frames, ignore_index=True)
 
-    def save(self, path) -> None:
-        """Write everything to one .npz file, readable without this package."""
+    def save(self, path: str | os.PathLike) -> None:
+        """Write the trace to an .npz file, readable without this package."""
         meta = {name: getattr(self, name) for name in _META}
         with open(path, "wb") as file:
             np.savez_compressed(file, meta=np.array(json.dumps(meta)), **self._arrays())
 
     @classmethod
-    def load(cls, path) -> "Trace":
-        """Read what `save` wrote.
+    def load(cls, path: str | os.PathLike) -> Self:
+        """Read a file written by `save`.
 
         Raises:
-            ValueError: If the file is not a saved trace, or one that is damaged or too large.
+            ValueError: If the file is not a saved trace, is damaged, or is too large.
         """
         try:
             arrays = read_arrays(path)
-            meta = json.loads(str(arrays.pop("meta")))
+            meta: dict[str, Any] = json.loads(str(arrays.pop("meta")))
             meta |= {name: tuple(map(tuple, meta[name])) for name in ("offsets", "target_offsets")}
             meta |= {name: tuple(meta[name]) for name in ("tokens", "labels", "target_tokens")}
-            own = {name: arrays.pop(name) for name in _ARRAYS}
+            own: dict[str, Any] = {name: arrays.pop(name) for name in _ARRAYS}
             return cls(**meta, **own, values=restore(ModelTrace, "", arrays))
         except FileNotFoundError:
             raise ValueError(f"There is no file {path}.") from None
@@ -326,7 +191,7 @@ class Trace:
             and all(np.array_equal(array, theirs[name]) for name, array in ours.items())
         )
 
-    __hash__ = None
+    __hash__ = None  # pyright: ignore[reportAssignmentType]  as the data model prescribes
 
     def _arrays(self):
         return {name: getattr(self, name) for name in _ARRAYS} | flatten(self.values)
@@ -335,59 +200,3 @@ class Trace:
 _ARRAYS = ("token_ids", "probs", "target_ids")
 
 _META = tuple(field.name for field in dataclasses.fields(Trace) if field.name not in (*_ARRAYS, "values"))
-
-
-def weights_only(values: ModelTrace) -> ModelTrace:
-    """Return the attention weights, masks and logits of a forward pass, and None for everything else."""
-
-    def weights(part):
-        if not isinstance(part, AttentionTrace):
-            return None
-        return AttentionTrace(*[None] * 4, part.weights, None, None)
-
-    kept = ("attention_mask", "target_attention_mask", "cross_attention_mask", "logits")
-    stacks = {
-        stack: tuple(type(block)(*map(weights, block)) for block in getattr(values, stack))
-        for stack in ("encoder", "decoder")
-    }
-    nothing = dict.fromkeys(ModelTrace._fields)
-    return ModelTrace(**nothing | {name: getattr(values, name) for name in kept} | stacks)
-
-
-def flatten(value, prefix="") -> dict[str, np.ndarray]:
-    """Return "encoder.0.attention.query" -> tensor for everything in a NamedTuple of NamedTuples but None."""
-    if value is None:
-        return {}
-    if not isinstance(value, tuple):
-        return {prefix: value}
-    names = value._fields if hasattr(value, "_fields") else map(str, range(len(value)))
-    arrays = {}
-    for name, part in zip(names, value, strict=True):
-        arrays |= flatten(part, f"{prefix}.{name}" if prefix else name)
-    return arrays
-
-
-@functools.cache
-def _hints(kind):
-    return typing.get_type_hints(kind)
-
-
-def restore(kind, prefix, arrays):
-    """Rebuild the NamedTuple `kind` from what `flatten` returned; what is not there is None.
-
-    Args:
-        kind: NamedTuple, or another annotation of a field of one.
-        prefix: What the names in `arrays` begin with.
-        arrays: Name -> tensor.
-    """
-    options = typing.get_args(kind) if isinstance(kind, types.UnionType) else (kind,)
-    kind = options[0]
-    if typing.get_origin(kind) is tuple:
-        starts = {name[len(prefix) :].split(".")[0] for name in arrays if name.startswith(prefix)}
-        return tuple(restore(kind.__args__[0], f"{prefix}{i}.", arrays) for i in range(len(starts)))
-    if not hasattr(kind, "_fields"):
-        return arrays.get(prefix.removesuffix("."))
-    if len(options) > 1 and not any(name.startswith(prefix) for name in arrays):
-        return None
-    hints = _hints(kind)
-    return kind(*(restore(hints[name], f"{prefix}{name}.", arrays) for name in kind._fields))

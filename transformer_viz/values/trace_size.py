@@ -1,21 +1,20 @@
-"""How large a trace is, before it is made: from the config alone."""
+"""The size of a trace, computed from the config before the trace exists."""
 
 from transformer_viz.values.config import TransformerConfig
 
 FLOAT = 4
-"""Bytes of a number; of a mask, each cell takes one."""
+"""Bytes of a number; a cell of a mask takes one."""
 
 
 def trace_bytes(
     config: TransformerConfig, length: int | None = None, target_length: int | None = None
 ) -> int:
-    """Return the bytes of `Explorer.trace` of one text with nothing changed, as `Trace.nbytes` counts them.
+    """Return `Trace.nbytes` of a trace without interventions.
 
     Args:
-        config: Of the model.
-        length: Tokens that are read, [START] of a decoder included; None: as many as the model reads.
-        target_length: Tokens of the target of an encoder-decoder, [START] included; None: as many as it
-            writes.
+        config: Config of the model.
+        length: Tokens of the text, a decoder's [START] included; None: `max_len`.
+        target_length: Tokens of an encoder-decoder's target, [START] included; None: `target_max_len`.
     """
     keys = config.max_len if length is None else length
     floats = keys + 2 * keys * config.d_model + config.num_layers * _block(config, keys)
@@ -34,7 +33,7 @@ def _own_mask(config, length, *, causal):
 
 
 def _block(config, length):
-    """Return the numbers of one block: the stream around its sub-layers, and what these compute."""
+    """Return the count of numbers in one block: the residual stream and the tensors of its sub-layers."""
     stream = 8 * length * config.d_model
     return stream + length * config.ffn_dim + _attention(config, length, length)
 
@@ -49,7 +48,7 @@ def _attention(config, queries, keys):
 
 
 def _output(config, length):
-    """Return the numbers of the last state, pooling, logits and probabilities."""
+    """Return the count of numbers in the final residual stream, pooling, logits and probabilities."""
     last = length * config.d_model
     if config.has_decoder:
         return last + 2 * length * config.num_outputs

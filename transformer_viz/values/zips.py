@@ -1,4 +1,4 @@
-"""Zips from anywhere: what one declares is checked before memory is taken for it."""
+"""Reading untrusted zip files: declared sizes are checked before memory is allocated."""
 
 import math
 import os
@@ -10,13 +10,13 @@ from typing import BinaryIO
 import numpy as np
 
 MAX_ARRAYS = 4_000_000_000
-"""Bytes of all arrays of a file together."""
+"""Largest total size of the arrays of a file, in bytes."""
 
 MAX_FILES = 100_000
-"""Arrays of a file: 256 blocks have 10,000."""
+"""Most arrays in a file; 256 blocks have 10,000."""
 
 COMPRESSIONS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
-"""Ways of compressing that are read."""
+"""Accepted compression methods."""
 
 DAMAGED = (
     zipfile.BadZipFile,
@@ -27,14 +27,14 @@ DAMAGED = (
     RuntimeError,  # encrypted, of an unknown compression, nested without end
     ValueError,
 )
-"""What reading a damaged zip raises, beside OSError."""
+"""Exceptions raised by damaged zips, besides OSError."""
 
 _ENTRY = b"PK\x01\x02"
 _CHUNK = 2**20
 
 
-def holds_too_many(stream: BinaryIO, most: int) -> bool:
-    """Return whether a zip may list more files than that, without listing them; the stream is rewound."""
+def may_exceed(stream: BinaryIO, most: int) -> bool:
+    """Return whether a zip may list more than `most` files, without listing them; rewinds the stream."""
     count, end = 0, b""
     while chunk := stream.read(_CHUNK):
         count += (end + chunk).count(_ENTRY)
@@ -44,14 +44,15 @@ def holds_too_many(stream: BinaryIO, most: int) -> bool:
 
 
 def read_arrays(path: str | os.PathLike) -> dict[str, np.ndarray]:
-    """Return name -> array of an `.npz` file; nothing in it is executed.
+    """Return name -> array of an `.npz` file, without executing anything in it.
 
     Raises:
         OSError: If the file cannot be read.
-        ValueError: If it is no such file, is damaged, or declares more than it holds or than `MAX_ARRAYS`.
+        ValueError: If it is not an .npz file, is damaged, or declares more than it contains or than
+            `MAX_ARRAYS`.
     """
     with open(path, "rb") as stream:
-        if holds_too_many(stream, MAX_FILES):
+        if may_exceed(stream, MAX_FILES):
             raise ValueError(f"it holds more than {MAX_FILES:,} arrays")
         try:
             with zipfile.ZipFile(stream) as archive:
@@ -65,7 +66,7 @@ def read_arrays(path: str | os.PathLike) -> dict[str, np.ndarray]:
 
 
 def _array(archive, entry):
-    """Return one array, whose header must say exactly how much follows it."""
+    """Return one array; its size must equal the size declared in its header."""
     if entry.compress_type not in COMPRESSIONS:
         raise ValueError(f"{entry.filename!r} is compressed in an unusual way")
     with archive.open(entry) as stream:

@@ -7,7 +7,8 @@ import numpy as np
 
 from transformer_viz.pictures.figures.theme import DIVERGING, HEADS, SEQUENTIAL
 from transformer_viz.text.tokenizer import visible
-from transformer_viz.values.trace import Attentions, Trace
+from transformer_viz.values.tensors import Attentions
+from transformer_viz.values.trace import Trace
 
 ALIGNMENT = 8
 """Every array begins at a multiple of so many bytes."""

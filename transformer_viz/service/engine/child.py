@@ -112,7 +112,7 @@ def quick_trace(explorer, request):
 def write(explorer, request, written, most):
     """Write a portion more; return the token ids so far, and whether the model has finished."""
     decode = load_upper_floor("inspection.decode")
-    return decode.write_on(explorer, request, written, most=most, seconds=PORTION)
+    return decode.continue_generation(explorer, request, written, most=most, seconds=PORTION)
 
 
 def effects(explorer, request, heads):

@@ -32,7 +32,7 @@ def said(error: Exception | Phrase | str) -> str:
         error: An error; or the sentence of one in a log, which is in English.
     """
     if isinstance(error, UnwritableError):
-        return t(f"disk.{error.cause}", reason=plain(words().same(error.reason, under="error.reason.")))
+        return t(f"disk.{error.cause}", reason=plain(words().translate(error.reason, under="error.reason.")))
     if isinstance(error, BusyError):
         return t("run.busy", run=plain(title_of(error.run)))
     if isinstance(error, QuotaError):

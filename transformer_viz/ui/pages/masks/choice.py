@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 import streamlit as st
 
-from transformer_viz.analysis import named_mask, pack, unpack
+from transformer_viz.analysis import mask_from_bits, mask_to_bits, named_mask
 from transformer_viz.ui.shell.address import choose_number, choose_whether, from_address, to_address
 from transformer_viz.ui.shell.language import t
 
@@ -148,9 +148,9 @@ def first_bits(own, key_ids, before) -> str:
     """Return the bits a painted mask begins with: the address's, or of the mask named `before`; None: own."""
     bits = st.query_params.get("bits", "")
     try:
-        unpack(bits, own.shape)
+        mask_from_bits(bits, own.shape)
     except ValueError:
-        return pack(own if before is None else named_mask(before, len(own), key_ids))
+        return mask_to_bits(own if before is None else named_mask(before, len(own), key_ids))
     return bits
 
 
@@ -161,7 +161,7 @@ def paint(change) -> None:
         change: Function of the mask, bool (query, key), that returns another.
     """
     state = st.session_state.painted
-    state["history"].append(pack(change(unpack(state["history"][-1], state["shape"]))))
+    state["history"].append(mask_to_bits(change(mask_from_bits(state["history"][-1], state["shape"]))))
 
 
 def take_strokes(strokes) -> None:

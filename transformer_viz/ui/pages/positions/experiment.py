@@ -4,7 +4,7 @@ import numpy as np
 import streamlit as st
 
 from transformer_viz import store
-from transformer_viz.analysis import in_first_order, shuffled_order
+from transformer_viz.analysis import in_original_order, shuffled_order
 from transformer_viz.pictures.figures import before_after_bars
 from transformer_viz.pictures.labels import axis_tokens, label_of
 from transformer_viz.pictures.views import MAX_CELLS, attention_change
@@ -23,7 +23,8 @@ from transformer_viz.ui.shell.reading import show_reading
 from transformer_viz.ui.shell.sentence import ask_sentence
 from transformer_viz.values.config import CHOICES
 from transformer_viz.values.request import Request
-from transformer_viz.values.trace import Attentions, Trace
+from transformer_viz.values.tensors import Attentions
+from transformer_viz.values.trace import Trace
 
 WORDS_WIDTH, BARS_WIDTH = 600, 380
 """Pixels of what is said and of the bars; where they do not fit side by side, one stands below the other."""
@@ -161,7 +162,7 @@ def largest_change(before, after, order) -> float:
 
 def put_back(weights, order) -> np.ndarray:
     """Return the weights with each token's row and column where it stood before the shuffle."""
-    return in_first_order(weights, order) if order else weights
+    return in_original_order(weights, order) if order else weights
 
 
 def answer_of(trace: Trace) -> str:

@@ -122,7 +122,7 @@ def show_progress(run, stage) -> None:
     else:
         return
     if note := state.facts.get("note"):
-        st.caption(plain(words().same(note, under="error.precision.")))
+        st.caption(plain(words().translate(note, under="error.precision.")))
     if not state.is_whole:
         st.caption(t("run.thinned"))
     if state.is_full:

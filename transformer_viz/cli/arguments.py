@@ -1,0 +1,36 @@
+"""Values of arguments of the form NAME=VALUE."""
+
+import json
+from typing import Any
+
+from transformer_viz.language import Problem
+
+
+def columns(pairs: list[str]) -> dict[str, str]:
+    """Return role -> column name of ROLE=NAME pairs."""
+    columns = {}
+    for each in pairs:
+        role, equals, name = each.partition("=")
+        if not (role and equals and name):
+            raise Problem("command.columns", received=repr(each))
+        columns[role] = name
+    return columns
+
+
+def assignment(text: str) -> tuple[str, Any]:
+    """Return FIELD=VALUE as (field, value), the value as JSON or else as text."""
+    field, equals, value = text.partition("=")
+    if not equals:
+        raise Problem("command.set", received=repr(text))
+    try:
+        return field, json.loads(value)
+    except ValueError:
+        return field, value
+
+
+def label_name(text: str) -> tuple[str, str]:
+    """Return LABEL=NAME as (label, name)."""
+    label, equals, name = text.partition("=")
+    if not (equals and name):
+        raise Problem("command.label_names", received=repr(text))
+    return label, name

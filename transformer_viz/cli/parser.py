@@ -1,0 +1,146 @@
+"""The parser of the command line."""
+
+import argparse
+import dataclasses
+from pathlib import Path
+
+from transformer_viz.cli import app, models, training
+from transformer_viz.cli.program import example, program, program_name
+from transformer_viz.data import NAMED
+from transformer_viz.data.tasks import TASKS
+from transformer_viz.runs import TrainingSettings
+from transformer_viz.text.kinds import TOKEN_KINDS
+from transformer_viz.values.presets import PRESETS
+from transformer_viz.values.version import __version__
+
+FILES = (
+    "CSV, TSV or JSONL, optionally gzipped, with the columns text,label for an encoder or text,target for a "
+    "decoder; for a decoder-only model also plain text"
+)
+
+SETTINGS_HELP = {
+    "epochs": "maximum number of epochs",
+    "batch_size": "texts per training step",
+    "learning_rate": "peak learning rate",
+    "schedule": "learning rate schedule after the warm-up: cosine, paper (1 / sqrt(step)) or constant",
+    "warmup": "warm-up, as a share of all steps; 1 or more = number of steps",
+    "beta_2": "Adam's beta_2, the decay rate of the second moment",
+    "weight_decay": "decoupled weight decay (AdamW); 0 = plain Adam",
+    "clip_norm": "gradient-norm clip (global norm); 0 = off",
+    "label_smoothing": "share of the target probability spread evenly over all classes",
+    "word_dropout": "share of tokens replaced by [UNK] during training",
+    "crop": "share of training texts cropped to a random part",
+    "average": "decay of the exponential moving average (EMA) of the parameters; 0 = off",
+    "pack": "pack texts into rows of max_len tokens without padding (language modelling)",
+    "precision": "float32, or, on GPUs that support it, bfloat16 or float16",
+    "patience": "early stopping patience: epochs without improvement on the validation set",
+    "validation": "share of rows for the validation set, which selects the best epoch",
+    "test_share": "share of rows for the test set, evaluated once, after training",
+    "seed": "random seed of the split, the initial parameters, the order of rows and dropout",
+}
+
+
+def build_parser() -> argparse.ArgumentParser:
+    """Return the parser of all commands."""
+    parser = argparse.ArgumentParser(prog=program(), description="Open the app, or run a command.")
+    parser.add_argument("--version", action="version", version=f"Transformer Viz {__version__}")
+    parser.add_argument("--no-browser", action="store_true", help="serve the app, but open no window")
+    parser.add_argument("--port", type=int, help="port to serve the app on (default 8501, or the next free)")
+    parser.set_defaults(command=app.open_app, name=program_name())
+    commands = parser.add_subparsers(metavar="COMMAND")
+
+    def add(name, command, text):
+        sub = commands.add_parser(name, help=text, description=text, epilog=f"example: {example(name)}")
+        sub.set_defaults(command=command, name=f"{program_name()} {name}")
+        return sub
+
+    _add_model_commands(add)
+    _add_train_arguments(add("train", training.train, "Train a model and save it."))
+    add("runs", training.list_all_runs, "List training runs with status, progress and best result.")
+    for name, command, text in (
+        ("resume", training.resume, "Resume a training run from its last checkpoint."),
+        ("stop", training.stop, "Stop a training run; the best model so far is kept."),
+    ):
+        add(name, command, text).add_argument("run", help="run id, as listed by `runs`")
+    return parser
+
+
+def _add_model_commands(add):
+    add("models", models.list_models, "List the available models.")
+    text = "Check versions, devices, memory, disk, folders and engine, and suggest fixes."
+    add("doctor", app.examine, text)
+
+    sub = add("predict", models.predict, "Classify texts, or fill in each [MASK].")
+    sub.add_argument("--model", required=True, help="a name on the shelf, or a folder")
+    sub.add_argument("--text", required=True, nargs="+", help="one or more texts, each in quotes")
+
+    sub = add("generate", models.generate, "Generate text with a decoder: translate a text, or continue it.")
+    sub.add_argument("--model", required=True, help="a name on the shelf, or a folder")
+    sub.add_argument("--text", required=True, nargs="+", help="one or more texts, each in quotes")
+    sub.add_argument("--beam-size", type=int, default=1, help="beam width; 1 = greedy decoding")
+
+    sub = add("trace", models.trace, "Save every tensor of a forward pass to an .npz file.")
+    sub.add_argument("--model", required=True, help="a name on the shelf, or a folder")
+    sub.add_argument("--text", required=True, help="the text, in quotes")
+    sub.add_argument("--target", help="decoder input of an encoder-decoder; default: the generated text")
+    sub.add_argument("--out", required=True, type=Path, help="the .npz file to write")
+
+    sub = add("evaluate", models.evaluate, "Evaluate a model on a data set.")
+    sub.add_argument("--model", required=True, help="a name on the shelf, or a folder")
+    sub.add_argument("--data", required=True, type=Path, help=f"{FILES}; or {', '.join(NAMED)}")
+    _add_columns(sub)
+
+
+def _add_train_arguments(sub):
+    sub.add_argument("--preset", required=True, choices=PRESETS, help="the architecture to start from")
+    sub.add_argument(
+        "--data",
+        required=True,
+        nargs="+",
+        type=Path,
+        help=f"one or more files ({FILES}); or a data set: {', '.join(NAMED)}; or a task that generates its "
+        f"data: {', '.join(TASKS)}",
+    )
+    _add_columns(sub)
+    sub.add_argument("--tokens", choices=TOKEN_KINDS, default="words", help="tokenisation (default words)")
+    sub.add_argument("--keep-case", action="store_true", help="case-sensitive tokens")
+    sub.add_argument(
+        "--rows", type=int, default=20_000, help="examples that a task generates (default 20000)"
+    )
+    sub.add_argument("--out", required=True, help="a name for the model on the shelf, or a folder to write")
+    sub.add_argument("--test", type=Path, help="test set: a file, evaluated once, after training")
+    sub.add_argument("--overwrite", action="store_true", help="replace an existing model of that name")
+    text = "override preset fields: d_model=64"
+    sub.add_argument("--set", nargs="+", default=[], metavar="FIELD=VALUE", help=text)
+    text = "names of labels: 0=negative"
+    sub.add_argument("--label-names", nargs="+", default=[], metavar="LABEL=NAME", help=text)
+    sub.add_argument("--source", default="", help="source of the data, for the model card")
+    sub.add_argument("--licence", default="", help="licence of the data, for the model card")
+    sub.add_argument("--examples", nargs="+", default=[], help="example texts for the app, best first")
+    sub.add_argument(
+        "--probes",
+        nargs="+",
+        default=[],
+        help="texts whose attention is recorded during training, in the run's folder",
+    )
+    _add_settings(sub.add_argument_group("training"))
+
+
+def _add_settings(group):
+    for field in dataclasses.fields(TrainingSettings):
+        name = f"--{field.name.replace('_', '-')}"
+        if field.type is bool:
+            group.add_argument(name, action="store_true", help=SETTINGS_HELP[field.name])
+            continue
+        text = f"{SETTINGS_HELP[field.name]} (default {field.default})"
+        group.add_argument(name, type=field.type, default=field.default, help=text)
+
+
+def _add_columns(sub):
+    sub.add_argument(
+        "--columns",
+        nargs="+",
+        default=[],
+        metavar="ROLE=NAME",
+        help="columns of the text, label, target or group, if they cannot be inferred: text=review",
+    )

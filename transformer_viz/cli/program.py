@@ -1,0 +1,44 @@
+"""The name of the program, its examples, and its errors in the user's language."""
+
+import os
+import sys
+from pathlib import Path
+
+from transformer_viz.language import Phrase, language_of, sentence_of
+
+EXAMPLES = {
+    "models": "models",
+    "predict": 'predict --model imdb-sentiment --text "What a lovely film"',
+    "generate": 'generate --model reverse-digits --text "1 2 3"',
+    "trace": 'trace --model imdb-sentiment --text "Not good at all" --out t.npz',
+    "train": "train --preset single-block --data reviews.csv --out my-model",
+    "runs": "runs",
+    "resume": "resume 20260301-101500-reviews-3f2a",
+    "stop": "stop 20260301-101500-reviews-3f2a",
+    "evaluate": "evaluate --model imdb-sentiment --data test.csv.gz",
+    "doctor": "doctor",
+}
+"""Command -> example, without the name of the program."""
+
+COMMAND = "transformer-viz"
+"""Name of the installed program."""
+
+
+def program() -> str:
+    """Return the command that started this program."""
+    return COMMAND if Path(sys.argv[0]).stem == COMMAND else "python -m transformer_viz"
+
+
+def example(name: str) -> str:
+    """Return an example of a command, ready to be typed."""
+    return f"{program()} {EXAMPLES[name]}"
+
+
+def program_name() -> str:
+    """Return the name of this program in messages."""
+    return program().removeprefix("python -m ")
+
+
+def localized(problem: Exception | Phrase | str) -> str:
+    """Return the sentence of an error in the language of the environment."""
+    return sentence_of(problem, language_of(os.environ))

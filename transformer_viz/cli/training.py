@@ -1,0 +1,155 @@
+"""The commands that train a model, and list, resume and stop runs."""
+
+import dataclasses
+import os
+import shlex
+import sys
+from argparse import Namespace
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+from tqdm import tqdm
+
+from transformer_viz import store
+from transformer_viz.cli.arguments import assignment, columns, label_name
+from transformer_viz.cli.models import headline_metrics
+from transformer_viz.cli.program import example, localized, program
+from transformer_viz.language import Words, language_of
+from transformer_viz.network.startup import load_upper_floor
+from transformer_viz.runs import (
+    RunError,
+    TrainingJob,
+    TrainingSettings,
+    create_run,
+    list_runs,
+    open_run,
+    runs_folder,
+)
+from transformer_viz.values.presets import PRESETS
+
+UNFINISHED = {"stopped": "Stopped", "queued": "Queued behind a run of another owner"}
+"""Status of an unfinished run -> its description."""
+
+
+def train(arguments: Namespace) -> None:
+    """Train a model in a new run, with a progress bar, and print its metrics."""
+    settings = TrainingSettings(
+        **{field.name: getattr(arguments, field.name) for field in dataclasses.fields(TrainingSettings)}
+    )
+    job = TrainingJob(
+        config=PRESETS[arguments.preset].replace(**dict(map(assignment, arguments.set))),
+        settings=settings,
+        data=arguments.data[0],
+        more_data=arguments.data[1:],
+        rows=arguments.rows,
+        tokens=arguments.tokens,
+        keep_case=arguments.keep_case,
+        test=arguments.test or "",
+        label_names=dict(map(label_name, arguments.label_names)),
+        probes=tuple(arguments.probes),
+        card={
+            "preset": arguments.preset,
+            "command": _command_of(arguments),
+            "source": arguments.source,
+            "licence": arguments.licence,
+            "examples": arguments.examples,
+        },
+        out=str(_output_folder(arguments.out)),
+        overwrite=arguments.overwrite,
+        columns=columns(arguments.columns),
+    )
+    _train_run(create_run(job))
+
+
+def resume(arguments: Namespace) -> None:
+    """Resume a run that was stopped, was interrupted or has failed."""
+    run = open_run(arguments.run)
+    run.queue()
+    _train_run(run)
+
+
+def stop(arguments: Namespace) -> None:
+    """Stop a run; the best model so far is kept."""
+    open_run(arguments.run).stop()
+
+
+def list_all_runs(arguments: Namespace) -> None:
+    """Print id, status, steps and best metric of every run."""
+    rows = []
+    for run in list_runs():
+        state = run.state()
+        if state.status == "broken":
+            rows.append((run.id, state.status, "", localized(run.error or "")))
+            continue
+        steps = f"{state.step:,} of {state.facts.get('total_steps', 0):,}"
+        figure = run.job.figure
+        value = state.best and state.best.get(f"val_{figure}")
+        best = "" if value is None else f"{figure.replace('_', ' ')} {value:.4f}"
+        rows.append((run.id, state.status, steps, best))
+    if not rows:
+        print(f"There are no runs in {runs_folder()}. Begin one: {example('train')}")
+        return
+    print(pd.DataFrame(rows, columns=["run", "status", "steps", "best"]).to_string(index=False))
+
+
+def _train_run(run):
+    """Train a run in this process; Ctrl-C stops it between two steps."""
+    worker, job = load_upper_floor("training.worker"), load_upper_floor("training.job")
+    print(f"Run {run.id}; stop it with Ctrl-C, resume it with: {program()} resume {run.id}")
+    with worker.alone(), worker.stopped_by_signals(run), Progress() as progress:
+        if run.status == "queued":  # another process may have trained it in the meantime
+            job.work(run, watch=progress.watch)
+    state = run.state()
+    if state.status == "failed":
+        raise state.problem or RunError("runs.was_stopped", run=run.id)
+    if state.status != "finished":
+        best = run.model if state.best else "none yet"
+        how = UNFINISHED.get(state.status, f"The run is {state.status}")
+        print(f"{how} at step {state.step:,}. The best model so far: {best}.")
+        return
+    card, place = store.read_model(run.model).card, run.events()[-1]["model"]
+    print(f"Wrote {place}: {card['parameters']:,} parameters, best epoch {card['best_epoch']}.")
+    for kind in ("validation", "test"):
+        if kind in card:
+            figures = ", ".join(f"{name} {value:.4f}" for name, value in headline_metrics(card[kind]).items())
+            print(f"{kind} {figures}, {card[kind]['rows']:,} rows")
+
+
+class Progress:
+    """Events of a run as a progress bar and a line per epoch."""
+
+    def __enter__(self):
+        self._bar = tqdm(disable=True)
+        return self
+
+    def __exit__(self, *error):
+        self._bar.close()
+
+    def watch(self, event: dict[str, Any]) -> None:
+        """Display an event."""
+        kind = event["event"]
+        if kind == "data":
+            if "note" in event:
+                tqdm.write(Words(language_of(os.environ)).translate(event["note"], under="error.precision."))
+            self._bar = tqdm(total=event["total_steps"], unit="step", disable=not sys.stderr.isatty())
+        elif kind in ("step", "epoch"):
+            self._bar.update(event["step"] - self._bar.n)
+            self._bar.set_postfix_str(f"loss {event['loss']:.4f}")
+        if kind == "epoch":
+            hidden = ("event", "epoch", "step", "best", "seconds")
+            figures = (f"{name} {value:.4f}" for name, value in event.items() if name not in hidden)
+            tqdm.write(f"epoch {event['epoch']}: {', '.join(figures)}{' *' if event['best'] else ''}")
+
+
+def _output_folder(out):
+    """Return the path of the folder to write; a bare name is one on the shelf, as for `--model`."""
+    return Path(out) if store.is_path(out) else store.models_folder() / out
+
+
+def _command_of(arguments):
+    """Return the typed command, with bare file names and the model's folder in `models/`."""
+    paths = {str(path): path.name for path in (*arguments.data, arguments.test) if path}
+    if store.is_path(arguments.out):
+        paths[arguments.out] = f"models/{Path(arguments.out).name}"
+    return f"{program()} {shlex.join(paths.get(part, part) for part in arguments.argv)}"

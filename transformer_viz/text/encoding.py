@@ -1,0 +1,80 @@
+"""Encodings: tokenized texts, with truncation, padding and permutation."""
+
+from collections.abc import Sequence
+from typing import NamedTuple, Self
+
+import numpy as np
+
+from transformer_viz.language import Problem
+from transformer_viz.text.kinds import PAD
+from transformer_viz.values.config import PAD_ID
+
+
+class NoTokensError(Problem):
+    """The text has no tokens."""
+
+
+class Encoding(NamedTuple):
+    """A tokenized text.
+
+    Attributes:
+        text: The cleaned text; `offsets` point into it.
+        ids: int32 (position,).
+        tokens: Vocabulary strings; "[UNK]" for a word outside the vocabulary.
+        offsets: (start, end) of each token in `text`, in characters.
+        num_dropped: Number of tokens removed by truncation.
+        cut_at: Index of the first token after the truncated part, `len(ids)` if that is the end; None
+            without truncation.
+    """
+
+    text: str
+    ids: np.ndarray
+    tokens: tuple[str, ...]
+    offsets: tuple[tuple[int, int], ...]
+    num_dropped: int
+    cut_at: int | None
+
+    def padded(self, count: int, *, max_len: int) -> Self:
+        """Return a copy with `count` [PAD] appended, as in a batch with a longer text.
+
+        Raises:
+            ValueError: If `count` is negative, or the result is longer than `max_len`.
+        """
+        room = max_len - len(self.ids)
+        if not 0 <= count <= max(room, 0):
+            facts = {"room": max(room, 0), "tokens": len(self.ids), "most": max_len, "received": count}
+            raise Problem("text.padding", **facts)
+        end = (len(self.text), len(self.text))
+        return self._replace(
+            ids=np.concatenate([self.ids, np.full(count, PAD_ID, np.int32)]),
+            tokens=(*self.tokens, *[PAD] * count),
+            offsets=(*self.offsets, *[end] * count),
+        )
+
+    def reordered(self, order: Sequence[int]) -> Self:
+        """Return a copy with permuted tokens, each with its offsets in the text.
+
+        Args:
+            order: The tokens' indices in the new order.
+
+        Raises:
+            ValueError: If `order` is not a permutation.
+        """
+        if sorted(order) != list(range(len(self.ids))):
+            raise ValueError(
+                f"`order` must name each of the {len(self.ids)} tokens once, by its index from 0. "
+                f"Received: {list(order)}."
+            )
+        return self._replace(
+            ids=self.ids[list(order)],
+            tokens=tuple(self.tokens[i] for i in order),
+            offsets=tuple(self.offsets[i] for i in order),
+        )
+
+
+def kept_positions(length: int, max_len: int, truncation: str) -> tuple[list[int], int | None]:
+    """Return the kept positions, and the index of the first one after the truncated part."""
+    if length <= max_len:
+        return list(range(length)), None
+    head = {"end": max_len, "middle": max_len // 4, "beginning": 0}[truncation]
+    return [*range(head), *range(length - (max_len - head), length)], head

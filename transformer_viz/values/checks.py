@@ -1,0 +1,128 @@
+"""Checks of the fields of a config."""
+
+import dataclasses
+import math
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING
+
+from transformer_viz.language import Phrase, Problem
+
+if TYPE_CHECKING:
+    from transformer_viz.values.config import TransformerConfig
+
+MAX_QUOTED = 200
+"""Characters of a value quoted in an error."""
+
+
+def check_fields(config: "TransformerConfig", choices: Mapping[str, tuple[str, ...]]) -> None:
+    """Check the fields of a config before those left out are computed from others.
+
+    Args:
+        config: The config.
+        choices: Field -> its allowed values.
+
+    Raises:
+        ValueError: If a field has a wrong type or value, or does not fit the architecture.
+    """
+    _check_types(config, choices)
+    _check_ranges(config)
+    if config.head_dim is None and config.d_model % config.num_heads:
+        raise Problem("config.heads", width=config.d_model, heads=config.num_heads)
+    _check_architecture(config)
+
+
+def check_combinations(config: "TransformerConfig") -> None:
+    """Check that the fields of a complete config fit together.
+
+    Raises:
+        ValueError: If they do not.
+    """
+    if config.tie_embeddings and config.target_vocab_size not in (None, config.vocab_size):
+        raise Problem("config.tied_sizes", target=config.target_vocab_size, source=config.vocab_size)
+    if config.output == "sigmoid" and len(config.labels) != 2:
+        raise Problem("config.sigmoid_labels", count=len(config.labels))
+    heads_width = config.num_heads * config.value_dim
+    if not config.output_projection and heads_width != config.d_model:
+        raise Problem("config.projection", heads=heads_width, width=config.d_model)
+    if config.positions.startswith("sinusoidal") and config.d_model % 2:
+        raise Problem("config.even", positions=config.positions, width=config.d_model)
+    longest = max(config.max_len, config.target_max_len or 0) + config.padding_position
+    if config.positions == "one-hot" and longest > config.d_model:
+        raise Problem("config.one_hot", positions=longest, width=config.d_model)
+
+
+def _check_types(config, choices):
+    for field in dataclasses.fields(config):
+        value, kind = getattr(config, field.name), field.type
+        if value is None and field.default is None:
+            continue
+        if kind in (int, int | None):
+            good, rule = type(value) is int, Phrase("rule.whole")
+        elif kind is float:
+            is_finite = type(value) is float and math.isfinite(value)
+            good, rule = is_finite or type(value) is int, Phrase("rule.finite")
+        elif kind is bool:
+            good, rule = type(value) is bool, Phrase("rule.flag")
+        elif kind is str:
+            names = listed(choices[field.name])
+            good, rule = value in choices[field.name], Phrase("rule.choice", choices=names)
+        elif config.predicts_tokens:
+            architecture = Phrase("rule.no_labels", architecture=config.architecture)
+            good, rule = value == (), Phrase("rule.no_tokens") if config.fills_in else architecture
+        else:
+            good, rule = _is_labels(value), Phrase("rule.labels")
+        if not good:
+            raise Problem("setting.rule", name=field.name, rule=rule, received=quoted(value))
+
+
+def _check_ranges(config):
+    sizes = ("max_len", "target_max_len", "d_model", "num_layers", "num_decoder_layers", "num_heads")
+    bounds = dict.fromkeys((*sizes, "head_dim", "value_dim"), 1)
+    bounds |= {"vocab_size": 2, "target_vocab_size": 2, "ffn_dim": 0, "window": 0}
+    for name, least in bounds.items():
+        value = getattr(config, name)
+        if value is not None and value < least:
+            raise Problem("setting.least", name=name, least=least, received=quoted(value))
+    for name in ("dropout", "embedding_dropout"):
+        if not 0 <= getattr(config, name) < 1:
+            raise Problem("setting.share", name=name, received=quoted(getattr(config, name)))
+
+
+def _check_architecture(config):
+    if config.architecture != "encoder-decoder":
+        for name in ("target_vocab_size", "target_max_len", "num_decoder_layers"):
+            if getattr(config, name) is not None:
+                raise Problem("config.target", name=name, architecture=config.architecture)
+    if config.architecture == "decoder" and config.causal is False:
+        raise Problem("config.causal")
+    if config.has_decoder and config.output == "sigmoid":
+        raise Problem("config.sigmoid", architecture=config.architecture)
+    if config.has_decoder and config.fills_in:
+        raise Problem("config.tokens", architecture=config.architecture)
+    if config.tie_embeddings and not config.predicts_tokens:
+        raise Problem("config.tied_labels")
+
+
+def _is_labels(value):
+    return (
+        isinstance(value, tuple)
+        and len(value) >= 2
+        and all(isinstance(label, str) and label.strip() and _is_utf8(label) for label in value)
+        and len(set(value)) == len(value)
+    )
+
+
+def _is_utf8(text):
+    return not any("\ud800" <= character <= "\udfff" for character in text)
+
+
+def listed(names: Iterable[str]) -> str | Phrase:
+    """Return names in quotation marks, sorted, as they appear in an error."""
+    text = ", ".join(f"'{name}'" if name.isprintable() else ascii(name) for name in sorted(names))
+    return text or Phrase("list.none")
+
+
+def quoted(value: object) -> str:
+    """Return a value as quoted in an error: abbreviated, as a file may contain any length."""
+    text = repr(value)
+    return text if len(text) <= MAX_QUOTED else f"{text[:MAX_QUOTED]}..."

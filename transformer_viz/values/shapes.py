@@ -1,0 +1,66 @@
+"""The names and shapes of a model's parameters, computed from its config."""
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from transformer_viz.values.config import TransformerConfig
+
+
+def parameter_shapes(config: "TransformerConfig") -> dict[str, tuple[int, ...]]:
+    """Return name -> shape of every parameter, in the order the model creates them."""
+    shapes = {}
+    for side in ("", "target_") if config.architecture == "encoder-decoder" else ("",):
+        size, length = getattr(config, f"{side}vocab_size"), getattr(config, f"{side}max_len")
+        if not (side and config.tie_embeddings):
+            shapes[f"{side}token_embedding/embeddings"] = (size, config.d_model)
+        if config.positions == "learned":
+            rows = length + config.padding_position
+            shapes[f"{side}position_embedding/embeddings"] = (rows, config.d_model)
+    for stack, count in config.stacks.items():
+        for layer in range(count):
+            block = _block_shapes(config, stack).items()
+            shapes |= {f"{stack}_{layer}/{name}": shape for name, shape in block}
+        if config.final_norm:
+            shapes |= _norm_shapes(config, f"{stack}_norm")
+    if config.predicts_tokens:
+        return (
+            shapes if config.tie_embeddings else shapes | _dense("output", config.d_model, config.num_outputs)
+        )
+    if config.pooling == "attention":
+        shapes |= _dense("pooling", config.d_model, 1)
+    return shapes | _dense("classifier", config.d_model, config.num_outputs)
+
+
+def _block_shapes(config, stack) -> dict[str, tuple[int, ...]]:
+    names = {"encoder": ["attention"], "decoder": ["self_attention"]}[stack]
+    if len(config.stacks) == 2 and stack == "decoder":
+        names.append("cross_attention")
+    shapes = {}
+    for name in names:
+        shapes |= {f"{name}/{part}": shape for part, shape in _attention_shapes(config).items()}
+        if config.norm != "none":
+            shapes |= _norm_shapes(config, f"{name}_norm")
+    if config.ffn_dim:
+        shapes |= _dense("ffn/hidden", config.d_model, config.ffn_dim)
+        shapes |= _dense("ffn/output", config.ffn_dim, config.d_model)
+        if config.norm != "none":
+            shapes |= _norm_shapes(config, "ffn_norm")
+    return shapes
+
+
+def _attention_shapes(config):
+    shapes = {}
+    for name, width in (("query", config.head_dim), ("key", config.head_dim), ("value", config.value_dim)):
+        shapes |= _dense(name, config.d_model, config.num_heads * width, config.attention_bias)
+    if config.output_projection:
+        shapes |= _dense("output", config.num_heads * config.value_dim, config.d_model, config.attention_bias)
+    return shapes
+
+
+def _norm_shapes(config, name):
+    return {f"{name}/gamma": (config.d_model,), f"{name}/beta": (config.d_model,)}
+
+
+def _dense(name, inputs, outputs, bias=True):
+    kernel = {f"{name}/kernel": (inputs, outputs)}
+    return kernel | {f"{name}/bias": (outputs,)} if bias else kernel
