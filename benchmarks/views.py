@@ -133,7 +133,7 @@ def write_payload(path, weights):
     layers = [AttentionTrace(None, None, None, None, layer, None, None) for layer in weights]
     tokens = names_of_tokens(length)
     mask = np.ones((1, length, length), bool)
-    shown = views.Shown(
+    shown = views.AttentionPayload(
         Attentions(layers, mask, tokens, tokens),
         tokens=(tokens, tokens),
         name="encoder",
@@ -145,7 +145,7 @@ def write_payload(path, weights):
         vectors={},
         sentences=(np.zeros(length, int), np.zeros(length, int)),
     )
-    path.write_bytes(views.pack("random", {"encoder": shown}, Words("en").under("lens")))
+    path.write_bytes(views.payload_bytes("random", {"encoder": shown}, Words("en").under("lens")))
 
 
 @contextlib.contextmanager

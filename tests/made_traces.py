@@ -122,7 +122,7 @@ def packed(trace, *, language="en", **changes):
     shown = {}
     for kind, found in trace.kinds().items():
         heads, queries, keys = found.layers[0].weights.shape
-        facts = views.Shown(
+        facts = views.AttentionPayload(
             found,
             tokens=([*found.query_tokens], [*found.key_tokens]),
             name=said[f"kind.{kind}"],
@@ -138,11 +138,11 @@ def packed(trace, *, language="en", **changes):
             sentences=(np.zeros(queries, int), np.zeros(keys, int)),
         )
         shown[kind] = facts._replace(**{name: of[kind] for name, of in changes.items() if kind in of})
-    return views.pack(trace.model, shown, Words(language).under("lens"))
+    return views.payload_bytes(trace.model, shown, Words(language).under("lens"))
 
 
 def unpack(payload):
-    """Return the header and kind -> name -> array of what `pack` wrote, read without its help."""
+    """Return the header and kind -> name -> array of what `payload_bytes` wrote, read without its help."""
     length = int.from_bytes(payload[:8], "little")
     header = json.loads(payload[8 : 8 + length])
     arrays = {}

@@ -53,7 +53,7 @@ def payload_of(trace: Trace, words: Words, looks=(), effects=None, projected=Non
         figures = figures_of(kind, look.found) | {"role": order_of(named)}
         if kind in effects:
             figures["effect"] = effects[kind]
-        shown[kind] = views.Shown(
+        shown[kind] = views.AttentionPayload(
             look.found,
             (look.rows.labels, labels),
             name=words(f"kind.{kind}"),
@@ -68,7 +68,7 @@ def payload_of(trace: Trace, words: Words, looks=(), effects=None, projected=Non
     labels = words.under("lens")
     if looks:
         labels["too_long"] = words("steps.changed")
-    return views.pack(trace.model, shown, labels)
+    return views.payload_bytes(trace.model, shown, labels)
 
 
 def projected_of(trace: Trace, kind: str, model: str) -> np.ndarray | None:

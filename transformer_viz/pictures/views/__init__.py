@@ -6,19 +6,19 @@ from transformer_viz.pictures.views.forming import curves_of, heads_forming
 from transformer_viz.pictures.views.modules import module, stylesheet
 from transformer_viz.pictures.views.page import page
 from transformer_viz.pictures.views.panel import panel
-from transformer_viz.pictures.views.payload import Shown, pack, vectors_of
+from transformer_viz.pictures.views.payload import AttentionPayload, payload_bytes, vectors_of
 
 __all__ = [
     "MAX_CELLS",
-    "Shown",
+    "AttentionPayload",
     "attention_change",
     "block_names",
     "curves_of",
     "heads_forming",
     "module",
-    "pack",
     "page",
     "panel",
+    "payload_bytes",
     "stylesheet",
     "vectors_of",
 ]

@@ -32,10 +32,10 @@ mount(document.getElementById("lens"), bytes, {{ start: {start}, remember() {{}}
 
 
 def page(payload: bytes, *, title: str, start: dict | None = None) -> str:
-    """Return the text of a page that shows what `pack` returned.
+    """Return the text of a page that shows what `payload_bytes` returned.
 
     Args:
-        payload: As `pack` returns it.
+        payload: As `payload_bytes` returns it.
         title: Of the page.
         start: What is chosen first: any of "kind", "layer", "head", "view".
     """

@@ -25,7 +25,7 @@ STREAM = {"encoder": "resid_pre", "decoder": "resid_pre", "cross": "resid_mid"}
 """Kind of attention -> field of a block with the residual stream before it."""
 
 
-class Shown(NamedTuple):
+class AttentionPayload(NamedTuple):
     """One kind of attention, with the texts around it.
 
     Attributes:
@@ -53,7 +53,7 @@ class Shown(NamedTuple):
     sentences: tuple[np.ndarray, np.ndarray]
 
 
-def pack(model: str, shown: dict[str, Shown], words: dict) -> bytes:
+def payload_bytes(model: str, shown: dict[str, AttentionPayload], words: dict) -> bytes:
     """Return attention in the form of the views: float16 weights and scores, token texts, and words.
 
     Positive float16 numbers are in the order of their bits, so the same bytes serve colours and

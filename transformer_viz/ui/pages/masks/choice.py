@@ -9,9 +9,9 @@ from transformer_viz.analysis import named_mask, pack, unpack
 from transformer_viz.ui.shell.address import choose_number, choose_whether, from_address, to_address
 from transformer_viz.ui.shell.language import t
 
-KINDS = ("own", "causal", "padding", "window", "none", "painted")
+MASK_CHOICES = ("own", "causal", "padding", "window", "none", "painted")
 
-UNORDERED = ("own", "padding", "none", "painted")
+UNORDERED_CHOICES = ("own", "padding", "none", "painted")
 """Kinds where rows and columns are of different sequences: no column is before, beside or after a row."""
 
 MAX_PAINTED = 32
@@ -29,7 +29,7 @@ class Choice:
     """What was chosen.
 
     Attributes:
-        kind: One of `KINDS`.
+        kind: One of `MASK_CHOICES`.
         reach: Of a window.
         causal: Whether a padding mask or a window hides the future too.
         padding: How many [PAD] are appended.
@@ -58,7 +58,11 @@ def ask_mask(size, room, *, ordered) -> Choice:
         ordered: Whether rows and columns are the same tokens, so that some come earlier than others.
     """
     first = "causal" if ordered else "padding"
-    kinds = [kind for kind in (KINDS if ordered else UNORDERED) if kind != "painted" or size <= MAX_PAINTED]
+    kinds = [
+        kind
+        for kind in (MASK_CHOICES if ordered else UNORDERED_CHOICES)
+        if kind != "painted" or size <= MAX_PAINTED
+    ]
     before = st.session_state.get("mask")
     from_address("mask", kinds, first)
     most = room = min(MAX_PADDING, room)

@@ -16,7 +16,7 @@ class Head(NamedTuple):
     """One head under one mask.
 
     Attributes:
-        name: Kind of the mask, as in `mask_choice.KINDS`.
+        name: Kind of the mask, as in `choice.MASK_CHOICES`.
         scores: float32 (query, key), before the mask.
         weights: float32 (query, key).
         mask: bool (query, key), True = may attend.
