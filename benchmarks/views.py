@@ -139,7 +139,7 @@ def write_payload(path, weights):
         name="encoder",
         title="reads",
         head_title="Layer {layer}, head {head}",
-        figures={},
+        metrics={},
         roles=[[""] * HEADS for _ in layers],
         sayings=[[""] * HEADS for _ in layers],
         vectors={},

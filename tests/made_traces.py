@@ -7,7 +7,7 @@ import numpy as np
 from transformer_viz.analysis import project_heads
 from transformer_viz.language import Words
 from transformer_viz.pictures import views
-from transformer_viz.pictures.lens import figures_of
+from transformer_viz.pictures.lens import head_metrics
 from transformer_viz.values.trace import (
     AttentionTrace,
     DecoderBlockTrace,
@@ -128,7 +128,7 @@ def packed(trace, *, language="en", **changes):
             name=said[f"kind.{kind}"],
             title=said["heatmap.query"],
             head_title=said["heads.title"],
-            figures=figures_of(kind, found),
+            metrics=head_metrics(kind, found),
             roles=[["mixed"] * heads for _ in found.layers],
             sayings=[
                 [f"{kind} {layer} {head} looks around." for head in range(heads)]

@@ -588,7 +588,7 @@ def test_heads_that_do_the_same_stand_together_under_its_name(show, masked):
     names = [["previous", "even", "mixed"], ["even", "previous", "even"]]
     order = np.array([[-2.0, -4.0, -6.0], [-3.9, -1.5, -3.5]])
     page = show(
-        masked, start={"view": "grid"}, figures={"encoder": {"role": order}}, roles={"encoder": names}
+        masked, start={"view": "grid"}, metrics={"encoder": {"role": order}}, roles={"encoder": names}
     )
     page.get_by_role("combobox", name="Order of heads").select_option(label="attention pattern")
     said = [text.text for text in drawing(page).iter(f"{SVG}text")]
@@ -600,7 +600,7 @@ def test_heads_that_do_the_same_stand_together_under_its_name(show, masked):
 
 def test_heads_are_sorted_by_what_is_chosen(show, masked):
     entropy = np.array([[0.5, 0.1, np.nan], [0.9, 0.3, 0.7]])
-    page = show(masked, start={"view": "grid"}, figures={"encoder": {"entropy": entropy}})
+    page = show(masked, start={"view": "grid"}, metrics={"encoder": {"entropy": entropy}})
     options = page.get_by_role("combobox", name="Order of heads").locator("option")
     expect(options).to_have_text(["by layer", "entropy"])
     pick(page, "Order of heads", "entropy")

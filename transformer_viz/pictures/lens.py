@@ -50,16 +50,16 @@ def payload_of(trace: Trace, words: Words, looks=(), effects=None, projected=Non
     shown = {}
     for kind, look in looked_at(trace, texts_beside(trace), looks).items():
         named, labels = roles_of(kind, look.found), look.columns.labels
-        figures = figures_of(kind, look.found) | {"role": order_of(named)}
+        metrics = head_metrics(kind, look.found) | {"role": order_of(named)}
         if kind in effects:
-            figures["effect"] = effects[kind]
+            metrics["effect"] = effects[kind]
         shown[kind] = views.AttentionPayload(
             look.found,
             (look.rows.labels, labels),
             name=words(f"kind.{kind}"),
             title=words("heatmap.query" if kind == "encoder" else "heatmap.writes"),
             head_title=title_of(words, looks, kind),
-            figures=figures,
+            metrics=metrics,
             roles=[[words(f"role_name.{role.name}") for role in layer] for layer in named],
             sayings=said_of(words, named, labels, effects.get(kind)),
             vectors={} if looks else views.vectors_of(trace, kind, projected.get(kind)),
@@ -102,15 +102,15 @@ def title_of(words: Words, looks, kind) -> str:
     return words("heads.title", layer="{layer}", head="{head}")
 
 
-def figures_of(kind: str, found: Attentions) -> dict[str, np.ndarray]:
+def head_metrics(kind: str, found: Attentions) -> dict[str, np.ndarray]:
     """Return what heads can be sorted by: name -> float (layer, head)."""
     weights = np.stack([layer.weights for layer in found.layers])
-    figures = {"entropy": entropy(weights)}
+    metrics = {"entropy": entropy(weights)}
     if kind != "cross":
-        figures["distance"] = distance(weights)
+        metrics["distance"] = distance(weights)
         if weights.shape[-1] > 1:
-            figures["previous"] = previous_token_score(weights)
-    return figures
+            metrics["previous"] = previous_token_score(weights)
+    return metrics
 
 
 def roles_of(kind: str, found: Attentions) -> list[list[Role]]:

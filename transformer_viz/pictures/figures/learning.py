@@ -1,4 +1,4 @@
-"""A training as curves: the loss and one figure, of the rows trained on and of those held out."""
+"""A training as curves: the loss and one metric, of the rows trained on and of those held out."""
 
 import math
 
@@ -16,16 +16,16 @@ RATIOS = ("perplexity",)
 """Figures that fall from thousands to tens: their axis is logarithmic."""
 
 
-def learning_curves(train, validation, *, over, figure, labels, last=None, best=None, theme="light"):
-    """Draw the loss and one figure side by side, over the steps or the epochs.
+def learning_curves(train, validation, *, over, metric, labels, last=None, best=None, theme="light"):
+    """Draw the loss and one metric side by side, over the steps or the epochs.
 
     Args:
-        train: One dict for each moment: `over`, "loss" and `figure`; what is missing or no finite number is
+        train: One dict for each moment: `over`, "loss" and `metric`; what is missing or no finite number is
             a gap.
-        validation: The same with "val_loss" and "val_" + `figure`.
+        validation: The same with "val_loss" and "val_" + `metric`.
         over: "step" or "epoch".
-        figure: Name of the second panel's figure; None: the loss alone.
-        labels: Words of the picture: `over`, "loss", "figure", "train", "validation" and "best".
+        metric: Name of the second panel's metric; None: the loss alone.
+        labels: Words of the picture: `over`, "loss", "metric", "train", "validation" and "best".
         last: Where the axes end; None: not known yet, the axes have no numbers.
         best: Epoch whose parameters were kept; None: not marked.
         theme: "light" or "dark".
@@ -33,11 +33,11 @@ def learning_curves(train, validation, *, over, figure, labels, last=None, best=
     Returns:
         `plotly.graph_objects.Figure`: for each panel a trace of the training and one of the validation rows.
     """
-    panels = [("", "loss", labels["loss"])] + ([("2", figure, labels["figure"])] if figure else [])
+    panels = [("", "loss", labels["loss"])] + ([("2", metric, labels["metric"])] if metric else [])
     traces, axes, marks, words = [], {}, [], []
     room = 0 if best is None else LINE  # no curve ever comes between the plot and its title
     for axis, key, title in panels:
-        domain = [0.6, 1] if axis else [0, 0.43 if figure else 1]
+        domain = [0.6, 1] if axis else [0, 0.43 if metric else 1]
         traces += [
             _curve(train, over, key, "train", axis, labels, theme),
             _curve(validation, over, "val_" + key, "validation", axis, labels, theme),
@@ -96,7 +96,7 @@ def _curve(rows, over, key, side, axis, labels, theme):
 
 
 def _scale(key):
-    """Return what the axis of a figure's values is like."""
+    """Return what the axis of a metric's values is like."""
     if key in SHARES:
         return {"range": [0, 1.02], "tickformat": ".0%"}
     return {"type": "log"} if key in RATIOS else {"rangemode": "tozero"}

@@ -54,14 +54,14 @@ def heads_forming(weights, steps, tokens, *, labels, pictures=(), name="heads", 
     return len(text).to_bytes(ALIGNMENT, "little") + text + np.rint(weights * 100).astype(np.uint8).tobytes()
 
 
-def curves_of(steps, entropies, figure, *, labels, theme="light") -> list[dict]:
+def curves_of(steps, entropies, metric, *, labels, theme="light") -> list[dict]:
     """Return two pictures of curves over the steps of a training: of the heads, and of the whole model.
 
     Args:
         steps: Step of each frame.
         entropies: float (frame, head), in nats.
-        figure: (steps, values) of the figure that says how good the model was; None where it was not.
-        labels: "entropy" and "figure", what stands above the pictures, and "head".
+        metric: (steps, values) of the metric that says how good the model was; None where it was not.
+        labels: "entropy" and "metric", what stands above the pictures, and "head".
         theme: "light" or "dark".
     """
     colours, steps = HEADS[theme], [int(step) for step in steps]
@@ -69,8 +69,8 @@ def curves_of(steps, entropies, figure, *, labels, theme="light") -> list[dict]:
         _line(f"{labels['head']} {head + 1}", steps, values, colours[head % len(colours)])
         for head, values in enumerate(np.asarray(entropies).T)
     ]
-    good = _line(labels["figure"], *figure, colours[0]) | {"dots": True}
-    return [{"title": labels["entropy"], "lines": heads}, {"title": labels["figure"], "lines": [good]}]
+    good = _line(labels["metric"], *metric, colours[0]) | {"dots": True}
+    return [{"title": labels["entropy"], "lines": heads}, {"title": labels["metric"], "lines": [good]}]
 
 
 def _line(name, steps, values, colour):

@@ -34,7 +34,7 @@ class AttentionPayload(NamedTuple):
         name: What it is called.
         title: What stands beside the rows.
         head_title: What one head is called, with {layer} and {head} for their numbers.
-        figures: Name -> float (layer, head), to sort heads by; NaN: none.
+        metrics: Name -> float (layer, head), to sort heads by; NaN: none.
         roles: The same in a word or two, to stand below its picture.
         sayings: What each head of each layer does, in words.
         vectors: Name -> float32 array, from `vectors_of`; empty: it cannot be gone through step by step.
@@ -46,7 +46,7 @@ class AttentionPayload(NamedTuple):
     name: str
     title: str
     head_title: str
-    figures: dict[str, np.ndarray]
+    metrics: dict[str, np.ndarray]
     roles: list[list[str]]
     sayings: list[list[str]]
     vectors: dict[str, np.ndarray]
@@ -140,7 +140,7 @@ def _attention(kind, shown, arrays):
         "keyTokens": [*map(visible, columns)],
         "querySentences": shown.sentences[0].tolist(),
         "keySentences": shown.sentences[1].tolist(),
-        "figures": {name: _numbers(values) for name, values in shown.figures.items()},
+        "figures": {name: _numbers(values) for name, values in shown.metrics.items()},
         "roles": [role for layer in shown.roles for role in layer],
         "sayings": [said for layer in shown.sayings for said in layer],
         "arrays": described,

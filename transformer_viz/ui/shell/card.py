@@ -20,7 +20,7 @@ TASKS = {
     "hidden tokens": "task.hidden",
 }
 
-FIGURES = {
+METRICS = {
     "accuracy": "figure.accuracy",
     "bleu": "figure.bleu",
     "perplexity": "figure.perplexity",
@@ -49,7 +49,7 @@ MAX_NAME = 80
 def show_card(model: store.ModelSummary) -> None:
     """Show everything that is known of a model that can be used."""
     st.html(READABLE)
-    show_figures(model)
+    show_metrics(model)
     show_training(model)
     left, right = st.columns(2, gap="large")
     with left:
@@ -70,32 +70,32 @@ def show_card(model: store.ModelSummary) -> None:
         st.caption(plain(" · ".join(f"{name} {version}" for name, version in named)))
 
 
-def show_figures(model: store.ModelSummary) -> None:
+def show_metrics(model: store.ModelSummary) -> None:
     """Show what was measured on the test and the validation rows, and the size of the model."""
     with st.container(horizontal=True, gap="small"):
         for side in ("test", "validation"):
             measured = part(model.card, side)
             rows = t("card.rows.count", count=count_in(measured, "rows") or "?")
-            for figure, value in figures_of(measured, model.config).items():
-                name = t(f"card.{side}", figure=plain(figure_name(figure)))
-                st.metric(name, written(figure, value), rows, **METRIC)
-        st.metric(t("models.parameters"), f"{model.config.num_parameters:,}", bytes_of(model.size), **METRIC)
+            for metric, value in metrics_of(measured, model.config).items():
+                name = t(f"card.{side}", figure=plain(metric_name(metric)))
+                st.metric(name, metric_text(metric, value), rows, **TILE)
+        st.metric(t("models.parameters"), f"{model.config.num_parameters:,}", bytes_of(model.size), **TILE)
 
 
-METRIC = {"delta_color": "primary", "delta_arrow": "off", "border": True, "width": "content"}
+TILE = {"delta_color": "primary", "delta_arrow": "off", "border": True, "width": "content"}
 
 READABLE = "<style>[data-testid=stMetricDelta] { color: inherit }</style>"
 """The small words of a metric are written in the colour of text: their own is too pale in the dark."""
 
 
 def show_training(model: store.ModelSummary) -> None:
-    """Draw loss and headline figure over the epochs, where the card holds them."""
+    """Draw loss and headline metric over the epochs, where the card holds them."""
     history = history_of(model.card)
     if not history:
         return
     best = model.card.get("best_epoch")
-    names = [*figures_of(part(model.card, "validation"), model.config), *FIGURES]
-    figure = next((name for name in names if name != "loss" and f"val_{name}" in history[-1]), None)
+    names = [*metrics_of(part(model.card, "validation"), model.config), *METRICS]
+    metric = next((name for name in names if name != "loss" and f"val_{name}" in history[-1]), None)
     last = history[-1]["epoch"]
     show_heading(t("card.training"))
     draw(
@@ -103,11 +103,11 @@ def show_training(model: store.ModelSummary) -> None:
             history,
             history,
             over="epoch",
-            figure=figure,
+            metric=metric,
             labels={
                 "epoch": t("curve.epoch"),
                 "loss": t("figure.loss"),
-                "figure": figure and figure_name(figure),
+                "metric": metric and metric_name(metric),
                 "train": t("curve.train"),
                 "validation": t("curve.validation"),
                 "best": t("curve.best"),
@@ -134,8 +134,8 @@ def show_labels(by_label: dict) -> None:
         return
     show_heading(t("card.by_label"))
     table = {t("card.label"): list(labels)}
-    for figure, key in BY_LABEL.items():
-        numbers = [found.get(figure) for found in labels.values()]
+    for metric, key in BY_LABEL.items():
+        numbers = [found.get(metric) for found in labels.values()]
         table[t(key)] = [f"{value:.1%}" if isinstance(value, float) else "" for value in numbers]
     table[t("card.rows")] = [count_in(found, "rows") for found in labels.values()]
     st.table(table, border="horizontal", hide_index=True)
@@ -208,9 +208,9 @@ def source_of(card: dict) -> str:
 
 
 def headline(model: store.ModelSummary) -> str:
-    """Return the first figure of the test in words; "" if nothing was measured."""
-    for figure, value in figures_of(part(model.card, "test"), model.config).items():
-        return f"{figure_name(figure)} {written(figure, value)}"
+    """Return the first metric of the test in words; "" if nothing was measured."""
+    for metric, value in metrics_of(part(model.card, "test"), model.config).items():
+        return f"{metric_name(metric)} {metric_text(metric, value)}"
     return ""
 
 
@@ -220,7 +220,7 @@ def task_of(card: dict) -> str:
     return t(TASKS[task]) if task in TASKS else task[:MAX_NAME]
 
 
-def figures_of(measured: dict, config: TransformerConfig) -> dict[str, float]:
+def metrics_of(measured: dict, config: TransformerConfig) -> dict[str, float]:
     """Return name -> value of what was measured, the headline first.
 
     A decoder alone cannot know how a text begins, so whether it has a whole text right says nothing. How much
@@ -230,18 +230,18 @@ def figures_of(measured: dict, config: TransformerConfig) -> dict[str, float]:
     numbers.pop("share_held_out", None)
     if config.architecture == "decoder":
         numbers.pop("exact_match", None)
-    known = {name: numbers[name] for name in FIGURES if name in numbers}
+    known = {name: numbers[name] for name in METRICS if name in numbers}
     return {name: value for name, value in (known | numbers).items() if math.isfinite(value)}
 
 
-def figure_name(figure: str) -> str:
-    """Return the name of a figure in the visitor's language where there is one."""
-    return t(FIGURES[figure]) if figure in FIGURES else figure[:MAX_NAME].replace("_", " ")
+def metric_name(metric: str) -> str:
+    """Return the name of a metric in the visitor's language where there is one."""
+    return t(METRICS[metric]) if metric in METRICS else metric[:MAX_NAME].replace("_", " ")
 
 
-def written(figure: str, value: float) -> str:
-    """Return a figure as it is read: shares as percentages."""
-    return f"{value:.1%}" if figure in SHARES and 0 <= value <= 1 else f"{value:.3g}"
+def metric_text(metric: str, value: float) -> str:
+    """Return a metric as it is read: shares as percentages."""
+    return f"{value:.1%}" if metric in SHARES and 0 <= value <= 1 else f"{value:.3g}"
 
 
 def bytes_of(size: int) -> str:

@@ -182,7 +182,7 @@ def count(upload, kind, columns, tokens, keep_case, longest) -> Counted:
 def show_report(report) -> None:
     """Say what is in the rows, and what should make one think."""
     text = report.texts["text"]
-    figures = {
+    counts = {
         "rows": f"{report.rows:,}",
         "train": f"{report.sizes['train']:,}",
         "validation": f"{report.sizes['validation']:,}",
@@ -190,7 +190,7 @@ def show_report(report) -> None:
         "cut": f"{text.cut_share:.1%}",
         "unknown": f"{text.unknown_share:.1%}",
     }
-    said = " · ".join(t(f"data.{name}", value=value) for name, value in figures.items())
+    said = " · ".join(t(f"data.{name}", value=value) for name, value in counts.items())
     st.markdown(said, help=t("data.help", most=f"{text.longest_tokens:,}"))
     if report.labels:
         balance = " · ".join(

@@ -11,7 +11,7 @@ from cachetools import LRUCache, cached
 from transformer_viz.analysis import entropy
 from transformer_viz.pictures.views import curves_of, heads_forming
 from transformer_viz.runs import AT_WORK, stamp_of
-from transformer_viz.ui.shell.card import figure_name
+from transformer_viz.ui.shell.card import metric_name
 from transformer_viz.ui.shell.charts import theme
 from transformer_viz.ui.shell.components import component
 from transformer_viz.ui.shell.language import sendable, t
@@ -132,9 +132,9 @@ def show_heads(run, status, probe, kind, layer) -> None:
 
 def curves_over(run, steps, entropies, words) -> list[dict]:
     """Return the curves over the steps of a run that is over."""
-    figure, epochs = run.job.figure, run.state().epochs
-    good = [epoch["step"] for epoch in epochs], [epoch.get(f"val_{figure}") for epoch in epochs]
-    return curves_of(steps, entropies, good, labels=words | {"figure": figure_name(figure)}, theme=theme())
+    metric, epochs = run.job.figure, run.state().epochs
+    good = [epoch["step"] for epoch in epochs], [epoch.get(f"val_{metric}") for epoch in epochs]
+    return curves_of(steps, entropies, good, labels=words | {"metric": metric_name(metric)}, theme=theme())
 
 
 def first_pictures(run) -> dict[int, Contents]:

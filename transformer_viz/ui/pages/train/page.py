@@ -253,13 +253,13 @@ def show_cost(job, material) -> None:
     tokens = min(material.tokens, config.max_len)
     target = tokens if config.architecture == "encoder-decoder" else 0
     cost = estimate(config, job.settings, rows, tokens, target)
-    figures = {
+    cost_texts = {
         "parameters": f"{cost.parameters:,}",
         "steps": f"{steps_of(job):,}",
         "time": time_of(max(1, cost.seconds_per_epoch)),
         "memory": f"{cost.memory / 1e9:.1f} GB",
     }
-    said = "  \n".join(t(f"train.{name}", value=value) for name, value in figures.items())
+    said = "  \n".join(t(f"train.{name}", value=value) for name, value in cost_texts.items())
     st.markdown(said, help=t("train.estimated"))
     problem = cost.problem(psutil.virtual_memory().available)
     if problem:

@@ -13,7 +13,7 @@ from transformer_viz.ui.pages.train.forming import (
     shortened,
     show_heads,
 )
-from transformer_viz.ui.shell.card import count_in, figure_name, figures_of, part, written
+from transformer_viz.ui.shell.card import count_in, metric_name, metric_text, metrics_of, part
 from transformer_viz.ui.shell.charts import draw, theme
 from transformer_viz.ui.shell.classroom import is_classroom, keep_visitor
 from transformer_viz.ui.shell.language import plain, t, time_of, words
@@ -127,17 +127,17 @@ def show_progress(run, stage) -> None:
         st.caption(t("run.thinned"))
     if state.is_full:
         st.caption(t("run.pictures.full"))
-    figure = run.job.figure
+    metric = run.job.figure
     curves, samples = st.columns([3, 2], gap="medium")
     with curves:
-        labels = {"figure": figure_name(figure), "step": t("run.steps")}
+        labels = {"metric": metric_name(metric), "step": t("run.steps")}
         labels |= {name: t(f"run.{name}") for name in ("loss", "train", "validation")}
         draw(
             learning_curves(
                 state.steps,
                 state.epochs,
                 over="step",
-                figure=figure,
+                metric=metric,
                 labels=labels,
                 last=total,
                 theme=theme(),
@@ -145,9 +145,9 @@ def show_progress(run, stage) -> None:
             "curves",
         )
     with samples:
-        if state.best and (best := state.best.get(f"val_{figure}")) is not None:
-            value = written(figure, best)
-            best = t("run.best", figure=figure_name(figure), value=value, epoch=state.best["epoch"])
+        if state.best and (best := state.best.get(f"val_{metric}")) is not None:
+            value = metric_text(metric, best)
+            best = t("run.best", figure=metric_name(metric), value=value, epoch=state.best["epoch"])
             st.markdown(best)
         if state.samples:
             st.caption(t("run.samples"), help=t("run.samples.help"))
@@ -199,8 +199,8 @@ def ask_name(run, open_model) -> None:
         return
     test = part(card, "test")
     if rows := count_in(test, "rows"):
-        measured = figures_of(test, config).items()
-        named = (f"{plain(figure_name(name))} {written(name, value)}" for name, value in measured)
+        measured = metrics_of(test, config).items()
+        named = (f"{plain(metric_name(name))} {metric_text(name, value)}" for name, value in measured)
         st.markdown(t("run.test", count=rows, figures=t("list.comma").join(named)))
     with st.container(horizontal=True, vertical_alignment="bottom", gap="small"):
         slug = title_of(run.id).split(" · ")[0]
