@@ -141,7 +141,7 @@ def write_payload(path, weights):
         head_title="Layer {layer}, head {head}",
         metrics={},
         roles=[[""] * HEADS for _ in layers],
-        sayings=[[""] * HEADS for _ in layers],
+        captions=[[""] * HEADS for _ in layers],
         vectors={},
         sentences=(np.zeros(length, int), np.zeros(length, int)),
     )

@@ -130,7 +130,7 @@ def packed(trace, *, language="en", **changes):
             head_title=said["heads.title"],
             metrics=head_metrics(kind, found),
             roles=[["mixed"] * heads for _ in found.layers],
-            sayings=[
+            captions=[
                 [f"{kind} {layer} {head} looks around." for head in range(heads)]
                 for layer in range(len(found.layers))
             ],

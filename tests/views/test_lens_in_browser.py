@@ -742,7 +742,7 @@ HOSTILE = [
 def test_hostile_tokens_are_shown_and_never_run(show):
     trace = encoder_trace(HOSTILE, layers=1, heads=2)
     said = '<img src=x onerror="window.__x=1">'
-    page = show(trace, sayings={"encoder": [[said] * 2]}, name={"encoder": said}, title={"encoder": said})
+    page = show(trace, captions={"encoder": [[said] * 2]}, name={"encoder": said}, title={"encoder": said})
     expect(page.locator(".says")).to_contain_text(said)
     open_table(page)
     assert [row[0] for row in table(page)] == HOSTILE

@@ -28,16 +28,16 @@ def axis_tokens(trace: Trace, tokens) -> list[str]:
     return labels
 
 
-def texts_beside(trace: Trace) -> dict[str, tuple[list[str], list[str]]]:
+def axis_labels(trace: Trace) -> dict[str, tuple[list[str], list[str]]]:
     """Return kind of attention -> what stands beside its rows and its columns."""
     beside = {}
     for kind, found in trace.kinds().items():
         queries, keys = (axis_tokens(trace, side) for side in (found.query_tokens, found.key_tokens))
-        beside[kind] = (queries if kind == "encoder" else writing_tokens(trace, queries), keys)
+        beside[kind] = (queries if kind == "encoder" else with_predictions(trace, queries), keys)
     return beside
 
 
-def writing_tokens(trace: Trace, tokens) -> list[str]:
+def with_predictions(trace: Trace, tokens) -> list[str]:
     """Return a decoder's tokens with what it would write after each."""
     following = [label_of(trace, number) for number in trace.probs.argmax(axis=-1)]
     return [f"{token}{ARROW}{after}" for token, after in zip(tokens, following, strict=True)]

@@ -16,8 +16,8 @@ from transformer_viz.analysis import (
 )
 from transformer_viz.language import Words
 from transformer_viz.pictures import views
-from transformer_viz.pictures.labels import texts_beside
-from transformer_viz.pictures.looks import ONE_HEAD, looked_at
+from transformer_viz.pictures.labels import axis_labels
+from transformer_viz.pictures.looks import ONE_HEAD, apply_looks
 from transformer_viz.text.tokenizer import visible
 from transformer_viz.values.trace import Attentions, Trace
 
@@ -28,9 +28,9 @@ PROJECTIONS = {
 }
 """Kind of attention -> name of the layer whose parameters project its heads, but for its number."""
 
-NOTHING = "\u2205"
+EMPTY = "\u2205"
 
-SEVERAL = 10
+WHOLE_FROM = 10
 """Tokens from which on nobody counts their tenths."""
 
 
@@ -42,15 +42,15 @@ def payload_of(trace: Trace, words: Words, looks=(), effects=None, projected=Non
         words: Sentences of the language it is shown in.
         looks: How it is looked at: names out of `LOOKS`.
         effects: What each head does for the answer, as `head_effects` returns it; None: it is not known.
-        projected: Kind of attention -> what `projected_of` returned; None: it is not known.
+        projected: Kind of attention -> what `projected_contexts` returned; None: it is not known.
     """
     if effects is None or set(looks) & set(ONE_HEAD):
         effects = {}
     projected = projected or {}
     shown = {}
-    for kind, look in looked_at(trace, texts_beside(trace), looks).items():
+    for kind, look in apply_looks(trace, axis_labels(trace), looks).items():
         named, labels = roles_of(kind, look.found), look.columns.labels
-        metrics = head_metrics(kind, look.found) | {"role": order_of(named)}
+        metrics = head_metrics(kind, look.found) | {"role": role_order(named)}
         if kind in effects:
             metrics["effect"] = effects[kind]
         shown[kind] = views.AttentionPayload(
@@ -61,7 +61,7 @@ def payload_of(trace: Trace, words: Words, looks=(), effects=None, projected=Non
             head_title=title_of(words, looks, kind),
             metrics=metrics,
             roles=[[words(f"role_name.{role.name}") for role in layer] for layer in named],
-            sayings=said_of(words, named, labels, effects.get(kind)),
+            captions=captions_of(words, named, labels, effects.get(kind)),
             vectors={} if looks else views.vectors_of(trace, kind, projected.get(kind)),
             sentences=(look.rows.sentences, look.columns.sentences),
         )
@@ -71,7 +71,7 @@ def payload_of(trace: Trace, words: Words, looks=(), effects=None, projected=Non
     return views.payload_bytes(trace.model, shown, labels)
 
 
-def projected_of(trace: Trace, kind: str, model: str) -> np.ndarray | None:
+def projected_contexts(trace: Trace, kind: str, model: str) -> np.ndarray | None:
     """Return the heads' contexts joined and projected anew: float32 (layer, query, d_model).
 
     None where the model, named as in `store.read_model`, cannot be read any more.
@@ -119,7 +119,7 @@ def roles_of(kind: str, found: Attentions) -> list[list[Role]]:
     return [roles(layer.weights, found.mask, *tokens, cross=cross) for layer in found.layers]
 
 
-def said_of(words: Words, named: list[list[Role]], labels, effects: np.ndarray | None) -> list[list[str]]:
+def captions_of(words: Words, named: list[list[Role]], labels, effects: np.ndarray | None) -> list[list[str]]:
     """Say what each head of each layer does, and what becomes of the answer without it.
 
     Args:
@@ -128,32 +128,32 @@ def said_of(words: Words, named: list[list[Role]], labels, effects: np.ndarray |
         labels: What stands beside the columns.
         effects: float (layer, head); None: they are not known.
     """
-    said = [[role_in_words(words, role, labels) for role in layer] for layer in named]
+    said = [[role_text(words, role, labels) for role in layer] for layer in named]
     if effects is None:
         return said
     return [
-        [f"{role} {effect_in_words(words, effect)}" for role, effect in zip(layer, row, strict=True)]
+        [f"{role} {effect_text(words, effect)}" for role, effect in zip(layer, row, strict=True)]
         for layer, row in zip(said, effects, strict=True)
     ]
 
 
-def order_of(named: list[list[Role]]) -> np.ndarray:
+def role_order(named: list[list[Role]]) -> np.ndarray:
     """Return by what heads that do the same stand together, who does it most first: float (layer, head)."""
     return np.array(
         [[-2 * ROLES.index(role.name) + role.share / (1 + role.share) for role in layer] for layer in named]
     )
 
 
-def role_in_words(words: Words, role: Role, labels) -> str:
+def role_text(words: Words, role: Role, labels) -> str:
     """Say what a head does, whose columns have those texts beside them."""
     return words(
         f"role.{role.name}",
         percent=f"{role.share:.0%}",
-        count=f"{role.share:.1f}" if role.share < SEVERAL else f"{role.share:.0f}",
-        token=visible(labels[role.key]) if labels else NOTHING,
+        count=f"{role.share:.1f}" if role.share < WHOLE_FROM else f"{role.share:.0f}",
+        token=visible(labels[role.key]) if labels else EMPTY,
     )
 
 
-def effect_in_words(words: Words, effect: float) -> str:
+def effect_text(words: Words, effect: float) -> str:
     """Say how much less probable the answer is without a head."""
     return words("effects.less" if effect >= 0 else "effects.more", points=f"{abs(100 * effect):.1f}")

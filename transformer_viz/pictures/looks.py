@@ -68,7 +68,7 @@ def sides_of(trace: Trace, kind: str, rows, columns) -> tuple[Side, Side]:
     return _side(*reading, rows), _side(*read, columns)
 
 
-def looked_at(trace: Trace, tokens, looks) -> dict[str, Look]:
+def apply_looks(trace: Trace, tokens, looks) -> dict[str, Look]:
     """Return each kind of attention of a trace, looked at in some ways.
 
     Args:

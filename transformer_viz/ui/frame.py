@@ -14,9 +14,9 @@ from transformer_viz.ui.pages.train import page as train
 from transformer_viz.ui.shell.address import follow_history, from_address, to_address
 from transformer_viz.ui.shell.classroom import greet, is_classroom, is_teacher, owner, short_name
 from transformer_viz.ui.shell.journal import timed
-from transformer_viz.ui.shell.language import choose_language, plain, t
+from transformer_viz.ui.shell.language import choose_language, escaped, t
 from transformer_viz.ui.shell.login import admitted, show_logout
-from transformer_viz.ui.shell.problems import said
+from transformer_viz.ui.shell.problems import error_text
 from transformer_viz.ui.shell.shelf import shown_models
 
 ICON = Path(__file__).parent / "icon.svg"
@@ -58,7 +58,7 @@ def show() -> None:
                 with controls:
                     model = choose_model()
             except store.ModelError as error:
-                st.error(said(error), icon=":material/folder_off:")
+                st.error(error_text(error), icon=":material/folder_off:")
                 return
             show_page(model)
 
@@ -103,14 +103,14 @@ def choose_model() -> store.ModelSummary | None:
     usable = {}
     for model in shown_models():
         if model.problem:
-            st.warning(said(model.error), icon=":material/broken_image:")
+            st.warning(error_text(model.error), icon=":material/broken_image:")
         else:
             usable[model.name] = model
     if not usable:
         return None
     wanted = st.session_state.get("model") or st.query_params.get("model")
     if wanted and wanted not in usable:
-        st.toast(t("model.gone", name=plain(wanted[:64])), icon=":material/search_off:")
+        st.toast(t("model.gone", name=escaped(wanted[:64])), icon=":material/search_off:")
     names = list(usable)
     from_address("model", names, names[0])
     chosen = st.selectbox(t("model.label"), names, key="model", persist_state="session", help=t("model.help"))

@@ -5,9 +5,9 @@ import numpy as np
 from transformer_viz.analysis import strongest_in_blocks
 from transformer_viz.pictures.figures.panels import largest
 from transformer_viz.pictures.views.blocks import MAX_CELLS, block_names
-from transformer_viz.pictures.views.panel import MANY, panel
+from transformer_viz.pictures.views.panel import MAX_LARGE, panel
 
-NOTHING = 1e-5
+ROUNDING = 1e-5
 """A difference below this is rounding: it is drawn as none, not blown up to the ends of the scale."""
 
 
@@ -49,10 +49,10 @@ def attention_change(before, after, tokens, *, labels, masks=None, theme="light"
         strongest_in_blocks(weights, MAX_CELLS) for weights in (before, after, difference)
     )
     top, limit = max(largest(before), largest(after)) or 1.0, largest(difference)
-    limit = limit if limit >= NOTHING else top
+    limit = limit if limit >= ROUNDING else top
     names = block_names(tokens, block)
     around = {"rowTitle": labels["query"], "columnTitle": labels["key"], "fit": "square"}
-    around |= {"pixels": 12 if len(names) <= MANY else 11}
+    around |= {"pixels": 12 if len(names) <= MAX_LARGE else 11}
     scale = {"ticks": [f"{share * top:.2g}" for share in (0, 0.5, 1)]}
     says = f"{{row}} {labels['reads']} {{column}}\n{labels['weight']}: "
 

@@ -5,7 +5,7 @@ import json
 import numpy as np
 
 from transformer_viz.pictures.figures.theme import HEADS, SEQUENTIAL
-from transformer_viz.pictures.views.panel import NOTHING
+from transformer_viz.pictures.views.panel import BLANK
 from transformer_viz.pictures.views.payload import ALIGNMENT
 from transformer_viz.text.tokenizer import visible
 
@@ -39,8 +39,8 @@ def heads_forming(weights, steps, tokens, *, labels, pictures=(), name="heads", 
     header = {
         "steps": [int(step) for step in steps],
         "heads": weights.shape[1],
-        "rows": [visible(token) or NOTHING for token in rows],
-        "columns": [visible(token) or NOTHING for token in columns],
+        "rows": [visible(token) or BLANK for token in rows],
+        "columns": [visible(token) or BLANK for token in columns],
         "values": {"dtype": "uint8", "shape": weights.shape, "at": 0},
         "says": [f"{{row}} {labels['reads']} {{column}}: {{value}} %", None],
         "colours": SEQUENTIAL[theme],

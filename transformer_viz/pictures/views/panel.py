@@ -7,13 +7,13 @@ import numpy as np
 from transformer_viz.pictures.figures.theme import DIVERGING, GAP, HEADS, SEQUENTIAL
 from transformer_viz.text.tokenizer import visible
 
-MANY = 16
+MAX_LARGE = 16
 """More tokens than this are written small."""
 
-CLOSE = 40
+MAX_RULED = 40
 """More tokens than this stand without a line between them."""
 
-NOTHING = "␠"
+BLANK = "␠"
 """Stands for a token of blanks."""
 
 
@@ -58,15 +58,15 @@ def panel(
     most = max(values.shape)
     return {
         "values": base64.b64encode(values.tobytes()).decode(),
-        "rows": [visible(token) or NOTHING for token in rows],
-        "columns": [visible(token) or NOTHING for token in columns],
+        "rows": [visible(token) or BLANK for token in rows],
+        "columns": [visible(token) or BLANK for token in columns],
         "says": list(says),
         "colours": (DIVERGING if signed else SEQUENTIAL)[theme],
         "limit": float(limit),
         "signed": signed,
         "ticks": [f"{end:.2g}" for end in ends] if scale else [],
-        "lines": most <= CLOSE,
-        "pixels": 12 if most <= MANY else 10,
+        "lines": most <= MAX_RULED,
+        "pixels": 12 if most <= MAX_LARGE else 10,
         "sums": sums and _sums(*sums, theme),
         "fit": "wide",
         "back": GAP[theme],

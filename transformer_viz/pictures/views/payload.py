@@ -36,7 +36,7 @@ class AttentionPayload(NamedTuple):
         head_title: What one head is called, with {layer} and {head} for their numbers.
         metrics: Name -> float (layer, head), to sort heads by; NaN: none.
         roles: The same in a word or two, to stand below its picture.
-        sayings: What each head of each layer does, in words.
+        captions: What each head of each layer does, in words.
         vectors: Name -> float32 array, from `vectors_of`; empty: it cannot be gone through step by step.
         sentences: Number of the sentence each row and each column is of: int (query,), int (key,).
     """
@@ -48,7 +48,7 @@ class AttentionPayload(NamedTuple):
     head_title: str
     metrics: dict[str, np.ndarray]
     roles: list[list[str]]
-    sayings: list[list[str]]
+    captions: list[list[str]]
     vectors: dict[str, np.ndarray]
     sentences: tuple[np.ndarray, np.ndarray]
 
@@ -142,7 +142,7 @@ def _attention(kind, shown, arrays):
         "keySentences": shown.sentences[1].tolist(),
         "figures": {name: _numbers(values) for name, values in shown.metrics.items()},
         "roles": [role for layer in shown.roles for role in layer],
-        "sayings": [said for layer in shown.sayings for said in layer],
+        "sayings": [said for layer in shown.captions for said in layer],
         "arrays": described,
     }
 

@@ -7,14 +7,14 @@ import streamlit as st
 
 from transformer_viz.ui.shell.session import is_history_navigation, page_id
 
-SAID = "said"
+LAST_SET = "said"
 """Key in the session: key of each choice that the address keeps -> the page on which it was last said."""
 
 
 def follow_history() -> None:
     """Let the address decide once more where the visitor went back or forward in the browser's history."""
     if is_history_navigation():
-        for key in st.session_state.pop(SAID, ()):
+        for key in st.session_state.pop(LAST_SET, ()):
             st.session_state.pop(key, None)
 
 
@@ -49,21 +49,21 @@ def to_address(key, value) -> None:
         st.query_params.pop(key, None)
 
 
-def choose_one(key, options, label, *, say=str, default=None, **settings):
+def choose_one(key, options, label, *, format_func=str, default=None, **settings):
     """Show a choice among a few, kept in the URL unless it is the default.
 
     Args:
         key: Its name in the address and in the session.
         options: What there is to choose from.
         label: What stands above it.
-        say: Names an option in the visitor's language.
+        format_func: Names an option in the visitor's language.
         default: What an address without one means; None: the first.
         **settings: As `st.segmented_control` takes them.
     """
     default = default or options[0]
     from_address(key, options, default)
     chosen = st.segmented_control(
-        label, options, format_func=say, key=key, required=True, persist_state="session", **settings
+        label, options, format_func=format_func, key=key, required=True, persist_state="session", **settings
     )
     to_address(key, "" if chosen == default else str(chosen))
     return chosen
@@ -110,7 +110,7 @@ def _set(key, value):
     Streamlit forgets then what nobody has touched. Said in every run, it would also be written over what
     somebody is typing.
     """
-    page, said = page_id(), st.session_state.setdefault(SAID, {})
+    page, said = page_id(), st.session_state.setdefault(LAST_SET, {})
     if said.get(key) != page or key not in st.session_state or st.session_state[key] != value:
         st.session_state[key] = value
         said[key] = page

@@ -16,7 +16,7 @@ from transformer_viz.store.places import command
 from transformer_viz.text.tokenizer import NoTokensError
 from transformer_viz.ui.shell.journal import note
 from transformer_viz.ui.shell.language import t
-from transformer_viz.ui.shell.problems import said, show_problem
+from transformer_viz.ui.shell.problems import error_text, show_problem
 from transformer_viz.ui.shell.server import shared_engine
 from transformer_viz.values.request import EFFECTS, Request
 from transformer_viz.values.trace import Trace
@@ -30,7 +30,7 @@ PATIENCE = 0.6
 PLOT_HEIGHT = 460
 """Pixels held for a picture while the answer is on its way."""
 
-GIVEN_UP = "given-up"
+CANCELLED = "given-up"
 """Key in the session: the request that the visitor no longer waits for."""
 
 
@@ -67,7 +67,7 @@ def cached_answer(request: Request, stamp: str, progress):
 
 def _answered(request):
     """Return the answer to a request, unless the visitor has given it up or there is none."""
-    if st.session_state.get(GIVEN_UP) == request:
+    if st.session_state.get(CANCELLED) == request:
         st.info(t("work.given_up"), icon=":material/stop_circle:")
         st.button(t("work.again"), icon=":material/replay:", on_click=_resume, key=f"again-{hash(request)}")
         return None
@@ -81,7 +81,7 @@ def _answered(request):
         note("engine", level=logging.WARNING, model=Path(request.model).name, code=error.code, **error.facts)
         st.error(t(f"engine.{error.code}", command=command(), **error.facts), icon=":material/error:")
     except store.ModelError as error:
-        st.error(t("model.unreadable", reason=said(error)), icon=":material/error:")
+        st.error(t("model.unreadable", reason=error_text(error)), icon=":material/error:")
     except ValueError as error:
         show_problem(error)
     finally:
@@ -110,7 +110,7 @@ class _Progress:
                 st.button(
                     t("work.give_up"),
                     icon=":material/stop:",
-                    on_click=_give_up,
+                    on_click=_cancel,
                     args=(self.request,),
                     key=f"give-up-{hash(self.request)}",
                 )
@@ -121,9 +121,9 @@ class _Progress:
         self.place.empty()
 
 
-def _give_up(request):
-    st.session_state[GIVEN_UP] = request
+def _cancel(request):
+    st.session_state[CANCELLED] = request
 
 
 def _resume():
-    st.session_state.pop(GIVEN_UP, None)
+    st.session_state.pop(CANCELLED, None)

@@ -10,7 +10,7 @@ from transformer_viz.pictures.figures import learning_curves
 from transformer_viz.pictures.figures.learning import SHARES
 from transformer_viz.ui.shell.card_facts import count_in, examples_of, history_of, part, text_in
 from transformer_viz.ui.shell.charts import draw, theme
-from transformer_viz.ui.shell.language import plain, t
+from transformer_viz.ui.shell.language import escaped, t
 from transformer_viz.values.config import TransformerConfig
 
 TASKS = {
@@ -60,14 +60,14 @@ def show_card(model: store.ModelSummary) -> None:
         show_rows(origin(model.card))
         if examples := examples_of(model.card):
             show_heading(t("card.examples"))
-            st.markdown("\n".join(f"- {plain(example)}" for example in examples))
+            st.markdown("\n".join(f"- {escaped(example)}" for example in examples))
     show_labels(part(part(model.card, "test"), "by_label"))
     if command := text_in(model.card, "command"):
         show_heading(t("card.again"))
         st.code(command, language="bash", wrap_lines=True)
     if versions := part(model.card, "versions"):
         named = [*versions.items()][:MAX_NAMES]
-        st.caption(plain(" · ".join(f"{name} {version}" for name, version in named)))
+        st.caption(escaped(" · ".join(f"{name} {version}" for name, version in named)))
 
 
 def show_metrics(model: store.ModelSummary) -> None:
@@ -77,9 +77,9 @@ def show_metrics(model: store.ModelSummary) -> None:
             measured = part(model.card, side)
             rows = t("card.rows.count", count=count_in(measured, "rows") or "?")
             for metric, value in metrics_of(measured, model.config).items():
-                name = t(f"card.{side}", figure=plain(metric_name(metric)))
+                name = t(f"card.{side}", figure=escaped(metric_name(metric)))
                 st.metric(name, metric_text(metric, value), rows, **TILE)
-        st.metric(t("models.parameters"), f"{model.config.num_parameters:,}", bytes_of(model.size), **TILE)
+        st.metric(t("models.parameters"), f"{model.config.num_parameters:,}", size_text(model.size), **TILE)
 
 
 TILE = {"delta_color": "primary", "delta_arrow": "off", "border": True, "width": "content"}
@@ -129,7 +129,7 @@ def kind_name(kind) -> str:
 
 def show_labels(by_label: dict) -> None:
     """Show the figures of each label on the test, where the card holds them."""
-    labels = {plain(label): found for label, found in by_label.items() if isinstance(found, dict)}
+    labels = {escaped(label): found for label, found in by_label.items() if isinstance(found, dict)}
     if not labels:
         return
     show_heading(t("card.by_label"))
@@ -148,7 +148,7 @@ def show_heading(text) -> None:
 
 def show_rows(rows: dict[str, str]) -> None:
     """Show names and what they stand for, one under the other."""
-    table = {"name": list(map(plain, rows)), "value": list(map(plain, rows.values()))}
+    table = {"name": list(map(escaped, rows)), "value": list(map(escaped, rows.values()))}
     st.table(table, border="horizontal", hide_index=True, hide_header=True)
 
 
@@ -244,7 +244,7 @@ def metric_text(metric: str, value: float) -> str:
     return f"{value:.1%}" if metric in SHARES and 0 <= value <= 1 else f"{value:.3g}"
 
 
-def bytes_of(size: int) -> str:
+def size_text(size: int) -> str:
     """Return a size on disk as it is read."""
     if size >= 1e9:
         return f"{size / 1e9:.1f} GB"

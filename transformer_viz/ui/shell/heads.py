@@ -22,13 +22,13 @@ def choose_attention(trace: Trace) -> str:
         "kind",
         kinds,
         t("kind.label"),
-        say=lambda kind: t(f"kind.{kind}"),
+        format_func=lambda kind: t(f"kind.{kind}"),
         default="cross",
         help=t("kind.help"),
     )
 
 
-def hand_over(*, layer, head, kind=None) -> None:
+def sync_with_views(*, layer, head, kind=None) -> None:
     """Take over what the views chose on another page, and let them take over what is chosen here.
 
     Args:
@@ -38,10 +38,10 @@ def hand_over(*, layer, head, kind=None) -> None:
     """
     chosen = {"layer": layer - 1, "head": head - 1} | ({"kind": kind} if kind else {})
     with st.container(key="hand-over"):
-        component("choice")(data=chosen, key="chosen-elsewhere", on_chosen_change=take_over)
+        component("choice")(data=chosen, key="chosen-elsewhere", on_chosen_change=apply_view_selection)
 
 
-def take_over() -> None:
+def apply_view_selection() -> None:
     """Choose what the views chose."""
     chosen = st.session_state["chosen-elsewhere"].chosen
     for name in ("layer", "head"):

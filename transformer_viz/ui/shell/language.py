@@ -43,7 +43,7 @@ def choose_language() -> None:
     to_address("lang", language)
 
 
-def plain(text) -> str:
+def escaped(text) -> str:
     """Return text of a person or a data set so that Markdown shows it as it is, on one line.
 
     An address in it becomes no link: Markdown makes links of what it finds after all marks are unescaped, so

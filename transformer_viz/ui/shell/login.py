@@ -2,7 +2,7 @@
 
 import streamlit as st
 
-from transformer_viz.ui.shell.language import plain, t
+from transformer_viz.ui.shell.language import escaped, t
 
 
 def admitted() -> bool:
@@ -20,7 +20,7 @@ def show_logout() -> None:
     if not getattr(st.user, "is_logged_in", False):
         return
     name = st.user.get("name") or st.user.get("email") or ""
-    st.caption(t("login.as", name=plain(name)))
+    st.caption(t("login.as", name=escaped(name)))
     st.button(t("login.out"), icon=":material/logout:", type="tertiary", on_click=st.logout, key="logout")
 
 

@@ -4,7 +4,7 @@ import numpy as np
 import streamlit as st
 
 from transformer_viz.text.tokenizer import visible
-from transformer_viz.ui.shell.language import plain, t
+from transformer_viz.ui.shell.language import escaped, t
 from transformer_viz.values.trace import Trace
 
 
@@ -27,7 +27,7 @@ def show_reading(trace: Trace) -> None:
         return
     unknown = list(dict.fromkeys(visible(trace.words[i]) for i in np.flatnonzero(trace.unknown)))
     if unknown:
-        shown = t("list.comma").join(f"“{plain(word)}”" for word in unknown[:8]) + (
+        shown = t("list.comma").join(f"“{escaped(word)}”" for word in unknown[:8]) + (
             " …" if len(unknown) > 8 else ""
         )
         st.caption(t("reading.unknown", words=shown, count=trace.unknown.sum(), total=len(trace.tokens)))

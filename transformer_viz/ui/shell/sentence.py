@@ -6,7 +6,7 @@ import streamlit as st
 
 from transformer_viz.ui.shell.address import keep, to_address
 from transformer_viz.ui.shell.card import examples_of
-from transformer_viz.ui.shell.language import plain, t
+from transformer_viz.ui.shell.language import escaped, t
 
 MAX_CHARS = 20_000
 """Longest text that is read; the rest is left out, and the page says so."""
@@ -80,12 +80,12 @@ def offer(examples) -> None:
         st.button(t("sentence.show"), type="primary", icon=":material/visibility:")
         for number, example in enumerate(examples):
             st.button(
-                plain(textwrap.shorten(example, 30, placeholder=" …")),
+                escaped(textwrap.shorten(example, 30, placeholder=" …")),
                 key=f"example-{number}",
                 on_click=use_example,
                 args=(example,),
                 type="tertiary",
-                help=plain(example),
+                help=escaped(example),
             )
 
 

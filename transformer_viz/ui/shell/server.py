@@ -23,7 +23,7 @@ def shared_engine() -> Engine:
     """Return the engine of this server, its child already loading the first model."""
     engine, models = Engine(), []
     with contextlib.suppress(store.ModelError):  # the pages say that they cannot be listed
-        models = in_order(store.list_models())
+        models = sorted_models(store.list_models())
     for model in models:
         if not model.problem:
             engine.warm(model.reference)
@@ -37,7 +37,7 @@ def shared_trainer() -> Trainer:
     return Trainer()
 
 
-def in_order(models) -> list[store.ModelSummary]:
+def sorted_models(models) -> list[store.ModelSummary]:
     """Return the models by name, the one to show first in front."""
     return sorted(models, key=lambda model: (model.name != FIRST_MODEL, model.name))
 

@@ -9,8 +9,8 @@ from transformer_viz import store
 from transformer_viz.store.format import NAME
 from transformer_viz.store.places import command
 from transformer_viz.ui.shell.classroom import is_classroom, is_teacher, own_models, owner, visitors_folder
-from transformer_viz.ui.shell.language import plain, t
-from transformer_viz.ui.shell.server import in_order
+from transformer_viz.ui.shell.language import escaped, t
+from transformer_viz.ui.shell.server import sorted_models
 
 VISITOR_BYTES = 100 * 10**6
 """Bytes that the models of one visitor of a class may take."""
@@ -48,7 +48,7 @@ def shown_models() -> list[store.ModelSummary]:
     folder = home().folder
     if folder:
         models |= {model.name: model for model in store.list_models(folder)}
-    return in_order(models.values())
+    return sorted_models(models.values())
 
 
 def is_own(model: store.ModelSummary) -> bool:
@@ -67,8 +67,8 @@ def show_no_model() -> None:
     st.code(f"{command()} train --preset single-block --data reviews.csv --out my-model")
 
 
-def problem_of(name, names) -> str | None:
+def name_problem(name, names) -> str | None:
     """Say in the visitor's language why a name for a model will not do; None if it will."""
     if not NAME.fullmatch(name or ""):
         return t("name.rule")
-    return t("name.taken", name=plain(name)) if name in names else None
+    return t("name.taken", name=escaped(name)) if name in names else None

@@ -6,7 +6,7 @@ from cachetools import LRUCache, cached
 
 from transformer_viz import store
 from transformer_viz.language import Words
-from transformer_viz.pictures.lens import payload_of, projected_of
+from transformer_viz.pictures.lens import payload_of, projected_contexts
 from transformer_viz.ui.shell.components import component
 from transformer_viz.ui.shell.language import words
 from transformer_viz.values.request import Request
@@ -42,5 +42,5 @@ def show_lens(trace: Trace, request: Request, looks=(), effects=None) -> bytes:
 def _payload(trace, words: Words, looks, effects, request, stamp):
     """Return the payload of an answer; a model written anew has another stamp."""
     model = request.model
-    projected = {} if looks else {kind: projected_of(trace, kind, model) for kind in trace.kinds()}
+    projected = {} if looks else {kind: projected_contexts(trace, kind, model) for kind in trace.kinds()}
     return payload_of(trace, words, looks, effects, projected)

@@ -14,7 +14,7 @@ from transformer_viz.ui.pages.attention.lens import show_lens
 from transformer_viz.ui.pages.attention.looks import choose_looks
 from transformer_viz.ui.shell.address import choose_whether
 from transformer_viz.ui.shell.answers import answer, head_effects
-from transformer_viz.ui.shell.language import plain, t
+from transformer_viz.ui.shell.language import escaped, t
 from transformer_viz.ui.shell.reading import show_reading
 from transformer_viz.ui.shell.sentence import ask_texts
 from transformer_viz.ui.shell.shelf import show_no_model
@@ -66,10 +66,10 @@ def show_prediction(trace: Trace) -> None:
     likeliest = sorted(np.argsort(-trace.probs)[:MAX_BARS])
     words, *bars = st.columns([2, *[1] * len(likeliest)], vertical_alignment="center", gap="medium")
     words.markdown(
-        t("prediction.sentence", label=plain(trace.labels[best]), percent=f"{trace.probs[best]:.1%}")
+        t("prediction.sentence", label=escaped(trace.labels[best]), percent=f"{trace.probs[best]:.1%}")
     )
     for bar, i in zip(bars, likeliest, strict=True):
-        bar.progress(float(trace.probs[i]), text=f"{plain(trace.labels[i])} · {trace.probs[i]:.1%}")
+        bar.progress(float(trace.probs[i]), text=f"{escaped(trace.labels[i])} · {trace.probs[i]:.1%}")
 
 
 def show_writing(trace: Trace, *, own: bool) -> None:
@@ -77,7 +77,7 @@ def show_writing(trace: Trace, *, own: bool) -> None:
     probs = trace.probs[-1]
     if own and trace.encoder:
         goes_on = "" if trace.labels[probs.argmax()] == END else " …"
-        st.markdown(t("writing.sentence", text=(plain(trace.target_text) or "∅") + goes_on))
+        st.markdown(t("writing.sentence", text=(escaped(trace.target_text) or "∅") + goes_on))
         return
     show_tokens(trace, probs, "writing.next")
 
@@ -85,9 +85,9 @@ def show_writing(trace: Trace, *, own: bool) -> None:
 def show_filling(trace: Trace) -> None:
     """Say what the model puts in the place of each [MASK]."""
     if not len(trace.gaps):
-        st.caption(t("filling.none", mask=plain(MASK)))
+        st.caption(t("filling.none", mask=escaped(MASK)))
     for place in trace.gaps[:MAX_GAPS]:
-        show_tokens(trace, trace.probs[place], "filling.gap", mask=plain(MASK))
+        show_tokens(trace, trace.probs[place], "filling.gap", mask=escaped(MASK))
 
 
 def show_tokens(trace: Trace, probs, said, **values) -> None:
@@ -102,9 +102,9 @@ def show_tokens(trace: Trace, probs, said, **values) -> None:
     likeliest = np.argsort(-probs)[:MAX_BARS]
     words, *bars = st.columns([2, *[1] * len(likeliest)], vertical_alignment="center", gap="medium")
     best = likeliest[0]
-    words.markdown(t(said, token=plain(label_of(trace, best)), percent=f"{probs[best]:.1%}", **values))
+    words.markdown(t(said, token=escaped(label_of(trace, best)), percent=f"{probs[best]:.1%}", **values))
     for bar, i in zip(bars, likeliest, strict=True):
-        bar.progress(float(probs[i]), text=f"{plain(label_of(trace, i))} · {probs[i]:.1%}")
+        bar.progress(float(probs[i]), text=f"{escaped(label_of(trace, i))} · {probs[i]:.1%}")
 
 
 def show_heads(trace: Trace, request: Request) -> None:

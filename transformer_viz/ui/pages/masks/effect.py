@@ -10,7 +10,7 @@ from transformer_viz.text.kinds import is_spaced, shown_piece
 from transformer_viz.text.tokenizer import visible
 from transformer_viz.ui.pages.masks.sides import Head, Side
 from transformer_viz.ui.shell.charts import draw, theme
-from transformer_viz.ui.shell.language import plain, t
+from transformer_viz.ui.shell.language import escaped, t
 from transformer_viz.values.config import PAD_ID
 
 MAX_BARS = 4
@@ -26,7 +26,7 @@ LEAST_CHANGE = 0.001
 """Change of a probability that counts as one."""
 
 
-def meters_of(chosen: Head, other: Head) -> list[str]:
+def shares_of_weight(chosen: Head, other: Head) -> list[str]:
     """Return in words where the weight of one head goes with both masks: what is nothing is left out."""
     names = {"mask": t(f"masks.name_{chosen.name}"), "other_mask": t(f"masks.name_{other.name}")}
     shares = {
@@ -50,7 +50,7 @@ def meters_of(chosen: Head, other: Head) -> list[str]:
 
 
 def show_meters(meters) -> None:
-    """Show what `meters_of` returned."""
+    """Show what `shares_of_weight` returned."""
     st.markdown(f"**{t('masks.meters_title')}**", help=t("masks.meters_help"))
     for meter in meters:
         st.markdown(meter)
@@ -75,7 +75,7 @@ def show_prediction(chosen: Side, other: Side) -> None:
     if after.ndim == 2:
         before, after = most_changed(chosen, before, after)
     else:
-        say_label(trace.labels, before, after)
+        show_label_change(trace.labels, before, after)
     highest = np.maximum(before, after)
     likeliest = np.argsort(-highest, kind="stable")[:MAX_BARS]
     likeliest = likeliest[(highest[likeliest] > LEAST) | (np.arange(len(likeliest)) < 2)]
@@ -89,10 +89,10 @@ def show_prediction(chosen: Side, other: Side) -> None:
     draw(figure, "before-after", alt=t("masks.bars_alt"), toolbar=False)
 
 
-def say_label(labels, before, after) -> None:
+def show_label_change(labels, before, after) -> None:
     """Say which class the model chooses before and after."""
     old, new = int(before.argmax()), int(after.argmax())
-    values = {"old": plain(labels[old]), "new": plain(labels[new])}
+    values = {"old": escaped(labels[old]), "new": escaped(labels[new])}
     key = "stays" if old == new else "flips"
     st.markdown(
         t(f"masks.prediction_{key}", **values, before=f"{before[old]:.1%}", after=f"{after[new]:.1%}")
@@ -132,9 +132,9 @@ def most_changed(chosen, before, after) -> tuple[np.ndarray, np.ndarray]:
             f"masks.{'writing' if trace.decoder else 'filling'}_{'changes' if others.size else 'stays'}",
             count=len(others),
             total=len(real),
-            old=plain(label_of(trace, old)),
-            token=plain(visible(shown_piece(tokens[place], is_spaced(tokens)))),
-            new=plain(label_of(trace, new)),
+            old=escaped(label_of(trace, old)),
+            token=escaped(visible(shown_piece(tokens[place], is_spaced(tokens)))),
+            new=escaped(label_of(trace, new)),
             before=f"{before[place, old]:.1%}",
             after=f"{after[place, new]:.1%}",
         )

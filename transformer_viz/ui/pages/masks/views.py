@@ -13,11 +13,11 @@ from transformer_viz.analysis import (
     multiplied_mask_weights,
 )
 from transformer_viz.pictures.views import MAX_CELLS, block_names, panel
-from transformer_viz.pictures.views.panel import MANY
+from transformer_viz.pictures.views.panel import MAX_LARGE
 from transformer_viz.ui.pages.masks.choice import show_brushes, take_strokes
 from transformer_viz.ui.pages.masks.sides import Head
 from transformer_viz.ui.shell.charts import theme
-from transformer_viz.ui.shell.language import plain, t
+from transformer_viz.ui.shell.language import escaped, t
 from transformer_viz.ui.shell.matrix import show_matrix
 
 MASK_LIMIT = 1.6
@@ -66,7 +66,7 @@ def show_painting(chosen) -> None:
     values = np.where(chosen.mask, 1, np.nan)
     options = {"says": says, "limit": MASK_LIMIT, "scale": False, "theme": theme()}
     with st.container():
-        say_panel("mask", r"M \in \{0, 1\}")
+        show_panel_title("mask", r"M \in \{0, 1\}")
         show_matrix(
             panel(values, (chosen.rows, chosen.columns), **options),
             "paint",
@@ -104,16 +104,16 @@ def show_ways(chosen: Head, other: Head) -> None:
             ("added", r"\mathrm{softmax}(s - 10^9\,(1 - M))", added),
             ("multiplied", r"\mathrm{softmax}(s) \odot M", multiplied),
         ):
-            show_panel(name, formula, draw_with_sums(chosen, weights, limit))
+            show_panel(name, formula, panel_with_sums(chosen, weights, limit))
     sums = multiplied.sum(axis=-1)
     worst = int(sums.argmin())
     if chosen.mask.all():
         st.markdown(t("masks.ways_same"))
         return
-    st.markdown(t("masks.ways_sums", token=plain(chosen.rows[worst]), sum=f"{sums[worst]:.2f}"))
+    st.markdown(t("masks.ways_sums", token=escaped(chosen.rows[worst]), sum=f"{sums[worst]:.2f}"))
     blocked = blocked_rows(chosen.mask, chosen.mask.shape)
     if blocked.size:
-        token = plain(chosen.rows[blocked[0]])
+        token = escaped(chosen.rows[blocked[0]])
         st.markdown(t("masks.ways_blocked", token=token, share=f"{1 / len(chosen.columns):.3f}"))
     else:
         st.caption(t("masks.ways_not_blocked"))
@@ -135,18 +135,18 @@ def show_heading(view, *shape) -> None:
 def grid(head, *, three=False):
     """Return the container of the panels: more of them side by side where the matrices are small."""
     many = "panels-many-3" if three else "panels-many"
-    return st.container(key=many if max(head.mask.shape) > MANY else "panels-few")
+    return st.container(key=many if max(head.mask.shape) > MAX_LARGE else "panels-few")
 
 
 def show_panel(name, formula, drawn, **values) -> None:
     """Show one matrix, as `draw` returned it, under its name and the step of the formula it stands for."""
     with st.container():
-        say_panel(name, formula, **values)
+        show_panel_title(name, formula, **values)
         title = t(f"masks.panel_{name}", **values)
         show_matrix(drawn, f"panel-{name}", alt=t("masks.alt", name=title), group="masks", title=title)
 
 
-def say_panel(name, formula, **values) -> None:
+def show_panel_title(name, formula, **values) -> None:
     """Show the name of a panel and its formula."""
     st.markdown(f"**{t(f'masks.panel_{name}', **values)}**  \n$\\small {formula}$")
 
@@ -162,7 +162,7 @@ def reads() -> str:
     return f"{{row}} {t('heatmap.reads')} {{column}}"
 
 
-def draw_with_sums(head, weights, limit):
+def panel_with_sums(head, weights, limit):
     """Return the same of weights with the sums of their rows; what is masked and gets nothing is a gap."""
     values = np.where(head.mask | (weights > 0), weights, np.nan)
     sums = block_means(weights.sum(axis=-1, keepdims=True), block_of(weights))[:, 0]

@@ -9,13 +9,13 @@ from transformer_viz.ui.pages.models.upload import (
     TRASH_MATTERS,
     ask_upload,
     free_name,
-    mind_trash,
+    remember_trash,
 )
-from transformer_viz.ui.shell.card import bytes_of, headline, show_card, task_of
+from transformer_viz.ui.shell.card import headline, show_card, size_text, task_of
 from transformer_viz.ui.shell.classroom import is_classroom, keep_visitor
-from transformer_viz.ui.shell.language import plain, t
-from transformer_viz.ui.shell.problems import said
-from transformer_viz.ui.shell.shelf import home, is_own, problem_of, shown_models
+from transformer_viz.ui.shell.language import escaped, t
+from transformer_viz.ui.shell.problems import error_text
+from transformer_viz.ui.shell.shelf import home, is_own, name_problem, shown_models
 
 NAME_WIDTH = 130
 """Pixels of the column of names at least."""
@@ -31,18 +31,18 @@ def show(open_model) -> None:
     try:
         models = shown_models()
     except store.ModelError as error:
-        st.error(said(error), icon=":material/folder_off:")
+        st.error(error_text(error), icon=":material/folder_off:")
         return
     names = [model.name for model in models]
     with st.container(horizontal=True, horizontal_alignment="distribute", vertical_alignment="center"):
         st.header(t("models.title"), anchor=False, width="content")
         corner = st.container(width="content")
-    show_news()
+    show_notices()
     room = st.container()
     show_shelf(models, names, open_model)
     with corner:  # late, for the rest of the page is there while a model is checked
         if added := ask_upload(names):
-            finish(added, t("models.uploaded", name=plain(added)))
+            finish(added, t("models.uploaded", name=escaped(added)))
     with room:  # last, for it is said, too, when a model has just been refused
         show_room()
 
@@ -58,7 +58,7 @@ def show_shelf(models, names, open_model) -> None:
         st.subheader(model.name, anchor=False, width="content")
         show_actions(model, names, open_model)
     if model.problem:
-        st.error(said(model.error), icon=":material/broken_image:")
+        st.error(error_text(model.error), icon=":material/broken_image:")
     else:
         show_card(model)
 
@@ -174,16 +174,16 @@ def ask_name(what, model, names, change) -> None:
         new = st.text_input(t("models.new_name"), default, max_chars=64, key=f"{key}-to-{name}")
         if not st.form_submit_button(t(key)) or (change is rename and new == name):
             return
-        if problem := problem_of(new, names):
+        if problem := name_problem(new, names):
             st.error(problem)
             return
         try:
             change(model, new)
         except store.ModelError as error:
-            mind_trash(error)
-            st.error(said(error))
+            remember_trash(error)
+            st.error(error_text(error))
             return
-    finish(new, t(f"{key}d", name=plain(new)))
+    finish(new, t(f"{key}d", name=escaped(new)))
 
 
 def rename(model, new) -> None:
@@ -212,7 +212,7 @@ def delete(model) -> None:
         deleted = store.delete_model(model.name, model.path.parent)
         st.session_state.setdefault("deleted", []).append(deleted)
     except store.ModelError as error:
-        st.session_state.refusal = said(error)
+        st.session_state.refusal = error_text(error)
 
 
 def undo(deleted: store.Deleted) -> None:
@@ -220,14 +220,14 @@ def undo(deleted: store.Deleted) -> None:
     try:
         store.restore_model(deleted)
     except store.ModelError as error:
-        st.session_state.refusal = said(error)
+        st.session_state.refusal = error_text(error)
         return
     st.session_state.deleted.remove(deleted)
     st.session_state.shown = deleted.name
     st.session_state.pop("listed", None)
 
 
-def show_news() -> None:
+def show_notices() -> None:
     """Say what was done or refused, and offer to take back what was deleted."""
     state = st.session_state
     if notice := state.pop("notice", None):
@@ -236,7 +236,7 @@ def show_news() -> None:
         st.error(refusal, icon=":material/error:")
     for deleted in state.get("deleted", []):
         with st.container(border=True, horizontal=True, vertical_alignment="center"):
-            st.markdown(t("models.deleted", name=plain(deleted.name)), width="stretch")
+            st.markdown(t("models.deleted", name=escaped(deleted.name)), width="stretch")
             st.button(
                 t("models.undo"),
                 icon=":material/undo:",
@@ -251,13 +251,17 @@ def show_room() -> None:
     try:
         usage = store.usage(*home())
     except store.ModelError as error:
-        st.error(said(error))
+        st.error(error_text(error))
         return
     is_nearly_full = usage.used >= NEARLY_FULL * usage.quota
     if not is_nearly_full and not (usage.trash and st.session_state.get(TRASH_MATTERS)):
         return
     with st.container(border=True, horizontal=True, vertical_alignment="center"):
-        sizes = {"used": bytes_of(usage.used), "quota": bytes_of(usage.quota), "trash": bytes_of(usage.trash)}
+        sizes = {
+            "used": size_text(usage.used),
+            "quota": size_text(usage.quota),
+            "trash": size_text(usage.trash),
+        }
         st.markdown(t("models.room.trash" if usage.trash else "models.room", **sizes), width="stretch")
         if usage.trash:
             st.button(t("models.empty"), icon=":material/delete_sweep:", on_click=empty_trash)

@@ -8,15 +8,15 @@ import streamlit as st
 from transformer_viz import store
 from transformer_viz.store.format import NAME
 from transformer_viz.ui.shell.classroom import keep_visitor
-from transformer_viz.ui.shell.language import plain, t
-from transformer_viz.ui.shell.problems import said
-from transformer_viz.ui.shell.shelf import home, problem_of
+from transformer_viz.ui.shell.language import escaped, t
+from transformer_viz.ui.shell.problems import error_text
+from transformer_viz.ui.shell.shelf import home, name_problem
 
 TRASH_MATTERS = "trash-matters"
 """Key in the session: whether a model was refused for which emptying the trash makes room."""
 
 
-def mind_trash(error) -> None:
+def remember_trash(error) -> None:
     """Keep in mind whether what is in the trash has kept a model out."""
     st.session_state[TRASH_MATTERS] = isinstance(error, store.QuotaError) and error.trash > 0
 
@@ -68,8 +68,8 @@ def check(packed, checked, name=None) -> None:
         except store.UnfitNameError as error:
             outcome = {"unfit": error.name}
         except store.ModelError as error:
-            mind_trash(error)
-            outcome = {"refusal": said(error)}
+            remember_trash(error)
+            outcome = {"refusal": error_text(error)}
         checked.clear()
         checked.update(file=packed.file_id, **outcome)
     place.empty()
@@ -79,11 +79,11 @@ def check(packed, checked, name=None) -> None:
 
 def ask_fit_name(called, names) -> str | None:
     """Ask for a name in the place of one that is taken or unfit; return it once it is given."""
-    st.markdown(t("models.upload_taken", name=plain(called)))
+    st.markdown(t("models.upload_taken", name=escaped(called)))
     name = st.text_input(t("models.new_name"), free_name(called, names), max_chars=64, key="upload-to")
     if not st.button(t("models.add"), type="primary"):
         return None
-    if problem := problem_of(name, names):
+    if problem := name_problem(name, names):
         st.error(problem)
         return None
     return name

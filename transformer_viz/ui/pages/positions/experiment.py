@@ -8,16 +8,16 @@ from transformer_viz.analysis import in_first_order, shuffled_order
 from transformer_viz.pictures.figures import before_after_bars
 from transformer_viz.pictures.labels import axis_tokens, label_of
 from transformer_viz.pictures.views import MAX_CELLS, attention_change
-from transformer_viz.pictures.views.change import NOTHING
+from transformer_viz.pictures.views.change import ROUNDING
 from transformer_viz.text.tokenizer import START, visible
 from transformer_viz.ui.pages.positions.lack import show_lack
-from transformer_viz.ui.pages.positions.wording import labels, measured, together
+from transformer_viz.ui.pages.positions.wording import difference_text, joined, labels
 from transformer_viz.ui.shell.address import choose_one, number_from_address, to_address
 from transformer_viz.ui.shell.answers import answer
 from transformer_viz.ui.shell.card import examples_of, kind_name
 from transformer_viz.ui.shell.charts import draw, theme
-from transformer_viz.ui.shell.heads import choose, hand_over
-from transformer_viz.ui.shell.language import plain, t
+from transformer_viz.ui.shell.heads import choose, sync_with_views
+from transformer_viz.ui.shell.language import escaped, t
 from transformer_viz.ui.shell.matrix import show_matrix
 from transformer_viz.ui.shell.reading import show_reading
 from transformer_viz.ui.shell.sentence import ask_sentence
@@ -52,7 +52,7 @@ def show_experiment(model: store.ModelSummary) -> None:
         with st.container(horizontal=True, vertical_alignment="bottom", width="content"):
             layer = choose("layer", next(iter(model.config.stacks.values())))
             head = choose("head", model.config.num_heads)
-    hand_over(layer=layer, head=head)
+    sync_with_views(layer=layer, head=head)
     request = Request(model.reference, text)
     before = answer(request)
     changed = before and change_of(request, change, before)
@@ -65,13 +65,13 @@ def show_experiment(model: store.ModelSummary) -> None:
     if order:
         read = " ".join(map(visible, filter(None, after.words[: MAX_WORDS + 1])))
         st.markdown(
-            t("positions.read", text=plain(read) + (" …" if len(after.words) > MAX_WORDS + 1 else ""))
+            t("positions.read", text=escaped(read) + (" …" if len(after.words) > MAX_WORDS + 1 else ""))
         )
     show_reading(before)
     show_weights(model, before, after, order, layer, head)
     with st.container(horizontal=True, gap="medium", vertical_alignment="center"):
         with st.container(width=WORDS_WIDTH):
-            say_change(model.config, request, changed, before, after)
+            show_change_table(model.config, request, changed, before, after)
         with st.container(width=BARS_WIDTH):
             show_answers(before, after)
 
@@ -80,7 +80,11 @@ def ask_change(config) -> str:
     """Show the choice of what to change; return "shuffle", "none" or the kind of table to put in."""
     actions = ["shuffle", "remove", "swap"] if config.positions != "none" else ["shuffle", "swap"]
     action = choose_one(
-        "do", actions, t("positions.do"), say=lambda do: t(f"positions.do.{do}"), help=t("positions.do.help")
+        "do",
+        actions,
+        t("positions.do"),
+        format_func=lambda do: t(f"positions.do.{do}"),
+        help=t("positions.do.help"),
     )
     if action == "shuffle":
         number_from_address("seed", 0, LAST_SEED, 0)
@@ -89,7 +93,7 @@ def ask_change(config) -> str:
         return "shuffle"
     if action == "remove":
         return "none"
-    return choose_one("swap", other_kinds(config), t("positions.swap"), say=kind_name)
+    return choose_one("swap", other_kinds(config), t("positions.swap"), format_func=kind_name)
 
 
 def shuffle_again() -> None:
@@ -116,7 +120,7 @@ def change_of(request, change, before) -> Request:
     return request.changed(order=shuffled_order(len(before.tokens), st.session_state.seed, fixed=fixed))
 
 
-def say_change(config, request, changed, before, after) -> None:
+def show_change_table(config, request, changed, before, after) -> None:
     """Say by how much attention moved and what was predicted before and after."""
     order = changed.changes.order
     rows = [("own" if config.positions != "none" else "without", before, after)]
@@ -127,7 +131,7 @@ def say_change(config, request, changed, before, after) -> None:
     lines = [f"| | {t('positions.moves')} | {t('positions.answer')} |", "|---|---|---|"]
     for name, one, other in rows:
         label = t(f"positions.row.{name}") if order else t("positions.row.change")
-        moved = measured(largest_change(one, other, order))
+        moved = difference_text(largest_change(one, other, order))
         label, moved = (text.replace(" ", UNBROKEN) for text in (label, moved))
         lines.append(f"| {label} | **{moved}** | {answer_of(one)} → {answer_of(other)} |")
     st.markdown("\n".join(lines))
@@ -137,7 +141,7 @@ def say_change(config, request, changed, before, after) -> None:
         st.caption(t("positions.causal"))
     elif config.window is not None:
         st.caption(t("positions.window"))
-    elif largest_change(*rows[-1][1:], order) < NOTHING:
+    elif largest_change(*rows[-1][1:], order) < ROUNDING:
         st.caption(t("positions.proved"))
 
 
@@ -167,15 +171,15 @@ def put_back(weights, order) -> np.ndarray:
 def answer_of(trace: Trace) -> str:
     """Return in a few words what the model answers."""
     if trace.encoder and trace.decoder:
-        return f"“{plain(trace.target_text) or '∅'}”"
-    probs = first_choice(trace)
+        return f"“{escaped(trace.target_text) or '∅'}”"
+    probs = answer_probs(trace)
     best = int(probs.argmax())
-    return f"{plain(label_of(trace, best))} {probs[best]:.1%}"
+    return f"{escaped(label_of(trace, best))} {probs[best]:.1%}"
 
 
 def show_answers(before: Trace, after: Trace) -> None:
     """Show the probabilities of the likeliest answers before and after."""
-    one, other = (first_choice(trace) for trace in (before, after))
+    one, other = (answer_probs(trace) for trace in (before, after))
     likeliest = np.argsort(-np.maximum(one, other), kind="stable")[:MAX_BARS]
     likeliest = sorted(likeliest, key=lambda i: (-one[i], i))
     key = "class" if before.probs.ndim == 1 else "next"
@@ -192,7 +196,7 @@ def show_answers(before: Trace, after: Trace) -> None:
     draw(figure, "answers", alt=t("positions.bars.alt"))
 
 
-def first_choice(trace: Trace) -> np.ndarray:
+def answer_probs(trace: Trace) -> np.ndarray:
     """Return the probabilities of the answer: of classes, of the first token written, of the next one, of the
     one in the first gap.
     """
@@ -209,7 +213,7 @@ def show_weights(model, before, after, order, layer, head) -> None:
     said.append(t("positions.panels.shuffle" if order else "positions.panels"))
     if len(before.tokens) > MAX_CELLS:
         said.append(t("positions.panels.blocks"))
-    st.caption(together(*said))
+    st.caption(joined(*said))
     panels = attention_change(
         one,
         put_back(other, order),

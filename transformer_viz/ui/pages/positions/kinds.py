@@ -7,11 +7,11 @@ from transformer_viz import store
 from transformer_viz.analysis import one_hot_positions, position_table, shift_error, sinusoidal_rates
 from transformer_viz.pictures.figures import kinds_grid, rotation_circles
 from transformer_viz.ui.pages.positions.table import even, own_table, slide
-from transformer_viz.ui.pages.positions.wording import labels, measured
+from transformer_viz.ui.pages.positions.wording import difference_text, labels
 from transformer_viz.ui.shell.card import kind_name
 from transformer_viz.ui.shell.charts import draw, theme
 from transformer_viz.ui.shell.language import t
-from transformer_viz.ui.shell.problems import said
+from transformer_viz.ui.shell.problems import error_text
 
 START_FROM = (0, 7, 20)
 """Positions whose shift is drawn."""
@@ -25,7 +25,7 @@ def show_rotation(model) -> None:
     st.markdown(t("positions.rotation.said"))
     with st.container(horizontal=True, gap="medium", vertical_alignment="center"):
         k = slide("k", 1, 64, 5)
-        error = measured(shift_error(k, config.max_len, width, halves=halves))
+        error = difference_text(shift_error(k, config.max_len, width, halves=halves))
         meaning = t("positions.error.help", rows=f"{config.max_len:,}", width=width)
         st.markdown(t("positions.error", value=error), help=meaning, width="content")
     pairs = sorted({share * width // 16 for share in range(4)})
@@ -57,7 +57,7 @@ def show_kinds(model) -> None:
         try:
             tables["learned"] = own_table(model)[:length]
         except store.ModelError as error:
-            st.error(t("model.unreadable", reason=said(error)), icon=":material/error:")
+            st.error(t("model.unreadable", reason=error_text(error)), icon=":material/error:")
     order = [
         kind for kind in ("sinusoidal", "sinusoidal-halves", "one-hot", "learned", "none") if kind in tables
     ]

@@ -5,8 +5,8 @@ import contextlib
 import streamlit as st
 
 from transformer_viz import store
-from transformer_viz.ui.pages.positions.wording import together
-from transformer_viz.ui.shell.language import plain, t
+from transformer_viz.ui.pages.positions.wording import joined
+from transformer_viz.ui.shell.language import escaped, t
 from transformer_viz.ui.shell.shelf import choose_model, shown_models
 
 OFFERED = 2
@@ -21,10 +21,10 @@ def show_lack(said) -> None:
             model.name for model in shown_models() if not model.problem and model.config.positions != "none"
         ]
     more = [t("positions.lacks.others")] if others else []
-    st.info(together(said, *more), icon=":material/shuffle:")
+    st.info(joined(said, *more), icon=":material/shuffle:")
     with st.container(horizontal=True, gap="small"):
         for name in others[:OFFERED]:
-            label = t("positions.open", model=plain(name))
+            label = t("positions.open", model=escaped(name))
             st.button(
                 label, key=f"open-{name}", icon=":material/visibility:", on_click=choose_model, args=(name,)
             )

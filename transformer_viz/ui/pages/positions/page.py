@@ -37,7 +37,7 @@ def show(model: store.ModelSummary | None) -> None:
         "view",
         list(views),
         t("positions.view"),
-        say=lambda view: t(f"positions.view.{view}"),
+        format_func=lambda view: t(f"positions.view.{view}"),
         label_visibility="collapsed",
     )
     st.html(ALIGNED)

@@ -12,7 +12,7 @@ from transformer_viz.ui.shell.address import choose_number, choose_one
 from transformer_viz.ui.shell.card import kind_name
 from transformer_viz.ui.shell.charts import draw, theme
 from transformer_viz.ui.shell.language import t
-from transformer_viz.ui.shell.problems import said
+from transformer_viz.ui.shell.problems import error_text
 
 ROWS = 64
 """Positions of a table that are shown before anybody asks for more."""
@@ -55,7 +55,7 @@ def show_table(model) -> None:
     try:
         table = own_table(model)
     except store.ModelError as error:
-        st.error(t("model.unreadable", reason=said(error)), icon=":material/error:")
+        st.error(t("model.unreadable", reason=error_text(error)), icon=":material/error:")
         return
     if config.positions == "none":
         show_lack(t("positions.table.none"))
@@ -67,7 +67,7 @@ def show_table(model) -> None:
             "picture",
             ["heatmap", "curves", "similarity"],
             t("positions.picture"),
-            say=lambda picture: t(f"positions.picture.{picture}"),
+            format_func=lambda picture: t(f"positions.picture.{picture}"),
         )
         most = max(len(table), 2)
         rows = slide("rows", min(8, most - 1), most, min(ROWS, most))
@@ -117,7 +117,7 @@ def choose_measure(_table) -> str:
         "measure",
         ["cosine", "dot"],
         t("positions.measure"),
-        say=lambda measure: t(f"positions.measure.{measure}"),
+        format_func=lambda measure: t(f"positions.measure.{measure}"),
         help=t("positions.measure.help"),
     )
 

@@ -1,17 +1,17 @@
 """Names, numbers and sentences of the Positions page."""
 
-from transformer_viz.pictures.views.change import NOTHING
+from transformer_viz.pictures.views.change import ROUNDING
 from transformer_viz.ui.shell.language import t
 
 
-def measured(number) -> str:
+def difference_text(number) -> str:
     """Return the size of a difference as it is read; what is rounding is none."""
-    if number >= NOTHING:
+    if number >= ROUNDING:
         return f"{number:.2f}" if number >= 0.01 else f"{number:.1g}"
     return t("positions.rounding", value=f"{number:.0e}") if number else "0"
 
 
-def together(*sentences) -> str:
+def joined(*sentences) -> str:
     """Return sentences one after the other; a Chinese one brings its own space."""
     return " ".join(sentences).replace("。 ", "。")
 

@@ -9,10 +9,10 @@ from transformer_viz import store
 from transformer_viz.runs import AT_WORK, RunError, TrainingRun, list_runs, sweep_uploads, uploads_bytes
 from transformer_viz.runs.quota import bytes_in
 from transformer_viz.service.trainer import QUOTA
-from transformer_viz.ui.shell.card import bytes_of, task_of
+from transformer_viz.ui.shell.card import size_text, task_of
 from transformer_viz.ui.shell.classroom import short_name, visitors_folder
 from transformer_viz.ui.shell.language import t
-from transformer_viz.ui.shell.problems import said
+from transformer_viz.ui.shell.problems import error_text
 from transformer_viz.ui.shell.titles import titles_of
 
 ORDER = ("running", "queued", "interrupted", "stopped", "failed", "finished", "broken")
@@ -39,9 +39,9 @@ def show_trainings() -> None:
         st.info(t("teacher.trainings.none"), icon=":material/school:")
         return
     sizes = {run.id: bytes_in(run.path) for run in runs}
-    used, uploads = {"used": bytes_of(sum(sizes.values())), "quota": bytes_of(QUOTA.total)}, "?"
+    used, uploads = {"used": size_text(sum(sizes.values())), "quota": size_text(QUOTA.total)}, "?"
     with contextlib.suppress(OSError):
-        uploads = bytes_of(uploads_bytes())
+        uploads = size_text(uploads_bytes())
     st.caption(t("teacher.used", **used, uploads=uploads))
     titles = titles_of([run.id for run in runs])
     rows = [row_of_run(run, titles[run.id], sizes[run.id]) for run in runs]
@@ -64,7 +64,7 @@ def row_of_run(run: TrainingRun, title, size) -> dict:
         "status": t(f"run.{run.status}"),
         "progress": state.step / total if total else 0.0,
         "worked": began,
-        "size": bytes_of(size),
+        "size": size_text(size),
     }
 
 
@@ -80,7 +80,7 @@ def show_models() -> None:
             "visitor": short_name(model.path.parent.parent.name),
             "model": model.name,
             "task": t("models.unusable") if model.problem else task_of(model.card),
-            "size": bytes_of(model.size),
+            "size": size_text(model.size),
         }
         for model in models
     ]
@@ -162,4 +162,4 @@ def each_of(things, do) -> None:
         try:
             do(thing)
         except (RunError, store.ModelError) as error:
-            st.session_state.setdefault("refusals", []).append(said(error))
+            st.session_state.setdefault("refusals", []).append(error_text(error))

@@ -8,7 +8,7 @@ from transformer_viz.text.tokenizer import Tokenizer
 from transformer_viz.ui.pages.train.file import ask_file
 from transformer_viz.ui.pages.train.material import Material
 from transformer_viz.ui.shell.address import from_address, to_address
-from transformer_viz.ui.shell.language import plain, t
+from transformer_viz.ui.shell.language import escaped, t
 
 FILE = "file"
 """Stands among the tasks for a file of the visitor's own."""
@@ -43,7 +43,7 @@ def ask_material(task) -> Material | None:
     examples, vocab, tokens = of_task(task)
     text, target = examples[0]
     key = "train.example" if target else "train.example.text"
-    st.caption(t(key, text=plain(text), target=plain(target or "")))
+    st.caption(t(key, text=escaped(text), target=escaped(target or "")))
     return Material(task, task, None, examples, vocab, tokens, {}, {})
 
 

@@ -24,7 +24,7 @@ from transformer_viz.runs import RunError, Upload, keep_upload
 from transformer_viz.text.tokenizer import TOKEN_KINDS, Tokenizer
 from transformer_viz.ui.pages.train.material import Material
 from transformer_viz.ui.shell.classroom import keep_visitor, owner
-from transformer_viz.ui.shell.language import plain, t
+from transformer_viz.ui.shell.language import escaped, t
 from transformer_viz.ui.shell.problems import show_problem
 
 TYPES = ["csv", "tsv", "jsonl", "txt", "gz"]
@@ -65,12 +65,12 @@ def ask_file() -> Material | None:
     if file is None:
         return None
     try:
-        upload = kept(file)
+        upload = stored_upload(file)
     except RunError as error:
         show_problem(error)
         return None
     try:
-        found = previewed(upload)
+        found = cached_preview(upload)
         st.dataframe(found.rows, hide_index=True, alt=t("data.rows.alt"))
         kind, columns = ask_columns(found)
         tokens, keep_case, longest = ask_tokens(kind, found)
@@ -92,7 +92,7 @@ def ask_file() -> Material | None:
     )
 
 
-def kept(file) -> Upload:
+def stored_upload(file) -> Upload:
     """Return an upload as it was kept beside the runs; it is written when it is first seen.
 
     Raises:
@@ -107,7 +107,7 @@ def kept(file) -> Upload:
 
 
 @st.cache_data(max_entries=16, show_spinner=False)
-def previewed(upload) -> Preview:
+def cached_preview(upload) -> Preview:
     """Return what an upload seems to be."""
     return preview(upload.path, sha256=upload.sha256, most_bytes=UNPACKED)
 
@@ -194,7 +194,7 @@ def show_report(report) -> None:
     st.markdown(said, help=t("data.help", most=f"{text.longest_tokens:,}"))
     if report.labels:
         balance = " · ".join(
-            f"{plain(label)} {count / report.rows:.0%}" for label, count in report.labels.items()
+            f"{escaped(label)} {count / report.rows:.0%}" for label, count in report.labels.items()
         )
         st.caption(t("data.labels", balance=balance))
     if report.rows > COUNTED:

@@ -23,7 +23,7 @@ from transformer_viz.ui.pages.train.run import show_run
 from transformer_viz.ui.shell.address import from_address, to_address
 from transformer_viz.ui.shell.classroom import is_classroom, keep_visitor, own_runs, owner
 from transformer_viz.ui.shell.language import t, time_of
-from transformer_viz.ui.shell.problems import said, show_problem
+from transformer_viz.ui.shell.problems import error_text, show_problem
 from transformer_viz.ui.shell.server import shared_trainer
 from transformer_viz.ui.shell.titles import titles_of
 from transformer_viz.values.config import CHOICES
@@ -107,7 +107,7 @@ def ask_job(can_start=True) -> None:
     with summary, st.container(border=True):
         st.markdown(f"**{t('train.summary')}**")
         if problem:
-            st.error(t("train.wrong", reason=said(problem)), icon=":material/error:")
+            st.error(t("train.wrong", reason=error_text(problem)), icon=":material/error:")
         elif job is None:
             st.caption(t("data.wait"))
         else:
@@ -263,7 +263,7 @@ def show_cost(job, material) -> None:
     st.markdown(said, help=t("train.estimated"))
     problem = cost.problem(psutil.virtual_memory().available)
     if problem:
-        st.warning(said(problem), icon=":material/memory:")
+        st.warning(error_text(problem), icon=":material/memory:")
 
 
 def ask_probes(material, in_pairs):

@@ -16,16 +16,16 @@ from transformer_viz.ui.pages.train.forming import (
 from transformer_viz.ui.shell.card import count_in, metric_name, metric_text, metrics_of, part
 from transformer_viz.ui.shell.charts import draw, theme
 from transformer_viz.ui.shell.classroom import is_classroom, keep_visitor
-from transformer_viz.ui.shell.language import plain, t, time_of, words
-from transformer_viz.ui.shell.problems import said, show_problem
+from transformer_viz.ui.shell.language import escaped, t, time_of, words
+from transformer_viz.ui.shell.problems import error_text, show_problem
 from transformer_viz.ui.shell.server import shared_trainer
-from transformer_viz.ui.shell.shelf import home, problem_of, shown_models
+from transformer_viz.ui.shell.shelf import home, name_problem, shown_models
 from transformer_viz.ui.shell.titles import title_of
 
-EVERY = 1
+REFRESH_SECONDS = 1
 """Seconds between two looks at a run that is at work."""
 
-SOON = 0.25
+FIRST_REFRESH_SECONDS = 0.25
 """The same before its first loss: somebody has pressed a button and waits."""
 
 ICONS = {
@@ -44,23 +44,24 @@ def show_run(run, open_model) -> None:
     stage = stage_of(run, run.state())
     show_actions(run, stage.status)
     if stage.status == "broken":
-        st.error(t("run.broken.said", reason=said(run.error)), icon=ICONS["broken"])
+        st.error(t("run.broken.said", reason=error_text(run.error)), icon=ICONS["broken"])
         ask_name(run, open_model)
         return
     at_work = stage.status in AT_WORK
-    st.fragment(show_progress, run_every=(EVERY if stage.learns else SOON) if at_work else None)(run, stage)
+    seconds = REFRESH_SECONDS if stage.has_steps else FIRST_REFRESH_SECONDS
+    st.fragment(show_progress, run_every=seconds if at_work else None)(run, stage)
     if not at_work:
         ask_name(run, open_model)
     if stage.has_pictures:
         choice = choose_heads(run)
-        st.fragment(show_heads, run_every=EVERY if at_work else None)(run, stage.status, *choice)
+        st.fragment(show_heads, run_every=REFRESH_SECONDS if at_work else None)(run, stage.status, *choice)
 
 
 class Stage(NamedTuple):
     """What decides which parts the page has; if it changes, the whole page is drawn anew."""
 
     status: str
-    learns: bool
+    has_steps: bool
     has_pictures: bool
 
 
@@ -72,7 +73,8 @@ def stage_of(run, state) -> Stage:
 def show_actions(run, status) -> None:
     """Show what can be done with the run as it stands."""
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):
-        st.markdown(f"{ICONS[status]} **{plain(title_of(run.id))}** · {t(f'run.{status}')}", width="content")
+        title = escaped(title_of(run.id))
+        st.markdown(f"{ICONS[status]} **{title}** · {t(f'run.{status}')}", width="content")
         show_buttons(run, status)
 
 
@@ -116,13 +118,13 @@ def show_progress(run, stage) -> None:
         st.warning(t("run.interrupted.said"), icon=":material/power_off:")
     total = state.facts.get("total_steps")
     if total and state.steps:
-        st.progress(min(1.0, state.step / total), text=" · ".join(said_of(run, state, total)))
+        st.progress(min(1.0, state.step / total), text=" · ".join(progress_texts(run, state, total)))
     elif state.status in AT_WORK:
-        st.progress(0, text=said_before(run) if state.status == "queued" else t("run.starting"))
+        st.progress(0, text=queue_text(run) if state.status == "queued" else t("run.starting"))
     else:
         return
     if note := state.facts.get("note"):
-        st.caption(plain(words().same(note, under="error.precision.")))
+        st.caption(escaped(words().same(note, under="error.precision.")))
     if not state.is_whole:
         st.caption(t("run.thinned"))
     if state.is_full:
@@ -151,29 +153,29 @@ def show_progress(run, stage) -> None:
             st.markdown(best)
         if state.samples:
             st.caption(t("run.samples"), help=t("run.samples.help"))
-            st.markdown("\n\n".join(map(said_of_sample, state.samples)))
+            st.markdown("\n\n".join(map(sample_text, state.samples)))
 
 
-def said_before(run) -> str:
+def queue_text(run) -> str:
     """Say how many trainings come before one that waits."""
     before = turns_before(run)
     return t("run.turns", count=before) if before else t("run.waiting")
 
 
-def said_of_sample(sample) -> str:
+def sample_text(sample) -> str:
     """Return a text and what is written after it, green if it is what it should be, red if not."""
-    said = plain(shortened(sample["written"])) or "∅"
+    said = escaped(shortened(sample["written"])) or "∅"
     if sample["expected"]:
         colour = "green" if sample["written"] == sample["expected"] else "red"
         said = f":{colour}[{said}]"
-    return f"{plain(shortened(sample['text']))} → {said}"
+    return f"{escaped(shortened(sample['text']))} → {said}"
 
 
-def said_of(run, state, total):
+def progress_texts(run, state, total):
     """Yield what there is to say of a run's progress."""
     yield t("run.step", step=f"{state.step:,}", total=f"{total:,}")
     if state.status == "queued":
-        yield said_before(run)
+        yield queue_text(run)
         return
     if (loss := state.steps[-1].get("loss")) is not None:
         yield t("run.loss_now", loss=f"{loss:.3g}")
@@ -185,7 +187,7 @@ def said_of(run, state, total):
             yield t("run.left", time=time_of(state.seconds_left))
     if speed := state.steps[-1].get("tokens_per_second"):
         yield t("run.speed", tokens=f"{speed:,.0f}")
-    yield t("run.device", device=plain(shortened(state.device)))
+    yield t("run.device", device=escaped(shortened(state.device)))
 
 
 def ask_name(run, open_model) -> None:
@@ -200,7 +202,7 @@ def ask_name(run, open_model) -> None:
     test = part(card, "test")
     if rows := count_in(test, "rows"):
         measured = metrics_of(test, config).items()
-        named = (f"{plain(metric_name(name))} {metric_text(name, value)}" for name, value in measured)
+        named = (f"{escaped(metric_name(name))} {metric_text(name, value)}" for name, value in measured)
         st.markdown(t("run.test", count=rows, figures=t("list.comma").join(named)))
     with st.container(horizontal=True, vertical_alignment="bottom", gap="small"):
         slug = title_of(run.id).split(" · ")[0]
@@ -211,7 +213,7 @@ def ask_name(run, open_model) -> None:
             save(run, name)
         saved_run, saved = st.session_state.get("saved", (None, None))
         if saved_run == run.id:
-            st.markdown(t("run.saved", name=plain(saved)), width="content")
+            st.markdown(t("run.saved", name=escaped(saved)), width="content")
             if st.button(t("run.open"), icon=":material/visibility:", key="open"):
                 open_model(saved)
 
@@ -219,7 +221,7 @@ def ask_name(run, open_model) -> None:
 def save(run, name) -> None:
     """Write the best model of a run where the visitor's own stand, or say why that is not possible."""
     try:
-        if problem := problem_of(name, [model.name for model in shown_models()]):
+        if problem := name_problem(name, [model.name for model in shown_models()]):
             st.error(problem, icon=":material/error:")
             return
         keep_visitor()
