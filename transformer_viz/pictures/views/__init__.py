@@ -1,4 +1,4 @@
-"""The interactive views of attention: plain ES modules, the same in the app and in an offline page."""
+"""The interactive attention views: plain ES modules, shared by the app and standalone pages."""
 
 from transformer_viz.pictures.views.blocks import MAX_CELLS, block_names
 from transformer_viz.pictures.views.change import attention_change

@@ -1,49 +1,51 @@
-"""One matrix as the browser draws it in place, beside others of the same tokens."""
+"""The payload of one matrix that the browser draws in place."""
 
 import base64
+from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from transformer_viz.pictures.figures.theme import DIVERGING, GAP, HEADS, SEQUENTIAL
 from transformer_viz.text.tokenizer import visible
 
 MAX_LARGE = 16
-"""More tokens than this are written small."""
+"""Maximum number of tokens labelled in large type."""
 
 MAX_RULED = 40
-"""More tokens than this stand without a line between them."""
+"""Maximum number of tokens with grid lines between the cells."""
 
 BLANK = "␠"
-"""Stands for a token of blanks."""
+"""Shown for a token of white space."""
 
 
 def panel(
-    values,
-    tokens,
+    values: ArrayLike,
+    tokens: tuple[Sequence[str], Sequence[str]],
     *,
-    says,
-    limit=1.0,
-    signed=False,
-    scale=True,
-    sums=None,
-    theme="light",
-):
-    """Return a matrix as `panel.js` reads it.
+    says: Sequence[str | None],
+    limit: float = 1.0,
+    signed: bool = False,
+    scale: bool = True,
+    sums: tuple[str, Sequence[float] | np.ndarray] | None = None,
+    theme: str = "light",
+) -> dict[str, Any]:
+    """Return a matrix in the format of `panel.js`.
 
     Args:
-        values: float (query, key), NaN = masked, a gap.
-        tokens: Display strings of the queries, and of the keys.
-        says: What is said of a cell, with {row}, {column} and {value} for what is in it, or {change} for that
-            with its sign, and of a gap; None: nothing.
+        values: float (query, key); NaN = masked, drawn as a gap.
+        tokens: Display strings of the queries and of the keys.
+        says: Tooltip templates of a cell, with {row}, {column} and {value} or {change} (the value with its
+            sign), and of a gap; None: no tooltip.
         limit: Value at the end of the colour scale, above 0.
-        signed: Centre the scale on zero; otherwise it begins at 0.
-        scale: Draw the scale below.
-        sums: Title of the sums of the rows, and the sums, float (query,) from 0 to 1; None: they are not
-            drawn.
+        signed: Centre the scale on 0; otherwise it starts at 0.
+        scale: Draw the scale below the matrix.
+        sums: Title and values of the row sums, float (query,) from 0 to 1; None: not drawn.
         theme: "light" or "dark".
 
     Returns:
-        What can be written as JSON; the values are float32 in base64.
+        JSON-serialisable; the values are float32 in base64.
 
     Raises:
         ValueError: If the tokens do not fit the values.
@@ -55,7 +57,7 @@ def panel(
             f"token. Received shape {values.shape}."
         )
     ends = (-limit, 0, limit) if signed else (0, limit)
-    most = max(values.shape)
+    longest = max(values.shape)
     return {
         "values": base64.b64encode(values.tobytes()).decode(),
         "rows": [visible(token) or BLANK for token in rows],
@@ -65,8 +67,8 @@ def panel(
         "limit": float(limit),
         "signed": signed,
         "ticks": [f"{end:.2g}" for end in ends] if scale else [],
-        "lines": most <= MAX_RULED,
-        "pixels": 12 if most <= MAX_LARGE else 10,
+        "lines": longest <= MAX_RULED,
+        "pixels": 12 if longest <= MAX_LARGE else 10,
         "sums": sums and _sums(*sums, theme),
         "fit": "wide",
         "back": GAP[theme],
@@ -74,6 +76,6 @@ def panel(
 
 
 def _sums(title, sums, theme):
-    """Return the sums of the rows; those of 1 have a colour of their own."""
+    """Return the row sums; those equal to 1 have a colour of their own."""
     colours = [HEADS[theme][0 if abs(each - 1) < 1e-3 else 1] for each in sums]
     return {"title": title, "values": [float(each) for each in sums], "colours": colours}
