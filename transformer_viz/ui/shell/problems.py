@@ -1,4 +1,4 @@
-"""What went wrong with models, trainings and data, in one sentence without paths of the server."""
+"""Errors about models, training runs and data as sentences, without paths of the server."""
 
 import os
 import re
@@ -14,22 +14,22 @@ from transformer_viz.ui.shell.shelf import home
 from transformer_viz.ui.shell.titles import title_of, titles_of
 
 _FOLDERS = re.compile(r"(?<![\w:./\\])(?:[A-Za-z]:)?[\\/](?:[^\s\\/]+[\\/])+")
-"""The folders of a whole path, up to the last part of it."""
+"""The folders of an absolute path, without its last part."""
 
 _OTHERS = re.compile(r"\bvisitors[\\/][0-9a-f]+[\\/]models[\\/]")
-"""The folder of another visitor's models, in that of the runs."""
+"""The models folder of another visitor, relative to the runs."""
 
 
 def show_problem(error: Exception | Phrase | str) -> None:
-    """Show in one sentence what went wrong."""
+    """Show an error as one sentence."""
     st.error(error_text(error), icon=":material/error:")
 
 
 def error_text(error: Exception | Phrase | str) -> str:
-    """Return in the visitor's language what went wrong, as Markdown of one sentence.
+    """Return an error as one sentence of Markdown in the visitor's language.
 
     Args:
-        error: An error; or the sentence of one in a log, which is in English.
+        error: An error, or its English sentence from a log.
     """
     if isinstance(error, UnwritableError):
         return t(f"disk.{error.cause}", reason=escaped(words().same(error.reason, under="error.reason.")))
@@ -49,7 +49,7 @@ def error_text(error: Exception | Phrase | str) -> str:
 
 
 def without_folders(text: str) -> str:
-    """Return a sentence in which models are named as in the list, and of any other path the last part.
+    """Return a sentence with models named as in the list, and other paths reduced to their last part.
 
     >>> without_folders("/home/ann/runs/a-1/checkpoint.safetensors is damaged.")
     'checkpoint.safetensors is damaged.'

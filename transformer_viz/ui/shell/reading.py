@@ -1,4 +1,4 @@
-"""What of a text the model did not see."""
+"""Notes on truncated texts and unknown words."""
 
 import numpy as np
 import streamlit as st
@@ -9,8 +9,8 @@ from transformer_viz.values.trace import Trace
 
 
 def show_reading(trace: Trace) -> None:
-    """Say what the model did not see: words cut away, words it does not know."""
-    if trace.num_dropped:
+    """Show how a text was truncated and which words are unknown to the model."""
+    if trace.num_dropped and trace.cut_at is not None:
         total = len(trace.tokens) + trace.num_dropped
         key = {0: "beginning", len(trace.tokens): "end"}.get(trace.cut_at, "middle")
         st.caption(

@@ -2,6 +2,7 @@
 
 import threading
 
+import numpy as np
 from cachetools import LRUCache, cached
 
 from transformer_viz import store
@@ -16,7 +17,9 @@ MAX_BYTES = 64 * 2**20
 """Memory of the payloads that are kept; a larger one is made anew in every rerun."""
 
 
-def show_lens(trace: Trace, request: Request, looks=(), effects=None) -> bytes:
+def show_lens(
+    trace: Trace, request: Request, looks: tuple[str, ...] = (), effects: dict[str, np.ndarray] | None = None
+) -> bytes:
     """Show the attention of a trace; return what is shown.
 
     Args:

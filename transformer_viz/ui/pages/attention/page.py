@@ -14,6 +14,7 @@ from transformer_viz.ui.pages.attention.lens import show_lens
 from transformer_viz.ui.pages.attention.looks import choose_looks
 from transformer_viz.ui.shell.address import choose_whether
 from transformer_viz.ui.shell.answers import answer, head_effects
+from transformer_viz.ui.shell.card_facts import config_of
 from transformer_viz.ui.shell.language import escaped, t
 from transformer_viz.ui.shell.reading import show_reading
 from transformer_viz.ui.shell.sentence import ask_texts
@@ -39,9 +40,9 @@ def show(model: store.ModelSummary | None) -> None:
     trace = answer(request)
     if trace is None:
         return
-    if model.config.fills_in:
+    if config_of(model).fills_in:
         show_filling(trace)
-    elif model.config.has_decoder:
+    elif config_of(model).has_decoder:
         show_writing(trace, own=target is None)
     else:
         show_prediction(trace)
@@ -90,7 +91,7 @@ def show_filling(trace: Trace) -> None:
         show_tokens(trace, trace.probs[place], "filling.gap", mask=escaped(MASK))
 
 
-def show_tokens(trace: Trace, probs, said, **values) -> None:
+def show_tokens(trace: Trace, probs: np.ndarray, said: str, **values: str) -> None:
     """Say which token is likeliest, with the probabilities of the first ones.
 
     Args:

@@ -1,5 +1,6 @@
 """The choice of a mask: one of a kind, or one painted by hand; kept in the address."""
 
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -49,7 +50,7 @@ class Choice:
         return f"{name}+causal" if self.causal else name
 
 
-def ask_mask(size, room, *, ordered) -> Choice:
+def ask_mask(size: int, room: int, *, ordered: bool) -> Choice:
     """Show the choice of a mask and of the padding.
 
     Args:
@@ -82,6 +83,7 @@ def ask_mask(size, room, *, ordered) -> Choice:
             args=(room,),
             help=t("masks.mask_help"),
         )
+        kind = kind or first
         padding = ask_padding(most, min(FIRST_PADDING, most) if kind == first == "padding" else 0)
         reach = ask_reach(size) if kind == "window" else 1
         causal = (
@@ -95,13 +97,13 @@ def ask_mask(size, room, *, ordered) -> Choice:
     return Choice(kind, reach, causal, padding)
 
 
-def start_padding(most) -> None:
+def start_padding(most: int) -> None:
     """Append some [PAD] when the padding mask is chosen and there are none to mask."""
     if st.session_state.mask == "padding" and not st.session_state.get("pads"):
         st.session_state.pads = min(FIRST_PADDING, most)
 
 
-def ask_padding(most, first) -> int:
+def ask_padding(most: int, first: int) -> int:
     """Show how many [PAD] are appended; `first` of them where nobody has chosen."""
     if not most:
         return 0
@@ -109,7 +111,7 @@ def ask_padding(most, first) -> int:
     return choose_number("pads", 0, most, t("masks.padding"), default=first, help=said, width=130)
 
 
-def ask_reach(size) -> int:
+def ask_reach(size: int) -> int:
     """Show how far a window reaches."""
     most = max(min(size - 1, 16), 1)
     if most == 1:
@@ -118,7 +120,7 @@ def ask_reach(size) -> int:
     return choose_number("reach", 0, most, t("masks.reach"), default=1, help=said, width=130)
 
 
-def name_of(choice, own, key_ids, *, ordered) -> str | None:
+def name_of(choice: Choice, own: np.ndarray, key_ids: np.ndarray, *, ordered: bool) -> str | None:
     """Return the name of the mask that was chosen; None for the model's own.
 
     Args:
@@ -134,7 +136,7 @@ def name_of(choice, own, key_ids, *, ordered) -> str | None:
     return "painted:" + painted(own, key_ids, ordered=ordered)
 
 
-def painted(own, key_ids, *, ordered) -> str:
+def painted(own: np.ndarray, key_ids: np.ndarray, *, ordered: bool) -> str:
     """Return the bits of the painted mask; it begins as the address says, or as the mask chosen before."""
     state = st.session_state.get("painted")
     if state is None or state["shape"] != own.shape:
@@ -148,7 +150,7 @@ def painted(own, key_ids, *, ordered) -> str:
     return bits
 
 
-def first_bits(own, key_ids, before) -> str:
+def first_bits(own: np.ndarray, key_ids: np.ndarray, before: str | None) -> str:
     """Return the bits a painted mask begins with: the address's, or of the mask named `before`; None: own."""
     bits = st.query_params.get("bits", "")
     try:
@@ -158,7 +160,7 @@ def first_bits(own, key_ids, before) -> str:
     return bits
 
 
-def paint(change) -> None:
+def paint(change: Callable[[np.ndarray], np.ndarray]) -> None:
     """Put a changed mask on top of the history.
 
     Args:
@@ -168,7 +170,7 @@ def paint(change) -> None:
     state["history"].append(pack(change(unpack(state["history"][-1], state["shape"]))))
 
 
-def take_strokes(strokes) -> None:
+def take_strokes(strokes: Iterable[tuple[int, Sequence[int], bool]]) -> None:
     """Paint the strokes that are not in the mask yet; the browser sends each until it sees it there.
 
     Args:
@@ -181,7 +183,7 @@ def take_strokes(strokes) -> None:
             state["applied"] = number
 
 
-def stroked(mask, box, *, may) -> np.ndarray:
+def stroked(mask: np.ndarray, box: Sequence[int], *, may: bool) -> np.ndarray:
     """Return a mask with all cells of a box, (row, column, last row, last column), free or masked."""
     row, column, last_row, last_column = box
     mask = np.array(mask)

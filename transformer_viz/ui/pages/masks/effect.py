@@ -1,5 +1,7 @@
 """What a mask does, in words: where the weight goes, and what becomes of the prediction."""
 
+from collections.abc import Sequence
+
 import numpy as np
 import streamlit as st
 
@@ -12,6 +14,7 @@ from transformer_viz.ui.pages.masks.sides import Head, Side
 from transformer_viz.ui.shell.charts import draw, theme
 from transformer_viz.ui.shell.language import escaped, t
 from transformer_viz.values.config import PAD_ID
+from transformer_viz.values.trace import Trace
 
 MAX_BARS = 4
 """Labels whose probabilities are drawn, the likeliest ones."""
@@ -49,14 +52,14 @@ def shares_of_weight(chosen: Head, other: Head) -> list[str]:
     return meters
 
 
-def show_meters(meters) -> None:
+def show_meters(meters: list[str]) -> None:
     """Show what `shares_of_weight` returned."""
     st.markdown(f"**{t('masks.meters_title')}**", help=t("masks.meters_help"))
     for meter in meters:
         st.markdown(meter)
 
 
-def percent(shares) -> dict[str, str]:
+def percent(shares: Sequence[float]) -> dict[str, str]:
     """Return both shares as they are written."""
     return {"share": f"{shares[0]:.1%}", "other": f"{shares[1]:.1%}"}
 
@@ -89,7 +92,7 @@ def show_prediction(chosen: Side, other: Side) -> None:
     draw(figure, "before-after", alt=t("masks.bars_alt"), toolbar=False)
 
 
-def show_label_change(labels, before, after) -> None:
+def show_label_change(labels: Sequence[str], before: np.ndarray, after: np.ndarray) -> None:
     """Say which class the model chooses before and after."""
     old, new = int(before.argmax()), int(after.argmax())
     values = {"old": escaped(labels[old]), "new": escaped(labels[new])}
@@ -99,7 +102,7 @@ def show_label_change(labels, before, after) -> None:
     )
 
 
-def real_places(trace) -> np.ndarray:
+def real_places(trace: Trace) -> np.ndarray:
     """Return where `trace.probs` is read: of a class everywhere, of tokens not at a [PAD]."""
     if trace.probs.ndim == 1:
         return np.arange(len(trace.probs))
@@ -108,7 +111,7 @@ def real_places(trace) -> np.ndarray:
     )
 
 
-def most_changed(chosen, before, after) -> tuple[np.ndarray, np.ndarray]:
+def most_changed(chosen: Side, before: np.ndarray, after: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Say how many likeliest tokens are others; return the probabilities of the place that changed most.
 
     Args:

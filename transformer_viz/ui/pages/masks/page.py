@@ -9,6 +9,7 @@ from transformer_viz.ui.pages.masks.sides import compare, room_for_padding
 from transformer_viz.ui.pages.masks.views import LAYOUT, VIEWS
 from transformer_viz.ui.shell.address import choose_one
 from transformer_viz.ui.shell.answers import answer
+from transformer_viz.ui.shell.card_facts import config_of
 from transformer_viz.ui.shell.heads import choose, choose_attention, sync_with_views
 from transformer_viz.ui.shell.language import t
 from transformer_viz.ui.shell.reading import show_reading
@@ -23,7 +24,7 @@ def show(model: store.ModelSummary | None) -> None:
     if model is None:
         show_no_model()
         return
-    translates = model.config.architecture == "encoder-decoder"
+    config = config_of(model)
     request = Request(model.reference, *ask_texts(model))
     unchanged = answer(request)
     if unchanged is None:
@@ -41,8 +42,8 @@ def show(model: store.ModelSummary | None) -> None:
     sync_with_views(kind=kind, layer=layer, head=head)
     size = max(len(found.query_tokens), len(found.key_tokens))
     with st.container():  # what is below keeps its place, however many runs are asked for
-        choice = ask_mask(size, room_for_padding(unchanged, model.config, kind), ordered=kind != "cross")
-        sides = compare(request, choice, kind, translates=translates)
+        choice = ask_mask(size, room_for_padding(unchanged, config, kind), ordered=kind != "cross")
+        sides = compare(request, choice, kind, translates=config.architecture == "encoder-decoder")
     if sides is None:
         return
     heads = [side.head(layer - 1, head - 1) for side in sides]

@@ -5,9 +5,9 @@ from typing import NamedTuple
 import numpy as np
 
 from transformer_viz.pictures.labels import axis_tokens
-from transformer_viz.ui.pages.masks.choice import name_of
+from transformer_viz.ui.pages.masks.choice import Choice, name_of
 from transformer_viz.ui.shell.answers import answer
-from transformer_viz.values.config import PAD_ID
+from transformer_viz.values.config import PAD_ID, TransformerConfig
 from transformer_viz.values.request import Request
 from transformer_viz.values.trace import Trace
 
@@ -66,7 +66,7 @@ class Side(NamedTuple):
         mask = self.trace.kinds()[self.kind].mask[0]
         return np.broadcast_to(mask, (1, len(self.query_ids), len(self.key_ids)))[0]
 
-    def head(self, layer, head) -> Head:
+    def head(self, layer: int, head: int) -> Head:
         """Return one head of the attention, counted from 0."""
         found = self.trace.kinds()[self.kind]
         return Head(
@@ -82,14 +82,14 @@ class Side(NamedTuple):
         )
 
 
-def room_for_padding(trace, config, kind) -> int:
+def room_for_padding(trace: Trace, config: TransformerConfig, kind: str) -> int:
     """Return how many [PAD] the model has room for, after the tokens that are read."""
     if kind == "decoder" and trace.encoder:
-        return config.target_max_len - len(trace.target_ids)
+        return (config.target_max_len or config.max_len) - len(trace.target_ids)
     return config.max_len - len(trace.token_ids)
 
 
-def compare(request: Request, choice, kind, *, translates) -> tuple[Side, Side] | None:
+def compare(request: Request, choice: Choice, kind: str, *, translates: bool) -> tuple[Side, Side] | None:
     """Return the run with the chosen mask, and the one to compare with; None where there is no answer.
 
     That is the model's own mask, or none where the chosen one is as good as the model's own.

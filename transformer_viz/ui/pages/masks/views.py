@@ -1,9 +1,11 @@
 """The three views of the Masks page: the steps of the computation, what changes, two ways to mask."""
 
 import math
+from typing import Any
 
 import numpy as np
 import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
 
 from transformer_viz.analysis import (
     added_mask_weights,
@@ -18,7 +20,7 @@ from transformer_viz.ui.pages.masks.choice import show_brushes, take_strokes
 from transformer_viz.ui.pages.masks.sides import Head
 from transformer_viz.ui.shell.charts import theme
 from transformer_viz.ui.shell.language import escaped, t
-from transformer_viz.ui.shell.matrix import show_matrix
+from transformer_viz.ui.shell.matrix import Captions, Painting, show_matrix
 
 MASK_LIMIT = 1.6
 """End of the colour scale of a mask, whose cells that may be read are then neither pale nor dark."""
@@ -60,7 +62,7 @@ def show_steps(chosen: Head, other: Head) -> None:
         show_brushes()
 
 
-def show_painting(chosen) -> None:
+def show_painting(chosen: Head) -> None:
     """Show the mask as a matrix whose cells can be painted."""
     says = [f"{reads()}\n{t(f'masks.{may}')}" for may in ("may", "may_not")]
     values = np.where(chosen.mask, 1, np.nan)
@@ -70,11 +72,12 @@ def show_painting(chosen) -> None:
         show_matrix(
             panel(values, (chosen.rows, chosen.columns), **options),
             "paint",
-            alt=t("masks.paint_alt"),
+            Captions(t("masks.panel_mask"), t("masks.paint_alt")),
             group="masks",
-            title=t("masks.panel_mask"),
-            applied=st.session_state.painted["applied"],
-            on_paint=lambda: take_strokes(st.session_state["paint"].strokes),
+            painting=Painting(
+                st.session_state.painted["applied"],
+                on_paint=lambda: take_strokes(st.session_state["paint"].strokes),
+            ),
         )
 
 
@@ -123,7 +126,7 @@ VIEWS = {"steps": show_steps, "change": show_change, "ways": show_ways}
 """Name of a view -> what shows it."""
 
 
-def show_heading(view, *shape) -> None:
+def show_heading(view: str, *shape: int) -> None:
     """Show the point of a view, explained in one sentence."""
     st.markdown(f"##### {t(f'masks.{view}_title')}", help=t(f"masks.{view}_help"))
     st.caption(t(f"masks.{view}_explained"))
@@ -132,26 +135,26 @@ def show_heading(view, *shape) -> None:
         st.caption(t("masks.coarse", block=block))
 
 
-def grid(head, *, three=False):
+def grid(head: Head, *, three: bool = False) -> DeltaGenerator:
     """Return the container of the panels: more of them side by side where the matrices are small."""
     many = "panels-many-3" if three else "panels-many"
     return st.container(key=many if max(head.mask.shape) > MAX_LARGE else "panels-few")
 
 
-def show_panel(name, formula, drawn, **values) -> None:
+def show_panel(name: str, formula: str, drawn: dict[str, Any], **values: str) -> None:
     """Show one matrix, as `draw` returned it, under its name and the step of the formula it stands for."""
     with st.container():
         show_panel_title(name, formula, **values)
         title = t(f"masks.panel_{name}", **values)
-        show_matrix(drawn, f"panel-{name}", alt=t("masks.alt", name=title), group="masks", title=title)
+        show_matrix(drawn, f"panel-{name}", Captions(title, t("masks.alt", name=title)), group="masks")
 
 
-def show_panel_title(name, formula, **values) -> None:
+def show_panel_title(name: str, formula: str, **values: str) -> None:
     """Show the name of a panel and its formula."""
     st.markdown(f"**{t(f'masks.panel_{name}', **values)}**  \n$\\small {formula}$")
 
 
-def draw(head, values, value, limit, **options):
+def draw(head: Head, values: np.ndarray, value: str, limit: float, **options: Any) -> dict[str, Any]:
     """Return the panel of a matrix of one head."""
     says = f"{reads()}\n{t(f'masks.value_{value}')}: {{value}}"
     return panel(*shown(head, values), says=[says, None], limit=limit, theme=theme(), **options)
@@ -162,26 +165,26 @@ def reads() -> str:
     return f"{{row}} {t('heatmap.reads')} {{column}}"
 
 
-def panel_with_sums(head, weights, limit):
+def panel_with_sums(head: Head, weights: np.ndarray, limit: float) -> dict[str, Any]:
     """Return the same of weights with the sums of their rows; what is masked and gets nothing is a gap."""
     values = np.where(head.mask | (weights > 0), weights, np.nan)
     sums = block_means(weights.sum(axis=-1, keepdims=True), block_of(weights))[:, 0]
     return draw(head, values, "weight", limit, sums=(t("masks.value_sum"), sums))
 
 
-def shown(head, values):
+def shown(head: Head, values: np.ndarray) -> tuple[np.ndarray, tuple[list[str], list[str]]]:
     """Return values and tokens as they are drawn: of a long text, the means of blocks of them."""
     block = block_of(values)
     if block == 1:
         return values, (head.rows, head.columns)
-    return block_means(values, block), tuple(block_names(side, block) for side in (head.rows, head.columns))
+    return block_means(values, block), (block_names(head.rows, block), block_names(head.columns, block))
 
 
-def block_of(values) -> int:
+def block_of(values: np.ndarray) -> int:
     """Return how many rows and columns become one."""
     return math.ceil(max(values.shape) / MAX_CELLS)
 
 
-def most(values) -> float:
+def most(values: np.ndarray) -> float:
     """Return how far from 0 the values that are drawn go, gaps left out; 1 if there are only zeros."""
     return float(np.nanmax(np.abs(block_means(values, block_of(values))), initial=0)) or 1.0

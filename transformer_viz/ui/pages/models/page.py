@@ -1,5 +1,7 @@
 """The Models page: what is on the shelf, each model's card, and what can be done with one."""
 
+from collections.abc import Callable
+
 import streamlit as st
 
 from transformer_viz import store
@@ -12,6 +14,7 @@ from transformer_viz.ui.pages.models.upload import (
     remember_trash,
 )
 from transformer_viz.ui.shell.card import headline, show_card, size_text, task_of
+from transformer_viz.ui.shell.card_facts import config_of
 from transformer_viz.ui.shell.classroom import is_classroom, keep_visitor
 from transformer_viz.ui.shell.language import escaped, t
 from transformer_viz.ui.shell.problems import error_text
@@ -26,7 +29,7 @@ NEARLY_FULL = 0.8
 """Share of the bytes models may take from which on it is said."""
 
 
-def show(open_model) -> None:
+def show(open_model: Callable[[str], None]) -> None:
     """Show the page; `open_model(name)` leaves it to look into a model."""
     try:
         models = shown_models()
@@ -47,7 +50,7 @@ def show(open_model) -> None:
         show_room()
 
 
-def show_shelf(models, names, open_model) -> None:
+def show_shelf(models: list[store.ModelSummary], names: list[str], open_model: Callable[[str], None]) -> None:
     """Show the list, and the card of the model that is chosen."""
     if not models:
         st.info(t("models.none"), icon=":material/inventory_2:")
@@ -57,7 +60,7 @@ def show_shelf(models, names, open_model) -> None:
     with st.container(horizontal=True, horizontal_alignment="distribute", vertical_alignment="center"):
         st.subheader(model.name, anchor=False, width="content")
         show_actions(model, names, open_model)
-    if model.problem:
+    if model.error:
         st.error(error_text(model.error), icon=":material/broken_image:")
     else:
         show_card(model)
@@ -69,7 +72,7 @@ def leave() -> None:
         st.session_state.pop(key, None)
 
 
-def choose_row(models) -> store.ModelSummary:
+def choose_row(models: list[store.ModelSummary]) -> store.ModelSummary:
     """Show the list and return the model whose row is chosen; it stays chosen while others come and go."""
     names = [model.name for model in models]
     state, before = st.session_state, st.session_state.get("listed")
@@ -109,7 +112,7 @@ def choose_row_of_cell() -> None:
         st.session_state.shelf = selected(cells[0][0])
 
 
-def selected(row) -> dict:
+def selected(row: int) -> dict:
     """Return the state of a list in which one row is chosen."""
     return {"selection": {"rows": [row], "columns": [], "cells": []}}
 
@@ -121,7 +124,7 @@ def row_of(model: store.ModelSummary) -> dict:
     last = (
         {"whose": t("models.class" if is_on_shelf else "models.yours")}
         if is_classroom()
-        else {"parameters": model.config.num_parameters if usable else None}
+        else {"parameters": config_of(model).num_parameters if usable else None}
     )
     return {
         "name": model.name,
@@ -131,7 +134,7 @@ def row_of(model: store.ModelSummary) -> dict:
     }
 
 
-def show_actions(model: store.ModelSummary, names, open_model) -> None:
+def show_actions(model: store.ModelSummary, names: list[str], open_model: Callable[[str], None]) -> None:
     """Show what can be done with a model; with a damaged one only what may help."""
     with st.container(horizontal=True, gap="small", width="content"):
         if not model.problem:
@@ -163,7 +166,9 @@ def show_actions(model: store.ModelSummary, names, open_model) -> None:
             )
 
 
-def ask_name(what, model, names, change) -> None:
+def ask_name(
+    what: str, model: store.ModelSummary, names: list[str], change: Callable[[store.ModelSummary, str], None]
+) -> None:
     """Show a button that asks for a new name and then changes the store."""
     name, key, icon = model.name, f"models.{what}", ICONS[what]
     with (
@@ -186,27 +191,27 @@ def ask_name(what, model, names, change) -> None:
     finish(new, t(f"{key}d", name=escaped(new)))
 
 
-def rename(model, new) -> None:
+def rename(model: store.ModelSummary, new: str) -> None:
     """Give a model another name; it stays the chosen one."""
     store.rename_model(model.name, new, model.path.parent)
     if st.session_state.get("model") == model.name:
         st.session_state.model = new
 
 
-def duplicate(model, new) -> None:
+def duplicate(model: store.ModelSummary, new: str) -> None:
     """Write a copy of a model where the visitor's own stand."""
     keep_visitor()
     store.duplicate_model(model.name, new, model.path.parent, into=home().folder, quota=home().quota)
 
 
-def finish(name, notice) -> None:
+def finish(name: str, notice: str) -> None:
     """Show the list anew, with this model chosen and a word about what was done."""
     st.session_state.shown, st.session_state.notice = name, notice
     st.session_state.pop("listed", None)
     st.rerun()
 
 
-def delete(model) -> None:
+def delete(model: store.ModelSummary) -> None:
     """Move a model to the trash; it can be taken back until the page is left."""
     try:
         deleted = store.delete_model(model.name, model.path.parent)
@@ -252,6 +257,8 @@ def show_room() -> None:
         usage = store.usage(*home())
     except store.ModelError as error:
         st.error(error_text(error))
+        return
+    if usage.quota is None:
         return
     is_nearly_full = usage.used >= NEARLY_FULL * usage.quota
     if not is_nearly_full and not (usage.trash and st.session_state.get(TRASH_MATTERS)):

@@ -2,8 +2,11 @@
 
 import itertools
 import re
+from collections.abc import Collection
+from typing import Any
 
 import streamlit as st
+from streamlit.runtime.uploaded_file_manager import UploadedFile
 
 from transformer_viz import store
 from transformer_viz.store.format import NAME
@@ -16,12 +19,12 @@ TRASH_MATTERS = "trash-matters"
 """Key in the session: whether a model was refused for which emptying the trash makes room."""
 
 
-def remember_trash(error) -> None:
+def remember_trash(error: store.ModelError) -> None:
     """Keep in mind whether what is in the trash has kept a model out."""
     st.session_state[TRASH_MATTERS] = isinstance(error, store.QuotaError) and error.trash > 0
 
 
-def ask_upload(names) -> str | None:
+def ask_upload(names: list[str]) -> str | None:
     """Show a button that takes a packed model, and asks for a name if its own will not do.
 
     Returns:
@@ -46,7 +49,7 @@ def ask_upload(names) -> str | None:
     return added
 
 
-def check(packed, checked, name=None) -> None:
+def check(packed: UploadedFile, checked: dict[str, Any], name: str | None = None) -> None:
     """Let a model be checked and put on the shelf; keep in `checked` what came of it for the next rerun.
 
     An added model is kept there before anything talks to the page: Streamlit ends the script at that if the
@@ -77,7 +80,7 @@ def check(packed, checked, name=None) -> None:
         st.rerun()
 
 
-def ask_fit_name(called, names) -> str | None:
+def ask_fit_name(called: str, names: list[str]) -> str | None:
     """Ask for a name in the place of one that is taken or unfit; return it once it is given."""
     st.markdown(t("models.upload_taken", name=escaped(called)))
     name = st.text_input(t("models.new_name"), free_name(called, names), max_chars=64, key="upload-to")
@@ -89,7 +92,7 @@ def ask_fit_name(called, names) -> str | None:
     return name
 
 
-def free_name(name, names) -> str:
+def free_name(name: str, names: Collection[str]) -> str:
     """Return a fit name like this one that nobody has."""
     fit = re.sub("[^a-z0-9_-]+", "-", name.lower()).strip("-_")[:60] or "model"
     stem = re.sub(r"-\d+$", "", fit)

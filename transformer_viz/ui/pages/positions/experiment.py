@@ -15,13 +15,14 @@ from transformer_viz.ui.pages.positions.wording import difference_text, joined, 
 from transformer_viz.ui.shell.address import choose_one, number_from_address, to_address
 from transformer_viz.ui.shell.answers import answer
 from transformer_viz.ui.shell.card import examples_of, kind_name
+from transformer_viz.ui.shell.card_facts import config_of
 from transformer_viz.ui.shell.charts import draw, theme
 from transformer_viz.ui.shell.heads import choose, sync_with_views
 from transformer_viz.ui.shell.language import escaped, t
-from transformer_viz.ui.shell.matrix import show_matrix
+from transformer_viz.ui.shell.matrix import Captions, show_matrix
 from transformer_viz.ui.shell.reading import show_reading
 from transformer_viz.ui.shell.sentence import ask_sentence
-from transformer_viz.values.config import CHOICES
+from transformer_viz.values.config import CHOICES, TransformerConfig
 from transformer_viz.values.request import Request
 from transformer_viz.values.trace import Attentions, Trace
 
@@ -42,22 +43,25 @@ UNBROKEN = "\u00a0"
 
 def show_experiment(model: store.ModelSummary) -> None:
     """Let the visitor shuffle the words or change the table, and show before, after and the difference."""
-    if model.config.positions == "none":
-        near = model.config.causal or model.config.window is not None
+    config = config_of(model)
+    if config.positions == "none":
+        near = config.causal or config.window is not None
         show_lack(t("positions.lacks.near" if near else "positions.lacks"))
     text = ask_sentence(examples_of(model.card))
     with st.container(horizontal=True, vertical_alignment="bottom"):
         with st.container(horizontal=True, vertical_alignment="bottom", width="content"):
-            change = ask_change(model.config)
+            change = ask_change(config)
         with st.container(horizontal=True, vertical_alignment="bottom", width="content"):
-            layer = choose("layer", next(iter(model.config.stacks.values())))
-            head = choose("head", model.config.num_heads)
+            layer = choose("layer", next(iter(config.stacks.values())))
+            head = choose("head", config.num_heads)
     sync_with_views(layer=layer, head=head)
     request = Request(model.reference, text)
     before = answer(request)
-    changed = before and change_of(request, change, before)
-    after = before and answer(changed)
-    if before is None or after is None:
+    if before is None:
+        return
+    changed = change_of(request, change, before)
+    after = answer(changed)
+    if after is None:
         return
     asks = change if change in ("shuffle", "none") else "other"
     st.subheader(t(f"positions.asks.{asks}"), anchor=False, help=t(f"positions.asks.{asks}.help"))
@@ -71,12 +75,12 @@ def show_experiment(model: store.ModelSummary) -> None:
     show_weights(model, before, after, order, layer, head)
     with st.container(horizontal=True, gap="medium", vertical_alignment="center"):
         with st.container(width=WORDS_WIDTH):
-            show_change_table(model.config, request, changed, before, after)
+            show_change_table(config, request, changed, before, after)
         with st.container(width=BARS_WIDTH):
             show_answers(before, after)
 
 
-def ask_change(config) -> str:
+def ask_change(config: TransformerConfig) -> str:
     """Show the choice of what to change; return "shuffle", "none" or the kind of table to put in."""
     actions = ["shuffle", "remove", "swap"] if config.positions != "none" else ["shuffle", "swap"]
     action = choose_one(
@@ -101,7 +105,7 @@ def shuffle_again() -> None:
     st.session_state.seed = (st.session_state.seed + 1) % LAST_SEED
 
 
-def other_kinds(config) -> list[str]:
+def other_kinds(config: TransformerConfig) -> list[str]:
     """Return the kinds of table that the model can be given in place of its own."""
     longest = max(config.max_len, config.target_max_len or 0) + config.padding_position
     fits = {
@@ -112,7 +116,7 @@ def other_kinds(config) -> list[str]:
     return [kind for kind in reversed(CHOICES["positions"]) if fits.get(kind) and kind != config.positions]
 
 
-def change_of(request, change, before) -> Request:
+def change_of(request: Request, change: str, before: Trace) -> Request:
     """Return the request with the change in it."""
     if change != "shuffle":
         return request.changed(positions=change)
@@ -120,14 +124,16 @@ def change_of(request, change, before) -> Request:
     return request.changed(order=shuffled_order(len(before.tokens), st.session_state.seed, fixed=fixed))
 
 
-def show_change_table(config, request, changed, before, after) -> None:
+def show_change_table(
+    config: TransformerConfig, request: Request, changed: Request, before: Trace, after: Trace
+) -> None:
     """Say by how much attention moved and what was predicted before and after."""
     order = changed.changes.order
     rows = [("own" if config.positions != "none" else "without", before, after)]
     if order and config.positions != "none":
-        bare = [answer(each.changed(positions="none")) for each in (request, changed)]
-        if None not in bare:
-            rows.append(("without", *bare))
+        bare, bare_changed = (answer(each.changed(positions="none")) for each in (request, changed))
+        if bare is not None and bare_changed is not None:
+            rows.append(("without", bare, bare_changed))
     lines = [f"| | {t('positions.moves')} | {t('positions.answer')} |", "|---|---|---|"]
     for name, one, other in rows:
         label = t(f"positions.row.{name}") if order else t("positions.row.change")
@@ -155,7 +161,7 @@ def stack_of(trace: Trace) -> str:
     return "encoder" if trace.encoder else "decoder"
 
 
-def largest_change(before, after, order) -> float:
+def largest_change(before: Trace, after: Trace, order: tuple[int, ...] | None) -> float:
     """Return by how much any weight of any layer and head moved, rows and columns put back in order."""
     return max(
         float(np.abs(put_back(two.weights, order) - one.weights).max())
@@ -163,7 +169,7 @@ def largest_change(before, after, order) -> float:
     )
 
 
-def put_back(weights, order) -> np.ndarray:
+def put_back(weights: np.ndarray, order: tuple[int, ...] | None) -> np.ndarray:
     """Return the weights with each token's row and column where it stood before the shuffle."""
     return in_first_order(weights, order) if order else weights
 
@@ -205,7 +211,14 @@ def answer_probs(trace: Trace) -> np.ndarray:
     return trace.probs[0 if trace.encoder and trace.decoder else [*trace.gaps, -1][0]]
 
 
-def show_weights(model, before, after, order, layer, head) -> None:
+def show_weights(
+    model: store.ModelSummary,
+    before: Trace,
+    after: Trace,
+    order: tuple[int, ...] | None,
+    layer: int,
+    head: int,
+) -> None:
     """Draw the weights of a head before and after, and the difference."""
     one, other = (own_attention(trace).layers[layer - 1].weights[head - 1] for trace in (before, after))
     kind = t(f"kind.{stack_of(before)}")
@@ -227,11 +240,11 @@ def show_weights(model, before, after, order, layer, head) -> None:
             alt = t("positions.panels.alt", kind=kind, layer=layer, head=head, panel=title)
             with st.container():
                 st.markdown(f"**{title}**")
-                file_name = f"{model.name}-{name}"
-                show_matrix(panel, name, alt=alt, group="change", title=title, file_name=file_name)
+                captions = Captions(title, alt, file_name=f"{model.name}-{name}")
+                show_matrix(panel, name, captions, group="change")
 
 
-def masks_of(trace, order) -> tuple[np.ndarray, np.ndarray]:
+def masks_of(trace: Trace, order: tuple[int, ...] | None) -> tuple[np.ndarray, np.ndarray]:
     """Return where a weight may be before and, rows and columns put back, after: bool (query, key)."""
     mask = np.broadcast_to(own_attention(trace).mask[0], (len(trace.tokens),) * 2)
     return mask, put_back(mask, order)

@@ -9,6 +9,7 @@ from transformer_viz.pictures.figures import kinds_grid, rotation_circles
 from transformer_viz.ui.pages.positions.table import even, own_table, slide
 from transformer_viz.ui.pages.positions.wording import difference_text, labels
 from transformer_viz.ui.shell.card import kind_name
+from transformer_viz.ui.shell.card_facts import config_of
 from transformer_viz.ui.shell.charts import draw, theme
 from transformer_viz.ui.shell.language import t
 from transformer_viz.ui.shell.problems import error_text
@@ -17,9 +18,9 @@ START_FROM = (0, 7, 20)
 """Positions whose shift is drawn."""
 
 
-def show_rotation(model) -> None:
+def show_rotation(model: store.ModelSummary) -> None:
     """Show that a shift by k turns each pair of sine and cosine by one angle, wherever it starts."""
-    config = model.config
+    config = config_of(model)
     halves, width = config.positions == "sinusoidal-halves", even(config.d_model)
     st.subheader(t("positions.rotation.title"), anchor=False, help=t("positions.rotation.help"))
     st.markdown(t("positions.rotation.said"))
@@ -40,9 +41,9 @@ def show_rotation(model) -> None:
     )
 
 
-def show_kinds(model) -> None:
+def show_kinds(model: store.ModelSummary) -> None:
     """Show every kind of table side by side, of any size."""
-    config = model.config
+    config = config_of(model)
     st.subheader(t("positions.kinds.title"), anchor=False, help=t("positions.kinds.help"))
     st.markdown(t("positions.kinds.said"))
     with st.container(horizontal=True, gap="medium"):

@@ -6,6 +6,7 @@ import streamlit as st
 
 from transformer_viz import store
 from transformer_viz.ui.pages.positions.wording import joined
+from transformer_viz.ui.shell.card_facts import config_of
 from transformer_viz.ui.shell.language import escaped, t
 from transformer_viz.ui.shell.shelf import choose_model, shown_models
 
@@ -13,12 +14,14 @@ OFFERED = 2
 """Models with positions that are offered where the chosen one has none."""
 
 
-def show_lack(said) -> None:
+def show_lack(said: str) -> None:
     """Say what a model without positions lacks, and offer to open models that have them."""
     others = []
     with contextlib.suppress(store.ModelError):  # the next page says that they cannot be listed
         others = [
-            model.name for model in shown_models() if not model.problem and model.config.positions != "none"
+            model.name
+            for model in shown_models()
+            if not model.problem and config_of(model).positions != "none"
         ]
     more = [t("positions.lacks.others")] if others else []
     st.info(joined(said, *more), icon=":material/shuffle:")

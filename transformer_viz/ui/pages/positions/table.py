@@ -10,6 +10,7 @@ from transformer_viz.ui.pages.positions.lack import show_lack
 from transformer_viz.ui.pages.positions.wording import labels
 from transformer_viz.ui.shell.address import choose_number, choose_one
 from transformer_viz.ui.shell.card import kind_name
+from transformer_viz.ui.shell.card_facts import config_of
 from transformer_viz.ui.shell.charts import draw, theme
 from transformer_viz.ui.shell.language import t
 from transformer_viz.ui.shell.problems import error_text
@@ -22,18 +23,18 @@ CURVES = 4
 
 
 @st.cache_data(max_entries=8, show_spinner=False)
-def learned_table(model, stamp) -> np.ndarray:
+def learned_table(model: str, stamp: str) -> np.ndarray:
     """Return the table a model has learned; a model folder written anew has another stamp."""
     return store.read_model(model).parameters["position_embedding/embeddings"]
 
 
-def own_table(model) -> np.ndarray:
+def own_table(model: store.ModelSummary) -> np.ndarray:
     """Return what a model adds to its first, second, ... token; where it adds nothing, what it could add.
 
     Raises:
         ModelError: If the model cannot be read.
     """
-    config = model.config
+    config = config_of(model)
     if config.positions == "none":
         return position_table("sinusoidal", config.max_len, even(config.d_model))
     if config.positions == "learned":
@@ -43,14 +44,14 @@ def own_table(model) -> np.ndarray:
     return table[int(config.padding_position) :]
 
 
-def even(number) -> int:
+def even(number: int) -> int:
     """Return the number of columns that sine and cosine can share."""
     return max(number - number % 2, 2)
 
 
-def show_table(model) -> None:
+def show_table(model: store.ModelSummary) -> None:
     """Show the table of the model: as a heatmap, as curves, or how alike its rows are."""
-    config = model.config
+    config = config_of(model)
     st.subheader(t("positions.table.title"), anchor=False, help=t("positions.table.help"))
     try:
         table = own_table(model)
@@ -71,8 +72,8 @@ def show_table(model) -> None:
         )
         most = max(len(table), 2)
         rows = slide("rows", min(8, most - 1), most, min(ROWS, most))
-        options = {"curves": choose_dimensions, "similarity": choose_measure}
-        option = options[how](table) if how in options else None
+        dimensions = choose_dimensions(table) if how == "curves" else []
+        measure = choose_measure() if how == "similarity" else ""
     table = table[:rows]
     if how == "heatmap":
         caption = t("positions.heatmap.said")
@@ -81,11 +82,11 @@ def show_table(model) -> None:
         learned = config.positions == "learned"
         caption = t("positions.curves.said.learned" if learned else "positions.curves.said")
         names = labels("position", "dimension", "value")
-        figure = dimension_curves(table, option, labels=names, theme=theme())
+        figure = dimension_curves(table, dimensions, labels=names, theme=theme())
     else:
         caption = t("positions.similarity.said")
-        names = labels("position", "distance", "mean") | {"similarity": t(f"positions.measure.{option}")}
-        similarity = position_similarity(table, cosine=option == "cosine")
+        names = labels("position", "distance", "mean") | {"similarity": t(f"positions.measure.{measure}")}
+        similarity = position_similarity(table, cosine=measure == "cosine")
         profile = similarity_by_distance(similarity)
         figure = similarity_map(similarity, profile, labels=names, theme=theme())
     st.caption(caption)
@@ -93,7 +94,7 @@ def show_table(model) -> None:
     draw(figure, how, alt=alt, file_name=f"{model.name}-{how}")
 
 
-def choose_dimensions(table) -> list[int]:
+def choose_dimensions(table: np.ndarray) -> list[int]:
     """Show the choice of the columns to draw; none chosen: some, from fast to slow."""
     width = table.shape[1]
     spread = sorted({round(share * (width - 1) / CURVES / 2) // 2 * 2 for share in range(CURVES)})
@@ -111,7 +112,7 @@ def choose_dimensions(table) -> list[int]:
     return list(range(width)) if everything else sorted(chosen) or spread
 
 
-def choose_measure(_table) -> str:
+def choose_measure() -> str:
     """Show the choice of what makes two positions alike."""
     return choose_one(
         "measure",
@@ -122,7 +123,7 @@ def choose_measure(_table) -> str:
     )
 
 
-def slide(key, least, most, default, *, step=1) -> int:
+def slide(key: str, least: int, most: int, default: int, *, step: int = 1) -> int:
     """Show a slider over whole numbers, kept in the URL."""
     named = t(f"positions.{key}")
     said = t(f"positions.{key}.help")

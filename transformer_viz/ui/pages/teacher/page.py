@@ -2,6 +2,8 @@
 
 import contextlib
 import datetime
+from collections.abc import Callable, Sequence
+from typing import Any, TypeVar
 
 import streamlit as st
 
@@ -14,6 +16,8 @@ from transformer_viz.ui.shell.classroom import short_name, visitors_folder
 from transformer_viz.ui.shell.language import t
 from transformer_viz.ui.shell.problems import error_text
 from transformer_viz.ui.shell.titles import titles_of
+
+Thing = TypeVar("Thing", TrainingRun, store.ModelSummary)
 
 ORDER = ("running", "queued", "interrupted", "stopped", "failed", "finished", "broken")
 """What a teacher wants to see first."""
@@ -53,7 +57,7 @@ def show_trainings() -> None:
         confirm("stop_all", at_work, ":material/stop_circle:", stop_runs)
 
 
-def row_of_run(run: TrainingRun, title, size) -> dict:
+def row_of_run(run: TrainingRun, title: str, size: int) -> dict:
     """Return one row of the list of trainings."""
     state = run.state()
     total = state.facts.get("total_steps")
@@ -101,7 +105,7 @@ def visitors_models() -> list[store.ModelSummary]:
     return found
 
 
-def choose(what, rows, names, things) -> list:
+def choose(what: str, rows: list[dict[str, Any]], names: list[str], things: list[Thing]) -> list[Thing]:
     """Show a list of which several rows can be chosen; return what those stand for."""
     shown = st.dataframe(
         rows,
@@ -118,7 +122,7 @@ def choose(what, rows, names, things) -> list:
     return [things[row] for row in shown.selection.rows]
 
 
-def act(what, things, icon, do) -> None:
+def act(what: str, things: Sequence[Thing], icon: str, do: Callable[[Sequence[Thing]], None]) -> None:
     """Show a button that does something to what is chosen; it cannot be pressed while that is nothing."""
     st.button(
         t(f"teacher.{what}", count=len(things)),
@@ -130,7 +134,7 @@ def act(what, things, icon, do) -> None:
     )
 
 
-def confirm(what, things, icon, do) -> None:
+def confirm(what: str, things: Sequence[Thing], icon: str, do: Callable[[Sequence[Thing]], None]) -> None:
     """The same, but it asks before it does."""
     label = t(f"teacher.{what}", count=len(things))
     with st.popover(label, icon=icon, disabled=not things, key=f"teacher-{what}"):
@@ -138,25 +142,25 @@ def confirm(what, things, icon, do) -> None:
         st.button(label, type="primary", key=f"teacher-{what}-sure", on_click=do, args=(things,))
 
 
-def stop_runs(runs) -> None:
+def stop_runs(runs: Sequence[TrainingRun]) -> None:
     """Stop trainings; what they have learned so far is kept."""
     each_of(runs, lambda run: run.stop())
 
 
-def delete_runs(runs) -> None:
+def delete_runs(runs: Sequence[TrainingRun]) -> None:
     """Remove trainings for good, and files that no training uses any more."""
     each_of(runs, lambda run: run.delete())
     sweep_uploads()
 
 
-def delete_models(models) -> None:
+def delete_models(models: Sequence[store.ModelSummary]) -> None:
     """Remove models of visitors for good, with what else lies in their trash: this is to make room."""
     each_of(models, lambda model: store.delete_model(model.name, model.path.parent))
     for folder in {model.path.parent for model in models}:
         store.empty_trash(folder, older_than=0)
 
 
-def each_of(things, do) -> None:
+def each_of(things: Sequence[Thing], do: Callable[[Thing], object]) -> None:
     """Do something to each; what is refused does not keep the others from it."""
     for thing in things:
         try:

@@ -29,11 +29,12 @@ def choose_task() -> str:
         required=True,
         persist_state="session",
     )
+    task = task or tasks[0]
     to_address("task", task if task != tasks[0] else "")
     return task
 
 
-def ask_material(task) -> Material | None:
+def ask_material(task: str) -> Material | None:
     """Show what there is to learn from; None as long as there is something missing."""
     st.markdown(t(f"task.{task}.teaches"))
     if task == FILE:
@@ -48,7 +49,7 @@ def ask_material(task) -> Material | None:
 
 
 @st.cache_data(max_entries=16, show_spinner=False)
-def of_task(task):
+def of_task(task: str) -> tuple[list[tuple[str, str | None]], int, float]:
     """Return a few hundred texts of a task, how many different tokens they have, and how many each."""
     pairs = TASKS[task].pairs(300, seed=1)
     sides = [side for pair in pairs for side in pair if side]

@@ -4,6 +4,7 @@ import re
 from typing import NamedTuple
 
 import streamlit as st
+from streamlit.runtime.uploaded_file_manager import UploadedFile
 
 from transformer_viz.data import (
     KINDS,
@@ -86,13 +87,13 @@ def ask_file() -> Material | None:
         rows=counted.report.rows,
         examples=counted.examples,
         vocab=counted.vocab,
-        tokens=counted.report.texts["text"].median_tokens,
+        tokens=counted.report.texts["text"].median_tokens or 0,
         job={"columns": columns, "tokens": tokens, "keep_case": keep_case, "sha256": upload.sha256},
         changes={"max_len": longest},
     )
 
 
-def stored_upload(file) -> Upload:
+def stored_upload(file: UploadedFile) -> Upload:
     """Return an upload as it was kept beside the runs; it is written when it is first seen.
 
     Raises:
@@ -107,12 +108,12 @@ def stored_upload(file) -> Upload:
 
 
 @st.cache_data(max_entries=16, show_spinner=False)
-def cached_preview(upload) -> Preview:
+def cached_preview(upload: Upload) -> Preview:
     """Return what an upload seems to be."""
     return preview(upload.path, sha256=upload.sha256, most_bytes=UNPACKED)
 
 
-def ask_columns(found):
+def ask_columns(found: Preview) -> tuple[str, dict[str, str]]:
     """Show what the rows are and which column is what, as guessed; return kind, and role -> column."""
     kinds = [kind for kind in KINDS if len(KINDS[kind]) <= len(found.columns)]
     row = st.container(horizontal=True, gap="small")
@@ -134,7 +135,7 @@ def ask_columns(found):
     return kind, {} if found.format == "text" else chosen
 
 
-def ask_tokens(kind, found):
+def ask_tokens(kind: str, found: Preview) -> tuple[str, bool, int]:
     """Show what a token is and how long a text may be; return (kind of tokens, keep case, most tokens)."""
     chinese = any(re.search("[\u4e00-\u9fff]", str(value)) for value in found.rows.to_numpy().ravel())
     likely = "bpe" if kind != "labels" else "characters" if chinese else "words"
@@ -161,7 +162,14 @@ def ask_tokens(kind, found):
 
 
 @st.cache_data(max_entries=8, show_spinner=False)
-def count(upload, kind, columns, tokens, keep_case, longest) -> Counted:
+def count(
+    upload: Upload,
+    kind: str,
+    columns: tuple[tuple[str, str], ...],
+    tokens: str,
+    keep_case: bool,
+    longest: int,
+) -> Counted:
     """Read an upload and count what is in it.
 
     Raises:
@@ -179,7 +187,7 @@ def count(upload, kind, columns, tokens, keep_case, longest) -> Counted:
     return Counted(report, tokenizer.vocab_size, list(zip(first["text"], targets, strict=True)))
 
 
-def show_report(report) -> None:
+def show_report(report: DataReport) -> None:
     """Say what is in the rows, and what should make one think."""
     text = report.texts["text"]
     counts = {

@@ -2,6 +2,7 @@
 
 import math
 import threading
+from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
@@ -10,7 +11,7 @@ from cachetools import LRUCache, cached
 
 from transformer_viz.analysis import entropy
 from transformer_viz.pictures.views import curves_of, heads_forming
-from transformer_viz.runs import AT_WORK, stamp_of
+from transformer_viz.runs import AT_WORK, TrainingRun, stamp_of
 from transformer_viz.ui.shell.card import metric_name
 from transformer_viz.ui.shell.charts import theme
 from transformer_viz.ui.shell.components import component
@@ -65,7 +66,7 @@ class Heads(NamedTuple):
     shape: tuple[int, int, int]
 
 
-def choose_heads(run):
+def choose_heads(run: TrainingRun) -> tuple[int, str, int]:
     """Show the choice of a probe, an attention and a layer, and return it."""
     firsts = first_pictures(run)
     probes = {number: picture.text for number, picture in firsts.items()}
@@ -99,7 +100,7 @@ def choose_heads(run):
     return probe, kind, layer - 1
 
 
-def show_heads(run, status, probe, kind, layer) -> None:
+def show_heads(run: TrainingRun, status: str, probe: int, kind: str, layer: int) -> None:
     """Show the heads of a layer: as they are now, or, of a run that is over, as they formed."""
     at_work = status in AT_WORK
     frames = [(step, path) for step, number, path in run.frames() if number == probe]
@@ -130,14 +131,16 @@ def show_heads(run, status, probe, kind, layer) -> None:
     component("lapse", "panel", "lapse")(data=payload, key="forming")
 
 
-def curves_over(run, steps, entropies, words) -> list[dict]:
+def curves_over(
+    run: TrainingRun, steps: list[int], entropies: list[np.ndarray], words: dict[str, str]
+) -> list[dict]:
     """Return the curves over the steps of a run that is over."""
     metric, epochs = run.job.figure, run.state().epochs
     good = [epoch["step"] for epoch in epochs], [epoch.get(f"val_{metric}") for epoch in epochs]
     return curves_of(steps, entropies, good, labels=words | {"metric": metric_name(metric)}, theme=theme())
 
 
-def first_pictures(run) -> dict[int, Contents]:
+def first_pictures(run: TrainingRun) -> dict[int, Contents]:
     """Return probe -> what is in the first picture of it that can be read."""
     found = {}
     for _, probe, path in run.frames():
@@ -147,7 +150,7 @@ def first_pictures(run) -> dict[int, Contents]:
 
 
 @cached(LRUCache(MAX_CONTENTS), lock=threading.Lock())
-def contents_of(path, stamp) -> Contents | None:
+def contents_of(path: Path, stamp: tuple) -> Contents | None:
     """Return what is in the picture in a file with this stamp; None if it is damaged."""
     trace = read(path)
     return trace and Contents(trace.text, {kind: len(found.layers) for kind, found in trace.kinds().items()})
@@ -157,7 +160,7 @@ def contents_of(path, stamp) -> Contents | None:
     LRUCache(MAX_PICTURE_BYTES, getsizeof=lambda heads: SMALL + (heads.weights.nbytes if heads else 0)),
     lock=threading.Lock(),
 )
-def heads_in(path, stamp, kind, layer, most) -> Heads | None:
+def heads_in(path: Path, stamp: tuple, kind: str, layer: int, most: int) -> Heads | None:
     """Return the heads of a layer in the picture in a file with this stamp, of the first tokens at most so
     many; None if it is damaged or has no such layer.
     """
@@ -171,7 +174,7 @@ def heads_in(path, stamp, kind, layer, most) -> Heads | None:
     return Heads(shown, queries, keys, entropy(weights), weights.shape)
 
 
-def read(path) -> Trace | None:
+def read(path: Path) -> Trace | None:
     """Return a picture, None if it is damaged."""
     try:
         return Trace.load(path)
@@ -179,7 +182,7 @@ def read(path) -> Trace | None:
         return None
 
 
-def shortened(text) -> str:
+def shortened(text: str) -> str:
     """Return the beginning of a text, as a page can carry it."""
     text = sendable(text)
     return text if len(text) <= 48 else text[:47] + "…"

@@ -2,6 +2,8 @@
 
 import dataclasses
 import os
+from collections.abc import Callable
+from typing import Any
 
 import psutil
 import streamlit as st
@@ -11,6 +13,8 @@ from transformer_viz.runs import (
     SCHEDULES,
     RunError,
     TrainingJob,
+    TrainingRun,
+    TrainingSettings,
     estimate,
     list_runs,
     queued_runs,
@@ -19,6 +23,7 @@ from transformer_viz.runs.job import LONGEST_PROBE
 from transformer_viz.runs.recipes import RECIPES, presets_for
 from transformer_viz.ui.pages.train.data import ask_material, choose_task
 from transformer_viz.ui.pages.train.file import WIDTH
+from transformer_viz.ui.pages.train.material import Material
 from transformer_viz.ui.pages.train.run import show_run
 from transformer_viz.ui.shell.address import from_address, to_address
 from transformer_viz.ui.shell.classroom import is_classroom, keep_visitor, own_runs, owner
@@ -26,7 +31,7 @@ from transformer_viz.ui.shell.language import t, time_of
 from transformer_viz.ui.shell.problems import error_text, show_problem
 from transformer_viz.ui.shell.server import shared_trainer
 from transformer_viz.ui.shell.titles import titles_of
-from transformer_viz.values.config import CHOICES
+from transformer_viz.values.config import CHOICES, TransformerConfig
 from transformer_viz.values.presets import PRESETS
 
 WIDTHS = (16, 32, 64, 128, 256, 512)
@@ -47,7 +52,7 @@ FRAMES = 36
 """Pictures of the probes that a run takes, beside those at the end of each epoch."""
 
 
-def show(open_model) -> None:
+def show(open_model: Callable[[str], None]) -> None:
     """Show the page; `open_model(name)` leaves it to look into a model."""
     problem = problem_of_trainer()
     runs = {run.id: run for run in own_runs()}
@@ -72,7 +77,7 @@ def problem_of_trainer() -> RunError | None:
     return None
 
 
-def choose_run(runs) -> str:
+def choose_run(runs: dict[str, TrainingRun]) -> str:
     """Show the choice among the runs, kept in the URL; "" for a new one."""
     if st.session_state.get("run") not in (None, "", *runs):
         st.toast(t("run.gone"), icon=":material/search_off:")
@@ -82,7 +87,7 @@ def choose_run(runs) -> str:
     chosen = st.selectbox(
         t("train.run"),
         ["", *runs],
-        format_func=titles.get,
+        format_func=titles.__getitem__,
         key="run",
         persist_state="session",
         help=t("train.run.help"),
@@ -93,7 +98,7 @@ def choose_run(runs) -> str:
     return chosen
 
 
-def ask_job(can_start=True) -> None:
+def ask_job(can_start: bool = True) -> None:
     """Show what can be chosen, and beside it what it comes to."""
     task = choose_task()
     choices, summary = st.columns([5, 3], gap="large")
@@ -108,14 +113,14 @@ def ask_job(can_start=True) -> None:
         st.markdown(f"**{t('train.summary')}**")
         if problem:
             st.error(t("train.wrong", reason=error_text(problem)), icon=":material/error:")
-        elif job is None:
+        elif material is None or job is None:
             st.caption(t("data.wait"))
         else:
             show_cost(job, material)
             ask_start(job, can_start)
 
 
-def ask_start(job, can_start) -> None:
+def ask_start(job: TrainingJob, can_start: bool) -> None:
     """Show the button that starts the training."""
     st.button(
         t("train.start"),
@@ -130,7 +135,7 @@ def ask_start(job, can_start) -> None:
         st.caption(t("train.queued_behind"))
 
 
-def ask_sizes(material) -> TrainingJob:
+def ask_sizes(material: Material) -> TrainingJob:
     """Show the sizes of the model and the settings of the training; return what is asked for.
 
     Raises:
@@ -186,12 +191,14 @@ def ask_sizes(material) -> TrainingJob:
     return dataclasses.replace(job, frame_steps=max(1, steps_of(job) // FRAMES))
 
 
-def steps_of(job) -> int:
+def steps_of(job: TrainingJob) -> int:
     """Return the steps of all epochs, as far as they are known before the data are read."""
     return job.settings.total_steps(int(job.rows * (1 - job.settings.validation)))
 
 
-def ask_more(slide, place, config, settings):
+def ask_more(
+    slide: Callable[..., Any], place: str, config: TransformerConfig, settings: TrainingSettings
+) -> tuple[dict[str, Any], dict[str, Any]]:
     """Show the settings few people change; return those of the config and those of the training."""
 
     def number(name, value, **limits):
@@ -246,7 +253,7 @@ def ask_more(slide, place, config, settings):
     }
 
 
-def show_cost(job, material) -> None:
+def show_cost(job: TrainingJob, material: Material) -> None:
     """Show what a training comes to: parameters, steps, time and memory."""
     config = job.config.replace(vocab_size=min(job.config.vocab_size, material.vocab))
     rows = int(job.rows * (1 - job.settings.validation))
@@ -266,7 +273,7 @@ def show_cost(job, material) -> None:
         st.warning(error_text(problem), icon=":material/memory:")
 
 
-def ask_probes(material, in_pairs):
+def ask_probes(material: Material, in_pairs: bool) -> tuple[str, ...] | tuple[tuple[str, str], ...]:
     """Show the box of the texts to watch; return them, with their targets where the model writes one."""
     own = material.examples[1:4] or EXAMPLES
     own = [(text, target) for text, target in own if len(text) + len(target or "") < LONGEST_PROBE // 4]
@@ -286,12 +293,12 @@ def ask_probes(material, in_pairs):
     return tuple((text.strip(), target.strip()) for text, _, target in pairs)
 
 
-def title_of_data(data) -> str:
+def title_of_data(data: str) -> str:
     """Return what the data are called: the name of a task, or that of a file."""
     return os.path.basename(data).split(".")[0]
 
 
-def start(job) -> None:
+def start(job: TrainingJob) -> None:
     """Start a training and show it."""
     keep_visitor()
     try:

@@ -1,12 +1,14 @@
 """One training run on the page: how far it is, how its heads form, what can be done with it."""
 
-from typing import NamedTuple
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any, NamedTuple
 
 import streamlit as st
 
 from transformer_viz import store
 from transformer_viz.pictures.figures import learning_curves
-from transformer_viz.runs import AT_WORK, RunError, sweep_uploads, turns_before
+from transformer_viz.runs import AT_WORK, RunError, RunState, TrainingRun, sweep_uploads, turns_before
 from transformer_viz.ui.pages.train.forming import (
     choose_heads,
     first_pictures,
@@ -21,6 +23,7 @@ from transformer_viz.ui.shell.problems import error_text, show_problem
 from transformer_viz.ui.shell.server import shared_trainer
 from transformer_viz.ui.shell.shelf import home, name_problem, shown_models
 from transformer_viz.ui.shell.titles import title_of
+from transformer_viz.values.config import TransformerConfig
 
 REFRESH_SECONDS = 1
 """Seconds between two looks at a run that is at work."""
@@ -39,12 +42,12 @@ ICONS = {
 }
 
 
-def show_run(run, open_model) -> None:
+def show_run(run: TrainingRun, open_model: Callable[[str], None]) -> None:
     """Show a run; as long as somebody works on it, it is looked at again and again."""
     stage = stage_of(run, run.state())
     show_actions(run, stage.status)
     if stage.status == "broken":
-        st.error(t("run.broken.said", reason=error_text(run.error)), icon=ICONS["broken"])
+        st.error(t("run.broken.said", reason=error_text(run.error or "")), icon=ICONS["broken"])
         ask_name(run, open_model)
         return
     at_work = stage.status in AT_WORK
@@ -65,12 +68,12 @@ class Stage(NamedTuple):
     has_pictures: bool
 
 
-def stage_of(run, state) -> Stage:
+def stage_of(run: TrainingRun, state: RunState) -> Stage:
     """Return the stage of a run from its state."""
     return Stage(state.status, bool(state.steps), bool(first_pictures(run)))
 
 
-def show_actions(run, status) -> None:
+def show_actions(run: TrainingRun, status: str) -> None:
     """Show what can be done with the run as it stands."""
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):
         title = escaped(title_of(run.id))
@@ -78,7 +81,7 @@ def show_actions(run, status) -> None:
         show_buttons(run, status)
 
 
-def show_buttons(run, status) -> None:
+def show_buttons(run: TrainingRun, status: str) -> None:
     """Show the buttons that stop the run, or go on with it, or delete it."""
     if status in AT_WORK:
         st.button(
@@ -105,7 +108,7 @@ def show_buttons(run, status) -> None:
         st.button(t("run.delete.sure"), type="primary", on_click=delete, args=(run,), key="delete")
 
 
-def show_progress(run, stage) -> None:
+def show_progress(run: TrainingRun, stage: Stage) -> None:
     """Show how far the run is, its curves and its answers."""
     state = run.state()
     if stage_of(run, state) != stage:
@@ -156,13 +159,13 @@ def show_progress(run, stage) -> None:
             st.markdown("\n\n".join(map(sample_text, state.samples)))
 
 
-def queue_text(run) -> str:
+def queue_text(run: TrainingRun) -> str:
     """Say how many trainings come before one that waits."""
     before = turns_before(run)
     return t("run.turns", count=before) if before else t("run.waiting")
 
 
-def sample_text(sample) -> str:
+def sample_text(sample: dict[str, str]) -> str:
     """Return a text and what is written after it, green if it is what it should be, red if not."""
     said = escaped(shortened(sample["written"])) or "∅"
     if sample["expected"]:
@@ -171,7 +174,7 @@ def sample_text(sample) -> str:
     return f"{escaped(shortened(sample['text']))} → {said}"
 
 
-def progress_texts(run, state, total):
+def progress_texts(run: TrainingRun, state: RunState, total: int) -> Iterator[str]:
     """Yield what there is to say of a run's progress."""
     yield t("run.step", step=f"{state.step:,}", total=f"{total:,}")
     if state.status == "queued":
@@ -190,7 +193,7 @@ def progress_texts(run, state, total):
     yield t("run.device", device=escaped(shortened(state.device)))
 
 
-def ask_name(run, open_model) -> None:
+def ask_name(run: TrainingRun, open_model: Callable[[str], None]) -> None:
     """Show the figures of the best model, if there is one, and the box that saves it under a name."""
     if not run.model.exists():
         return
@@ -218,7 +221,7 @@ def ask_name(run, open_model) -> None:
                 open_model(saved)
 
 
-def save(run, name) -> None:
+def save(run: TrainingRun, name: str) -> None:
     """Write the best model of a run where the visitor's own stand, or say why that is not possible."""
     try:
         if problem := name_problem(name, [model.name for model in shown_models()]):
@@ -232,13 +235,13 @@ def save(run, name) -> None:
 
 
 @st.cache_data(max_entries=16, show_spinner=False)
-def best_of(path, stamp):
+def best_of(path: Path, stamp: str) -> tuple[TransformerConfig, dict[str, Any]]:
     """Return config and card of the best model of a run."""
     best = store.read_model(path)
     return best.config, best.card
 
 
-def resume(run) -> None:
+def resume(run: TrainingRun) -> None:
     """Put the run into the queue again."""
     try:
         shared_trainer().resume(run, one_at_a_time=is_classroom())
@@ -246,7 +249,7 @@ def resume(run) -> None:
         st.session_state.refused = error
 
 
-def begin_anew(run) -> None:
+def begin_anew(run: TrainingRun) -> None:
     """Put the run into the queue again, to be worked on from its beginning."""
     try:
         shared_trainer().resume(run, anew=True, one_at_a_time=is_classroom())
@@ -254,7 +257,7 @@ def begin_anew(run) -> None:
         st.session_state.refused = error
 
 
-def stop(run) -> None:
+def stop(run: TrainingRun) -> None:
     """Ask the run to stop."""
     try:
         run.stop()
@@ -262,7 +265,7 @@ def stop(run) -> None:
         st.session_state.refused = error
 
 
-def delete(run) -> None:
+def delete(run: TrainingRun) -> None:
     """Remove the run, and show the form for a new one."""
     try:
         run.delete()
