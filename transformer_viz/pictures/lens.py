@@ -33,7 +33,7 @@ EMPTY = "\u2205"
 """Shown where there is no token."""
 
 WHOLE_FROM = 10
-"""Average number of tokens from which it is shown as a whole number."""
+"""Effective numbers of tokens from here on are shown without decimals."""
 
 
 def payload_of(

@@ -12,7 +12,7 @@ from transformer_viz.ui.shell.session import is_history_navigation, page_id
 
 Option = TypeVar("Option")
 
-LAST_SET = "said"
+LAST_SET = "last-set"
 """Session key of: widget key -> page on which its value was last set."""
 
 

@@ -32,7 +32,7 @@ PATIENCE = 0.6
 PLOT_HEIGHT = 460
 """Height of the placeholder while the engine computes, in pixels."""
 
-CANCELLED = "given-up"
+CANCELLED = "cancelled"
 """Session key of the request that the visitor cancelled."""
 
 

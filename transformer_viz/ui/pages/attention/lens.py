@@ -1,4 +1,4 @@
-"""The views of attention on the page."""
+"""The attention views on the page."""
 
 import threading
 
@@ -14,23 +14,23 @@ from transformer_viz.values.request import Request
 from transformer_viz.values.trace import Trace
 
 MAX_BYTES = 64 * 2**20
-"""Memory of the payloads that are kept; a larger one is made anew in every rerun."""
+"""Memory of cached payloads, in bytes; a larger one is computed in every rerun."""
 
 
 def show_lens(
     trace: Trace, request: Request, looks: tuple[str, ...] = (), effects: dict[str, np.ndarray] | None = None
 ) -> bytes:
-    """Show the attention of a trace; return what is shown.
+    """Show the attention views of a trace; return their payload.
 
     Args:
         trace: The answer to the request.
-        request: What was asked.
+        request: The request.
         looks: As in `payload_of`.
         effects: As in `payload_of`.
     """
     try:
         stamp = store.stamp(request.model)
-    except store.ModelError:  # deleted meanwhile; its answer is still shown
+    except store.ModelError:  # deleted in the meantime; its answer is still shown
         stamp = ""
     payload = _payload(trace, words(), looks, effects, request, stamp)
     component("streamlit", "lens")(data=payload, key="lens")
@@ -43,7 +43,7 @@ def show_lens(
     lock=threading.Lock(),
 )
 def _payload(trace, words: Words, looks, effects, request, stamp):
-    """Return the payload of an answer; a model written anew has another stamp."""
+    """Return the payload of an answer; a rewritten model has another stamp."""
     model = request.model
     projected = {} if looks else {kind: projected_contexts(trace, kind, model) for kind in trace.kinds()}
     return payload_of(trace, words, looks, effects, projected)

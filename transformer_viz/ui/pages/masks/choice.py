@@ -1,4 +1,4 @@
-"""The choice of a mask: one of a kind, or one painted by hand; kept in the address."""
+"""The choice of a mask, a named or a painted one, kept in the URL."""
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
@@ -13,27 +13,27 @@ from transformer_viz.ui.shell.language import t
 MASK_CHOICES = ("own", "causal", "padding", "window", "none", "painted")
 
 UNORDERED_CHOICES = ("own", "padding", "none", "painted")
-"""Kinds where rows and columns are of different sequences: no column is before, beside or after a row."""
+"""Choices for cross-attention, where keys do not precede or follow queries."""
 
 MAX_PAINTED = 32
-"""Most tokens of a mask that can be painted: its bits must fit into an address."""
+"""Maximum number of tokens of a painted mask: its bits must fit into a URL."""
 
 MAX_PADDING = 12
-"""Most [PAD] that can be appended."""
+"""Maximum number of appended [PAD]."""
 
 FIRST_PADDING = 4
-"""How many are appended when the padding mask is chosen and there are none."""
+"""Number of [PAD] appended when the padding mask is chosen and there are none."""
 
 
 @dataclass(frozen=True)
 class Choice:
-    """What was chosen.
+    """The chosen mask and padding.
 
     Attributes:
         kind: One of `MASK_CHOICES`.
-        reach: Of a window.
-        causal: Whether a padding mask or a window hides the future too.
-        padding: How many [PAD] are appended.
+        reach: Radius of a window.
+        causal: Whether a padding mask or a window also hides later keys.
+        padding: Number of appended [PAD].
     """
 
     kind: str
@@ -43,7 +43,7 @@ class Choice:
 
     @property
     def name(self) -> str | None:
-        """The mask's name as `analysis.named_mask` reads it; None for the model's own and painted ones."""
+        """Name for `analysis.named_mask`; None for the model's own and painted masks."""
         if self.kind in ("own", "painted"):
             return None
         name = f"window:{self.reach}" if self.kind == "window" else self.kind
@@ -51,12 +51,12 @@ class Choice:
 
 
 def ask_mask(size: int, room: int, *, ordered: bool) -> Choice:
-    """Show the choice of a mask and of the padding.
+    """Show the choice of mask and padding.
 
     Args:
-        size: Most tokens on one side of the mask, without padding.
-        room: How many [PAD] the model has room for.
-        ordered: Whether rows and columns are the same tokens, so that some come earlier than others.
+        size: Number of queries or keys without padding, whichever is larger.
+        room: Maximum number of [PAD] that the model can take.
+        ordered: Whether queries and keys are the same tokens.
     """
     first = "causal" if ordered else "padding"
     kinds = [
@@ -98,36 +98,36 @@ def ask_mask(size: int, room: int, *, ordered: bool) -> Choice:
 
 
 def start_padding(most: int) -> None:
-    """Append some [PAD] when the padding mask is chosen and there are none to mask."""
+    """Append [PAD] when the padding mask is chosen and there are none to mask."""
     if st.session_state.mask == "padding" and not st.session_state.get("pads"):
         st.session_state.pads = min(FIRST_PADDING, most)
 
 
 def ask_padding(most: int, first: int) -> int:
-    """Show how many [PAD] are appended; `first` of them where nobody has chosen."""
+    """Show the choice of the number of appended [PAD], by default `first`."""
     if not most:
         return 0
-    said = t("masks.padding_help")
-    return choose_number("pads", 0, most, t("masks.padding"), default=first, help=said, width=130)
+    help_text = t("masks.padding_help")
+    return choose_number("pads", 0, most, t("masks.padding"), default=first, help=help_text, width=130)
 
 
 def ask_reach(size: int) -> int:
-    """Show how far a window reaches."""
+    """Show the choice of the window radius."""
     most = max(min(size - 1, 16), 1)
     if most == 1:
         return 1
-    said = t("masks.reach_help")
-    return choose_number("reach", 0, most, t("masks.reach"), default=1, help=said, width=130)
+    help_text = t("masks.reach_help")
+    return choose_number("reach", 0, most, t("masks.reach"), default=1, help=help_text, width=130)
 
 
 def name_of(choice: Choice, own: np.ndarray, key_ids: np.ndarray, *, ordered: bool) -> str | None:
-    """Return the name of the mask that was chosen; None for the model's own.
+    """Return the name of the chosen mask; None for the model's own.
 
     Args:
-        choice: `Choice`.
+        choice: The chosen mask.
         own: bool (query, key), the model's own mask.
         key_ids: int (key,).
-        ordered: Whether rows and columns are the same tokens.
+        ordered: Whether queries and keys are the same tokens.
     """
     if choice.kind != "painted":
         st.session_state.mask_before = choice.name
@@ -137,7 +137,7 @@ def name_of(choice: Choice, own: np.ndarray, key_ids: np.ndarray, *, ordered: bo
 
 
 def painted(own: np.ndarray, key_ids: np.ndarray, *, ordered: bool) -> str:
-    """Return the bits of the painted mask; it begins as the address says, or as the mask chosen before."""
+    """Return the bits of the painted mask, initially those in the URL or the previously chosen mask."""
     state = st.session_state.get("painted")
     if state is None or state["shape"] != own.shape:
         applied = state["applied"] if state else 0
@@ -151,7 +151,7 @@ def painted(own: np.ndarray, key_ids: np.ndarray, *, ordered: bool) -> str:
 
 
 def first_bits(own: np.ndarray, key_ids: np.ndarray, before: str | None) -> str:
-    """Return the bits a painted mask begins with: the address's, or of the mask named `before`; None: own."""
+    """Return the initial bits of a painted mask: from the URL, or of the mask `before`; None: `own`."""
     bits = st.query_params.get("bits", "")
     try:
         unpack(bits, own.shape)
@@ -161,20 +161,21 @@ def first_bits(own: np.ndarray, key_ids: np.ndarray, before: str | None) -> str:
 
 
 def paint(change: Callable[[np.ndarray], np.ndarray]) -> None:
-    """Put a changed mask on top of the history.
+    """Push a changed mask onto the history.
 
     Args:
-        change: Function of the mask, bool (query, key), that returns another.
+        change: Maps the mask, bool (query, key), to the changed one.
     """
     state = st.session_state.painted
     state["history"].append(pack(change(unpack(state["history"][-1], state["shape"]))))
 
 
 def take_strokes(strokes: Iterable[tuple[int, Sequence[int], bool]]) -> None:
-    """Paint the strokes that are not in the mask yet; the browser sends each until it sees it there.
+    """Apply the strokes that are not in the mask yet; the browser resends each until the mask contains it.
 
     Args:
-        strokes: [number, [row, column, last row, last column], whether they may be read] each, in order.
+        strokes: [number, [row, column, last row, last column], whether these cells may be attended to] each,
+            in order.
     """
     state = st.session_state.painted
     for number, box, may in strokes:
@@ -184,7 +185,7 @@ def take_strokes(strokes: Iterable[tuple[int, Sequence[int], bool]]) -> None:
 
 
 def stroked(mask: np.ndarray, box: Sequence[int], *, may: bool) -> np.ndarray:
-    """Return a mask with all cells of a box, (row, column, last row, last column), free or masked."""
+    """Return a mask with all cells of a box, (row, column, last row, last column), set to `may`."""
     row, column, last_row, last_column = box
     mask = np.array(mask)
     mask[row : last_row + 1, column : last_column + 1] = may
@@ -192,7 +193,7 @@ def stroked(mask: np.ndarray, box: Sequence[int], *, may: bool) -> np.ndarray:
 
 
 def undo() -> None:
-    """Take the last change of the painted mask back."""
+    """Undo the last change of the painted mask."""
     history = st.session_state.painted["history"]
     if len(history) > 1:
         history.pop()
@@ -224,10 +225,10 @@ def show_brushes() -> None:
 
 
 def offer_painting() -> None:
-    """Offer to go to the view in which the mask is painted."""
+    """Show a button that leads to the view in which the mask is painted."""
     st.button(t("masks.paint_elsewhere"), key="paint-here", icon=":material/brush:", on_click=go_to_steps)
 
 
 def go_to_steps() -> None:
-    """Choose the view in which the mask is painted."""
+    """Switch to the view in which the mask is painted."""
     st.session_state.mask_view = "steps"

@@ -1,4 +1,4 @@
-"""What a mask does, in words: where the weight goes, and what becomes of the prediction."""
+"""The effect of a mask in sentences: on the attention weights and on the prediction."""
 
 from collections.abc import Sequence
 
@@ -17,20 +17,20 @@ from transformer_viz.values.config import PAD_ID
 from transformer_viz.values.trace import Trace
 
 MAX_BARS = 4
-"""Labels whose probabilities are drawn, the likeliest ones."""
+"""Maximum number of labels with probability bars."""
 
 LEAST = 0.005
-"""Probability below which a label is not drawn, after the first two."""
+"""Minimum probability of a label with bars, apart from the first two."""
 
 LEAST_SHARE = 0.0005
-"""Share of the weight that is written as more than 0.0%."""
+"""Smallest share that does not round to 0.0%."""
 
 LEAST_CHANGE = 0.001
-"""Change of a probability that counts as one."""
+"""Smallest change of a probability that is shown."""
 
 
 def shares_of_weight(chosen: Head, other: Head) -> list[str]:
-    """Return in words where the weight of one head goes with both masks: what is nothing is left out."""
+    """Return sentences on a head's weight on padding and on later keys, and on fully masked rows."""
     names = {"mask": t(f"masks.name_{chosen.name}"), "other_mask": t(f"masks.name_{other.name}")}
     shares = {
         "padding": [
@@ -53,19 +53,19 @@ def shares_of_weight(chosen: Head, other: Head) -> list[str]:
 
 
 def show_meters(meters: list[str]) -> None:
-    """Show what `shares_of_weight` returned."""
+    """Show the sentences of `shares_of_weight`."""
     st.markdown(f"**{t('masks.meters_title')}**", help=t("masks.meters_help"))
     for meter in meters:
         st.markdown(meter)
 
 
 def percent(shares: Sequence[float]) -> dict[str, str]:
-    """Return both shares as they are written."""
+    """Return both shares as percentages."""
     return {"share": f"{shares[0]:.1%}", "other": f"{shares[1]:.1%}"}
 
 
 def show_prediction(chosen: Side, other: Side) -> None:
-    """Say what becomes of the prediction, and draw the probabilities before and after."""
+    """Show how the prediction changes, with the probabilities before and after."""
     st.markdown(f"**{t('masks.prediction_title')}**", help=t("masks.prediction_help"))
     if np.array_equal(chosen.mask, other.mask):
         st.markdown(t("masks.hides_nothing"))
@@ -93,7 +93,7 @@ def show_prediction(chosen: Side, other: Side) -> None:
 
 
 def show_label_change(labels: Sequence[str], before: np.ndarray, after: np.ndarray) -> None:
-    """Say which class the model chooses before and after."""
+    """Show the predicted class before and after."""
     old, new = int(before.argmax()), int(after.argmax())
     values = {"old": escaped(labels[old]), "new": escaped(labels[new])}
     key = "stays" if old == new else "flips"
@@ -103,7 +103,7 @@ def show_label_change(labels: Sequence[str], before: np.ndarray, after: np.ndarr
 
 
 def real_places(trace: Trace) -> np.ndarray:
-    """Return where `trace.probs` is read: of a class everywhere, of tokens not at a [PAD]."""
+    """Return the rows of `trace.probs` to compare: all classes, or all positions but [PAD]."""
     if trace.probs.ndim == 1:
         return np.arange(len(trace.probs))
     return np.flatnonzero(
@@ -112,16 +112,16 @@ def real_places(trace: Trace) -> np.ndarray:
 
 
 def most_changed(chosen: Side, before: np.ndarray, after: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Say how many likeliest tokens are others; return the probabilities of the place that changed most.
+    """Show how many predicted tokens change; return the probabilities at the position that changed most.
 
     Args:
-        chosen: `Side`.
+        chosen: The run with the chosen mask.
         before: float (position, label).
         after: float (position, label).
 
     Returns:
-        float (label,) before and after, of the place where they differ most: where the likeliest is another
-        somewhere, of such a place.
+        float (label,) before and after, at the position with the largest change; if predicted tokens change
+        anywhere, among those positions.
     """
     trace = chosen.trace
     tokens = trace.target_tokens if trace.encoder and trace.decoder else trace.tokens

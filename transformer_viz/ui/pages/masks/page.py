@@ -1,4 +1,4 @@
-"""The Masks page: what a mask does to one head, and to the prediction."""
+"""The Masks page: the effect of a mask on one head and on the prediction."""
 
 import streamlit as st
 
@@ -41,7 +41,7 @@ def show(model: store.ModelSummary | None) -> None:
         )
     sync_with_views(kind=kind, layer=layer, head=head)
     size = max(len(found.query_tokens), len(found.key_tokens))
-    with st.container():  # what is below keeps its place, however many runs are asked for
+    with st.container():  # keeps the elements below in place, however many runs are requested
         choice = ask_mask(size, room_for_padding(unchanged, config, kind), ordered=kind != "cross")
         sides = compare(request, choice, kind, translates=config.architecture == "encoder-decoder")
     if sides is None:

@@ -1,4 +1,4 @@
-"""The three views of the Masks page: the steps of the computation, what changes, two ways to mask."""
+"""The views of the Masks page: steps of the computation, change of the weights, two ways to mask."""
 
 import math
 from typing import Any
@@ -23,7 +23,7 @@ from transformer_viz.ui.shell.language import escaped, t
 from transformer_viz.ui.shell.matrix import Captions, Painting, show_matrix
 
 MASK_LIMIT = 1.6
-"""End of the colour scale of a mask, whose cells that may be read are then neither pale nor dark."""
+"""End of the colour scale of a mask, which gives allowed cells a medium colour."""
 
 LAYOUT = """<style>
 .st-key-mask-effects { display: grid; grid-template-columns: repeat(auto-fit, minmax(380px, 1fr)) }
@@ -35,36 +35,41 @@ LAYOUT = """<style>
 .st-key-mask-choice .stSlider > [role=group] { height: 2rem; transform: translateY(-2px) }
 .st-key-mask-choice .stCheckbox label { transform: translateY(4px) }
 </style>"""
-"""Panels stand side by side while there is room, and below one another where there is none; sliders and
-switches stand as high as the buttons beside them."""
+"""Panels side by side as far as they fit; sliders and switches aligned with the buttons beside them."""
 
 
 def show_steps(chosen: Head, other: Head) -> None:
     """Show scores, mask, masked scores and weights of the chosen mask, in the order of the computation."""
     show_heading("steps", len(chosen.rows), len(chosen.columns))
     scores = np.asarray(chosen.scores)
-    limit = most(scores)
+    limit = scale_limit(scores)
     weights = np.where(chosen.mask, chosen.weights, np.nan)
     with grid(chosen):
-        show_panel("scores", r"s = QK^\top/\sqrt{d_k}", draw(chosen, scores, "score", limit, signed=True))
+        show_panel(
+            "scores", r"s = QK^\top/\sqrt{d_k}", head_panel(chosen, scores, "score", limit, signed=True)
+        )
         if chosen.name == "painted":
             show_painting(chosen)
         else:
             allowed = np.where(chosen.mask, 1, np.nan)
-            show_panel("mask", r"M \in \{0, 1\}", draw(chosen, allowed, "mask", MASK_LIMIT, scale=False))
+            show_panel(
+                "mask", r"M \in \{0, 1\}", head_panel(chosen, allowed, "mask", MASK_LIMIT, scale=False)
+            )
         show_panel(
             "masked_scores",
             r"s_{ij} \text{ if } M_{ij} \text{, else } {-\infty}",
-            draw(chosen, masked_scores(scores, chosen.mask), "score", limit, signed=True),
+            head_panel(chosen, masked_scores(scores, chosen.mask), "score", limit, signed=True),
         )
-        show_panel("weights", r"\mathrm{softmax}(s)", draw(chosen, weights, "weight", most(weights)))
+        show_panel(
+            "weights", r"\mathrm{softmax}(s)", head_panel(chosen, weights, "weight", scale_limit(weights))
+        )
     if chosen.name == "painted":
         show_brushes()
 
 
 def show_painting(chosen: Head) -> None:
     """Show the mask as a matrix whose cells can be painted."""
-    says = [f"{reads()}\n{t(f'masks.{may}')}" for may in ("may", "may_not")]
+    says = [f"{cell_text()}\n{t(f'masks.{may}')}" for may in ("may", "may_not")]
     values = np.where(chosen.mask, 1, np.nan)
     options = {"says": says, "limit": MASK_LIMIT, "scale": False, "theme": theme()}
     with st.container():
@@ -85,23 +90,23 @@ def show_change(chosen: Head, other: Head) -> None:
     """Show the weights with both masks and their difference."""
     show_heading("change", len(chosen.rows), len(chosen.columns))
     sides = [np.where(side.mask, side.weights, np.nan) for side in (chosen, other)]
-    highest = max(map(most, sides))
+    highest = max(map(scale_limit, sides))
     difference = chosen.weights - other.weights
     difference = np.where(chosen.mask | other.mask, difference, np.nan)
     with grid(chosen, three=True):
         for name, side, weights in zip(("with", "other"), (chosen, other), sides, strict=True):
-            figure = draw(side, weights, "weight", highest)
-            show_panel(name, r"\mathrm{softmax}(s)", figure, mask=t(f"masks.name_{side.name}"))
-        figure = draw(chosen, difference, "difference", most(difference), signed=True)
-        show_panel("difference", r"W_1 - W_2", figure)
+            drawn = head_panel(side, weights, "weight", highest)
+            show_panel(name, r"\mathrm{softmax}(s)", drawn, mask=t(f"masks.name_{side.name}"))
+        drawn = head_panel(chosen, difference, "difference", scale_limit(difference), signed=True)
+        show_panel("difference", r"W_1 - W_2", drawn)
 
 
 def show_ways(chosen: Head, other: Head) -> None:
-    """Show both ways tutorials mask, on the scores of the head, with the sums of their rows."""
+    """Show additive and multiplicative masking of the head's scores, with row sums."""
     show_heading("ways", len(chosen.rows), len(chosen.columns))
     added = added_mask_weights(chosen.scores, chosen.mask)
     multiplied = multiplied_mask_weights(chosen.scores, chosen.mask)
-    limit = max(most(added), most(multiplied))
+    limit = max(scale_limit(added), scale_limit(multiplied))
     with grid(chosen):
         for name, formula, weights in (
             ("added", r"\mathrm{softmax}(s - 10^9\,(1 - M))", added),
@@ -123,11 +128,11 @@ def show_ways(chosen: Head, other: Head) -> None:
 
 
 VIEWS = {"steps": show_steps, "change": show_change, "ways": show_ways}
-"""Name of a view -> what shows it."""
+"""Name of a view -> function that shows it."""
 
 
 def show_heading(view: str, *shape: int) -> None:
-    """Show the point of a view, explained in one sentence."""
+    """Show the heading and the explanation of a view."""
     st.markdown(f"##### {t(f'masks.{view}_title')}", help=t(f"masks.{view}_help"))
     st.caption(t(f"masks.{view}_explained"))
     if max(shape) > MAX_CELLS:
@@ -136,13 +141,13 @@ def show_heading(view: str, *shape: int) -> None:
 
 
 def grid(head: Head, *, three: bool = False) -> DeltaGenerator:
-    """Return the container of the panels: more of them side by side where the matrices are small."""
+    """Return the container of the panels, with more columns if the matrices are small."""
     many = "panels-many-3" if three else "panels-many"
     return st.container(key=many if max(head.mask.shape) > MAX_LARGE else "panels-few")
 
 
 def show_panel(name: str, formula: str, drawn: dict[str, Any], **values: str) -> None:
-    """Show one matrix, as `draw` returned it, under its name and the step of the formula it stands for."""
+    """Show a panel, as `head_panel` returns it, under its name and formula."""
     with st.container():
         show_panel_title(name, formula, **values)
         title = t(f"masks.panel_{name}", **values)
@@ -154,37 +159,37 @@ def show_panel_title(name: str, formula: str, **values: str) -> None:
     st.markdown(f"**{t(f'masks.panel_{name}', **values)}**  \n$\\small {formula}$")
 
 
-def draw(head: Head, values: np.ndarray, value: str, limit: float, **options: Any) -> dict[str, Any]:
+def head_panel(head: Head, values: np.ndarray, value: str, limit: float, **options: Any) -> dict[str, Any]:
     """Return the panel of a matrix of one head."""
-    says = f"{reads()}\n{t(f'masks.value_{value}')}: {{value}}"
-    return panel(*shown(head, values), says=[says, None], limit=limit, theme=theme(), **options)
+    says = f"{cell_text()}\n{t(f'masks.value_{value}')}: {{value}}"
+    return panel(*blocks_of(head, values), says=[says, None], limit=limit, theme=theme(), **options)
 
 
-def reads() -> str:
-    """Return what is said of two tokens, which are left open."""
+def cell_text() -> str:
+    """Return the tooltip template of a query and a key, with {row} and {column} unreplaced."""
     return f"{{row}} {t('heatmap.reads')} {{column}}"
 
 
 def panel_with_sums(head: Head, weights: np.ndarray, limit: float) -> dict[str, Any]:
-    """Return the same of weights with the sums of their rows; what is masked and gets nothing is a gap."""
+    """Return the panel of a head's weights with row sums; masked cells of weight 0 are gaps."""
     values = np.where(head.mask | (weights > 0), weights, np.nan)
-    sums = block_means(weights.sum(axis=-1, keepdims=True), block_of(weights))[:, 0]
-    return draw(head, values, "weight", limit, sums=(t("masks.value_sum"), sums))
+    sums = block_means(weights.sum(axis=-1, keepdims=True), block_size(weights))[:, 0]
+    return head_panel(head, values, "weight", limit, sums=(t("masks.value_sum"), sums))
 
 
-def shown(head: Head, values: np.ndarray) -> tuple[np.ndarray, tuple[list[str], list[str]]]:
-    """Return values and tokens as they are drawn: of a long text, the means of blocks of them."""
-    block = block_of(values)
+def blocks_of(head: Head, values: np.ndarray) -> tuple[np.ndarray, tuple[list[str], list[str]]]:
+    """Return values and tokens to draw: for long texts, the means of blocks."""
+    block = block_size(values)
     if block == 1:
         return values, (head.rows, head.columns)
     return block_means(values, block), (block_names(head.rows, block), block_names(head.columns, block))
 
 
-def block_of(values: np.ndarray) -> int:
-    """Return how many rows and columns become one."""
+def block_size(values: np.ndarray) -> int:
+    """Return the number of rows and columns per block."""
     return math.ceil(max(values.shape) / MAX_CELLS)
 
 
-def most(values: np.ndarray) -> float:
-    """Return how far from 0 the values that are drawn go, gaps left out; 1 if there are only zeros."""
-    return float(np.nanmax(np.abs(block_means(values, block_of(values))), initial=0)) or 1.0
+def scale_limit(values: np.ndarray) -> float:
+    """Return the largest absolute value drawn, ignoring NaN; 1 if all are 0."""
+    return float(np.nanmax(np.abs(block_means(values, block_size(values))), initial=0)) or 1.0

@@ -1,4 +1,4 @@
-"""The Models page: what is on the shelf, each model's card, and what can be done with one."""
+"""The Models page: the list of models, each model's card, and actions on it."""
 
 from collections.abc import Callable
 
@@ -21,16 +21,16 @@ from transformer_viz.ui.shell.problems import error_text
 from transformer_viz.ui.shell.shelf import home, is_own, name_problem, shown_models
 
 NAME_WIDTH = 130
-"""Pixels of the column of names at least."""
+"""Minimum width of the column of names, in pixels."""
 
 ICONS = {"rename": ":material/edit:", "duplicate": ":material/content_copy:"}
 
 NEARLY_FULL = 0.8
-"""Share of the bytes models may take from which on it is said."""
+"""Share of the quota above which the page shows the space used."""
 
 
 def show(open_model: Callable[[str], None]) -> None:
-    """Show the page; `open_model(name)` leaves it to look into a model."""
+    """Show the page; `open_model(name)` opens a model on the Attention page."""
     try:
         models = shown_models()
     except store.ModelError as error:
@@ -43,15 +43,15 @@ def show(open_model: Callable[[str], None]) -> None:
     show_notices()
     room = st.container()
     show_shelf(models, names, open_model)
-    with corner:  # late, for the rest of the page is there while a model is checked
+    with corner:  # late: the rest of the page is visible while an upload is checked
         if added := ask_upload(names):
             finish(added, t("models.uploaded", name=escaped(added)))
-    with room:  # last, for it is said, too, when a model has just been refused
-        show_room()
+    with room:  # last: also after an upload that was just rejected
+        show_space()
 
 
 def show_shelf(models: list[store.ModelSummary], names: list[str], open_model: Callable[[str], None]) -> None:
-    """Show the list, and the card of the model that is chosen."""
+    """Show the list, and the card of the chosen model."""
     if not models:
         st.info(t("models.none"), icon=":material/inventory_2:")
         st.code(f"{command()} train --preset vaswani-tiny --data reverse --out my-reverse")
@@ -67,13 +67,13 @@ def show_shelf(models: list[store.ModelSummary], names: list[str], open_model: C
 
 
 def leave() -> None:
-    """Forget what belongs to this page alone: what was deleted stays deleted."""
+    """Clear the state of this page; deletions can no longer be undone."""
     for key in ("deleted", "listed", "refusal", "notice", TRASH_MATTERS):
         st.session_state.pop(key, None)
 
 
 def choose_row(models: list[store.ModelSummary]) -> store.ModelSummary:
-    """Show the list and return the model whose row is chosen; it stays chosen while others come and go."""
+    """Show the list and return the chosen model, which stays chosen when the list changes."""
     names = [model.name for model in models]
     state, before = st.session_state, st.session_state.get("listed")
     if before != names:
@@ -107,18 +107,18 @@ def choose_row(models: list[store.ModelSummary]) -> store.ModelSummary:
 
 
 def choose_row_of_cell() -> None:
-    """Let a click anywhere in a row choose it, not only one on its mark."""
+    """Select the row of a clicked cell."""
     if cells := st.session_state.shelf.selection.cells:
         st.session_state.shelf = selected(cells[0][0])
 
 
 def selected(row: int) -> dict:
-    """Return the state of a list in which one row is chosen."""
+    """Return the state of a list with one selected row."""
     return {"selection": {"rows": [row], "columns": [], "cells": []}}
 
 
 def row_of(model: store.ModelSummary) -> dict:
-    """Return one row of the list: what fits beside each other in a window of 900; the card says the rest."""
+    """Return one row of the list: the columns that fit into a window 900 pixels wide."""
     usable = model.problem is None
     is_on_shelf = model.reference == model.name
     last = (
@@ -135,7 +135,7 @@ def row_of(model: store.ModelSummary) -> dict:
 
 
 def show_actions(model: store.ModelSummary, names: list[str], open_model: Callable[[str], None]) -> None:
-    """Show what can be done with a model; with a damaged one only what may help."""
+    """Show the actions on a model; an unusable one can only be renamed or deleted."""
     with st.container(horizontal=True, gap="small", width="content"):
         if not model.problem:
             if st.button(t("models.open"), type="primary", icon=":material/visibility:"):
@@ -169,7 +169,7 @@ def show_actions(model: store.ModelSummary, names: list[str], open_model: Callab
 def ask_name(
     what: str, model: store.ModelSummary, names: list[str], change: Callable[[store.ModelSummary, str], None]
 ) -> None:
-    """Show a button that asks for a new name and then changes the store."""
+    """Show a button that asks for a new name and then calls `change`."""
     name, key, icon = model.name, f"models.{what}", ICONS[what]
     with (
         st.popover(t(key), icon=icon, key=f"{key}-{name}", type="tertiary"),
@@ -192,27 +192,27 @@ def ask_name(
 
 
 def rename(model: store.ModelSummary, new: str) -> None:
-    """Give a model another name; it stays the chosen one."""
+    """Rename a model; it stays chosen."""
     store.rename_model(model.name, new, model.path.parent)
     if st.session_state.get("model") == model.name:
         st.session_state.model = new
 
 
 def duplicate(model: store.ModelSummary, new: str) -> None:
-    """Write a copy of a model where the visitor's own stand."""
+    """Copy a model into the visitor's folder."""
     keep_visitor()
     store.duplicate_model(model.name, new, model.path.parent, into=home().folder, quota=home().quota)
 
 
 def finish(name: str, notice: str) -> None:
-    """Show the list anew, with this model chosen and a word about what was done."""
+    """Rerun the page with this model chosen and a notice."""
     st.session_state.shown, st.session_state.notice = name, notice
     st.session_state.pop("listed", None)
     st.rerun()
 
 
 def delete(model: store.ModelSummary) -> None:
-    """Move a model to the trash; it can be taken back until the page is left."""
+    """Move a model to the trash; this can be undone until the visitor leaves the page."""
     try:
         deleted = store.delete_model(model.name, model.path.parent)
         st.session_state.setdefault("deleted", []).append(deleted)
@@ -221,7 +221,7 @@ def delete(model: store.ModelSummary) -> None:
 
 
 def undo(deleted: store.Deleted) -> None:
-    """Put a model back, and show it."""
+    """Restore a model and choose it."""
     try:
         store.restore_model(deleted)
     except store.ModelError as error:
@@ -233,7 +233,7 @@ def undo(deleted: store.Deleted) -> None:
 
 
 def show_notices() -> None:
-    """Say what was done or refused, and offer to take back what was deleted."""
+    """Show notices and errors of the last action, and buttons that undo deletions."""
     state = st.session_state
     if notice := state.pop("notice", None):
         st.toast(notice, icon=":material/check:")
@@ -251,8 +251,8 @@ def show_notices() -> None:
             )
 
 
-def show_room() -> None:
-    """Say how much room models take where it matters, and offer to give back that of deleted ones."""
+def show_space() -> None:
+    """Show the space used if the quota is nearly exhausted, with a button that empties the trash."""
     try:
         usage = store.usage(*home())
     except store.ModelError as error:
@@ -275,7 +275,7 @@ def show_room() -> None:
 
 
 def empty_trash() -> None:
-    """Remove for good what was deleted; an upload that was refused is checked again."""
+    """Empty the trash; a rejected upload is checked again."""
     store.empty_trash(home().folder, older_than=0)
     st.session_state.pop("deleted", None)
     if "refusal" in st.session_state.get("checked", {}):

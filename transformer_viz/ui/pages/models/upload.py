@@ -1,4 +1,4 @@
-"""Uploading a model: another process checks it, while the page says how far that is."""
+"""Upload of a model, which another process checks while the page shows its progress."""
 
 import itertools
 import re
@@ -16,19 +16,19 @@ from transformer_viz.ui.shell.problems import error_text
 from transformer_viz.ui.shell.shelf import home, name_problem
 
 TRASH_MATTERS = "trash-matters"
-"""Key in the session: whether a model was refused for which emptying the trash makes room."""
+"""Session key of whether emptying the trash may make room for a rejected model."""
 
 
 def remember_trash(error: store.ModelError) -> None:
-    """Keep in mind whether what is in the trash has kept a model out."""
+    """Record whether emptying the trash may make room for a rejected model."""
     st.session_state[TRASH_MATTERS] = isinstance(error, store.QuotaError) and error.trash > 0
 
 
 def ask_upload(names: list[str]) -> str | None:
-    """Show a button that takes a packed model, and asks for a name if its own will not do.
+    """Show the upload of a packed model; ask for a name if its own is taken or invalid.
 
     Returns:
-        The name of a model that was added just now.
+        Name of the model just added; None if there is none.
     """
     state = st.session_state
     count = state.get("uploads", 0)
@@ -50,10 +50,10 @@ def ask_upload(names: list[str]) -> str | None:
 
 
 def check(packed: UploadedFile, checked: dict[str, Any], name: str | None = None) -> None:
-    """Let a model be checked and put on the shelf; keep in `checked` what came of it for the next rerun.
+    """Check a model and add it; store the outcome in `checked` for the next rerun.
 
-    An added model is kept there before anything talks to the page: Streamlit ends the script at that if the
-    visitor has clicked elsewhere meanwhile, and the model would be checked once more.
+    It is stored before anything is drawn: Streamlit stops the script at a drawing call if the visitor has
+    clicked elsewhere, and the model would be checked again.
     """
     place = st.empty()
     keep_visitor()
@@ -81,7 +81,7 @@ def check(packed: UploadedFile, checked: dict[str, Any], name: str | None = None
 
 
 def ask_fit_name(called: str, names: list[str]) -> str | None:
-    """Ask for a name in the place of one that is taken or unfit; return it once it is given."""
+    """Ask for another name if the model's own is taken or invalid; return it once it is entered."""
     st.markdown(t("models.upload_taken", name=escaped(called)))
     name = st.text_input(t("models.new_name"), free_name(called, names), max_chars=64, key="upload-to")
     if not st.button(t("models.add"), type="primary"):
@@ -93,7 +93,7 @@ def ask_fit_name(called: str, names: list[str]) -> str | None:
 
 
 def free_name(name: str, names: Collection[str]) -> str:
-    """Return a fit name like this one that nobody has."""
+    """Return a valid, unused name similar to this one."""
     fit = re.sub("[^a-z0-9_-]+", "-", name.lower()).strip("-_")[:60] or "model"
     stem = re.sub(r"-\d+$", "", fit)
     numbered = itertools.chain([fit], (f"{stem}-{number}" for number in itertools.count(2)))

@@ -1,4 +1,4 @@
-"""The experiment of the Positions page: change the order or the table, and see what attention makes of it."""
+"""The experiment of the Positions page: shuffle the tokens or change the encoding, and compare."""
 
 import numpy as np
 import streamlit as st
@@ -27,22 +27,23 @@ from transformer_viz.values.request import Request
 from transformer_viz.values.trace import Attentions, Trace
 
 WORDS_WIDTH, BARS_WIDTH = 600, 380
-"""Pixels of what is said and of the bars; where they do not fit side by side, one stands below the other."""
+"""Width of the text and of the bars, in pixels."""
 
 MAX_BARS = 3
-"""Answers whose probability is drawn, the likeliest ones."""
+"""Maximum number of answers with probability bars."""
 
 MAX_WORDS = 60
-"""Tokens of the shuffled text that are written out."""
+"""Maximum number of shuffled tokens shown as text."""
 
 LAST_SEED = 999_999
+"""Largest seed of a shuffle."""
 
 UNBROKEN = "\u00a0"
-"""A space at which no line ends."""
+"""No-break space."""
 
 
 def show_experiment(model: store.ModelSummary) -> None:
-    """Let the visitor shuffle the words or change the table, and show before, after and the difference."""
+    """Show attention and prediction before and after shuffling the tokens or changing the encoding."""
     config = config_of(model)
     if config.positions == "none":
         near = config.causal or config.window is not None
@@ -81,7 +82,7 @@ def show_experiment(model: store.ModelSummary) -> None:
 
 
 def ask_change(config: TransformerConfig) -> str:
-    """Show the choice of what to change; return "shuffle", "none" or the kind of table to put in."""
+    """Show the choice of a change; return "shuffle", "none" or the kind of encoding to use instead."""
     actions = ["shuffle", "remove", "swap"] if config.positions != "none" else ["shuffle", "swap"]
     action = choose_one(
         "do",
@@ -101,12 +102,12 @@ def ask_change(config: TransformerConfig) -> str:
 
 
 def shuffle_again() -> None:
-    """Take the next shuffle."""
+    """Use the next seed."""
     st.session_state.seed = (st.session_state.seed + 1) % LAST_SEED
 
 
 def other_kinds(config: TransformerConfig) -> list[str]:
-    """Return the kinds of table that the model can be given in place of its own."""
+    """Return the kinds of encoding that the model can use instead of its own."""
     longest = max(config.max_len, config.target_max_len or 0) + config.padding_position
     fits = {
         "one-hot": longest <= config.d_model,
@@ -117,17 +118,17 @@ def other_kinds(config: TransformerConfig) -> list[str]:
 
 
 def change_of(request: Request, change: str, before: Trace) -> Request:
-    """Return the request with the change in it."""
+    """Return the request with the change."""
     if change != "shuffle":
         return request.changed(positions=change)
-    fixed = int(before.tokens[0] == START)  # it keeps its place
+    fixed = int(before.tokens[0] == START)  # [START] keeps its position
     return request.changed(order=shuffled_order(len(before.tokens), st.session_state.seed, fixed=fixed))
 
 
 def show_change_table(
     config: TransformerConfig, request: Request, changed: Request, before: Trace, after: Trace
 ) -> None:
-    """Say by how much attention moved and what was predicted before and after."""
+    """Show a table of the largest change of attention, and of the predictions before and after."""
     order = changed.changes.order
     rows = [("own" if config.positions != "none" else "without", before, after)]
     if order and config.positions != "none":
@@ -152,17 +153,17 @@ def show_change_table(
 
 
 def own_attention(trace: Trace) -> Attentions:
-    """Return the self-attention of the stack that reads the text."""
+    """Return the self-attention over the text."""
     return trace.kinds()[stack_of(trace)]
 
 
 def stack_of(trace: Trace) -> str:
-    """Return which stack reads the text."""
+    """Return the name of the stack that reads the text."""
     return "encoder" if trace.encoder else "decoder"
 
 
 def largest_change(before: Trace, after: Trace, order: tuple[int, ...] | None) -> float:
-    """Return by how much any weight of any layer and head moved, rows and columns put back in order."""
+    """Return the largest change of any weight in any layer and head, after undoing the shuffle."""
     return max(
         float(np.abs(put_back(two.weights, order) - one.weights).max())
         for one, two in zip(own_attention(before).layers, own_attention(after).layers, strict=True)
@@ -170,12 +171,12 @@ def largest_change(before: Trace, after: Trace, order: tuple[int, ...] | None) -
 
 
 def put_back(weights: np.ndarray, order: tuple[int, ...] | None) -> np.ndarray:
-    """Return the weights with each token's row and column where it stood before the shuffle."""
+    """Return the weights with rows and columns in the order before the shuffle."""
     return in_first_order(weights, order) if order else weights
 
 
 def answer_of(trace: Trace) -> str:
-    """Return in a few words what the model answers."""
+    """Return the model's answer as a short text."""
     if trace.encoder and trace.decoder:
         return f"“{escaped(trace.target_text) or '∅'}”"
     probs = answer_probs(trace)
@@ -184,7 +185,7 @@ def answer_of(trace: Trace) -> str:
 
 
 def show_answers(before: Trace, after: Trace) -> None:
-    """Show the probabilities of the likeliest answers before and after."""
+    """Show the probabilities of the likeliest answers before and after the change."""
     one, other = (answer_probs(trace) for trace in (before, after))
     likeliest = np.argsort(-np.maximum(one, other), kind="stable")[:MAX_BARS]
     likeliest = sorted(likeliest, key=lambda i: (-one[i], i))
@@ -203,9 +204,7 @@ def show_answers(before: Trace, after: Trace) -> None:
 
 
 def answer_probs(trace: Trace) -> np.ndarray:
-    """Return the probabilities of the answer: of classes, of the first token written, of the next one, of the
-    one in the first gap.
-    """
+    """Return the probabilities of the classes, or of the first generated, next or first masked token."""
     if trace.probs.ndim == 1:
         return trace.probs
     return trace.probs[0 if trace.encoder and trace.decoder else [*trace.gaps, -1][0]]
@@ -219,14 +218,14 @@ def show_weights(
     layer: int,
     head: int,
 ) -> None:
-    """Draw the weights of a head before and after, and the difference."""
+    """Draw the weights of a head before and after the change, and their difference."""
     one, other = (own_attention(trace).layers[layer - 1].weights[head - 1] for trace in (before, after))
     kind = t(f"kind.{stack_of(before)}")
-    said = [t("positions.shown", kind=kind, layer=layer, head=head)]
-    said.append(t("positions.panels.shuffle" if order else "positions.panels"))
+    sentences = [t("positions.shown", kind=kind, layer=layer, head=head)]
+    sentences.append(t("positions.panels.shuffle" if order else "positions.panels"))
     if len(before.tokens) > MAX_CELLS:
-        said.append(t("positions.panels.blocks"))
-    st.caption(joined(*said))
+        sentences.append(t("positions.panels.blocks"))
+    st.caption(joined(*sentences))
     panels = attention_change(
         one,
         put_back(other, order),
@@ -245,6 +244,6 @@ def show_weights(
 
 
 def masks_of(trace: Trace, order: tuple[int, ...] | None) -> tuple[np.ndarray, np.ndarray]:
-    """Return where a weight may be before and, rows and columns put back, after: bool (query, key)."""
+    """Return the masks before and after the change, both in the order before: bool (query, key)."""
     mask = np.broadcast_to(own_attention(trace).mask[0], (len(trace.tokens),) * 2)
     return mask, put_back(mask, order)

@@ -1,4 +1,4 @@
-"""What holds for sinusoidal positions of any model: a shift is a turn; and the kinds side by side."""
+"""Sinusoidal encodings as rotations, and a comparison of all kinds of encoding."""
 
 import numpy as np
 import streamlit as st
@@ -15,11 +15,11 @@ from transformer_viz.ui.shell.language import t
 from transformer_viz.ui.shell.problems import error_text
 
 START_FROM = (0, 7, 20)
-"""Positions whose shift is drawn."""
+"""Positions from which a shift is drawn."""
 
 
 def show_rotation(model: store.ModelSummary) -> None:
-    """Show that a shift by k turns each pair of sine and cosine by one angle, wherever it starts."""
+    """Show that a shift by k rotates each (sine, cosine) pair by the same angle at every position."""
     config = config_of(model)
     halves, width = config.positions == "sinusoidal-halves", even(config.d_model)
     st.subheader(t("positions.rotation.title"), anchor=False, help=t("positions.rotation.help"))
@@ -42,7 +42,7 @@ def show_rotation(model: store.ModelSummary) -> None:
 
 
 def show_kinds(model: store.ModelSummary) -> None:
-    """Show every kind of table side by side, of any size."""
+    """Show all kinds of encoding side by side, for a chosen width and length."""
     config = config_of(model)
     st.subheader(t("positions.kinds.title"), anchor=False, help=t("positions.kinds.help"))
     st.markdown(t("positions.kinds.said"))

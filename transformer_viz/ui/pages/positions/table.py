@@ -1,4 +1,4 @@
-"""The table of positions of one model: as a heatmap, as curves, how alike its rows are."""
+"""The position encoding table of a model: heatmap, curves, similarity of positions."""
 
 import numpy as np
 import streamlit as st
@@ -16,20 +16,20 @@ from transformer_viz.ui.shell.language import t
 from transformer_viz.ui.shell.problems import error_text
 
 ROWS = 64
-"""Positions of a table that are shown before anybody asks for more."""
+"""Default number of positions shown."""
 
 CURVES = 4
-"""Dimensions that are drawn as curves before anybody chooses."""
+"""Default number of dimensions drawn as curves."""
 
 
 @st.cache_data(max_entries=8, show_spinner=False)
 def learned_table(model: str, stamp: str) -> np.ndarray:
-    """Return the table a model has learned; a model folder written anew has another stamp."""
+    """Return the learned table of a model; a rewritten model folder has another stamp."""
     return store.read_model(model).parameters["position_embedding/embeddings"]
 
 
 def own_table(model: store.ModelSummary) -> np.ndarray:
-    """Return what a model adds to its first, second, ... token; where it adds nothing, what it could add.
+    """Return the encodings a model adds to its tokens, by position; sinusoidal ones if it adds none.
 
     Raises:
         ModelError: If the model cannot be read.
@@ -45,12 +45,12 @@ def own_table(model: store.ModelSummary) -> np.ndarray:
 
 
 def even(number: int) -> int:
-    """Return the number of columns that sine and cosine can share."""
+    """Return the largest even number up to this one, at least 2."""
     return max(number - number % 2, 2)
 
 
 def show_table(model: store.ModelSummary) -> None:
-    """Show the table of the model: as a heatmap, as curves, or how alike its rows are."""
+    """Show the table as a heatmap, as curves, or as the similarity of its positions."""
     config = config_of(model)
     st.subheader(t("positions.table.title"), anchor=False, help=t("positions.table.help"))
     try:
@@ -95,7 +95,7 @@ def show_table(model: store.ModelSummary) -> None:
 
 
 def choose_dimensions(table: np.ndarray) -> list[int]:
-    """Show the choice of the columns to draw; none chosen: some, from fast to slow."""
+    """Show the choice of dimensions to draw; by default some from fast to slow."""
     width = table.shape[1]
     spread = sorted({round(share * (width - 1) / CURVES / 2) // 2 * 2 for share in range(CURVES)})
     everything = st.toggle(t("positions.all"), key="all-dimensions", persist_state="session")
@@ -113,7 +113,7 @@ def choose_dimensions(table: np.ndarray) -> list[int]:
 
 
 def choose_measure() -> str:
-    """Show the choice of what makes two positions alike."""
+    """Show the choice of the similarity measure."""
     return choose_one(
         "measure",
         ["cosine", "dot"],
@@ -126,5 +126,5 @@ def choose_measure() -> str:
 def slide(key: str, least: int, most: int, default: int, *, step: int = 1) -> int:
     """Show a slider over whole numbers, kept in the URL."""
     named = t(f"positions.{key}")
-    said = t(f"positions.{key}.help")
-    return choose_number(key, least, most, named, default=default, step=step, help=said, width=232)
+    help_text = t(f"positions.{key}.help")
+    return choose_number(key, least, most, named, default=default, step=step, help=help_text, width=232)

@@ -1,4 +1,4 @@
-"""The teacher's page of a class: whose trainings and models there are, and an end to any of them."""
+"""The teacher's page: all training runs and models of a class, with buttons that stop and delete them."""
 
 import contextlib
 import datetime
@@ -20,7 +20,7 @@ from transformer_viz.ui.shell.titles import titles_of
 Thing = TypeVar("Thing", TrainingRun, store.ModelSummary)
 
 ORDER = ("running", "queued", "interrupted", "stopped", "failed", "finished", "broken")
-"""What a teacher wants to see first."""
+"""Order of training runs by status."""
 
 
 def show() -> None:
@@ -35,7 +35,7 @@ def show() -> None:
 
 
 def show_trainings() -> None:
-    """Show all trainings, and what can be done with those that are chosen."""
+    """Show all training runs, with actions on the selected ones."""
     runs = sorted(list_runs(), key=lambda run: ORDER.index(run.status))
     at_work = [run for run in runs if run.status in AT_WORK]
     st.subheader(t("teacher.trainings", count=len(runs), at_work=len(at_work)), anchor=False)
@@ -58,7 +58,7 @@ def show_trainings() -> None:
 
 
 def row_of_run(run: TrainingRun, title: str, size: int) -> dict:
-    """Return one row of the list of trainings."""
+    """Return one row of the list of training runs."""
     state = run.state()
     total = state.facts.get("total_steps")
     began = datetime.datetime.fromtimestamp(run.worked).isoformat(" ", "minutes") if run.worked else ""
@@ -73,7 +73,7 @@ def row_of_run(run: TrainingRun, title: str, size: int) -> dict:
 
 
 def show_models() -> None:
-    """Show the models of all visitors, and offer to delete those that are chosen."""
+    """Show the models of all visitors, with a button that deletes the selected ones."""
     models = visitors_models()
     st.subheader(t("teacher.models", count=len(models)), anchor=False)
     if not models:
@@ -106,10 +106,10 @@ def visitors_models() -> list[store.ModelSummary]:
 
 
 def choose(what: str, rows: list[dict[str, Any]], names: list[str], things: list[Thing]) -> list[Thing]:
-    """Show a list of which several rows can be chosen; return what those stand for."""
-    shown = st.dataframe(
+    """Show a list with multiple selection; return the selected things."""
+    selected = st.dataframe(
         rows,
-        key=f"teacher-{what}-{hash(tuple(names))}",  # when rows come and go, no choice slips to another
+        key=f"teacher-{what}-{hash(tuple(names))}",  # a changed list starts without a selection
         on_select="rerun",
         selection_mode="multi-row",
         hide_index=True,
@@ -119,11 +119,11 @@ def choose(what: str, rows: list[dict[str, Any]], names: list[str], things: list
         },
         alt=t(f"teacher.{what}.alt"),
     )
-    return [things[row] for row in shown.selection.rows]
+    return [things[row] for row in selected.selection.rows]
 
 
 def act(what: str, things: Sequence[Thing], icon: str, do: Callable[[Sequence[Thing]], None]) -> None:
-    """Show a button that does something to what is chosen; it cannot be pressed while that is nothing."""
+    """Show a button that calls `do` with the selected things; disabled if there are none."""
     st.button(
         t(f"teacher.{what}", count=len(things)),
         icon=icon,
@@ -135,7 +135,7 @@ def act(what: str, things: Sequence[Thing], icon: str, do: Callable[[Sequence[Th
 
 
 def confirm(what: str, things: Sequence[Thing], icon: str, do: Callable[[Sequence[Thing]], None]) -> None:
-    """The same, but it asks before it does."""
+    """Show a button as `act` does, but ask for confirmation first."""
     label = t(f"teacher.{what}", count=len(things))
     with st.popover(label, icon=icon, disabled=not things, key=f"teacher-{what}"):
         st.markdown(t(f"teacher.{what}.sure", count=len(things)))
@@ -143,25 +143,25 @@ def confirm(what: str, things: Sequence[Thing], icon: str, do: Callable[[Sequenc
 
 
 def stop_runs(runs: Sequence[TrainingRun]) -> None:
-    """Stop trainings; what they have learned so far is kept."""
+    """Stop training runs; their progress is kept."""
     each_of(runs, lambda run: run.stop())
 
 
 def delete_runs(runs: Sequence[TrainingRun]) -> None:
-    """Remove trainings for good, and files that no training uses any more."""
+    """Delete training runs, and uploads that no run uses any more."""
     each_of(runs, lambda run: run.delete())
     sweep_uploads()
 
 
 def delete_models(models: Sequence[store.ModelSummary]) -> None:
-    """Remove models of visitors for good, with what else lies in their trash: this is to make room."""
+    """Delete models of visitors and empty their trash, which frees the space."""
     each_of(models, lambda model: store.delete_model(model.name, model.path.parent))
     for folder in {model.path.parent for model in models}:
         store.empty_trash(folder, older_than=0)
 
 
 def each_of(things: Sequence[Thing], do: Callable[[Thing], object]) -> None:
-    """Do something to each; what is refused does not keep the others from it."""
+    """Call `do` for each thing; collect errors and continue."""
     for thing in things:
         try:
             do(thing)

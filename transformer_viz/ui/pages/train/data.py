@@ -1,4 +1,4 @@
-"""What is to be learned from: a built-in task, a data set by name, or a file, and what is in it."""
+"""The choice of training data: a built-in task, a named data set, or a file."""
 
 import streamlit as st
 
@@ -11,14 +11,14 @@ from transformer_viz.ui.shell.address import from_address, to_address
 from transformer_viz.ui.shell.language import escaped, t
 
 FILE = "file"
-"""Stands among the tasks for a file of the visitor's own."""
+"""Option for a file of the visitor, among the tasks."""
 
 IMDB = {"rows": 25_000, "vocab": 20_000, "tokens": 230.0}
-"""About what there is in the reviews, known before they are fetched."""
+"""Approximate numbers for the IMDB reviews before they are downloaded."""
 
 
 def choose_task() -> str:
-    """Show what can be learned; return the name of a task or a data set, or `FILE`."""
+    """Show the choice of data; return the name of a task or a data set, or `FILE`."""
     tasks = [*TASKS, "imdb", FILE]
     from_address("task", tasks, tasks[0])
     task = st.pills(
@@ -35,7 +35,7 @@ def choose_task() -> str:
 
 
 def ask_material(task: str) -> Material | None:
-    """Show what there is to learn from; None as long as there is something missing."""
+    """Show the chosen data; return None until they are complete."""
     st.markdown(t(f"task.{task}.teaches"))
     if task == FILE:
         return ask_file()
@@ -50,7 +50,7 @@ def ask_material(task: str) -> Material | None:
 
 @st.cache_data(max_entries=16, show_spinner=False)
 def of_task(task: str) -> tuple[list[tuple[str, str | None]], int, float]:
-    """Return a few hundred texts of a task, how many different tokens they have, and how many each."""
+    """Return 300 examples of a task, their vocabulary size and mean length in tokens."""
     pairs = TASKS[task].pairs(300, seed=1)
     sides = [side for pair in pairs for side in pair if side]
     tokenizer = Tokenizer.train(sides, 1000, markers=True, split_digits=True)

@@ -1,4 +1,4 @@
-"""A file of the visitor's own: kept, looked at, counted."""
+"""A training file of the visitor: upload, preview, columns, report."""
 
 import re
 from typing import NamedTuple
@@ -33,27 +33,27 @@ TYPES = ["csv", "tsv", "jsonl", "txt", "gz"]
 LENGTHS = (16, 32, 48, 64, 80, 128, 256, 512, 1024)
 
 WIDTH = 182
-"""Pixels of a choice; as many as fit stand side by side."""
+"""Width of a widget, in pixels."""
 
 VOCABULARY = 20_000
-"""Most tokens of a vocabulary that is counted for a report."""
+"""Maximum vocabulary size counted for the report."""
 
 UNPACKED = 150 * 2**20
-"""Bytes that an upload may have when it is unpacked: it is read by the process of the server."""
+"""Maximum unpacked size of an upload, in bytes: the server process reads it."""
 
 COUNTED = 20_000
-"""Texts whose tokens are counted for a report: somebody waits for it."""
+"""Maximum number of texts tokenized for the report."""
 
 READ = {
     "labels": (read_labelled, split),
     "pairs": (read_pairs, split_pairs),
     "texts": (read_texts, split_texts),
 }
-"""Kind of rows -> how they are read and split."""
+"""Kind of rows -> functions that read and split them."""
 
 
 class Counted(NamedTuple):
-    """A file, read and counted."""
+    """Report, vocabulary size and examples of a file."""
 
     report: DataReport
     vocab: int
@@ -61,7 +61,7 @@ class Counted(NamedTuple):
 
 
 def ask_file() -> Material | None:
-    """Show the upload, what the file seems to be, and what is in it."""
+    """Show the upload, a preview with the guessed format, and a report."""
     file = st.file_uploader(t("data.file"), type=TYPES, help=t("data.file.help"), key="data-file")
     if file is None:
         return None
@@ -94,10 +94,10 @@ def ask_file() -> Material | None:
 
 
 def stored_upload(file: UploadedFile) -> Upload:
-    """Return an upload as it was kept beside the runs; it is written when it is first seen.
+    """Return an upload as stored beside the runs; store it on the first call.
 
     Raises:
-        RunError: If it cannot be kept.
+        RunError: If it cannot be stored.
     """
     file_id, upload = st.session_state.get("upload", ("", None))
     if file_id != file.file_id or not upload.path.exists():
@@ -109,12 +109,12 @@ def stored_upload(file: UploadedFile) -> Upload:
 
 @st.cache_data(max_entries=16, show_spinner=False)
 def cached_preview(upload: Upload) -> Preview:
-    """Return what an upload seems to be."""
+    """Return the preview of an upload."""
     return preview(upload.path, sha256=upload.sha256, most_bytes=UNPACKED)
 
 
 def ask_columns(found: Preview) -> tuple[str, dict[str, str]]:
-    """Show what the rows are and which column is what, as guessed; return kind, and role -> column."""
+    """Show the choice of the kind of rows and of its columns; return kind, and role -> column."""
     kinds = [kind for kind in KINDS if len(KINDS[kind]) <= len(found.columns)]
     row = st.container(horizontal=True, gap="small")
     kind = row.selectbox(
@@ -136,7 +136,7 @@ def ask_columns(found: Preview) -> tuple[str, dict[str, str]]:
 
 
 def ask_tokens(kind: str, found: Preview) -> tuple[str, bool, int]:
-    """Show what a token is and how long a text may be; return (kind of tokens, keep case, most tokens)."""
+    """Show the choice of tokenization; return kind of tokens, keep case, maximum length in tokens."""
     chinese = any(re.search("[\u4e00-\u9fff]", str(value)) for value in found.rows.to_numpy().ravel())
     likely = "bpe" if kind != "labels" else "characters" if chinese else "words"
     row = st.container(horizontal=True, gap="small", vertical_alignment="bottom")
@@ -170,10 +170,10 @@ def count(
     keep_case: bool,
     longest: int,
 ) -> Counted:
-    """Read an upload and count what is in it.
+    """Read an upload and describe its rows.
 
     Raises:
-        DataError: If it cannot be used; says where and why.
+        DataError: If it cannot be used; names the place and the reason.
     """
     read, split_rows = READ[kind]
     rows = read(upload.path, dict(columns), sha256=upload.sha256)
@@ -188,7 +188,7 @@ def count(
 
 
 def show_report(report: DataReport) -> None:
-    """Say what is in the rows, and what should make one think."""
+    """Show the size of the data, and warnings about truncated, unknown, repeated or conflicting rows."""
     text = report.texts["text"]
     counts = {
         "rows": f"{report.rows:,}",
@@ -198,8 +198,8 @@ def show_report(report: DataReport) -> None:
         "cut": f"{text.cut_share:.1%}",
         "unknown": f"{text.unknown_share:.1%}",
     }
-    said = " · ".join(t(f"data.{name}", value=value) for name, value in counts.items())
-    st.markdown(said, help=t("data.help", most=f"{text.longest_tokens:,}"))
+    summary = " · ".join(t(f"data.{name}", value=value) for name, value in counts.items())
+    st.markdown(summary, help=t("data.help", most=f"{text.longest_tokens:,}"))
     if report.labels:
         balance = " · ".join(
             f"{escaped(label)} {count / report.rows:.0%}" for label, count in report.labels.items()

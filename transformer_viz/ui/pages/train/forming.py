@@ -1,4 +1,4 @@
-"""The heads of a model in training: as they are now, or, of a run that is over, as they formed."""
+"""Attention heads during training: the current ones of a running run, or a time-lapse of a finished one."""
 
 import math
 import threading
@@ -21,27 +21,27 @@ from transformer_viz.ui.shell.titles import title_of
 from transformer_viz.values.trace import Trace
 
 MOST_FRAMES = 48
-"""Pictures that a time-lapse plays; of more, every n-th."""
+"""Maximum number of frames of a time-lapse; of more, every n-th is used."""
 
 MOST_WEIGHTS = 4_000_000
-"""Weights that are sent to a browser at once, one byte each; of a longer text, the first tokens are drawn."""
+"""Maximum number of weights sent to a browser, one byte each; longer texts are truncated."""
 
 MAX_PICTURE_BYTES = 64 * 2**20
-"""Bytes of cached `Heads`."""
+"""Memory of cached `Heads`, in bytes."""
 
 SMALL = 1000
-"""Approximate bytes of `Heads` beside the weights."""
+"""Approximate size of `Heads` without the weights, in bytes."""
 
 MAX_CONTENTS = 5_000
-"""Pictures whose `Contents` are cached."""
+"""Number of frames whose `Contents` are cached."""
 
 
 class Contents(NamedTuple):
-    """What is in a picture.
+    """Text and size of a frame.
 
     Attributes:
-        text: The text of the probe.
-        layers: Kind of attention -> number of its layers.
+        text: Text of the probe.
+        layers: Kind of attention -> number of layers.
     """
 
     text: str
@@ -49,12 +49,12 @@ class Contents(NamedTuple):
 
 
 class Heads(NamedTuple):
-    """What is drawn of a picture: the heads of one layer.
+    """The heads of one layer in a frame.
 
     Attributes:
         weights: float (head, query, key), of the first tokens.
-        queries: Display strings of these tokens, who reads.
-        keys: Those who are read.
+        queries: Display strings of the queries.
+        keys: Display strings of the keys.
         entropies: float (head,), over all tokens.
         shape: (head, query, key) of all tokens.
     """
@@ -67,7 +67,7 @@ class Heads(NamedTuple):
 
 
 def choose_heads(run: TrainingRun) -> tuple[int, str, int]:
-    """Show the choice of a probe, an attention and a layer, and return it."""
+    """Show the choice of probe, kind of attention and layer; return them."""
     firsts = first_pictures(run)
     probes = {number: picture.text for number, picture in firsts.items()}
     kinds = firsts[min(firsts)].layers
@@ -101,7 +101,7 @@ def choose_heads(run: TrainingRun) -> tuple[int, str, int]:
 
 
 def show_heads(run: TrainingRun, status: str, probe: int, kind: str, layer: int) -> None:
-    """Show the heads of a layer: as they are now, or, of a run that is over, as they formed."""
+    """Show the heads of a layer: the current ones of a running run, or a time-lapse of a finished one."""
     at_work = status in AT_WORK
     frames = [(step, path) for step, number, path in run.frames() if number == probe]
     frames = frames[-1:] if at_work else frames[:: -(-len(frames) // MOST_FRAMES)][:-1] + frames[-1:]
@@ -134,14 +134,14 @@ def show_heads(run: TrainingRun, status: str, probe: int, kind: str, layer: int)
 def curves_over(
     run: TrainingRun, steps: list[int], entropies: list[np.ndarray], words: dict[str, str]
 ) -> list[dict]:
-    """Return the curves over the steps of a run that is over."""
+    """Return the charts over the steps of a finished run."""
     metric, epochs = run.job.figure, run.state().epochs
     good = [epoch["step"] for epoch in epochs], [epoch.get(f"val_{metric}") for epoch in epochs]
     return curves_of(steps, entropies, good, labels=words | {"metric": metric_name(metric)}, theme=theme())
 
 
 def first_pictures(run: TrainingRun) -> dict[int, Contents]:
-    """Return probe -> what is in the first picture of it that can be read."""
+    """Return probe -> contents of its first readable frame."""
     found = {}
     for _, probe, path in run.frames():
         if probe not in found and (contents := contents_of(path, stamp_of(path))):
@@ -151,7 +151,7 @@ def first_pictures(run: TrainingRun) -> dict[int, Contents]:
 
 @cached(LRUCache(MAX_CONTENTS), lock=threading.Lock())
 def contents_of(path: Path, stamp: tuple) -> Contents | None:
-    """Return what is in the picture in a file with this stamp; None if it is damaged."""
+    """Return the contents of a frame; None if its file is damaged."""
     trace = read(path)
     return trace and Contents(trace.text, {kind: len(found.layers) for kind, found in trace.kinds().items()})
 
@@ -161,21 +161,22 @@ def contents_of(path: Path, stamp: tuple) -> Contents | None:
     lock=threading.Lock(),
 )
 def heads_in(path: Path, stamp: tuple, kind: str, layer: int, most: int) -> Heads | None:
-    """Return the heads of a layer in the picture in a file with this stamp, of the first tokens at most so
-    many; None if it is damaged or has no such layer.
+    """Return the heads of a layer in a frame, for the first `most` tokens.
+
+    None if its file is damaged or has no such layer.
     """
     trace = read(path)
     found = trace and trace.kinds().get(kind)
     if not found or layer >= len(found.layers):
         return None
     weights = found.layers[layer].weights
-    shown = weights[:, :most, :most].copy()  # or all of the picture would be kept
+    first = weights[:, :most, :most].copy()  # a view would keep the whole frame in memory
     queries, keys = found.query_tokens[:most], found.key_tokens[:most]
-    return Heads(shown, queries, keys, entropy(weights), weights.shape)
+    return Heads(first, queries, keys, entropy(weights), weights.shape)
 
 
 def read(path: Path) -> Trace | None:
-    """Return a picture, None if it is damaged."""
+    """Return the trace of a frame; None if its file is damaged."""
     try:
         return Trace.load(path)
     except (ValueError, MemoryError):
@@ -183,6 +184,6 @@ def read(path: Path) -> Trace | None:
 
 
 def shortened(text: str) -> str:
-    """Return the beginning of a text, as a page can carry it."""
+    """Return the beginning of a text without unprintable characters."""
     text = sendable(text)
     return text if len(text) <= 48 else text[:47] + "…"

@@ -1,4 +1,4 @@
-"""The Train page: choose what is learned and by what, see what it will cost, start, watch."""
+"""The Train page: choose data and settings, see the estimated cost, start a run, follow it."""
 
 import dataclasses
 import os
@@ -40,21 +40,21 @@ ROWS = (2_000, 5_000, 10_000, 20_000, 40_000, 80_000)
 BATCHES = (8, 16, 32, 64, 128, 256)
 
 MOST_PROBES = 6
-"""Texts that are watched."""
+"""Maximum number of probe texts."""
 
 EXAMPLES = [
     ("A lovely film, and I could not stop smiling.", None),
     ("The plot was thin, but the acting was not bad at all.", None),
 ]
-"""Watched where nothing is known of the data yet."""
+"""Default probes if there are no examples of the data yet."""
 
 FRAMES = 36
-"""Pictures of the probes that a run takes, beside those at the end of each epoch."""
+"""Frames of the probes in a run, in addition to one at the end of each epoch."""
 
 
 def show(open_model: Callable[[str], None]) -> None:
-    """Show the page; `open_model(name)` leaves it to look into a model."""
-    problem = problem_of_trainer()
+    """Show the page; `open_model(name)` opens a model on the Attention page."""
+    problem = trainer_problem()
     runs = {run.id: run for run in own_runs()}
     with st.container(horizontal=True, horizontal_alignment="distribute", vertical_alignment="bottom"):
         title = st.empty()
@@ -68,8 +68,8 @@ def show(open_model: Callable[[str], None]) -> None:
         ask_job(can_start=not problem)
 
 
-def problem_of_trainer() -> RunError | None:
-    """Have the process that trains wait for work; return why that is not possible, None if it is."""
+def trainer_problem() -> RunError | None:
+    """Start the trainer process if it is not running; return the error if that fails."""
     try:
         shared_trainer().warm()
     except RunError as error:
@@ -78,7 +78,7 @@ def problem_of_trainer() -> RunError | None:
 
 
 def choose_run(runs: dict[str, TrainingRun]) -> str:
-    """Show the choice among the runs, kept in the URL; "" for a new one."""
+    """Show the choice among the runs, kept in the URL; return "" for a new run."""
     if st.session_state.get("run") not in (None, "", *runs):
         st.toast(t("run.gone"), icon=":material/search_off:")
     from_address("run", ["", *runs], "")
@@ -99,7 +99,7 @@ def choose_run(runs: dict[str, TrainingRun]) -> str:
 
 
 def ask_job(can_start: bool = True) -> None:
-    """Show what can be chosen, and beside it what it comes to."""
+    """Show the choices for a new run, and its estimated cost."""
     task = choose_task()
     choices, summary = st.columns([5, 3], gap="large")
     problem = None
@@ -136,10 +136,10 @@ def ask_start(job: TrainingJob, can_start: bool) -> None:
 
 
 def ask_sizes(material: Material) -> TrainingJob:
-    """Show the sizes of the model and the settings of the training; return what is asked for.
+    """Show the sizes of the model and the training settings; return the job.
 
     Raises:
-        ValueError: If they do not go together.
+        ValueError: If they are incompatible.
     """
     recipe = RECIPES[material.recipe]
     presets = presets_for(recipe)
@@ -192,14 +192,14 @@ def ask_sizes(material: Material) -> TrainingJob:
 
 
 def steps_of(job: TrainingJob) -> int:
-    """Return the steps of all epochs, as far as they are known before the data are read."""
+    """Return the number of training steps, estimated before the data are read."""
     return job.settings.total_steps(int(job.rows * (1 - job.settings.validation)))
 
 
 def ask_more(
     slide: Callable[..., Any], place: str, config: TransformerConfig, settings: TrainingSettings
 ) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Show the settings few people change; return those of the config and those of the training."""
+    """Show the advanced settings; return fields of the config and of the training settings."""
 
     def number(name, value, **limits):
         return st.number_input(
@@ -254,7 +254,7 @@ def ask_more(
 
 
 def show_cost(job: TrainingJob, material: Material) -> None:
-    """Show what a training comes to: parameters, steps, time and memory."""
+    """Show the estimated cost: parameters, steps, time and memory."""
     config = job.config.replace(vocab_size=min(job.config.vocab_size, material.vocab))
     rows = int(job.rows * (1 - job.settings.validation))
     tokens = min(material.tokens, config.max_len)
@@ -266,15 +266,15 @@ def show_cost(job: TrainingJob, material: Material) -> None:
         "time": time_of(max(1, cost.seconds_per_epoch)),
         "memory": f"{cost.memory / 1e9:.1f} GB",
     }
-    said = "  \n".join(t(f"train.{name}", value=value) for name, value in cost_texts.items())
-    st.markdown(said, help=t("train.estimated"))
+    lines = "  \n".join(t(f"train.{name}", value=value) for name, value in cost_texts.items())
+    st.markdown(lines, help=t("train.estimated"))
     problem = cost.problem(psutil.virtual_memory().available)
     if problem:
         st.warning(error_text(problem), icon=":material/memory:")
 
 
 def ask_probes(material: Material, in_pairs: bool) -> tuple[str, ...] | tuple[tuple[str, str], ...]:
-    """Show the box of the texts to watch; return them, with their targets where the model writes one."""
+    """Show the box of the probe texts; return them, with targets for an encoder-decoder."""
     own = material.examples[1:4] or EXAMPLES
     own = [(text, target) for text, target in own if len(text) + len(target or "") < LONGEST_PROBE // 4]
     filled = "\n".join(f"{text} => {target}" if in_pairs else text for text, target in own)
@@ -294,12 +294,12 @@ def ask_probes(material: Material, in_pairs: bool) -> tuple[str, ...] | tuple[tu
 
 
 def title_of_data(data: str) -> str:
-    """Return what the data are called: the name of a task, or that of a file."""
+    """Return the name of the data: of a task, or of a file without extensions."""
     return os.path.basename(data).split(".")[0]
 
 
 def start(job: TrainingJob) -> None:
-    """Start a training and show it."""
+    """Start a run and show it."""
     keep_visitor()
     try:
         st.session_state.run = shared_trainer().start(job, one_at_a_time=is_classroom()).id

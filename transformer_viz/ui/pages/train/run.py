@@ -1,4 +1,4 @@
-"""One training run on the page: how far it is, how its heads form, what can be done with it."""
+"""One training run on the page: progress, attention heads, actions."""
 
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -26,10 +26,10 @@ from transformer_viz.ui.shell.titles import title_of
 from transformer_viz.values.config import TransformerConfig
 
 REFRESH_SECONDS = 1
-"""Seconds between two looks at a run that is at work."""
+"""Seconds between two updates of an active run."""
 
 FIRST_REFRESH_SECONDS = 0.25
-"""The same before its first loss: somebody has pressed a button and waits."""
+"""Seconds between two updates before the first loss."""
 
 ICONS = {
     "queued": ":material/hourglass_empty:",
@@ -43,7 +43,7 @@ ICONS = {
 
 
 def show_run(run: TrainingRun, open_model: Callable[[str], None]) -> None:
-    """Show a run; as long as somebody works on it, it is looked at again and again."""
+    """Show a run; while it is active, update it regularly."""
     stage = stage_of(run, run.state())
     show_actions(run, stage.status)
     if stage.status == "broken":
@@ -61,7 +61,7 @@ def show_run(run: TrainingRun, open_model: Callable[[str], None]) -> None:
 
 
 class Stage(NamedTuple):
-    """What decides which parts the page has; if it changes, the whole page is drawn anew."""
+    """The state that determines the parts of the page; if it changes, the whole page reruns."""
 
     status: str
     has_steps: bool
@@ -74,7 +74,7 @@ def stage_of(run: TrainingRun, state: RunState) -> Stage:
 
 
 def show_actions(run: TrainingRun, status: str) -> None:
-    """Show what can be done with the run as it stands."""
+    """Show title and status of the run, and the actions on it."""
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):
         title = escaped(title_of(run.id))
         st.markdown(f"{ICONS[status]} **{title}** · {t(f'run.{status}')}", width="content")
@@ -82,7 +82,7 @@ def show_actions(run: TrainingRun, status: str) -> None:
 
 
 def show_buttons(run: TrainingRun, status: str) -> None:
-    """Show the buttons that stop the run, or go on with it, or delete it."""
+    """Show the buttons that stop, resume or delete the run."""
     if status in AT_WORK:
         st.button(
             t("run.cancel"),
@@ -109,7 +109,7 @@ def show_buttons(run: TrainingRun, status: str) -> None:
 
 
 def show_progress(run: TrainingRun, stage: Stage) -> None:
-    """Show how far the run is, its curves and its answers."""
+    """Show progress, learning curves and sample predictions of the run."""
     state = run.state()
     if stage_of(run, state) != stage:
         st.rerun(scope="app")
@@ -160,22 +160,22 @@ def show_progress(run: TrainingRun, stage: Stage) -> None:
 
 
 def queue_text(run: TrainingRun) -> str:
-    """Say how many trainings come before one that waits."""
+    """Return how many runs come before a queued one, as a sentence."""
     before = turns_before(run)
     return t("run.turns", count=before) if before else t("run.waiting")
 
 
 def sample_text(sample: dict[str, str]) -> str:
-    """Return a text and what is written after it, green if it is what it should be, red if not."""
-    said = escaped(shortened(sample["written"])) or "∅"
+    """Return a sample's text and the model's output, green if correct, red if not."""
+    output = escaped(shortened(sample["written"])) or "∅"
     if sample["expected"]:
         colour = "green" if sample["written"] == sample["expected"] else "red"
-        said = f":{colour}[{said}]"
-    return f"{escaped(shortened(sample['text']))} → {said}"
+        output = f":{colour}[{output}]"
+    return f"{escaped(shortened(sample['text']))} → {output}"
 
 
 def progress_texts(run: TrainingRun, state: RunState, total: int) -> Iterator[str]:
-    """Yield what there is to say of a run's progress."""
+    """Yield the parts of a run's progress text."""
     yield t("run.step", step=f"{state.step:,}", total=f"{total:,}")
     if state.status == "queued":
         yield queue_text(run)
@@ -194,7 +194,7 @@ def progress_texts(run: TrainingRun, state: RunState, total: int) -> Iterator[st
 
 
 def ask_name(run: TrainingRun, open_model: Callable[[str], None]) -> None:
-    """Show the figures of the best model, if there is one, and the box that saves it under a name."""
+    """Show the test metrics of the best model, if there is one, and a form that saves it under a name."""
     if not run.model.exists():
         return
     try:
@@ -222,7 +222,7 @@ def ask_name(run: TrainingRun, open_model: Callable[[str], None]) -> None:
 
 
 def save(run: TrainingRun, name: str) -> None:
-    """Write the best model of a run where the visitor's own stand, or say why that is not possible."""
+    """Save the best model of a run in the visitor's folder, or show why that fails."""
     try:
         if problem := name_problem(name, [model.name for model in shown_models()]):
             st.error(problem, icon=":material/error:")
@@ -236,13 +236,13 @@ def save(run: TrainingRun, name: str) -> None:
 
 @st.cache_data(max_entries=16, show_spinner=False)
 def best_of(path: Path, stamp: str) -> tuple[TransformerConfig, dict[str, Any]]:
-    """Return config and card of the best model of a run."""
+    """Return config and card of the best model of a run; a rewritten model has another stamp."""
     best = store.read_model(path)
     return best.config, best.card
 
 
 def resume(run: TrainingRun) -> None:
-    """Put the run into the queue again."""
+    """Queue the run again, from its checkpoint."""
     try:
         shared_trainer().resume(run, one_at_a_time=is_classroom())
     except RunError as error:
@@ -250,7 +250,7 @@ def resume(run: TrainingRun) -> None:
 
 
 def begin_anew(run: TrainingRun) -> None:
-    """Put the run into the queue again, to be worked on from its beginning."""
+    """Queue the run again, from its beginning."""
     try:
         shared_trainer().resume(run, anew=True, one_at_a_time=is_classroom())
     except RunError as error:
@@ -266,7 +266,7 @@ def stop(run: TrainingRun) -> None:
 
 
 def delete(run: TrainingRun) -> None:
-    """Remove the run, and show the form for a new one."""
+    """Delete the run, and show the form for a new one."""
     try:
         run.delete()
         sweep_uploads()
