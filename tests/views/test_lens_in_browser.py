@@ -914,6 +914,13 @@ def test_of_a_long_row_the_smallest_weights_stand_together_and_the_sums_are_righ
     assert said[said.index("Σ") + 2] == "1.000"
 
 
+@pytest.mark.parametrize(("language", "said"), [("en", "1 other"), ("zh", "其余 1 个")])
+def test_a_single_smallest_weight_is_named_in_the_singular(show, language, said):
+    trace = encoder_trace([f"t{number}" for number in range(21)], layers=1, heads=1)
+    page = show(trace, start={"view": "steps"}, language=language)
+    assert said in texts(drawing(page))
+
+
 def test_without_vectors_no_row_is_gone_through(show, masked):
     weights = Trace(**{**vars(masked), "values": weights_only(masked.values)})
     page = show(weights, start={"view": "steps"})
