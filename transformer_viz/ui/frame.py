@@ -33,6 +33,12 @@ COMPACT = """<style>
 """Less white space, so that the picture fits the first screen; titles at one height; no room for the
 component that synchronises the selection."""
 
+OVERFLOW = """<style>
+[data-testid=stTopNavSection] > span > * {{ display: none }}
+[data-testid=stTopNavSection] > span::after {{ content: "{more}" }}
+</style>"""
+"""The button with the pages that do not fit into the navigation; Streamlit labels it in English only."""
+
 INK = "<style>[data-testid=stBaseButton-primary] { color: #06222c }</style>"
 """In the dark theme, dark text on the primary button: white has too little contrast for a projector."""
 
@@ -84,6 +90,7 @@ def show() -> None:
     pages = [attention_page, positions_page, masks_page, train_page, models_page]
     if is_teacher():
         pages.append(page_of(teacher.show, "teacher", "co_present"))
+    st.html(OVERFLOW.format(more=t("nav.more")))
     page = st.navigation(pages, position="top")
     if page is not models_page:
         models.leave()
