@@ -380,7 +380,7 @@ def test_of_a_long_text_the_first_tokens_are_drawn_and_kept_in_memory(monkeypatc
     frames = [path for _, _, path in run.frames()]
     whole = Trace.load(frames[-1])
     assert len(whole.tokens) == 6
-    monkeypatch.setattr(forming, "MOST_WEIGHTS", len(frames) * CONFIG.num_heads * 3 * 3)
+    monkeypatch.setattr(forming, "MAX_WEIGHTS", len(frames) * CONFIG.num_heads * 3 * 3)
     forming.heads_in.cache.clear()
     app = open_page(run=run.id)
     assert "its first 3 tokens are drawn" in shown(app)
@@ -397,10 +397,10 @@ def test_of_a_long_text_the_first_tokens_are_drawn_and_kept_in_memory(monkeypatc
 
 def test_pictures_are_kept_by_their_size():
     cache = forming.heads_in.cache
-    assert cache.maxsize == forming.MAX_PICTURE_BYTES
+    assert cache.maxsize == forming.MAX_HEADS_BYTES
     heads = forming.Heads(np.zeros((2, 5, 5), np.float32), (), (), np.zeros(2), (2, 5, 5))
-    assert cache.getsizeof(heads) == forming.SMALL + 2 * 5 * 5 * 4
-    assert cache.getsizeof(None) == forming.SMALL
+    assert cache.getsizeof(heads) == forming.OVERHEAD_BYTES + 2 * 5 * 5 * 4
+    assert cache.getsizeof(None) == forming.OVERHEAD_BYTES
 
 
 def finished_and_queued(folder):

@@ -14,7 +14,7 @@ from transformer_viz.ui.pages.positions import page as positions
 from transformer_viz.ui.pages.teacher import page as teacher
 from transformer_viz.ui.pages.train import page as train
 from transformer_viz.ui.shell.address import follow_history, from_address, to_address
-from transformer_viz.ui.shell.classroom import greet, is_classroom, is_teacher, owner, short_name
+from transformer_viz.ui.shell.classroom import is_classroom, is_teacher, owner, record_visit, short_name
 from transformer_viz.ui.shell.journal import timed
 from transformer_viz.ui.shell.language import choose_language, escaped, t
 from transformer_viz.ui.shell.login import admitted, show_logout
@@ -56,7 +56,7 @@ def show() -> None:
         show_logout()
     if not admitted():
         return
-    greet()
+    record_visit()
     if is_classroom():
         language.caption(t("classroom.you", name=short_name(owner())), help=t("classroom.you.help"))
 

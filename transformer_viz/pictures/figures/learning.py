@@ -89,9 +89,7 @@ def learning_curves(
 
 def _curve(rows, over, key, side, axis, labels, theme):
     """Return the trace of one set in one panel, with markers where there are few values."""
-    dotted = (
-        over == "epoch" or side == "validation" or len(rows) == 1
-    )  # a line through one point is invisible
+    dotted = over == "epoch" or side == "validation" or len(rows) == 1  # one point has no line
     share = ".1%" if key.removeprefix("val_") in SHARES else ".4f"
     return {
         "type": "scatter",

@@ -18,10 +18,14 @@ LARGEST = np.finfo(np.float16).max
 MAX_VECTOR_BYTES = 16e6
 """Maximum size of the vectors in bytes; longer texts have no step-by-step view."""
 
-READS = {"encoder": "attention_input", "decoder": "self_attention_input", "cross": "cross_attention_input"}
+QUERY_INPUT = {
+    "encoder": "attention_input",
+    "decoder": "self_attention_input",
+    "cross": "cross_attention_input",
+}
 """Kind of attention -> field of a block with the input of its query projection."""
 
-STREAM = {"encoder": "resid_pre", "decoder": "resid_pre", "cross": "resid_mid"}
+RESIDUAL = {"encoder": "resid_pre", "decoder": "resid_pre", "cross": "resid_mid"}
 """Kind of attention -> field of a block with the residual stream before it."""
 
 
@@ -99,8 +103,8 @@ def vectors_of(trace: Trace, kind: str, projected: np.ndarray | None = None) -> 
         name: [getattr(layer, name) for layer in layers] for name in ("query", "key", "value", "context")
     }
     stacks["output"] = [layer.output for layer in layers]
-    stacks["stream"] = [getattr(block, STREAM[kind]) for block in blocks]
-    stacks["reads"] = [getattr(block, READS[kind]) for block in blocks]
+    stacks["stream"] = [getattr(block, RESIDUAL[kind]) for block in blocks]
+    stacks["reads"] = [getattr(block, QUERY_INPUT[kind]) for block in blocks]
     vectors = {name: np.stack(arrays) for name, arrays in stacks.items() if arrays[0] is not None}
     if kind != "cross" and "stream" in vectors:
         vectors["token"] = getattr(trace.values, f"{side}token_embedding")

@@ -83,22 +83,22 @@ def choose_one(
 
 
 def choose_number(
-    key: str, least: int, most: int, label: str, *, default: int | None = None, step: int = 1, **settings: Any
+    key: str, low: int, high: int, label: str, *, default: int | None = None, step: int = 1, **settings: Any
 ) -> int:
     """Show a slider over whole numbers, kept in the URL unless it is the default.
 
     Args:
         key: Its name in the URL and in the session.
-        least: Smallest number.
-        most: Largest number.
+        low: Smallest number.
+        high: Largest number.
         label: Label above it.
         default: Value if the URL has none; None: the smallest.
         step: Distance between two numbers.
         **settings: As `st.slider` takes them.
     """
-    default = least if default is None else default
-    number_from_address(key, least, most, default, step)
-    number = st.slider(label, least, most, step=step, key=key, persist_state="session", **settings)
+    default = low if default is None else default
+    number_from_address(key, low, high, default, step)
+    number = st.slider(label, low, high, step=step, key=key, persist_state="session", **settings)
     to_address(key, "" if number == default else str(number))
     return number
 
@@ -111,12 +111,12 @@ def choose_whether(key: str, label: str, **settings: Any) -> bool:
     return on
 
 
-def number_from_address(key: str, least: int, most: int, default: int, step: int = 1) -> None:
+def number_from_address(key: str, low: int, high: int, default: int, step: int = 1) -> None:
     """Set a widget without a value to the whole number in the URL, or to `default`; clip it to the range."""
     wanted = st.session_state.get(key, st.query_params.get(key, ""))
     number = int(wanted) if str(wanted).isdecimal() and len(str(wanted)) < 10 else default
-    number = min(max(number, least), most)
-    _set(key, number - (number - least) % step)
+    number = min(max(number, low), high)
+    _set(key, number - (number - low) % step)
 
 
 def _set(key, value):

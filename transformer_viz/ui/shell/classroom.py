@@ -36,7 +36,7 @@ SHORT = 4
 TEACHER = "teacher"
 """URL parameter with the teacher's secret."""
 
-_WORD = re.compile("[0-9a-f]{32}")
+_TOKEN = re.compile("[0-9a-f]{32}")
 """A cookie value that the server has set."""
 
 _teachers: set[str] = set()
@@ -55,17 +55,17 @@ def owner() -> str:
     """
     if not is_classroom():
         return ""
-    word = (
+    token = (
         account()
         or st.context.cookies.get(COOKIE)
         or st.session_state.setdefault(COOKIE, secrets.token_hex(16))
     )
-    return owner_of(word)
+    return owner_of(token)
 
 
-def owner_of(word: str) -> str:
+def owner_of(token: str) -> str:
     """Return the opaque id of a cookie or an account, which reveals neither; it names folders."""
-    return hashlib.sha256(word.encode()).hexdigest()[:16]
+    return hashlib.sha256(token.encode()).hexdigest()[:16]
 
 
 def short_name(owner: str) -> str:
@@ -98,7 +98,7 @@ def keep_visitor() -> None:
             (visitors_folder() / owner()).mkdir(parents=True, exist_ok=True)
 
 
-def greet() -> None:
+def record_visit() -> None:
     """At the start of a session, record the visit, and remove the folders of absent visitors."""
     if not is_classroom() or "greeted" in st.session_state:
         return
@@ -135,13 +135,13 @@ def is_teacher() -> bool:
     if TEACHER in st.query_params:
         shown = st.query_params[TEACHER]
         del st.query_params[TEACHER]
-        if secrets.compare_digest(shown.encode(), teacher_word().encode()):
+        if secrets.compare_digest(shown.encode(), teacher_secret().encode()):
             _teachers.add(owner())
     return owner() in _teachers
 
 
 @functools.cache
-def teacher_word() -> str:
+def teacher_secret() -> str:
     """Return the teacher's secret: TRANSFORMER_VIZ_TEACHER, or a random one per server start."""
     return os.environ.get("TRANSFORMER_VIZ_TEACHER") or secrets.token_hex(16)
 
@@ -152,11 +152,11 @@ def set_cookie(request_headers: Mapping[str, str], secure: bool) -> str | None:
     None if the browser sent an invalid value.
     """
     sent = (cookie.strip().partition("=") for cookie in request_headers.get("cookie", "").split(";"))
-    words = [word for name, _, word in sent if name == COOKIE and word]
-    word = words[0] if words else secrets.token_hex(16)
-    if not _WORD.fullmatch(word):
+    tokens = [token for name, _, token in sent if name == COOKIE and token]
+    token = tokens[0] if tokens else secrets.token_hex(16)
+    if not _TOKEN.fullmatch(token):
         return None
-    cookie = SimpleCookie({COOKIE: word})
+    cookie = SimpleCookie({COOKIE: token})
     cookie[COOKIE] |= {"path": "/", "httponly": True, "samesite": "Lax", "max-age": DAYS * 24 * 60 * 60}
     if secure:
         cookie[COOKIE]["secure"] = True

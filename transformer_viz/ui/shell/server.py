@@ -13,7 +13,7 @@ import streamlit as st
 from transformer_viz import store
 from transformer_viz.service.engine import Engine
 from transformer_viz.service.trainer import Trainer
-from transformer_viz.ui.shell.classroom import TEACHER, is_classroom, teacher_word
+from transformer_viz.ui.shell.classroom import TEACHER, is_classroom, teacher_secret
 from transformer_viz.ui.shell.journal import open_log
 
 FIRST_MODEL = "imdb-sentiment"
@@ -59,7 +59,7 @@ async def lifespan(app: object) -> AsyncIterator[dict[str, Any]]:
     gc.freeze()  # before the engine exists: frozen objects are never collected
     engine = shared_engine()
     if is_classroom():
-        print(f"  The teacher's page: {address()}/?{TEACHER}={teacher_word()}", flush=True)
+        print(f"  The teacher's page: {address()}/?{TEACHER}={teacher_secret()}", flush=True)
     if not st.get_option("server.headless"):
         loop = asyncio.get_running_loop()  # the port is open a moment after this function yields
         loop.call_later(0.5, loop.run_in_executor, None, webbrowser.open, address())

@@ -57,7 +57,7 @@ def is_own(model: store.ModelSummary) -> bool:
     return model.path.parent == (home().folder or store.models_folder())
 
 
-def choose_model(name: str) -> None:
+def select_model(name: str) -> None:
     """Set the choice of model in the sidebar."""
     st.session_state.model = name
 

@@ -25,7 +25,7 @@ def show_unexpected(error: Exception) -> bool:
     with st.container(horizontal=True, gap="small"):
         st.button(t("unexpected.again"), icon=":material/replay:", type="primary", key="unexpected-again")
         st.button(
-            t("unexpected.fresh"), icon=":material/home:", on_click=start_afresh, key="unexpected-fresh"
+            t("unexpected.fresh"), icon=":material/home:", on_click=reset_session, key="unexpected-fresh"
         )
         st.download_button(
             t("unexpected.report"),
@@ -59,7 +59,7 @@ def report_of(error: Exception, number: str) -> str:
     return json.dumps(report, indent=2) + "\n"
 
 
-def start_afresh() -> None:
+def reset_session() -> None:
     """Reset the session and the URL, which may have caused the error."""
     st.session_state.clear()
     st.query_params.clear()

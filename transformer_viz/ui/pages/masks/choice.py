@@ -66,11 +66,11 @@ def ask_mask(size: int, room: int, *, ordered: bool) -> Choice:
     ]
     before = st.session_state.get("mask")
     from_address("mask", kinds, first)
-    most = room = min(MAX_PADDING, room)
+    limit = room = min(MAX_PADDING, room)
     if before not in (None, st.session_state.mask):
-        start_padding(most)
+        start_padding(limit)
     if st.session_state.mask == "painted":
-        most = min(most, MAX_PAINTED - size)
+        limit = min(limit, MAX_PAINTED - size)
     with st.container(horizontal=True, vertical_alignment="bottom", key="mask-choice"):
         kind = st.segmented_control(
             t("masks.mask"),
@@ -84,7 +84,7 @@ def ask_mask(size: int, room: int, *, ordered: bool) -> Choice:
             help=t("masks.mask_help"),
         )
         kind = kind or first
-        padding = ask_padding(most, min(FIRST_PADDING, most) if kind == first == "padding" else 0)
+        padding = ask_padding(limit, min(FIRST_PADDING, limit) if kind == first == "padding" else 0)
         reach = ask_reach(size) if kind == "window" else 1
         causal = (
             ordered
@@ -97,27 +97,27 @@ def ask_mask(size: int, room: int, *, ordered: bool) -> Choice:
     return Choice(kind, reach, causal, padding)
 
 
-def start_padding(most: int) -> None:
+def start_padding(limit: int) -> None:
     """Append [PAD] when the padding mask is chosen and there are none to mask."""
     if st.session_state.mask == "padding" and not st.session_state.get("pads"):
-        st.session_state.pads = min(FIRST_PADDING, most)
+        st.session_state.pads = min(FIRST_PADDING, limit)
 
 
-def ask_padding(most: int, first: int) -> int:
+def ask_padding(limit: int, first: int) -> int:
     """Show the choice of the number of appended [PAD], by default `first`."""
-    if not most:
+    if not limit:
         return 0
     help_text = t("masks.padding_help")
-    return choose_number("pads", 0, most, t("masks.padding"), default=first, help=help_text, width=130)
+    return choose_number("pads", 0, limit, t("masks.padding"), default=first, help=help_text, width=130)
 
 
 def ask_reach(size: int) -> int:
     """Show the choice of the window radius."""
-    most = max(min(size - 1, 16), 1)
-    if most == 1:
+    limit = max(min(size - 1, 16), 1)
+    if limit == 1:
         return 1
     help_text = t("masks.reach_help")
-    return choose_number("reach", 0, most, t("masks.reach"), default=1, help=help_text, width=130)
+    return choose_number("reach", 0, limit, t("masks.reach"), default=1, help=help_text, width=130)
 
 
 def name_of(choice: Choice, own: np.ndarray, key_ids: np.ndarray, *, ordered: bool) -> str | None:

@@ -19,13 +19,13 @@ from transformer_viz.values.trace import Trace
 MAX_BARS = 4
 """Maximum number of labels with probability bars."""
 
-LEAST = 0.005
+MIN_PROBABILITY = 0.005
 """Minimum probability of a label with bars, apart from the first two."""
 
-LEAST_SHARE = 0.0005
+MIN_SHARE = 0.0005
 """Smallest share that does not round to 0.0%."""
 
-LEAST_CHANGE = 0.001
+MIN_CHANGE = 0.001
 """Smallest change of a probability that is shown."""
 
 
@@ -43,7 +43,7 @@ def shares_of_weight(chosen: Head, other: Head) -> list[str]:
     meters = [
         t(f"masks.meter_{name}", **percent(both), **names)
         for name, both in shares.items()
-        if max(both) >= LEAST_SHARE
+        if max(both) >= MIN_SHARE
     ]
     blocked = [len(blocked_rows(side.mask, side.mask.shape)) for side in (chosen, other)]
     if any(blocked):
@@ -72,7 +72,7 @@ def show_prediction(chosen: Side, other: Side) -> None:
         return
     trace, before = chosen.trace, other.trace.probs
     after = trace.probs
-    if np.abs(before - after)[real_places(trace)].max() < LEAST_CHANGE:
+    if np.abs(before - after)[real_positions(trace)].max() < MIN_CHANGE:
         st.markdown(t("masks.prediction_same"))
         return
     if after.ndim == 2:
@@ -81,7 +81,7 @@ def show_prediction(chosen: Side, other: Side) -> None:
         show_label_change(trace.labels, before, after)
     highest = np.maximum(before, after)
     likeliest = np.argsort(-highest, kind="stable")[:MAX_BARS]
-    likeliest = likeliest[(highest[likeliest] > LEAST) | (np.arange(len(likeliest)) < 2)]
+    likeliest = likeliest[(highest[likeliest] > MIN_PROBABILITY) | (np.arange(len(likeliest)) < 2)]
     figure = before_after_bars(
         [label_of(trace, i) for i in likeliest],
         before[likeliest],
@@ -102,7 +102,7 @@ def show_label_change(labels: Sequence[str], before: np.ndarray, after: np.ndarr
     )
 
 
-def real_places(trace: Trace) -> np.ndarray:
+def real_positions(trace: Trace) -> np.ndarray:
     """Return the rows of `trace.probs` to compare: all classes, or all positions but [PAD]."""
     if trace.probs.ndim == 1:
         return np.arange(len(trace.probs))
@@ -125,21 +125,21 @@ def most_changed(chosen: Side, before: np.ndarray, after: np.ndarray) -> tuple[n
     """
     trace = chosen.trace
     tokens = trace.target_tokens if trace.encoder and trace.decoder else trace.tokens
-    real = real_places(trace)
+    real = real_positions(trace)
     others = real[(before.argmax(axis=-1) != after.argmax(axis=-1))[real]]
-    places = others if others.size else real
-    place = places[np.abs(before - after).sum(axis=-1)[places].argmax()]
-    old, new = int(before[place].argmax()), int(after[place].argmax())
+    positions = others if others.size else real
+    position = positions[np.abs(before - after).sum(axis=-1)[positions].argmax()]
+    old, new = int(before[position].argmax()), int(after[position].argmax())
     st.markdown(
         t(
             f"masks.{'writing' if trace.decoder else 'filling'}_{'changes' if others.size else 'stays'}",
             count=len(others),
             total=len(real),
             old=escaped(label_of(trace, old)),
-            token=escaped(visible(shown_piece(tokens[place], is_spaced(tokens)))),
+            token=escaped(visible(shown_piece(tokens[position], is_spaced(tokens)))),
             new=escaped(label_of(trace, new)),
-            before=f"{before[place, old]:.1%}",
-            after=f"{after[place, new]:.1%}",
+            before=f"{before[position, old]:.1%}",
+            after=f"{after[position, new]:.1%}",
         )
     )
-    return before[place], after[place]
+    return before[position], after[position]

@@ -8,7 +8,7 @@ from transformer_viz import store
 from transformer_viz.ui.pages.positions.wording import joined
 from transformer_viz.ui.shell.card_facts import config_of
 from transformer_viz.ui.shell.language import escaped, t
-from transformer_viz.ui.shell.shelf import choose_model, shown_models
+from transformer_viz.ui.shell.shelf import select_model, shown_models
 
 OFFERED = 2
 """Maximum number of models with positions to offer instead."""
@@ -29,5 +29,5 @@ def show_lack(note: str) -> None:
         for name in others[:OFFERED]:
             label = t("positions.open", model=escaped(name))
             st.button(
-                label, key=f"open-{name}", icon=":material/visibility:", on_click=choose_model, args=(name,)
+                label, key=f"open-{name}", icon=":material/visibility:", on_click=select_model, args=(name,)
             )

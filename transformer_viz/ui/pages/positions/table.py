@@ -70,8 +70,8 @@ def show_table(model: store.ModelSummary) -> None:
             t("positions.picture"),
             format_func=lambda picture: t(f"positions.picture.{picture}"),
         )
-        most = max(len(table), 2)
-        rows = slide("rows", min(8, most - 1), most, min(ROWS, most))
+        longest = max(len(table), 2)
+        rows = slide("rows", min(8, longest - 1), longest, min(ROWS, longest))
         dimensions = choose_dimensions(table) if how == "curves" else []
         measure = choose_measure() if how == "similarity" else ""
     table = table[:rows]
@@ -123,8 +123,8 @@ def choose_measure() -> str:
     )
 
 
-def slide(key: str, least: int, most: int, default: int, *, step: int = 1) -> int:
+def slide(key: str, low: int, high: int, default: int, *, step: int = 1) -> int:
     """Show a slider over whole numbers, kept in the URL."""
     named = t(f"positions.{key}")
     help_text = t(f"positions.{key}.help")
-    return choose_number(key, least, most, named, default=default, step=step, help=help_text, width=232)
+    return choose_number(key, low, high, named, default=default, step=step, help=help_text, width=232)

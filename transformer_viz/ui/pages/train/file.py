@@ -35,16 +35,16 @@ LENGTHS = (16, 32, 48, 64, 80, 128, 256, 512, 1024)
 WIDTH = 182
 """Width of a widget, in pixels."""
 
-VOCABULARY = 20_000
+MAX_VOCABULARY = 20_000
 """Maximum vocabulary size counted for the report."""
 
-UNPACKED = 150 * 2**20
+MAX_UNPACKED_BYTES = 150 * 2**20
 """Maximum unpacked size of an upload, in bytes: the server process reads it."""
 
-COUNTED = 20_000
+MAX_COUNTED = 20_000
 """Maximum number of texts tokenized for the report."""
 
-READ = {
+READERS = {
     "labels": (read_labelled, split),
     "pairs": (read_pairs, split_pairs),
     "texts": (read_texts, split_texts),
@@ -110,7 +110,7 @@ def stored_upload(file: UploadedFile) -> Upload:
 @st.cache_data(max_entries=16, show_spinner=False)
 def cached_preview(upload: Upload) -> Preview:
     """Return the preview of an upload."""
-    return preview(upload.path, sha256=upload.sha256, most_bytes=UNPACKED)
+    return preview(upload.path, sha256=upload.sha256, most_bytes=MAX_UNPACKED_BYTES)
 
 
 def ask_columns(found: Preview) -> tuple[str, dict[str, str]]:
@@ -175,13 +175,13 @@ def count(
     Raises:
         DataError: If it cannot be used; names the place and the reason.
     """
-    read, split_rows = READ[kind]
+    read, split_rows = READERS[kind]
     rows = read(upload.path, dict(columns), sha256=upload.sha256)
     parts = split_rows(rows)
-    seen = spread(parts.train, COUNTED)
+    seen = spread(parts.train, MAX_COUNTED)
     sides = [*seen["text"], *(seen["target"] if kind == "pairs" else [])]
-    tokenizer = Tokenizer.train(sides, VOCABULARY, kind=tokens, lowercase=not keep_case)
-    report = describe(rows, tokenizer=tokenizer, max_len=longest, parts=parts, most=COUNTED)
+    tokenizer = Tokenizer.train(sides, MAX_VOCABULARY, kind=tokens, lowercase=not keep_case)
+    report = describe(rows, tokenizer=tokenizer, max_len=longest, parts=parts, most=MAX_COUNTED)
     first = parts.validation.iloc[parts.validation["text"].str.len().argsort(kind="stable")[:200:60]]
     targets = first["target"] if kind == "pairs" else [None] * len(first)
     return Counted(report, tokenizer.vocab_size, list(zip(first["text"], targets, strict=True)))
@@ -205,8 +205,8 @@ def show_report(report: DataReport) -> None:
             f"{escaped(label)} {count / report.rows:.0%}" for label, count in report.labels.items()
         )
         st.caption(t("data.labels", balance=balance))
-    if report.rows > COUNTED:
-        st.caption(t("data.sampled", count=COUNTED))
+    if report.rows > MAX_COUNTED:
+        st.caption(t("data.sampled", count=MAX_COUNTED))
     if report.duplicates:
         st.caption(t("data.duplicates", count=report.duplicates))
     if report.conflicting:

@@ -20,16 +20,16 @@ from transformer_viz.ui.shell.matrix import table_words
 from transformer_viz.ui.shell.titles import title_of
 from transformer_viz.values.trace import Trace
 
-MOST_FRAMES = 48
+MAX_FRAMES = 48
 """Maximum number of frames of a time-lapse; of more, every n-th is used."""
 
-MOST_WEIGHTS = 4_000_000
+MAX_WEIGHTS = 4_000_000
 """Maximum number of weights sent to a browser, one byte each; longer texts are truncated."""
 
-MAX_PICTURE_BYTES = 64 * 2**20
+MAX_HEADS_BYTES = 64 * 2**20
 """Memory of cached `Heads`, in bytes."""
 
-SMALL = 1000
+OVERHEAD_BYTES = 1000
 """Approximate size of `Heads` without the weights, in bytes."""
 
 MAX_CONTENTS = 5_000
@@ -104,9 +104,9 @@ def show_heads(run: TrainingRun, status: str, probe: int, kind: str, layer: int)
     """Show the heads of a layer: the current ones of a running run, or a time-lapse of a finished one."""
     at_work = status in AT_WORK
     frames = [(step, path) for step, number, path in run.frames() if number == probe]
-    frames = frames[-1:] if at_work else frames[:: -(-len(frames) // MOST_FRAMES)][:-1] + frames[-1:]
-    most = math.isqrt(MOST_WEIGHTS // (max(1, len(frames)) * run.job.config.num_heads))
-    found = [(step, heads_in(path, stamp_of(path), kind, layer, most)) for step, path in frames]
+    frames = frames[-1:] if at_work else frames[:: -(-len(frames) // MAX_FRAMES)][:-1] + frames[-1:]
+    max_tokens = math.isqrt(MAX_WEIGHTS // (max(1, len(frames)) * run.job.config.num_heads))
+    found = [(step, heads_in(path, stamp_of(path), kind, layer, max_tokens)) for step, path in frames]
     found = [(step, heads) for step, heads in found if heads]
     pictures = [(step, heads) for step, heads in found if heads.shape == found[-1][1].shape]
     if left_out := len(frames) - len(pictures):
@@ -114,8 +114,8 @@ def show_heads(run: TrainingRun, status: str, probe: int, kind: str, layer: int)
     if not pictures:
         return
     last = pictures[-1][1]
-    if max(last.shape[1:]) > most:
-        st.caption(t("run.pictures.long", count=most))
+    if max(last.shape[1:]) > max_tokens:
+        st.caption(t("run.pictures.long", count=max_tokens))
     words = {name: t(f"lapse.{name}") for name in ("head", "reads", "step", "entropy", "play", "pause")}
     steps = [step for step, _ in pictures]
     curves = [] if at_work else curves_over(run, steps, [heads.entropies for _, heads in pictures], words)
@@ -157,11 +157,13 @@ def contents_of(path: Path, stamp: tuple) -> Contents | None:
 
 
 @cached(
-    LRUCache(MAX_PICTURE_BYTES, getsizeof=lambda heads: SMALL + (heads.weights.nbytes if heads else 0)),
+    LRUCache(
+        MAX_HEADS_BYTES, getsizeof=lambda heads: OVERHEAD_BYTES + (heads.weights.nbytes if heads else 0)
+    ),
     lock=threading.Lock(),
 )
-def heads_in(path: Path, stamp: tuple, kind: str, layer: int, most: int) -> Heads | None:
-    """Return the heads of a layer in a frame, for the first `most` tokens.
+def heads_in(path: Path, stamp: tuple, kind: str, layer: int, max_tokens: int) -> Heads | None:
+    """Return the heads of a layer in a frame, for the first `max_tokens` tokens.
 
     None if its file is damaged or has no such layer.
     """
@@ -170,8 +172,8 @@ def heads_in(path: Path, stamp: tuple, kind: str, layer: int, most: int) -> Head
     if not found or layer >= len(found.layers):
         return None
     weights = found.layers[layer].weights
-    first = weights[:, :most, :most].copy()  # a view would keep the whole frame in memory
-    queries, keys = found.query_tokens[:most], found.key_tokens[:most]
+    first = weights[:, :max_tokens, :max_tokens].copy()  # a view would keep the whole frame in memory
+    queries, keys = found.query_tokens[:max_tokens], found.key_tokens[:max_tokens]
     return Heads(first, queries, keys, entropy(weights), weights.shape)
 
 

@@ -39,7 +39,7 @@ RATES = (0.0001, 0.0003, 0.0005, 0.001, 0.002, 0.003, 0.005, 0.01, 0.02)
 ROWS = (2_000, 5_000, 10_000, 20_000, 40_000, 80_000)
 BATCHES = (8, 16, 32, 64, 128, 256)
 
-MOST_PROBES = 6
+MAX_PROBES = 6
 """Maximum number of probe texts."""
 
 EXAMPLES = [
@@ -286,7 +286,7 @@ def ask_probes(material: Material, in_pairs: bool) -> tuple[str, ...] | tuple[tu
         height=100,
         max_chars=LONGEST_PROBE,
     )
-    lines = [line.strip() for line in typed.splitlines() if line.strip()][:MOST_PROBES]
+    lines = [line.strip() for line in typed.splitlines() if line.strip()][:MAX_PROBES]
     if not in_pairs:
         return tuple(lines)
     pairs = (line.partition("=>") for line in lines)
