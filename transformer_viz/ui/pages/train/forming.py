@@ -1,4 +1,4 @@
-"""Attention heads during training: the current ones of a running run, or a time-lapse of a finished one."""
+"""Attention heads during training: the current ones of a running run, or a time-lapse of an ended one."""
 
 import math
 import threading
@@ -101,7 +101,7 @@ def choose_heads(run: TrainingRun) -> tuple[int, str, int]:
 
 
 def show_heads(run: TrainingRun, status: str, probe: int, kind: str, layer: int) -> None:
-    """Show the heads of a layer: the current ones of a running run, or a time-lapse of a finished one."""
+    """Show the heads of a layer: the current ones of a running run, or a time-lapse of an ended one."""
     at_work = status in AT_WORK
     frames = [(step, path) for step, number, path in run.frames() if number == probe]
     frames = frames[-1:] if at_work else frames[:: -(-len(frames) // MAX_FRAMES)][:-1] + frames[-1:]
@@ -134,7 +134,7 @@ def show_heads(run: TrainingRun, status: str, probe: int, kind: str, layer: int)
 def curves_over(
     run: TrainingRun, steps: list[int], entropies: list[np.ndarray], words: dict[str, str]
 ) -> list[dict]:
-    """Return the charts over the steps of a finished run."""
+    """Return the charts over the steps of an ended run."""
     metric, epochs = run.job.figure, run.state().epochs
     good = [epoch["step"] for epoch in epochs], [epoch.get(f"val_{metric}") for epoch in epochs]
     return curves_of(steps, entropies, good, labels=words | {"metric": metric_name(metric)}, theme=theme())
