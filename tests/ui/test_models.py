@@ -470,7 +470,7 @@ def test_renaming_the_model_that_is_open_keeps_it_open(shelf, monkeypatch):
     assert [model.name for model in seen] == ["beta", "zeta"]
 
 
-def test_figures_of_a_decoder_leave_out_what_says_nothing(small_config):
+def test_metrics_of_a_decoder_omit_exact_match_and_shares(small_config):
     measured = {
         "rows": 5,
         "exact_match": 0.0,

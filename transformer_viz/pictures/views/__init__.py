@@ -5,12 +5,13 @@ from transformer_viz.pictures.views.change import attention_change
 from transformer_viz.pictures.views.forming import curves_of, heads_forming
 from transformer_viz.pictures.views.modules import module, stylesheet
 from transformer_viz.pictures.views.page import page
-from transformer_viz.pictures.views.panel import panel
+from transformer_viz.pictures.views.panel import Scale, panel
 from transformer_viz.pictures.views.payload import AttentionPayload, payload_bytes, vectors_of
 
 __all__ = [
     "MAX_CELLS",
     "AttentionPayload",
+    "Scale",
     "attention_change",
     "block_names",
     "curves_of",

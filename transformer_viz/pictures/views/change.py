@@ -8,7 +8,7 @@ from numpy.typing import ArrayLike
 from transformer_viz.analysis import strongest_in_blocks
 from transformer_viz.pictures.figures.panels import largest
 from transformer_viz.pictures.views.blocks import MAX_CELLS, block_names
-from transformer_viz.pictures.views.panel import MAX_LARGE, panel
+from transformer_viz.pictures.views.panel import MAX_LARGE, Scale, panel
 
 ROUNDING = 1e-5
 """Differences below this are rounding errors; the colour scale is not stretched to them."""
@@ -64,14 +64,15 @@ def attention_change(
     names = block_names(tokens, block)
     around = {"rowTitle": labels["query"], "columnTitle": labels["key"], "fit": "square"}
     around |= {"pixels": 12 if len(names) <= MAX_LARGE else 11}
-    scale = {"ticks": [f"{share * top:.2g}" for share in (0, 0.5, 1)]}
-    says = f"{{row}} {labels['reads']} {{column}}\n{labels['weight']}: "
+    ticks = {"ticks": [f"{share * top:.2g}" for share in (0, 0.5, 1)]}
+    tooltip = f"{{row}} {labels['reads']} {{column}}\n{labels['weight']}: "
 
-    def drawn(values, number, **options):
-        return panel(values, (names, names), says=[says + number, None], theme=theme, **options) | around
+    def drawn(values, number, scale):
+        says = [tooltip + number, None]
+        return panel(values, (names, names), says=says, scale=scale, theme=theme) | around
 
     return {
-        "before": drawn(before, "{value}", limit=top) | scale,
-        "after": drawn(after, "{value}", limit=top) | scale,
-        "difference": drawn(difference, "{change}", limit=limit, signed=True),
+        "before": drawn(before, "{value}", Scale(top)) | ticks,
+        "after": drawn(after, "{value}", Scale(top)) | ticks,
+        "difference": drawn(difference, "{change}", Scale(limit, signed=True)),
     }

@@ -2,7 +2,7 @@
 
 import base64
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -20,14 +20,30 @@ BLANK = "␠"
 """Shown for a token of white space."""
 
 
+class Scale(NamedTuple):
+    """The colour scale of a matrix.
+
+    Attributes:
+        limit: Value at its end, above 0.
+        signed: Centre it on 0; otherwise it starts at 0.
+        drawn: Draw it below the matrix.
+    """
+
+    limit: float = 1.0
+    signed: bool = False
+    drawn: bool = True
+
+
+UNIT_SCALE = Scale()
+"""From 0 to 1."""
+
+
 def panel(
     values: ArrayLike,
     tokens: tuple[Sequence[str], Sequence[str]],
     *,
     says: Sequence[str | None],
-    limit: float = 1.0,
-    signed: bool = False,
-    scale: bool = True,
+    scale: Scale = UNIT_SCALE,
     sums: tuple[str, Sequence[float] | np.ndarray] | None = None,
     theme: str = "light",
 ) -> dict[str, Any]:
@@ -38,9 +54,7 @@ def panel(
         tokens: Display strings of the queries and of the keys.
         says: Tooltip templates of a cell, with {row}, {column} and {value} or {change} (the value with its
             sign), and of a gap; None: no tooltip.
-        limit: Value at the end of the colour scale, above 0.
-        signed: Centre the scale on 0; otherwise it starts at 0.
-        scale: Draw the scale below the matrix.
+        scale: The colour scale.
         sums: Title and values of the row sums, float (query,) from 0 to 1; None: not drawn.
         theme: "light" or "dark".
 
@@ -56,17 +70,17 @@ def panel(
             f"`values` must be (query, key) = {(len(rows), len(columns))}, one row and one column for each "
             f"token. Received shape {values.shape}."
         )
-    ends = (-limit, 0, limit) if signed else (0, limit)
+    ends = (-scale.limit, 0, scale.limit) if scale.signed else (0, scale.limit)
     longest = max(values.shape)
     return {
         "values": base64.b64encode(values.tobytes()).decode(),
         "rows": [visible(token) or BLANK for token in rows],
         "columns": [visible(token) or BLANK for token in columns],
         "says": list(says),
-        "colours": (DIVERGING if signed else SEQUENTIAL)[theme],
-        "limit": float(limit),
-        "signed": signed,
-        "ticks": [f"{end:.2g}" for end in ends] if scale else [],
+        "colours": (DIVERGING if scale.signed else SEQUENTIAL)[theme],
+        "limit": float(scale.limit),
+        "signed": scale.signed,
+        "ticks": [f"{end:.2g}" for end in ends] if scale.drawn else [],
         "lines": longest <= MAX_RULED,
         "pixels": 12 if longest <= MAX_LARGE else 10,
         "sums": sums and _sums(*sums, theme),

@@ -14,7 +14,7 @@ from transformer_viz.analysis import (
     masked_scores,
     multiplied_mask_weights,
 )
-from transformer_viz.pictures.views import MAX_CELLS, block_names, panel
+from transformer_viz.pictures.views import MAX_CELLS, Scale, block_names, panel
 from transformer_viz.pictures.views.panel import MAX_LARGE
 from transformer_viz.ui.pages.masks.choice import show_brushes, take_strokes
 from transformer_viz.ui.pages.masks.sides import Head
@@ -22,8 +22,8 @@ from transformer_viz.ui.shell.charts import theme
 from transformer_viz.ui.shell.language import escaped, t
 from transformer_viz.ui.shell.matrix import Captions, Painting, show_matrix
 
-MASK_LIMIT = 1.6
-"""End of the colour scale of a mask, which gives allowed cells a medium colour."""
+MASK_SCALE = Scale(1.6, drawn=False)
+"""Colour scale of a mask, which gives allowed cells (1) a medium colour."""
 
 LAYOUT = """<style>
 .st-key-mask-effects { display: grid; grid-template-columns: repeat(auto-fit, minmax(380px, 1fr)) }
@@ -42,26 +42,24 @@ def show_steps(chosen: Head, other: Head) -> None:
     """Show scores, mask, masked scores and weights of the chosen mask, in the order of the computation."""
     show_heading("steps", len(chosen.rows), len(chosen.columns))
     scores = np.asarray(chosen.scores)
-    limit = scale_limit(scores)
+    scale = Scale(scale_limit(scores), signed=True)
     weights = np.where(chosen.mask, chosen.weights, np.nan)
     with grid(chosen):
-        show_panel(
-            "scores", r"s = QK^\top/\sqrt{d_k}", head_panel(chosen, scores, "score", limit, signed=True)
-        )
+        show_panel("scores", r"s = QK^\top/\sqrt{d_k}", head_panel(chosen, scores, "score", scale))
         if chosen.name == "painted":
             show_painting(chosen)
         else:
             allowed = np.where(chosen.mask, 1, np.nan)
-            show_panel(
-                "mask", r"M \in \{0, 1\}", head_panel(chosen, allowed, "mask", MASK_LIMIT, scale=False)
-            )
+            show_panel("mask", r"M \in \{0, 1\}", head_panel(chosen, allowed, "mask", MASK_SCALE))
         show_panel(
             "masked_scores",
             r"s_{ij} \text{ if } M_{ij} \text{, else } {-\infty}",
-            head_panel(chosen, masked_scores(scores, chosen.mask), "score", limit, signed=True),
+            head_panel(chosen, masked_scores(scores, chosen.mask), "score", scale),
         )
         show_panel(
-            "weights", r"\mathrm{softmax}(s)", head_panel(chosen, weights, "weight", scale_limit(weights))
+            "weights",
+            r"\mathrm{softmax}(s)",
+            head_panel(chosen, weights, "weight", Scale(scale_limit(weights))),
         )
     if chosen.name == "painted":
         show_brushes()
@@ -71,11 +69,10 @@ def show_painting(chosen: Head) -> None:
     """Show the mask as a matrix whose cells can be painted."""
     says = [f"{cell_text()}\n{t(f'masks.{may}')}" for may in ("may", "may_not")]
     values = np.where(chosen.mask, 1, np.nan)
-    options = {"says": says, "limit": MASK_LIMIT, "scale": False, "theme": theme()}
     with st.container():
         show_panel_title("mask", r"M \in \{0, 1\}")
         show_matrix(
-            panel(values, (chosen.rows, chosen.columns), **options),
+            panel(values, (chosen.rows, chosen.columns), says=says, scale=MASK_SCALE, theme=theme()),
             "paint",
             Captions(t("masks.panel_mask"), t("masks.paint_alt")),
             group="masks",
@@ -90,14 +87,14 @@ def show_change(chosen: Head, other: Head) -> None:
     """Show the weights with both masks and their difference."""
     show_heading("change", len(chosen.rows), len(chosen.columns))
     sides = [np.where(side.mask, side.weights, np.nan) for side in (chosen, other)]
-    highest = max(map(scale_limit, sides))
+    scale = Scale(max(map(scale_limit, sides)))
     difference = chosen.weights - other.weights
     difference = np.where(chosen.mask | other.mask, difference, np.nan)
     with grid(chosen, three=True):
         for name, side, weights in zip(("with", "other"), (chosen, other), sides, strict=True):
-            drawn = head_panel(side, weights, "weight", highest)
+            drawn = head_panel(side, weights, "weight", scale)
             show_panel(name, r"\mathrm{softmax}(s)", drawn, mask=t(f"masks.name_{side.name}"))
-        drawn = head_panel(chosen, difference, "difference", scale_limit(difference), signed=True)
+        drawn = head_panel(chosen, difference, "difference", Scale(scale_limit(difference), signed=True))
         show_panel("difference", r"W_1 - W_2", drawn)
 
 
@@ -106,13 +103,13 @@ def show_ways(chosen: Head, other: Head) -> None:
     show_heading("ways", len(chosen.rows), len(chosen.columns))
     added = added_mask_weights(chosen.scores, chosen.mask)
     multiplied = multiplied_mask_weights(chosen.scores, chosen.mask)
-    limit = max(scale_limit(added), scale_limit(multiplied))
+    scale = Scale(max(scale_limit(added), scale_limit(multiplied)))
     with grid(chosen):
         for name, formula, weights in (
             ("added", r"\mathrm{softmax}(s - 10^9\,(1 - M))", added),
             ("multiplied", r"\mathrm{softmax}(s) \odot M", multiplied),
         ):
-            show_panel(name, formula, panel_with_sums(chosen, weights, limit))
+            show_panel(name, formula, panel_with_sums(chosen, weights, scale))
     sums = multiplied.sum(axis=-1)
     worst = int(sums.argmin())
     if chosen.mask.all():
@@ -159,10 +156,10 @@ def show_panel_title(name: str, formula: str, **values: str) -> None:
     st.markdown(f"**{t(f'masks.panel_{name}', **values)}**  \n$\\small {formula}$")
 
 
-def head_panel(head: Head, values: np.ndarray, value: str, limit: float, **options: Any) -> dict[str, Any]:
+def head_panel(head: Head, values: np.ndarray, value: str, scale: Scale, **options: Any) -> dict[str, Any]:
     """Return the panel of a matrix of one head."""
     says = f"{cell_text()}\n{t(f'masks.value_{value}')}: {{value}}"
-    return panel(*blocks_of(head, values), says=[says, None], limit=limit, theme=theme(), **options)
+    return panel(*blocks_of(head, values), says=[says, None], scale=scale, theme=theme(), **options)
 
 
 def cell_text() -> str:
@@ -170,11 +167,11 @@ def cell_text() -> str:
     return f"{{row}} {t('heatmap.reads')} {{column}}"
 
 
-def panel_with_sums(head: Head, weights: np.ndarray, limit: float) -> dict[str, Any]:
+def panel_with_sums(head: Head, weights: np.ndarray, scale: Scale) -> dict[str, Any]:
     """Return the panel of a head's weights with row sums; masked cells of weight 0 are gaps."""
     values = np.where(head.mask | (weights > 0), weights, np.nan)
     sums = block_means(weights.sum(axis=-1, keepdims=True), block_size(weights))[:, 0]
-    return head_panel(head, values, "weight", limit, sums=(t("masks.value_sum"), sums))
+    return head_panel(head, values, "weight", scale, sums=(t("masks.value_sum"), sums))
 
 
 def blocks_of(head: Head, values: np.ndarray) -> tuple[np.ndarray, tuple[list[str], list[str]]]:
