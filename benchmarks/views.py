@@ -132,19 +132,19 @@ def write_payload(path, weights):
     layers = [AttentionTrace(None, None, None, None, layer, None, None) for layer in weights]
     tokens = names_of_tokens(length)
     mask = np.ones((1, length, length), bool)
-    shown = views.Shown(
+    shown = views.AttentionPayload(
         Attentions(layers, mask, tokens, tokens),
         tokens=(tokens, tokens),
         name="encoder",
         title="reads",
         head_title="Layer {layer}, head {head}",
-        figures={},
+        metrics={},
         roles=[[""] * HEADS for _ in layers],
-        sayings=[[""] * HEADS for _ in layers],
+        captions=[[""] * HEADS for _ in layers],
         vectors={},
         sentences=(np.zeros(length, int), np.zeros(length, int)),
     )
-    path.write_bytes(views.pack("random", {"encoder": shown}, Words("en").under("lens")))
+    path.write_bytes(views.payload_bytes("random", {"encoder": shown}, Words("en").under("lens")))
 
 
 @contextlib.contextmanager

@@ -7,7 +7,7 @@ import numpy as np
 from transformer_viz.analysis import project_heads
 from transformer_viz.language import Words
 from transformer_viz.pictures import views
-from transformer_viz.pictures.lens import figures_of
+from transformer_viz.pictures.lens import head_metrics
 from transformer_viz.values.tensors import AttentionTrace, DecoderBlockTrace, EncoderBlockTrace, ModelTrace
 from transformer_viz.values.trace import Trace
 
@@ -117,15 +117,15 @@ def packed(trace, *, language="en", **changes):
     shown = {}
     for kind, found in trace.kinds().items():
         heads, queries, keys = found.layers[0].weights.shape
-        facts = views.Shown(
+        facts = views.AttentionPayload(
             found,
             tokens=([*found.query_tokens], [*found.key_tokens]),
             name=said[f"kind.{kind}"],
             title=said["heatmap.query"],
             head_title=said["heads.title"],
-            figures=figures_of(kind, found),
+            metrics=head_metrics(kind, found),
             roles=[["mixed"] * heads for _ in found.layers],
-            sayings=[
+            captions=[
                 [f"{kind} {layer} {head} looks around." for head in range(heads)]
                 for layer in range(len(found.layers))
             ],
@@ -133,11 +133,11 @@ def packed(trace, *, language="en", **changes):
             sentences=(np.zeros(queries, int), np.zeros(keys, int)),
         )
         shown[kind] = facts._replace(**{name: of[kind] for name, of in changes.items() if kind in of})
-    return views.pack(trace.model, shown, Words(language).under("lens"))
+    return views.payload_bytes(trace.model, shown, Words(language).under("lens"))
 
 
 def unpack(payload):
-    """Return the header and kind -> name -> array of what `pack` wrote, read without its help."""
+    """Return the header and kind -> name -> array of what `payload_bytes` wrote, read without its help."""
     length = int.from_bytes(payload[:8], "little")
     header = json.loads(payload[8 : 8 + length])
     arrays = {}

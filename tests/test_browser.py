@@ -577,6 +577,13 @@ def test_the_models_are_no_wider_than_the_window(page, app, second, width):
     assert main.evaluate("element => element.scrollWidth <= element.clientWidth")
 
 
+@pytest.mark.parametrize(("language", "more"), [("en", "More"), ("zh", "更多")])
+def test_the_button_of_the_pages_that_do_not_fit_is_in_the_visitors_language(page, app, language, more):
+    page.set_viewport_size({"width": 900, "height": 1000})
+    open_models(page, app, f"?lang={language}")
+    expect(page.get_by_test_id("stTopNavSection")).to_have_accessible_name(more)
+
+
 @pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
 def test_the_server_that_has_shown_the_page_holds_no_tensorflow(page, app):
     open_app(page, app)

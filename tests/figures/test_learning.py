@@ -6,7 +6,7 @@ LABELS = {
     "epoch": "epoch",
     "step": "step",
     "loss": "loss",
-    "figure": "accuracy",
+    "metric": "accuracy",
     "train": "trained on",
     "validation": "held out",
     "best": "kept",
@@ -18,9 +18,9 @@ HISTORY = [
 ]
 
 
-def draw(history=HISTORY, figure="accuracy", **options):
+def draw(history=HISTORY, metric="accuracy", **options):
     rows = [{"epoch": number, **row} for number, row in enumerate(history, start=1)]
-    return learning_curves(rows, rows, over="epoch", figure=figure, labels=LABELS, last=len(rows), **options)
+    return learning_curves(rows, rows, over="epoch", metric=metric, labels=LABELS, last=len(rows), **options)
 
 
 def test_each_curve_stands_over_its_epochs_in_the_panel_of_its_axis():
@@ -45,7 +45,7 @@ def test_each_axis_is_named_and_each_side_stands_in_the_legend_once():
 
 
 def test_without_a_figure_the_loss_has_the_whole_width():
-    figure = draw(figure=None)
+    figure = draw(metric=None)
     assert len(figure.data) == 2
     assert figure.layout.xaxis.domain == (0, 1)
 
@@ -83,7 +83,7 @@ def test_one_epoch_is_a_point_and_a_hundred_keep_their_ticks_apart():
 def test_steps_and_what_was_held_out_stand_on_axes_that_stand_still():
     steps = [{"step": 1, "loss": 2.0, "accuracy": 0.5}, {"step": 9, "loss": 1.0, "accuracy": 0.7}]
     epochs = [{"step": 10, "val_loss": 0.8, "val_accuracy": 0.75}]
-    figure = learning_curves(steps, epochs, over="step", figure="accuracy", last=40, labels=LABELS)
+    figure = learning_curves(steps, epochs, over="step", metric="accuracy", last=40, labels=LABELS)
     assert [(tuple(trace.x), tuple(trace.y)) for trace in figure.data] == [
         ((1, 9), (2.0, 1.0)),
         ((10,), (0.8,)),
@@ -96,12 +96,12 @@ def test_steps_and_what_was_held_out_stand_on_axes_that_stand_still():
 
 def test_a_single_step_is_a_dot():
     rows = [{"step": 0, "loss": 2.0, "accuracy": 0.5}]
-    [loss, *_] = learning_curves(rows, [], over="step", figure="accuracy", last=40, labels=LABELS).data
+    [loss, *_] = learning_curves(rows, [], over="step", metric="accuracy", last=40, labels=LABELS).data
     assert loss.mode == "lines+markers"
 
 
 def test_before_anything_is_known_the_axes_stand_without_numbers():
-    figure = learning_curves([], [], over="step", figure="accuracy", labels=LABELS)
+    figure = learning_curves([], [], over="step", metric="accuracy", labels=LABELS)
     assert [trace.x for trace in figure.data] == [()] * 4
     assert not figure.layout.xaxis.showticklabels
     assert draw().layout.xaxis.showticklabels

@@ -6,7 +6,7 @@ import pytest
 from small_models import with_random_parameters
 
 from transformer_viz.inspection.explorer import Explorer, load
-from transformer_viz.pictures.labels import axis_tokens, label_of, texts_beside
+from transformer_viz.pictures.labels import axis_labels, axis_tokens, label_of
 
 SHELF = Path(__file__).parents[2] / "models"
 
@@ -29,7 +29,7 @@ def test_sub_words_stand_there_without_their_marks_and_what_goes_on_with_a_word_
 
 def test_what_would_be_written_stands_without_marks_too(french):
     trace = french.trace("Where is the station?", target="Où est")
-    rows, columns = texts_beside(trace)["cross"]
+    rows, columns = axis_labels(trace)["cross"]
     assert [row.partition(" → ")[0] for row in rows] == ["[START]", "Où", "est"]
     assert rows[-1] == f"est → {label_of(trace, trace.probs[-1].argmax())}"
     assert "▁" not in "".join([*rows, *columns])

@@ -36,14 +36,14 @@ def shelf(explorer, tmp_path, monkeypatch):
     monkeypatch.setenv("TRANSFORMER_VIZ_RUNS", str(tmp_path / "runs"))
     monkeypatch.setenv("TRANSFORMER_VIZ_MODELS", str(tmp_path / "models"))
     write(explorer, tmp_path / "models")
-    classroom.teacher_word.cache_clear()
+    classroom.teacher_secret.cache_clear()
     shared_trainer.cache_clear()
     yield tmp_path / "models"
     for run in list_runs():
         run.stop()
     shared_trainer().close()
     shared_trainer.cache_clear()
-    classroom.teacher_word.cache_clear()
+    classroom.teacher_secret.cache_clear()
 
 
 def visit(who, page="models", **address):

@@ -10,7 +10,7 @@ from small_models import REVIEWS, with_random_parameters, write
 from transformer_viz.inspection.explorer import Explorer
 from transformer_viz.pictures.labels import label_of
 from transformer_viz.text.tokenizer import Tokenizer
-from transformer_viz.ui.shell.language import plain
+from transformer_viz.ui.shell.language import escaped
 from transformer_viz.values.config import TransformerConfig
 
 TEXT = "What a [MASK] film, not [MASK] at all."
@@ -39,7 +39,7 @@ def test_the_attention_page_says_what_stands_in_each_gap(filler):
     said = shown(app)
     for place in trace.gaps:
         best = trace.probs[place].argmax()
-        assert f"the model predicts **{plain(label_of(trace, best))}**, with a probability of" in said
+        assert f"the model predicts **{escaped(label_of(trace, best))}**, with a probability of" in said
         assert f"**{trace.probs[place].max():.1%}**" in said
     assert "▁" not in said
 

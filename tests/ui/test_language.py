@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 import transformer_viz
 from transformer_viz.language import LANGUAGES, Phrase, Problem, Words, language_of, sentence_of
-from transformer_viz.ui.shell.language import plain, time_of
+from transformer_viz.ui.shell.language import escaped, time_of
 
 PACKAGE = Path(transformer_viz.__file__).parent
 VIEWS = PACKAGE / "pictures" / "views"
@@ -202,8 +202,8 @@ def test_no_part_of_a_chinese_error_is_in_english():
 
 @pytest.mark.parametrize("text", ["**a**", "$x$", ":red[a]", "<b>", "[a](b)", "a_b`c`", "\\"])
 def test_plain_text_has_every_mark_escaped(text):
-    assert re.sub(r"\\(.)", r"\1", plain(text)) == text
-    assert not re.search(r"(?<!\\)[*$:<\[\]`_]", plain(text))
+    assert re.sub(r"\\(.)", r"\1", escaped(text)) == text
+    assert not re.search(r"(?<!\\)[*$:<\[\]`_]", escaped(text))
 
 
 ADDRESSES = ["https://a.example/x", "HTTP://a.example", "www.a.example", "WWW.a.example", "me@a.example"]
@@ -212,25 +212,25 @@ ADDRESSES += ["(www.a.example)", "see:https://a.example", "a.b-c_d+e@a.example."
 
 @pytest.mark.parametrize("text", ADDRESSES)
 def test_an_address_is_broken_by_something_that_is_not_seen(text):
-    shown = re.sub(r"\\(.)", r"\1", plain(text))
+    shown = re.sub(r"\\(.)", r"\1", escaped(text))
     assert shown.replace("\u2060", "") == text
     assert not re.search(r"(?i)https?://|www\.|[-.\w+]@[-\w]", shown)
 
 
 @pytest.mark.parametrize("text", ["3.5 @ 2", "@name", "a //b", "http: a", "www", "100%", "e-mail"])
 def test_what_is_no_address_stays_as_it_is(text):
-    assert re.sub(r"\\(.)", r"\1", plain(text)) == text
+    assert re.sub(r"\\(.)", r"\1", escaped(text)) == text
 
 
 def test_what_no_page_can_carry_is_left_out():
-    assert plain("a\ud800b") == "a\\?b"
-    assert plain("\u202egnp.exe\x1b[31m\x00\x9b") == r"gnp\.exe\[31m"
-    assert plain("a\u2028b\x85c\x1fd\te") == "a b c d e"
+    assert escaped("a\ud800b") == "a\\?b"
+    assert escaped("\u202egnp.exe\x1b[31m\x00\x9b") == r"gnp\.exe\[31m"
+    assert escaped("a\u2028b\x85c\x1fd\te") == "a b c d e"
 
 
 @given(st.text(st.characters() | st.sampled_from("@:/.wW`*[\ud800\u2028\u202e")))
 def test_any_text_is_one_line_of_characters_and_escapes(text):
-    shown = plain(text)
+    shown = escaped(text)
     shown.encode()  # raises if no page can carry it
     assert len(shown.split()) == len(shown.split(" ")) or not shown
     assert re.fullmatch(r"(?:\\[!-/:-@\[-`{-~]|[^!-/:-@\[-`{-~])*", shown)

@@ -12,8 +12,8 @@ from transformer_viz.analysis import ROLES
 from transformer_viz.inspection.effects import head_effects
 from transformer_viz.inspection.explorer import load
 from transformer_viz.language import Words
-from transformer_viz.pictures.lens import order_of, payload_of, projected_of, roles_of
-from transformer_viz.pictures.looks import looked_at
+from transformer_viz.pictures.lens import payload_of, projected_contexts, role_order, roles_of
+from transformer_viz.pictures.looks import apply_looks
 
 SHELF = Path(__file__).parents[2] / "models"
 NAMES = sorted(path.name for path in SHELF.iterdir() if path.is_dir())
@@ -31,7 +31,7 @@ def test_heads_joined_and_projected_are_what_each_layer_of_each_model_adds(name)
     asked = {"target": explorer.generate(text, keep=None).text} if explorer.target_tokenizer else {}
     trace = explorer.trace(text, **asked)
     for kind, found in trace.kinds().items():
-        projected = projected_of(trace, kind, trace.model)
+        projected = projected_contexts(trace, kind, trace.model)
         assert_allclose(projected, np.stack([layer.output for layer in found.layers]), atol=1e-5)
 
 
@@ -39,13 +39,13 @@ def test_of_a_model_that_is_gone_there_is_nothing_to_compare_with(explorer):
     trace = explorer.trace("A dull film.")
     with pytest.raises(store.ModelError):
         store.read_model(trace.model)
-    assert projected_of(trace, "encoder", trace.model) is None
+    assert projected_contexts(trace, "encoder", trace.model) is None
 
 
 def test_rollout_leaves_cross_attention_and_its_name_as_they_are():
     explorer = load(SHELF / "translate-en-fr")
     trace = explorer.trace("Where is it?", target="Où est")
-    found = looked_at(
+    found = apply_looks(
         trace, {kind: (of.query_tokens, of.key_tokens) for kind, of in trace.kinds().items()}, ["rollout"]
     )
     assert found["encoder"].found.layers[0].weights.shape[0] == 1
@@ -60,7 +60,7 @@ def test_heads_are_put_in_order_by_what_they_do():
     for kind, found in trace.kinds().items():
         named = roles_of(kind, found)
         flat = [role for layer in named for role in layer]
-        order = np.argsort(-order_of(named).ravel())
+        order = np.argsort(-role_order(named).ravel())
         seen = [ROLES.index(flat[number].name) for number in order]
         assert seen == sorted(seen)
         assert len(set(seen)) > 1

@@ -7,7 +7,7 @@ import pytest
 from numpy.testing import assert_allclose
 
 from transformer_viz.inspection.explorer import load
-from transformer_viz.pictures.looks import LOOKS, is_possible, looked_at
+from transformer_viz.pictures.looks import LOOKS, apply_looks, is_possible
 
 SHELF = Path(__file__).parents[2] / "models"
 TEXT = "Unbelievably, he disappeared."
@@ -29,7 +29,7 @@ def texts(look):
 
 
 def test_without_a_look_everything_is_as_it_is(trace, tokens):
-    seen = looked_at(trace, tokens, ())
+    seen = apply_looks(trace, tokens, ())
     assert {kind: texts(look) for kind, look in seen.items()} == {
         kind: tuple(map(list, both)) for kind, both in tokens.items()
     }
@@ -37,7 +37,7 @@ def test_without_a_look_everything_is_as_it_is(trace, tokens):
 
 
 def test_words_are_what_stands_between_blanks(trace, tokens):
-    seen = looked_at(trace, tokens, ("words",))
+    seen = apply_looks(trace, tokens, ("words",))
     words = [label.replace("▁", "") for label in seen["encoder"].rows.labels]
     assert words == ["Unbelievably", ",", "he", "disappeared", "."]
     for look in seen.values():
@@ -47,12 +47,12 @@ def test_words_are_what_stands_between_blanks(trace, tokens):
 
 def test_what_a_decoder_writes_next_stands_after_a_whole_word(trace, tokens):
     written = [f"{token} → next" for token in trace.target_tokens]
-    seen = looked_at(trace, tokens | {"cross": (written, trace.tokens)}, ("words",))
+    seen = apply_looks(trace, tokens | {"cross": (written, trace.tokens)}, ("words",))
     assert all(label.count("→") == 1 for label in seen["cross"].rows.labels)
 
 
 def test_special_tokens_are_left_out_and_rows_shared_out_anew(trace, tokens):
-    seen = looked_at(trace, tokens, ("special",))
+    seen = apply_looks(trace, tokens, ("special",))
     decoder = seen["decoder"].found
     assert "[START]" in tokens["decoder"][0]
     assert "[START]" not in [*seen["decoder"].rows.labels, *seen["decoder"].columns.labels]
@@ -65,7 +65,7 @@ def test_special_tokens_are_left_out_and_rows_shared_out_anew(trace, tokens):
 def test_the_sink_is_the_token_that_is_read_most(trace, tokens):
     weights = np.stack([layer.weights for layer in trace.kinds()["cross"].layers])
     most = tokens["cross"][1][weights.mean(axis=(0, 1, 2)).argmax()]
-    seen = looked_at(trace, tokens, ("sink",))
+    seen = apply_looks(trace, tokens, ("sink",))
     left = list(tokens["cross"][1])
     left.remove(most)
     assert seen["cross"].columns.labels == left
@@ -73,13 +73,13 @@ def test_the_sink_is_the_token_that_is_read_most(trace, tokens):
 
 @pytest.mark.parametrize(("look", "reduce"), [("mean", np.mean), ("max", np.max)])
 def test_all_heads_are_one(trace, tokens, look, reduce):
-    seen = looked_at(trace, tokens, (look,))
+    seen = apply_looks(trace, tokens, (look,))
     expected = reduce(trace.encoder[1].attention.weights, axis=0)
     assert_allclose(seen["encoder"].found.layers[1].weights, expected[None], atol=1e-6)
 
 
 def test_rollout_is_of_self_attention(trace, tokens):
-    seen = looked_at(trace, tokens, ("rollout",))
+    seen = apply_looks(trace, tokens, ("rollout",))
     assert seen["encoder"].found.layers[1].weights.shape[0] == 1
     assert np.triu(seen["decoder"].found.layers[-1].weights[0], 1).max() == 0
 
@@ -94,7 +94,7 @@ def test_every_look_is_offered_where_it_changes_something(trace):
 def test_every_token_knows_its_sentence_however_it_is_looked_at(looks):
     explorer = load(SHELF / "imdb-sentiment")
     trace = explorer.trace("A dull film! I left early, at 9.30. She stayed.")
-    rows = looked_at(trace, {"encoder": (trace.tokens, trace.tokens)}, looks)["encoder"].rows
+    rows = apply_looks(trace, {"encoder": (trace.tokens, trace.tokens)}, looks)["encoder"].rows
     by_sentence = ["".join(rows.labels[i] for i in np.flatnonzero(rows.sentences == s)) for s in range(3)]
     assert [by_sentence[0][:1], by_sentence[1][:1], by_sentence[2][:3]] == ["a", "i", "she"]
     assert rows.sentences.tolist() == sorted(rows.sentences.tolist())

@@ -16,7 +16,7 @@ from streamlit.proto.Metric_pb2 import Metric
 from transformer_viz import store
 from transformer_viz.language import LANGUAGES, Words
 from transformer_viz.ui.pages.models.page import free_name
-from transformer_viz.ui.shell.card import NO_LICENCE, figures_of, origin
+from transformer_viz.ui.shell.card import NO_LICENCE, metrics_of, origin
 from transformer_viz.ui.shell.card_facts import examples_of, history_of
 from transformer_viz.values.config import CHOICES
 
@@ -470,7 +470,7 @@ def test_renaming_the_model_that_is_open_keeps_it_open(shelf, monkeypatch):
     assert [model.name for model in seen] == ["beta", "zeta"]
 
 
-def test_figures_of_a_decoder_leave_out_what_says_nothing(small_config):
+def test_metrics_of_a_decoder_omit_exact_match_and_shares(small_config):
     measured = {
         "rows": 5,
         "exact_match": 0.0,
@@ -479,9 +479,9 @@ def test_figures_of_a_decoder_leave_out_what_says_nothing(small_config):
         "x": float("nan"),
         "share_held_out": 0.1,
     }
-    assert figures_of(measured, small_config) == {"bleu": 31.5, "exact_match": 0.0, "token_accuracy": 0.5}
+    assert metrics_of(measured, small_config) == {"bleu": 31.5, "exact_match": 0.0, "token_accuracy": 0.5}
     decoder = small_config.replace(architecture="decoder", labels=None, causal=None)
-    assert figures_of(measured, decoder) == {"bleu": 31.5, "token_accuracy": 0.5}
+    assert metrics_of(measured, decoder) == {"bleu": 31.5, "token_accuracy": 0.5}
 
 
 def test_what_a_card_does_not_say_is_left_out():

@@ -15,7 +15,7 @@ from pages import again, shown
 
 from transformer_viz import store
 from transformer_viz.analysis import in_original_order, position_table, shuffled_order
-from transformer_viz.ui.pages.positions.wording import measured
+from transformer_viz.ui.pages.positions.wording import difference_text
 from transformer_viz.values.request import Request
 
 ROOT = Path(__file__).parents[2]
@@ -235,7 +235,7 @@ def test_a_row_of_the_table_has_no_space_at_which_it_breaks():
     ],
 )
 def test_rounding_is_no_difference(number, said):
-    assert measured(number) == said
+    assert difference_text(number) == said
 
 
 def test_layer_and_head_stay_together_and_the_controls_stand_on_one_line():

@@ -46,7 +46,7 @@ def summary(name):
 
 def test_the_model_to_show_first_stands_in_front_and_the_others_by_name():
     models = [summary("b"), summary("imdb-sentiment"), summary("a")]
-    assert [model.name for model in server.in_order(models)] == ["imdb-sentiment", "a", "b"]
+    assert [model.name for model in server.sorted_models(models)] == ["imdb-sentiment", "a", "b"]
 
 
 @pytest.mark.parametrize(

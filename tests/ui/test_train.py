@@ -27,7 +27,7 @@ from transformer_viz.runs import (
     uploads,
 )
 from transformer_viz.ui.pages.train import forming
-from transformer_viz.ui.shell.language import plain
+from transformer_viz.ui.shell.language import escaped
 from transformer_viz.ui.shell.server import shared_trainer
 from transformer_viz.ui.shell.titles import title_of, titles_of
 from transformer_viz.values.config import TransformerConfig
@@ -250,7 +250,7 @@ def test_a_broken_run_among_good_ones_can_be_deleted_and_its_model_saved(lang):
     ]
     app = open_page(run=broken.id, lang=lang)
     assert f"· {Words(lang).sentences['run.broken']}" in shown(app)
-    assert plain(Words(lang)("error.job.empty")) in app.error[0].value
+    assert escaped(Words(lang)("error.job.empty")) in app.error[0].value
     assert {button.key for button in app.main.button} == {"delete", "save"}
     [button] = [button for button in app.main.button if button.key == "save"]
     app.text_input[0].set_value("saved")
@@ -301,7 +301,7 @@ def test_a_run_with_a_damaged_checkpoint_begins_anew():
 def test_a_run_of_any_name_has_a_title(runs, name):
     (runs / name).mkdir()
     (runs / name / "job.json").write_text("{}")
-    assert f"**{plain(name)}** · damaged" in shown(open_page(run=name))
+    assert f"**{escaped(name)}** · damaged" in shown(open_page(run=name))
 
 
 def test_runs_of_one_task_and_minute_are_told_apart():
@@ -336,7 +336,7 @@ def test_no_damaged_run_closes_the_page(runs):
             run.stop()
     assert "Start training" in [button.label for button in open_page().button]
     for run in damaged:
-        assert plain(title_of(run.id)) in shown(open_page(run=run.id)), run
+        assert escaped(title_of(run.id)) in shown(open_page(run=run.id)), run
     shared_trainer().close()
 
 
@@ -380,7 +380,7 @@ def test_of_a_long_text_the_first_tokens_are_drawn_and_kept_in_memory(monkeypatc
     frames = [path for _, _, path in run.frames()]
     whole = Trace.load(frames[-1])
     assert len(whole.tokens) == 6
-    monkeypatch.setattr(forming, "MOST_WEIGHTS", len(frames) * CONFIG.num_heads * 3 * 3)
+    monkeypatch.setattr(forming, "MAX_WEIGHTS", len(frames) * CONFIG.num_heads * 3 * 3)
     forming.heads_in.cache.clear()
     app = open_page(run=run.id)
     assert "its first 3 tokens are drawn" in shown(app)
@@ -397,10 +397,10 @@ def test_of_a_long_text_the_first_tokens_are_drawn_and_kept_in_memory(monkeypatc
 
 def test_pictures_are_kept_by_their_size():
     cache = forming.heads_in.cache
-    assert cache.maxsize == forming.MAX_PICTURE_BYTES
+    assert cache.maxsize == forming.MAX_HEADS_BYTES
     heads = forming.Heads(np.zeros((2, 5, 5), np.float32), (), (), np.zeros(2), (2, 5, 5))
-    assert cache.getsizeof(heads) == forming.SMALL + 2 * 5 * 5 * 4
-    assert cache.getsizeof(None) == forming.SMALL
+    assert cache.getsizeof(heads) == forming.OVERHEAD_BYTES + 2 * 5 * 5 * 4
+    assert cache.getsizeof(None) == forming.OVERHEAD_BYTES
 
 
 def finished_and_queued(folder):

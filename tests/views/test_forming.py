@@ -20,7 +20,7 @@ STEPS = [1, 50, 100]
 QUERIES, KEYS = ["a", "the"], ["the", "the", "<b>", "$x$", "d", "e", "f"]
 WORDS = {"head": "Head", "reads": "reads", "step": "Step", "play": "Play", "pause": "Pause"}
 WORDS |= {"table": "As a table", "rows": "Who reads", "largest": "Largest values"}
-TITLES = {"entropy": "entropy", "figure": "accuracy", "head": "Head"}
+TITLES = {"entropy": "entropy", "metric": "accuracy", "head": "Head"}
 
 SHOW = """async ([address, payload]) => {
     const { default: show } = await import(address);

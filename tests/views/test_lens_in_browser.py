@@ -589,7 +589,7 @@ def test_heads_that_do_the_same_stand_together_under_its_name(show, masked):
     names = [["previous", "even", "mixed"], ["even", "previous", "even"]]
     order = np.array([[-2.0, -4.0, -6.0], [-3.9, -1.5, -3.5]])
     page = show(
-        masked, start={"view": "grid"}, figures={"encoder": {"role": order}}, roles={"encoder": names}
+        masked, start={"view": "grid"}, metrics={"encoder": {"role": order}}, roles={"encoder": names}
     )
     page.get_by_role("combobox", name="Order of heads").select_option(label="attention pattern")
     said = [text.text for text in drawing(page).iter(f"{SVG}text")]
@@ -601,7 +601,7 @@ def test_heads_that_do_the_same_stand_together_under_its_name(show, masked):
 
 def test_heads_are_sorted_by_what_is_chosen(show, masked):
     entropy = np.array([[0.5, 0.1, np.nan], [0.9, 0.3, 0.7]])
-    page = show(masked, start={"view": "grid"}, figures={"encoder": {"entropy": entropy}})
+    page = show(masked, start={"view": "grid"}, metrics={"encoder": {"entropy": entropy}})
     options = page.get_by_role("combobox", name="Order of heads").locator("option")
     expect(options).to_have_text(["by layer", "entropy"])
     pick(page, "Order of heads", "entropy")
@@ -743,7 +743,7 @@ HOSTILE = [
 def test_hostile_tokens_are_shown_and_never_run(show):
     trace = encoder_trace(HOSTILE, layers=1, heads=2)
     said = '<img src=x onerror="window.__x=1">'
-    page = show(trace, sayings={"encoder": [[said] * 2]}, name={"encoder": said}, title={"encoder": said})
+    page = show(trace, captions={"encoder": [[said] * 2]}, name={"encoder": said}, title={"encoder": said})
     expect(page.locator(".says")).to_contain_text(said)
     open_table(page)
     assert [row[0] for row in table(page)] == HOSTILE
@@ -913,6 +913,13 @@ def test_of_a_long_row_the_smallest_weights_stand_together_and_the_sums_are_righ
     assert_allclose(float(said[others + 2]), weights[:30].sum(), atol=1e-3)
     assert_allclose(float(said[others + 1]) / float(said[said.index("Σ") + 1]), weights[:30].sum(), atol=1e-3)
     assert said[said.index("Σ") + 2] == "1.000"
+
+
+@pytest.mark.parametrize(("language", "said"), [("en", "1 other"), ("zh", "其余 1 个")])
+def test_a_single_smallest_weight_is_named_in_the_singular(show, language, said):
+    trace = encoder_trace([f"t{number}" for number in range(21)], layers=1, heads=1)
+    page = show(trace, start={"view": "steps"}, language=language)
+    assert said in texts(drawing(page))
 
 
 def test_without_vectors_no_row_is_gone_through(show, masked):

@@ -6,7 +6,7 @@ import pytest
 from numpy.testing import assert_array_equal
 
 from transformer_viz.pictures.figures.theme import DIVERGING, GAP, HEADS, SEQUENTIAL
-from transformer_viz.pictures.views.panel import CLOSE, MANY, NOTHING, panel
+from transformer_viz.pictures.views.panel import BLANK, MAX_LARGE, MAX_RULED, Scale, panel
 
 VALUES = np.array([[0.1, np.nan, 0.7], [0.5, 0.25, 0.25]], np.float32)
 TOKENS = ("the", "<b>"), ("the", "dog", "the")
@@ -23,7 +23,7 @@ def numbers(drawn):
 
 
 def test_a_panel_holds_its_values_with_gaps_and_its_tokens_as_text():
-    drawn = made(limit=0.7)
+    drawn = made(scale=Scale(0.7))
     assert_array_equal(numbers(drawn).reshape(2, 3), VALUES)
     assert (drawn["rows"], drawn["columns"]) == (["the", "<b>"], ["the", "dog", "the"])
     assert (drawn["limit"], drawn["signed"], drawn["ticks"]) == (0.7, False, ["0", "0.7"])
@@ -33,7 +33,7 @@ def test_a_panel_holds_its_values_with_gaps_and_its_tokens_as_text():
 
 @pytest.mark.parametrize("theme", ["light", "dark"])
 def test_signed_values_are_centred_on_zero(theme):
-    drawn = made(limit=2.5, signed=True, theme=theme)
+    drawn = made(scale=Scale(2.5, signed=True), theme=theme)
     assert drawn["ticks"] == ["-2.5", "0", "2.5"]
     assert drawn["colours"] == DIVERGING[theme]
     assert drawn["back"] == GAP[theme]
@@ -41,7 +41,7 @@ def test_signed_values_are_centred_on_zero(theme):
 
 def test_many_tokens_are_written_smaller_and_more_stand_without_lines_between_them():
     facts = []
-    for size in (MANY, MANY + 1, CLOSE, CLOSE + 1):
+    for size in (MAX_LARGE, MAX_LARGE + 1, MAX_RULED, MAX_RULED + 1):
         tokens = [f"t{number}" for number in range(size)]
         drawn = made(np.zeros((size, size)), (tokens, tokens))
         facts.append((drawn["pixels"], drawn["lines"]))
@@ -49,7 +49,7 @@ def test_many_tokens_are_written_smaller_and_more_stand_without_lines_between_th
 
 
 def test_nothing_in_a_token_is_invisible():
-    assert made(tokens=(("\x00", ""), TOKENS[1]))["rows"] == ["␀", NOTHING]
+    assert made(tokens=(("\x00", ""), TOKENS[1]))["rows"] == ["␀", BLANK]
 
 
 def test_sums_of_one_have_a_colour_of_their_own():
@@ -60,7 +60,7 @@ def test_sums_of_one_have_a_colour_of_their_own():
 
 
 def test_a_panel_without_a_scale_has_no_numbers_below_it():
-    assert made(scale=False)["ticks"] == []
+    assert made(scale=Scale(drawn=False))["ticks"] == []
 
 
 def test_values_that_do_not_fit_the_tokens_are_refused():

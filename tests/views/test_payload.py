@@ -80,8 +80,8 @@ def test_the_header_says_what_there_is_in_the_order_it_ran(trace, read):
 def test_figures_stand_there_head_by_head_and_none_where_there_is_none(trace):
     entropy = np.arange(6.0).reshape(2, 3)
     entropy[1, 1] = np.nan
-    figures = {"encoder": {"entropy": entropy}, "decoder": {}, "cross": {}}
-    header, _ = unpack(packed(trace, figures=figures))
+    metrics = {"encoder": {"entropy": entropy}, "decoder": {}, "cross": {}}
+    header, _ = unpack(packed(trace, metrics=metrics))
     assert header["attentions"][0]["figures"] == {"entropy": [0, 1, 2, 3, None, 5]}
 
 

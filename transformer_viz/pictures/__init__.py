@@ -1,1 +1,1 @@
-"""What is drawn of a trace: Plotly figures and canvas views."""
+"""Plotly figures and canvas views of a trace."""

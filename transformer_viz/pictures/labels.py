@@ -1,18 +1,20 @@
-"""The texts beside the rows and columns of attention."""
+"""Labels of the rows and columns of attention matrices."""
+
+from collections.abc import Sequence
 
 from transformer_viz.text.kinds import is_spaced, shown_piece
 from transformer_viz.text.tokenizer import visible
 from transformer_viz.values.trace import Trace
 
 GAP = "⋯"
-"""Stands before what follows words that were left out, or after what they followed."""
+"""Marks the place where tokens were left out."""
 
 ARROW = " → "
-"""Stands between a token and what the model would write after it."""
+"""Separates a token from the predicted next token."""
 
 
-def axis_tokens(trace: Trace, tokens) -> list[str]:
-    """Return the tokens of one side: without marks, an unknown word as typed, and where a text was cut."""
+def axis_tokens(trace: Trace, tokens: Sequence[str]) -> list[str]:
+    """Return tokens as labels: no subword marks, unknown words as typed, a gap where the text was cut."""
     spaced = is_spaced(tokens)
     labels = [shown_piece(token, spaced) for token in tokens]
     if tokens is not trace.tokens:
@@ -28,22 +30,22 @@ def axis_tokens(trace: Trace, tokens) -> list[str]:
     return labels
 
 
-def texts_beside(trace: Trace) -> dict[str, tuple[list[str], list[str]]]:
-    """Return kind of attention -> what stands beside its rows and its columns."""
-    beside = {}
+def axis_labels(trace: Trace) -> dict[str, tuple[list[str], list[str]]]:
+    """Return kind of attention -> labels of its rows and of its columns."""
+    labels = {}
     for kind, found in trace.kinds().items():
         queries, keys = (axis_tokens(trace, side) for side in (found.query_tokens, found.key_tokens))
-        beside[kind] = (queries if kind == "encoder" else writing_tokens(trace, queries), keys)
-    return beside
+        labels[kind] = (queries if kind == "encoder" else with_predictions(trace, queries), keys)
+    return labels
 
 
-def writing_tokens(trace: Trace, tokens) -> list[str]:
-    """Return a decoder's tokens with what it would write after each."""
+def with_predictions(trace: Trace, tokens: Sequence[str]) -> list[str]:
+    """Return a decoder's tokens, each with the predicted next token."""
     following = [label_of(trace, number) for number in trace.probs.argmax(axis=-1)]
     return [f"{token}{ARROW}{after}" for token, after in zip(tokens, following, strict=True)]
 
 
-def label_of(trace: Trace, number) -> str:
-    """Return a label as it is shown: the name of a class, or a token without marks."""
+def label_of(trace: Trace, number: int) -> str:
+    """Return an output label for display: a class name, or a token without subword marks."""
     are_tokens = trace.probs.ndim == 2
     return visible(shown_piece(trace.labels[number], are_tokens and is_spaced(trace.labels)))

@@ -1,6 +1,7 @@
-"""The payload of the views of attention: what Python computes of each head, and every word they show."""
+"""The payload of the attention views: head metrics, roles, captions and all words shown."""
 
 import functools
+from collections.abc import Collection, Mapping, Sequence
 
 import numpy as np
 
@@ -16,8 +17,8 @@ from transformer_viz.analysis import (
 )
 from transformer_viz.language import Words
 from transformer_viz.pictures import views
-from transformer_viz.pictures.labels import texts_beside
-from transformer_viz.pictures.looks import ONE_HEAD, looked_at
+from transformer_viz.pictures.labels import axis_labels
+from transformer_viz.pictures.looks import ONE_HEAD, apply_looks
 from transformer_viz.text.tokenizer import visible
 from transformer_viz.values.tensors import Attentions
 from transformer_viz.values.trace import Trace
@@ -27,55 +28,62 @@ PROJECTIONS = {
     "decoder": "decoder_{}/self_attention",
     "cross": "decoder_{}/cross_attention",
 }
-"""Kind of attention -> name of the layer whose parameters project its heads, but for its number."""
+"""Kind of attention -> name of the layer with its output projection; {} is the layer number."""
 
-NOTHING = "\u2205"
+EMPTY = "\u2205"
+"""Shown where there is no token."""
 
-SEVERAL = 10
-"""Tokens from which on nobody counts their tenths."""
+WHOLE_FROM = 10
+"""Effective numbers of tokens from here on are shown without decimals."""
 
 
-def payload_of(trace: Trace, words: Words, looks=(), effects=None, projected=None) -> bytes:
-    """Return a trace as the views read it.
+def payload_of(
+    trace: Trace,
+    words: Words,
+    looks: Collection[str] = (),
+    effects: Mapping[str, np.ndarray] | None = None,
+    projected: Mapping[str, np.ndarray | None] | None = None,
+) -> bytes:
+    """Return the payload of the attention views of a trace.
 
     Args:
-        trace: What is shown.
-        words: Sentences of the language it is shown in.
-        looks: How it is looked at: names out of `LOOKS`.
-        effects: What each head does for the answer, as `head_effects` returns it; None: it is not known.
-        projected: Kind of attention -> what `projected_of` returned; None: it is not known.
+        trace: The trace to show.
+        words: Sentences of the visitor's language.
+        looks: Transformations to apply: names in `LOOKS`.
+        effects: Effect of ablating each head, as `head_effects` returns it; None: unknown.
+        projected: Kind of attention -> result of `projected_contexts`; None: unknown.
     """
     if effects is None or set(looks) & set(ONE_HEAD):
         effects = {}
     projected = projected or {}
     shown = {}
-    for kind, look in looked_at(trace, texts_beside(trace), looks).items():
+    for kind, look in apply_looks(trace, axis_labels(trace), looks).items():
         named, labels = roles_of(kind, look.found), look.columns.labels
-        figures = figures_of(kind, look.found) | {"role": order_of(named)}
+        metrics = head_metrics(kind, look.found) | {"role": role_order(named)}
         if kind in effects:
-            figures["effect"] = effects[kind]
-        shown[kind] = views.Shown(
+            metrics["effect"] = effects[kind]
+        shown[kind] = views.AttentionPayload(
             look.found,
             (look.rows.labels, labels),
             name=words(f"kind.{kind}"),
             title=words("heatmap.query" if kind == "encoder" else "heatmap.writes"),
             head_title=title_of(words, looks, kind),
-            figures=figures,
+            metrics=metrics,
             roles=[[words(f"role_name.{role.name}") for role in layer] for layer in named],
-            sayings=said_of(words, named, labels, effects.get(kind)),
+            captions=captions_of(words, named, labels, effects.get(kind)),
             vectors={} if looks else views.vectors_of(trace, kind, projected.get(kind)),
             sentences=(look.rows.sentences, look.columns.sentences),
         )
     labels = words.under("lens")
     if looks:
         labels["too_long"] = words("steps.changed")
-    return views.pack(trace.model, shown, labels)
+    return views.payload_bytes(trace.model, shown, labels)
 
 
-def projected_of(trace: Trace, kind: str, model: str) -> np.ndarray | None:
-    """Return the heads' contexts joined and projected anew: float32 (layer, query, d_model).
+def projected_contexts(trace: Trace, kind: str, model: str) -> np.ndarray | None:
+    """Return the output projection of the concatenated head contexts: float32 (layer, query, d_model).
 
-    None where the model, named as in `store.read_model`, cannot be read any more.
+    None if the model, named as in `store.read_model`, can no longer be read.
     """
     try:
         own = output_parameters(model, store.stamp(model))
@@ -89,72 +97,74 @@ def projected_of(trace: Trace, kind: str, model: str) -> np.ndarray | None:
 
 
 @functools.lru_cache(8)
-def output_parameters(model, stamp) -> dict[str, np.ndarray]:
-    """Return the output projections of a model; a model folder written anew has another stamp."""
+def output_parameters(model: str, stamp: str) -> dict[str, np.ndarray]:
+    """Return the output projections of a model; a rewritten model folder has another stamp."""
     parameters = store.read_model(model).parameters
     return {name: array for name, array in parameters.items() if "attention/output/" in name}
 
 
-def title_of(words: Words, looks, kind) -> str:
-    """Return what the picture of a head is called, its numbers left open."""
+def title_of(words: Words, looks: Collection[str], kind: str) -> str:
+    """Return the title template of a head, with {layer} and {head} unreplaced."""
     single = [look for look in looks if look in ONE_HEAD]
-    if single and (single[0], kind) != ("rollout", "cross"):  # which is of self-attention
+    if single and (single[0], kind) != ("rollout", "cross"):  # rollout covers self-attention only
         return words("heads.reduced", look=words(f"looks.{single[0]}"), layer="{layer}")
     return words("heads.title", layer="{layer}", head="{head}")
 
 
-def figures_of(kind: str, found: Attentions) -> dict[str, np.ndarray]:
-    """Return what heads can be sorted by: name -> float (layer, head)."""
+def head_metrics(kind: str, found: Attentions) -> dict[str, np.ndarray]:
+    """Return metrics to sort heads by: name -> float (layer, head)."""
     weights = np.stack([layer.weights for layer in found.layers])
-    figures = {"entropy": entropy(weights)}
+    metrics = {"entropy": entropy(weights)}
     if kind != "cross":
-        figures["distance"] = distance(weights)
+        metrics["distance"] = distance(weights)
         if weights.shape[-1] > 1:
-            figures["previous"] = previous_token_score(weights)
-    return figures
+            metrics["previous"] = previous_token_score(weights)
+    return metrics
 
 
 def roles_of(kind: str, found: Attentions) -> list[list[Role]]:
-    """Return what each head of each layer does."""
+    """Return the role of each head, by layer."""
     tokens, cross = (found.query_tokens, found.key_tokens), kind == "cross"
     return [roles(layer.weights, found.mask, *tokens, cross=cross) for layer in found.layers]
 
 
-def said_of(words: Words, named: list[list[Role]], labels, effects: np.ndarray | None) -> list[list[str]]:
-    """Say what each head of each layer does, and what becomes of the answer without it.
+def captions_of(
+    words: Words, named: list[list[Role]], labels: Sequence[str], effects: np.ndarray | None
+) -> list[list[str]]:
+    """Return a caption for each head: its role and the effect of ablating it.
 
     Args:
-        words: Sentences of a language.
+        words: Sentences of the visitor's language.
         named: As `roles_of` returns it.
-        labels: What stands beside the columns.
-        effects: float (layer, head); None: they are not known.
+        labels: Labels of the columns.
+        effects: float (layer, head); None: unknown.
     """
-    said = [[role_in_words(words, role, labels) for role in layer] for layer in named]
+    captions = [[role_text(words, role, labels) for role in layer] for layer in named]
     if effects is None:
-        return said
+        return captions
     return [
-        [f"{role} {effect_in_words(words, effect)}" for role, effect in zip(layer, row, strict=True)]
-        for layer, row in zip(said, effects, strict=True)
+        [f"{role} {effect_text(words, effect)}" for role, effect in zip(layer, row, strict=True)]
+        for layer, row in zip(captions, effects, strict=True)
     ]
 
 
-def order_of(named: list[list[Role]]) -> np.ndarray:
-    """Return by what heads that do the same stand together, who does it most first: float (layer, head)."""
+def role_order(named: list[list[Role]]) -> np.ndarray:
+    """Return a sort key that groups heads by role, the strongest first: float (layer, head)."""
     return np.array(
         [[-2 * ROLES.index(role.name) + role.share / (1 + role.share) for role in layer] for layer in named]
     )
 
 
-def role_in_words(words: Words, role: Role, labels) -> str:
-    """Say what a head does, whose columns have those texts beside them."""
+def role_text(words: Words, role: Role, labels: Sequence[str]) -> str:
+    """Return a head's role as a sentence; `labels` are those of the columns."""
     return words(
         f"role.{role.name}",
         percent=f"{role.share:.0%}",
-        count=f"{role.share:.1f}" if role.share < SEVERAL else f"{role.share:.0f}",
-        token=visible(labels[role.key]) if labels else NOTHING,
+        count=f"{role.share:.1f}" if role.share < WHOLE_FROM else f"{role.share:.0f}",
+        token=visible(labels[role.key]) if labels else EMPTY,
     )
 
 
-def effect_in_words(words: Words, effect: float) -> str:
-    """Say how much less probable the answer is without a head."""
+def effect_text(words: Words, effect: float) -> str:
+    """Return the effect of ablating a head on the answer's probability as a sentence."""
     return words("effects.less" if effect >= 0 else "effects.more", points=f"{abs(100 * effect):.1f}")

@@ -1,5 +1,6 @@
-"""Ways to look at the attention of a trace: words, fewer tokens, one picture for all heads."""
+"""Transformations of a trace's attention for display: merge words, drop tokens, aggregate heads."""
 
+from collections.abc import Collection, Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -11,22 +12,22 @@ from transformer_viz.values.tensors import Attentions, AttentionTrace
 from transformer_viz.values.trace import Trace
 
 LOOKS = ("words", "special", "sink", "mean", "max", "rollout")
-"""All there are, in the order in which they are offered."""
+"""All transformations, in the order shown to the visitor."""
 
 ONE_HEAD = ("mean", "max", "rollout")
-"""Those that leave one picture of all heads: at most one of them at a time."""
+"""Those that aggregate all heads into one; at most one applies at a time."""
 
 
 class Side(NamedTuple):
-    """Tokens of one side of an attention.
+    """Tokens of the rows or of the columns of an attention matrix.
 
     Attributes:
-        tokens: As the model has them.
-        texts: What was typed for each.
-        labels: What stands beside each.
-        words: Number of the word each is of: int (token,).
-        sentences: Number of its sentence: int (token,).
-        special: Which are no words of the text: bool (token,).
+        tokens: Tokens of the model.
+        texts: Typed text of each.
+        labels: Label of each.
+        words: Index of each token's word: int (token,).
+        sentences: Index of each token's sentence: int (token,).
+        special: Which are [START] or [END]: bool (token,).
     """
 
     tokens: list[str]
@@ -38,7 +39,7 @@ class Side(NamedTuple):
 
 
 class Look(NamedTuple):
-    """One kind of attention as it is looked at, with who reads and who is read."""
+    """One kind of attention after the transformations, with its query and key tokens."""
 
     found: Attentions
     rows: Side
@@ -46,7 +47,7 @@ class Look(NamedTuple):
 
 
 def is_possible(trace: Trace, look: str) -> bool:
-    """Return whether a way of looking makes a difference to this trace."""
+    """Return whether a transformation changes anything in this trace."""
     kinds = trace.kinds()
     if look == "rollout":
         return any(kind != "cross" and len(found.layers) > 1 for kind, found in kinds.items())
@@ -60,32 +61,35 @@ def is_possible(trace: Trace, look: str) -> bool:
     return all(len(found.key_tokens) > 2 for found in kinds.values())
 
 
-def sides_of(trace: Trace, kind: str, rows, columns) -> tuple[Side, Side]:
-    """Return who reads and who is read, with the texts that stand beside them."""
-    writes = kind != "encoder" and bool(trace.encoder)
+def sides_of(trace: Trace, kind: str, rows: Sequence[str], columns: Sequence[str]) -> tuple[Side, Side]:
+    """Return the query and the key side of an attention, with the given labels."""
+    queries_target = kind != "encoder" and bool(trace.encoder)
     source = trace.text, trace.offsets, trace.tokens
     target = trace.target_text, trace.target_offsets, trace.target_tokens
-    reading, read = target if writes else source, target if kind == "decoder" and writes else source
-    return _side(*reading, rows), _side(*read, columns)
+    queries = target if queries_target else source
+    keys = source if kind == "cross" else queries
+    return _side(*queries, rows), _side(*keys, columns)
 
 
-def looked_at(trace: Trace, tokens, looks) -> dict[str, Look]:
-    """Return each kind of attention of a trace, looked at in some ways.
+def apply_looks(
+    trace: Trace, labels: Mapping[str, tuple[Sequence[str], Sequence[str]]], looks: Collection[str]
+) -> dict[str, Look]:
+    """Return each kind of attention of a trace after some transformations.
 
     Args:
-        trace: What is shown.
-        tokens: Kind of attention -> texts of its rows and of its columns.
-        looks: Names out of `LOOKS`; none: as it is.
+        trace: The trace to show.
+        labels: Kind of attention -> labels of its rows and of its columns.
+        looks: Names in `LOOKS`; none: unchanged.
     """
-    seen = {}
+    looked = {}
     for kind, found in trace.kinds().items():
-        sides = sides_of(trace, kind, *tokens[kind])
-        seen[kind] = _look(kind, found, sides, looks) if looks else Look(found, *sides)
-    return seen
+        sides = sides_of(trace, kind, *labels[kind])
+        looked[kind] = _look(kind, found, sides, looks) if looks else Look(found, *sides)
+    return looked
 
 
 def _look(kind, found, sides, looks):
-    """Return one kind of attention looked at in some ways."""
+    """Return one kind of attention after some transformations."""
     weights = _one_head(kind, np.stack([layer.weights for layer in found.layers]), looks)
     mask, (rows, columns) = np.broadcast_to(found.mask, (len(found.mask), *weights.shape[-2:])), sides
     if "words" in looks:
@@ -105,7 +109,7 @@ def _look(kind, found, sides, looks):
 
 
 def _one_head(kind, weights, looks):
-    """Return the weights (layer, head, query, key) with all heads in one where that is asked for."""
+    """Return the weights (layer, head, query, key), with the heads aggregated if requested."""
     if "rollout" in looks and kind != "cross":
         return rollout(weights)[:, None]
     if "mean" in looks:
@@ -121,7 +125,7 @@ def _side(text, offsets, tokens, labels):
 
 
 def _words(side):
-    """Return a side word by word; a word keeps what stood before its first piece and after its last."""
+    """Merge the tokens of a side into words; gap marks and predictions in the labels are kept."""
     words = [np.flatnonzero(side.words == word) for word in range(side.words.max(initial=-1) + 1)]
     texts = ["".join(side.texts[i] for i in pieces) for pieces in words]
     labels = []

@@ -1,8 +1,12 @@
-"""The views of attention outside the app: in a notebook, or as a file that needs nothing else."""
+"""The attention views in a notebook or as a standalone HTML file."""
 
 import html
+import os
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
+
+import numpy as np
 
 from transformer_viz.language import Words
 from transformer_viz.pictures import views
@@ -10,21 +14,21 @@ from transformer_viz.pictures.lens import payload_of
 from transformer_viz.values.trace import Trace
 
 HEIGHT = 820
-"""Pixels of a page in a notebook."""
+"""Height of a page in a notebook, in pixels."""
 
 
 @dataclass(frozen=True)
 class Page:
-    """A page of attention; as the last thing in a notebook's cell it shows itself.
+    """A standalone page of attention views; a notebook displays it as the last expression of a cell.
 
     Attributes:
-        html: The whole of it: it needs no server and no network.
+        html: The complete page; it needs no server and no network.
     """
 
     html: str
 
-    def save(self, path) -> None:
-        """Write the page to a file that any browser opens."""
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the page to a file that any browser can open."""
         Path(path).write_text(self.html, encoding="utf-8")
 
     def _repr_html_(self):
@@ -32,14 +36,16 @@ class Page:
         return f'<iframe style="width: 100%; height: {HEIGHT}px; border: 0" srcdoc="{source}"></iframe>'
 
 
-def show(trace: Trace, *, language="en", effects=None, **start) -> Page:
-    """Return the attention of a trace as the app shows it, with all its views.
+def show(
+    trace: Trace, *, language: str = "en", effects: Mapping[str, np.ndarray] | None = None, **start: str | int
+) -> Page:
+    """Return a page with all attention views of a trace, as in the app.
 
     Args:
         trace: As `Explorer.trace` returns it.
         language: "en" or "zh".
-        effects: What `head_effects` returned, to order heads by it; None: it is not known.
-        **start: What is chosen first: kind ("encoder", "decoder", "cross"), layer and head, 0-based, view
+        effects: Result of `head_effects`, to sort heads by; None: unknown.
+        **start: Initial selection: kind ("encoder", "decoder", "cross"), layer and head, 0-based, view
             ("grid", "matrix", "lines", "steps").
 
     Raises:

@@ -1,1 +1,1 @@
-"""The Streamlit app: read widgets, ask the engine, draw. Keras never comes in here."""
+"""The Streamlit app: widgets, requests to the engine, drawing; never imports Keras."""

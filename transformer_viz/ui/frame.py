@@ -1,6 +1,8 @@
-"""The frame of every page: title, navigation, sidebar."""
+"""The frame of all pages: title, navigation, sidebar."""
 
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import streamlit as st
 
@@ -12,11 +14,11 @@ from transformer_viz.ui.pages.positions import page as positions
 from transformer_viz.ui.pages.teacher import page as teacher
 from transformer_viz.ui.pages.train import page as train
 from transformer_viz.ui.shell.address import follow_history, from_address, to_address
-from transformer_viz.ui.shell.classroom import greet, is_classroom, is_teacher, owner, short_name
+from transformer_viz.ui.shell.classroom import is_classroom, is_teacher, owner, record_visit, short_name
 from transformer_viz.ui.shell.journal import timed
-from transformer_viz.ui.shell.language import choose_language, plain, t
+from transformer_viz.ui.shell.language import choose_language, escaped, t
 from transformer_viz.ui.shell.login import admitted, show_logout
-from transformer_viz.ui.shell.problems import said
+from transformer_viz.ui.shell.problems import error_text
 from transformer_viz.ui.shell.shelf import shown_models
 
 ICON = Path(__file__).parent / "icon.svg"
@@ -28,15 +30,21 @@ COMPACT = """<style>
 .stMainBlockContainer > .stVerticalBlock { gap: 0.75rem }
 .st-key-hand-over { display: none }
 </style>"""
-"""The picture should stand on the first screen, not below it; all titles stand at the same height; what only
-hands something over takes no room."""
+"""Less white space, so that the picture fits the first screen; titles at one height; no room for the
+component that synchronises the selection."""
+
+OVERFLOW = """<style>
+[data-testid=stTopNavSection] > span > * {{ display: none }}
+[data-testid=stTopNavSection] > span::after {{ content: "{more}" }}
+</style>"""
+"""The button with the pages that do not fit into the navigation; Streamlit labels it in English only."""
 
 INK = "<style>[data-testid=stBaseButton-primary] { color: #06222c }</style>"
-"""In the dark theme, white on the colour of the main button is too faint to be read at the back of a room."""
+"""In the dark theme, dark text on the primary button: white has too little contrast for a projector."""
 
 
 def show() -> None:
-    """Show the page that was chosen."""
+    """Show the chosen page."""
     st.set_page_config(page_title="Transformer Viz", page_icon=ICON, layout="wide")
     st.html(COMPACT + (INK if st.context.theme.type == "dark" else ""))
     follow_history()
@@ -48,17 +56,17 @@ def show() -> None:
         show_logout()
     if not admitted():
         return
-    greet()
+    record_visit()
     if is_classroom():
         language.caption(t("classroom.you", name=short_name(owner())), help=t("classroom.you.help"))
 
-    def looking_into(show_page):
+    def with_model(show_page):
         def show_model():
             try:
                 with controls:
                     model = choose_model()
             except store.ModelError as error:
-                st.error(said(error), icon=":material/folder_off:")
+                st.error(error_text(error), icon=":material/folder_off:")
                 return
             show_page(model)
 
@@ -74,14 +82,15 @@ def show() -> None:
         st.session_state.model = name
         st.switch_page(attention_page, query_params={"model": name})
 
-    attention_page = page_of(looking_into(attention.show), "attention", "visibility", default=True)
-    positions_page = page_of(looking_into(positions.show), "positions", "format_list_numbered")
-    masks_page = page_of(looking_into(masks.show), "masks", "grid_off")
+    attention_page = page_of(with_model(attention.show), "attention", "visibility", default=True)
+    positions_page = page_of(with_model(positions.show), "positions", "format_list_numbered")
+    masks_page = page_of(with_model(masks.show), "masks", "grid_off")
     train_page = page_of(show_train, "train", "school")
     models_page = page_of(show_models, "models", "inventory_2")
     pages = [attention_page, positions_page, masks_page, train_page, models_page]
     if is_teacher():
         pages.append(page_of(teacher.show, "teacher", "co_present"))
+    st.html(OVERFLOW.format(more=t("nav.more")))
     page = st.navigation(pages, position="top")
     if page is not models_page:
         models.leave()
@@ -89,28 +98,28 @@ def show() -> None:
         page.run()
 
 
-def page_of(show_page, name, icon, **settings) -> st.Page:
-    """Return a page, which stands in the address under its name."""
+def page_of(show_page: Callable[[], None], name: str, icon: str, **settings: Any) -> st.Page:
+    """Return a page whose URL path is its name."""
     return st.Page(show_page, title=t(f"{name}.nav"), icon=f":material/{icon}:", url_path=name, **settings)
 
 
 def choose_model() -> store.ModelSummary | None:
-    """Show the choice of model, kept in the URL; None if there is nothing to choose from.
+    """Show the choice of model, kept in the URL; return None if there is no usable model.
 
     Raises:
         ModelError: If a folder of models cannot be listed.
     """
     usable = {}
     for model in shown_models():
-        if model.problem:
-            st.warning(said(model.error), icon=":material/broken_image:")
+        if model.error:
+            st.warning(error_text(model.error), icon=":material/broken_image:")
         else:
             usable[model.name] = model
     if not usable:
         return None
     wanted = st.session_state.get("model") or st.query_params.get("model")
     if wanted and wanted not in usable:
-        st.toast(t("model.gone", name=plain(wanted[:64])), icon=":material/search_off:")
+        st.toast(t("model.gone", name=escaped(wanted[:64])), icon=":material/search_off:")
     names = list(usable)
     from_address("model", names, names[0])
     chosen = st.selectbox(t("model.label"), names, key="model", persist_state="session", help=t("model.help"))

@@ -1,4 +1,4 @@
-"""NumPy in, `plotly.graph_objects.Figure` out: nothing is computed here but the layout."""
+"""Plotly figures from NumPy arrays; only layout is computed here."""
 
 from transformer_viz.pictures.figures.bars import before_after_bars
 from transformer_viz.pictures.figures.learning import learning_curves

@@ -1,4 +1,6 @@
-"""Probabilities as bars."""
+"""Bar charts of probabilities."""
+
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 import plotly.graph_objects as go
@@ -7,21 +9,28 @@ from transformer_viz.pictures.figures.theme import SIDES, TEXT
 from transformer_viz.pictures.figures.tokens import axis_label
 
 BAR = 46
-"""Pixels of a name with its two bars."""
+"""Height of a name with its two bars, in pixels."""
 
 
-def before_after_bars(names, before, after, *, labels, theme="light"):
+def before_after_bars(
+    names: Sequence[str],
+    before: np.ndarray,
+    after: np.ndarray,
+    *,
+    labels: Mapping[str, str],
+    theme: str = "light",
+) -> go.Figure:
     """Draw probabilities before and after a change, two bars for each name.
 
     Args:
-        names: What each pair of bars is of, the first on top.
+        names: Label of each pair of bars, from top to bottom.
         before: float (name,) from 0 to 1.
         after: float (name,) from 0 to 1.
-        labels: "before" and "after".
+        labels: Legend entries "before" and "after".
         theme: "light" or "dark".
 
     Returns:
-        `plotly.graph_objects.Figure`: a trace of bars before, and one after.
+        One trace of bars before, and one after.
     """
     places = list(range(len(names)))
 

@@ -1,43 +1,56 @@
-"""A training as curves: the loss and one figure, of the rows trained on and of those held out."""
+"""Learning curves: loss and one metric, on the training and the validation set."""
 
 import math
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 import plotly.graph_objects as go
 
 from transformer_viz.pictures.figures.theme import GRID, MUTED, SIDES, TEXT
 
 HEIGHT, LINE = 270, 18
-"""Pixels of the whole plot, and of a line of words above it."""
+"""Height of the plot and of a line of text above it, in pixels."""
 
 SHARES = ("accuracy", "exact_match", "token_accuracy")
-"""Figures that are shares of a whole: their axis runs from 0 to 100 %, so that it stands still."""
+"""Metrics between 0 and 1: their axis is fixed at 0 to 100 %."""
 
 RATIOS = ("perplexity",)
-"""Figures that fall from thousands to tens: their axis is logarithmic."""
+"""Metrics with a logarithmic axis."""
 
 
-def learning_curves(train, validation, *, over, figure, labels, last=None, best=None, theme="light"):
-    """Draw the loss and one figure side by side, over the steps or the epochs.
+def learning_curves(
+    train: Sequence[Mapping[str, Any]],
+    validation: Sequence[Mapping[str, Any]],
+    *,
+    over: str,
+    metric: str | None,
+    labels: Mapping[str, str | None],
+    last: int | None = None,
+    best: int | None = None,
+    theme: str = "light",
+) -> go.Figure:
+    """Draw the loss and one metric side by side, over the steps or the epochs.
 
     Args:
-        train: One dict for each moment: `over`, "loss" and `figure`; what is missing or no finite number is
-            a gap.
-        validation: The same with "val_loss" and "val_" + `figure`.
+        train: One dict for each step or epoch: `over`, "loss" and `metric`; missing or non-finite values are
+            gaps.
+        validation: The same with "val_loss" and "val_" + `metric`.
         over: "step" or "epoch".
-        figure: Name of the second panel's figure; None: the loss alone.
-        labels: Words of the picture: `over`, "loss", "figure", "train", "validation" and "best".
-        last: Where the axes end; None: not known yet, the axes have no numbers.
-        best: Epoch whose parameters were kept; None: not marked.
+        metric: Metric of the second panel; None: no second panel.
+        labels: Axis titles and legend: `over`, "loss", "metric", "train", "validation" and "best".
+        last: Last step or epoch of the axes; None: unknown, ticks without numbers.
+        best: Epoch to mark as the best; None: none.
         theme: "light" or "dark".
 
     Returns:
-        `plotly.graph_objects.Figure`: for each panel a trace of the training and one of the validation rows.
+        For each panel, a training and a validation trace.
     """
-    panels = [("", "loss", labels["loss"])] + ([("2", figure, labels["figure"])] if figure else [])
+    panels = [("", "loss", labels["loss"])] + ([("2", metric, labels["metric"])] if metric else [])
     traces, axes, marks, words = [], {}, [], []
-    room = 0 if best is None else LINE  # no curve ever comes between the plot and its title
+    end = last or 1
+    room = 0 if best is None else LINE  # keeps the "best" label clear of the panel titles
     for axis, key, title in panels:
-        domain = [0.6, 1] if axis else [0, 0.43 if figure else 1]
+        domain = [0.6, 1] if axis else [0, 0.43 if metric else 1]
         traces += [
             _curve(train, over, key, "train", axis, labels, theme),
             _curve(validation, over, "val_" + key, "validation", axis, labels, theme),
@@ -45,17 +58,17 @@ def learning_curves(train, validation, *, over, figure, labels, last=None, best=
         axes[f"xaxis{axis}"] = _axis(theme) | {
             "domain": domain,
             "anchor": f"y{axis}",
-            "range": [0, last or 1] if over == "step" else [0.5, last + 0.5],
+            "range": [0, end] if over == "step" else [0.5, end + 0.5],
             "showticklabels": last is not None,
             "showgrid": False,
             "title": {"text": labels[over], "font": {"size": 13, "color": MUTED[theme]}},
-            **({"dtick": math.ceil(last / 10), "tick0": 1} if over == "epoch" else {"nticks": 5}),
+            **({"dtick": math.ceil(end / 10), "tick0": 1} if over == "epoch" else {"nticks": 5}),
         }
         axes[f"yaxis{axis}"] = _axis(theme) | {"anchor": f"x{axis}", "automargin": True} | _scale(key)
         above = {"y": 1, "yref": "paper", "yanchor": "bottom"}
         words.append(_words(title, theme, x=domain[0], xref="paper", **above, yshift=4 + room))
         if best is not None:
-            side = "right" if 2 * best > last else "left"
+            side = "right" if 2 * best > end else "left"
             place = {"x": best, "xref": f"x{axis}", "xanchor": side, "yshift": 4}
             marks.append(_mark(best, axis, theme))
             words.append(_words(labels["best"], theme, **above | place))
@@ -75,8 +88,8 @@ def learning_curves(train, validation, *, over, figure, labels, last=None, best=
 
 
 def _curve(rows, over, key, side, axis, labels, theme):
-    """Return the trace of one side in one panel: dots for the few values of epochs, a line for many steps."""
-    dotted = over == "epoch" or side == "validation" or len(rows) == 1  # a line of one point is not seen
+    """Return the trace of one set in one panel, with markers where there are few values."""
+    dotted = over == "epoch" or side == "validation" or len(rows) == 1  # one point has no line
     share = ".1%" if key.removeprefix("val_") in SHARES else ".4f"
     return {
         "type": "scatter",
@@ -96,7 +109,7 @@ def _curve(rows, over, key, side, axis, labels, theme):
 
 
 def _scale(key):
-    """Return what the axis of a figure's values is like."""
+    """Return the y axis settings of a metric."""
     if key in SHARES:
         return {"range": [0, 1.02], "tickformat": ".0%"}
     return {"type": "log"} if key in RATIOS else {"rangemode": "tozero"}
@@ -117,13 +130,13 @@ def _axis(theme):
 
 
 def _words(text, theme, **place):
-    """Return words that stand at a place."""
+    """Return a text annotation."""
     font = {"size": 13, "color": MUTED[theme]}
     return {"text": text, "showarrow": False, "font": font, "xanchor": "left", **place}
 
 
 def _mark(best, axis, theme):
-    """Return a dotted line through the epoch that was kept."""
+    """Return a dotted line at the best epoch."""
     return {
         "type": "line",
         "xref": f"x{axis}",

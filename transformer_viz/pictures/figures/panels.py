@@ -1,11 +1,14 @@
-"""What figures of several panels share: an empty layout, plain axes, words in a place, a centred scale."""
+"""Shared parts of figures with several panels: layout, axes, annotations, diverging heatmaps."""
+
+from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from transformer_viz.pictures.figures.theme import DIVERGING, GRID, MUTED, TEXT
 
 
-def bare_layout(theme, height, **rest):
+def bare_layout(theme: str, height: int, **rest: Any) -> dict[str, Any]:
     """Return a layout without a frame, a background or a legend."""
     return {
         "height": height,
@@ -18,8 +21,8 @@ def bare_layout(theme, height, **rest):
     }
 
 
-def number_axis(title, theme, **rest):
-    """Return an axis of numbers; the grid is drawn only where `rest` asks for it."""
+def number_axis(title: str | None, theme: str, **rest: Any) -> dict[str, Any]:
+    """Return a numeric axis, without grid lines unless `rest` turns them on."""
     return {
         "title": {"text": title, "font": {"size": 13, "color": MUTED[theme]}, "standoff": 12},
         "tickfont": {"size": 12, "color": TEXT[theme]},
@@ -33,12 +36,12 @@ def number_axis(title, theme, **rest):
     }
 
 
-def signed_heatmap(values, limit, theme, **rest):
-    """Return a heatmap of signed values whose colours are centred on zero.
+def signed_heatmap(values: ArrayLike, limit: float, theme: str, **rest: Any) -> dict[str, Any]:
+    """Return a heatmap of signed values with a diverging colour scale centred on zero.
 
     Args:
         values: float (row, column); NaN is a gap.
-        limit: Size of a value at the ends of the scale; 0 where there is nothing but zeros.
+        limit: Absolute value at the ends of the scale; 0 if all values are 0.
         theme: "light" or "dark".
         **rest: Properties of the trace.
     """
@@ -53,18 +56,18 @@ def signed_heatmap(values, limit, theme, **rest):
     }
 
 
-def panel_words(text, theme, **place):
-    """Return words that stand at a place of the plot, as an annotation."""
+def panel_words(text: str, theme: str, **place: Any) -> dict[str, Any]:
+    """Return a text annotation in coordinates of the whole plot."""
     font = {"size": 13, "color": MUTED[theme]}
     return {"text": text, "showarrow": False, "font": font, "xref": "paper", "yref": "paper", **place}
 
 
-def largest(values) -> float:
-    """Return the size of the largest value, gaps left out; 0 where there is none."""
+def largest(values: ArrayLike) -> float:
+    """Return the largest absolute value, ignoring NaN; 0 if there is none."""
     values = np.asarray(values)
     return float(np.nanmax(np.abs(values))) if values.size and not np.isnan(values).all() else 0.0
 
 
-def axis_of(letter, panel) -> str:
-    """Return Plotly's name of the axis of a panel, counted from 0."""
+def axis_of(letter: str, panel: int) -> str:
+    """Return Plotly's name of the axis of a panel, 0-based."""
     return letter if panel == 0 else f"{letter}{panel + 1}"

@@ -1,9 +1,11 @@
-"""Tables of positions as pictures: as a heatmap, as curves, how alike their rows are, and kinds compared."""
+"""Figures of position encodings: heatmap, curves, similarity of positions, comparison of kinds."""
 
 import math
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 import plotly.graph_objects as go
+from numpy.typing import ArrayLike
 from plotly.colors import sample_colorscale
 
 from transformer_viz.pictures.figures.panels import (
@@ -17,31 +19,31 @@ from transformer_viz.pictures.figures.panels import (
 from transformer_viz.pictures.figures.theme import BACKGROUND, HEADS, MUTED, TEXT
 
 HEIGHT = 440
-"""Pixels of a plot of one table."""
+"""Height of a figure of one table, in pixels."""
 
 PANEL, GAP = 190, 74
-"""Pixels: height of a panel of the kinds, and room between two rows of them."""
+"""Height of a panel in `kinds_grid` and of the gap between two rows, in pixels."""
 
 BETWEEN = 0.06
-"""Share of the width between two columns of panels."""
+"""Gap between two columns of panels, as a fraction of the width."""
 
 SPECTRUM = {
     "light": [[0, "#d1632b"], [0.5, "#9b4fb0"], [1, "#1f6fb2"]],
     "dark": [[0, "#f0935e"], [0.5, "#c58ad8"], [1, "#3fa7c4"]],
 }
-"""Colours of more curves than can be told apart, from the first dimension to the last."""
+"""Colour scale over the dimensions, for more curves than `HEADS` has colours."""
 
 
-def position_heatmap(table, *, labels, theme="light"):
-    """Draw a table of positions, every number of it.
+def position_heatmap(table: np.ndarray, *, labels: Mapping[str, str], theme: str = "light") -> go.Figure:
+    """Draw a position encoding table as a heatmap.
 
     Args:
         table: float (position, dimension), signed.
-        labels: Words of the picture: "position", "dimension", "value".
+        labels: Axis titles: "position", "dimension", "value".
         theme: "light" or "dark".
 
     Returns:
-        `plotly.graph_objects.Figure`; one heatmap, position 0 at the top, its colours centred on zero.
+        One heatmap, position 0 at the top, colours centred on zero.
     """
     bar = {"title": {"text": labels["value"], "side": "right"}, "thickness": 12, "outlinewidth": 0}
     heatmap = signed_heatmap(
@@ -56,18 +58,20 @@ def position_heatmap(table, *, labels, theme="light"):
     return go.Figure([heatmap], layout)
 
 
-def dimension_curves(table, dimensions, *, labels, theme="light"):
-    """Draw chosen columns of a table as curves over the positions.
+def dimension_curves(
+    table: ArrayLike, dimensions: Sequence[int], *, labels: Mapping[str, str], theme: str = "light"
+) -> go.Figure:
+    """Draw columns of a position encoding table as curves over the positions.
 
     Args:
         table: float (position, dimension).
         dimensions: Columns to draw.
-        labels: Words of the picture: "position", "dimension", "value".
+        labels: Axis titles: "position", "dimension", "value".
         theme: "light" or "dark".
 
     Returns:
-        `plotly.graph_objects.Figure`; one curve for each column, named; few have a legend, of many only the
-        colour says whether they come early or late.
+        One named curve per column; with a legend if there are at most as many as `HEADS` has colours,
+        otherwise coloured by dimension.
     """
     table, few = np.asarray(table, dtype=np.float32), len(dimensions) <= len(HEADS[theme])
     shares = [dimension / max(table.shape[1] - 1, 1) for dimension in dimensions]
@@ -94,17 +98,19 @@ def dimension_curves(table, dimensions, *, labels, theme="light"):
     return go.Figure(curves, layout)
 
 
-def similarity_map(similarity, profile, *, labels, theme="light"):
-    """Draw how alike positions are, and the mean of it over the distance between them.
+def similarity_map(
+    similarity: np.ndarray, profile: ArrayLike, *, labels: Mapping[str, str], theme: str = "light"
+) -> go.Figure:
+    """Draw the similarity of positions, and its mean over their distance.
 
     Args:
         similarity: float (position, position).
-        profile: float (position), the mean at each distance.
-        labels: Words of the picture: "position", "similarity", "distance", "mean".
+        profile: float (position,), the mean at each distance.
+        labels: Axis titles: "position", "similarity", "distance", "mean".
         theme: "light" or "dark".
 
     Returns:
-        `plotly.graph_objects.Figure`; a heatmap centred on zero, and beside it the profile as a curve.
+        A heatmap centred on zero, and the profile as a curve beside it.
     """
     hover = f"{labels['position']} %{{y}} · %{{x}}<br>{labels['similarity']}: %{{z:.3f}}<extra></extra>"
     bar = {"orientation": "h", "thickness": 10, "outlinewidth": 0, "nticks": 5}
@@ -133,20 +139,26 @@ def similarity_map(similarity, profile, *, labels, theme="light"):
     return go.Figure([heatmap, curve], layout)
 
 
-def kinds_grid(tables, wavelengths, *, labels, columns=2, theme="light"):
-    """Draw tables of several kinds side by side, each on its own scale, centred on zero.
+def kinds_grid(
+    tables: Mapping[str, np.ndarray],
+    wavelengths: Mapping[str, np.ndarray],
+    *,
+    labels: Mapping[str, str],
+    columns: int = 2,
+    theme: str = "light",
+) -> go.Figure:
+    """Draw position encoding tables of several kinds, each on its own scale centred on zero.
 
     Args:
         tables: Title -> float (position, dimension); NaN where a position has no row.
-        wavelengths: Title -> float (dimension), tokens after which each column begins anew; titles without
-            wavelengths are left out.
-        labels: Words of the picture: "position", "dimension", "value", "wavelength".
-        columns: Panels side by side.
+        wavelengths: Title -> float (dimension,), wavelength of each column in tokens; only for titles that
+            have one.
+        labels: Axis titles: "position", "dimension", "value", "wavelength".
+        columns: Panels per row.
         theme: "light" or "dark".
 
     Returns:
-        `plotly.graph_objects.Figure`; one heatmap for each table, in order, then one line for each
-        entry of `wavelengths`.
+        One heatmap per table, in order, then one trace of markers per entry of `wavelengths`.
     """
     rows = math.ceil(len(tables) / columns)
     height = rows * (PANEL + GAP)
@@ -187,7 +199,7 @@ def kinds_grid(tables, wavelengths, *, labels, columns=2, theme="light"):
 
 
 def _waves(lengths, rows, labels, theme, place):
-    """Return the marks where each column has gone through one wavelength, as far as they are in the table."""
+    """Return a marker at the wavelength of each column, if it is within the table."""
     lengths = np.asarray(lengths, dtype=np.float32)
     return {
         "type": "scatter",

@@ -1,6 +1,7 @@
-"""A shift of the position as a turn of each pair of sine and cosine."""
+"""Figure of a position shift as a rotation of each (sine, cosine) pair."""
 
 import math
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 import plotly.graph_objects as go
@@ -9,29 +10,37 @@ from transformer_viz.pictures.figures.panels import axis_of, bare_layout, panel_
 from transformer_viz.pictures.figures.theme import GRID, HEADS, TEXT
 
 HEIGHT = 310
-"""Pixels of the whole plot."""
+"""Height of the figure, in pixels."""
 
 RADII = (0.42, 0.58, 0.74)
-"""Where the angle of each position is drawn, so that none hides another."""
+"""Radius at which the angle of each position is drawn."""
 
 STEPS = 73
 """Points of a circle."""
 
 
-def rotation_circles(rates, pairs, positions, k, *, labels, theme="light"):
-    """Draw how a shift by k turns pairs of sine and cosine: by the same angle from every position.
+def rotation_circles(
+    rates: np.ndarray,
+    pairs: Sequence[int],
+    positions: Sequence[int],
+    k: int,
+    *,
+    labels: Mapping[str, str],
+    theme: str = "light",
+) -> go.Figure:
+    """Draw how a shift by k rotates (sine, cosine) pairs: by the same angle from every position.
 
     Args:
-        rates: float (pair): radians by which each pair turns from one position to the next.
-        pairs: Which pairs to draw, one circle for each.
+        rates: float (pair,), rotation of each pair per position, in radians.
+        pairs: Pairs to draw, one circle each.
         positions: Positions to start from, at most three.
-        k: The shift.
-        labels: Words of the picture: "position", and "pair", a template of {pair} and {degrees}.
+        k: Shift in positions.
+        labels: "position", and "pair", a template with {pair} and {degrees}.
         theme: "light" or "dark".
 
     Returns:
-        `plotly.graph_objects.Figure`; for each pair the circle, then a wedge for each position from PE[p] to
-        PE[p + k], the cosine to the right and the sine upwards.
+        For each pair a circle, then for each position p a wedge from PE[p] to PE[p + k]; x is the cosine, y
+        the sine.
     """
     traces, axes, words = [], {}, []
     for panel, pair in enumerate(pairs):
@@ -58,7 +67,7 @@ def rotation_circles(rates, pairs, positions, k, *, labels, theme="light"):
 
 
 def _wedge(begin, turn, radius, colour):
-    """Return the line to PE[p], back, along the angle, and out to PE[p + k]; dots at both ends."""
+    """Return a line from the centre to PE[p], back, along the angle and out to PE[p + k]."""
     angles = np.linspace(begin, begin + turn, STEPS)
     x = [0, math.cos(begin), radius * math.cos(begin), *(radius * np.cos(angles)), math.cos(begin + turn), 0]
     y = [0, math.sin(begin), radius * math.sin(begin), *(radius * np.sin(angles)), math.sin(begin + turn), 0]

@@ -1,37 +1,37 @@
-"""Colours shared by all figures, for the light and the dark theme."""
+"""Colours of all figures, for the light and the dark theme."""
 
 SEQUENTIAL = {
     "light": [[0, "#f7faff"], [0.25, "#c3daf0"], [0.5, "#6aaed6"], [0.75, "#2272b5"], [1, "#08264f"]],
     "dark": [[0, "#141a26"], [0.25, "#1d3f74"], [0.5, "#2489ad"], [0.75, "#7bd6a8"], [1, "#fdf6c4"]],
 }
-"""Theme -> colour scale of values from none to most; lightness alone tells them apart."""
+"""Theme -> sequential colour scale, monotonic in lightness."""
 
 DIVERGING = {
     "light": [[0, "#a6341b"], [0.25, "#e8a58c"], [0.5, "#f7f7f7"], [0.75, "#8fbce0"], [1, "#15559c"]],
     "dark": [[0, "#ff9a72"], [0.25, "#8f4a33"], [0.5, "#1b202b"], [0.75, "#2f6f9c"], [1, "#7cc7f2"]],
 }
-"""Theme -> colour scale of values from most negative over none to most positive."""
+"""Theme -> diverging colour scale."""
 
 BACKGROUND = {"light": "#ffffff", "dark": "#0f131b"}
-"""Behind everything: of the app, as `.streamlit/config.toml` has it, and of a page in a file."""
+"""Page background, as in `.streamlit/config.toml`."""
 
 TEXT = {"light": "#31333f", "dark": "#e6e8ee"}
 MUTED = {"light": "#6b7080", "dark": "#9aa1b0"}
 
 GRID = {"light": "rgba(49,51,63,0.10)", "dark": "rgba(230,232,238,0.12)"}
-"""Lines behind curves."""
+"""Grid lines."""
 
 HEADS = {
     "light": ["#1f6fb2", "#d1632b", "#2a8f5b", "#9b4fb0", "#b8860b", "#c2406f", "#4a7f8c", "#6f6f6f"],
     "dark": ["#3fa7c4", "#f0935e", "#63c58f", "#c58ad8", "#e0bb4f", "#ef7fa5", "#8fc3cf", "#a9a9a9"],
 }
-"""Colours that tell curves apart, in order."""
+"""Categorical colours, in order."""
 
 SIDES = {
     "light": {"train": "#9db2cc", "validation": "#1f6fb2"},
     "dark": {"train": "#66758c", "validation": "#3fa7c4"},
 }
-"""Colours of the rows trained on and of those held out."""
+"""Colours of the training and the validation set."""
 
 GAP = {"light": "#e3e6ec", "dark": "#3a4150"}
-"""What shows through where a cell is masked: no colour of a scale."""
+"""Colour of masked cells; in none of the scales."""

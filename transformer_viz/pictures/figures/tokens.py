@@ -1,10 +1,10 @@
-"""Tokens as Plotly shows them."""
+"""Token labels for Plotly."""
 
 import html
 
 from transformer_viz.text.tokenizer import visible
 
 
-def axis_label(token) -> str:
-    """Return a token as Plotly must be given it: nothing in it is markup, nothing invisible."""
+def axis_label(token: str) -> str:
+    """Return a token escaped for Plotly, with invisible characters made visible."""
     return html.escape(visible(token), quote=False).replace("$", "&#36;") or "␠"

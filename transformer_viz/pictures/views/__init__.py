@@ -1,24 +1,25 @@
-"""The interactive views of attention: plain ES modules, the same in the app and in an offline page."""
+"""The interactive attention views: plain ES modules, shared by the app and standalone pages."""
 
 from transformer_viz.pictures.views.blocks import MAX_CELLS, block_names
 from transformer_viz.pictures.views.change import attention_change
 from transformer_viz.pictures.views.forming import curves_of, heads_forming
 from transformer_viz.pictures.views.modules import module, stylesheet
 from transformer_viz.pictures.views.page import page
-from transformer_viz.pictures.views.panel import panel
-from transformer_viz.pictures.views.payload import Shown, pack, vectors_of
+from transformer_viz.pictures.views.panel import Scale, panel
+from transformer_viz.pictures.views.payload import AttentionPayload, payload_bytes, vectors_of
 
 __all__ = [
     "MAX_CELLS",
-    "Shown",
+    "AttentionPayload",
+    "Scale",
     "attention_change",
     "block_names",
     "curves_of",
     "heads_forming",
     "module",
-    "pack",
     "page",
     "panel",
+    "payload_bytes",
     "stylesheet",
     "vectors_of",
 ]

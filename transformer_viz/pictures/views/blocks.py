@@ -1,10 +1,12 @@
-"""Texts that are too long for a cell of each two tokens: a cell then stands for a block of them."""
+"""Blocks of tokens, for texts too long to draw one cell per token pair."""
+
+from collections.abc import Sequence
 
 MAX_CELLS = 192
-"""Rows or columns that are drawn at most: a screen without room for all of them drops any."""
+"""Maximum number of rows or columns drawn."""
 
 
-def block_names(tokens, block) -> list[str]:
-    """Return the name of each block of so many tokens: its first and its last one."""
+def block_names(tokens: Sequence[str], block: int) -> list[str]:
+    """Return a name for each block of `block` tokens: its first and last token."""
     starts = range(0, len(tokens), block)
     return [" … ".join(dict.fromkeys([tokens[i], tokens[i : i + block][-1]])) for i in starts]

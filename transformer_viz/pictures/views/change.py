@@ -1,33 +1,44 @@
-"""What a change did: attention before, after and their difference."""
+"""Attention before and after an intervention, and their difference."""
+
+from collections.abc import Mapping, Sequence
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from transformer_viz.analysis import strongest_in_blocks
 from transformer_viz.pictures.figures.panels import largest
 from transformer_viz.pictures.views.blocks import MAX_CELLS, block_names
-from transformer_viz.pictures.views.panel import MANY, panel
+from transformer_viz.pictures.views.panel import MAX_LARGE, Scale, panel
 
-NOTHING = 1e-5
-"""A difference below this is rounding: it is drawn as none, not blown up to the ends of the scale."""
+ROUNDING = 1e-5
+"""Differences below this are rounding errors; the colour scale is not stretched to them."""
 
 
-def attention_change(before, after, tokens, *, labels, masks=None, theme="light") -> dict[str, dict]:
-    """Return the attention weights of one head before a change, after it, and their difference as panels.
+def attention_change(
+    before: ArrayLike,
+    after: ArrayLike,
+    tokens: Sequence[str],
+    *,
+    labels: Mapping[str, str],
+    masks: Sequence[np.ndarray] | None = None,
+    theme: str = "light",
+) -> dict[str, dict]:
+    """Return panels of one head's attention weights before and after a change, and of their difference.
 
     Args:
         before: float (query, key), each in [0, 1].
-        after: The same, of the same tokens.
-        tokens: Display strings of the rows and the columns.
-        labels: Words of the picture: "weight", "reads" (between the two tokens of what is said of a cell),
-            "query" and "key" (names of the rows and of the columns).
-        masks: Two bool arrays, broadcastable to the weights, True = may attend, before and after; masked
-            cells are gaps, of the difference those masked in both. None: all may.
+        after: float (query, key), for the same tokens.
+        tokens: Display strings of rows and columns.
+        labels: "weight", "reads" (joins the two tokens in a cell's tooltip), "query" and "key" (titles of the
+            rows and of the columns).
+        masks: bool before and after, broadcastable to the weights, True = may attend. Masked cells are gaps;
+            in the difference, those masked in both. None: no mask.
         theme: "light" or "dark".
 
     Returns:
-        "before", "after" and "difference" -> panel: the first two share one scale from zero to their maximum,
-        the third is after - before, centred on zero. Of more than `MAX_CELLS` tokens each cell is the
-        strongest value of a block of them.
+        "before", "after" and "difference" -> panel: the first two share one scale from 0 to their maximum,
+        the third is after - before, centred on 0. With more than `MAX_CELLS` tokens, each cell is the
+        strongest value of a block.
 
     Raises:
         ValueError: If the tokens do not fit the weights.
@@ -49,18 +60,19 @@ def attention_change(before, after, tokens, *, labels, masks=None, theme="light"
         strongest_in_blocks(weights, MAX_CELLS) for weights in (before, after, difference)
     )
     top, limit = max(largest(before), largest(after)) or 1.0, largest(difference)
-    limit = limit if limit >= NOTHING else top
+    limit = limit if limit >= ROUNDING else top
     names = block_names(tokens, block)
     around = {"rowTitle": labels["query"], "columnTitle": labels["key"], "fit": "square"}
-    around |= {"pixels": 12 if len(names) <= MANY else 11}
-    scale = {"ticks": [f"{share * top:.2g}" for share in (0, 0.5, 1)]}
-    says = f"{{row}} {labels['reads']} {{column}}\n{labels['weight']}: "
+    around |= {"pixels": 12 if len(names) <= MAX_LARGE else 11}
+    ticks = {"ticks": [f"{share * top:.2g}" for share in (0, 0.5, 1)]}
+    tooltip = f"{{row}} {labels['reads']} {{column}}\n{labels['weight']}: "
 
-    def drawn(values, number, **options):
-        return panel(values, (names, names), says=[says + number, None], theme=theme, **options) | around
+    def drawn(values, number, scale):
+        says = [tooltip + number, None]
+        return panel(values, (names, names), says=says, scale=scale, theme=theme) | around
 
     return {
-        "before": drawn(before, "{value}", limit=top) | scale,
-        "after": drawn(after, "{value}", limit=top) | scale,
-        "difference": drawn(difference, "{change}", limit=limit, signed=True),
+        "before": drawn(before, "{value}", Scale(top)) | ticks,
+        "after": drawn(after, "{value}", Scale(top)) | ticks,
+        "difference": drawn(difference, "{change}", Scale(limit, signed=True)),
     }

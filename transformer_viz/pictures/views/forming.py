@@ -1,26 +1,37 @@
-"""The heads of a layer as a training formed them, at one step or at many."""
+"""The payload of attention heads during training, at one step or at many."""
 
 import json
+from collections.abc import Mapping, Sequence
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from transformer_viz.pictures.figures.theme import HEADS, SEQUENTIAL
-from transformer_viz.pictures.views.panel import NOTHING
+from transformer_viz.pictures.views.panel import BLANK
 from transformer_viz.pictures.views.payload import ALIGNMENT
 from transformer_viz.text.tokenizer import visible
 
 
-def heads_forming(weights, steps, tokens, *, labels, pictures=(), name="heads", theme="light") -> bytes:
-    """Return attention weights as `lapse.js` reads them: in percent, one byte each.
+def heads_forming(
+    weights: ArrayLike,
+    steps: Sequence[int],
+    tokens: tuple[Sequence[str], Sequence[str]],
+    *,
+    labels: Mapping[str, str],
+    pictures: Sequence[dict] = (),
+    name: str = "heads",
+    theme: str = "light",
+) -> bytes:
+    """Return attention weights in the format of `lapse.js`: in percent, one byte each.
 
     Args:
         weights: float (frame, head, query, key), each in [0, 1].
-        steps: Step of each frame.
-        tokens: Display strings of the queries, and of the keys.
-        labels: Words of the picture: "head", "reads" (between the two tokens of what is said of a cell),
-            "step", "play", "pause", and of the table of a head "table", "rows" and "largest".
+        steps: Training step of each frame.
+        tokens: Display strings of the queries and of the keys.
+        labels: "head", "reads" (joins the two tokens in a cell's tooltip), "step", "play", "pause", and
+            headings of a head's table: "table", "rows" and "largest".
         pictures: Curves over the steps, as `curves_of` returns them.
-        name: Of the files that are saved, without their endings.
+        name: Name of saved files, without extension.
         theme: "light" or "dark".
 
     Returns:
@@ -39,8 +50,8 @@ def heads_forming(weights, steps, tokens, *, labels, pictures=(), name="heads", 
     header = {
         "steps": [int(step) for step in steps],
         "heads": weights.shape[1],
-        "rows": [visible(token) or NOTHING for token in rows],
-        "columns": [visible(token) or NOTHING for token in columns],
+        "rows": [visible(token) or BLANK for token in rows],
+        "columns": [visible(token) or BLANK for token in columns],
         "values": {"dtype": "uint8", "shape": weights.shape, "at": 0},
         "says": [f"{{row}} {labels['reads']} {{column}}: {{value}} %", None],
         "colours": SEQUENTIAL[theme],
@@ -54,14 +65,21 @@ def heads_forming(weights, steps, tokens, *, labels, pictures=(), name="heads", 
     return len(text).to_bytes(ALIGNMENT, "little") + text + np.rint(weights * 100).astype(np.uint8).tobytes()
 
 
-def curves_of(steps, entropies, figure, *, labels, theme="light") -> list[dict]:
-    """Return two pictures of curves over the steps of a training: of the heads, and of the whole model.
+def curves_of(
+    steps: Sequence[int],
+    entropies: ArrayLike,
+    metric: tuple[Sequence[int], Sequence[float | None]],
+    *,
+    labels: Mapping[str, str],
+    theme: str = "light",
+) -> list[dict]:
+    """Return two charts over the training steps: the entropy of each head, and a metric of the model.
 
     Args:
-        steps: Step of each frame.
+        steps: Training step of each frame.
         entropies: float (frame, head), in nats.
-        figure: (steps, values) of the figure that says how good the model was; None where it was not.
-        labels: "entropy" and "figure", what stands above the pictures, and "head".
+        metric: (steps, values) of the validation metric; None where it was not measured.
+        labels: "entropy" and "metric" (titles of the charts), and "head".
         theme: "light" or "dark".
     """
     colours, steps = HEADS[theme], [int(step) for step in steps]
@@ -69,8 +87,8 @@ def curves_of(steps, entropies, figure, *, labels, theme="light") -> list[dict]:
         _line(f"{labels['head']} {head + 1}", steps, values, colours[head % len(colours)])
         for head, values in enumerate(np.asarray(entropies).T)
     ]
-    good = _line(labels["figure"], *figure, colours[0]) | {"dots": True}
-    return [{"title": labels["entropy"], "lines": heads}, {"title": labels["figure"], "lines": [good]}]
+    good = _line(labels["metric"], *metric, colours[0]) | {"dots": True}
+    return [{"title": labels["entropy"], "lines": heads}, {"title": labels["metric"], "lines": [good]}]
 
 
 def _line(name, steps, values, colour):
@@ -78,5 +96,5 @@ def _line(name, steps, values, colour):
 
 
 def _numbers(values):
-    """Return numbers for JSON, None where there is none."""
+    """Return numbers for JSON; missing and non-finite ones are None."""
     return [round(float(each), 4) if each is not None and np.isfinite(each) else None for each in values]

@@ -1,4 +1,4 @@
-"""One HTML file that shows a payload anywhere: no server, no network."""
+"""A standalone HTML page for a payload: no server, no network."""
 
 import base64
 import html
@@ -32,12 +32,12 @@ mount(document.getElementById("lens"), bytes, {{ start: {start}, remember() {{}}
 
 
 def page(payload: bytes, *, title: str, start: dict | None = None) -> str:
-    """Return the text of a page that shows what `pack` returned.
+    """Return the HTML of a page that shows a payload.
 
     Args:
-        payload: As `pack` returns it.
-        title: Of the page.
-        start: What is chosen first: any of "kind", "layer", "head", "view".
+        payload: As `payload_bytes` returns it.
+        title: Title of the page.
+        start: Initial selection: any of "kind", "layer", "head", "view".
     """
     return PAGE.format(
         title=html.escape(title),

@@ -1,49 +1,65 @@
-"""One matrix as the browser draws it in place, beside others of the same tokens."""
+"""The payload of one matrix that the browser draws in place."""
 
 import base64
+from collections.abc import Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from transformer_viz.pictures.figures.theme import DIVERGING, GAP, HEADS, SEQUENTIAL
 from transformer_viz.text.tokenizer import visible
 
-MANY = 16
-"""More tokens than this are written small."""
+MAX_LARGE = 16
+"""Maximum number of tokens labelled in large type."""
 
-CLOSE = 40
-"""More tokens than this stand without a line between them."""
+MAX_RULED = 40
+"""Maximum number of tokens with grid lines between the cells."""
 
-NOTHING = "␠"
-"""Stands for a token of blanks."""
+BLANK = "␠"
+"""Shown for a token of white space."""
+
+
+class Scale(NamedTuple):
+    """The colour scale of a matrix.
+
+    Attributes:
+        limit: Value at its end, above 0.
+        signed: Centre it on 0; otherwise it starts at 0.
+        drawn: Draw it below the matrix.
+    """
+
+    limit: float = 1.0
+    signed: bool = False
+    drawn: bool = True
+
+
+UNIT_SCALE = Scale()
+"""From 0 to 1."""
 
 
 def panel(
-    values,
-    tokens,
+    values: ArrayLike,
+    tokens: tuple[Sequence[str], Sequence[str]],
     *,
-    says,
-    limit=1.0,
-    signed=False,
-    scale=True,
-    sums=None,
-    theme="light",
-):
-    """Return a matrix as `panel.js` reads it.
+    says: Sequence[str | None],
+    scale: Scale = UNIT_SCALE,
+    sums: tuple[str, Sequence[float] | np.ndarray] | None = None,
+    theme: str = "light",
+) -> dict[str, Any]:
+    """Return a matrix in the format of `panel.js`.
 
     Args:
-        values: float (query, key), NaN = masked, a gap.
-        tokens: Display strings of the queries, and of the keys.
-        says: What is said of a cell, with {row}, {column} and {value} for what is in it, or {change} for that
-            with its sign, and of a gap; None: nothing.
-        limit: Value at the end of the colour scale, above 0.
-        signed: Centre the scale on zero; otherwise it begins at 0.
-        scale: Draw the scale below.
-        sums: Title of the sums of the rows, and the sums, float (query,) from 0 to 1; None: they are not
-            drawn.
+        values: float (query, key); NaN = masked, drawn as a gap.
+        tokens: Display strings of the queries and of the keys.
+        says: Tooltip templates of a cell, with {row}, {column} and {value} or {change} (the value with its
+            sign), and of a gap; None: no tooltip.
+        scale: The colour scale.
+        sums: Title and values of the row sums, float (query,) from 0 to 1; None: not drawn.
         theme: "light" or "dark".
 
     Returns:
-        What can be written as JSON; the values are float32 in base64.
+        JSON-serialisable; the values are float32 in base64.
 
     Raises:
         ValueError: If the tokens do not fit the values.
@@ -54,19 +70,19 @@ def panel(
             f"`values` must be (query, key) = {(len(rows), len(columns))}, one row and one column for each "
             f"token. Received shape {values.shape}."
         )
-    ends = (-limit, 0, limit) if signed else (0, limit)
-    most = max(values.shape)
+    ends = (-scale.limit, 0, scale.limit) if scale.signed else (0, scale.limit)
+    longest = max(values.shape)
     return {
         "values": base64.b64encode(values.tobytes()).decode(),
-        "rows": [visible(token) or NOTHING for token in rows],
-        "columns": [visible(token) or NOTHING for token in columns],
+        "rows": [visible(token) or BLANK for token in rows],
+        "columns": [visible(token) or BLANK for token in columns],
         "says": list(says),
-        "colours": (DIVERGING if signed else SEQUENTIAL)[theme],
-        "limit": float(limit),
-        "signed": signed,
-        "ticks": [f"{end:.2g}" for end in ends] if scale else [],
-        "lines": most <= CLOSE,
-        "pixels": 12 if most <= MANY else 10,
+        "colours": (DIVERGING if scale.signed else SEQUENTIAL)[theme],
+        "limit": float(scale.limit),
+        "signed": scale.signed,
+        "ticks": [f"{end:.2g}" for end in ends] if scale.drawn else [],
+        "lines": longest <= MAX_RULED,
+        "pixels": 12 if longest <= MAX_LARGE else 10,
         "sums": sums and _sums(*sums, theme),
         "fit": "wide",
         "back": GAP[theme],
@@ -74,6 +90,6 @@ def panel(
 
 
 def _sums(title, sums, theme):
-    """Return the sums of the rows; those of 1 have a colour of their own."""
+    """Return the row sums; those equal to 1 have a colour of their own."""
     colours = [HEADS[theme][0 if abs(each - 1) < 1e-3 else 1] for each in sums]
     return {"title": title, "values": [float(each) for each in sums], "colours": colours}

@@ -1,7 +1,7 @@
-"""Attention as the views read it: a small JSON header, then arrays as bytes."""
+"""The binary payload of the attention views: a JSON header, then arrays."""
 
 import json
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -11,35 +11,39 @@ from transformer_viz.values.tensors import Attentions
 from transformer_viz.values.trace import Trace
 
 ALIGNMENT = 8
-"""Every array begins at a multiple of so many bytes."""
+"""Alignment of each array, in bytes."""
 
 LARGEST = np.finfo(np.float16).max
-"""Scores and lengths beyond it, which float16 cannot hold, are shown as it."""
+"""Scores and norms are clipped to it: the largest float16."""
 
-MOST_VECTORS = 16e6
-"""Bytes of vectors that are sent; longer texts are not gone through step by step."""
+MAX_VECTOR_BYTES = 16e6
+"""Maximum size of the vectors in bytes; longer texts have no step-by-step view."""
 
-READS = {"encoder": "attention_input", "decoder": "self_attention_input", "cross": "cross_attention_input"}
-"""Kind of attention -> field of a block with what its queries are projected from."""
+QUERY_INPUT = {
+    "encoder": "attention_input",
+    "decoder": "self_attention_input",
+    "cross": "cross_attention_input",
+}
+"""Kind of attention -> field of a block with the input of its query projection."""
 
-STREAM = {"encoder": "resid_pre", "decoder": "resid_pre", "cross": "resid_mid"}
+RESIDUAL = {"encoder": "resid_pre", "decoder": "resid_pre", "cross": "resid_mid"}
 """Kind of attention -> field of a block with the residual stream before it."""
 
 
-class Shown(NamedTuple):
-    """One kind of attention, with the texts around it.
+class AttentionPayload(NamedTuple):
+    """One kind of attention with its metrics, captions and labels.
 
     Attributes:
         found: Its layers.
-        tokens: Texts of its rows and of its columns.
-        name: What it is called.
-        title: What stands beside the rows.
-        head_title: What one head is called, with {layer} and {head} for their numbers.
-        figures: Name -> float (layer, head), to sort heads by; NaN: none.
-        roles: The same in a word or two, to stand below its picture.
-        sayings: What each head of each layer does, in words.
-        vectors: Name -> float32 array, from `vectors_of`; empty: it cannot be gone through step by step.
-        sentences: Number of the sentence each row and each column is of: int (query,), int (key,).
+        tokens: Labels of rows and columns.
+        name: Name of the kind of attention.
+        title: Title of the rows.
+        head_title: Title template of a head, with {layer} and {head}.
+        metrics: Name -> float (layer, head), to sort heads by; NaN: unknown.
+        roles: Short role name of each head, by layer.
+        captions: Description of each head, by layer.
+        vectors: Name -> float32 array, from `vectors_of`; empty: no step-by-step view.
+        sentences: Index of the sentence of each row and column: int (query,), int (key,).
     """
 
     found: Attentions
@@ -47,23 +51,22 @@ class Shown(NamedTuple):
     name: str
     title: str
     head_title: str
-    figures: dict[str, np.ndarray]
+    metrics: dict[str, np.ndarray]
     roles: list[list[str]]
-    sayings: list[list[str]]
+    captions: list[list[str]]
     vectors: dict[str, np.ndarray]
     sentences: tuple[np.ndarray, np.ndarray]
 
 
-def pack(model: str, shown: dict[str, Shown], words: dict) -> bytes:
-    """Return attention in the form of the views: float16 weights and scores, token texts, and words.
+def payload_bytes(model: str, shown: dict[str, AttentionPayload], words: dict) -> bytes:
+    """Return the payload: float16 weights and scores, token labels, and words.
 
-    Positive float16 numbers are in the order of their bits, so the same bytes serve colours and
-    reading.
+    Positive float16 numbers sort like their bit patterns, so a value's bits also index the colour scale.
 
     Args:
         model: Name of the model.
-        shown: Kind of attention ("encoder", "decoder", "cross") -> what there is of it.
-        words: Words of the views, as `lens.js` asks for them.
+        shown: Kind of attention ("encoder", "decoder", "cross") -> what to show.
+        words: Words of the views, by the names that `lens.js` uses.
 
     Returns:
         Length of the header as uint64, header, arrays.
@@ -81,16 +84,16 @@ def pack(model: str, shown: dict[str, Shown], words: dict) -> bytes:
 
 
 def vectors_of(trace: Trace, kind: str, projected: np.ndarray | None = None) -> dict[str, np.ndarray]:
-    """Return every vector on the way through one kind of attention, stacked over its layers.
+    """Return the vectors of each step of one kind of attention, stacked over its layers.
 
     Args:
-        trace: What was computed.
+        trace: The trace.
         kind: "encoder", "decoder" or "cross".
-        projected: The heads' contexts joined and projected anew, from `project_heads`: float (layer, query,
-            d_model); None: there is nothing to compare the layers' outputs with.
+        projected: Output projection of the concatenated contexts, from `project_heads`, to compare with the
+            layers' outputs: float (layer, query, d_model); None: unknown.
 
     Returns:
-        Name -> float32 array; empty where they are not in the trace, or more than `MOST_VECTORS`.
+        Name -> float32 array; empty if the trace lacks them or they exceed `MAX_VECTOR_BYTES`.
     """
     layers = trace.kinds()[kind].layers
     if layers[0].query is None:
@@ -101,19 +104,19 @@ def vectors_of(trace: Trace, kind: str, projected: np.ndarray | None = None) -> 
         name: [getattr(layer, name) for layer in layers] for name in ("query", "key", "value", "context")
     }
     stacks["output"] = [layer.output for layer in layers]
-    stacks["stream"] = [getattr(block, STREAM[kind]) for block in blocks]
-    stacks["reads"] = [getattr(block, READS[kind]) for block in blocks]
+    stacks["stream"] = [getattr(block, RESIDUAL[kind]) for block in blocks]
+    stacks["reads"] = [getattr(block, QUERY_INPUT[kind]) for block in blocks]
     vectors = {name: np.stack(arrays) for name, arrays in stacks.items() if arrays[0] is not None}
     if kind != "cross" and "stream" in vectors:
         vectors["token"] = getattr(trace.values, f"{side}token_embedding")
         vectors["position"] = getattr(trace.values, f"{side}position_embedding")
     if projected is not None:
         vectors["projected"] = projected
-    return vectors if sum(array.nbytes for array in vectors.values()) <= MOST_VECTORS else {}
+    return vectors if sum(array.nbytes for array in vectors.values()) <= MAX_VECTOR_BYTES else {}
 
 
 def _attention(kind, shown, arrays):
-    """Append the arrays of one kind of attention; return what the header says of it."""
+    """Append the arrays of one kind of attention; return its part of the header."""
     found, vectors = shown.found, shown.vectors
     weights = np.stack([layer.weights for layer in found.layers])
     num_layers, heads, queries, keys = weights.shape
@@ -141,21 +144,21 @@ def _attention(kind, shown, arrays):
         "keyTokens": [*map(visible, columns)],
         "querySentences": shown.sentences[0].tolist(),
         "keySentences": shown.sentences[1].tolist(),
-        "figures": {name: _numbers(values) for name, values in shown.figures.items()},
+        "figures": {name: _numbers(values) for name, values in shown.metrics.items()},
         "roles": [role for layer in shown.roles for role in layer],
-        "sayings": [said for layer in shown.sayings for said in layer],
+        "sayings": [caption for layer in shown.captions for caption in layer],
         "arrays": described,
     }
 
 
 class _Arrays:
-    """Arrays one after the other."""
+    """Aligned concatenation of arrays."""
 
     def __init__(self):
         self.data = bytearray()
 
-    def add(self, array, dtype):
-        """Append an array; return where it stands and what it is."""
+    def add(self, array: np.ndarray, dtype: type[np.generic]) -> dict[str, Any]:
+        """Append an array; return its dtype, shape and byte offset."""
         place = len(self.data)
         self.data += np.ascontiguousarray(array, dtype=dtype).tobytes()
         self.data += bytes(-len(self.data) % ALIGNMENT)
@@ -163,5 +166,5 @@ class _Arrays:
 
 
 def _numbers(values):
-    """Return numbers for JSON, None where there is none."""
+    """Return numbers for JSON; non-finite ones are None."""
     return [float(value) if np.isfinite(value) else None for value in np.ravel(values)]

@@ -130,7 +130,9 @@ export function steps(lens) {
   function drawRest(ctx, y, { places, size, number }, largest) {
     const middle = y + ROW / 2 - 1;
     const style = { align: "right", colour: lens.theme.soft };
-    write(ctx, lens, lens.words.others.replace("{count}", rest.count), TOKEN - 12, middle, { ...style, room: TOKEN - 14 });
+    const { one, other } = lens.words.others;
+    const text = rest.count === 1 && one ? one : other.replace("{count}", rest.count);
+    write(ctx, lens, text, TOKEN - 12, middle, { ...style, room: TOKEN - 14 });
     for (const name of ["exp", "weight"]) write(ctx, lens, rest[name].toFixed(3), places[name] + number - 10, middle, style);
     if (size) strip(ctx, lens, rest.weighted, places.weighted, y + 3, size, largest);
   }

@@ -1,1 +1,1 @@
-"""What all pages share."""
+"""Code shared by all pages."""

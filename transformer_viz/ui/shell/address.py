@@ -1,38 +1,43 @@
-"""What is chosen on a page, kept in its address under names that no language changes, and from page to page.
+"""Persist widget choices in the URL and across pages.
 
-Streamlit's own binding of widgets to the address forgets them where pages change: it is not used.
+Streamlit's own binding of widgets to the URL is not used: it drops the values when the page changes.
 """
+
+from collections.abc import Callable, Sequence
+from typing import Any, TypeVar
 
 import streamlit as st
 
 from transformer_viz.ui.shell.session import is_history_navigation, page_id
 
-SAID = "said"
-"""Key in the session: key of each choice that the address keeps -> the page on which it was last said."""
+Option = TypeVar("Option")
+
+LAST_SET = "last-set"
+"""Session key of: widget key -> page on which its value was last set."""
 
 
 def follow_history() -> None:
-    """Let the address decide once more where the visitor went back or forward in the browser's history."""
+    """After back or forward in the browser's history, take all choices from the URL again."""
     if is_history_navigation():
-        for key in st.session_state.pop(SAID, ()):
+        for key in st.session_state.pop(LAST_SET, ()):
             st.session_state.pop(key, None)
 
 
-def keep(key, first) -> None:
-    """Choose `first` where nothing is chosen yet; what is chosen stays so when pages change."""
+def keep(key: str, first: object) -> None:
+    """Set a widget to `first` unless it has a value; keep its value when the page changes."""
     _set(key, st.session_state.get(key, first))
 
 
-def from_address(key, options, otherwise=None) -> None:
-    """Choose what the address says, if it is one of the options and nothing is chosen yet.
+def from_address(key: str, options: Sequence[object], otherwise: object = None) -> None:
+    """Set a widget without a value to the option in the URL, if there is one.
 
     Args:
-        key: Its name in the address and in the session.
-        options: What there is to choose from.
-        otherwise: What is chosen where neither says one of the options; None: nothing.
+        key: Its name in the URL and in the session.
+        options: All options.
+        otherwise: Value if neither the session nor the URL has a valid option; None: none.
     """
     named = {str(option): option for option in options}
-    chosen = st.session_state.get(key, named.get(st.query_params.get(key)))
+    chosen = st.session_state.get(key, named.get(st.query_params.get(key, "")))
     chosen = chosen if chosen in options else otherwise
     if chosen is None:
         st.session_state.pop(key, None)
@@ -40,8 +45,8 @@ def from_address(key, options, otherwise=None) -> None:
         _set(key, chosen)
 
 
-def to_address(key, value) -> None:
-    """Write a choice to the address; "" takes it out."""
+def to_address(key: str, value: str | None) -> None:
+    """Write a choice to the URL; "" removes it."""
     if value:
         if st.query_params.get(key) != value:
             st.query_params[key] = value
@@ -49,68 +54,77 @@ def to_address(key, value) -> None:
         st.query_params.pop(key, None)
 
 
-def choose_one(key, options, label, *, say=str, default=None, **settings):
-    """Show a choice among a few, kept in the URL unless it is the default.
+def choose_one(
+    key: str,
+    options: Sequence[Option],
+    label: str,
+    *,
+    format_func: Callable[[Option], str] = str,
+    default: Option | None = None,
+    **settings: Any,
+) -> Option:
+    """Show a segmented control, kept in the URL unless it is the default.
 
     Args:
-        key: Its name in the address and in the session.
-        options: What there is to choose from.
-        label: What stands above it.
-        say: Names an option in the visitor's language.
-        default: What an address without one means; None: the first.
+        key: Its name in the URL and in the session.
+        options: All options.
+        label: Label above it.
+        format_func: Returns the name of an option in the visitor's language.
+        default: Value if the URL has none; None: the first option.
         **settings: As `st.segmented_control` takes them.
     """
     default = default or options[0]
     from_address(key, options, default)
     chosen = st.segmented_control(
-        label, options, format_func=say, key=key, required=True, persist_state="session", **settings
+        label, options, format_func=format_func, key=key, required=True, persist_state="session", **settings
     )
     to_address(key, "" if chosen == default else str(chosen))
     return chosen
 
 
-def choose_number(key, least, most, label, *, default=None, step=1, **settings) -> int:
+def choose_number(
+    key: str, low: int, high: int, label: str, *, default: int | None = None, step: int = 1, **settings: Any
+) -> int:
     """Show a slider over whole numbers, kept in the URL unless it is the default.
 
     Args:
-        key: Its name in the address and in the session.
-        least: Smallest number.
-        most: Largest.
-        label: What stands above it.
-        default: What an address without one means; None: the smallest.
-        step: From one number to the next.
+        key: Its name in the URL and in the session.
+        low: Smallest number.
+        high: Largest number.
+        label: Label above it.
+        default: Value if the URL has none; None: the smallest.
+        step: Distance between two numbers.
         **settings: As `st.slider` takes them.
     """
-    default = least if default is None else default
-    number_from_address(key, least, most, default, step)
-    number = st.slider(label, least, most, step=step, key=key, persist_state="session", **settings)
+    default = low if default is None else default
+    number_from_address(key, low, high, default, step)
+    number = st.slider(label, low, high, step=step, key=key, persist_state="session", **settings)
     to_address(key, "" if number == default else str(number))
     return number
 
 
-def choose_whether(key, label, **settings) -> bool:
+def choose_whether(key: str, label: str, **settings: Any) -> bool:
     """Show a switch, off by default, kept in the URL while it is on; settings as `st.toggle` takes them."""
-    keep(key, bool(st.query_params.get(key)))
+    keep(key, bool(st.query_params.get(key, "")))
     on = st.toggle(label, key=key, persist_state="session", **settings)
     to_address(key, "1" if on else "")
     return on
 
 
-def number_from_address(key, least, most, default, step=1) -> None:
-    """Choose the whole number the address says, or `default`; what is chosen stays in bounds, on a step."""
+def number_from_address(key: str, low: int, high: int, default: int, step: int = 1) -> None:
+    """Set a widget without a value to the whole number in the URL, or to `default`; clip it to the range."""
     wanted = st.session_state.get(key, st.query_params.get(key, ""))
     number = int(wanted) if str(wanted).isdecimal() and len(str(wanted)) < 10 else default
-    number = min(max(number, least), most)
-    _set(key, number - (number - least) % step)
+    number = min(max(number, low), high)
+    _set(key, number - (number - low) % step)
 
 
 def _set(key, value):
-    """Choose a value, if it is another one or the page has changed.
+    """Set the value of a widget if it differs or the page has changed, when Streamlit drops untouched values.
 
-    Streamlit forgets then what nobody has touched. Said in every run, it would also be written over what
-    somebody is typing.
+    Setting it in every run would overwrite what the visitor is typing.
     """
-    page, said = page_id(), st.session_state.setdefault(SAID, {})
-    if said.get(key) != page or key not in st.session_state or st.session_state[key] != value:
+    page, last_set = page_id(), st.session_state.setdefault(LAST_SET, {})
+    if last_set.get(key) != page or key not in st.session_state or st.session_state[key] != value:
         st.session_state[key] = value
-        said[key] = page
+        last_set[key] = page

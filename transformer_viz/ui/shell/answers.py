@@ -1,10 +1,12 @@
-"""Answers of the engine on a page: kept for all visitors, with progress, every error in one sentence."""
+"""Requests to the engine: a cache shared by all visitors, progress, and errors as sentences."""
 
 import dataclasses
 import logging
 import threading
 import time
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import streamlit as st
@@ -16,27 +18,27 @@ from transformer_viz.store.places import command
 from transformer_viz.text.tokenizer import NoTokensError
 from transformer_viz.ui.shell.journal import note
 from transformer_viz.ui.shell.language import t
-from transformer_viz.ui.shell.problems import said, show_problem
+from transformer_viz.ui.shell.problems import error_text, show_problem
 from transformer_viz.ui.shell.server import shared_engine
 from transformer_viz.values.request import EFFECTS, Request
 from transformer_viz.values.trace import Trace
 
 MAX_BYTES = 128 * 2**20
-"""Memory of the answers that are kept, in case somebody asks for one again; a larger one is not kept."""
+"""Memory of cached answers, in bytes; a larger answer is not cached."""
 
 PATIENCE = 0.6
-"""Seconds after which a page says what it is waiting for."""
+"""Seconds after which a progress bar appears."""
 
 PLOT_HEIGHT = 460
-"""Pixels held for a picture while the answer is on its way."""
+"""Height of the placeholder while the engine computes, in pixels."""
 
-GIVEN_UP = "given-up"
-"""Key in the session: the request that the visitor no longer waits for."""
+CANCELLED = "cancelled"
+"""Session key of the request that the visitor cancelled."""
 
 
 def answer(request: Request) -> Trace | None:
-    """Ask the engine for the trace of a request; where there is none, say why and return None."""
-    if not request.text.strip():
+    """Return the trace of a request; if there is none, show why and return None."""
+    if isinstance(request.text, str) and not request.text.strip():
         st.info(t("sentence.empty"), icon=":material/edit:")
         return None
     restarts = shared_engine().restarts
@@ -47,11 +49,11 @@ def answer(request: Request) -> Trace | None:
 
 
 def head_effects(request: Request) -> dict[str, np.ndarray] | None:
-    """Ask for what each head contributes to the answer; where there is no answer, say why, return None."""
+    """Return the effect of ablating each head; if there is none, show why and return None."""
     return _answered(dataclasses.replace(request, wants=EFFECTS))
 
 
-def _bytes(found):
+def _bytes(found: Trace | dict[str, np.ndarray]) -> int:
     return sum(part.nbytes for part in (found.values() if isinstance(found, dict) else [found]))
 
 
@@ -60,14 +62,16 @@ def _bytes(found):
     key=lambda request, stamp, progress: (request, stamp),
     lock=threading.Lock(),
 )
-def cached_answer(request: Request, stamp: str, progress):
-    """Return the answer to a request, the same for all visitors; a model written anew has another stamp."""
+def cached_answer(
+    request: Request, stamp: str, progress: Callable[[str, int, int], None]
+) -> Trace | dict[str, np.ndarray]:
+    """Return the answer to a request, shared by all visitors; a rewritten model has another stamp."""
     return shared_engine().answer(request, progress=progress)
 
 
-def _answered(request):
-    """Return the answer to a request, unless the visitor has given it up or there is none."""
-    if st.session_state.get(GIVEN_UP) == request:
+def _answered(request: Request) -> Any:
+    """Return the answer to a request, of the type that `wants` names; None if cancelled or failed."""
+    if st.session_state.get(CANCELLED) == request:
         st.info(t("work.given_up"), icon=":material/stop_circle:")
         st.button(t("work.again"), icon=":material/replay:", on_click=_resume, key=f"again-{hash(request)}")
         return None
@@ -81,7 +85,7 @@ def _answered(request):
         note("engine", level=logging.WARNING, model=Path(request.model).name, code=error.code, **error.facts)
         st.error(t(f"engine.{error.code}", command=command(), **error.facts), icon=":material/error:")
     except store.ModelError as error:
-        st.error(t("model.unreadable", reason=said(error)), icon=":material/error:")
+        st.error(t("model.unreadable", reason=error_text(error)), icon=":material/error:")
     except ValueError as error:
         show_problem(error)
     finally:
@@ -90,10 +94,9 @@ def _answered(request):
 
 
 class _Progress:
-    """Says what a visitor is waiting for, and lets them give it up, once it takes long.
+    """A progress bar with a cancel button, shown once a request takes longer than `PATIENCE`.
 
-    Streamlit ends a script at its next word to the page: a visitor who leaves or asks for something else ends
-    the work here.
+    Streamlit stops a script at its next drawing call, so leaving the page or changing a widget cancels too.
     """
 
     def __init__(self, request):
@@ -101,7 +104,7 @@ class _Progress:
         self.place, self.bar = st.empty(), None
         self.begin = time.monotonic()
 
-    def __call__(self, stage, done, total):
+    def __call__(self, stage: str, done: int, total: int) -> None:
         if self.bar is None:
             if time.monotonic() - self.begin < PATIENCE:
                 return
@@ -110,20 +113,20 @@ class _Progress:
                 st.button(
                     t("work.give_up"),
                     icon=":material/stop:",
-                    on_click=_give_up,
+                    on_click=_cancel,
                     args=(self.request,),
                     key=f"give-up-{hash(self.request)}",
                 )
         share = done / total if total else 0.0
         self.bar.progress(share, t(f"work.{stage}", count=done, done=done, total=total))
 
-    def clear(self):
+    def clear(self) -> None:
         self.place.empty()
 
 
-def _give_up(request):
-    st.session_state[GIVEN_UP] = request
+def _cancel(request):
+    st.session_state[CANCELLED] = request
 
 
 def _resume():
-    st.session_state.pop(GIVEN_UP, None)
+    st.session_state.pop(CANCELLED, None)

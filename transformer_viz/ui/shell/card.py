@@ -1,4 +1,4 @@
-"""A model's card in words, figures and a curve; a card may come from anybody, so nothing in it is trusted."""
+"""A model's card: metrics, learning curves, architecture and data; uploaded cards are not trusted."""
 
 import math
 
@@ -8,9 +8,9 @@ from transformer_viz import store
 from transformer_viz.data import tasks
 from transformer_viz.pictures.figures import learning_curves
 from transformer_viz.pictures.figures.learning import SHARES
-from transformer_viz.ui.shell.card_facts import count_in, examples_of, history_of, part, text_in
+from transformer_viz.ui.shell.card_facts import config_of, count_in, examples_of, history_of, part, text_in
 from transformer_viz.ui.shell.charts import draw, theme
-from transformer_viz.ui.shell.language import plain, t
+from transformer_viz.ui.shell.language import escaped, t
 from transformer_viz.values.config import TransformerConfig
 
 TASKS = {
@@ -20,7 +20,7 @@ TASKS = {
     "hidden tokens": "task.hidden",
 }
 
-FIGURES = {
+METRICS = {
     "accuracy": "figure.accuracy",
     "bleu": "figure.bleu",
     "perplexity": "figure.perplexity",
@@ -31,71 +31,73 @@ FIGURES = {
     "previous_token_score": "figure.previous_token_score",
     "loss": "figure.loss",
 }
-"""Figures with a name in every language, the one to show first in front."""
+"""Metrics with a translated name, the headline metric first."""
 
 BY_LABEL = {"precision": "figure.precision", "recall": "figure.recall", "f1": "figure.fscore"}
-"""Figures of each label."""
+"""Metrics per label."""
 
 NO_LICENCE = "None needed: made by a program"
-"""What the card of a model says that learned a task of the app."""
+"""Licence on the card of a model trained on a built-in task."""
 
 MAX_NAMES = 50
-"""Labels and versions that are named."""
+"""Maximum number of labels and versions listed."""
 
 MAX_NAME = 80
-"""Characters of the name of a task or a figure."""
+"""Maximum length of the name of a task or a metric, in characters."""
 
 
 def show_card(model: store.ModelSummary) -> None:
-    """Show everything that is known of a model that can be used."""
+    """Show the card of a usable model."""
     st.html(READABLE)
-    show_figures(model)
+    show_metrics(model)
     show_training(model)
     left, right = st.columns(2, gap="large")
     with left:
         show_heading(t("card.architecture"))
-        show_rows(architecture(model.config))
+        show_rows(architecture(config_of(model)))
     with right:
         show_heading(t("card.data"))
         show_rows(origin(model.card))
         if examples := examples_of(model.card):
             show_heading(t("card.examples"))
-            st.markdown("\n".join(f"- {plain(example)}" for example in examples))
+            st.markdown("\n".join(f"- {escaped(example)}" for example in examples))
     show_labels(part(part(model.card, "test"), "by_label"))
     if command := text_in(model.card, "command"):
         show_heading(t("card.again"))
         st.code(command, language="bash", wrap_lines=True)
     if versions := part(model.card, "versions"):
         named = [*versions.items()][:MAX_NAMES]
-        st.caption(plain(" · ".join(f"{name} {version}" for name, version in named)))
+        st.caption(escaped(" · ".join(f"{name} {version}" for name, version in named)))
 
 
-def show_figures(model: store.ModelSummary) -> None:
-    """Show what was measured on the test and the validation rows, and the size of the model."""
+def show_metrics(model: store.ModelSummary) -> None:
+    """Show the metrics on the test and the validation set, and the size of the model."""
     with st.container(horizontal=True, gap="small"):
         for side in ("test", "validation"):
             measured = part(model.card, side)
             rows = t("card.rows.count", count=count_in(measured, "rows") or "?")
-            for figure, value in figures_of(measured, model.config).items():
-                name = t(f"card.{side}", figure=plain(figure_name(figure)))
-                st.metric(name, written(figure, value), rows, **METRIC)
-        st.metric(t("models.parameters"), f"{model.config.num_parameters:,}", bytes_of(model.size), **METRIC)
+            for metric, value in metrics_of(measured, config_of(model)).items():
+                name = t(f"card.{side}", figure=escaped(metric_name(metric)))
+                st.metric(name, metric_text(metric, value), rows, **TILE)
+        st.metric(
+            t("models.parameters"), f"{config_of(model).num_parameters:,}", size_text(model.size), **TILE
+        )
 
 
-METRIC = {"delta_color": "primary", "delta_arrow": "off", "border": True, "width": "content"}
+TILE = {"delta_color": "primary", "delta_arrow": "off", "border": True, "width": "content"}
 
 READABLE = "<style>[data-testid=stMetricDelta] { color: inherit }</style>"
-"""The small words of a metric are written in the colour of text: their own is too pale in the dark."""
+"""The text below a metric in the text colour: Streamlit's own has too little contrast in the dark theme."""
 
 
 def show_training(model: store.ModelSummary) -> None:
-    """Draw loss and headline figure over the epochs, where the card holds them."""
+    """Draw loss and headline metric over the epochs, if the card has a history."""
     history = history_of(model.card)
     if not history:
         return
     best = model.card.get("best_epoch")
-    names = [*figures_of(part(model.card, "validation"), model.config), *FIGURES]
-    figure = next((name for name in names if name != "loss" and f"val_{name}" in history[-1]), None)
+    names = [*metrics_of(part(model.card, "validation"), config_of(model)), *METRICS]
+    metric = next((name for name in names if name != "loss" and f"val_{name}" in history[-1]), None)
     last = history[-1]["epoch"]
     show_heading(t("card.training"))
     draw(
@@ -103,11 +105,11 @@ def show_training(model: store.ModelSummary) -> None:
             history,
             history,
             over="epoch",
-            figure=figure,
+            metric=metric,
             labels={
                 "epoch": t("curve.epoch"),
                 "loss": t("figure.loss"),
-                "figure": figure and figure_name(figure),
+                "metric": metric and metric_name(metric),
                 "train": t("curve.train"),
                 "validation": t("curve.validation"),
                 "best": t("curve.best"),
@@ -122,38 +124,38 @@ def show_training(model: store.ModelSummary) -> None:
     )
 
 
-def kind_name(kind) -> str:
-    """Return the name of a kind of position table."""
+def kind_name(kind: str) -> str:
+    """Return the translated name of a kind of position encoding."""
     return t(f"positions.kind.{kind.replace('-', '_')}")
 
 
 def show_labels(by_label: dict) -> None:
-    """Show the figures of each label on the test, where the card holds them."""
-    labels = {plain(label): found for label, found in by_label.items() if isinstance(found, dict)}
+    """Show the test metrics of each label, if the card has them."""
+    labels = {escaped(label): found for label, found in by_label.items() if isinstance(found, dict)}
     if not labels:
         return
     show_heading(t("card.by_label"))
     table = {t("card.label"): list(labels)}
-    for figure, key in BY_LABEL.items():
-        numbers = [found.get(figure) for found in labels.values()]
+    for metric, key in BY_LABEL.items():
+        numbers = [found.get(metric) for found in labels.values()]
         table[t(key)] = [f"{value:.1%}" if isinstance(value, float) else "" for value in numbers]
     table[t("card.rows")] = [count_in(found, "rows") for found in labels.values()]
     st.table(table, border="horizontal", hide_index=True)
 
 
-def show_heading(text) -> None:
-    """Show the heading of a part of the card."""
+def show_heading(text: str) -> None:
+    """Show a heading on the card."""
     st.markdown(f"##### {text}")
 
 
 def show_rows(rows: dict[str, str]) -> None:
-    """Show names and what they stand for, one under the other."""
-    table = {"name": list(map(plain, rows)), "value": list(map(plain, rows.values()))}
+    """Show a table of names and values."""
+    table = {"name": list(map(escaped, rows)), "value": list(map(escaped, rows.values()))}
     st.table(table, border="horizontal", hide_index=True, hide_header=True)
 
 
 def architecture(config: TransformerConfig) -> dict[str, str]:
-    """Return what a network is built of, in words."""
+    """Return the architecture as name -> value."""
     layers = " + ".join(t(f"card.layers.{stack}", count=count) for stack, count in config.stacks.items())
     vocabulary, longest = f"{config.vocab_size:,}", f"{config.max_len:,}"
     if config.architecture == "encoder-decoder":
@@ -173,12 +175,13 @@ def architecture(config: TransformerConfig) -> dict[str, str]:
     if config.predicts_tokens:
         return rows
     pooling = t(f"card.pooling.{config.pooling}")
-    labels = ", ".join(config.labels[:MAX_NAMES]) + ", …" * (len(config.labels) > MAX_NAMES)
+    names = config.labels or ()
+    labels = ", ".join(names[:MAX_NAMES]) + ", …" * (len(names) > MAX_NAMES)
     return rows | {t("config.pooling"): pooling, t("config.labels"): labels}
 
 
 def origin(card: dict) -> dict[str, str]:
-    """Return where the rows came from that a model was trained on."""
+    """Return the origin of the training data as name -> value."""
     data, licence = part(card, "data"), text_in(card, "licence")
     found = {
         t("card.source"): source_of(card),
@@ -192,7 +195,7 @@ def origin(card: dict) -> dict[str, str]:
 
 
 def files_of(data: dict) -> str:
-    """Return the names of the files that rows were read from, where there are several."""
+    """Return the names of the training files, if there are several."""
     files = data.get("files")
     names = (
         (text_in(file, "file") for file in files if isinstance(file, dict)) if isinstance(files, list) else ()
@@ -201,51 +204,51 @@ def files_of(data: dict) -> str:
 
 
 def source_of(card: dict) -> str:
-    """Return where the rows came from: of a task of the app in the visitor's language, else as written."""
+    """Return the source of the data: a built-in task in the visitor's language, others as written."""
     source, task = text_in(card, "source"), text_in(part(card, "data"), "task")
     made = task in tasks.TASKS and source in ("", task, f"Made by the task {task}")
     return t("card.made", task=t(f"task.{task}")) if made else source
 
 
 def headline(model: store.ModelSummary) -> str:
-    """Return the first figure of the test in words; "" if nothing was measured."""
-    for figure, value in figures_of(part(model.card, "test"), model.config).items():
-        return f"{figure_name(figure)} {written(figure, value)}"
+    """Return the headline test metric as text; "" if there is none."""
+    for metric, value in metrics_of(part(model.card, "test"), config_of(model)).items():
+        return f"{metric_name(metric)} {metric_text(metric, value)}"
     return ""
 
 
 def task_of(card: dict) -> str:
-    """Return what a model does, in the visitor's language where it is known."""
+    """Return the task of a model, translated if known."""
     task = text_in(card, "task")
     return t(TASKS[task]) if task in TASKS else task[:MAX_NAME]
 
 
-def figures_of(measured: dict, config: TransformerConfig) -> dict[str, float]:
-    """Return name -> value of what was measured, the headline first.
+def metrics_of(measured: dict, config: TransformerConfig) -> dict[str, float]:
+    """Return metrics as name -> value, the headline first.
 
-    A decoder alone cannot know how a text begins, so whether it has a whole text right says nothing. How much
-    was held out is no figure.
+    Omits the share of held-out rows, and exact match of a decoder-only model, which cannot predict the
+    beginning of a text.
     """
     numbers = {name: value for name, value in measured.items() if isinstance(value, float)}
     numbers.pop("share_held_out", None)
     if config.architecture == "decoder":
         numbers.pop("exact_match", None)
-    known = {name: numbers[name] for name in FIGURES if name in numbers}
+    known = {name: numbers[name] for name in METRICS if name in numbers}
     return {name: value for name, value in (known | numbers).items() if math.isfinite(value)}
 
 
-def figure_name(figure: str) -> str:
-    """Return the name of a figure in the visitor's language where there is one."""
-    return t(FIGURES[figure]) if figure in FIGURES else figure[:MAX_NAME].replace("_", " ")
+def metric_name(metric: str) -> str:
+    """Return the name of a metric, translated if known."""
+    return t(METRICS[metric]) if metric in METRICS else metric[:MAX_NAME].replace("_", " ")
 
 
-def written(figure: str, value: float) -> str:
-    """Return a figure as it is read: shares as percentages."""
-    return f"{value:.1%}" if figure in SHARES and 0 <= value <= 1 else f"{value:.3g}"
+def metric_text(metric: str, value: float) -> str:
+    """Return a metric's value as text: shares as percentages."""
+    return f"{value:.1%}" if metric in SHARES and 0 <= value <= 1 else f"{value:.3g}"
 
 
-def bytes_of(size: int) -> str:
-    """Return a size on disk as it is read."""
+def size_text(size: int) -> str:
+    """Return a size in bytes with a unit."""
     if size >= 1e9:
         return f"{size / 1e9:.1f} GB"
     return f"{size / 1e6:.1f} MB" if size >= 1e6 else f"{size / 1e3:.0f} kB"

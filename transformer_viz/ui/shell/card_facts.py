@@ -1,23 +1,37 @@
-"""What a card says, part by part; what is not as expected says nothing."""
+"""Access to the parts of a card; values of an unexpected type count as missing."""
+
+from transformer_viz.store import ModelSummary
+from transformer_viz.values.config import TransformerConfig
+
+
+def config_of(model: ModelSummary) -> TransformerConfig:
+    """Return the config of a usable model.
+
+    Raises:
+        ValueError: If the model is unusable.
+    """
+    if model.config is None:
+        raise ValueError(f"Model {model.name} is unusable and has no config: {model.error}")
+    return model.config
 
 
 def part(card: dict, name: str) -> dict:
-    """Return a part of a card; empty if it is none."""
+    """Return a section of a card; empty if missing."""
     return card[name] if isinstance(card.get(name), dict) else {}
 
 
 def text_in(card: dict, name: str) -> str:
-    """Return a text of a card; "" if it is none."""
+    """Return a text of a card; "" if missing."""
     return card[name] if isinstance(card.get(name), str) else ""
 
 
 def count_in(card: dict, name: str) -> str:
-    """Return a whole number of a card as it is read; "" if it is none."""
+    """Return a whole number of a card with thousands separators; "" if missing."""
     return f"{card[name]:,}" if type(card.get(name)) is int else ""
 
 
 def examples_of(card: dict) -> list[str]:
-    """Return the example texts of a card; one without a character that can be shown is none."""
+    """Return the example texts of a card that are not blank."""
     examples = card.get("examples")
     if not isinstance(examples, list):
         return []
@@ -25,7 +39,7 @@ def examples_of(card: dict) -> list[str]:
 
 
 def history_of(card: dict) -> list[dict]:
-    """Return the epochs of a card with their numbers: a long history names only some of them."""
+    """Return the epochs of a card with their numbers; a long history has only some of them."""
     history = card.get("history")
     if not isinstance(history, list) or not all(isinstance(epoch, dict) for epoch in history):
         return []

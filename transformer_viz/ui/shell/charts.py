@@ -1,5 +1,8 @@
-"""Charts of Plotly on a page, in the visitor's theme."""
+"""Plotly charts on a page, in the visitor's theme."""
 
+from typing import Any
+
+import plotly.graph_objects as go
 import streamlit as st
 
 
@@ -8,18 +11,24 @@ def theme() -> str:
     return st.context.theme.type or "light"
 
 
-def draw(figure, key, *, alt=None, file_name=None, toolbar=True, width="stretch") -> None:
-    """Show a figure.
+def draw(
+    figure: go.Figure,
+    key: str,
+    *,
+    alt: str | None = None,
+    file_name: str | None = None,
+    toolbar: bool = True,
+) -> None:
+    """Show a Plotly figure.
 
     Args:
         figure: Plotly figure.
-        key: Name of the chart on the page.
-        alt: Description for those who do not see it.
-        file_name: Name of the picture that the toolbar saves, without its ending.
-        toolbar: Whether there is a toolbar.
-        width: As `st.plotly_chart` takes it.
+        key: Key of the chart on the page.
+        alt: Description for screen readers.
+        file_name: Name of the saved picture, without extension.
+        toolbar: Show the toolbar.
     """
-    config = {"displaylogo": False} if toolbar else {"displayModeBar": False}
+    config: dict[str, Any] = {"displaylogo": False} if toolbar else {"displayModeBar": False}
     if file_name:
         config["toImageButtonOptions"] = {"filename": file_name, "scale": 2}
-    st.plotly_chart(figure, width=width, key=key, config=config, alt=alt)
+    st.plotly_chart(figure, width="stretch", key=key, config=config, alt=alt)

@@ -1,7 +1,7 @@
-"""Classroom mode: a shelf that stays as it is, and a place of their own for each visitor.
+"""Classroom mode: a read-only shelf, and a folder for each visitor.
 
-It is switched on by the environment: TRANSFORMER_VIZ_CLASSROOM=1. A visitor is told from others by a cookie
-that the server sets, or by a login if one is set up. TRANSFORMER_VIZ_TEACHER opens the teacher's page.
+TRANSFORMER_VIZ_CLASSROOM=1 turns it on. Visitors are identified by a cookie, or by a login if one is set up.
+TRANSFORMER_VIZ_TEACHER is the secret that opens the teacher's page.
 """
 
 import contextlib
@@ -12,6 +12,7 @@ import re
 import secrets
 import shutil
 import time
+from collections.abc import Mapping
 from http.cookies import SimpleCookie
 from pathlib import Path
 
@@ -21,25 +22,25 @@ from transformer_viz.runs import RunError, TrainingRun, list_runs, runs_folder
 from transformer_viz.ui.shell.login import account
 
 COOKIE = "transformer-viz-visitor"
-"""Holds a random word, new for each browser."""
+"""Cookie with a random token, one per browser."""
 
 DAYS = 180
-"""For which a browser keeps it after each visit."""
+"""Lifetime of the cookie after each visit, in days."""
 
 KEPT_DAYS = 30
-"""After which the trainings and models of a visitor who has not come again are removed."""
+"""Days without a visit after which a visitor's training runs and models are removed."""
 
 SHORT = 4
-"""Letters of the opaque word by which a visitor and the teacher speak of one."""
+"""Characters of the id that pages show for a visitor."""
 
 TEACHER = "teacher"
-"""Parameter of the address that holds the teacher's word."""
+"""URL parameter with the teacher's secret."""
 
-_WORD = re.compile("[0-9a-f]{32}")
-"""What the server gives as a cookie."""
+_TOKEN = re.compile("[0-9a-f]{32}")
+"""A cookie value that the server has set."""
 
 _teachers: set[str] = set()
-"""Visitors who have shown the teacher's word since the server started."""
+"""Visitors who have presented the teacher's secret since the server started."""
 
 
 def is_classroom() -> bool:
@@ -48,57 +49,57 @@ def is_classroom() -> bool:
 
 
 def owner() -> str:
-    """Return who the visitor is, as an opaque word; "" outside of classroom mode, where all share all.
+    """Return the visitor's opaque id; "" outside classroom mode, where everything is shared.
 
-    A browser without cookies is somebody else after each reload.
+    A browser without cookies gets a new id with each reload.
     """
     if not is_classroom():
         return ""
-    word = (
+    token = (
         account()
         or st.context.cookies.get(COOKIE)
         or st.session_state.setdefault(COOKIE, secrets.token_hex(16))
     )
-    return owner_of(word)
+    return owner_of(token)
 
 
-def owner_of(word: str) -> str:
-    """Return the opaque word for a cookie or an account: it names folders, and does not give either away."""
-    return hashlib.sha256(word.encode()).hexdigest()[:16]
+def owner_of(token: str) -> str:
+    """Return the opaque id of a cookie or an account, which reveals neither; it names folders."""
+    return hashlib.sha256(token.encode()).hexdigest()[:16]
 
 
 def short_name(owner: str) -> str:
-    """Return what a visitor is called on pages; "" for nobody in particular."""
+    """Return the id that pages show for a visitor; "" for no owner."""
     return owner[:SHORT]
 
 
 def own_runs() -> list[TrainingRun]:
-    """Return the trainings that the visitor may see, stop and delete, the newest first."""
+    """Return the training runs that the visitor may see, stop and delete, newest first."""
     return list_runs(owner=owner() if is_classroom() else None)
 
 
 def visitors_folder() -> Path:
-    """Return the folder that holds a folder for each visitor who has trained or kept something."""
+    """Return the folder of the visitors' folders."""
     return Path(os.path.abspath(runs_folder())) / "visitors"
 
 
 def own_models(owner: str) -> Path:
-    """Return the folder of models of one visitor."""
+    """Return the models folder of a visitor."""
     return visitors_folder() / owner / "models"
 
 
 def keep_visitor() -> None:
-    """Make the visitor's folder, whose time says when they were here the last time; outside of a class none.
+    """Create the visitor's folder, whose modification time is that of the last visit; only in classroom mode.
 
-    What cannot be written is said where it matters: when something is to be kept in it.
+    Ignores errors: they are reported when something is saved in it.
     """
     if is_classroom():
         with contextlib.suppress(OSError):
             (visitors_folder() / owner()).mkdir(parents=True, exist_ok=True)
 
 
-def greet() -> None:
-    """At the beginning of a session, note that the visitor has come again, and see who has not."""
+def record_visit() -> None:
+    """At the start of a session, record the visit, and remove the folders of absent visitors."""
     if not is_classroom() or "greeted" in st.session_state:
         return
     st.session_state.greeted = True
@@ -108,7 +109,7 @@ def greet() -> None:
 
 
 def sweep_visitors() -> None:
-    """Remove the trainings and models of visitors who have not come for so many days; raises nothing."""
+    """Remove the training runs and models of visitors absent for `KEPT_DAYS`; raises nothing."""
     places = []
     with contextlib.suppress(OSError):
         places = list(visitors_folder().iterdir())
@@ -119,7 +120,7 @@ def sweep_visitors() -> None:
 
 
 def remove_visitor(place: Path) -> None:
-    """Remove the trainings of a visitor and, once none is left, the visitor's folder."""
+    """Remove the training runs of a visitor and, once none is left, the visitor's folder."""
     for run in list_runs(owner=place.name):
         with contextlib.suppress(RunError):
             run.delete()
@@ -128,34 +129,34 @@ def remove_visitor(place: Path) -> None:
 
 
 def is_teacher() -> bool:
-    """Return whether the visitor has shown the teacher's word, which is then taken out of the address."""
+    """Return whether the visitor has presented the teacher's secret; remove it from the URL."""
     if not is_classroom():
         return False
     if TEACHER in st.query_params:
         shown = st.query_params[TEACHER]
         del st.query_params[TEACHER]
-        if secrets.compare_digest(shown.encode(), teacher_word().encode()):
+        if secrets.compare_digest(shown.encode(), teacher_secret().encode()):
             _teachers.add(owner())
     return owner() in _teachers
 
 
 @functools.cache
-def teacher_word() -> str:
-    """Return the word that opens the teacher's page: TRANSFORMER_VIZ_TEACHER, or a new one for each start."""
+def teacher_secret() -> str:
+    """Return the teacher's secret: TRANSFORMER_VIZ_TEACHER, or a random one per server start."""
     return os.environ.get("TRANSFORMER_VIZ_TEACHER") or secrets.token_hex(16)
 
 
-def set_cookie(request_headers, secure: bool) -> str | None:
-    """Return the header that gives a browser its cookie, or lets it keep that for as long again.
+def set_cookie(request_headers: Mapping[str, str], secure: bool) -> str | None:
+    """Return the Set-Cookie header that sets the visitor's cookie or renews it.
 
-    None if it sends something else under that name.
+    None if the browser sent an invalid value.
     """
     sent = (cookie.strip().partition("=") for cookie in request_headers.get("cookie", "").split(";"))
-    words = [word for name, _, word in sent if name == COOKIE and word]
-    word = words[0] if words else secrets.token_hex(16)
-    if not _WORD.fullmatch(word):
+    tokens = [token for name, _, token in sent if name == COOKIE and token]
+    token = tokens[0] if tokens else secrets.token_hex(16)
+    if not _TOKEN.fullmatch(token):
         return None
-    cookie = SimpleCookie({COOKIE: word})
+    cookie = SimpleCookie({COOKIE: token})
     cookie[COOKIE] |= {"path": "/", "httponly": True, "samesite": "Lax", "max-age": DAYS * 24 * 60 * 60}
     if secure:
         cookie[COOKIE]["secure"] = True

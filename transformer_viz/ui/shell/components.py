@@ -1,21 +1,23 @@
-"""What is drawn by the modules of the views, as components of Streamlit."""
+"""Streamlit components made from the modules of the views."""
 
 import functools
+from collections.abc import Callable
+from typing import Any
 
-import streamlit as st
+from streamlit.components import v2
 
 from transformer_viz.pictures import views
 
 
 @functools.cache
-def component(module, *stylesheets):
-    """Return what shows a module; registered once in a process.
+def component(module: str, *stylesheets: str) -> Callable[..., Any]:
+    """Return the component of a module; registered once per process.
 
     Args:
-        module: Its name, as `views.module` takes it.
-        *stylesheets: Names of its CSS; without any, it shows nothing.
+        module: Name of the module, as for `views.module`.
+        *stylesheets: Names of its style sheets; none: an invisible component.
     """
-    return st.components.v2.component(
+    return v2.component(
         f"transformer_viz.{module}",
         html="<div></div>",
         css="\n".join(map(views.stylesheet, stylesheets)) or None,

@@ -1,4 +1,4 @@
-"""The choice of an attention, a layer and a head by widgets, where a page computes with the chosen one."""
+"""Widgets that choose a kind of attention, a layer and a head."""
 
 import streamlit as st
 
@@ -8,13 +8,13 @@ from transformer_viz.ui.shell.language import t
 from transformer_viz.values.trace import Trace
 
 
-def choose(name, count) -> int:
-    """Show the choice of a layer or a head, counted from 1 and kept in the URL."""
+def choose(name: str, count: int) -> int:
+    """Show the choice of a layer or a head, 1-based and kept in the URL."""
     return choose_one(name, range(1, count + 1), t(f"{name}.label"))
 
 
 def choose_attention(trace: Trace) -> str:
-    """Show the choice among a model's kinds of attention, where it has more than one; return it."""
+    """Show the choice among a model's kinds of attention if it has several; return the chosen one."""
     kinds = list(trace.kinds())
     if len(kinds) == 1:
         return kinds[0]
@@ -22,27 +22,27 @@ def choose_attention(trace: Trace) -> str:
         "kind",
         kinds,
         t("kind.label"),
-        say=lambda kind: t(f"kind.{kind}"),
+        format_func=lambda kind: t(f"kind.{kind}"),
         default="cross",
         help=t("kind.help"),
     )
 
 
-def hand_over(*, layer, head, kind=None) -> None:
-    """Take over what the views chose on another page, and let them take over what is chosen here.
+def sync_with_views(*, layer: int, head: int, kind: str | None = None) -> None:
+    """Synchronise the selection with the views.
 
     Args:
         layer: As `choose` returned it.
-        head: The same.
-        kind: As `choose_attention` returned it; None: it is not chosen on this page.
+        head: As `choose` returned it.
+        kind: As `choose_attention` returned it; None: not chosen on this page.
     """
     chosen = {"layer": layer - 1, "head": head - 1} | ({"kind": kind} if kind else {})
     with st.container(key="hand-over"):
-        component("choice")(data=chosen, key="chosen-elsewhere", on_chosen_change=take_over)
+        component("choice")(data=chosen, key="chosen-elsewhere", on_chosen_change=apply_view_selection)
 
 
-def take_over() -> None:
-    """Choose what the views chose."""
+def apply_view_selection() -> None:
+    """Set the widgets to the selection in the views."""
     chosen = st.session_state["chosen-elsewhere"].chosen
     for name in ("layer", "head"):
         st.session_state[name] = chosen[name] + 1

@@ -1,4 +1,4 @@
-"""The log of the app: when, which visitor, which page, for how long, how it ended; never a text."""
+"""The log of the app: visits of pages with duration and outcome; never texts of visitors."""
 
 import contextlib
 import logging
@@ -6,6 +6,7 @@ import os
 import sys
 import time
 import traceback
+from collections.abc import Iterator
 from logging.handlers import RotatingFileHandler
 from pathlib import Path
 
@@ -15,19 +16,19 @@ from transformer_viz.runs import runs_folder
 from transformer_viz.ui.shell.session import visitor
 
 MAX_BYTES, KEPT = 1_000_000, 3
-"""Size at which a log is put aside, and how many of those are kept."""
+"""Size in bytes at which the log is rotated, and number of old logs kept."""
 
 _LOG = logging.getLogger("transformer_viz.app")
 
 
 def log_place() -> Path | None:
-    """Return the file that is written: TRANSFORMER_VIZ_LOG, or `app.log` beside the runs; None for "-"."""
+    """Return the log file: TRANSFORMER_VIZ_LOG, or `app.log` beside the runs; None if it is "-"."""
     chosen = os.environ.get("TRANSFORMER_VIZ_LOG")
     return None if chosen == "-" else Path(chosen or runs_folder() / "app.log")
 
 
 def open_log() -> None:
-    """Begin to write the log; where its file cannot be written, to standard error."""
+    """Open the log file; if it cannot be written, log to standard error."""
     place, handler = log_place(), None
     if place:
         with contextlib.suppress(OSError):
@@ -43,15 +44,15 @@ def open_log() -> None:
     _LOG.propagate = False
 
 
-def note(event: str, *, level: int = logging.INFO, **facts) -> None:
-    """Write a line: the event, the visitor, and what else there is to say, none of it typed by a person."""
-    said = {"visitor": visitor(), **facts}
-    _LOG.log(level, "%s %s", event, " ".join(f"{name}={value}" for name, value in said.items()))
+def note(event: str, *, level: int = logging.INFO, **facts: object) -> None:
+    """Log an event with the visitor's id and further facts, which must not contain text typed by a person."""
+    fields = {"visitor": visitor(), **facts}
+    _LOG.log(level, "%s %s", event, " ".join(f"{name}={value}" for name, value in fields.items()))
 
 
 @contextlib.contextmanager
-def timed(page: str):
-    """Note how long a page took and how it ended."""
+def timed(page: str) -> Iterator[None]:
+    """Log the duration and the outcome of a page."""
     begin, end = time.monotonic(), "shown"
     try:
         yield
@@ -64,7 +65,7 @@ def timed(page: str):
 
 
 def frames_of(error: BaseException) -> list[str]:
-    """Return where an error happened, the innermost place last, without what was computed there."""
+    """Return the stack of an error, innermost frame last, without values of variables."""
     return [
         f"{'/'.join(Path(frame.filename).parts[-2:])}:{frame.lineno} {frame.name}"
         for frame in traceback.extract_tb(error.__traceback__)

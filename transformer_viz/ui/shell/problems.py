@@ -1,4 +1,4 @@
-"""What went wrong with models, trainings and data, in one sentence without paths of the server."""
+"""Errors about models, training runs and data as sentences, without paths of the server."""
 
 import os
 import re
@@ -8,48 +8,48 @@ import streamlit as st
 from transformer_viz import store
 from transformer_viz.language import Phrase, sentence_of
 from transformer_viz.runs import BusyError, QuotaError, UnwritableError, runs_folder
-from transformer_viz.ui.shell.card import bytes_of
-from transformer_viz.ui.shell.language import plain, t, words
+from transformer_viz.ui.shell.card import size_text
+from transformer_viz.ui.shell.language import escaped, t, words
 from transformer_viz.ui.shell.shelf import home
 from transformer_viz.ui.shell.titles import title_of, titles_of
 
 _FOLDERS = re.compile(r"(?<![\w:./\\])(?:[A-Za-z]:)?[\\/](?:[^\s\\/]+[\\/])+")
-"""The folders of a whole path, up to the last part of it."""
+"""The folders of an absolute path, without its last part."""
 
 _OTHERS = re.compile(r"\bvisitors[\\/][0-9a-f]+[\\/]models[\\/]")
-"""The folder of another visitor's models, in that of the runs."""
+"""The models folder of another visitor, relative to the runs."""
 
 
 def show_problem(error: Exception | Phrase | str) -> None:
-    """Show in one sentence what went wrong."""
-    st.error(said(error), icon=":material/error:")
+    """Show an error as one sentence."""
+    st.error(error_text(error), icon=":material/error:")
 
 
-def said(error: Exception | Phrase | str) -> str:
-    """Return in the visitor's language what went wrong, as Markdown of one sentence.
+def error_text(error: Exception | Phrase | str) -> str:
+    """Return an error as one sentence of Markdown in the visitor's language.
 
     Args:
-        error: An error; or the sentence of one in a log, which is in English.
+        error: An error, or its English sentence from a log.
     """
     if isinstance(error, UnwritableError):
-        return t(f"disk.{error.cause}", reason=plain(words().translate(error.reason, under="error.reason.")))
+        return t(f"disk.{error.cause}", reason=escaped(words().translate(error.reason, under="error.reason.")))
     if isinstance(error, BusyError):
-        return t("run.busy", run=plain(title_of(error.run)))
+        return t("run.busy", run=escaped(title_of(error.run)))
     if isinstance(error, QuotaError):
         largest = ", ".join(titles_of(error.largest).values()) if error.what == "trainings" else ""
         return t(
             f"quota.{error.what if error.ever else 'large'}",
-            used=bytes_of(error.used),
-            limit=bytes_of(error.limit),
-            largest=plain(largest) or t("quota.none"),
+            used=size_text(error.used),
+            limit=size_text(error.limit),
+            largest=escaped(largest) or t("quota.none"),
         )
     if isinstance(error, store.QuotaError) and error.is_shared:
-        return t("models.full", used=bytes_of(error.used), limit=bytes_of(error.limit))
-    return plain(without_folders(sentence_of(error, words().language)))
+        return t("models.full", used=size_text(error.used), limit=size_text(error.limit))
+    return escaped(without_folders(sentence_of(error, words().language)))
 
 
 def without_folders(text: str) -> str:
-    """Return a sentence in which models are named as in the list, and of any other path the last part.
+    """Return a sentence with models named as in the list, and other paths reduced to their last part.
 
     >>> without_folders("/home/ann/runs/a-1/checkpoint.safetensors is damaged.")
     'checkpoint.safetensors is damaged.'

@@ -1,16 +1,16 @@
-"""What of a text the model did not see."""
+"""Notes on truncated texts and unknown words."""
 
 import numpy as np
 import streamlit as st
 
 from transformer_viz.text.tokenizer import visible
-from transformer_viz.ui.shell.language import plain, t
+from transformer_viz.ui.shell.language import escaped, t
 from transformer_viz.values.trace import Trace
 
 
 def show_reading(trace: Trace) -> None:
-    """Say what the model did not see: words cut away, words it does not know."""
-    if trace.num_dropped:
+    """Show how a text was truncated and which words are unknown to the model."""
+    if trace.num_dropped and trace.cut_at is not None:
         total = len(trace.tokens) + trace.num_dropped
         key = {0: "beginning", len(trace.tokens): "end"}.get(trace.cut_at, "middle")
         st.caption(
@@ -27,7 +27,7 @@ def show_reading(trace: Trace) -> None:
         return
     unknown = list(dict.fromkeys(visible(trace.words[i]) for i in np.flatnonzero(trace.unknown)))
     if unknown:
-        shown = t("list.comma").join(f"“{plain(word)}”" for word in unknown[:8]) + (
+        shown = t("list.comma").join(f"“{escaped(word)}”" for word in unknown[:8]) + (
             " …" if len(unknown) > 8 else ""
         )
         st.caption(t("reading.unknown", words=shown, count=trace.unknown.sum(), total=len(trace.tokens)))

@@ -1,34 +1,36 @@
-"""The boxes for what is read and what is written, with examples; what stands in them stands in the URL."""
+"""Text boxes for source and target, with examples; their texts are kept in the URL."""
 
 import textwrap
 
 import streamlit as st
 
+from transformer_viz import store
 from transformer_viz.ui.shell.address import keep, to_address
 from transformer_viz.ui.shell.card import examples_of
-from transformer_viz.ui.shell.language import plain, t
+from transformer_viz.ui.shell.card_facts import config_of
+from transformer_viz.ui.shell.language import escaped, t
 
 MAX_CHARS = 20_000
-"""Longest text that is read; the rest is left out, and the page says so."""
+"""Maximum length of a text, in characters; the page notes the truncation."""
 
 MAX_TARGET_CHARS = 2_000
-"""Longest target that can be typed."""
+"""Maximum length of a target, in characters."""
 
 MAX_URL_CHARS = 2_000
-"""Longest text that is kept in the URL."""
+"""Maximum length of a text kept in the URL, in characters."""
 
 
-def ask_sentence(examples) -> str:
-    """Show the box, filled with the URL's text or the first example, and return what stands in it."""
+def ask_sentence(examples: list[str]) -> str:
+    """Show the text box, filled from the URL or with the first example, and return its text."""
     text = ask_source(examples)
     offer(examples)
     return text
 
 
-def ask_texts(model) -> tuple[str, str | None]:
-    """Show the boxes for what is read and, of an encoder-decoder, what is written; return both."""
+def ask_texts(model: store.ModelSummary) -> tuple[str, str | None]:
+    """Show the box for the text and, for an encoder-decoder, that for the target; return both."""
     examples = examples_of(model.card)
-    if model.config.architecture != "encoder-decoder":
+    if config_of(model).architecture != "encoder-decoder":
         return ask_sentence(examples), None
     reads, writes = st.columns([3, 2], gap="medium")
     with reads:
@@ -39,12 +41,12 @@ def ask_texts(model) -> tuple[str, str | None]:
     return text, target
 
 
-def ask_source(examples) -> str:
-    """Show the box for what is read."""
+def ask_source(examples: list[str]) -> str:
+    """Show the text box."""
     first = examples[0] if examples else ""
     former, st.session_state.examples = st.session_state.get("examples", examples), examples
     keep("sentence", st.query_params.get("text", first))
-    if former != examples and st.session_state.sentence in former:  # another model, nothing typed yet
+    if former != examples and st.session_state.sentence in former:  # another model, an example in the box
         st.session_state.sentence = first
     text = st.text_area(
         t("sentence.label"),
@@ -60,7 +62,7 @@ def ask_source(examples) -> str:
 
 
 def ask_target() -> str | None:
-    """Show the box for what the decoder has written; None if the model is to write it itself."""
+    """Show the box for the target; return None if the model is to generate it."""
     keep("target", st.query_params.get("target", "")[:MAX_TARGET_CHARS])
     typed = st.text_input(
         t("target.label"),
@@ -74,28 +76,28 @@ def ask_target() -> str | None:
     return typed if typed and typed.strip() else None
 
 
-def offer(examples) -> None:
-    """Show the button, and the examples one may take."""
+def offer(examples: list[str]) -> None:
+    """Show the button, and the examples."""
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):
         st.button(t("sentence.show"), type="primary", icon=":material/visibility:")
         for number, example in enumerate(examples):
             st.button(
-                plain(textwrap.shorten(example, 30, placeholder=" …")),
+                escaped(textwrap.shorten(example, 30, placeholder=" …")),
                 key=f"example-{number}",
                 on_click=use_example,
                 args=(example,),
                 type="tertiary",
-                help=plain(example),
+                help=escaped(example),
             )
 
 
-def use_example(text) -> None:
-    """Put an example into the box."""
+def use_example(text: str) -> None:
+    """Put an example into the text box."""
     st.session_state.sentence = text
 
 
-def keep_in_url(text, examples) -> None:
-    """Write the text to the URL unless it is the one that stands there anyway, or too long for it."""
+def keep_in_url(text: str, examples: list[str]) -> None:
+    """Write the text to the URL unless it is the first example or too long."""
     if len(text) > MAX_URL_CHARS or text == (examples[0] if examples else ""):
         st.query_params.pop("text", None)
     elif st.query_params.get("text") != text:

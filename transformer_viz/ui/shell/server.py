@@ -1,29 +1,31 @@
-"""What the server holds for all visitors: one engine, started before the first of them comes."""
+"""State shared by all visitors: the engine and the trainer, started with the server."""
 
 import asyncio
 import contextlib
 import functools
 import gc
 import webbrowser
+from collections.abc import AsyncIterator, Iterable
+from typing import Any
 
 import streamlit as st
 
 from transformer_viz import store
 from transformer_viz.service.engine import Engine
 from transformer_viz.service.trainer import Trainer
-from transformer_viz.ui.shell.classroom import TEACHER, is_classroom, teacher_word
+from transformer_viz.ui.shell.classroom import TEACHER, is_classroom, teacher_secret
 from transformer_viz.ui.shell.journal import open_log
 
 FIRST_MODEL = "imdb-sentiment"
-"""The model a visitor sees first, where there is one of that name."""
+"""Name of the model shown first, if it exists."""
 
 
 @functools.cache
 def shared_engine() -> Engine:
-    """Return the engine of this server, its child already loading the first model."""
+    """Return the engine of this server, which loads the first model in advance."""
     engine, models = Engine(), []
-    with contextlib.suppress(store.ModelError):  # the pages say that they cannot be listed
-        models = in_order(store.list_models())
+    with contextlib.suppress(store.ModelError):  # the pages show this error
+        models = sorted_models(store.list_models())
     for model in models:
         if not model.problem:
             engine.warm(model.reference)
@@ -33,31 +35,31 @@ def shared_engine() -> Engine:
 
 @functools.cache
 def shared_trainer() -> Trainer:
-    """Return what starts trainings; its process is started when the first visitor comes to train."""
+    """Return the trainer of this server; its process starts with the first visit of the Train page."""
     return Trainer()
 
 
-def in_order(models) -> list[store.ModelSummary]:
-    """Return the models by name, the one to show first in front."""
+def sorted_models(models: Iterable[store.ModelSummary]) -> list[store.ModelSummary]:
+    """Return the models by name, `FIRST_MODEL` first."""
     return sorted(models, key=lambda model: (model.name != FIRST_MODEL, model.name))
 
 
 def address() -> str:
-    """Return the address of the app under the first allowed host."""
+    """Return the URL of the app at the first allowed host."""
     named = (host for host in st.get_option("server.allowedHosts") if "*" not in host)
     return f"http://{next(named, 'localhost')}:{st.get_option('server.port')}"
 
 
 @contextlib.asynccontextmanager
-async def lifespan(app):
-    """Start the log and the engine with the server, open the browser, and end the engine with it."""
+async def lifespan(app: object) -> AsyncIterator[dict[str, Any]]:
+    """Start log and engine with the server, open the browser, and close engine and trainer at the end."""
     open_log()
     store.empty_trash()
     gc.collect()
-    gc.freeze()  # before the engine is made: what is frozen is never given back
+    gc.freeze()  # before the engine exists: frozen objects are never collected
     engine = shared_engine()
     if is_classroom():
-        print(f"  The teacher's page: {address()}/?{TEACHER}={teacher_word()}", flush=True)
+        print(f"  The teacher's page: {address()}/?{TEACHER}={teacher_secret()}", flush=True)
     if not st.get_option("server.headless"):
         loop = asyncio.get_running_loop()  # the port is open a moment after this function yields
         loop.call_later(0.5, loop.run_in_executor, None, webbrowser.open, address())

@@ -1,5 +1,6 @@
-"""The models a visitor sees: the shelf, and in classroom mode the visitor's own beside it."""
+"""The models a visitor sees: the shelf and, in classroom mode, the visitor's own."""
 
+from collections.abc import Collection
 from pathlib import Path
 from typing import NamedTuple
 
@@ -9,22 +10,22 @@ from transformer_viz import store
 from transformer_viz.store.format import NAME
 from transformer_viz.store.places import command
 from transformer_viz.ui.shell.classroom import is_classroom, is_teacher, own_models, owner, visitors_folder
-from transformer_viz.ui.shell.language import plain, t
-from transformer_viz.ui.shell.server import in_order
+from transformer_viz.ui.shell.language import escaped, t
+from transformer_viz.ui.shell.server import sorted_models
 
 VISITOR_BYTES = 100 * 10**6
-"""Bytes that the models of one visitor of a class may take."""
+"""Quota of one visitor's models in classroom mode, in bytes."""
 
 VISITORS_BYTES = 4 * 10**9
-"""Bytes that the models of all visitors together may take: each new browser is another visitor."""
+"""Quota of all visitors' models together, in bytes: each new browser is another visitor."""
 
 
 class Home(NamedTuple):
-    """Where a visitor's models stand: what they may rename and delete, and where what they add goes.
+    """The folder of the models that a visitor may add, rename and delete.
 
     Attributes:
         folder: Folder of models; None: the shelf.
-        quota: Bytes that its models may take, as in `store.write_model`.
+        quota: As for `store.write_model`.
     """
 
     folder: Path | None = None
@@ -32,14 +33,14 @@ class Home(NamedTuple):
 
 
 def home() -> Home:
-    """Return the visitor's own place; it is the shelf but for the students of a class."""
+    """Return the visitor's folder: in classroom mode a student's own, otherwise the shelf."""
     if not is_classroom() or is_teacher():
         return Home()
     return Home(own_models(owner()), store.SharedQuota(VISITOR_BYTES, VISITORS_BYTES, visitors_folder()))
 
 
 def shown_models() -> list[store.ModelSummary]:
-    """Return the models a visitor sees, the one to show first in front; an own one hides one of its name.
+    """Return the models a visitor sees, `FIRST_MODEL` first; an own model hides one of the same name.
 
     Raises:
         ModelError: If a folder of models cannot be listed.
@@ -48,7 +49,7 @@ def shown_models() -> list[store.ModelSummary]:
     folder = home().folder
     if folder:
         models |= {model.name: model for model in store.list_models(folder)}
-    return in_order(models.values())
+    return sorted_models(models.values())
 
 
 def is_own(model: store.ModelSummary) -> bool:
@@ -56,19 +57,19 @@ def is_own(model: store.ModelSummary) -> bool:
     return model.path.parent == (home().folder or store.models_folder())
 
 
-def choose_model(name) -> None:
-    """Choose a model, as the select box of the sidebar does."""
+def select_model(name: str) -> None:
+    """Set the choice of model in the sidebar."""
     st.session_state.model = name
 
 
 def show_no_model() -> None:
-    """Say that there is nothing to look into yet, and how to come by something."""
+    """Show that there is no model yet, and how to train one."""
     st.info(t("model.none"), icon=":material/school:")
     st.code(f"{command()} train --preset single-block --data reviews.csv --out my-model")
 
 
-def problem_of(name, names) -> str | None:
-    """Say in the visitor's language why a name for a model will not do; None if it will."""
-    if not NAME.fullmatch(name or ""):
+def name_problem(name: str, names: Collection[str]) -> str | None:
+    """Return why a model cannot have a name, in the visitor's language; None if it can."""
+    if not NAME.fullmatch(name):
         return t("name.rule")
-    return t("name.taken", name=plain(name)) if name in names else None
+    return t("name.taken", name=escaped(name)) if name in names else None

@@ -1,11 +1,12 @@
-"""What trainings are called on the page."""
+"""Titles of training runs."""
 
 import re
 from collections import Counter
+from collections.abc import Iterable
 
 
-def title_of(run_id) -> str:
-    """Return what a run is called on the page: what it learns, and when it began."""
+def title_of(run_id: str) -> str:
+    """Return the title of a run: name of its data and start time."""
     match = re.fullmatch(r"(\d{4})(\d\d)(\d\d)-(\d\d)(\d\d)\d*-(?:(.+)-)?[0-9a-f]+", run_id)
     if not match:
         return run_id
@@ -13,8 +14,8 @@ def title_of(run_id) -> str:
     return f"{name or ''} · {year}-{month}-{day} {hour}:{minute}"
 
 
-def titles_of(run_ids) -> dict[str, str]:
-    """Return id -> title of several runs, no two alike: by its title, a choice among them is made."""
+def titles_of(run_ids: Iterable[str]) -> dict[str, str]:
+    """Return id -> title of several runs; all titles differ."""
     titles = {name: title_of(name) for name in run_ids}
     often = Counter(titles.values())
     return {

@@ -1,4 +1,4 @@
-"""The page for an error that nobody foresaw: an apology, a report, and a way on."""
+"""The page for unexpected errors: an apology, a report, and ways to continue."""
 
 import datetime
 import json
@@ -18,14 +18,14 @@ LIBRARIES = ("streamlit", "numpy", "pandas", "plotly", "keras", "tensorflow", "t
 
 
 def show_unexpected(error: Exception) -> bool:
-    """Show the page in place of a traceback; to be handed to `st.App` as `on_script_error`."""
+    """Show the page in place of a traceback; `on_script_error` of `st.App`."""
     number = secrets.token_hex(4)
     note("error", level=logging.ERROR, report=number, kind=type(error).__name__, at=frames_of(error)[-1])
     st.error(t("unexpected.sorry", number=number), icon=":material/sentiment_dissatisfied:")
     with st.container(horizontal=True, gap="small"):
         st.button(t("unexpected.again"), icon=":material/replay:", type="primary", key="unexpected-again")
         st.button(
-            t("unexpected.fresh"), icon=":material/home:", on_click=start_afresh, key="unexpected-fresh"
+            t("unexpected.fresh"), icon=":material/home:", on_click=reset_session, key="unexpected-fresh"
         )
         st.download_button(
             t("unexpected.report"),
@@ -41,7 +41,7 @@ def show_unexpected(error: Exception) -> bool:
 
 
 def report_of(error: Exception, number: str) -> str:
-    """Return what a developer needs to know, as JSON: no text of the visitor, nor the error's own message."""
+    """Return a report for developers as JSON, without the visitor's texts and the error's message."""
     report = {
         "report": number,
         "time": datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
@@ -59,7 +59,7 @@ def report_of(error: Exception, number: str) -> str:
     return json.dumps(report, indent=2) + "\n"
 
 
-def start_afresh() -> None:
-    """Forget everything that was chosen: an error may come from it."""
+def reset_session() -> None:
+    """Reset the session and the URL, which may have caused the error."""
     st.session_state.clear()
     st.query_params.clear()

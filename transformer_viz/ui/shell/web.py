@@ -1,4 +1,4 @@
-"""What the server adds to Streamlit: security headers, a health check, and no request to other servers."""
+"""HTTP additions to Streamlit: security headers, a health check, no requests to other servers."""
 
 import base64
 import hashlib
@@ -8,8 +8,10 @@ from importlib import resources
 from starlette.concurrency import run_in_threadpool
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.middleware import Middleware
+from starlette.requests import Request
 from starlette.responses import PlainTextResponse
 from starlette.routing import Route
+from starlette.types import Receive, Scope, Send
 from streamlit import net_util
 
 from transformer_viz.service.engine import EngineError
@@ -30,7 +32,7 @@ POLICY = (
     "base-uri 'self'",
     "form-action 'self'",
 )
-"""Where a page may load from; {inline}: the hashes of the scripts that stand in Streamlit's own page."""
+"""Content security policy; {inline}: hashes of the inline scripts of Streamlit's page."""
 
 HEADERS = {
     "X-Frame-Options": "DENY",
@@ -39,23 +41,23 @@ HEADERS = {
     "Cross-Origin-Opener-Policy": "same-origin",
     "Permissions-Policy": "camera=(), geolocation=(), microphone=(), payment=(), usb=()",
 }
-"""Sent with every response, beside the policy."""
+"""Further headers of every response."""
 
 CLOSED = ("/_stcore/metrics",)
-"""Routes of Streamlit that are of use to nobody here."""
+"""Routes of Streamlit that answer 404."""
 
 HEALTH = "/health"
-"""Answers 200 if the engine answers, 503 if not; Streamlit's own health check knows only the server."""
+"""200 if the engine responds, 503 if not; Streamlit's own health check covers only the server."""
 
 
 class GuardedResponses:
-    """ASGI middleware: adds `HEADERS` and `POLICY` to every response, and closes the routes in `CLOSED`."""
+    """ASGI middleware: adds `HEADERS` and `POLICY` to every response, answers 404 on routes in `CLOSED`."""
 
     def __init__(self, app):
         self.app = app
         self.headers = HEADERS | {"Content-Security-Policy": "; ".join(POLICY).format(inline=_hashes())}
 
-    async def __call__(self, scope, receive, send):
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer a request."""
         if scope["type"] != "http":
             await self.app(scope, receive, send)
@@ -79,8 +81,8 @@ _NO_PAGES = ("/_stcore/", "/static/", "/media/", "/component/", HEALTH)
 _INLINE = re.compile(r"<script>(.*?)</script>", re.DOTALL)
 
 
-async def health(_request) -> PlainTextResponse:
-    """Return whether the engine answers."""
+async def health(_request: Request) -> PlainTextResponse:
+    """Return whether the engine responds."""
     try:
         await run_in_threadpool(shared_engine().check)
     except EngineError as error:
@@ -89,9 +91,9 @@ async def health(_request) -> PlainTextResponse:
 
 
 def stay_offline() -> None:
-    """Let Streamlit ask no other server for the address of this one.
+    """Keep Streamlit from asking another server for this server's external address.
 
-    It would whenever a page of another origin asks for its websocket; no setting prevents that.
+    It asks whenever a page of another origin requests its websocket; there is no setting against it.
     """
     net_util.get_external_ip = lambda: None
 
@@ -104,7 +106,7 @@ def _give_cookie(scope, headers):
 
 
 def _hashes():
-    """Return what a policy calls the scripts that stand in Streamlit's page: their sha256."""
+    """Return the sha256 hashes of the inline scripts in Streamlit's page, as a policy names them."""
     page = resources.files("streamlit").joinpath("static", "index.html").read_text(encoding="utf-8")
     digests = (hashlib.sha256(script.encode()).digest() for script in _INLINE.findall(page))
     return " ".join(f"'sha256-{base64.b64encode(digest).decode()}'" for digest in digests)

@@ -1,33 +1,36 @@
-"""The views of attention on the page."""
+"""The attention views on the page."""
 
 import threading
 
+import numpy as np
 from cachetools import LRUCache, cached
 
 from transformer_viz import store
 from transformer_viz.language import Words
-from transformer_viz.pictures.lens import payload_of, projected_of
+from transformer_viz.pictures.lens import payload_of, projected_contexts
 from transformer_viz.ui.shell.components import component
 from transformer_viz.ui.shell.language import words
 from transformer_viz.values.request import Request
 from transformer_viz.values.trace import Trace
 
 MAX_BYTES = 64 * 2**20
-"""Memory of the payloads that are kept; a larger one is made anew in every rerun."""
+"""Memory of cached payloads, in bytes; a larger one is computed in every rerun."""
 
 
-def show_lens(trace: Trace, request: Request, looks=(), effects=None) -> bytes:
-    """Show the attention of a trace; return what is shown.
+def show_lens(
+    trace: Trace, request: Request, looks: tuple[str, ...] = (), effects: dict[str, np.ndarray] | None = None
+) -> bytes:
+    """Show the attention views of a trace; return their payload.
 
     Args:
         trace: The answer to the request.
-        request: What was asked.
+        request: The request.
         looks: As in `payload_of`.
         effects: As in `payload_of`.
     """
     try:
         stamp = store.stamp(request.model)
-    except store.ModelError:  # deleted meanwhile; its answer is still shown
+    except store.ModelError:  # deleted in the meantime; its answer is still shown
         stamp = ""
     payload = _payload(trace, words(), looks, effects, request, stamp)
     component("streamlit", "lens")(data=payload, key="lens")
@@ -40,7 +43,7 @@ def show_lens(trace: Trace, request: Request, looks=(), effects=None) -> bytes:
     lock=threading.Lock(),
 )
 def _payload(trace, words: Words, looks, effects, request, stamp):
-    """Return the payload of an answer; a model written anew has another stamp."""
+    """Return the payload of an answer; a rewritten model has another stamp."""
     model = request.model
-    projected = {} if looks else {kind: projected_of(trace, kind, model) for kind in trace.kinds()}
+    projected = {} if looks else {kind: projected_contexts(trace, kind, model) for kind in trace.kinds()}
     return payload_of(trace, words, looks, effects, projected)

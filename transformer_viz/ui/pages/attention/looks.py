@@ -1,4 +1,4 @@
-"""The choice of ways to look at the attention of a trace."""
+"""The choice of transformations of a trace's attention."""
 
 import streamlit as st
 
@@ -9,7 +9,7 @@ from transformer_viz.values.trace import Trace
 
 
 def choose_looks(trace: Trace) -> tuple[str, ...]:
-    """Show the ways of looking that this trace has, kept in the URL; return those that are on."""
+    """Show the transformations possible for this trace, kept in the URL; return the active ones."""
     wanted = st.query_params.get("looks", "").split(".")
     keep("looks", [look for look in LOOKS if look in wanted])
     possible = [look for look in LOOKS if is_possible(trace, look)]

@@ -1,4 +1,4 @@
-"""The Attention page: a sentence, its prediction, and what one head does with it."""
+"""The Attention page: a text, its prediction, and the attention heads."""
 
 import tempfile
 from pathlib import Path
@@ -14,7 +14,8 @@ from transformer_viz.ui.pages.attention.lens import show_lens
 from transformer_viz.ui.pages.attention.looks import choose_looks
 from transformer_viz.ui.shell.address import choose_whether
 from transformer_viz.ui.shell.answers import answer, head_effects
-from transformer_viz.ui.shell.language import plain, t
+from transformer_viz.ui.shell.card_facts import config_of
+from transformer_viz.ui.shell.language import escaped, t
 from transformer_viz.ui.shell.reading import show_reading
 from transformer_viz.ui.shell.sentence import ask_texts
 from transformer_viz.ui.shell.shelf import show_no_model
@@ -22,10 +23,10 @@ from transformer_viz.values.request import Request
 from transformer_viz.values.trace import Trace
 
 MAX_BARS = 3
-"""Labels whose probability is drawn, the likeliest ones."""
+"""Maximum number of labels with a probability bar."""
 
 MAX_GAPS = 3
-"""[MASK]s whose likeliest tokens are drawn, the first ones."""
+"""Maximum number of [MASK] positions with predictions."""
 
 
 def show(model: store.ModelSummary | None) -> None:
@@ -39,9 +40,9 @@ def show(model: store.ModelSummary | None) -> None:
     trace = answer(request)
     if trace is None:
         return
-    if model.config.fills_in:
+    if config_of(model).fills_in:
         show_filling(trace)
-    elif model.config.has_decoder:
+    elif config_of(model).has_decoder:
         show_writing(trace, own=target is None)
     else:
         show_prediction(trace)
@@ -53,7 +54,7 @@ def show(model: store.ModelSummary | None) -> None:
 
 
 def ask_effects(request: Request, trace: Trace) -> dict[str, np.ndarray] | None:
-    """Offer to leave out each head in turn; return what each does for the answer, None if nobody asks."""
+    """Show the switch for head ablation; return the effect of each head, None if it is off."""
     heads = sum(len(layer.weights) for found in trace.kinds().values() for layer in found.layers)
     if not choose_whether("effects", t("effects.label", count=heads), help=t("effects.help")):
         return None
@@ -61,54 +62,54 @@ def ask_effects(request: Request, trace: Trace) -> dict[str, np.ndarray] | None:
 
 
 def show_prediction(trace: Trace) -> None:
-    """Say the prediction in words, with the probabilities of the likeliest labels."""
+    """Show the prediction, with the probabilities of the likeliest labels."""
     best = int(trace.probs.argmax())
     likeliest = sorted(np.argsort(-trace.probs)[:MAX_BARS])
     words, *bars = st.columns([2, *[1] * len(likeliest)], vertical_alignment="center", gap="medium")
     words.markdown(
-        t("prediction.sentence", label=plain(trace.labels[best]), percent=f"{trace.probs[best]:.1%}")
+        t("prediction.sentence", label=escaped(trace.labels[best]), percent=f"{trace.probs[best]:.1%}")
     )
     for bar, i in zip(bars, likeliest, strict=True):
-        bar.progress(float(trace.probs[i]), text=f"{plain(trace.labels[i])} · {trace.probs[i]:.1%}")
+        bar.progress(float(trace.probs[i]), text=f"{escaped(trace.labels[i])} · {trace.probs[i]:.1%}")
 
 
 def show_writing(trace: Trace, *, own: bool) -> None:
-    """Say what the model wrote, or what it would write next after what it was given."""
+    """Show the generated target, or the prediction for the next token."""
     probs = trace.probs[-1]
     if own and trace.encoder:
-        goes_on = "" if trace.labels[probs.argmax()] == END else " …"
-        st.markdown(t("writing.sentence", text=(plain(trace.target_text) or "∅") + goes_on))
+        ellipsis = "" if trace.labels[probs.argmax()] == END else " …"
+        st.markdown(t("writing.sentence", text=(escaped(trace.target_text) or "∅") + ellipsis))
         return
     show_tokens(trace, probs, "writing.next")
 
 
 def show_filling(trace: Trace) -> None:
-    """Say what the model puts in the place of each [MASK]."""
+    """Show the predictions for each [MASK]."""
     if not len(trace.gaps):
-        st.caption(t("filling.none", mask=plain(MASK)))
+        st.caption(t("filling.none", mask=escaped(MASK)))
     for place in trace.gaps[:MAX_GAPS]:
-        show_tokens(trace, trace.probs[place], "filling.gap", mask=plain(MASK))
+        show_tokens(trace, trace.probs[place], "filling.gap", mask=escaped(MASK))
 
 
-def show_tokens(trace: Trace, probs, said, **values) -> None:
-    """Say which token is likeliest, with the probabilities of the first ones.
+def show_tokens(trace: Trace, probs: np.ndarray, key: str, **values: str) -> None:
+    """Show the likeliest token, with the probabilities of the first ones.
 
     Args:
-        trace: Whose labels the probabilities are of.
+        trace: The trace that names the labels.
         probs: float (label,).
-        said: Key of the sentence.
-        **values: What else stands in it.
+        key: Key of the sentence.
+        **values: Further values in the sentence.
     """
     likeliest = np.argsort(-probs)[:MAX_BARS]
     words, *bars = st.columns([2, *[1] * len(likeliest)], vertical_alignment="center", gap="medium")
     best = likeliest[0]
-    words.markdown(t(said, token=plain(label_of(trace, best)), percent=f"{probs[best]:.1%}", **values))
+    words.markdown(t(key, token=escaped(label_of(trace, best)), percent=f"{probs[best]:.1%}", **values))
     for bar, i in zip(bars, likeliest, strict=True):
-        bar.progress(float(probs[i]), text=f"{plain(label_of(trace, i))} · {probs[i]:.1%}")
+        bar.progress(float(probs[i]), text=f"{escaped(label_of(trace, i))} · {probs[i]:.1%}")
 
 
 def show_heads(trace: Trace, request: Request) -> None:
-    """Show what every head does, and what can be taken along."""
+    """Show the attention views and the download buttons."""
     with st.container(horizontal=True, gap="medium", vertical_alignment="center"):
         looks, effects = choose_looks(trace), ask_effects(request, trace)
     payload = show_lens(trace, request, looks, effects)
@@ -131,7 +132,7 @@ def show_heads(trace: Trace, request: Request) -> None:
 
 
 def npz_of(trace: Trace) -> bytes:
-    """Return the file that `Trace.load` reads."""
+    """Return the trace as a file for `Trace.load`."""
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "trace.npz"
         trace.save(path)

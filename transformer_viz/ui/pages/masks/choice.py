@@ -1,5 +1,6 @@
-"""The choice of a mask: one of a kind, or one painted by hand; kept in the address."""
+"""The choice of a mask, a named or a painted one, kept in the URL."""
 
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -9,30 +10,30 @@ from transformer_viz.analysis import mask_from_bits, mask_to_bits, named_mask
 from transformer_viz.ui.shell.address import choose_number, choose_whether, from_address, to_address
 from transformer_viz.ui.shell.language import t
 
-KINDS = ("own", "causal", "padding", "window", "none", "painted")
+MASK_CHOICES = ("own", "causal", "padding", "window", "none", "painted")
 
-UNORDERED = ("own", "padding", "none", "painted")
-"""Kinds where rows and columns are of different sequences: no column is before, beside or after a row."""
+UNORDERED_CHOICES = ("own", "padding", "none", "painted")
+"""Choices for cross-attention, where keys do not precede or follow queries."""
 
 MAX_PAINTED = 32
-"""Most tokens of a mask that can be painted: its bits must fit into an address."""
+"""Maximum number of tokens of a painted mask: its bits must fit into a URL."""
 
 MAX_PADDING = 12
-"""Most [PAD] that can be appended."""
+"""Maximum number of appended [PAD]."""
 
 FIRST_PADDING = 4
-"""How many are appended when the padding mask is chosen and there are none."""
+"""Number of [PAD] appended when the padding mask is chosen and there are none."""
 
 
 @dataclass(frozen=True)
 class Choice:
-    """What was chosen.
+    """The chosen mask and padding.
 
     Attributes:
-        kind: One of `KINDS`.
-        reach: Of a window.
-        causal: Whether a padding mask or a window hides the future too.
-        padding: How many [PAD] are appended.
+        kind: One of `MASK_CHOICES`.
+        reach: Radius of a window.
+        causal: Whether a padding mask or a window also hides later keys.
+        padding: Number of appended [PAD].
     """
 
     kind: str
@@ -42,30 +43,34 @@ class Choice:
 
     @property
     def name(self) -> str | None:
-        """The mask's name as `analysis.named_mask` reads it; None for the model's own and painted ones."""
+        """Name for `analysis.named_mask`; None for the model's own and painted masks."""
         if self.kind in ("own", "painted"):
             return None
         name = f"window:{self.reach}" if self.kind == "window" else self.kind
         return f"{name}+causal" if self.causal else name
 
 
-def ask_mask(size, room, *, ordered) -> Choice:
-    """Show the choice of a mask and of the padding.
+def ask_mask(size: int, room: int, *, ordered: bool) -> Choice:
+    """Show the choice of mask and padding.
 
     Args:
-        size: Most tokens on one side of the mask, without padding.
-        room: How many [PAD] the model has room for.
-        ordered: Whether rows and columns are the same tokens, so that some come earlier than others.
+        size: Number of queries or keys without padding, whichever is larger.
+        room: Maximum number of [PAD] that the model can take.
+        ordered: Whether queries and keys are the same tokens.
     """
     first = "causal" if ordered else "padding"
-    kinds = [kind for kind in (KINDS if ordered else UNORDERED) if kind != "painted" or size <= MAX_PAINTED]
+    kinds = [
+        kind
+        for kind in (MASK_CHOICES if ordered else UNORDERED_CHOICES)
+        if kind != "painted" or size <= MAX_PAINTED
+    ]
     before = st.session_state.get("mask")
     from_address("mask", kinds, first)
-    most = room = min(MAX_PADDING, room)
+    limit = room = min(MAX_PADDING, room)
     if before not in (None, st.session_state.mask):
-        start_padding(most)
+        start_padding(limit)
     if st.session_state.mask == "painted":
-        most = min(most, MAX_PAINTED - size)
+        limit = min(limit, MAX_PAINTED - size)
     with st.container(horizontal=True, vertical_alignment="bottom", key="mask-choice"):
         kind = st.segmented_control(
             t("masks.mask"),
@@ -78,7 +83,8 @@ def ask_mask(size, room, *, ordered) -> Choice:
             args=(room,),
             help=t("masks.mask_help"),
         )
-        padding = ask_padding(most, min(FIRST_PADDING, most) if kind == first == "padding" else 0)
+        kind = kind or first
+        padding = ask_padding(limit, min(FIRST_PADDING, limit) if kind == first == "padding" else 0)
         reach = ask_reach(size) if kind == "window" else 1
         causal = (
             ordered
@@ -91,37 +97,37 @@ def ask_mask(size, room, *, ordered) -> Choice:
     return Choice(kind, reach, causal, padding)
 
 
-def start_padding(most) -> None:
-    """Append some [PAD] when the padding mask is chosen and there are none to mask."""
+def start_padding(limit: int) -> None:
+    """Append [PAD] when the padding mask is chosen and there are none to mask."""
     if st.session_state.mask == "padding" and not st.session_state.get("pads"):
-        st.session_state.pads = min(FIRST_PADDING, most)
+        st.session_state.pads = min(FIRST_PADDING, limit)
 
 
-def ask_padding(most, first) -> int:
-    """Show how many [PAD] are appended; `first` of them where nobody has chosen."""
-    if not most:
+def ask_padding(limit: int, first: int) -> int:
+    """Show the choice of the number of appended [PAD], by default `first`."""
+    if not limit:
         return 0
-    said = t("masks.padding_help")
-    return choose_number("pads", 0, most, t("masks.padding"), default=first, help=said, width=130)
+    help_text = t("masks.padding_help")
+    return choose_number("pads", 0, limit, t("masks.padding"), default=first, help=help_text, width=130)
 
 
-def ask_reach(size) -> int:
-    """Show how far a window reaches."""
-    most = max(min(size - 1, 16), 1)
-    if most == 1:
+def ask_reach(size: int) -> int:
+    """Show the choice of the window radius."""
+    limit = max(min(size - 1, 16), 1)
+    if limit == 1:
         return 1
-    said = t("masks.reach_help")
-    return choose_number("reach", 0, most, t("masks.reach"), default=1, help=said, width=130)
+    help_text = t("masks.reach_help")
+    return choose_number("reach", 0, limit, t("masks.reach"), default=1, help=help_text, width=130)
 
 
-def name_of(choice, own, key_ids, *, ordered) -> str | None:
-    """Return the name of the mask that was chosen; None for the model's own.
+def name_of(choice: Choice, own: np.ndarray, key_ids: np.ndarray, *, ordered: bool) -> str | None:
+    """Return the name of the chosen mask; None for the model's own.
 
     Args:
-        choice: `Choice`.
+        choice: The chosen mask.
         own: bool (query, key), the model's own mask.
         key_ids: int (key,).
-        ordered: Whether rows and columns are the same tokens.
+        ordered: Whether queries and keys are the same tokens.
     """
     if choice.kind != "painted":
         st.session_state.mask_before = choice.name
@@ -130,8 +136,8 @@ def name_of(choice, own, key_ids, *, ordered) -> str | None:
     return "painted:" + painted(own, key_ids, ordered=ordered)
 
 
-def painted(own, key_ids, *, ordered) -> str:
-    """Return the bits of the painted mask; it begins as the address says, or as the mask chosen before."""
+def painted(own: np.ndarray, key_ids: np.ndarray, *, ordered: bool) -> str:
+    """Return the bits of the painted mask, initially those in the URL or the previously chosen mask."""
     state = st.session_state.get("painted")
     if state is None or state["shape"] != own.shape:
         applied = state["applied"] if state else 0
@@ -144,8 +150,8 @@ def painted(own, key_ids, *, ordered) -> str:
     return bits
 
 
-def first_bits(own, key_ids, before) -> str:
-    """Return the bits a painted mask begins with: the address's, or of the mask named `before`; None: own."""
+def first_bits(own: np.ndarray, key_ids: np.ndarray, before: str | None) -> str:
+    """Return the initial bits of a painted mask: from the URL, or of the mask `before`; None: `own`."""
     bits = st.query_params.get("bits", "")
     try:
         mask_from_bits(bits, own.shape)
@@ -154,21 +160,22 @@ def first_bits(own, key_ids, before) -> str:
     return bits
 
 
-def paint(change) -> None:
-    """Put a changed mask on top of the history.
+def paint(change: Callable[[np.ndarray], np.ndarray]) -> None:
+    """Push a changed mask onto the history.
 
     Args:
-        change: Function of the mask, bool (query, key), that returns another.
+        change: Maps the mask, bool (query, key), to the changed one.
     """
     state = st.session_state.painted
     state["history"].append(mask_to_bits(change(mask_from_bits(state["history"][-1], state["shape"]))))
 
 
-def take_strokes(strokes) -> None:
-    """Paint the strokes that are not in the mask yet; the browser sends each until it sees it there.
+def take_strokes(strokes: Iterable[tuple[int, Sequence[int], bool]]) -> None:
+    """Apply the strokes that are not in the mask yet; the browser resends each until the mask contains it.
 
     Args:
-        strokes: [number, [row, column, last row, last column], whether they may be read] each, in order.
+        strokes: [number, [row, column, last row, last column], whether these cells may be attended to] each,
+            in order.
     """
     state = st.session_state.painted
     for number, box, may in strokes:
@@ -177,8 +184,8 @@ def take_strokes(strokes) -> None:
             state["applied"] = number
 
 
-def stroked(mask, box, *, may) -> np.ndarray:
-    """Return a mask with all cells of a box, (row, column, last row, last column), free or masked."""
+def stroked(mask: np.ndarray, box: Sequence[int], *, may: bool) -> np.ndarray:
+    """Return a mask with all cells of a box, (row, column, last row, last column), set to `may`."""
     row, column, last_row, last_column = box
     mask = np.array(mask)
     mask[row : last_row + 1, column : last_column + 1] = may
@@ -186,7 +193,7 @@ def stroked(mask, box, *, may) -> np.ndarray:
 
 
 def undo() -> None:
-    """Take the last change of the painted mask back."""
+    """Undo the last change of the painted mask."""
     history = st.session_state.painted["history"]
     if len(history) > 1:
         history.pop()
@@ -218,10 +225,10 @@ def show_brushes() -> None:
 
 
 def offer_painting() -> None:
-    """Offer to go to the view in which the mask is painted."""
+    """Show a button that leads to the view in which the mask is painted."""
     st.button(t("masks.paint_elsewhere"), key="paint-here", icon=":material/brush:", on_click=go_to_steps)
 
 
 def go_to_steps() -> None:
-    """Choose the view in which the mask is painted."""
+    """Switch to the view in which the mask is painted."""
     st.session_state.mask_view = "steps"

@@ -1,4 +1,6 @@
-"""What a mask does, in words: where the weight goes, and what becomes of the prediction."""
+"""The effect of a mask in sentences: on the attention weights and on the prediction."""
+
+from collections.abc import Sequence
 
 import numpy as np
 import streamlit as st
@@ -10,24 +12,25 @@ from transformer_viz.text.kinds import is_spaced, shown_piece
 from transformer_viz.text.tokenizer import visible
 from transformer_viz.ui.pages.masks.sides import Head, Side
 from transformer_viz.ui.shell.charts import draw, theme
-from transformer_viz.ui.shell.language import plain, t
+from transformer_viz.ui.shell.language import escaped, t
 from transformer_viz.values.config import PAD_ID
+from transformer_viz.values.trace import Trace
 
 MAX_BARS = 4
-"""Labels whose probabilities are drawn, the likeliest ones."""
+"""Maximum number of labels with probability bars."""
 
-LEAST = 0.005
-"""Probability below which a label is not drawn, after the first two."""
+MIN_PROBABILITY = 0.005
+"""Minimum probability of a label with bars, apart from the first two."""
 
-LEAST_SHARE = 0.0005
-"""Share of the weight that is written as more than 0.0%."""
+MIN_SHARE = 0.0005
+"""Smallest share that does not round to 0.0%."""
 
-LEAST_CHANGE = 0.001
-"""Change of a probability that counts as one."""
+MIN_CHANGE = 0.001
+"""Smallest change of a probability that is shown."""
 
 
-def meters_of(chosen: Head, other: Head) -> list[str]:
-    """Return in words where the weight of one head goes with both masks: what is nothing is left out."""
+def shares_of_weight(chosen: Head, other: Head) -> list[str]:
+    """Return sentences on a head's weight on padding and on later keys, and on fully masked rows."""
     names = {"mask": t(f"masks.name_{chosen.name}"), "other_mask": t(f"masks.name_{other.name}")}
     shares = {
         "padding": [
@@ -40,7 +43,7 @@ def meters_of(chosen: Head, other: Head) -> list[str]:
     meters = [
         t(f"masks.meter_{name}", **percent(both), **names)
         for name, both in shares.items()
-        if max(both) >= LEAST_SHARE
+        if max(both) >= MIN_SHARE
     ]
     blocked = [len(blocked_rows(side.mask, side.mask.shape)) for side in (chosen, other)]
     if any(blocked):
@@ -49,36 +52,36 @@ def meters_of(chosen: Head, other: Head) -> list[str]:
     return meters
 
 
-def show_meters(meters) -> None:
-    """Show what `meters_of` returned."""
+def show_meters(meters: list[str]) -> None:
+    """Show the sentences of `shares_of_weight`."""
     st.markdown(f"**{t('masks.meters_title')}**", help=t("masks.meters_help"))
     for meter in meters:
         st.markdown(meter)
 
 
-def percent(shares) -> dict[str, str]:
-    """Return both shares as they are written."""
+def percent(shares: Sequence[float]) -> dict[str, str]:
+    """Return both shares as percentages."""
     return {"share": f"{shares[0]:.1%}", "other": f"{shares[1]:.1%}"}
 
 
 def show_prediction(chosen: Side, other: Side) -> None:
-    """Say what becomes of the prediction, and draw the probabilities before and after."""
+    """Show how the prediction changes, with the probabilities before and after."""
     st.markdown(f"**{t('masks.prediction_title')}**", help=t("masks.prediction_help"))
     if np.array_equal(chosen.mask, other.mask):
         st.markdown(t("masks.hides_nothing"))
         return
     trace, before = chosen.trace, other.trace.probs
     after = trace.probs
-    if np.abs(before - after)[real_places(trace)].max() < LEAST_CHANGE:
+    if np.abs(before - after)[real_positions(trace)].max() < MIN_CHANGE:
         st.markdown(t("masks.prediction_same"))
         return
     if after.ndim == 2:
         before, after = most_changed(chosen, before, after)
     else:
-        say_label(trace.labels, before, after)
+        show_label_change(trace.labels, before, after)
     highest = np.maximum(before, after)
     likeliest = np.argsort(-highest, kind="stable")[:MAX_BARS]
-    likeliest = likeliest[(highest[likeliest] > LEAST) | (np.arange(len(likeliest)) < 2)]
+    likeliest = likeliest[(highest[likeliest] > MIN_PROBABILITY) | (np.arange(len(likeliest)) < 2)]
     figure = before_after_bars(
         [label_of(trace, i) for i in likeliest],
         before[likeliest],
@@ -89,18 +92,18 @@ def show_prediction(chosen: Side, other: Side) -> None:
     draw(figure, "before-after", alt=t("masks.bars_alt"), toolbar=False)
 
 
-def say_label(labels, before, after) -> None:
-    """Say which class the model chooses before and after."""
+def show_label_change(labels: Sequence[str], before: np.ndarray, after: np.ndarray) -> None:
+    """Show the predicted class before and after."""
     old, new = int(before.argmax()), int(after.argmax())
-    values = {"old": plain(labels[old]), "new": plain(labels[new])}
+    values = {"old": escaped(labels[old]), "new": escaped(labels[new])}
     key = "stays" if old == new else "flips"
     st.markdown(
         t(f"masks.prediction_{key}", **values, before=f"{before[old]:.1%}", after=f"{after[new]:.1%}")
     )
 
 
-def real_places(trace) -> np.ndarray:
-    """Return where `trace.probs` is read: of a class everywhere, of tokens not at a [PAD]."""
+def real_positions(trace: Trace) -> np.ndarray:
+    """Return the rows of `trace.probs` to compare: all classes, or all positions but [PAD]."""
     if trace.probs.ndim == 1:
         return np.arange(len(trace.probs))
     return np.flatnonzero(
@@ -108,35 +111,35 @@ def real_places(trace) -> np.ndarray:
     )
 
 
-def most_changed(chosen, before, after) -> tuple[np.ndarray, np.ndarray]:
-    """Say how many likeliest tokens are others; return the probabilities of the place that changed most.
+def most_changed(chosen: Side, before: np.ndarray, after: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Show how many predicted tokens change; return the probabilities at the position that changed most.
 
     Args:
-        chosen: `Side`.
+        chosen: The run with the chosen mask.
         before: float (position, label).
         after: float (position, label).
 
     Returns:
-        float (label,) before and after, of the place where they differ most: where the likeliest is another
-        somewhere, of such a place.
+        float (label,) before and after, at the position with the largest change; if predicted tokens change
+        anywhere, among those positions.
     """
     trace = chosen.trace
     tokens = trace.target_tokens if trace.encoder and trace.decoder else trace.tokens
-    real = real_places(trace)
+    real = real_positions(trace)
     others = real[(before.argmax(axis=-1) != after.argmax(axis=-1))[real]]
-    places = others if others.size else real
-    place = places[np.abs(before - after).sum(axis=-1)[places].argmax()]
-    old, new = int(before[place].argmax()), int(after[place].argmax())
+    positions = others if others.size else real
+    position = positions[np.abs(before - after).sum(axis=-1)[positions].argmax()]
+    old, new = int(before[position].argmax()), int(after[position].argmax())
     st.markdown(
         t(
             f"masks.{'writing' if trace.decoder else 'filling'}_{'changes' if others.size else 'stays'}",
             count=len(others),
             total=len(real),
-            old=plain(label_of(trace, old)),
-            token=plain(visible(shown_piece(tokens[place], is_spaced(tokens)))),
-            new=plain(label_of(trace, new)),
-            before=f"{before[place, old]:.1%}",
-            after=f"{after[place, new]:.1%}",
+            old=escaped(label_of(trace, old)),
+            token=escaped(visible(shown_piece(tokens[position], is_spaced(tokens)))),
+            new=escaped(label_of(trace, new)),
+            before=f"{before[position, old]:.1%}",
+            after=f"{after[position, new]:.1%}",
         )
     )
-    return before[place], after[place]
+    return before[position], after[position]

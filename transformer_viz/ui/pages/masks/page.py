@@ -1,15 +1,16 @@
-"""The Masks page: what a mask does to one head, and to the prediction."""
+"""The Masks page: the effect of a mask on one head and on the prediction."""
 
 import streamlit as st
 
 from transformer_viz import store
 from transformer_viz.ui.pages.masks.choice import ask_mask, offer_painting
-from transformer_viz.ui.pages.masks.effect import meters_of, show_meters, show_prediction
+from transformer_viz.ui.pages.masks.effect import shares_of_weight, show_meters, show_prediction
 from transformer_viz.ui.pages.masks.sides import compare, room_for_padding
 from transformer_viz.ui.pages.masks.views import LAYOUT, VIEWS
 from transformer_viz.ui.shell.address import choose_one
 from transformer_viz.ui.shell.answers import answer
-from transformer_viz.ui.shell.heads import choose, choose_attention, hand_over
+from transformer_viz.ui.shell.card_facts import config_of
+from transformer_viz.ui.shell.heads import choose, choose_attention, sync_with_views
 from transformer_viz.ui.shell.language import t
 from transformer_viz.ui.shell.reading import show_reading
 from transformer_viz.ui.shell.sentence import ask_texts
@@ -23,24 +24,26 @@ def show(model: store.ModelSummary | None) -> None:
     if model is None:
         show_no_model()
         return
-    translates = model.config.architecture == "encoder-decoder"
+    config = config_of(model)
     request = Request(model.reference, *ask_texts(model))
-    plain = answer(request)
-    if plain is None:
+    unchanged = answer(request)
+    if unchanged is None:
         return
-    show_reading(plain)
+    show_reading(unchanged)
     with st.container(horizontal=True, gap="medium"):
-        kind = choose_attention(plain)
-        found = plain.kinds()[kind]
+        kind = choose_attention(unchanged)
+        found = unchanged.kinds()[kind]
         layer = choose("layer", len(found.layers))
         head = choose("head", len(found.layers[layer - 1].weights))
         views = list(VIEWS)
-        view = choose_one("mask_view", views, t("masks.view"), say=lambda view: t(f"masks.view_{view}"))
-    hand_over(kind=kind, layer=layer, head=head)
+        view = choose_one(
+            "mask_view", views, t("masks.view"), format_func=lambda view: t(f"masks.view_{view}")
+        )
+    sync_with_views(kind=kind, layer=layer, head=head)
     size = max(len(found.query_tokens), len(found.key_tokens))
-    with st.container():  # what is below keeps its place, however many runs are asked for
-        choice = ask_mask(size, room_for_padding(plain, model.config, kind), ordered=kind != "cross")
-        sides = compare(request, choice, kind, translates=translates)
+    with st.container():  # keeps the elements below in place, however many runs are requested
+        choice = ask_mask(size, room_for_padding(unchanged, config, kind), ordered=kind != "cross")
+        sides = compare(request, choice, kind, translates=config.architecture == "encoder-decoder")
     if sides is None:
         return
     heads = [side.head(layer - 1, head - 1) for side in sides]
@@ -49,7 +52,7 @@ def show(model: store.ModelSummary | None) -> None:
     if choice.kind == "painted" and view != "steps":
         offer_painting()
     with st.container(key="mask-effects"):
-        if meters := meters_of(*heads):
+        if meters := shares_of_weight(*heads):
             with st.container(border=True, height="stretch"):
                 show_meters(meters)
         with st.container(border=True, height="stretch"):

@@ -1,13 +1,13 @@
-"""The two runs the Masks page compares: with the chosen mask, and with another."""
+"""The two runs that the Masks page compares: with the chosen mask and with a reference mask."""
 
 from typing import NamedTuple
 
 import numpy as np
 
 from transformer_viz.pictures.labels import axis_tokens
-from transformer_viz.ui.pages.masks.choice import name_of
+from transformer_viz.ui.pages.masks.choice import Choice, name_of
 from transformer_viz.ui.shell.answers import answer
-from transformer_viz.values.config import PAD_ID
+from transformer_viz.values.config import PAD_ID, TransformerConfig
 from transformer_viz.values.request import Request
 from transformer_viz.values.trace import Trace
 
@@ -16,15 +16,15 @@ class Head(NamedTuple):
     """One head under one mask.
 
     Attributes:
-        name: Kind of the mask, as in `mask_choice.KINDS`.
+        name: One of `choice.MASK_CHOICES`.
         scores: float32 (query, key), before the mask.
         weights: float32 (query, key).
         mask: bool (query, key), True = may attend.
         rows: Display strings of the queries.
         columns: Display strings of the keys.
-        row_padding: bool (query,), where a query is [PAD].
-        column_padding: bool (key,), where a key is [PAD].
-        same_tokens: Whether queries and keys are the same tokens, so that some keys come later.
+        row_padding: bool (query,), True at [PAD].
+        column_padding: bool (key,), True at [PAD].
+        same_tokens: Whether queries and keys are the same tokens.
     """
 
     name: str
@@ -39,7 +39,7 @@ class Head(NamedTuple):
 
 
 class Side(NamedTuple):
-    """One run: the name of its mask, which kind of attention has it, and what the model computed."""
+    """One run: name of its mask, kind of attention that has it, trace."""
 
     name: str
     kind: str
@@ -47,17 +47,17 @@ class Side(NamedTuple):
 
     @property
     def writes_target(self) -> bool:
-        """Whether the queries are tokens of a target beside the text."""
+        """Whether the queries are tokens of an encoder-decoder's target."""
         return self.kind != "encoder" and bool(self.trace.encoder)
 
     @property
     def query_ids(self) -> np.ndarray:
-        """The ids of the tokens that read: int32 (query,)."""
+        """Token ids of the queries: int32 (query,)."""
         return self.trace.target_ids if self.writes_target else self.trace.token_ids
 
     @property
     def key_ids(self) -> np.ndarray:
-        """The ids of the tokens that are read: int32 (key,)."""
+        """Token ids of the keys: int32 (key,)."""
         return self.trace.token_ids if self.kind == "cross" else self.query_ids
 
     @property
@@ -66,8 +66,8 @@ class Side(NamedTuple):
         mask = self.trace.kinds()[self.kind].mask[0]
         return np.broadcast_to(mask, (1, len(self.query_ids), len(self.key_ids)))[0]
 
-    def head(self, layer, head) -> Head:
-        """Return one head of the attention, counted from 0."""
+    def head(self, layer: int, head: int) -> Head:
+        """Return one head of the attention, 0-based."""
         found = self.trace.kinds()[self.kind]
         return Head(
             self.name,
@@ -82,22 +82,22 @@ class Side(NamedTuple):
         )
 
 
-def room_for_padding(trace, config, kind) -> int:
-    """Return how many [PAD] the model has room for, after the tokens that are read."""
+def room_for_padding(trace: Trace, config: TransformerConfig, kind: str) -> int:
+    """Return how many [PAD] the model can take after the tokens of the keys."""
     if kind == "decoder" and trace.encoder:
-        return config.target_max_len - len(trace.target_ids)
+        return (config.target_max_len or config.max_len) - len(trace.target_ids)
     return config.max_len - len(trace.token_ids)
 
 
-def compare(request: Request, choice, kind, *, translates) -> tuple[Side, Side] | None:
-    """Return the run with the chosen mask, and the one to compare with; None where there is no answer.
+def compare(request: Request, choice: Choice, kind: str, *, translates: bool) -> tuple[Side, Side] | None:
+    """Return the run with the chosen mask and the reference run; None if either has no answer.
 
-    That is the model's own mask, or none where the chosen one is as good as the model's own.
+    The reference is the model's own mask, or no mask if the chosen mask equals the model's own.
 
     Args:
         request: Without mask and padding.
-        choice: `Choice`.
-        kind: Which attention is masked: "encoder", "decoder" or "cross".
+        choice: The chosen mask and padding.
+        kind: Kind of attention to mask: "encoder", "decoder" or "cross".
         translates: Whether the model is an encoder-decoder.
     """
     field, padding = _fields(kind, translates=translates)
@@ -116,7 +116,7 @@ def compare(request: Request, choice, kind, *, translates) -> tuple[Side, Side] 
 
 
 def _fields(kind, *, translates):
-    """Return the changes that hold the mask of an attention and the padding of its keys."""
+    """Return the fields of `Changes` for the mask of an attention and the padding of its keys."""
     if kind == "cross":
         return "cross_attention_mask", "padding"
     if kind == "decoder" and translates:

@@ -1,9 +1,11 @@
-"""The three views of the Masks page: the steps of the computation, what changes, two ways to mask."""
+"""The views of the Masks page: steps of the computation, change of the weights, two ways to mask."""
 
 import math
+from typing import Any
 
 import numpy as np
 import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
 
 from transformer_viz.analysis import (
     added_mask_weights,
@@ -12,16 +14,16 @@ from transformer_viz.analysis import (
     masked_scores,
     multiplied_mask_weights,
 )
-from transformer_viz.pictures.views import MAX_CELLS, block_names, panel
-from transformer_viz.pictures.views.panel import MANY
+from transformer_viz.pictures.views import MAX_CELLS, Scale, block_names, panel
+from transformer_viz.pictures.views.panel import MAX_LARGE
 from transformer_viz.ui.pages.masks.choice import show_brushes, take_strokes
 from transformer_viz.ui.pages.masks.sides import Head
 from transformer_viz.ui.shell.charts import theme
-from transformer_viz.ui.shell.language import plain, t
-from transformer_viz.ui.shell.matrix import show_matrix
+from transformer_viz.ui.shell.language import escaped, t
+from transformer_viz.ui.shell.matrix import Captions, Painting, show_matrix
 
-MASK_LIMIT = 1.6
-"""End of the colour scale of a mask, whose cells that may be read are then neither pale nor dark."""
+MASK_SCALE = Scale(1.6, drawn=False)
+"""Colour scale of a mask, which gives allowed cells (1) a medium colour."""
 
 LAYOUT = """<style>
 .st-key-mask-effects { display: grid; grid-template-columns: repeat(auto-fit, minmax(380px, 1fr)) }
@@ -33,48 +35,51 @@ LAYOUT = """<style>
 .st-key-mask-choice .stSlider > [role=group] { height: 2rem; transform: translateY(-2px) }
 .st-key-mask-choice .stCheckbox label { transform: translateY(4px) }
 </style>"""
-"""Panels stand side by side while there is room, and below one another where there is none; sliders and
-switches stand as high as the buttons beside them."""
+"""Panels side by side as far as they fit; sliders and switches aligned with the buttons beside them."""
 
 
 def show_steps(chosen: Head, other: Head) -> None:
     """Show scores, mask, masked scores and weights of the chosen mask, in the order of the computation."""
     show_heading("steps", len(chosen.rows), len(chosen.columns))
     scores = np.asarray(chosen.scores)
-    limit = most(scores)
+    scale = Scale(scale_limit(scores), signed=True)
     weights = np.where(chosen.mask, chosen.weights, np.nan)
     with grid(chosen):
-        show_panel("scores", r"s = QK^\top/\sqrt{d_k}", draw(chosen, scores, "score", limit, signed=True))
+        show_panel("scores", r"s = QK^\top/\sqrt{d_k}", head_panel(chosen, scores, "score", scale))
         if chosen.name == "painted":
             show_painting(chosen)
         else:
             allowed = np.where(chosen.mask, 1, np.nan)
-            show_panel("mask", r"M \in \{0, 1\}", draw(chosen, allowed, "mask", MASK_LIMIT, scale=False))
+            show_panel("mask", r"M \in \{0, 1\}", head_panel(chosen, allowed, "mask", MASK_SCALE))
         show_panel(
             "masked_scores",
             r"s_{ij} \text{ if } M_{ij} \text{, else } {-\infty}",
-            draw(chosen, masked_scores(scores, chosen.mask), "score", limit, signed=True),
+            head_panel(chosen, masked_scores(scores, chosen.mask), "score", scale),
         )
-        show_panel("weights", r"\mathrm{softmax}(s)", draw(chosen, weights, "weight", most(weights)))
+        show_panel(
+            "weights",
+            r"\mathrm{softmax}(s)",
+            head_panel(chosen, weights, "weight", Scale(scale_limit(weights))),
+        )
     if chosen.name == "painted":
         show_brushes()
 
 
-def show_painting(chosen) -> None:
+def show_painting(chosen: Head) -> None:
     """Show the mask as a matrix whose cells can be painted."""
-    says = [f"{reads()}\n{t(f'masks.{may}')}" for may in ("may", "may_not")]
+    says = [f"{cell_text()}\n{t(f'masks.{may}')}" for may in ("may", "may_not")]
     values = np.where(chosen.mask, 1, np.nan)
-    options = {"says": says, "limit": MASK_LIMIT, "scale": False, "theme": theme()}
     with st.container():
-        say_panel("mask", r"M \in \{0, 1\}")
+        show_panel_title("mask", r"M \in \{0, 1\}")
         show_matrix(
-            panel(values, (chosen.rows, chosen.columns), **options),
+            panel(values, (chosen.rows, chosen.columns), says=says, scale=MASK_SCALE, theme=theme()),
             "paint",
-            alt=t("masks.paint_alt"),
+            Captions(t("masks.panel_mask"), t("masks.paint_alt")),
             group="masks",
-            title=t("masks.panel_mask"),
-            applied=st.session_state.painted["applied"],
-            on_paint=lambda: take_strokes(st.session_state["paint"].strokes),
+            painting=Painting(
+                st.session_state.painted["applied"],
+                on_paint=lambda: take_strokes(st.session_state["paint"].strokes),
+            ),
         )
 
 
@@ -82,49 +87,49 @@ def show_change(chosen: Head, other: Head) -> None:
     """Show the weights with both masks and their difference."""
     show_heading("change", len(chosen.rows), len(chosen.columns))
     sides = [np.where(side.mask, side.weights, np.nan) for side in (chosen, other)]
-    highest = max(map(most, sides))
+    scale = Scale(max(map(scale_limit, sides)))
     difference = chosen.weights - other.weights
     difference = np.where(chosen.mask | other.mask, difference, np.nan)
     with grid(chosen, three=True):
         for name, side, weights in zip(("with", "other"), (chosen, other), sides, strict=True):
-            figure = draw(side, weights, "weight", highest)
-            show_panel(name, r"\mathrm{softmax}(s)", figure, mask=t(f"masks.name_{side.name}"))
-        figure = draw(chosen, difference, "difference", most(difference), signed=True)
-        show_panel("difference", r"W_1 - W_2", figure)
+            drawn = head_panel(side, weights, "weight", scale)
+            show_panel(name, r"\mathrm{softmax}(s)", drawn, mask=t(f"masks.name_{side.name}"))
+        drawn = head_panel(chosen, difference, "difference", Scale(scale_limit(difference), signed=True))
+        show_panel("difference", r"W_1 - W_2", drawn)
 
 
 def show_ways(chosen: Head, other: Head) -> None:
-    """Show both ways tutorials mask, on the scores of the head, with the sums of their rows."""
+    """Show additive and multiplicative masking of the head's scores, with row sums."""
     show_heading("ways", len(chosen.rows), len(chosen.columns))
     added = added_mask_weights(chosen.scores, chosen.mask)
     multiplied = multiplied_mask_weights(chosen.scores, chosen.mask)
-    limit = max(most(added), most(multiplied))
+    scale = Scale(max(scale_limit(added), scale_limit(multiplied)))
     with grid(chosen):
         for name, formula, weights in (
             ("added", r"\mathrm{softmax}(s - 10^9\,(1 - M))", added),
             ("multiplied", r"\mathrm{softmax}(s) \odot M", multiplied),
         ):
-            show_panel(name, formula, draw_with_sums(chosen, weights, limit))
+            show_panel(name, formula, panel_with_sums(chosen, weights, scale))
     sums = multiplied.sum(axis=-1)
     worst = int(sums.argmin())
     if chosen.mask.all():
         st.markdown(t("masks.ways_same"))
         return
-    st.markdown(t("masks.ways_sums", token=plain(chosen.rows[worst]), sum=f"{sums[worst]:.2f}"))
+    st.markdown(t("masks.ways_sums", token=escaped(chosen.rows[worst]), sum=f"{sums[worst]:.2f}"))
     blocked = blocked_rows(chosen.mask, chosen.mask.shape)
     if blocked.size:
-        token = plain(chosen.rows[blocked[0]])
+        token = escaped(chosen.rows[blocked[0]])
         st.markdown(t("masks.ways_blocked", token=token, share=f"{1 / len(chosen.columns):.3f}"))
     else:
         st.caption(t("masks.ways_not_blocked"))
 
 
 VIEWS = {"steps": show_steps, "change": show_change, "ways": show_ways}
-"""Name of a view -> what shows it."""
+"""Name of a view -> function that shows it."""
 
 
-def show_heading(view, *shape) -> None:
-    """Show the point of a view, explained in one sentence."""
+def show_heading(view: str, *shape: int) -> None:
+    """Show the heading and the explanation of a view."""
     st.markdown(f"##### {t(f'masks.{view}_title')}", help=t(f"masks.{view}_help"))
     st.caption(t(f"masks.{view}_explained"))
     if max(shape) > MAX_CELLS:
@@ -132,56 +137,56 @@ def show_heading(view, *shape) -> None:
         st.caption(t("masks.coarse", block=block))
 
 
-def grid(head, *, three=False):
-    """Return the container of the panels: more of them side by side where the matrices are small."""
+def grid(head: Head, *, three: bool = False) -> DeltaGenerator:
+    """Return the container of the panels, with more columns if the matrices are small."""
     many = "panels-many-3" if three else "panels-many"
-    return st.container(key=many if max(head.mask.shape) > MANY else "panels-few")
+    return st.container(key=many if max(head.mask.shape) > MAX_LARGE else "panels-few")
 
 
-def show_panel(name, formula, drawn, **values) -> None:
-    """Show one matrix, as `draw` returned it, under its name and the step of the formula it stands for."""
+def show_panel(name: str, formula: str, drawn: dict[str, Any], **values: str) -> None:
+    """Show a panel, as `head_panel` returns it, under its name and formula."""
     with st.container():
-        say_panel(name, formula, **values)
+        show_panel_title(name, formula, **values)
         title = t(f"masks.panel_{name}", **values)
-        show_matrix(drawn, f"panel-{name}", alt=t("masks.alt", name=title), group="masks", title=title)
+        show_matrix(drawn, f"panel-{name}", Captions(title, t("masks.alt", name=title)), group="masks")
 
 
-def say_panel(name, formula, **values) -> None:
+def show_panel_title(name: str, formula: str, **values: str) -> None:
     """Show the name of a panel and its formula."""
     st.markdown(f"**{t(f'masks.panel_{name}', **values)}**  \n$\\small {formula}$")
 
 
-def draw(head, values, value, limit, **options):
+def head_panel(head: Head, values: np.ndarray, value: str, scale: Scale, **options: Any) -> dict[str, Any]:
     """Return the panel of a matrix of one head."""
-    says = f"{reads()}\n{t(f'masks.value_{value}')}: {{value}}"
-    return panel(*shown(head, values), says=[says, None], limit=limit, theme=theme(), **options)
+    says = f"{cell_text()}\n{t(f'masks.value_{value}')}: {{value}}"
+    return panel(*blocks_of(head, values), says=[says, None], scale=scale, theme=theme(), **options)
 
 
-def reads() -> str:
-    """Return what is said of two tokens, which are left open."""
+def cell_text() -> str:
+    """Return the tooltip template of a query and a key, with {row} and {column} unreplaced."""
     return f"{{row}} {t('heatmap.reads')} {{column}}"
 
 
-def draw_with_sums(head, weights, limit):
-    """Return the same of weights with the sums of their rows; what is masked and gets nothing is a gap."""
+def panel_with_sums(head: Head, weights: np.ndarray, scale: Scale) -> dict[str, Any]:
+    """Return the panel of a head's weights with row sums; masked cells of weight 0 are gaps."""
     values = np.where(head.mask | (weights > 0), weights, np.nan)
-    sums = block_means(weights.sum(axis=-1, keepdims=True), block_of(weights))[:, 0]
-    return draw(head, values, "weight", limit, sums=(t("masks.value_sum"), sums))
+    sums = block_means(weights.sum(axis=-1, keepdims=True), block_size(weights))[:, 0]
+    return head_panel(head, values, "weight", scale, sums=(t("masks.value_sum"), sums))
 
 
-def shown(head, values):
-    """Return values and tokens as they are drawn: of a long text, the means of blocks of them."""
-    block = block_of(values)
+def blocks_of(head: Head, values: np.ndarray) -> tuple[np.ndarray, tuple[list[str], list[str]]]:
+    """Return values and tokens to draw: for long texts, the means of blocks."""
+    block = block_size(values)
     if block == 1:
         return values, (head.rows, head.columns)
-    return block_means(values, block), tuple(block_names(side, block) for side in (head.rows, head.columns))
+    return block_means(values, block), (block_names(head.rows, block), block_names(head.columns, block))
 
 
-def block_of(values) -> int:
-    """Return how many rows and columns become one."""
+def block_size(values: np.ndarray) -> int:
+    """Return the number of rows and columns per block."""
     return math.ceil(max(values.shape) / MAX_CELLS)
 
 
-def most(values) -> float:
-    """Return how far from 0 the values that are drawn go, gaps left out; 1 if there are only zeros."""
-    return float(np.nanmax(np.abs(block_means(values, block_of(values))), initial=0)) or 1.0
+def scale_limit(values: np.ndarray) -> float:
+    """Return the largest absolute value drawn, ignoring NaN; 1 if all are 0."""
+    return float(np.nanmax(np.abs(block_means(values, block_size(values))), initial=0)) or 1.0

@@ -1,4 +1,6 @@
-"""The Models page: what is on the shelf, each model's card, and what can be done with one."""
+"""The Models page: the list of models, each model's card, and actions on it."""
+
+from collections.abc import Callable
 
 import streamlit as st
 
@@ -9,46 +11,47 @@ from transformer_viz.ui.pages.models.upload import (
     TRASH_MATTERS,
     ask_upload,
     free_name,
-    mind_trash,
+    remember_trash,
 )
-from transformer_viz.ui.shell.card import bytes_of, headline, show_card, task_of
+from transformer_viz.ui.shell.card import headline, show_card, size_text, task_of
+from transformer_viz.ui.shell.card_facts import config_of
 from transformer_viz.ui.shell.classroom import is_classroom, keep_visitor
-from transformer_viz.ui.shell.language import plain, t
-from transformer_viz.ui.shell.problems import said
-from transformer_viz.ui.shell.shelf import home, is_own, problem_of, shown_models
+from transformer_viz.ui.shell.language import escaped, t
+from transformer_viz.ui.shell.problems import error_text
+from transformer_viz.ui.shell.shelf import home, is_own, name_problem, shown_models
 
 NAME_WIDTH = 130
-"""Pixels of the column of names at least."""
+"""Minimum width of the column of names, in pixels."""
 
 ICONS = {"rename": ":material/edit:", "duplicate": ":material/content_copy:"}
 
 NEARLY_FULL = 0.8
-"""Share of the bytes models may take from which on it is said."""
+"""Share of the quota above which the page shows the space used."""
 
 
-def show(open_model) -> None:
-    """Show the page; `open_model(name)` leaves it to look into a model."""
+def show(open_model: Callable[[str], None]) -> None:
+    """Show the page; `open_model(name)` opens a model on the Attention page."""
     try:
         models = shown_models()
     except store.ModelError as error:
-        st.error(said(error), icon=":material/folder_off:")
+        st.error(error_text(error), icon=":material/folder_off:")
         return
     names = [model.name for model in models]
     with st.container(horizontal=True, horizontal_alignment="distribute", vertical_alignment="center"):
         st.header(t("models.title"), anchor=False, width="content")
         corner = st.container(width="content")
-    show_news()
+    show_notices()
     room = st.container()
     show_shelf(models, names, open_model)
-    with corner:  # late, for the rest of the page is there while a model is checked
+    with corner:  # late: the rest of the page is visible while an upload is checked
         if added := ask_upload(names):
-            finish(added, t("models.uploaded", name=plain(added)))
-    with room:  # last, for it is said, too, when a model has just been refused
-        show_room()
+            finish(added, t("models.uploaded", name=escaped(added)))
+    with room:  # last: also after an upload that was just rejected
+        show_space()
 
 
-def show_shelf(models, names, open_model) -> None:
-    """Show the list, and the card of the model that is chosen."""
+def show_shelf(models: list[store.ModelSummary], names: list[str], open_model: Callable[[str], None]) -> None:
+    """Show the list, and the card of the chosen model."""
     if not models:
         st.info(t("models.none"), icon=":material/inventory_2:")
         st.code(f"{command()} train --preset vaswani-tiny --data reverse --out my-reverse")
@@ -57,20 +60,20 @@ def show_shelf(models, names, open_model) -> None:
     with st.container(horizontal=True, horizontal_alignment="distribute", vertical_alignment="center"):
         st.subheader(model.name, anchor=False, width="content")
         show_actions(model, names, open_model)
-    if model.problem:
-        st.error(said(model.error), icon=":material/broken_image:")
+    if model.error:
+        st.error(error_text(model.error), icon=":material/broken_image:")
     else:
         show_card(model)
 
 
 def leave() -> None:
-    """Forget what belongs to this page alone: what was deleted stays deleted."""
+    """Clear the state of this page; deletions can no longer be undone."""
     for key in ("deleted", "listed", "refusal", "notice", TRASH_MATTERS):
         st.session_state.pop(key, None)
 
 
-def choose_row(models) -> store.ModelSummary:
-    """Show the list and return the model whose row is chosen; it stays chosen while others come and go."""
+def choose_row(models: list[store.ModelSummary]) -> store.ModelSummary:
+    """Show the list and return the chosen model, which stays chosen when the list changes."""
     names = [model.name for model in models]
     state, before = st.session_state, st.session_state.get("listed")
     if before != names:
@@ -104,24 +107,24 @@ def choose_row(models) -> store.ModelSummary:
 
 
 def choose_row_of_cell() -> None:
-    """Let a click anywhere in a row choose it, not only one on its mark."""
+    """Select the row of a clicked cell."""
     if cells := st.session_state.shelf.selection.cells:
         st.session_state.shelf = selected(cells[0][0])
 
 
-def selected(row) -> dict:
-    """Return the state of a list in which one row is chosen."""
+def selected(row: int) -> dict:
+    """Return the state of a list with one selected row."""
     return {"selection": {"rows": [row], "columns": [], "cells": []}}
 
 
 def row_of(model: store.ModelSummary) -> dict:
-    """Return one row of the list: what fits beside each other in a window of 900; the card says the rest."""
+    """Return one row of the list: the columns that fit into a window 900 pixels wide."""
     usable = model.problem is None
     is_on_shelf = model.reference == model.name
     last = (
         {"whose": t("models.class" if is_on_shelf else "models.yours")}
         if is_classroom()
-        else {"parameters": model.config.num_parameters if usable else None}
+        else {"parameters": config_of(model).num_parameters if usable else None}
     )
     return {
         "name": model.name,
@@ -131,8 +134,8 @@ def row_of(model: store.ModelSummary) -> dict:
     }
 
 
-def show_actions(model: store.ModelSummary, names, open_model) -> None:
-    """Show what can be done with a model; with a damaged one only what may help."""
+def show_actions(model: store.ModelSummary, names: list[str], open_model: Callable[[str], None]) -> None:
+    """Show the actions on a model; an unusable one can only be renamed or deleted."""
     with st.container(horizontal=True, gap="small", width="content"):
         if not model.problem:
             if st.button(t("models.open"), type="primary", icon=":material/visibility:"):
@@ -163,8 +166,10 @@ def show_actions(model: store.ModelSummary, names, open_model) -> None:
             )
 
 
-def ask_name(what, model, names, change) -> None:
-    """Show a button that asks for a new name and then changes the store."""
+def ask_name(
+    what: str, model: store.ModelSummary, names: list[str], change: Callable[[store.ModelSummary, str], None]
+) -> None:
+    """Show a button that asks for a new name and then calls `change`."""
     name, key, icon = model.name, f"models.{what}", ICONS[what]
     with (
         st.popover(t(key), icon=icon, key=f"{key}-{name}", type="tertiary"),
@@ -174,61 +179,61 @@ def ask_name(what, model, names, change) -> None:
         new = st.text_input(t("models.new_name"), default, max_chars=64, key=f"{key}-to-{name}")
         if not st.form_submit_button(t(key)) or (change is rename and new == name):
             return
-        if problem := problem_of(new, names):
+        if problem := name_problem(new, names):
             st.error(problem)
             return
         try:
             change(model, new)
         except store.ModelError as error:
-            mind_trash(error)
-            st.error(said(error))
+            remember_trash(error)
+            st.error(error_text(error))
             return
-    finish(new, t(f"{key}d", name=plain(new)))
+    finish(new, t(f"{key}d", name=escaped(new)))
 
 
-def rename(model, new) -> None:
-    """Give a model another name; it stays the chosen one."""
+def rename(model: store.ModelSummary, new: str) -> None:
+    """Rename a model; it stays chosen."""
     store.rename_model(model.name, new, model.path.parent)
     if st.session_state.get("model") == model.name:
         st.session_state.model = new
 
 
-def duplicate(model, new) -> None:
-    """Write a copy of a model where the visitor's own stand."""
+def duplicate(model: store.ModelSummary, new: str) -> None:
+    """Copy a model into the visitor's folder."""
     keep_visitor()
     store.duplicate_model(model.name, new, model.path.parent, into=home().folder, quota=home().quota)
 
 
-def finish(name, notice) -> None:
-    """Show the list anew, with this model chosen and a word about what was done."""
+def finish(name: str, notice: str) -> None:
+    """Rerun the page with this model chosen and a notice."""
     st.session_state.shown, st.session_state.notice = name, notice
     st.session_state.pop("listed", None)
     st.rerun()
 
 
-def delete(model) -> None:
-    """Move a model to the trash; it can be taken back until the page is left."""
+def delete(model: store.ModelSummary) -> None:
+    """Move a model to the trash; this can be undone until the visitor leaves the page."""
     try:
         deleted = store.delete_model(model.name, model.path.parent)
         st.session_state.setdefault("deleted", []).append(deleted)
     except store.ModelError as error:
-        st.session_state.refusal = said(error)
+        st.session_state.refusal = error_text(error)
 
 
 def undo(deleted: store.Deleted) -> None:
-    """Put a model back, and show it."""
+    """Restore a model and choose it."""
     try:
         store.restore_model(deleted)
     except store.ModelError as error:
-        st.session_state.refusal = said(error)
+        st.session_state.refusal = error_text(error)
         return
     st.session_state.deleted.remove(deleted)
     st.session_state.shown = deleted.name
     st.session_state.pop("listed", None)
 
 
-def show_news() -> None:
-    """Say what was done or refused, and offer to take back what was deleted."""
+def show_notices() -> None:
+    """Show notices and errors of the last action, and buttons that undo deletions."""
     state = st.session_state
     if notice := state.pop("notice", None):
         st.toast(notice, icon=":material/check:")
@@ -236,7 +241,7 @@ def show_news() -> None:
         st.error(refusal, icon=":material/error:")
     for deleted in state.get("deleted", []):
         with st.container(border=True, horizontal=True, vertical_alignment="center"):
-            st.markdown(t("models.deleted", name=plain(deleted.name)), width="stretch")
+            st.markdown(t("models.deleted", name=escaped(deleted.name)), width="stretch")
             st.button(
                 t("models.undo"),
                 icon=":material/undo:",
@@ -246,25 +251,31 @@ def show_news() -> None:
             )
 
 
-def show_room() -> None:
-    """Say how much room models take where it matters, and offer to give back that of deleted ones."""
+def show_space() -> None:
+    """Show the space used if the quota is nearly exhausted, with a button that empties the trash."""
     try:
         usage = store.usage(*home())
     except store.ModelError as error:
-        st.error(said(error))
+        st.error(error_text(error))
+        return
+    if usage.quota is None:
         return
     is_nearly_full = usage.used >= NEARLY_FULL * usage.quota
     if not is_nearly_full and not (usage.trash and st.session_state.get(TRASH_MATTERS)):
         return
     with st.container(border=True, horizontal=True, vertical_alignment="center"):
-        sizes = {"used": bytes_of(usage.used), "quota": bytes_of(usage.quota), "trash": bytes_of(usage.trash)}
+        sizes = {
+            "used": size_text(usage.used),
+            "quota": size_text(usage.quota),
+            "trash": size_text(usage.trash),
+        }
         st.markdown(t("models.room.trash" if usage.trash else "models.room", **sizes), width="stretch")
         if usage.trash:
             st.button(t("models.empty"), icon=":material/delete_sweep:", on_click=empty_trash)
 
 
 def empty_trash() -> None:
-    """Remove for good what was deleted; an upload that was refused is checked again."""
+    """Empty the trash; a rejected upload is checked again."""
     store.empty_trash(home().folder, older_than=0)
     st.session_state.pop("deleted", None)
     if "refusal" in st.session_state.get("checked", {}):

@@ -1,31 +1,34 @@
-"""Uploading a model: another process checks it, while the page says how far that is."""
+"""Upload of a model, which another process checks while the page shows its progress."""
 
 import itertools
 import re
+from collections.abc import Collection
+from typing import Any
 
 import streamlit as st
+from streamlit.runtime.uploaded_file_manager import UploadedFile
 
 from transformer_viz import store
 from transformer_viz.store.format import NAME
 from transformer_viz.ui.shell.classroom import keep_visitor
-from transformer_viz.ui.shell.language import plain, t
-from transformer_viz.ui.shell.problems import said
-from transformer_viz.ui.shell.shelf import home, problem_of
+from transformer_viz.ui.shell.language import escaped, t
+from transformer_viz.ui.shell.problems import error_text
+from transformer_viz.ui.shell.shelf import home, name_problem
 
 TRASH_MATTERS = "trash-matters"
-"""Key in the session: whether a model was refused for which emptying the trash makes room."""
+"""Session key of whether emptying the trash may make room for a rejected model."""
 
 
-def mind_trash(error) -> None:
-    """Keep in mind whether what is in the trash has kept a model out."""
+def remember_trash(error: store.ModelError) -> None:
+    """Record whether emptying the trash may make room for a rejected model."""
     st.session_state[TRASH_MATTERS] = isinstance(error, store.QuotaError) and error.trash > 0
 
 
-def ask_upload(names) -> str | None:
-    """Show a button that takes a packed model, and asks for a name if its own will not do.
+def ask_upload(names: list[str]) -> str | None:
+    """Show the upload of a packed model; ask for a name if its own is taken or invalid.
 
     Returns:
-        The name of a model that was added just now.
+        Name of the model just added; None if there is none.
     """
     state = st.session_state
     count = state.get("uploads", 0)
@@ -46,11 +49,11 @@ def ask_upload(names) -> str | None:
     return added
 
 
-def check(packed, checked, name=None) -> None:
-    """Let a model be checked and put on the shelf; keep in `checked` what came of it for the next rerun.
+def check(packed: UploadedFile, checked: dict[str, Any], name: str | None = None) -> None:
+    """Check a model and add it; store the outcome in `checked` for the next rerun.
 
-    An added model is kept there before anything talks to the page: Streamlit ends the script at that if the
-    visitor has clicked elsewhere meanwhile, and the model would be checked once more.
+    It is stored before anything is drawn: Streamlit stops the script at a drawing call if the visitor has
+    clicked elsewhere, and the model would be checked again.
     """
     place = st.empty()
     keep_visitor()
@@ -68,8 +71,8 @@ def check(packed, checked, name=None) -> None:
         except store.UnfitNameError as error:
             outcome = {"unfit": error.name}
         except store.ModelError as error:
-            mind_trash(error)
-            outcome = {"refusal": said(error)}
+            remember_trash(error)
+            outcome = {"refusal": error_text(error)}
         checked.clear()
         checked.update(file=packed.file_id, **outcome)
     place.empty()
@@ -77,20 +80,20 @@ def check(packed, checked, name=None) -> None:
         st.rerun()
 
 
-def ask_fit_name(called, names) -> str | None:
-    """Ask for a name in the place of one that is taken or unfit; return it once it is given."""
-    st.markdown(t("models.upload_taken", name=plain(called)))
+def ask_fit_name(called: str, names: list[str]) -> str | None:
+    """Ask for another name if the model's own is taken or invalid; return it once it is entered."""
+    st.markdown(t("models.upload_taken", name=escaped(called)))
     name = st.text_input(t("models.new_name"), free_name(called, names), max_chars=64, key="upload-to")
     if not st.button(t("models.add"), type="primary"):
         return None
-    if problem := problem_of(name, names):
+    if problem := name_problem(name, names):
         st.error(problem)
         return None
     return name
 
 
-def free_name(name, names) -> str:
-    """Return a fit name like this one that nobody has."""
+def free_name(name: str, names: Collection[str]) -> str:
+    """Return a valid, unused name similar to this one."""
     fit = re.sub("[^a-z0-9_-]+", "-", name.lower()).strip("-_")[:60] or "model"
     stem = re.sub(r"-\d+$", "", fit)
     numbered = itertools.chain([fit], (f"{stem}-{number}" for number in itertools.count(2)))

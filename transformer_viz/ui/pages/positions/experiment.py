@@ -1,4 +1,4 @@
-"""The experiment of the Positions page: change the order or the table, and see what attention makes of it."""
+"""The experiment of the Positions page: shuffle the tokens or change the encoding, and compare."""
 
 import numpy as np
 import streamlit as st
@@ -8,57 +8,62 @@ from transformer_viz.analysis import in_original_order, shuffled_order
 from transformer_viz.pictures.figures import before_after_bars
 from transformer_viz.pictures.labels import axis_tokens, label_of
 from transformer_viz.pictures.views import MAX_CELLS, attention_change
-from transformer_viz.pictures.views.change import NOTHING
+from transformer_viz.pictures.views.change import ROUNDING
 from transformer_viz.text.tokenizer import START, visible
 from transformer_viz.ui.pages.positions.lack import show_lack
-from transformer_viz.ui.pages.positions.wording import labels, measured, together
+from transformer_viz.ui.pages.positions.wording import difference_text, joined, labels
 from transformer_viz.ui.shell.address import choose_one, number_from_address, to_address
 from transformer_viz.ui.shell.answers import answer
 from transformer_viz.ui.shell.card import examples_of, kind_name
+from transformer_viz.ui.shell.card_facts import config_of
 from transformer_viz.ui.shell.charts import draw, theme
-from transformer_viz.ui.shell.heads import choose, hand_over
-from transformer_viz.ui.shell.language import plain, t
-from transformer_viz.ui.shell.matrix import show_matrix
+from transformer_viz.ui.shell.heads import choose, sync_with_views
+from transformer_viz.ui.shell.language import escaped, t
+from transformer_viz.ui.shell.matrix import Captions, show_matrix
 from transformer_viz.ui.shell.reading import show_reading
 from transformer_viz.ui.shell.sentence import ask_sentence
-from transformer_viz.values.config import CHOICES
+from transformer_viz.values.config import CHOICES, TransformerConfig
 from transformer_viz.values.request import Request
 from transformer_viz.values.tensors import Attentions
 from transformer_viz.values.trace import Trace
 
 WORDS_WIDTH, BARS_WIDTH = 600, 380
-"""Pixels of what is said and of the bars; where they do not fit side by side, one stands below the other."""
+"""Width of the text and of the bars, in pixels."""
 
 MAX_BARS = 3
-"""Answers whose probability is drawn, the likeliest ones."""
+"""Maximum number of answers with probability bars."""
 
 MAX_WORDS = 60
-"""Tokens of the shuffled text that are written out."""
+"""Maximum number of shuffled tokens shown as text."""
 
 LAST_SEED = 999_999
+"""Largest seed of a shuffle."""
 
 UNBROKEN = "\u00a0"
-"""A space at which no line ends."""
+"""No-break space."""
 
 
 def show_experiment(model: store.ModelSummary) -> None:
-    """Let the visitor shuffle the words or change the table, and show before, after and the difference."""
-    if model.config.positions == "none":
-        near = model.config.causal or model.config.window is not None
+    """Show attention and prediction before and after shuffling the tokens or changing the encoding."""
+    config = config_of(model)
+    if config.positions == "none":
+        near = config.causal or config.window is not None
         show_lack(t("positions.lacks.near" if near else "positions.lacks"))
     text = ask_sentence(examples_of(model.card))
     with st.container(horizontal=True, vertical_alignment="bottom"):
         with st.container(horizontal=True, vertical_alignment="bottom", width="content"):
-            change = ask_change(model.config)
+            change = ask_change(config)
         with st.container(horizontal=True, vertical_alignment="bottom", width="content"):
-            layer = choose("layer", next(iter(model.config.stacks.values())))
-            head = choose("head", model.config.num_heads)
-    hand_over(layer=layer, head=head)
+            layer = choose("layer", next(iter(config.stacks.values())))
+            head = choose("head", config.num_heads)
+    sync_with_views(layer=layer, head=head)
     request = Request(model.reference, text)
     before = answer(request)
-    changed = before and change_of(request, change, before)
-    after = before and answer(changed)
-    if before is None or after is None:
+    if before is None:
+        return
+    changed = change_of(request, change, before)
+    after = answer(changed)
+    if after is None:
         return
     asks = change if change in ("shuffle", "none") else "other"
     st.subheader(t(f"positions.asks.{asks}"), anchor=False, help=t(f"positions.asks.{asks}.help"))
@@ -66,22 +71,26 @@ def show_experiment(model: store.ModelSummary) -> None:
     if order:
         read = " ".join(map(visible, filter(None, after.words[: MAX_WORDS + 1])))
         st.markdown(
-            t("positions.read", text=plain(read) + (" …" if len(after.words) > MAX_WORDS + 1 else ""))
+            t("positions.read", text=escaped(read) + (" …" if len(after.words) > MAX_WORDS + 1 else ""))
         )
     show_reading(before)
     show_weights(model, before, after, order, layer, head)
     with st.container(horizontal=True, gap="medium", vertical_alignment="center"):
         with st.container(width=WORDS_WIDTH):
-            say_change(model.config, request, changed, before, after)
+            show_change_table(config, request, changed, before, after)
         with st.container(width=BARS_WIDTH):
             show_answers(before, after)
 
 
-def ask_change(config) -> str:
-    """Show the choice of what to change; return "shuffle", "none" or the kind of table to put in."""
+def ask_change(config: TransformerConfig) -> str:
+    """Show the choice of a change; return "shuffle", "none" or the kind of encoding to use instead."""
     actions = ["shuffle", "remove", "swap"] if config.positions != "none" else ["shuffle", "swap"]
     action = choose_one(
-        "do", actions, t("positions.do"), say=lambda do: t(f"positions.do.{do}"), help=t("positions.do.help")
+        "do",
+        actions,
+        t("positions.do"),
+        format_func=lambda do: t(f"positions.do.{do}"),
+        help=t("positions.do.help"),
     )
     if action == "shuffle":
         number_from_address("seed", 0, LAST_SEED, 0)
@@ -90,16 +99,16 @@ def ask_change(config) -> str:
         return "shuffle"
     if action == "remove":
         return "none"
-    return choose_one("swap", other_kinds(config), t("positions.swap"), say=kind_name)
+    return choose_one("swap", other_kinds(config), t("positions.swap"), format_func=kind_name)
 
 
 def shuffle_again() -> None:
-    """Take the next shuffle."""
+    """Use the next seed."""
     st.session_state.seed = (st.session_state.seed + 1) % LAST_SEED
 
 
-def other_kinds(config) -> list[str]:
-    """Return the kinds of table that the model can be given in place of its own."""
+def other_kinds(config: TransformerConfig) -> list[str]:
+    """Return the kinds of encoding that the model can use instead of its own."""
     longest = max(config.max_len, config.target_max_len or 0) + config.padding_position
     fits = {
         "one-hot": longest <= config.d_model,
@@ -109,26 +118,28 @@ def other_kinds(config) -> list[str]:
     return [kind for kind in reversed(CHOICES["positions"]) if fits.get(kind) and kind != config.positions]
 
 
-def change_of(request, change, before) -> Request:
-    """Return the request with the change in it."""
+def change_of(request: Request, change: str, before: Trace) -> Request:
+    """Return the request with the change."""
     if change != "shuffle":
         return request.changed(positions=change)
-    fixed = int(before.tokens[0] == START)  # it keeps its place
+    fixed = int(before.tokens[0] == START)  # [START] keeps its position
     return request.changed(order=shuffled_order(len(before.tokens), st.session_state.seed, fixed=fixed))
 
 
-def say_change(config, request, changed, before, after) -> None:
-    """Say by how much attention moved and what was predicted before and after."""
+def show_change_table(
+    config: TransformerConfig, request: Request, changed: Request, before: Trace, after: Trace
+) -> None:
+    """Show a table of the largest change of attention, and of the predictions before and after."""
     order = changed.changes.order
     rows = [("own" if config.positions != "none" else "without", before, after)]
     if order and config.positions != "none":
-        bare = [answer(each.changed(positions="none")) for each in (request, changed)]
-        if None not in bare:
-            rows.append(("without", *bare))
+        bare, bare_changed = (answer(each.changed(positions="none")) for each in (request, changed))
+        if bare is not None and bare_changed is not None:
+            rows.append(("without", bare, bare_changed))
     lines = [f"| | {t('positions.moves')} | {t('positions.answer')} |", "|---|---|---|"]
     for name, one, other in rows:
         label = t(f"positions.row.{name}") if order else t("positions.row.change")
-        moved = measured(largest_change(one, other, order))
+        moved = difference_text(largest_change(one, other, order))
         label, moved = (text.replace(" ", UNBROKEN) for text in (label, moved))
         lines.append(f"| {label} | **{moved}** | {answer_of(one)} → {answer_of(other)} |")
     st.markdown("\n".join(lines))
@@ -138,45 +149,45 @@ def say_change(config, request, changed, before, after) -> None:
         st.caption(t("positions.causal"))
     elif config.window is not None:
         st.caption(t("positions.window"))
-    elif largest_change(*rows[-1][1:], order) < NOTHING:
+    elif largest_change(*rows[-1][1:], order) < ROUNDING:
         st.caption(t("positions.proved"))
 
 
 def own_attention(trace: Trace) -> Attentions:
-    """Return the self-attention of the stack that reads the text."""
+    """Return the self-attention over the text."""
     return trace.kinds()[stack_of(trace)]
 
 
 def stack_of(trace: Trace) -> str:
-    """Return which stack reads the text."""
+    """Return the name of the stack that reads the text."""
     return "encoder" if trace.encoder else "decoder"
 
 
-def largest_change(before, after, order) -> float:
-    """Return by how much any weight of any layer and head moved, rows and columns put back in order."""
+def largest_change(before: Trace, after: Trace, order: tuple[int, ...] | None) -> float:
+    """Return the largest change of any weight in any layer and head, after undoing the shuffle."""
     return max(
         float(np.abs(put_back(two.weights, order) - one.weights).max())
         for one, two in zip(own_attention(before).layers, own_attention(after).layers, strict=True)
     )
 
 
-def put_back(weights, order) -> np.ndarray:
-    """Return the weights with each token's row and column where it stood before the shuffle."""
+def put_back(weights: np.ndarray, order: tuple[int, ...] | None) -> np.ndarray:
+    """Return the weights with rows and columns in the order before the shuffle."""
     return in_original_order(weights, order) if order else weights
 
 
 def answer_of(trace: Trace) -> str:
-    """Return in a few words what the model answers."""
+    """Return the model's answer as a short text."""
     if trace.encoder and trace.decoder:
-        return f"“{plain(trace.target_text) or '∅'}”"
-    probs = first_choice(trace)
+        return f"“{escaped(trace.target_text) or '∅'}”"
+    probs = answer_probs(trace)
     best = int(probs.argmax())
-    return f"{plain(label_of(trace, best))} {probs[best]:.1%}"
+    return f"{escaped(label_of(trace, best))} {probs[best]:.1%}"
 
 
 def show_answers(before: Trace, after: Trace) -> None:
-    """Show the probabilities of the likeliest answers before and after."""
-    one, other = (first_choice(trace) for trace in (before, after))
+    """Show the probabilities of the likeliest answers before and after the change."""
+    one, other = (answer_probs(trace) for trace in (before, after))
     likeliest = np.argsort(-np.maximum(one, other), kind="stable")[:MAX_BARS]
     likeliest = sorted(likeliest, key=lambda i: (-one[i], i))
     key = "class" if before.probs.ndim == 1 else "next"
@@ -193,24 +204,29 @@ def show_answers(before: Trace, after: Trace) -> None:
     draw(figure, "answers", alt=t("positions.bars.alt"))
 
 
-def first_choice(trace: Trace) -> np.ndarray:
-    """Return the probabilities of the answer: of classes, of the first token written, of the next one, of the
-    one in the first gap.
-    """
+def answer_probs(trace: Trace) -> np.ndarray:
+    """Return the probabilities of the classes, or of the first generated, next or first masked token."""
     if trace.probs.ndim == 1:
         return trace.probs
     return trace.probs[0 if trace.encoder and trace.decoder else [*trace.gaps, -1][0]]
 
 
-def show_weights(model, before, after, order, layer, head) -> None:
-    """Draw the weights of a head before and after, and the difference."""
+def show_weights(
+    model: store.ModelSummary,
+    before: Trace,
+    after: Trace,
+    order: tuple[int, ...] | None,
+    layer: int,
+    head: int,
+) -> None:
+    """Draw the weights of a head before and after the change, and their difference."""
     one, other = (own_attention(trace).layers[layer - 1].weights[head - 1] for trace in (before, after))
     kind = t(f"kind.{stack_of(before)}")
-    said = [t("positions.shown", kind=kind, layer=layer, head=head)]
-    said.append(t("positions.panels.shuffle" if order else "positions.panels"))
+    sentences = [t("positions.shown", kind=kind, layer=layer, head=head)]
+    sentences.append(t("positions.panels.shuffle" if order else "positions.panels"))
     if len(before.tokens) > MAX_CELLS:
-        said.append(t("positions.panels.blocks"))
-    st.caption(together(*said))
+        sentences.append(t("positions.panels.blocks"))
+    st.caption(joined(*sentences))
     panels = attention_change(
         one,
         put_back(other, order),
@@ -224,11 +240,11 @@ def show_weights(model, before, after, order, layer, head) -> None:
             alt = t("positions.panels.alt", kind=kind, layer=layer, head=head, panel=title)
             with st.container():
                 st.markdown(f"**{title}**")
-                file_name = f"{model.name}-{name}"
-                show_matrix(panel, name, alt=alt, group="change", title=title, file_name=file_name)
+                captions = Captions(title, alt, file_name=f"{model.name}-{name}")
+                show_matrix(panel, name, captions, group="change")
 
 
-def masks_of(trace, order) -> tuple[np.ndarray, np.ndarray]:
-    """Return where a weight may be before and, rows and columns put back, after: bool (query, key)."""
+def masks_of(trace: Trace, order: tuple[int, ...] | None) -> tuple[np.ndarray, np.ndarray]:
+    """Return the masks before and after the change, both in the order before: bool (query, key)."""
     mask = np.broadcast_to(own_attention(trace).mask[0], (len(trace.tokens),) * 2)
     return mask, put_back(mask, order)

@@ -1,4 +1,4 @@
-"""What holds for sinusoidal positions of any model: a shift is a turn; and the kinds side by side."""
+"""Sinusoidal encodings as rotations, and a comparison of all kinds of encoding."""
 
 import numpy as np
 import streamlit as st
@@ -7,25 +7,26 @@ from transformer_viz import store
 from transformer_viz.analysis import one_hot_positions, position_table, shift_error, sinusoidal_rates
 from transformer_viz.pictures.figures import kinds_grid, rotation_circles
 from transformer_viz.ui.pages.positions.table import even, own_table, slide
-from transformer_viz.ui.pages.positions.wording import labels, measured
+from transformer_viz.ui.pages.positions.wording import difference_text, labels
 from transformer_viz.ui.shell.card import kind_name
+from transformer_viz.ui.shell.card_facts import config_of
 from transformer_viz.ui.shell.charts import draw, theme
 from transformer_viz.ui.shell.language import t
-from transformer_viz.ui.shell.problems import said
+from transformer_viz.ui.shell.problems import error_text
 
 START_FROM = (0, 7, 20)
-"""Positions whose shift is drawn."""
+"""Positions from which a shift is drawn."""
 
 
-def show_rotation(model) -> None:
-    """Show that a shift by k turns each pair of sine and cosine by one angle, wherever it starts."""
-    config = model.config
+def show_rotation(model: store.ModelSummary) -> None:
+    """Show that a shift by k rotates each (sine, cosine) pair by the same angle at every position."""
+    config = config_of(model)
     halves, width = config.positions == "sinusoidal-halves", even(config.d_model)
     st.subheader(t("positions.rotation.title"), anchor=False, help=t("positions.rotation.help"))
     st.markdown(t("positions.rotation.said"))
     with st.container(horizontal=True, gap="medium", vertical_alignment="center"):
         k = slide("k", 1, 64, 5)
-        error = measured(shift_error(k, config.max_len, width, halves=halves))
+        error = difference_text(shift_error(k, config.max_len, width, halves=halves))
         meaning = t("positions.error.help", rows=f"{config.max_len:,}", width=width)
         st.markdown(t("positions.error", value=error), help=meaning, width="content")
     pairs = sorted({share * width // 16 for share in range(4)})
@@ -40,9 +41,9 @@ def show_rotation(model) -> None:
     )
 
 
-def show_kinds(model) -> None:
-    """Show every kind of table side by side, of any size."""
-    config = model.config
+def show_kinds(model: store.ModelSummary) -> None:
+    """Show all kinds of encoding side by side, for a chosen width and length."""
+    config = config_of(model)
     st.subheader(t("positions.kinds.title"), anchor=False, help=t("positions.kinds.help"))
     st.markdown(t("positions.kinds.said"))
     with st.container(horizontal=True, gap="medium"):
@@ -57,7 +58,7 @@ def show_kinds(model) -> None:
         try:
             tables["learned"] = own_table(model)[:length]
         except store.ModelError as error:
-            st.error(t("model.unreadable", reason=said(error)), icon=":material/error:")
+            st.error(t("model.unreadable", reason=error_text(error)), icon=":material/error:")
     order = [
         kind for kind in ("sinusoidal", "sinusoidal-halves", "one-hot", "learned", "none") if kind in tables
     ]

@@ -1,4 +1,4 @@
-"""The Positions page: what tells a model the order of its tokens, and what it does without."""
+"""The Positions page: position encodings, and what a model does without them."""
 
 import streamlit as st
 
@@ -17,8 +17,7 @@ ALIGNED = """<style>
 .st-key-panels-change { display: grid }
 .st-key-panels-change { grid-template-columns: repeat(auto-fit, minmax(min(300px, 100%), 1fr)) }
 </style>"""
-"""A button is as high as the choices beside it, the names of all controls in a row stand in one line, and
-panels stand side by side while there is room."""
+"""The button as high as the choices beside it, labels on one line, panels side by side as far as they fit."""
 
 
 def show(model: store.ModelSummary | None) -> None:
@@ -37,7 +36,7 @@ def show(model: store.ModelSummary | None) -> None:
         "view",
         list(views),
         t("positions.view"),
-        say=lambda view: t(f"positions.view.{view}"),
+        format_func=lambda view: t(f"positions.view.{view}"),
         label_visibility="collapsed",
     )
     st.html(ALIGNED)

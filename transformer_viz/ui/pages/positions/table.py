@@ -1,4 +1,4 @@
-"""The table of positions of one model: as a heatmap, as curves, how alike its rows are."""
+"""The position encoding table of a model: heatmap, curves, similarity of positions."""
 
 import numpy as np
 import streamlit as st
@@ -10,30 +10,31 @@ from transformer_viz.ui.pages.positions.lack import show_lack
 from transformer_viz.ui.pages.positions.wording import labels
 from transformer_viz.ui.shell.address import choose_number, choose_one
 from transformer_viz.ui.shell.card import kind_name
+from transformer_viz.ui.shell.card_facts import config_of
 from transformer_viz.ui.shell.charts import draw, theme
 from transformer_viz.ui.shell.language import t
-from transformer_viz.ui.shell.problems import said
+from transformer_viz.ui.shell.problems import error_text
 
 ROWS = 64
-"""Positions of a table that are shown before anybody asks for more."""
+"""Default number of positions shown."""
 
 CURVES = 4
-"""Dimensions that are drawn as curves before anybody chooses."""
+"""Default number of dimensions drawn as curves."""
 
 
 @st.cache_data(max_entries=8, show_spinner=False)
-def learned_table(model, stamp) -> np.ndarray:
-    """Return the table a model has learned; a model folder written anew has another stamp."""
+def learned_table(model: str, stamp: str) -> np.ndarray:
+    """Return the learned table of a model; a rewritten model folder has another stamp."""
     return store.read_model(model).parameters["position_embedding/embeddings"]
 
 
-def own_table(model) -> np.ndarray:
-    """Return what a model adds to its first, second, ... token; where it adds nothing, what it could add.
+def own_table(model: store.ModelSummary) -> np.ndarray:
+    """Return the encodings a model adds to its tokens, by position; sinusoidal ones if it adds none.
 
     Raises:
         ModelError: If the model cannot be read.
     """
-    config = model.config
+    config = config_of(model)
     if config.positions == "none":
         return position_table("sinusoidal", config.max_len, even(config.d_model))
     if config.positions == "learned":
@@ -43,19 +44,19 @@ def own_table(model) -> np.ndarray:
     return table[int(config.padding_position) :]
 
 
-def even(number) -> int:
-    """Return the number of columns that sine and cosine can share."""
+def even(number: int) -> int:
+    """Return the largest even number up to this one, at least 2."""
     return max(number - number % 2, 2)
 
 
-def show_table(model) -> None:
-    """Show the table of the model: as a heatmap, as curves, or how alike its rows are."""
-    config = model.config
+def show_table(model: store.ModelSummary) -> None:
+    """Show the table as a heatmap, as curves, or as the similarity of its positions."""
+    config = config_of(model)
     st.subheader(t("positions.table.title"), anchor=False, help=t("positions.table.help"))
     try:
         table = own_table(model)
     except store.ModelError as error:
-        st.error(t("model.unreadable", reason=said(error)), icon=":material/error:")
+        st.error(t("model.unreadable", reason=error_text(error)), icon=":material/error:")
         return
     if config.positions == "none":
         show_lack(t("positions.table.none"))
@@ -67,12 +68,12 @@ def show_table(model) -> None:
             "picture",
             ["heatmap", "curves", "similarity"],
             t("positions.picture"),
-            say=lambda picture: t(f"positions.picture.{picture}"),
+            format_func=lambda picture: t(f"positions.picture.{picture}"),
         )
-        most = max(len(table), 2)
-        rows = slide("rows", min(8, most - 1), most, min(ROWS, most))
-        options = {"curves": choose_dimensions, "similarity": choose_measure}
-        option = options[how](table) if how in options else None
+        longest = max(len(table), 2)
+        rows = slide("rows", min(8, longest - 1), longest, min(ROWS, longest))
+        dimensions = choose_dimensions(table) if how == "curves" else []
+        measure = choose_measure() if how == "similarity" else ""
     table = table[:rows]
     if how == "heatmap":
         caption = t("positions.heatmap.said")
@@ -81,11 +82,11 @@ def show_table(model) -> None:
         learned = config.positions == "learned"
         caption = t("positions.curves.said.learned" if learned else "positions.curves.said")
         names = labels("position", "dimension", "value")
-        figure = dimension_curves(table, option, labels=names, theme=theme())
+        figure = dimension_curves(table, dimensions, labels=names, theme=theme())
     else:
         caption = t("positions.similarity.said")
-        names = labels("position", "distance", "mean") | {"similarity": t(f"positions.measure.{option}")}
-        similarity = position_similarity(table, cosine=option == "cosine")
+        names = labels("position", "distance", "mean") | {"similarity": t(f"positions.measure.{measure}")}
+        similarity = position_similarity(table, cosine=measure == "cosine")
         profile = similarity_by_distance(similarity)
         figure = similarity_map(similarity, profile, labels=names, theme=theme())
     st.caption(caption)
@@ -93,8 +94,8 @@ def show_table(model) -> None:
     draw(figure, how, alt=alt, file_name=f"{model.name}-{how}")
 
 
-def choose_dimensions(table) -> list[int]:
-    """Show the choice of the columns to draw; none chosen: some, from fast to slow."""
+def choose_dimensions(table: np.ndarray) -> list[int]:
+    """Show the choice of dimensions to draw; by default some from fast to slow."""
     width = table.shape[1]
     spread = sorted({round(share * (width - 1) / CURVES / 2) // 2 * 2 for share in range(CURVES)})
     everything = st.toggle(t("positions.all"), key="all-dimensions", persist_state="session")
@@ -111,19 +112,19 @@ def choose_dimensions(table) -> list[int]:
     return list(range(width)) if everything else sorted(chosen) or spread
 
 
-def choose_measure(_table) -> str:
-    """Show the choice of what makes two positions alike."""
+def choose_measure() -> str:
+    """Show the choice of the similarity measure."""
     return choose_one(
         "measure",
         ["cosine", "dot"],
         t("positions.measure"),
-        say=lambda measure: t(f"positions.measure.{measure}"),
+        format_func=lambda measure: t(f"positions.measure.{measure}"),
         help=t("positions.measure.help"),
     )
 
 
-def slide(key, least, most, default, *, step=1) -> int:
+def slide(key: str, low: int, high: int, default: int, *, step: int = 1) -> int:
     """Show a slider over whole numbers, kept in the URL."""
     named = t(f"positions.{key}")
-    said = t(f"positions.{key}.help")
-    return choose_number(key, least, most, named, default=default, step=step, help=said, width=232)
+    help_text = t(f"positions.{key}.help")
+    return choose_number(key, low, high, named, default=default, step=step, help=help_text, width=232)

@@ -1,21 +1,21 @@
-"""Names, numbers and sentences of the Positions page."""
+"""Labels, numbers and sentences of the Positions page."""
 
-from transformer_viz.pictures.views.change import NOTHING
+from transformer_viz.pictures.views.change import ROUNDING
 from transformer_viz.ui.shell.language import t
 
 
-def measured(number) -> str:
-    """Return the size of a difference as it is read; what is rounding is none."""
-    if number >= NOTHING:
+def difference_text(number: float) -> str:
+    """Return a difference as text; below `ROUNDING`, it is marked as a rounding error."""
+    if number >= ROUNDING:
         return f"{number:.2f}" if number >= 0.01 else f"{number:.1g}"
     return t("positions.rounding", value=f"{number:.0e}") if number else "0"
 
 
-def together(*sentences) -> str:
-    """Return sentences one after the other; a Chinese one brings its own space."""
+def joined(*sentences: str) -> str:
+    """Return sentences in sequence; Chinese ones need no space between them."""
     return " ".join(sentences).replace("。 ", "。")
 
 
-def labels(*names) -> dict[str, str]:
-    """Return the words of a picture by name."""
+def labels(*names: str) -> dict[str, str]:
+    """Return the labels of a figure by name."""
     return {name: t(f"positions.word.{name}") for name in names}

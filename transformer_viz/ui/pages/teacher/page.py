@@ -1,7 +1,9 @@
-"""The teacher's page of a class: whose trainings and models there are, and an end to any of them."""
+"""The teacher's page: all training runs and models of a class, with buttons that stop and delete them."""
 
 import contextlib
 import datetime
+from collections.abc import Callable, Sequence
+from typing import Any, TypeVar
 
 import streamlit as st
 
@@ -9,14 +11,16 @@ from transformer_viz import store
 from transformer_viz.runs import AT_WORK, RunError, TrainingRun, list_runs, sweep_uploads, uploads_bytes
 from transformer_viz.runs.quota import bytes_in
 from transformer_viz.service.trainer import QUOTA
-from transformer_viz.ui.shell.card import bytes_of, task_of
+from transformer_viz.ui.shell.card import size_text, task_of
 from transformer_viz.ui.shell.classroom import short_name, visitors_folder
 from transformer_viz.ui.shell.language import t
-from transformer_viz.ui.shell.problems import said
+from transformer_viz.ui.shell.problems import error_text
 from transformer_viz.ui.shell.titles import titles_of
 
+Thing = TypeVar("Thing", TrainingRun, store.ModelSummary)
+
 ORDER = ("running", "queued", "interrupted", "stopped", "failed", "finished", "broken")
-"""What a teacher wants to see first."""
+"""Order of training runs by status."""
 
 
 def show() -> None:
@@ -31,7 +35,7 @@ def show() -> None:
 
 
 def show_trainings() -> None:
-    """Show all trainings, and what can be done with those that are chosen."""
+    """Show all training runs, with actions on the selected ones."""
     runs = sorted(list_runs(), key=lambda run: ORDER.index(run.status))
     at_work = [run for run in runs if run.status in AT_WORK]
     st.subheader(t("teacher.trainings", count=len(runs), at_work=len(at_work)), anchor=False)
@@ -39,9 +43,9 @@ def show_trainings() -> None:
         st.info(t("teacher.trainings.none"), icon=":material/school:")
         return
     sizes = {run.id: bytes_in(run.path) for run in runs}
-    used, uploads = {"used": bytes_of(sum(sizes.values())), "quota": bytes_of(QUOTA.total)}, "?"
+    used, uploads = {"used": size_text(sum(sizes.values())), "quota": size_text(QUOTA.total)}, "?"
     with contextlib.suppress(OSError):
-        uploads = bytes_of(uploads_bytes())
+        uploads = size_text(uploads_bytes())
     st.caption(t("teacher.used", **used, uploads=uploads))
     titles = titles_of([run.id for run in runs])
     rows = [row_of_run(run, titles[run.id], sizes[run.id]) for run in runs]
@@ -53,8 +57,8 @@ def show_trainings() -> None:
         confirm("stop_all", at_work, ":material/stop_circle:", stop_runs)
 
 
-def row_of_run(run: TrainingRun, title, size) -> dict:
-    """Return one row of the list of trainings."""
+def row_of_run(run: TrainingRun, title: str, size: int) -> dict:
+    """Return one row of the list of training runs."""
     state = run.state()
     total = state.facts.get("total_steps")
     began = datetime.datetime.fromtimestamp(run.worked).isoformat(" ", "minutes") if run.worked else ""
@@ -64,12 +68,12 @@ def row_of_run(run: TrainingRun, title, size) -> dict:
         "status": t(f"run.{run.status}"),
         "progress": state.step / total if total else 0.0,
         "worked": began,
-        "size": bytes_of(size),
+        "size": size_text(size),
     }
 
 
 def show_models() -> None:
-    """Show the models of all visitors, and offer to delete those that are chosen."""
+    """Show the models of all visitors, with a button that deletes the selected ones."""
     models = visitors_models()
     st.subheader(t("teacher.models", count=len(models)), anchor=False)
     if not models:
@@ -80,7 +84,7 @@ def show_models() -> None:
             "visitor": short_name(model.path.parent.parent.name),
             "model": model.name,
             "task": t("models.unusable") if model.problem else task_of(model.card),
-            "size": bytes_of(model.size),
+            "size": size_text(model.size),
         }
         for model in models
     ]
@@ -101,11 +105,11 @@ def visitors_models() -> list[store.ModelSummary]:
     return found
 
 
-def choose(what, rows, names, things) -> list:
-    """Show a list of which several rows can be chosen; return what those stand for."""
-    shown = st.dataframe(
+def choose(what: str, rows: list[dict[str, Any]], names: list[str], things: list[Thing]) -> list[Thing]:
+    """Show a list with multiple selection; return the selected things."""
+    selected = st.dataframe(
         rows,
-        key=f"teacher-{what}-{hash(tuple(names))}",  # when rows come and go, no choice slips to another
+        key=f"teacher-{what}-{hash(tuple(names))}",  # a changed list starts without a selection
         on_select="rerun",
         selection_mode="multi-row",
         hide_index=True,
@@ -115,11 +119,11 @@ def choose(what, rows, names, things) -> list:
         },
         alt=t(f"teacher.{what}.alt"),
     )
-    return [things[row] for row in shown.selection.rows]
+    return [things[row] for row in selected.selection.rows]
 
 
-def act(what, things, icon, do) -> None:
-    """Show a button that does something to what is chosen; it cannot be pressed while that is nothing."""
+def act(what: str, things: Sequence[Thing], icon: str, do: Callable[[Sequence[Thing]], None]) -> None:
+    """Show a button that calls `do` with the selected things; disabled if there are none."""
     st.button(
         t(f"teacher.{what}", count=len(things)),
         icon=icon,
@@ -130,36 +134,36 @@ def act(what, things, icon, do) -> None:
     )
 
 
-def confirm(what, things, icon, do) -> None:
-    """The same, but it asks before it does."""
+def confirm(what: str, things: Sequence[Thing], icon: str, do: Callable[[Sequence[Thing]], None]) -> None:
+    """Show a button as `act` does, but ask for confirmation first."""
     label = t(f"teacher.{what}", count=len(things))
     with st.popover(label, icon=icon, disabled=not things, key=f"teacher-{what}"):
         st.markdown(t(f"teacher.{what}.sure", count=len(things)))
         st.button(label, type="primary", key=f"teacher-{what}-sure", on_click=do, args=(things,))
 
 
-def stop_runs(runs) -> None:
-    """Stop trainings; what they have learned so far is kept."""
+def stop_runs(runs: Sequence[TrainingRun]) -> None:
+    """Stop training runs; their progress is kept."""
     each_of(runs, lambda run: run.stop())
 
 
-def delete_runs(runs) -> None:
-    """Remove trainings for good, and files that no training uses any more."""
+def delete_runs(runs: Sequence[TrainingRun]) -> None:
+    """Delete training runs, and uploads that no run uses any more."""
     each_of(runs, lambda run: run.delete())
     sweep_uploads()
 
 
-def delete_models(models) -> None:
-    """Remove models of visitors for good, with what else lies in their trash: this is to make room."""
+def delete_models(models: Sequence[store.ModelSummary]) -> None:
+    """Delete models of visitors and empty their trash, which frees the space."""
     each_of(models, lambda model: store.delete_model(model.name, model.path.parent))
     for folder in {model.path.parent for model in models}:
         store.empty_trash(folder, older_than=0)
 
 
-def each_of(things, do) -> None:
-    """Do something to each; what is refused does not keep the others from it."""
+def each_of(things: Sequence[Thing], do: Callable[[Thing], object]) -> None:
+    """Call `do` for each thing; collect errors and continue."""
     for thing in things:
         try:
             do(thing)
         except (RunError, store.ModelError) as error:
-            st.session_state.setdefault("refusals", []).append(said(error))
+            st.session_state.setdefault("refusals", []).append(error_text(error))

@@ -1,4 +1,4 @@
-"""What is to be learned from: a built-in task, a data set by name, or a file, and what is in it."""
+"""The choice of training data: a built-in task, a named data set, or a file."""
 
 import streamlit as st
 
@@ -8,17 +8,17 @@ from transformer_viz.text.tokenizer import Tokenizer
 from transformer_viz.ui.pages.train.file import ask_file
 from transformer_viz.ui.pages.train.material import Material
 from transformer_viz.ui.shell.address import from_address, to_address
-from transformer_viz.ui.shell.language import plain, t
+from transformer_viz.ui.shell.language import escaped, t
 
 FILE = "file"
-"""Stands among the tasks for a file of the visitor's own."""
+"""Option for a file of the visitor, among the tasks."""
 
 IMDB = {"rows": 25_000, "vocab": 20_000, "tokens": 230.0}
-"""About what there is in the reviews, known before they are fetched."""
+"""Approximate numbers for the IMDB reviews before they are downloaded."""
 
 
 def choose_task() -> str:
-    """Show what can be learned; return the name of a task or a data set, or `FILE`."""
+    """Show the choice of data; return the name of a task or a data set, or `FILE`."""
     tasks = [*TASKS, "imdb", FILE]
     from_address("task", tasks, tasks[0])
     task = st.pills(
@@ -29,12 +29,13 @@ def choose_task() -> str:
         required=True,
         persist_state="session",
     )
+    task = task or tasks[0]
     to_address("task", task if task != tasks[0] else "")
     return task
 
 
-def ask_material(task) -> Material | None:
-    """Show what there is to learn from; None as long as there is something missing."""
+def ask_material(task: str) -> Material | None:
+    """Show the chosen data; return None until they are complete."""
     st.markdown(t(f"task.{task}.teaches"))
     if task == FILE:
         return ask_file()
@@ -43,13 +44,13 @@ def ask_material(task) -> Material | None:
     examples, vocab, tokens = of_task(task)
     text, target = examples[0]
     key = "train.example" if target else "train.example.text"
-    st.caption(t(key, text=plain(text), target=plain(target or "")))
+    st.caption(t(key, text=escaped(text), target=escaped(target or "")))
     return Material(task, task, None, examples, vocab, tokens, {}, {})
 
 
 @st.cache_data(max_entries=16, show_spinner=False)
-def of_task(task):
-    """Return a few hundred texts of a task, how many different tokens they have, and how many each."""
+def of_task(task: str) -> tuple[list[tuple[str, str | None]], int, float]:
+    """Return 300 examples of a task, their vocabulary size and mean length in tokens."""
     pairs = TASKS[task].pairs(300, seed=1)
     sides = [side for pair in pairs for side in pair if side]
     tokenizer = Tokenizer.train(sides, 1000, markers=True, split_digits=True)

@@ -1,9 +1,10 @@
-"""A file of the visitor's own: kept, looked at, counted."""
+"""A training file of the visitor: upload, preview, columns, report."""
 
 import re
 from typing import NamedTuple
 
 import streamlit as st
+from streamlit.runtime.uploaded_file_manager import UploadedFile
 
 from transformer_viz.data import (
     KINDS,
@@ -24,7 +25,7 @@ from transformer_viz.runs import RunError, Upload, keep_upload
 from transformer_viz.text.tokenizer import TOKEN_KINDS, Tokenizer
 from transformer_viz.ui.pages.train.material import Material
 from transformer_viz.ui.shell.classroom import keep_visitor, owner
-from transformer_viz.ui.shell.language import plain, t
+from transformer_viz.ui.shell.language import escaped, t
 from transformer_viz.ui.shell.problems import show_problem
 
 TYPES = ["csv", "tsv", "jsonl", "txt", "gz"]
@@ -32,27 +33,27 @@ TYPES = ["csv", "tsv", "jsonl", "txt", "gz"]
 LENGTHS = (16, 32, 48, 64, 80, 128, 256, 512, 1024)
 
 WIDTH = 182
-"""Pixels of a choice; as many as fit stand side by side."""
+"""Width of a widget, in pixels."""
 
-VOCABULARY = 20_000
-"""Most tokens of a vocabulary that is counted for a report."""
+MAX_VOCABULARY = 20_000
+"""Maximum vocabulary size counted for the report."""
 
-UNPACKED = 150 * 2**20
-"""Bytes that an upload may have when it is unpacked: it is read by the process of the server."""
+MAX_UNPACKED_BYTES = 150 * 2**20
+"""Maximum unpacked size of an upload, in bytes: the server process reads it."""
 
-COUNTED = 20_000
-"""Texts whose tokens are counted for a report: somebody waits for it."""
+MAX_COUNTED = 20_000
+"""Maximum number of texts tokenized for the report."""
 
-READ = {
+READERS = {
     "labels": (read_labelled, split),
     "pairs": (read_pairs, split_pairs),
     "texts": (read_texts, split_texts),
 }
-"""Kind of rows -> how they are read and split."""
+"""Kind of rows -> functions that read and split them."""
 
 
 class Counted(NamedTuple):
-    """A file, read and counted."""
+    """Report, vocabulary size and examples of a file."""
 
     report: DataReport
     vocab: int
@@ -60,17 +61,17 @@ class Counted(NamedTuple):
 
 
 def ask_file() -> Material | None:
-    """Show the upload, what the file seems to be, and what is in it."""
+    """Show the upload, a preview with the guessed format, and a report."""
     file = st.file_uploader(t("data.file"), type=TYPES, help=t("data.file.help"), key="data-file")
     if file is None:
         return None
     try:
-        upload = kept(file)
+        upload = stored_upload(file)
     except RunError as error:
         show_problem(error)
         return None
     try:
-        found = previewed(upload)
+        found = cached_preview(upload)
         st.dataframe(found.rows, hide_index=True, alt=t("data.rows.alt"))
         kind, columns = ask_columns(found)
         tokens, keep_case, longest = ask_tokens(kind, found)
@@ -86,17 +87,17 @@ def ask_file() -> Material | None:
         rows=counted.report.rows,
         examples=counted.examples,
         vocab=counted.vocab,
-        tokens=counted.report.texts["text"].median_tokens,
+        tokens=counted.report.texts["text"].median_tokens or 0,
         job={"columns": columns, "tokens": tokens, "keep_case": keep_case, "sha256": upload.sha256},
         changes={"max_len": longest},
     )
 
 
-def kept(file) -> Upload:
-    """Return an upload as it was kept beside the runs; it is written when it is first seen.
+def stored_upload(file: UploadedFile) -> Upload:
+    """Return an upload as stored beside the runs; store it on the first call.
 
     Raises:
-        RunError: If it cannot be kept.
+        RunError: If it cannot be stored.
     """
     file_id, upload = st.session_state.get("upload", ("", None))
     if file_id != file.file_id or not upload.path.exists():
@@ -107,13 +108,13 @@ def kept(file) -> Upload:
 
 
 @st.cache_data(max_entries=16, show_spinner=False)
-def previewed(upload) -> Preview:
-    """Return what an upload seems to be."""
-    return preview(upload.path, sha256=upload.sha256, most_bytes=UNPACKED)
+def cached_preview(upload: Upload) -> Preview:
+    """Return the preview of an upload."""
+    return preview(upload.path, sha256=upload.sha256, most_bytes=MAX_UNPACKED_BYTES)
 
 
-def ask_columns(found):
-    """Show what the rows are and which column is what, as guessed; return kind, and role -> column."""
+def ask_columns(found: Preview) -> tuple[str, dict[str, str]]:
+    """Show the choice of the kind of rows and of its columns; return kind, and role -> column."""
     kinds = [kind for kind in KINDS if len(KINDS[kind]) <= len(found.columns)]
     row = st.container(horizontal=True, gap="small")
     kind = row.selectbox(
@@ -134,8 +135,8 @@ def ask_columns(found):
     return kind, {} if found.format == "text" else chosen
 
 
-def ask_tokens(kind, found):
-    """Show what a token is and how long a text may be; return (kind of tokens, keep case, most tokens)."""
+def ask_tokens(kind: str, found: Preview) -> tuple[str, bool, int]:
+    """Show the choice of tokenization; return kind of tokens, keep case, maximum length in tokens."""
     chinese = any(re.search("[\u4e00-\u9fff]", str(value)) for value in found.rows.to_numpy().ravel())
     likely = "bpe" if kind != "labels" else "characters" if chinese else "words"
     row = st.container(horizontal=True, gap="small", vertical_alignment="bottom")
@@ -161,28 +162,35 @@ def ask_tokens(kind, found):
 
 
 @st.cache_data(max_entries=8, show_spinner=False)
-def count(upload, kind, columns, tokens, keep_case, longest) -> Counted:
-    """Read an upload and count what is in it.
+def count(
+    upload: Upload,
+    kind: str,
+    columns: tuple[tuple[str, str], ...],
+    tokens: str,
+    keep_case: bool,
+    longest: int,
+) -> Counted:
+    """Read an upload and describe its rows.
 
     Raises:
-        DataError: If it cannot be used; says where and why.
+        DataError: If it cannot be used; names the place and the reason.
     """
-    read, split_rows = READ[kind]
+    read, split_rows = READERS[kind]
     rows = read(upload.path, dict(columns), sha256=upload.sha256)
     parts = split_rows(rows)
-    seen = spread(parts.train, COUNTED)
+    seen = spread(parts.train, MAX_COUNTED)
     sides = [*seen["text"], *(seen["target"] if kind == "pairs" else [])]
-    tokenizer = Tokenizer.train(sides, VOCABULARY, kind=tokens, lowercase=not keep_case)
-    report = describe(rows, tokenizer=tokenizer, max_len=longest, parts=parts, most=COUNTED)
+    tokenizer = Tokenizer.train(sides, MAX_VOCABULARY, kind=tokens, lowercase=not keep_case)
+    report = describe(rows, tokenizer=tokenizer, max_len=longest, parts=parts, most=MAX_COUNTED)
     first = parts.validation.iloc[parts.validation["text"].str.len().argsort(kind="stable")[:200:60]]
     targets = first["target"] if kind == "pairs" else [None] * len(first)
     return Counted(report, tokenizer.vocab_size, list(zip(first["text"], targets, strict=True)))
 
 
-def show_report(report) -> None:
-    """Say what is in the rows, and what should make one think."""
+def show_report(report: DataReport) -> None:
+    """Show the size of the data, and warnings about truncated, unknown, repeated or conflicting rows."""
     text = report.texts["text"]
-    figures = {
+    counts = {
         "rows": f"{report.rows:,}",
         "train": f"{report.sizes['train']:,}",
         "validation": f"{report.sizes['validation']:,}",
@@ -190,15 +198,15 @@ def show_report(report) -> None:
         "cut": f"{text.cut_share:.1%}",
         "unknown": f"{text.unknown_share:.1%}",
     }
-    said = " · ".join(t(f"data.{name}", value=value) for name, value in figures.items())
-    st.markdown(said, help=t("data.help", most=f"{text.longest_tokens:,}"))
+    summary = " · ".join(t(f"data.{name}", value=value) for name, value in counts.items())
+    st.markdown(summary, help=t("data.help", most=f"{text.longest_tokens:,}"))
     if report.labels:
         balance = " · ".join(
-            f"{plain(label)} {count / report.rows:.0%}" for label, count in report.labels.items()
+            f"{escaped(label)} {count / report.rows:.0%}" for label, count in report.labels.items()
         )
         st.caption(t("data.labels", balance=balance))
-    if report.rows > COUNTED:
-        st.caption(t("data.sampled", count=COUNTED))
+    if report.rows > MAX_COUNTED:
+        st.caption(t("data.sampled", count=MAX_COUNTED))
     if report.duplicates:
         st.caption(t("data.duplicates", count=report.duplicates))
     if report.conflicting:

@@ -1,7 +1,8 @@
-"""The heads of a model in training: as they are now, or, of a run that is over, as they formed."""
+"""Attention heads during training: the current ones of a running run, or a time-lapse of an ended one."""
 
 import math
 import threading
+from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
@@ -10,8 +11,8 @@ from cachetools import LRUCache, cached
 
 from transformer_viz.analysis import entropy
 from transformer_viz.pictures.views import curves_of, heads_forming
-from transformer_viz.runs import AT_WORK, stamp_of
-from transformer_viz.ui.shell.card import figure_name
+from transformer_viz.runs import AT_WORK, TrainingRun, stamp_of
+from transformer_viz.ui.shell.card import metric_name
 from transformer_viz.ui.shell.charts import theme
 from transformer_viz.ui.shell.components import component
 from transformer_viz.ui.shell.language import sendable, t
@@ -19,28 +20,28 @@ from transformer_viz.ui.shell.matrix import table_words
 from transformer_viz.ui.shell.titles import title_of
 from transformer_viz.values.trace import Trace
 
-MOST_FRAMES = 48
-"""Pictures that a time-lapse plays; of more, every n-th."""
+MAX_FRAMES = 48
+"""Maximum number of frames of a time-lapse; of more, every n-th is used."""
 
-MOST_WEIGHTS = 4_000_000
-"""Weights that are sent to a browser at once, one byte each; of a longer text, the first tokens are drawn."""
+MAX_WEIGHTS = 4_000_000
+"""Maximum number of weights sent to a browser, one byte each; longer texts are truncated."""
 
-MAX_PICTURE_BYTES = 64 * 2**20
-"""Bytes of cached `Heads`."""
+MAX_HEADS_BYTES = 64 * 2**20
+"""Memory of cached `Heads`, in bytes."""
 
-SMALL = 1000
-"""Approximate bytes of `Heads` beside the weights."""
+OVERHEAD_BYTES = 1000
+"""Approximate size of `Heads` without the weights, in bytes."""
 
 MAX_CONTENTS = 5_000
-"""Pictures whose `Contents` are cached."""
+"""Number of frames whose `Contents` are cached."""
 
 
 class Contents(NamedTuple):
-    """What is in a picture.
+    """Text and size of a frame.
 
     Attributes:
-        text: The text of the probe.
-        layers: Kind of attention -> number of its layers.
+        text: Text of the probe.
+        layers: Kind of attention -> number of layers.
     """
 
     text: str
@@ -48,12 +49,12 @@ class Contents(NamedTuple):
 
 
 class Heads(NamedTuple):
-    """What is drawn of a picture: the heads of one layer.
+    """The heads of one layer in a frame.
 
     Attributes:
         weights: float (head, query, key), of the first tokens.
-        queries: Display strings of these tokens, who reads.
-        keys: Those who are read.
+        queries: Display strings of the queries.
+        keys: Display strings of the keys.
         entropies: float (head,), over all tokens.
         shape: (head, query, key) of all tokens.
     """
@@ -65,8 +66,8 @@ class Heads(NamedTuple):
     shape: tuple[int, int, int]
 
 
-def choose_heads(run):
-    """Show the choice of a probe, an attention and a layer, and return it."""
+def choose_heads(run: TrainingRun) -> tuple[int, str, int]:
+    """Show the choice of probe, kind of attention and layer; return them."""
     firsts = first_pictures(run)
     probes = {number: picture.text for number, picture in firsts.items()}
     kinds = firsts[min(firsts)].layers
@@ -99,13 +100,13 @@ def choose_heads(run):
     return probe, kind, layer - 1
 
 
-def show_heads(run, status, probe, kind, layer) -> None:
-    """Show the heads of a layer: as they are now, or, of a run that is over, as they formed."""
+def show_heads(run: TrainingRun, status: str, probe: int, kind: str, layer: int) -> None:
+    """Show the heads of a layer: the current ones of a running run, or a time-lapse of an ended one."""
     at_work = status in AT_WORK
     frames = [(step, path) for step, number, path in run.frames() if number == probe]
-    frames = frames[-1:] if at_work else frames[:: -(-len(frames) // MOST_FRAMES)][:-1] + frames[-1:]
-    most = math.isqrt(MOST_WEIGHTS // (max(1, len(frames)) * run.job.config.num_heads))
-    found = [(step, heads_in(path, stamp_of(path), kind, layer, most)) for step, path in frames]
+    frames = frames[-1:] if at_work else frames[:: -(-len(frames) // MAX_FRAMES)][:-1] + frames[-1:]
+    max_tokens = math.isqrt(MAX_WEIGHTS // (max(1, len(frames)) * run.job.config.num_heads))
+    found = [(step, heads_in(path, stamp_of(path), kind, layer, max_tokens)) for step, path in frames]
     found = [(step, heads) for step, heads in found if heads]
     pictures = [(step, heads) for step, heads in found if heads.shape == found[-1][1].shape]
     if left_out := len(frames) - len(pictures):
@@ -113,8 +114,8 @@ def show_heads(run, status, probe, kind, layer) -> None:
     if not pictures:
         return
     last = pictures[-1][1]
-    if max(last.shape[1:]) > most:
-        st.caption(t("run.pictures.long", count=most))
+    if max(last.shape[1:]) > max_tokens:
+        st.caption(t("run.pictures.long", count=max_tokens))
     words = {name: t(f"lapse.{name}") for name in ("head", "reads", "step", "entropy", "play", "pause")}
     steps = [step for step, _ in pictures]
     curves = [] if at_work else curves_over(run, steps, [heads.entropies for _, heads in pictures], words)
@@ -130,15 +131,17 @@ def show_heads(run, status, probe, kind, layer) -> None:
     component("lapse", "panel", "lapse")(data=payload, key="forming")
 
 
-def curves_over(run, steps, entropies, words) -> list[dict]:
-    """Return the curves over the steps of a run that is over."""
-    figure, epochs = run.job.figure, run.state().epochs
-    good = [epoch["step"] for epoch in epochs], [epoch.get(f"val_{figure}") for epoch in epochs]
-    return curves_of(steps, entropies, good, labels=words | {"figure": figure_name(figure)}, theme=theme())
+def curves_over(
+    run: TrainingRun, steps: list[int], entropies: list[np.ndarray], words: dict[str, str]
+) -> list[dict]:
+    """Return the charts over the steps of an ended run."""
+    metric, epochs = run.job.figure, run.state().epochs
+    good = [epoch["step"] for epoch in epochs], [epoch.get(f"val_{metric}") for epoch in epochs]
+    return curves_of(steps, entropies, good, labels=words | {"metric": metric_name(metric)}, theme=theme())
 
 
-def first_pictures(run) -> dict[int, Contents]:
-    """Return probe -> what is in the first picture of it that can be read."""
+def first_pictures(run: TrainingRun) -> dict[int, Contents]:
+    """Return probe -> contents of its first readable frame."""
     found = {}
     for _, probe, path in run.frames():
         if probe not in found and (contents := contents_of(path, stamp_of(path))):
@@ -147,39 +150,42 @@ def first_pictures(run) -> dict[int, Contents]:
 
 
 @cached(LRUCache(MAX_CONTENTS), lock=threading.Lock())
-def contents_of(path, stamp) -> Contents | None:
-    """Return what is in the picture in a file with this stamp; None if it is damaged."""
+def contents_of(path: Path, stamp: tuple) -> Contents | None:
+    """Return the contents of a frame; None if its file is damaged."""
     trace = read(path)
     return trace and Contents(trace.text, {kind: len(found.layers) for kind, found in trace.kinds().items()})
 
 
 @cached(
-    LRUCache(MAX_PICTURE_BYTES, getsizeof=lambda heads: SMALL + (heads.weights.nbytes if heads else 0)),
+    LRUCache(
+        MAX_HEADS_BYTES, getsizeof=lambda heads: OVERHEAD_BYTES + (heads.weights.nbytes if heads else 0)
+    ),
     lock=threading.Lock(),
 )
-def heads_in(path, stamp, kind, layer, most) -> Heads | None:
-    """Return the heads of a layer in the picture in a file with this stamp, of the first tokens at most so
-    many; None if it is damaged or has no such layer.
+def heads_in(path: Path, stamp: tuple, kind: str, layer: int, max_tokens: int) -> Heads | None:
+    """Return the heads of a layer in a frame, for the first `max_tokens` tokens.
+
+    None if its file is damaged or has no such layer.
     """
     trace = read(path)
     found = trace and trace.kinds().get(kind)
     if not found or layer >= len(found.layers):
         return None
     weights = found.layers[layer].weights
-    shown = weights[:, :most, :most].copy()  # or all of the picture would be kept
-    queries, keys = found.query_tokens[:most], found.key_tokens[:most]
-    return Heads(shown, queries, keys, entropy(weights), weights.shape)
+    first = weights[:, :max_tokens, :max_tokens].copy()  # a view would keep the whole frame in memory
+    queries, keys = found.query_tokens[:max_tokens], found.key_tokens[:max_tokens]
+    return Heads(first, queries, keys, entropy(weights), weights.shape)
 
 
-def read(path) -> Trace | None:
-    """Return a picture, None if it is damaged."""
+def read(path: Path) -> Trace | None:
+    """Return the trace of a frame; None if its file is damaged."""
     try:
         return Trace.load(path)
     except (ValueError, MemoryError):
         return None
 
 
-def shortened(text) -> str:
-    """Return the beginning of a text, as a page can carry it."""
+def shortened(text: str) -> str:
+    """Return the beginning of a text without unprintable characters."""
     text = sendable(text)
     return text if len(text) <= 48 else text[:47] + "…"

@@ -1,20 +1,20 @@
-"""What is to be learned from, as far as it is known before a training."""
+"""Facts about the training data that are known before a run."""
 
 from typing import NamedTuple
 
 
 class Material(NamedTuple):
-    """What is to be learned from, as far as it is known before a training.
+    """Training data, as far as they are known before a run.
 
     Attributes:
         data: As in `TrainingJob.data`.
         recipe: Name in `RECIPES`.
-        rows: How many there are; None: as many as one likes.
+        rows: Number of rows; None: any, for a built-in task.
         examples: (text, target or None) pairs.
-        vocab: Tokens there are.
-        tokens: Tokens of a text, in the mean.
+        vocab: Vocabulary size.
+        tokens: Mean length of a text in tokens.
         job: Further fields of `TrainingJob`.
-        changes: Fields of the config that follow from the data.
+        changes: Fields of the config that the data determine.
     """
 
     data: str

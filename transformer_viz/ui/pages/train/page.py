@@ -1,7 +1,9 @@
-"""The Train page: choose what is learned and by what, see what it will cost, start, watch."""
+"""The Train page: choose data and settings, see the estimated cost, start a run, follow it."""
 
 import dataclasses
 import os
+from collections.abc import Callable
+from typing import Any
 
 import psutil
 import streamlit as st
@@ -11,6 +13,8 @@ from transformer_viz.runs import (
     SCHEDULES,
     RunError,
     TrainingJob,
+    TrainingRun,
+    TrainingSettings,
     estimate,
     list_runs,
     queued_runs,
@@ -19,14 +23,15 @@ from transformer_viz.runs.job import LONGEST_PROBE
 from transformer_viz.runs.recipes import RECIPES, presets_for
 from transformer_viz.ui.pages.train.data import ask_material, choose_task
 from transformer_viz.ui.pages.train.file import WIDTH
+from transformer_viz.ui.pages.train.material import Material
 from transformer_viz.ui.pages.train.run import show_run
 from transformer_viz.ui.shell.address import from_address, to_address
 from transformer_viz.ui.shell.classroom import is_classroom, keep_visitor, own_runs, owner
 from transformer_viz.ui.shell.language import t, time_of
-from transformer_viz.ui.shell.problems import said, show_problem
+from transformer_viz.ui.shell.problems import error_text, show_problem
 from transformer_viz.ui.shell.server import shared_trainer
 from transformer_viz.ui.shell.titles import titles_of
-from transformer_viz.values.config import CHOICES
+from transformer_viz.values.config import CHOICES, TransformerConfig
 from transformer_viz.values.presets import PRESETS
 
 WIDTHS = (16, 32, 64, 128, 256, 512)
@@ -34,22 +39,22 @@ RATES = (0.0001, 0.0003, 0.0005, 0.001, 0.002, 0.003, 0.005, 0.01, 0.02)
 ROWS = (2_000, 5_000, 10_000, 20_000, 40_000, 80_000)
 BATCHES = (8, 16, 32, 64, 128, 256)
 
-MOST_PROBES = 6
-"""Texts that are watched."""
+MAX_PROBES = 6
+"""Maximum number of probe texts."""
 
 EXAMPLES = [
     ("A lovely film, and I could not stop smiling.", None),
     ("The plot was thin, but the acting was not bad at all.", None),
 ]
-"""Watched where nothing is known of the data yet."""
+"""Default probes if there are no examples of the data yet."""
 
 FRAMES = 36
-"""Pictures of the probes that a run takes, beside those at the end of each epoch."""
+"""Frames of the probes in a run, in addition to one at the end of each epoch."""
 
 
-def show(open_model) -> None:
-    """Show the page; `open_model(name)` leaves it to look into a model."""
-    problem = problem_of_trainer()
+def show(open_model: Callable[[str], None]) -> None:
+    """Show the page; `open_model(name)` opens a model on the Attention page."""
+    problem = trainer_problem()
     runs = {run.id: run for run in own_runs()}
     with st.container(horizontal=True, horizontal_alignment="distribute", vertical_alignment="bottom"):
         title = st.empty()
@@ -63,8 +68,8 @@ def show(open_model) -> None:
         ask_job(can_start=not problem)
 
 
-def problem_of_trainer() -> RunError | None:
-    """Have the process that trains wait for work; return why that is not possible, None if it is."""
+def trainer_problem() -> RunError | None:
+    """Start the trainer process if it is not running; return the error if that fails."""
     try:
         shared_trainer().warm()
     except RunError as error:
@@ -72,8 +77,8 @@ def problem_of_trainer() -> RunError | None:
     return None
 
 
-def choose_run(runs) -> str:
-    """Show the choice among the runs, kept in the URL; "" for a new one."""
+def choose_run(runs: dict[str, TrainingRun]) -> str:
+    """Show the choice among the runs, kept in the URL; return "" for a new run."""
     if st.session_state.get("run") not in (None, "", *runs):
         st.toast(t("run.gone"), icon=":material/search_off:")
     from_address("run", ["", *runs], "")
@@ -82,7 +87,7 @@ def choose_run(runs) -> str:
     chosen = st.selectbox(
         t("train.run"),
         ["", *runs],
-        format_func=titles.get,
+        format_func=titles.__getitem__,
         key="run",
         persist_state="session",
         help=t("train.run.help"),
@@ -93,8 +98,8 @@ def choose_run(runs) -> str:
     return chosen
 
 
-def ask_job(can_start=True) -> None:
-    """Show what can be chosen, and beside it what it comes to."""
+def ask_job(can_start: bool = True) -> None:
+    """Show the choices for a new run, and its estimated cost."""
     task = choose_task()
     choices, summary = st.columns([5, 3], gap="large")
     problem = None
@@ -107,15 +112,15 @@ def ask_job(can_start=True) -> None:
     with summary, st.container(border=True):
         st.markdown(f"**{t('train.summary')}**")
         if problem:
-            st.error(t("train.wrong", reason=said(problem)), icon=":material/error:")
-        elif job is None:
+            st.error(t("train.wrong", reason=error_text(problem)), icon=":material/error:")
+        elif material is None or job is None:
             st.caption(t("data.wait"))
         else:
             show_cost(job, material)
             ask_start(job, can_start)
 
 
-def ask_start(job, can_start) -> None:
+def ask_start(job: TrainingJob, can_start: bool) -> None:
     """Show the button that starts the training."""
     st.button(
         t("train.start"),
@@ -130,11 +135,11 @@ def ask_start(job, can_start) -> None:
         st.caption(t("train.queued_behind"))
 
 
-def ask_sizes(material) -> TrainingJob:
-    """Show the sizes of the model and the settings of the training; return what is asked for.
+def ask_sizes(material: Material) -> TrainingJob:
+    """Show the sizes of the model and the training settings; return the job.
 
     Raises:
-        ValueError: If they do not go together.
+        ValueError: If they are incompatible.
     """
     recipe = RECIPES[material.recipe]
     presets = presets_for(recipe)
@@ -186,13 +191,15 @@ def ask_sizes(material) -> TrainingJob:
     return dataclasses.replace(job, frame_steps=max(1, steps_of(job) // FRAMES))
 
 
-def steps_of(job) -> int:
-    """Return the steps of all epochs, as far as they are known before the data are read."""
+def steps_of(job: TrainingJob) -> int:
+    """Return the number of training steps, estimated before the data are read."""
     return job.settings.total_steps(int(job.rows * (1 - job.settings.validation)))
 
 
-def ask_more(slide, place, config, settings):
-    """Show the settings few people change; return those of the config and those of the training."""
+def ask_more(
+    slide: Callable[..., Any], place: str, config: TransformerConfig, settings: TrainingSettings
+) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Show the advanced settings; return fields of the config and of the training settings."""
 
     def number(name, value, **limits):
         return st.number_input(
@@ -246,28 +253,28 @@ def ask_more(slide, place, config, settings):
     }
 
 
-def show_cost(job, material) -> None:
-    """Show what a training comes to: parameters, steps, time and memory."""
+def show_cost(job: TrainingJob, material: Material) -> None:
+    """Show the estimated cost: parameters, steps, time and memory."""
     config = job.config.replace(vocab_size=min(job.config.vocab_size, material.vocab))
     rows = int(job.rows * (1 - job.settings.validation))
     tokens = min(material.tokens, config.max_len)
     target = tokens if config.architecture == "encoder-decoder" else 0
     cost = estimate(config, job.settings, rows, tokens, target)
-    figures = {
+    cost_texts = {
         "parameters": f"{cost.parameters:,}",
         "steps": f"{steps_of(job):,}",
         "time": time_of(max(1, cost.seconds_per_epoch)),
         "memory": f"{cost.memory / 1e9:.1f} GB",
     }
-    said = "  \n".join(t(f"train.{name}", value=value) for name, value in figures.items())
-    st.markdown(said, help=t("train.estimated"))
+    lines = "  \n".join(t(f"train.{name}", value=value) for name, value in cost_texts.items())
+    st.markdown(lines, help=t("train.estimated"))
     problem = cost.problem(psutil.virtual_memory().available)
     if problem:
-        st.warning(said(problem), icon=":material/memory:")
+        st.warning(error_text(problem), icon=":material/memory:")
 
 
-def ask_probes(material, in_pairs):
-    """Show the box of the texts to watch; return them, with their targets where the model writes one."""
+def ask_probes(material: Material, in_pairs: bool) -> tuple[str, ...] | tuple[tuple[str, str], ...]:
+    """Show the box of the probe texts; return them, with targets for an encoder-decoder."""
     own = material.examples[1:4] or EXAMPLES
     own = [(text, target) for text, target in own if len(text) + len(target or "") < LONGEST_PROBE // 4]
     filled = "\n".join(f"{text} => {target}" if in_pairs else text for text, target in own)
@@ -279,20 +286,20 @@ def ask_probes(material, in_pairs):
         height=100,
         max_chars=LONGEST_PROBE,
     )
-    lines = [line.strip() for line in typed.splitlines() if line.strip()][:MOST_PROBES]
+    lines = [line.strip() for line in typed.splitlines() if line.strip()][:MAX_PROBES]
     if not in_pairs:
         return tuple(lines)
     pairs = (line.partition("=>") for line in lines)
     return tuple((text.strip(), target.strip()) for text, _, target in pairs)
 
 
-def title_of_data(data) -> str:
-    """Return what the data are called: the name of a task, or that of a file."""
+def title_of_data(data: str) -> str:
+    """Return the name of the data: of a task, or of a file without extensions."""
     return os.path.basename(data).split(".")[0]
 
 
-def start(job) -> None:
-    """Start a training and show it."""
+def start(job: TrainingJob) -> None:
+    """Start a run and show it."""
     keep_visitor()
     try:
         st.session_state.run = shared_trainer().start(job, one_at_a_time=is_classroom()).id

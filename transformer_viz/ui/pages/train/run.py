@@ -1,32 +1,35 @@
-"""One training run on the page: how far it is, how its heads form, what can be done with it."""
+"""One training run on the page: progress, attention heads, actions."""
 
-from typing import NamedTuple
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any, NamedTuple
 
 import streamlit as st
 
 from transformer_viz import store
 from transformer_viz.pictures.figures import learning_curves
-from transformer_viz.runs import AT_WORK, RunError, sweep_uploads, turns_before
+from transformer_viz.runs import AT_WORK, RunError, RunState, TrainingRun, sweep_uploads, turns_before
 from transformer_viz.ui.pages.train.forming import (
     choose_heads,
     first_pictures,
     shortened,
     show_heads,
 )
-from transformer_viz.ui.shell.card import count_in, figure_name, figures_of, part, written
+from transformer_viz.ui.shell.card import count_in, metric_name, metric_text, metrics_of, part
 from transformer_viz.ui.shell.charts import draw, theme
 from transformer_viz.ui.shell.classroom import is_classroom, keep_visitor
-from transformer_viz.ui.shell.language import plain, t, time_of, words
-from transformer_viz.ui.shell.problems import said, show_problem
+from transformer_viz.ui.shell.language import escaped, t, time_of, words
+from transformer_viz.ui.shell.problems import error_text, show_problem
 from transformer_viz.ui.shell.server import shared_trainer
-from transformer_viz.ui.shell.shelf import home, problem_of, shown_models
+from transformer_viz.ui.shell.shelf import home, name_problem, shown_models
 from transformer_viz.ui.shell.titles import title_of
+from transformer_viz.values.config import TransformerConfig
 
-EVERY = 1
-"""Seconds between two looks at a run that is at work."""
+REFRESH_SECONDS = 1
+"""Seconds between two updates of an active run."""
 
-SOON = 0.25
-"""The same before its first loss: somebody has pressed a button and waits."""
+FIRST_REFRESH_SECONDS = 0.25
+"""Seconds between two updates before the first loss."""
 
 ICONS = {
     "queued": ":material/hourglass_empty:",
@@ -39,45 +42,47 @@ ICONS = {
 }
 
 
-def show_run(run, open_model) -> None:
-    """Show a run; as long as somebody works on it, it is looked at again and again."""
+def show_run(run: TrainingRun, open_model: Callable[[str], None]) -> None:
+    """Show a run; while it is active, update it regularly."""
     stage = stage_of(run, run.state())
     show_actions(run, stage.status)
     if stage.status == "broken":
-        st.error(t("run.broken.said", reason=said(run.error)), icon=ICONS["broken"])
+        st.error(t("run.broken.said", reason=error_text(run.error or "")), icon=ICONS["broken"])
         ask_name(run, open_model)
         return
     at_work = stage.status in AT_WORK
-    st.fragment(show_progress, run_every=(EVERY if stage.learns else SOON) if at_work else None)(run, stage)
+    seconds = REFRESH_SECONDS if stage.has_steps else FIRST_REFRESH_SECONDS
+    st.fragment(show_progress, run_every=seconds if at_work else None)(run, stage)
     if not at_work:
         ask_name(run, open_model)
     if stage.has_pictures:
         choice = choose_heads(run)
-        st.fragment(show_heads, run_every=EVERY if at_work else None)(run, stage.status, *choice)
+        st.fragment(show_heads, run_every=REFRESH_SECONDS if at_work else None)(run, stage.status, *choice)
 
 
 class Stage(NamedTuple):
-    """What decides which parts the page has; if it changes, the whole page is drawn anew."""
+    """The state that determines the parts of the page; if it changes, the whole page reruns."""
 
     status: str
-    learns: bool
+    has_steps: bool
     has_pictures: bool
 
 
-def stage_of(run, state) -> Stage:
+def stage_of(run: TrainingRun, state: RunState) -> Stage:
     """Return the stage of a run from its state."""
     return Stage(state.status, bool(state.steps), bool(first_pictures(run)))
 
 
-def show_actions(run, status) -> None:
-    """Show what can be done with the run as it stands."""
+def show_actions(run: TrainingRun, status: str) -> None:
+    """Show title and status of the run, and the actions on it."""
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):
-        st.markdown(f"{ICONS[status]} **{plain(title_of(run.id))}** · {t(f'run.{status}')}", width="content")
+        title = escaped(title_of(run.id))
+        st.markdown(f"{ICONS[status]} **{title}** · {t(f'run.{status}')}", width="content")
         show_buttons(run, status)
 
 
-def show_buttons(run, status) -> None:
-    """Show the buttons that stop the run, or go on with it, or delete it."""
+def show_buttons(run: TrainingRun, status: str) -> None:
+    """Show the buttons that stop, resume or delete the run."""
     if status in AT_WORK:
         st.button(
             t("run.cancel"),
@@ -103,8 +108,8 @@ def show_buttons(run, status) -> None:
         st.button(t("run.delete.sure"), type="primary", on_click=delete, args=(run,), key="delete")
 
 
-def show_progress(run, stage) -> None:
-    """Show how far the run is, its curves and its answers."""
+def show_progress(run: TrainingRun, stage: Stage) -> None:
+    """Show progress, learning curves and sample predictions of the run."""
     state = run.state()
     if stage_of(run, state) != stage:
         st.rerun(scope="app")
@@ -116,28 +121,28 @@ def show_progress(run, stage) -> None:
         st.warning(t("run.interrupted.said"), icon=":material/power_off:")
     total = state.facts.get("total_steps")
     if total and state.steps:
-        st.progress(min(1.0, state.step / total), text=" · ".join(said_of(run, state, total)))
+        st.progress(min(1.0, state.step / total), text=" · ".join(progress_texts(run, state, total)))
     elif state.status in AT_WORK:
-        st.progress(0, text=said_before(run) if state.status == "queued" else t("run.starting"))
+        st.progress(0, text=queue_text(run) if state.status == "queued" else t("run.starting"))
     else:
         return
     if note := state.facts.get("note"):
-        st.caption(plain(words().translate(note, under="error.precision.")))
+        st.caption(escaped(words().translate(note, under="error.precision.")))
     if not state.is_whole:
         st.caption(t("run.thinned"))
     if state.is_full:
         st.caption(t("run.pictures.full"))
-    figure = run.job.figure
+    metric = run.job.figure
     curves, samples = st.columns([3, 2], gap="medium")
     with curves:
-        labels = {"figure": figure_name(figure), "step": t("run.steps")}
+        labels = {"metric": metric_name(metric), "step": t("run.steps")}
         labels |= {name: t(f"run.{name}") for name in ("loss", "train", "validation")}
         draw(
             learning_curves(
                 state.steps,
                 state.epochs,
                 over="step",
-                figure=figure,
+                metric=metric,
                 labels=labels,
                 last=total,
                 theme=theme(),
@@ -145,35 +150,35 @@ def show_progress(run, stage) -> None:
             "curves",
         )
     with samples:
-        if state.best and (best := state.best.get(f"val_{figure}")) is not None:
-            value = written(figure, best)
-            best = t("run.best", figure=figure_name(figure), value=value, epoch=state.best["epoch"])
+        if state.best and (best := state.best.get(f"val_{metric}")) is not None:
+            value = metric_text(metric, best)
+            best = t("run.best", figure=metric_name(metric), value=value, epoch=state.best["epoch"])
             st.markdown(best)
         if state.samples:
             st.caption(t("run.samples"), help=t("run.samples.help"))
-            st.markdown("\n\n".join(map(said_of_sample, state.samples)))
+            st.markdown("\n\n".join(map(sample_text, state.samples)))
 
 
-def said_before(run) -> str:
-    """Say how many trainings come before one that waits."""
+def queue_text(run: TrainingRun) -> str:
+    """Return how many runs come before a queued one, as a sentence."""
     before = turns_before(run)
     return t("run.turns", count=before) if before else t("run.waiting")
 
 
-def said_of_sample(sample) -> str:
-    """Return a text and what is written after it, green if it is what it should be, red if not."""
-    said = plain(shortened(sample["written"])) or "∅"
+def sample_text(sample: dict[str, str]) -> str:
+    """Return a sample's text and the model's output, green if correct, red if not."""
+    output = escaped(shortened(sample["written"])) or "∅"
     if sample["expected"]:
         colour = "green" if sample["written"] == sample["expected"] else "red"
-        said = f":{colour}[{said}]"
-    return f"{plain(shortened(sample['text']))} → {said}"
+        output = f":{colour}[{output}]"
+    return f"{escaped(shortened(sample['text']))} → {output}"
 
 
-def said_of(run, state, total):
-    """Yield what there is to say of a run's progress."""
+def progress_texts(run: TrainingRun, state: RunState, total: int) -> Iterator[str]:
+    """Yield the parts of a run's progress text."""
     yield t("run.step", step=f"{state.step:,}", total=f"{total:,}")
     if state.status == "queued":
-        yield said_before(run)
+        yield queue_text(run)
         return
     if (loss := state.steps[-1].get("loss")) is not None:
         yield t("run.loss_now", loss=f"{loss:.3g}")
@@ -185,11 +190,11 @@ def said_of(run, state, total):
             yield t("run.left", time=time_of(state.seconds_left))
     if speed := state.steps[-1].get("tokens_per_second"):
         yield t("run.speed", tokens=f"{speed:,.0f}")
-    yield t("run.device", device=plain(shortened(state.device)))
+    yield t("run.device", device=escaped(shortened(state.device)))
 
 
-def ask_name(run, open_model) -> None:
-    """Show the figures of the best model, if there is one, and the box that saves it under a name."""
+def ask_name(run: TrainingRun, open_model: Callable[[str], None]) -> None:
+    """Show the test metrics of the best model, if there is one, and a form that saves it under a name."""
     if not run.model.exists():
         return
     try:
@@ -199,8 +204,8 @@ def ask_name(run, open_model) -> None:
         return
     test = part(card, "test")
     if rows := count_in(test, "rows"):
-        measured = figures_of(test, config).items()
-        named = (f"{plain(figure_name(name))} {written(name, value)}" for name, value in measured)
+        measured = metrics_of(test, config).items()
+        named = (f"{escaped(metric_name(name))} {metric_text(name, value)}" for name, value in measured)
         st.markdown(t("run.test", count=rows, figures=t("list.comma").join(named)))
     with st.container(horizontal=True, vertical_alignment="bottom", gap="small"):
         slug = title_of(run.id).split(" · ")[0]
@@ -211,15 +216,15 @@ def ask_name(run, open_model) -> None:
             save(run, name)
         saved_run, saved = st.session_state.get("saved", (None, None))
         if saved_run == run.id:
-            st.markdown(t("run.saved", name=plain(saved)), width="content")
+            st.markdown(t("run.saved", name=escaped(saved)), width="content")
             if st.button(t("run.open"), icon=":material/visibility:", key="open"):
                 open_model(saved)
 
 
-def save(run, name) -> None:
-    """Write the best model of a run where the visitor's own stand, or say why that is not possible."""
+def save(run: TrainingRun, name: str) -> None:
+    """Save the best model of a run in the visitor's folder, or show why that fails."""
     try:
-        if problem := problem_of(name, [model.name for model in shown_models()]):
+        if problem := name_problem(name, [model.name for model in shown_models()]):
             st.error(problem, icon=":material/error:")
             return
         keep_visitor()
@@ -230,29 +235,29 @@ def save(run, name) -> None:
 
 
 @st.cache_data(max_entries=16, show_spinner=False)
-def best_of(path, stamp):
-    """Return config and card of the best model of a run."""
+def best_of(path: Path, stamp: str) -> tuple[TransformerConfig, dict[str, Any]]:
+    """Return config and card of the best model of a run; a rewritten model has another stamp."""
     best = store.read_model(path)
     return best.config, best.card
 
 
-def resume(run) -> None:
-    """Put the run into the queue again."""
+def resume(run: TrainingRun) -> None:
+    """Queue the run again, from its checkpoint."""
     try:
         shared_trainer().resume(run, one_at_a_time=is_classroom())
     except RunError as error:
         st.session_state.refused = error
 
 
-def begin_anew(run) -> None:
-    """Put the run into the queue again, to be worked on from its beginning."""
+def begin_anew(run: TrainingRun) -> None:
+    """Queue the run again, from its beginning."""
     try:
         shared_trainer().resume(run, anew=True, one_at_a_time=is_classroom())
     except RunError as error:
         st.session_state.refused = error
 
 
-def stop(run) -> None:
+def stop(run: TrainingRun) -> None:
     """Ask the run to stop."""
     try:
         run.stop()
@@ -260,8 +265,8 @@ def stop(run) -> None:
         st.session_state.refused = error
 
 
-def delete(run) -> None:
-    """Remove the run, and show the form for a new one."""
+def delete(run: TrainingRun) -> None:
+    """Delete the run, and show the form for a new one."""
     try:
         run.delete()
         sweep_uploads()
