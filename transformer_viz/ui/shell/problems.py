@@ -32,7 +32,8 @@ def error_text(error: Exception | Phrase | str) -> str:
         error: An error, or its English sentence from a log.
     """
     if isinstance(error, UnwritableError):
-        return t(f"disk.{error.cause}", reason=escaped(words().translate(error.reason, under="error.reason.")))
+        reason = words().translate(error.reason, under="error.reason.")
+        return t(f"disk.{error.cause}", reason=escaped(reason))
     if isinstance(error, BusyError):
         return t("run.busy", run=escaped(title_of(error.run)))
     if isinstance(error, QuotaError):
