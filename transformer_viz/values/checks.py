@@ -59,8 +59,8 @@ def _check_types(config, choices):
         if kind in (int, int | None):
             good, rule = type(value) is int, Phrase("rule.whole")
         elif kind is float:
-            is_finite = type(value) is float and math.isfinite(value)
-            good, rule = is_finite or type(value) is int, Phrase("rule.finite")
+            good = (type(value) is int or type(value) is float) and math.isfinite(value)
+            rule = Phrase("rule.finite")
         elif kind is bool:
             good, rule = type(value) is bool, Phrase("rule.flag")
         elif kind is str:
