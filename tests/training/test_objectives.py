@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
-from transformer_viz.training.examiner import Totals
+from transformer_viz.training.evaluator import Totals
 from transformer_viz.training.objectives import classification, running_text, surprise, writing
 from transformer_viz.values.config import TransformerConfig
 

@@ -95,9 +95,9 @@ def test_a_run_that_is_stopped_at_the_end_of_its_turn_does_not_wait_for_another(
     run = create_run(dataclasses.replace(JOB, owner="ann"))
 
     def stopped_meanwhile(worker):
-        if worker.place.step:
+        if worker.progress.step:
             run.stop()
-        return worker.place.step > 0
+        return worker.progress.step > 0
 
     monkeypatch.setattr("transformer_viz.training.job._Worker._is_turn_over", stopped_meanwhile)
     work(run)

@@ -98,7 +98,7 @@ def estimate(config, settings, num_rows, num_tokens, target_tokens=0) -> Cost:
     steps = settings.steps_per_epoch(num_rows)
     overhead = STEP_SECONDS + BLOCK_SECONDS * sum(config.stacks.values())
     seconds = overhead + step_flops / (EFFICIENCY * speed.flops) + moved / speed.bytes
-    copies = 5 + (settings.average > 0)  # value, gradient, Adam's two means, the examiner's value
+    copies = 5 + (settings.average > 0)  # value, gradient, Adam's two means, the evaluator's value
     memory = BASE_BYTES + FLOAT * (copies * parameters + AT_ONCE * activations)
     return Cost(parameters, steps, step_flops, steps * seconds, memory)
 

@@ -12,7 +12,7 @@ from transformer_viz.runs.disk import write_whole
 
 
 @dataclass
-class Place:
+class Progress:
     """Where in a run training stands.
 
     Attributes:
@@ -35,20 +35,20 @@ class Place:
     seconds: float = 0.0
 
 
-def write_checkpoint(path, state, place) -> None:
-    """Write a learner's state and its place, so that a kill leaves the old file or the new one.
+def write_checkpoint(path, state, progress) -> None:
+    """Write a trainer's state and its progress, so that a kill leaves the old file or the new one.
 
     Args:
         path: The file.
-        state: As `Learner.state` returns it.
-        place: `Place`.
+        state: As `ModelTrainer.state` returns it.
+        progress: `Progress`.
     """
-    data = save(state, metadata={"place": json.dumps(dataclasses.asdict(place))})
+    data = save(state, metadata={"place": json.dumps(dataclasses.asdict(progress))})
     write_whole(path, data)
 
 
 def read_checkpoint(path):
-    """Return (state, `Place`), or None if there is no checkpoint.
+    """Return (state, `Progress`), or None if there is no checkpoint.
 
     Raises:
         RunError: If the file is damaged.
@@ -57,7 +57,7 @@ def read_checkpoint(path):
         return None
     try:
         with safe_open(path, framework="np") as file:
-            place = Place(**json.loads(file.metadata()["place"]))
-            return {name: file.get_tensor(name) for name in file.keys()}, place  # noqa: SIM118  no mapping
+            progress = Progress(**json.loads(file.metadata()["place"]))
+            return {name: file.get_tensor(name) for name in file.keys()}, progress  # noqa: SIM118  no mapping
     except (SafetensorError, OSError, ValueError, TypeError, KeyError) as error:
         raise RunError("training.checkpoint", path=path, reason=str(error)) from None

@@ -30,13 +30,13 @@ from transformer_viz.runs import (
 from transformer_viz.runs.cost import FLOAT, num_cores
 from transformer_viz.runs.errors import FULL, failure, writing
 from transformer_viz.runs.quota import bytes_in
-from transformer_viz.training.checkpoint import Place, read_checkpoint, write_checkpoint
-from transformer_viz.training.examiner import Examiner, Totals
-from transformer_viz.training.learner import Learner
-from transformer_viz.training.lesson import Labels, Pairs
-from transformer_viz.training.room import Room
+from transformer_viz.training.checkpoint import Progress, read_checkpoint, write_checkpoint
+from transformer_viz.training.cluster import Cluster
+from transformer_viz.training.dataset import LabelledTexts, TextPairs
+from transformer_viz.training.disk_quota import DiskQuota
+from transformer_viz.training.evaluator import Evaluator, Totals
+from transformer_viz.training.model_trainer import ModelTrainer
 from transformer_viz.training.running_text import MaskedText, RunningText
-from transformer_viz.training.team import Team
 
 STEP_SECONDS = 0.3
 """Time between two step events at first."""
@@ -113,7 +113,7 @@ def work(run, *, watch=None, strategy=None, quota=None) -> None:
     Raises:
         UnwritableError: If not even the log of the run can be written.
     """
-    worker = _Worker(run, watch or (lambda event: None), Room(run, quota))
+    worker = _Worker(run, watch or (lambda event: None), DiskQuota(run, quota))
     try:
         worker.work(strategy)
         worker.tell("finished", model=str(worker.out))
@@ -128,7 +128,7 @@ def work(run, *, watch=None, strategy=None, quota=None) -> None:
         try:
             worker.tell("failed", **failure(_problem(error, run)))
         finally:
-            worker.team.fail()
+            worker.cluster.report_failure()
     finally:
         with contextlib.suppress(OSError):
             (run.path / "reserve").unlink(missing_ok=True)
@@ -143,10 +143,10 @@ def device() -> str:
 class _Worker:
     """What changes while a run is worked on."""
 
-    def __init__(self, run, watch, room):
-        self.run, self.watch, self.room = run, watch, room
+    def __init__(self, run, watch, disk_quota):
+        self.run, self.watch, self.disk_quota = run, watch, disk_quota
         self.is_full = False
-        self.place, self.team = Place(), Team()
+        self.progress, self.cluster = Progress(), Cluster()
         self.process = psutil.Process()
         self.told = 0.0
         self.untold, self.untold_seconds = Totals(), 0.0
@@ -162,58 +162,58 @@ class _Worker:
         """Read or make the rows, train, and write the best model."""
         self.run.claim()
         strategy = strategy or _strategy()  # before anything is computed, or machines do not find together
-        self.team = Team(strategy)
+        self.cluster = Cluster(strategy)
         (self.run.path / "reserve").write_bytes(bytes(RESERVE))
         self.job = self.run.job
         self.settings = self.job.settings
-        state, self.place = self._begin()
-        self.first_step = self.place.step
-        self.tell("started", step=self.place.step, device=device())
+        state, self.progress = self._begin()
+        self.first_step = self.progress.step
+        self.tell("started", step=self.progress.step, device=device())
         self._check_stop()
-        wanted = self.job.out if self.team.is_first else ""
+        wanted = self.job.out if self.cluster.is_chief else ""
         self.out = Path(wanted or self.run.model).resolve()
         overwrite = self.job.overwrite or not wanted
         store.check_writable(self.out.name, folder=self.out.parent, overwrite=overwrite)
-        self.lesson = _lesson(self.job)
-        store.check_limits(self.lesson.config)
-        self.steps_per_epoch = self.settings.steps_per_epoch(self.lesson.num_rows)
+        self.dataset = _dataset(self.job)
+        store.check_limits(self.dataset.config)
+        self.steps_per_epoch = self.settings.steps_per_epoch(self.dataset.num_rows)
         self.tell("data", **self._facts())
-        self.room.check(self._to_come())
+        self.disk_quota.check(self._to_come())
         self._check_stop()  # every machine has its rows
-        self.learner = Learner(self.lesson, self.settings, strategy)
-        self.examiner = Examiner(self.lesson, self.settings)
+        self.trainer = ModelTrainer(self.dataset, self.settings, strategy)
+        self.evaluator = Evaluator(self.dataset, self.settings)
         if state:
-            self.learner.restore(state)
+            self.trainer.restore(state)
         else:
             self._measure_untrained()
-        while self.place.epoch < self.settings.epochs and self.place.stale < self.settings.patience:
+        while self.progress.epoch < self.settings.epochs and self.progress.stale < self.settings.patience:
             self._do_epoch()
         self._finish()
 
     def _measure_untrained(self):
         """Say what the loss is before anything was learned: long before the first step is compiled."""
-        self.examiner.take(self.learner.parameters())
-        inputs, answers = next(self.lesson.batches(self.settings, 0))
-        figures = Totals(self.examiner.measure(inputs, answers)).means()
+        self.evaluator.set_parameters(self.trainer.parameters())
+        inputs, answers = next(self.dataset.batches(self.settings, 0))
+        figures = Totals(self.evaluator.measure(inputs, answers)).means()
         self.tell("step", step=0, **figures, learning_rate=0.0, tokens_per_second=None, memory=self._memory())
 
     def _begin(self):
-        """Return the state and the place to go on from: those of the first machine, for all of them."""
+        """Return the state and the progress to go on from: those of the first machine, for all of them."""
         checkpoint = self.run.checkpoint
-        data = self.team.share(checkpoint.read_bytes() if checkpoint.exists() else b"")
-        if data and not self.team.is_first:
+        data = self.cluster.broadcast(checkpoint.read_bytes() if checkpoint.exists() else b"")
+        if data and not self.cluster.is_chief:
             checkpoint.write_bytes(data)
-        return (data and read_checkpoint(checkpoint)) or (None, Place())
+        return (data and read_checkpoint(checkpoint)) or (None, Progress())
 
     def _facts(self):
-        lesson = self.lesson
+        dataset = self.dataset
         return {
-            "train": lesson.num_rows,
-            "validation": lesson.num_validation,
-            "parameters": lesson.config.num_parameters,
+            "train": dataset.num_rows,
+            "validation": dataset.num_validation,
+            "parameters": dataset.config.num_parameters,
             "steps_per_epoch": self.steps_per_epoch,
             "total_steps": self.steps_per_epoch * self.settings.epochs,
-            "data": lesson.card["data"],
+            "data": dataset.card["data"],
             **self._note(),
         }
 
@@ -223,8 +223,8 @@ class _Worker:
         return {"note": str(said)} if said else {}
 
     def _check_stop(self):
-        if self.team.agree(self.run.stop_requested):
-            if self.place.step != self.first_step:
+        if self.cluster.any_stop(self.run.stop_requested):
+            if self.progress.step != self.first_step:
                 self._keep()
             raise Stopped
         if self._is_turn_over():
@@ -234,7 +234,7 @@ class _Worker:
     def _is_turn_over(self):
         """Return whether this owner's run has got on for long enough, and another owner waits."""
         now = time.monotonic()
-        if not self.job.owner or self.place.step == self.first_step or now < self.looked + LOOK_SECONDS:
+        if not self.job.owner or self.progress.step == self.first_step or now < self.looked + LOOK_SECONDS:
             return False
         self.looked = now
         others = (run.owner != self.job.owner for run in queued_runs(self.run.path.parent))
@@ -242,21 +242,21 @@ class _Worker:
 
     def _do_epoch(self):
         """Do the rest of an epoch, and find out what it brought."""
-        place, totals = self.place, Totals(self.place.sums)
-        batches = self.lesson.batches(self.settings, place.epoch)
-        for inputs, answers in itertools.islice(batches, place.batch, None):
+        progress, totals = self.progress, Totals(self.progress.sums)
+        batches = self.dataset.batches(self.settings, progress.epoch)
+        for inputs, answers in itertools.islice(batches, progress.batch, None):
             self._check_stop()
             before = time.monotonic()
-            rate = self.settings.learning_rate_at(place.step, self.lesson.num_rows)
-            measured = self.learner.train(inputs, answers, rate)
-            place.seconds += time.monotonic() - before
+            rate = self.settings.learning_rate_at(progress.step, self.dataset.num_rows)
+            measured = self.trainer.train(inputs, answers, rate)
+            progress.seconds += time.monotonic() - before
             self._check_finite(measured["loss"][0])
             totals.add(measured)
-            place.batch, place.step, place.sums = place.batch + 1, place.step + 1, totals.sums
+            progress.batch, progress.step, progress.sums = progress.batch + 1, progress.step + 1, totals.sums
             self._tell_step(measured, rate, time.monotonic() - before)
-            if place.batch == self.steps_per_epoch:
+            if progress.batch == self.steps_per_epoch:
                 break
-            if place.step == 1 or (self.job.frame_steps and place.step % self.job.frame_steps == 0):
+            if progress.step == 1 or (self.job.frame_steps and progress.step % self.job.frame_steps == 0):
                 self._picture()
             if time.monotonic() - self.kept > self.pause:
                 self._keep()
@@ -266,11 +266,11 @@ class _Worker:
         """Say, from time to time, what was measured since the last time."""
         self.untold.add(measured)
         self.untold_seconds += seconds
-        if time.monotonic() - self.told < max(STEP_SECONDS, STEP_SHARE * self.place.seconds):
+        if time.monotonic() - self.told < max(STEP_SECONDS, STEP_SHARE * self.progress.seconds):
             return
         self.tell(
             "step",
-            step=self.place.step,
+            step=self.progress.step,
             **self.untold.means(),
             learning_rate=rate,
             tokens_per_second=self.untold.sums["tokens"][0] / self.untold_seconds,
@@ -283,70 +283,79 @@ class _Worker:
 
     def _check_finite(self, *values):
         if not all(np.isfinite(value).all() for value in values):
-            raise RunError("training.diverged", step=self.place.step + 1)
+            raise RunError("training.diverged", step=self.progress.step + 1)
 
     def _end_epoch(self, totals):
         """Validate, write the model if it is the best so far, and a checkpoint."""
-        place = self.place
+        progress = self.progress
         self._picture()
-        figures = totals.means() | self.examiner.validate(self._check_stop)
-        figures = json.loads(self.team.share(json.dumps(figures).encode()))  # machines may round differently
+        figures = totals.means() | self.evaluator.validate(self._check_stop)
+        figures = json.loads(
+            self.cluster.broadcast(json.dumps(figures).encode())
+        )  # machines may round differently
         value = figures[f"val_{self.job.figure}"]
         value = [-value if self.job.figure in LOWER_IS_BETTER else value, -figures["val_loss"]]
-        is_best = place.best is None or value > place.best
-        place.best, place.stale = (value, 0) if is_best else (place.best, place.stale + 1)
-        place.epoch, place.batch, place.sums = place.epoch + 1, 0, {}
-        self.tell("epoch", epoch=place.epoch, step=place.step, best=is_best, seconds=place.seconds, **figures)
+        is_best = progress.best is None or value > progress.best
+        progress.best, progress.stale = (value, 0) if is_best else (progress.best, progress.stale + 1)
+        progress.epoch, progress.batch, progress.sums = progress.epoch + 1, 0, {}
+        self.tell(
+            "epoch",
+            epoch=progress.epoch,
+            step=progress.step,
+            best=is_best,
+            seconds=progress.seconds,
+            **figures,
+        )
         if is_best:
-            self._write_model(self.learner.parameters())
+            self._write_model(self.trainer.parameters())
         self._keep()
 
     def _picture(self):
         """Write the attention of the probes as it is now."""
-        self.examiner.take(self.learner.parameters())
-        for number, trace in enumerate(self.examiner.traces()):
+        self.evaluator.set_parameters(self.trainer.parameters())
+        for number, trace in enumerate(self.evaluator.traces()):
             if trace is not None and self._has_room(trace):
-                self.run.keep_frame(self.place.step, number, trace)
-        self.tell("samples", step=self.place.step, samples=self.examiner.samples())
+                self.run.keep_frame(self.progress.step, number, trace)
+        self.tell("samples", step=self.progress.step, samples=self.evaluator.samples())
 
     def _has_room(self, trace):
         """Return whether a picture leaves room for checkpoint and model; after the first that does not, no
         more pictures are kept, and the log says so.
         """
         try:
-            self.room.check(trace.nbytes + self._to_come())
+            self.disk_quota.check(trace.nbytes + self._to_come())
         except QuotaError:
             if not self.is_full:
                 self.is_full = True
-                self.tell("full", step=self.place.step)
+                self.tell("full", step=self.progress.step)
         return not self.is_full
 
     def _to_come(self):
         """Return by about how many bytes the checkpoint, the model and the log will still grow."""
         copies = 4 + (self.settings.average > 0)  # value, Adam's two means, the model's value
-        planned = SMALL_FILES + FLOAT * copies * self.lesson.config.num_parameters
+        planned = SMALL_FILES + FLOAT * copies * self.dataset.config.num_parameters
         return max(0, planned - bytes_in(self.run.checkpoint) - bytes_in(self.run.model))
 
     def _keep(self):
         """Write a checkpoint, and see to it that checkpoints take little of the time."""
         before = time.monotonic()
-        state = self.learner.state()
+        state = self.trainer.state()
         size = sum(value.nbytes for value in state.values())
-        self.room.check(max(0, size - bytes_in(self.run.checkpoint)))
+        self.disk_quota.check(max(0, size - bytes_in(self.run.checkpoint)))
         self._check_finite(*(value for value in state.values() if value.dtype.kind == "f"))
         with writing(self.run.path):
-            write_checkpoint(self.run.checkpoint, state, self.place)
+            write_checkpoint(self.run.checkpoint, state, self.progress)
         self.kept = time.monotonic()
         self.pause = max(CHECKPOINT_SECONDS, (self.kept - before) / CHECKPOINT_SHARE)
 
     def _finish(self):
         """Write the best model where it was asked for, and measure what was written on the test rows."""
-        self.team = Team()  # from here on each machine is by itself
+        self.cluster = Cluster()  # from here on each machine is by itself
         best = store.read_model(self.run.model).parameters
         elsewhere = self.out != self.run.model.resolve()
         if elsewhere:
             self.run.save(self.out.name, folder=self.out.parent, overwrite=self.job.overwrite)
-        measured = self.lesson.measure(load(self.out))
+        measured = self.dataset.measure(load(self.out))
         self._write_model(best, test=measured)
         if elsewhere:
             self.run.save(self.out.name, folder=self.out.parent, overwrite=True)
@@ -356,12 +365,12 @@ class _Worker:
         store.write_model(
             "model",
             folder=self.run.path,
-            config=self.lesson.config,
+            config=self.dataset.config,
             parameters=parameters,
             card=self._card() | ({} if test is None else {"test": test}),
             dtype="float32",
             overwrite=True,
-            **self.lesson.tokenizers,
+            **self.dataset.tokenizers,
         )
 
     def _card(self):
@@ -373,9 +382,9 @@ class _Worker:
             {name: value for name, value in epoch.items() if name not in unlike} for epoch in state.epochs
         ]
         return {
-            "parameters": self.lesson.config.num_parameters,
+            "parameters": self.dataset.config.num_parameters,
             **self.job.card,
-            **self.lesson.card,
+            **self.dataset.card,
             "settings": dataclasses.asdict(self.settings),
             "versions": {
                 "transformer-viz": __version__,
@@ -384,18 +393,18 @@ class _Worker:
             },
             "created": datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
             "device": state.device,
-            "seconds": round(self.place.seconds, 1),
+            "seconds": round(self.progress.seconds, 1),
             "history": epochs,
             "best_epoch": state.best["epoch"],
-            "validation": {"rows": self.lesson.num_validation, self.job.figure: state.best[figure]},
+            "validation": {"rows": self.dataset.num_validation, self.job.figure: state.best[figure]},
         }
 
 
-def _lesson(job):
+def _dataset(job):
     """Return what is learned, as the job asks for it."""
     if job.settings.pack:
         return MaskedText(job) if job.config.fills_in else RunningText(job)
-    return Pairs(job) if job.config.has_decoder else Labels(job)
+    return TextPairs(job) if job.config.has_decoder else LabelledTexts(job)
 
 
 def _strategy():

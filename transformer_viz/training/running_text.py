@@ -1,4 +1,4 @@
-"""Running text as a lesson: whole texts, packed into rows, to predict the next token or hidden ones."""
+"""Running text as a dataset: whole texts, packed into rows, to predict the next token or hidden ones."""
 
 import math
 
@@ -13,7 +13,7 @@ from transformer_viz.inspection.evaluation import induction_scores, previous_tok
 from transformer_viz.inspection.perplexity import evaluate_hidden, evaluate_texts, likeliness
 from transformer_viz.text.tokenizer import Tokenizer
 from transformer_viz.training import objectives
-from transformer_viz.training.lesson import hide
+from transformer_viz.training.dataset import hide
 from transformer_viz.training.rows import (
     facts_of,
     facts_of_test,
@@ -40,7 +40,7 @@ _READ = {
 
 
 class RunningText:
-    """Texts, one after the other in rows of `config.max_len` tokens; attributes as of `Labels`.
+    """Texts, one after the other in rows of `config.max_len` tokens; attributes as of `LabelledTexts`.
 
     Every token of every text is predicted once in each epoch, from those before it in its own text that are
     in its row. `num_rows` counts rows, `num_validation` texts.

@@ -4,7 +4,7 @@ from transformer_viz.runs.listing import kept_runs
 from transformer_viz.runs.quota import Kept, bytes_in, check_quota
 
 
-class Room:
+class DiskQuota:
     """How much of the disk is left to a run.
 
     What other runs take is counted once: none of them is worked on meanwhile.

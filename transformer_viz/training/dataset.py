@@ -31,7 +31,7 @@ _IDS = tf.TensorSpec((None, None), tf.int32)
 """Open shapes, so that batches of any width share one compilation."""
 
 
-class Labels:
+class LabelledTexts:
     """Texts with labels, for an encoder.
 
     Attributes:
@@ -101,8 +101,8 @@ class Labels:
         }
 
 
-class Pairs:
-    """Texts and what a decoder is to write after them; attributes as of `Labels`.
+class TextPairs:
+    """Texts and what a decoder is to write after them; attributes as of `LabelledTexts`.
 
     For a decoder alone, the two are one text.
     """

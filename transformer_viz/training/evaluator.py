@@ -7,26 +7,26 @@ from transformer_viz.inspection.explorer import Explorer
 from transformer_viz.inspection.forward import compiled
 from transformer_viz.network.model import Transformer
 from transformer_viz.text.tokenizer import NoTokensError, Tokenizer
-from transformer_viz.training.learner import numbers
+from transformer_viz.training.model_trainer import numbers
 
 
-class Examiner:
+class Evaluator:
     """A second model, in full precision, that takes over the parameters of the one in training.
 
     Args:
-        lesson: What is learned.
+        dataset: What is learned.
         settings: `TrainingSettings`.
     """
 
-    def __init__(self, lesson, settings):
-        self._lesson, self._settings = lesson, settings
-        self._model = Transformer(lesson.config)
-        tokenizers = {name: Tokenizer.from_json(text) for name, text in lesson.tokenizers.items()}
+    def __init__(self, dataset, settings):
+        self._dataset, self._settings = dataset, settings
+        self._model = Transformer(dataset.config)
+        tokenizers = {name: Tokenizer.from_json(text) for name, text in dataset.tokenizers.items()}
         self._explorer = Explorer(self._model, **tokenizers, name="training")
-        self._objective = lesson.objective(settings)
-        self._measure = compiled(self._judge, lesson.signature)
+        self._objective = dataset.objective(settings)
+        self._measure = compiled(self._judge, dataset.signature)
 
-    def take(self, parameters) -> None:
+    def set_parameters(self, parameters) -> None:
         """Take over parameters: name -> array."""
         for name, variable in self._model.parameters().items():
             variable.assign(parameters[name])
@@ -42,7 +42,7 @@ class Examiner:
             keep_going: Called before each batch; may raise to stop.
         """
         totals = Totals()
-        for inputs, answers in self._lesson.validation_batches(self._settings):
+        for inputs, answers in self._dataset.validation_batches(self._settings):
             keep_going()
             totals.add(numbers(self._measure(inputs, answers)))
         return {f"val_{name}": value for name, value in totals.means().items()}
@@ -52,14 +52,14 @@ class Examiner:
 
     def traces(self) -> list:
         """Return a `Trace` of the attention weights of each probe, None for one without words."""
-        return [self._trace(text, target) for text, target in self._lesson.probes]
+        return [self._trace(text, target) for text, target in self._dataset.probes]
 
     def samples(self) -> list[dict]:
         """Return text, expected and written of each probe: what the model says of it now."""
-        texts, targets = zip(*self._lesson.probes, strict=True)
+        texts, targets = zip(*self._dataset.probes, strict=True)
         expected = [target or "" for target in targets]
-        if self._lesson.config.architecture == "encoder-decoder":
-            tokenizer, config = self._explorer.target_tokenizer, self._lesson.config
+        if self._dataset.config.architecture == "encoder-decoder":
+            tokenizer, config = self._explorer.target_tokenizer, self._dataset.config
             longest = max(map(len, tokenizer.encode_batch(expected, max_len=config.target_max_len)))
             written = generate_all(self._explorer, texts, max_new=longest + CONTINUATION)
         else:
@@ -75,12 +75,12 @@ class Examiner:
 
     def _said(self, text):
         try:
-            if self._lesson.config.has_decoder:
+            if self._dataset.config.has_decoder:
                 return self._explorer.generate(text, keep=None, max_new=CONTINUATION).text
             trace = self._explorer.trace(text, keep="weights")
         except NoTokensError:
             return ""
-        if self._lesson.config.fills_in:
+        if self._dataset.config.fills_in:
             filled = trace.token_ids.copy()
             filled[trace.gaps] = trace.probs[trace.gaps].argmax(axis=-1)
             return self._explorer.tokenizer.decode(filled[1:])

@@ -16,14 +16,14 @@ UNDECAYED = ("bias", "gamma", "beta")
 """Parameters without weight decay: it is for what multiplies the stream, not for what shifts or scales it."""
 
 
-class Learner:
+class ModelTrainer:
     """A model in training.
 
     A batch that is split over several devices gives the parameters that it would give on one: each device
     sums over its rows, and the sums are divided by what the whole batch counts.
 
     Args:
-        lesson: What is learned: config, objective, signature, num_rows.
+        dataset: What is learned: config, objective, signature, num_rows.
         settings: `TrainingSettings`.
         strategy: `tf.distribute.Strategy`; None: one device.
 
@@ -31,17 +31,17 @@ class Learner:
         model: `Transformer`.
     """
 
-    def __init__(self, lesson, settings, strategy=None):
+    def __init__(self, dataset, settings, strategy=None):
         self._strategy = strategy or tf.distribute.get_strategy()
         self._count = self._strategy.num_replicas_in_sync
-        self._objective = lesson.objective(settings)
+        self._objective = dataset.objective(settings)
         self._averages = settings.average > 0
         keras.utils.set_random_seed(settings.seed)
         with self._strategy.scope(), _precision(settings.precision):
-            self.model = Transformer(lesson.config)
+            self.model = Transformer(dataset.config)
             self.optimizer = optimizer(settings, self._count)
             self.optimizer.build(self.model.trainable_variables)
-        self._train = compiled(self._train_everywhere, lesson.signature)
+        self._train = compiled(self._train_everywhere, dataset.signature)
 
     def train(self, inputs, answers, learning_rate) -> dict[str, tuple[float, float]]:
         """Do one step; return name -> (sum, count) of loss, figures and tokens."""

@@ -8,7 +8,7 @@ import tensorflow as tf
 from transformer_viz.runs import RunError
 
 
-class Team:
+class Cluster:
     """What one machine says to the others; on a machine by itself nothing is said.
 
     Every question is put by all machines, as often and in the same order: whoever asks waits for the others.
@@ -17,17 +17,17 @@ class Team:
         strategy: `tf.distribute.Strategy`; None: one device.
 
     Attributes:
-        is_first: Whether this machine's checkpoint and figures count, and its model is written.
+        is_chief: Whether this machine's checkpoint and figures count, and its model is written.
     """
 
     def __init__(self, strategy=None):
         resolver = strategy.cluster_resolver if strategy else None
-        self.is_first = resolver is None or resolver.task_id == 0
-        self._is_alone = resolver is None
+        self.is_chief = resolver is None or resolver.task_id == 0
+        self._is_single = resolver is None
         if resolver is not None:
-            self._total = _adder(strategy)
+            self._total = _int64_sum(strategy)
 
-    def agree(self, stop) -> bool:
+    def any_stop(self, stop) -> bool:
         """Return whether any machine was asked to stop.
 
         Args:
@@ -36,36 +36,36 @@ class Team:
         Raises:
             RunError: If another machine cannot go on.
         """
-        if self._is_alone:
+        if self._is_single:
             return stop
         stops, failures = self._total([stop, 0])
         if failures:
-            self._is_alone = True
+            self._is_single = True
             raise RunError("training.other_machine")
         return stops > 0
 
-    def fail(self) -> None:
+    def report_failure(self) -> None:
         """Let the others know, where they next agree, that this machine cannot go on."""
-        if not self._is_alone:
+        if not self._is_single:
             with contextlib.suppress(tf.errors.OpError):  # they have gone, too
                 self._total([0, 1])
 
-    def share(self, data) -> bytes:
+    def broadcast(self, data) -> bytes:
         """Return the first machine's bytes, on all machines.
 
         Args:
             data: bytes; only the first machine's count.
         """
-        if self._is_alone:
+        if self._is_single:
             return data
-        data = data if self.is_first else b""
+        data = data if self.is_chief else b""
         [size] = self._total([len(data)])
         words = np.zeros(1 + int(size) // 8, np.int64)  # TensorFlow crashes over a sum of no words
         words.view(np.uint8)[: len(data)] = np.frombuffer(data, np.uint8)
         return self._total(words).tobytes()[:size]
 
 
-def _adder(strategy):
+def _int64_sum(strategy):
     """Return a function that adds up int64 words over the machines; its answer is the same on all of them."""
     devices = len(strategy.extended.worker_devices)  # of this machine, each of them a replica
 
