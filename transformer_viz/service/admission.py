@@ -18,7 +18,7 @@ from transformer_viz import store
 from transformer_viz.language import Problem
 from transformer_viz.network.startup import load_upper_floor
 from transformer_viz.store.checking import too_much_memory
-from transformer_viz.store.format import clean
+from transformer_viz.store.format import one_line
 from transformer_viz.store.pack import unpack_into
 from transformer_viz.store.places import command
 from transformer_viz.text.tokenizer import Tokenizer
@@ -158,7 +158,7 @@ def _problem(error, memory, stage):
     if isinstance(error, Problem):
         return error
     if isinstance(error, ValueError) and not isinstance(error, UnicodeError):
-        return store.ModelError(clean(error))
+        return store.ModelError(one_line(error))
     return store.ModelError(f"check.failed.{stage}", kind=type(error).__name__)
 
 

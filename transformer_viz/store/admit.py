@@ -11,13 +11,13 @@ import threading
 from collections.abc import Callable
 from pathlib import Path
 
-from transformer_viz.store.atomic import check_space, put, sync_folder
+from transformer_viz.store.atomic import check_space, move_into_place, sync_folder
 from transformer_viz.store.checking import LIMITS, Check, Limits
-from transformer_viz.store.format import NAME, ModelError, errors_named, hidden_by, present
+from transformer_viz.store.format import NAME, ModelError, disk_errors, existing_folder, hidden_model
 from transformer_viz.store.hidden import sweep, temporary_beside
 from transformer_viz.store.places import folder_of_models
-from transformer_viz.store.quota import Room, check_quota
-from transformer_viz.store.write import check_place
+from transformer_viz.store.quota import QuotaLike, check_quota
+from transformer_viz.store.write import check_target
 
 PATIENCE = 300
 """Seconds to wait while other models are checked: one at a time."""
@@ -42,7 +42,7 @@ def admit_model(
     *,
     name: str | None = None,
     folder: Path | None = None,
-    quota: Room = None,
+    quota: QuotaLike = None,
     limits: Limits = LIMITS,
     progress: Callable[[str], None] = lambda stage: None,
 ) -> str:
@@ -71,9 +71,9 @@ def admit_model(
             target = _free_place(called if name is None else name, folder)
             check.until("done")
         check_quota(target, _size(place / "model"), quota, without=place)
-        with errors_named(target, "written"):
+        with disk_errors(target, "written"):
             sync_folder(place / "model")
-            put(place / "model", _free_place(target.name, folder))
+            move_into_place(place / "model", _free_place(target.name, folder))
     return target.name
 
 
@@ -95,7 +95,7 @@ def _hidden_folder(folder):
     """Give a hidden folder of this process alone; it is gone at the end, or swept when this one is killed."""
     place = temporary_beside(folder / "upload")
     try:
-        with errors_named(folder, "written"):
+        with disk_errors(folder, "written"):
             folder.mkdir(parents=True, exist_ok=True)
             sweep(folder)
             place.mkdir(mode=0o700)
@@ -110,7 +110,7 @@ def _zip_of(data, place, target, quota):
     if isinstance(data, Path):
         return data.resolve()
     check_quota(target, len(data), quota, without=place)
-    with errors_named(target, "written"):
+    with disk_errors(target, "written"):
         check_space(target, 3 * len(data))
         with (place / "model.zip").open("xb") as stream:
             stream.write(data)
@@ -120,14 +120,14 @@ def _zip_of(data, place, target, quota):
 def _free_place(name, folder):
     """Return where a model of that name may be put."""
     target = folder / name
-    is_taken = os.path.lexists(target) or present(target) or hidden_by(target)
+    is_taken = os.path.lexists(target) or existing_folder(target) or hidden_model(target)
     try:
-        return check_place(name, folder=folder)
+        return check_target(name, folder=folder)
     except ModelError as error:
         is_unfit = is_taken or not NAME.fullmatch(name)
         raise (UnfitNameError(error, name) if is_unfit else error) from None
 
 
 def _size(folder):
-    with errors_named(folder, "read"):
+    with disk_errors(folder, "read"):
         return sum(file.stat().st_size for file in folder.iterdir())

@@ -9,13 +9,13 @@ import os
 import shutil
 from pathlib import Path
 
-from transformer_viz.store.format import ModelError, errors_named, old_folder
+from transformer_viz.store.format import ModelError, disk_errors, old_folder
 from transformer_viz.store.hidden import discard, temporary_beside
-from transformer_viz.store.quota import Room, check_quota
+from transformer_viz.store.quota import QuotaLike, check_quota
 
 
-def write_files(target: Path, files: dict[str, bytes], quota: Room = None) -> None:
-    """Write a folder of these files in the place of what is there; `errors_named` says what went wrong."""
+def write_files(target: Path, files: dict[str, bytes], quota: QuotaLike = None) -> None:
+    """Write a folder of these files in the place of what is there; `disk_errors` says what went wrong."""
     with new_folder(target, sum(map(len, files.values())), quota) as temporary:
         for name, data in files.items():
             with (temporary / name).open("xb") as stream:
@@ -25,7 +25,7 @@ def write_files(target: Path, files: dict[str, bytes], quota: Room = None) -> No
 
 
 @contextlib.contextmanager
-def new_folder(target: Path, size: int, quota: Room = None):
+def new_folder(target: Path, size: int, quota: QuotaLike = None):
     """Give an empty hidden folder to fill; put it in the target's place unless an error ends the block.
 
     Args:
@@ -38,7 +38,7 @@ def new_folder(target: Path, size: int, quota: Room = None):
     """
     temporary = temporary_beside(target)
     try:
-        with errors_named(target, "written"):
+        with disk_errors(target, "written"):
             check_quota(target, size, quota)
             check_space(target, 2 * size)
             temporary.mkdir()
@@ -77,7 +77,7 @@ def swap(temporary: Path, target: Path) -> None:
         discard(old, target)
 
 
-def put(folder: Path, target: Path) -> None:
+def move_into_place(folder: Path, target: Path) -> None:
     """Move a folder to a place where nothing stands; on any failure it is where it was."""
     os.rename(folder, target)
     try:

@@ -4,7 +4,7 @@ import re
 from pathlib import Path
 
 from transformer_viz.language import Phrase
-from transformer_viz.store.format import ModelError, check_size, clean, dump, json_object
+from transformer_viz.store.format import ModelError, check_size, dump, json_object, one_line
 from transformer_viz.text.tokenizer import INVISIBLE
 
 MAX_BYTES = 2**16
@@ -50,15 +50,15 @@ def check_card(file: Path, card: dict) -> None:
 
 
 def card_text(file: Path, card: dict) -> str:
-    """Return the text of a card, shortened as `fitted` says if need be.
+    """Return the text of a card, shortened as `shortened` says if need be.
 
     Raises:
         ModelError: If it is no card, or even so too long.
     """
     try:
-        text = dump(fitted(card) if isinstance(card, dict) else card)
+        text = dump(shortened(card) if isinstance(card, dict) else card)
     except (ValueError, TypeError, RecursionError) as error:
-        raise ModelError("card.json", place=file.parent, reason=clean(error)) from None
+        raise ModelError("card.json", place=file.parent, reason=one_line(error)) from None
     check_size(file, len(text))
     check_card_size(file, len(text))
     check_card(file, json_object(file, text))
@@ -71,7 +71,7 @@ def check_card_size(file: Path, size: int) -> None:
         raise ModelError("card.bytes", file=file, size=size, most=MAX_BYTES)
 
 
-def fitted(card: dict) -> dict:
+def shortened(card: dict) -> dict:
     """Return a card that is read again: one that is short enough as it is, a longer one without its details.
 
     The history keeps its first, best and last epochs and some between, each with its number; the labels that

@@ -19,14 +19,14 @@ from transformer_viz.language import Phrase
 from transformer_viz.store.format import ModelError
 from transformer_viz.store.places import PACKAGE
 
-GLANCE = 0.05
+POLL_SECONDS = 0.05
 """Seconds between two looks at the memory of the process."""
 
-BUSY = 6
+MAX_WAIT_FACTOR = 6
 """How many times its seconds a stage may take while other processes keep the cores from it."""
 
 
-WORK = ("unpack", "run")
+MODEL_STAGES = ("unpack", "run")
 """Stages of a check in which something is done with the model."""
 
 MEMORY_REFUSED = tuple(-getattr(signal, name) for name in ("SIGKILL", "SIGABRT") if hasattr(signal, name))
@@ -112,7 +112,7 @@ class Check:
             answer = self._next_answer()
             if "error" in answer:
                 raise self._refusal(answer["error"])
-            self._begin(answer)
+            self._begin_stage(answer)
             if self._stage == stage:
                 return answer
 
@@ -131,13 +131,13 @@ class Check:
     def _next_answer(self):
         while True:
             with contextlib.suppress(queue.Empty):
-                line = self._lines.get(timeout=GLANCE)
+                line = self._lines.get(timeout=POLL_SECONDS)
                 if line is None:
-                    raise self._epitaph()
+                    raise self._exit_problem()
                 return json.loads(line)
-            self._look()
+            self._check_usage()
 
-    def _begin(self, answer):
+    def _begin_stage(self, answer):
         self._stage, memory = answer["stage"], answer.get("memory")
         self._most_memory = None if memory is None else memory + self._limits.memory
         self._seconds = getattr(self._limits, f"{self._stage}_seconds", 0)
@@ -145,12 +145,12 @@ class Check:
         if self._stage != "done":
             self._progress(self._stage)
 
-    def _look(self):
+    def _check_usage(self):
         """Refuse the model if its check takes too much."""
         waited = time.monotonic() - self._began
         if waited > self._seconds:
             worked = self._processor_seconds() - self._spent
-            if worked > self._seconds or waited > BUSY * self._seconds:
+            if worked > self._seconds or waited > MAX_WAIT_FACTOR * self._seconds:
                 raise self._too_slow()
         with contextlib.suppress(psutil.Error, OSError):
             memory = psutil.Process(self._process.pid).memory_info().rss
@@ -163,12 +163,12 @@ class Check:
             return times.user + times.system
         return self._spent
 
-    def _epitaph(self):
+    def _exit_problem(self):
         """Return what is wrong where the process has ended without a word."""
         code = self._process.wait()
         if code == -getattr(signal, "SIGXCPU", 0):
             return self._too_slow()
-        if self._stage not in WORK or not code:
+        if self._stage not in MODEL_STAGES or not code:
             return ModelError("check.ended")
         if code in MEMORY_REFUSED:
             return too_much_memory(self._limits.memory, self._stage)
@@ -176,7 +176,7 @@ class Check:
         return ModelError(f"check.crash.{self._stage}", how=how)
 
     def _too_slow(self):
-        if self._stage in WORK:
+        if self._stage in MODEL_STAGES:
             return ModelError(f"check.slow.{self._stage}", seconds=self._seconds)
         return ModelError("check.late")
 

@@ -85,11 +85,13 @@ class StoredModel:
     target_tokenizer: str | None = None
 
 
-def hidden_by(target: Path) -> Path | None:
+def hidden_model(target: Path) -> Path | None:
     """Return the shipped model that a model at `target` hides, or would hide; None if there is none."""
     if os.path.realpath(target.parent) != os.path.realpath(models_folder()):
         return None
-    return next((shelf / target.name for shelf in shelves()[1:] if present(shelf / target.name)), None)
+    return next(
+        (shelf / target.name for shelf in shelves()[1:] if existing_folder(shelf / target.name)), None
+    )
 
 
 def is_path(text: str) -> bool:
@@ -100,7 +102,7 @@ def is_path(text: str) -> bool:
 def checked_name(name: str) -> str:
     """Return a model's name, having checked that it is one on any system."""
     if not isinstance(name, str) or not NAME.fullmatch(name):
-        raise ModelError("store.name", received=clean(repr(name)))
+        raise ModelError("store.name", received=one_line(repr(name)))
     return name
 
 
@@ -109,7 +111,7 @@ def old_folder(path: Path) -> Path:
     return path.parent / f".old-{path.name}"
 
 
-def present(path: Path) -> Path | None:
+def existing_folder(path: Path) -> Path | None:
     """Return where the model is: a writer killed between two renames leaves only the old folder."""
     return next((place for place in (path, old_folder(path), path) if os.path.isdir(place)), None)
 
@@ -137,14 +139,14 @@ def check_shapes(file: Path, shapes: dict[str, tuple], config: TransformerConfig
     wrong = sorted(name for name in expected | shapes if shapes.get(name) != expected.get(name))
     if wrong:
         found, wanted = (_shape(each.get(wrong[0])) for each in (shapes, expected))
-        raise ModelError("store.shapes", file=file, names=listed(wrong), found=found, expected=wanted)
+        raise ModelError("store.shapes", file=file, names=name_list(wrong), found=found, expected=wanted)
 
 
 def check_finite(file: Path, arrays: dict[str, np.ndarray]) -> None:
     """Check that arrays hold floats, none of them infinite or NaN."""
     for name, array in arrays.items():
         if array.dtype.kind != "f" or not np.isfinite(array).all():
-            raise ModelError("store.finite", file=file, name=clean(name))
+            raise ModelError("store.finite", file=file, name=one_line(name))
 
 
 def check_tokenizers(folder: Path, texts: dict[str, str], config: TransformerConfig) -> None:
@@ -174,7 +176,7 @@ def check_vocabulary(file: Path, text: str, rows: int) -> None:
 
 
 @contextlib.contextmanager
-def errors_named(place: Path, done: str) -> Iterator[None]:
+def disk_errors(place: Path, done: str) -> Iterator[None]:
     """Turn an error of the disk into a sentence: what cannot be "read" or "written", why and what to do."""
     try:
         yield
@@ -184,7 +186,7 @@ def errors_named(place: Path, done: str) -> Iterator[None]:
 
 def reason_of(error: Exception) -> str:
     """Return why something failed, without the path that Python puts into it."""
-    return clean(getattr(error, "strerror", None) or str(error) or type(error).__name__)
+    return one_line(getattr(error, "strerror", None) or str(error) or type(error).__name__)
 
 
 def dump(content: object) -> str:
@@ -192,17 +194,17 @@ def dump(content: object) -> str:
     return json.dumps(content, indent=2, sort_keys=True) + "\n"
 
 
-def listed(names: Collection[str]) -> str | Phrase:
+def name_list(names: Collection[str]) -> str | Phrase:
     """Return the first names of several, for a sentence."""
-    first = ", ".join(clean(repr(name)) for name in sorted(names)[:3])
+    first = ", ".join(one_line(repr(name)) for name in sorted(names)[:3])
     return (first + ", ..." if len(names) > 3 else first) or Phrase("list.none")
 
 
 def _shape(shape):
-    return Phrase("list.none") if shape is None else clean(shape)
+    return Phrase("list.none") if shape is None else one_line(shape)
 
 
-def clean(text: object) -> str:
+def one_line(text: object) -> str:
     """Return foreign text as one short line that any terminal and page can show."""
     line = "".join(letter if letter.isprintable() else " " for letter in str(text))
     return line if len(line) <= 300 else line[:300] + "..."

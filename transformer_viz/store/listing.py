@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import NamedTuple
 
 from transformer_viz.store.card import printable
-from transformer_viz.store.format import ModelError, ModelSummary, checked_name, present
+from transformer_viz.store.format import ModelError, ModelSummary, checked_name, existing_folder
 from transformer_viz.store.places import shelves
-from transformer_viz.store.read import config_and_card, names_in, settled
+from transformer_viz.store.read import config_and_card, names_in, read_consistent
 
 SETTLED = 2 * 10**9
 """Nanoseconds after which another change of a file would have another time, on any file system."""
@@ -55,7 +55,7 @@ def _read_summary(path, place, marks):
     is_lasting = True
     try:
         checked_name(path.name)
-        config, card = settled(path, config_and_card)
+        config, card = read_consistent(path, config_and_card)
         card, problem = printable(card), None
     except ModelError as error:
         config, card = None, {}
@@ -89,7 +89,7 @@ class _Mark(NamedTuple):
 
 def _marks(path):
     """Return the marks of a model's folder, whose name is left empty, and of everything in it."""
-    place = present(path) or path
+    place = existing_folder(path) or path
     try:
         with os.scandir(place) as entries:
             names = sorted(entry.name for entry in entries)

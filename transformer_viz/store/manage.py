@@ -4,25 +4,25 @@ import os
 from dataclasses import dataclass
 from pathlib import Path
 
-from transformer_viz.store.atomic import put, write_files
+from transformer_viz.store.atomic import move_into_place, write_files
 from transformer_viz.store.card import card_text
 from transformer_viz.store.format import (
     DESKTOP,
     LARGEST,
     ModelError,
     checked_name,
-    errors_named,
-    hidden_by,
+    disk_errors,
+    existing_folder,
+    hidden_model,
     json_object,
-    listed,
+    name_list,
     old_folder,
-    present,
 )
 from transformer_viz.store.hidden import discard, empty_trash, sweep, trash_beside
 from transformer_viz.store.places import folder_of_models, is_shipped
-from transformer_viz.store.quota import Room
+from transformer_viz.store.quota import QuotaLike
 from transformer_viz.store.read import read_files
-from transformer_viz.store.write import check_place, signed
+from transformer_viz.store.write import check_target, with_manifest
 
 
 @dataclass(frozen=True)
@@ -46,7 +46,7 @@ def rename_model(name: str, new_name: str, folder: Path | None = None) -> None:
             taken, or the disk refuses.
     """
     place = _place(name, folder)
-    _move(place, check_place(new_name, folder=folder))
+    _move(place, check_target(new_name, folder=folder))
 
 
 def duplicate_model(
@@ -55,7 +55,7 @@ def duplicate_model(
     folder: Path | None = None,
     *,
     into: Path | None = None,
-    quota: Room = None,
+    quota: QuotaLike = None,
 ) -> None:
     """Write an exact copy of a model, whose files are checked meanwhile.
 
@@ -69,7 +69,7 @@ def duplicate_model(
     Raises:
         ModelError: If the model is damaged, the new name is unfit or taken, or the disk refuses.
     """
-    target = check_place(new_name, folder=into or (None if is_shipped(folder_of_models(folder)) else folder))
+    target = check_target(new_name, folder=into or (None if is_shipped(folder_of_models(folder)) else folder))
     files = read_files(checked_name(name), folder)
     sweep(target.parent)
     write_files(target, files, quota)
@@ -86,7 +86,7 @@ def shorten_card(name: str, folder: Path | None = None) -> None:
     del files["manifest.json"]
     card = json_object(target / "card.json", files["card.json"].decode("utf-8", "replace"))
     files["card.json"] = card_text(target / "card.json", card).encode()
-    write_files(target, signed(files))
+    write_files(target, with_manifest(files))
 
 
 def delete_model(name: str, folder: Path | None = None) -> Deleted:
@@ -104,10 +104,10 @@ def delete_model(name: str, folder: Path | None = None) -> Deleted:
             something else too, or the disk refuses.
     """
     place = _place(name, folder)
-    with errors_named(place, "read"):
+    with disk_errors(place, "read"):
         strange = set(os.listdir(place)) - LARGEST.keys() - DESKTOP
     if strange:
-        raise ModelError("store.not_deleted", place=place, names=listed(strange))
+        raise ModelError("store.not_deleted", place=place, names=name_list(strange))
     empty_trash(folder)
     trash = trash_beside(place.parent / name)
     _move(place, trash)
@@ -121,7 +121,7 @@ def restore_model(deleted: Deleted) -> None:
         ModelError: If another model has its name by now, the trash was emptied, or the disk refuses.
     """
     target = deleted.path.parent / checked_name(deleted.name)
-    if present(target) or os.path.lexists(target):
+    if existing_folder(target) or os.path.lexists(target):
         raise ModelError("store.restored_taken", place=target)
     if not os.path.isdir(deleted.path):
         raise ModelError("store.restored_gone", place=target)
@@ -131,7 +131,7 @@ def restore_model(deleted: Deleted) -> None:
 def _target(name, folder):
     """Return where a model of that name stands, which may be changed."""
     target = folder_of_models(folder) / checked_name(name)
-    if is_shipped(target.parent) or (hidden_by(target) and not present(target)):
+    if is_shipped(target.parent) or (hidden_model(target) and not existing_folder(target)):
         raise ModelError("store.shipped", name=name)
     return target
 
@@ -139,17 +139,17 @@ def _target(name, folder):
 def _place(name, folder):
     """Return where the one model of that name stands, having removed what an interrupted write left of it."""
     target = _target(name, folder)
-    place = present(target)
+    place = existing_folder(target)
     if place is None:
         raise ModelError("store.gone", place=target)
     if os.path.islink(target):
         raise ModelError("store.linked", place=target)
-    with errors_named(target, "written"):
+    with disk_errors(target, "written"):
         if place == target and old_folder(target).exists():  # or the older model would come back
             discard(old_folder(target), target)
     return place
 
 
 def _move(place, target):
-    with errors_named(target, "written"):
-        put(place, target)
+    with disk_errors(target, "written"):
+        move_into_place(place, target)

@@ -14,14 +14,14 @@ from transformer_viz.store.format import (
     ModelError,
     check_size,
     checked_name,
-    clean,
-    errors_named,
-    listed,
+    disk_errors,
+    name_list,
+    one_line,
 )
 from transformer_viz.store.hidden import sweep
-from transformer_viz.store.quota import Room
+from transformer_viz.store.quota import QuotaLike
 from transformer_viz.store.read import read_files, read_model
-from transformer_viz.store.write import check_place
+from transformer_viz.store.write import check_target
 from transformer_viz.values.zips import COMPRESSIONS, DAMAGED, holds_too_many
 
 MAX_RATIO = 100
@@ -58,7 +58,7 @@ def unpack_model(
     name: str | None = None,
     folder: Path | None = None,
     overwrite: bool = False,
-    quota: Room = None,
+    quota: QuotaLike = None,
 ) -> str:
     """Write the model that a zip holds, if it is one from the first byte to the last.
 
@@ -79,7 +79,7 @@ def unpack_model(
     with _opened(data) as archive:
         inner, entries = _checked_entries(archive)
         name = checked_name(inner if name is None else name)
-        target = check_place(name, folder=folder, overwrite=overwrite)
+        target = check_target(name, folder=folder, overwrite=overwrite)
         sweep(target.parent)
         with new_folder(target, _unpacked_size(entries), quota) as temporary:
             _extract_all(archive, entries, temporary, name)
@@ -101,16 +101,16 @@ def unpack_into(data: Path, place: Path) -> str:
     """
     with _opened(data) as archive:
         inner, entries = _checked_entries(archive)
-        with errors_named(place, "written"):
+        with disk_errors(place, "written"):
             check_space(place, _unpacked_size(entries))
-            _extract_all(archive, entries, place, clean(inner))
+            _extract_all(archive, entries, place, one_line(inner))
     return inner
 
 
 @contextlib.contextmanager
 def _opened(data):
     """Give the archive that a zip is, having refused what is none."""
-    with errors_named(data, "read") if isinstance(data, Path) else contextlib.nullcontext():
+    with disk_errors(data, "read") if isinstance(data, Path) else contextlib.nullcontext():
         stream = data.open("rb") if isinstance(data, Path) else io.BytesIO(data)
     with stream:
         begin = stream.read(4)
@@ -139,7 +139,7 @@ def _checked_entries(archive):
     files = {path.removeprefix(f"{inner}/") for path in paths}
     unknown = entries.keys() - {f"{inner}/", *(f"{inner}/{file}" for file in LARGEST)}
     if unknown or not files >= _FILES or inner in ("", ".", ".."):
-        raise ModelError("zip.names", missing=listed(_FILES - files), unknown=listed(unknown))
+        raise ModelError("zip.names", missing=name_list(_FILES - files), unknown=name_list(unknown))
     if len(entries) < len(archive.infolist()):
         raise ModelError("zip.twice")
     for entry in entries.values():
@@ -158,11 +158,11 @@ def _unpacked_size(entries):
 def _check_entry(entry):
     path, kind = entry.orig_filename, stat.S_IFMT(entry.external_attr >> 16)
     if entry.flag_bits & 1:
-        raise ModelError("zip.encrypted", file=clean(path))
+        raise ModelError("zip.encrypted", file=one_line(path))
     if kind not in (0, stat.S_IFDIR if path.endswith("/") else stat.S_IFREG):
-        raise ModelError("zip.plain", file=clean(path))
+        raise ModelError("zip.plain", file=one_line(path))
     if entry.compress_type not in COMPRESSIONS:
-        raise ModelError("zip.compression", file=clean(path))
+        raise ModelError("zip.compression", file=one_line(path))
     if not path.endswith("/"):
         check_size(Path(path), entry.file_size)
 

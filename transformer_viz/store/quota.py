@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from transformer_viz.language import Phrase
-from transformer_viz.store.format import ModelError, listed
+from transformer_viz.store.format import ModelError, name_list
 from transformer_viz.store.hidden import empty_trash
 from transformer_viz.store.places import folder_of_models, models_folder
 
@@ -30,7 +30,7 @@ class SharedQuota(NamedTuple):
     place: Path
 
 
-Room = int | SharedQuota | None
+QuotaLike = int | SharedQuota | None
 """What the models of a folder may take: so many bytes, or as `quota_of` says."""
 
 
@@ -63,14 +63,14 @@ class Usage(NamedTuple):
     quota: int | None
 
 
-def usage(folder: Path | None = None, quota: Room = None) -> Usage:
+def usage(folder: Path | None = None, quota: QuotaLike = None) -> Usage:
     """Return what a folder of models takes; `quota` as in `quota_of`."""
     folder = folder_of_models(folder)
     found = sizes(folder)
     return Usage(sum(found.values()), _trash(found), quota_of(folder, quota))
 
 
-def quota_of(folder: Path, quota: Room = None) -> int | None:
+def quota_of(folder: Path, quota: QuotaLike = None) -> int | None:
     """Return how many bytes a folder of models may take; None: as many as there are.
 
     Args:
@@ -100,7 +100,7 @@ def sizes(folder: Path) -> dict[str, int]:
     return {name: _size(folder / name) for name in names if os.path.isdir(folder / name)}
 
 
-def check_quota(target: Path, needed: int, quota: Room = None, *, without: Path | None = None) -> None:
+def check_quota(target: Path, needed: int, quota: QuotaLike = None, *, without: Path | None = None) -> None:
     """Check that there is room for a model, after removing models deleted more than a day ago.
 
     Args:
@@ -142,7 +142,7 @@ def _check_together(quota, more, name, trash):
 
 def _advice(found, trash):
     models = sorted((name for name in found if not name.startswith(".")), key=lambda name: -found[name])[:3]
-    largest = ", ".join(f"{listed([name])} ({_written(found[name])})" for name in models)
+    largest = ", ".join(f"{name_list([name])} ({_written(found[name])})" for name in models)
     if not trash:
         return Phrase("quota.largest", largest=largest) if largest else Phrase("quota.smaller")
     if largest:

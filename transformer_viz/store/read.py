@@ -18,11 +18,11 @@ from transformer_viz.store.format import (
     check_shapes,
     check_tokenizers,
     checked_name,
-    clean,
-    errors_named,
+    disk_errors,
+    existing_folder,
     is_path,
     json_object,
-    present,
+    one_line,
     reason_of,
 )
 from transformer_viz.store.limits import check_config
@@ -47,7 +47,7 @@ def read_model(name_or_path: str | Path, folder: Path | None = None) -> StoredMo
         ModelError: If there is no such model, or its folder is damaged, unfit or of a newer version.
     """
     path = _path(name_or_path, folder)
-    return settled(path, lambda found: _read(found, os.path.basename(os.path.abspath(path))))
+    return read_consistent(path, lambda found: _read(found, os.path.basename(os.path.abspath(path))))
 
 
 def read_config(name_or_path: str | Path, folder: Path | None = None) -> TransformerConfig:
@@ -56,7 +56,7 @@ def read_config(name_or_path: str | Path, folder: Path | None = None) -> Transfo
     Raises:
         ModelError: If there is no such model, or its config or card is damaged or unfit.
     """
-    return settled(_path(name_or_path, folder), config_and_card)[0]
+    return read_consistent(_path(name_or_path, folder), config_and_card)[0]
 
 
 def read_files(name_or_path: str | Path, folder: Path | None = None) -> dict[str, bytes]:
@@ -65,7 +65,7 @@ def read_files(name_or_path: str | Path, folder: Path | None = None) -> dict[str
     Raises:
         ModelError: If there is no such model, or a file of it is missing, strange or changed.
     """
-    return settled(_path(name_or_path, folder), _files)
+    return read_consistent(_path(name_or_path, folder), _files)
 
 
 def stamp(name_or_path: str | Path, folder: Path | None = None) -> str:
@@ -74,15 +74,15 @@ def stamp(name_or_path: str | Path, folder: Path | None = None) -> str:
     Raises:
         ModelError: If there is no such model.
     """
-    return settled(_path(name_or_path, folder), _identity)
+    return read_consistent(_path(name_or_path, folder), _identity)
 
 
 def _path(name_or_path, folder):
     text = os.fspath(name_or_path)
-    if is_path(text) or (isinstance(name_or_path, Path) and present(name_or_path)):
+    if is_path(text) or (isinstance(name_or_path, Path) and existing_folder(name_or_path)):
         return Path(text)
     found = [shelf / checked_name(text) for shelf in shelves(folder)]
-    return next(filter(present, found), found[0])
+    return next(filter(existing_folder, found), found[0])
 
 
 def names_in(folder: Path) -> list[str]:
@@ -92,7 +92,7 @@ def names_in(folder: Path) -> list[str]:
     except FileNotFoundError:
         return []
     except (OSError, ValueError) as error:
-        raise ModelError("store.not_listed", place=clean(folder), reason=reason_of(error)) from None
+        raise ModelError("store.not_listed", place=one_line(folder), reason=reason_of(error)) from None
     replaced = {name[5:] for name in found if name.startswith(".old-") and NAME.fullmatch(name[5:])}
     return sorted(replaced.union(name for name in found if not name.startswith(".")))
 
@@ -105,21 +105,21 @@ def _identity(folder):
     return f"{found.st_ino}-{found.st_mtime_ns}"
 
 
-def settled(path: Path, read):
+def read_consistent(path: Path, read):
     """Return `read(folder)` from a time in which nobody replaced the folder."""
     for _ in range(_READS):
-        found = present(path)
+        found = existing_folder(path)
         if found is None:
             places = shelves() if path.parent == shelves()[0] else (path.parent,)
             names = sorted({name for place in places for name in names_in(place)})
             models = ", ".join(names) or Phrase("list.none")
-            raise ModelError("store.missing", place=clean(path), models=models)
+            raise ModelError("store.missing", place=one_line(path), models=models)
         before = _identity(found)
         try:
             result, error = read(found), None
         except ModelError as caught:
             result, error = None, caught
-        if (present(path), _identity(found)) == (found, before):
+        if (existing_folder(path), _identity(found)) == (found, before):
             if error:
                 raise error
             return result
@@ -131,7 +131,7 @@ def config_and_card(folder: Path) -> tuple[TransformerConfig, dict]:
     hashes = checked_files(folder)
     config = _config(folder / "config.json", _text(folder / "config.json", hashes))
     file = folder / "card.json"
-    with errors_named(file, "read"):
+    with disk_errors(file, "read"):
         check_card_size(file, file.stat().st_size)
     card = json_object(file, _text(file, hashes))
     check_card(file, card)
@@ -142,7 +142,7 @@ def _read(folder, name):
     hashes = checked_files(folder)
     file = folder / "parameters.safetensors"
     texts = {name: _text(folder / name, hashes) for name in hashes if name.startswith("tokenizer")}
-    with errors_named(file, "read"), file.open("rb") as stream:
+    with disk_errors(file, "read"), file.open("rb") as stream:
         check_hash(file, hashlib.file_digest(stream, "sha256"), hashes)
     config, card = config_and_card(folder)
     parameters = _parameters(file, config)
@@ -153,7 +153,7 @@ def _read(folder, name):
 def _files(folder):
     hashes, files = checked_files(folder), {}
     for name in [*hashes, "manifest.json"]:
-        with errors_named(folder / name, "read"):
+        with disk_errors(folder / name, "read"):
             files[name] = (folder / name).read_bytes()
         if name in hashes:
             check_hash(folder / name, hashlib.sha256(files[name]), hashes)
@@ -161,7 +161,7 @@ def _files(folder):
 
 
 def _text(file, hashes):
-    with errors_named(file, "read"):
+    with disk_errors(file, "read"):
         data = file.read_bytes()
     check_hash(file, hashlib.sha256(data), hashes)
     try:
@@ -174,7 +174,7 @@ def _config(file, text):
     try:
         config = TransformerConfig.from_json(text)
     except (ValueError, ArithmeticError) as error:
-        reason = error if isinstance(error, Phrase) else clean(error)
+        reason = error if isinstance(error, Phrase) else one_line(error)
         raise ModelError("store.unusable", file=file, reason=reason) from None
     check_config(file, config)
     return config
@@ -188,7 +188,7 @@ def _parameters(file, config):
             for name, part in declared.items():
                 if part.get_dtype() not in ("F16", "F32"):
                     dtype = str(part.get_dtype())
-                    raise ModelError("store.dtype", file=file, name=clean(name), dtype=dtype)
+                    raise ModelError("store.dtype", file=file, name=one_line(name), dtype=dtype)
             parameters = {name: tensors.get_tensor(name).astype(np.float32, copy=False) for name in declared}
     except ModelError:
         raise

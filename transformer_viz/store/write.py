@@ -20,22 +20,22 @@ from transformer_viz.store.format import (
     check_size,
     check_tokenizers,
     checked_name,
-    clean,
+    disk_errors,
     dump,
-    errors_named,
-    hidden_by,
-    listed,
-    present,
+    existing_folder,
+    hidden_model,
+    name_list,
+    one_line,
 )
 from transformer_viz.store.hidden import sweep, temporary_beside
 from transformer_viz.store.limits import check_config
 from transformer_viz.store.places import folder_of_models
-from transformer_viz.store.quota import Room, check_quota
+from transformer_viz.store.quota import QuotaLike, check_quota
 from transformer_viz.values.config import TransformerConfig
 
 
 def check_writable(
-    name: str, *, folder: Path | None = None, overwrite: bool = False, quota: Room = None
+    name: str, *, folder: Path | None = None, overwrite: bool = False, quota: QuotaLike = None
 ) -> None:
     """Find out before a long training whether `write_model` would be refused; arguments as there.
 
@@ -45,41 +45,41 @@ def check_writable(
         ModelError: If the name is unfit or taken, or the folder is full or cannot be written.
     """
     target = _free_place(name, folder, overwrite)
-    with errors_named(target, "written"):
+    with disk_errors(target, "written"):
         there = next(filter(os.path.lexists, target.parents), target.parents[-1])
-        _try_out(there / target.name)
+        _check_can_create(there / target.name)
     check_quota(target, 1, quota)
 
 
-def check_place(name: str, *, folder: Path | None = None, overwrite: bool = False) -> Path:
+def check_target(name: str, *, folder: Path | None = None, overwrite: bool = False) -> Path:
     """Return where a model of that name may be put, however full its folder is, which is made if need be.
 
     Raises:
         ModelError: As `check_writable`.
     """
     target = _free_place(name, folder, overwrite)
-    with errors_named(target, "written"):
+    with disk_errors(target, "written"):
         target.parent.mkdir(parents=True, exist_ok=True)
-        _try_out(target)
+        _check_can_create(target)
     return target
 
 
 def _free_place(name, folder, overwrite):
     """Return where a model of that name stands, if nothing else does."""
     target = folder_of_models(folder) / checked_name(name)
-    old = present(target)
+    old = existing_folder(target)
     if os.path.islink(target) or (os.path.exists(target) and old != target):
         raise ModelError("store.no_folder", place=target)
-    if (taken := target if old else hidden_by(target)) and not overwrite:
+    if (taken := target if old else hidden_model(target)) and not overwrite:
         raise ModelError("store.taken", place=taken)
-    with errors_named(target, "written"):
+    with disk_errors(target, "written"):
         strange = set(os.listdir(old)) - LARGEST.keys() - DESKTOP if old else ()
         if strange:
-            raise ModelError("store.not_overwritten", place=target, names=listed(strange))
+            raise ModelError("store.not_overwritten", place=target, names=name_list(strange))
     return target
 
 
-def _try_out(target):
+def _check_can_create(target):
     """Make a folder beside one that is to be written, and remove it."""
     probe = temporary_beside(target)
     probe.mkdir()
@@ -97,7 +97,7 @@ def write_model(  # noqa: PLR0913  the files of a folder, by name
     folder: Path | None = None,
     dtype: str = "float16",
     overwrite: bool = False,
-    quota: Room = None,
+    quota: QuotaLike = None,
 ) -> Path:
     """Write a model folder; whatever happens, its place holds the old model or the new one, whole.
 
@@ -106,7 +106,7 @@ def write_model(  # noqa: PLR0913  the files of a folder, by name
         config: What the network is built from.
         tokenizer: Text of `tokenizer.json`.
         card: What the model is and where it came from; anything JSON can hold. One that is too long to be
-            read again loses details: `card.fitted` says which.
+            read again loses details: `card.shortened` says which.
         parameters: Name -> array of floats, as in `config.parameter_shapes()`.
         target_tokenizer: For an encoder-decoder, the text of `tokenizer_target.json`.
         folder: Where the model's folder goes; None: `models_folder()`. Created if need be.
@@ -121,7 +121,7 @@ def write_model(  # noqa: PLR0913  the files of a folder, by name
     Raises:
         ModelError: If the parts do not fit each other or the folder cannot be written.
     """
-    target = check_place(name, folder=folder, overwrite=overwrite)
+    target = check_target(name, folder=folder, overwrite=overwrite)
     check_config(target / "config.json", config)
     tokenizers = {"tokenizer.json": tokenizer}
     if target_tokenizer is not None:
@@ -132,16 +132,16 @@ def write_model(  # noqa: PLR0913  the files of a folder, by name
     try:
         files = {file: text.encode() for file, text in texts.items()}
     except UnicodeEncodeError as error:
-        raise ModelError("store.surrogates", place=target, reason=clean(error)) from None
+        raise ModelError("store.surrogates", place=target, reason=one_line(error)) from None
     files["parameters.safetensors"] = save(arrays)
     for file, data in files.items():
         check_size(target / file, len(data))
     sweep(target.parent)
-    write_files(target, signed(files), quota)
+    write_files(target, with_manifest(files), quota)
     return target
 
 
-def signed(files: dict[str, bytes]) -> dict[str, bytes]:
+def with_manifest(files: dict[str, bytes]) -> dict[str, bytes]:
     """Return the files of a model with their manifest, which is to be written last."""
     entries = {
         file: {"size": len(data), "sha256": hashlib.sha256(data).hexdigest()} for file, data in files.items()
@@ -159,6 +159,6 @@ def _cast(file, parameters, config, dtype):
         cast = {name: np.array(array, dtype=dtype, order="C") for name, array in arrays.items()}
     for name, array in cast.items():
         if not np.isfinite(array).all():
-            facts = {"name": clean(name), "largest": float(np.finfo(dtype).max), "dtype": dtype}
+            facts = {"name": one_line(name), "largest": float(np.finfo(dtype).max), "dtype": dtype}
             raise ModelError("store.range", file=file, **facts)
     return cast
