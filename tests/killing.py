@@ -58,7 +58,7 @@ class Writers:
     def start(self):
         """Start everything and never return."""
         works = [self.upload] * 3 + [self.append] * 2
-        works += [self.keep_checkpoint, self.keep_frame, self.make_runs, self.remove_runs, self.claim]
+        works += [self.keep_checkpoint, self.write_frame, self.make_runs, self.remove_runs, self.claim]
         for number, work in enumerate(works):
             rng = random.Random(self.seed * 100 + number)
             threading.Thread(target=self.work_on, args=(work, rng, number), daemon=True).start()
@@ -88,10 +88,10 @@ class Writers:
         write_checkpoint(self.run.checkpoint, state, Progress(step=step))
         self.note("checkpoint", step)
 
-    def keep_frame(self, rng, number, count):
+    def write_frame(self, rng, number, count):
         """Write a picture that says how long it is."""
         step = self.seed * 10**4 + count
-        self.run.keep_frame(step, 0, Picture(step))
+        self.run.write_frame(step, 0, Picture(step))
         self.note("frame", step)
 
     def make_runs(self, rng, number, count):

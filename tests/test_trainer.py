@@ -191,7 +191,7 @@ def test_owners_take_turns(trainer):
     of_bob = [create_run(dataclasses.replace(a_job(), owner="bob")) for _ in range(2)]
     trainer.warm()
     until(lambda: all(run.status == "finished" for run in (*of_ann, *of_bob)))
-    done = sorted((*of_ann, *of_bob), key=lambda run: run.worked)
+    done = sorted((*of_ann, *of_bob), key=lambda run: run.last_worked)
     assert done == [of_ann[0], of_bob[0], of_ann[1], of_bob[1], of_ann[2]]
 
 

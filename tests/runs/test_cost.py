@@ -22,7 +22,7 @@ from transformer_viz.training.model_trainer import ModelTrainer
 config = TransformerConfig.from_json(sys.argv[1])
 ids = dataset._IDS
 trainer = ModelTrainer(
-    SimpleNamespace(config=config, signature=(ids, ids), objective=lambda settings: objectives.writing()),
+    SimpleNamespace(config=config, signature=(ids, ids), objective=lambda settings: objectives.next_token()),
     TrainingSettings(),
 )
 for size in map(int, sys.argv[2:]):

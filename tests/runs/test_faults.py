@@ -46,9 +46,9 @@ ACTS = {
     "append": lambda run: run.append("failed", message="Oh."),
     "queue": lambda run: run.queue(),
     "stop": lambda run: run.stop(),
-    "begin anew": lambda run: run.begin_anew(),
+    "begin anew": lambda run: run.restart(),
     "claim": lambda run: run.claim(),
-    "keep a picture": lambda run: run.keep_frame(3, 0, Picture()),
+    "keep a picture": lambda run: run.write_frame(3, 0, Picture()),
     "delete": lambda run: run.delete(),
     "upload": lambda run: keep_upload(DATA, "a.csv", folder=run.path.parent),
 }

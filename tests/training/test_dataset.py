@@ -5,7 +5,7 @@ import pytest
 from transformer_viz.data import NAMED, DataError
 from transformer_viz.runs import TrainingJob, TrainingSettings
 from transformer_viz.text.tokenizer import Tokenizer
-from transformer_viz.training.dataset import LabelledTexts, TextPairs, crop, hide
+from transformer_viz.training.dataset import LabelledTexts, TextPairs, crop, word_dropout
 from transformer_viz.values.config import PAD_ID, START_ID, UNK_ID, TransformerConfig
 from transformer_viz.values.presets import PRESETS
 
@@ -15,12 +15,12 @@ RANDOM = np.random.default_rng(2)
 def test_word_dropout_hides_its_share_of_words_and_no_padding():
     ids = RANDOM.integers(4, 30, (200, 20))
     ids[:, 15:] = PAD_ID
-    hidden = hide(ids, 0.3, RANDOM)
+    hidden = word_dropout(ids, 0.3, RANDOM)
     assert (hidden[:, 15:] == PAD_ID).all()
     assert abs((hidden[:, :15] == UNK_ID).mean() - 0.3) < 0.02
     ids[:, 0] = START_ID
-    assert (hide(ids, 0.9, RANDOM)[:, 0] == START_ID).all()
-    assert hide(ids, 0.0, RANDOM) is ids
+    assert (word_dropout(ids, 0.9, RANDOM)[:, 0] == START_ID).all()
+    assert word_dropout(ids, 0.0, RANDOM) is ids
 
 
 def test_a_crop_is_a_part_of_its_text():
@@ -47,7 +47,7 @@ def test_every_epoch_has_every_row_once_in_an_order_of_its_own(kind, task, archi
     dataset = kind(TrainingJob(config=config, settings=settings, data=task, rows=120))
 
     def rows(epoch):
-        batches = [answers for _, answers in dataset.batches(settings, epoch)]
+        batches = [targets for _, targets in dataset.batches(settings, epoch)]
         assert len(batches) == settings.steps_per_epoch(dataset.num_rows)
         return [tuple(np.atleast_1d(row)[np.atleast_1d(row) != PAD_ID]) for batch in batches for row in batch]
 

@@ -5,7 +5,7 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from small_models import with_random_parameters
 
-from transformer_viz.data.cloze import with_gaps
+from transformer_viz.data.cloze import mask_tokens
 from transformer_viz.data.packing import Stream
 from transformer_viz.inspection.effects import head_effects
 from transformer_viz.inspection.explorer import Explorer, load
@@ -50,8 +50,8 @@ def test_the_gaps_are_others_in_every_epoch_and_the_same_whenever_an_epoch_is_as
     (first, _), (again, _), (other, _) = hidden(0), hidden(0), hidden(1)
     assert_array_equal(first, again)
     assert not np.array_equal(first, other)
-    inputs, answers = hidden(0)[1][0]
-    assert inputs["output_positions"].shape == answers.shape
+    inputs, targets = hidden(0)[1][0]
+    assert inputs["output_positions"].shape == targets.shape
     assert ((inputs["token_ids"] == START_ID) >= (inputs["token_ids"] == MASK_ID)).any()
 
 
@@ -63,9 +63,9 @@ def test_the_rows_held_out_have_the_same_gaps_after_every_epoch(dataset):
 
 
 def test_the_loss_is_of_the_gaps_alone(dataset):
-    inputs, answers = next(iter(dataset.batches(SETTINGS, 0)))
-    measured = ModelTrainer(dataset, SETTINGS).train(inputs, answers, 0.001)
-    assert measured["loss"][1] == (answers != PAD_ID).sum() > 0
+    inputs, targets = next(iter(dataset.batches(SETTINGS, 0)))
+    measured = ModelTrainer(dataset, SETTINGS).train(inputs, targets, 0.001)
+    assert measured["loss"][1] == (targets != PAD_ID).sum() > 0
     assert measured["tokens"][0] == (inputs["token_ids"] != PAD_ID).sum()
 
 
@@ -105,11 +105,11 @@ def test_figures_on_texts_are_of_what_was_hidden(filler):
     ids = filler.tokenizer.encode_batch(texts, max_len=1000)
     stream = Stream(ids, LENGTH)
     rows = stream.rows(range(len(stream)))
-    cloze = with_gaps(rows.token_ids, filler.config.vocab_size, np.random.default_rng(0))
+    cloze = mask_tokens(rows.token_ids, filler.config.vocab_size, np.random.default_rng(0))
     logits = np.asarray(filler.model(rows._replace(token_ids=cloze.token_ids).inputs(filler.config)))
     log_probs = logits - np.logaddexp.reduce(logits, axis=-1, keepdims=True)
-    real = cloze.answers != PAD_ID
-    row, place, answer = np.nonzero(real)[0], cloze.places[real], cloze.answers[real]
+    real = cloze.targets != PAD_ID
+    row, place, answer = np.nonzero(real)[0], cloze.positions[real], cloze.targets[real]
     result = evaluate_hidden(filler, texts, batch_size=len(stream))
     assert (result.texts, result.tokens) == (7, real.sum())
     assert_allclose(result.perplexity, np.exp(-log_probs[row, place, answer].mean()), rtol=1e-4)

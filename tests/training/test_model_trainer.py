@@ -137,10 +137,10 @@ def test_decoders_learn_in_half_precision(task, architecture, tie_embeddings):
 def test_tokens_are_counted_without_padding():
     settings = TrainingSettings(batch_size=16)
     dataset = a_dataset(settings)
-    inputs, answers = next(iter(dataset.batches(settings, 0)))
-    measured = ModelTrainer(dataset, settings).train(inputs, answers, 0.001)
+    inputs, targets = next(iter(dataset.batches(settings, 0)))
+    measured = ModelTrainer(dataset, settings).train(inputs, targets, 0.001)
     assert measured["tokens"][0] == (inputs != 0).sum()
-    assert measured["accuracy"][1] == len(answers)
+    assert measured["accuracy"][1] == len(targets)
 
 
 def test_an_encoder_decoder_takes_both_sides():
@@ -149,7 +149,7 @@ def test_an_encoder_decoder_takes_both_sides():
         architecture="encoder-decoder", d_model=8, num_heads=2, ffn_dim=8, vocab_size=20
     )
     dataset = TextPairs(TrainingJob(config=config, settings=settings, data="copy", rows=100))
-    (source, before), answers = next(iter(dataset.batches(settings, 0)))
-    measured = ModelTrainer(dataset, settings).train((source, before), answers, 0.001)
+    (source, before), targets = next(iter(dataset.batches(settings, 0)))
+    measured = ModelTrainer(dataset, settings).train((source, before), targets, 0.001)
     assert measured["tokens"][0] == (source != 0).sum() + (before != 0).sum()
-    assert measured["loss"][1] == (answers != 0).sum()
+    assert measured["loss"][1] == (targets != 0).sum()

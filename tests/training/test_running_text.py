@@ -82,7 +82,7 @@ def test_no_attention_goes_from_one_text_to_another(dataset):
 def test_every_token_of_every_text_is_predicted_once_in_an_epoch(dataset):
     texts = []
     for epoch in range(2):
-        rows = [answers for _, answers in dataset.batches(SETTINGS, epoch)]
+        rows = [targets for _, targets in dataset.batches(SETTINGS, epoch)]
         assert len(rows) == SETTINGS.steps_per_epoch(dataset.num_rows)
         assert [len(row) for row in rows[:-1]] == [4] * (len(rows) - 1)
         found = np.concatenate([row.ravel() for row in rows])
@@ -123,10 +123,10 @@ def test_hidden_words_are_tokens_and_never_the_beginning_of_a_text(dataset):
 
 
 def test_tokens_are_counted_once_each(dataset):
-    inputs, answers = next(iter(dataset.batches(SETTINGS, 0)))
-    measured = ModelTrainer(dataset, SETTINGS).train(inputs, answers, 0.001)
+    inputs, targets = next(iter(dataset.batches(SETTINGS, 0)))
+    measured = ModelTrainer(dataset, SETTINGS).train(inputs, targets, 0.001)
     assert measured["tokens"][0] == (inputs["token_ids"] != PAD_ID).sum()
-    assert measured["loss"][1] == (answers != PAD_ID).sum()
+    assert measured["loss"][1] == (targets != PAD_ID).sum()
 
 
 def test_several_files_are_one_and_what_is_in_the_test_is_left_out(file):

@@ -313,7 +313,7 @@ def list_all_runs(arguments):
             rows.append((run.id, state.status, "", _said(run.error or "")))
             continue
         steps = f"{state.step:,} of {state.facts.get('total_steps', 0):,}"
-        figure = run.job.figure
+        figure = run.job.metric
         value = state.best and state.best.get(f"val_{figure}")
         best = "" if value is None else f"{figure.replace('_', ' ')} {value:.4f}"
         rows.append((run.id, state.status, steps, best))
@@ -327,7 +327,7 @@ def _work(run):
     """Work on a run in this process; Ctrl-C stops it between two steps."""
     worker, job = load_upper_floor("training.worker"), load_upper_floor("training.job")
     print(f"Run {run.id}; stop it with Ctrl-C, resume it with: {program()} resume {run.id}")
-    with worker.alone(), worker.stopped_by_signals(run), Progress() as progress:
+    with worker.training_lock(), worker.stopped_by_signals(run), Progress() as progress:
         if run.status == "queued":  # the app's own process may have done it while we waited
             job.work(run, watch=progress.watch)
     state = run.state()

@@ -5,7 +5,7 @@ import re
 from transformer_viz.data.files import DataError
 from transformer_viz.language import Phrase
 
-KINDS = {"labels": ("text", "label"), "pairs": ("text", "target"), "texts": ("text",)}
+COLUMN_ROLES = {"labels": ("text", "label"), "pairs": ("text", "target"), "texts": ("text",)}
 """What rows can be -> the columns they have when they are read."""
 
 MAX_LABELS = 50
@@ -48,7 +48,7 @@ def is_known(name: str) -> bool:
     return _bare(name) in _KNOWN
 
 
-def choose(table, kind, columns=None) -> dict[str, str]:
+def choose_columns(table, kind, columns=None) -> dict[str, str]:
     """Return role -> column of a table, those that are given and those that are guessed.
 
     A role is guessed by well-known names, then by content: few short values that come again are labels, long
@@ -56,16 +56,16 @@ def choose(table, kind, columns=None) -> dict[str, str]:
 
     Args:
         table: `Table`.
-        kind: One of `KINDS`.
+        kind: One of `COLUMN_ROLES`.
         columns: role -> column, for some roles or all; "group" too, which is never guessed; "source" is
             another word for the text of a pair.
 
     Raises:
         DataError: If a column is not there, or none or several could be meant; lists them.
     """
-    chosen = _given(table, kind, columns or {})
-    _by_name(table, kind, chosen)
-    missing = [role for role in KINDS[kind] if role not in chosen]
+    chosen = _named_columns(table, kind, columns or {})
+    _add_known_names(table, kind, chosen)
+    missing = [role for role in COLUMN_ROLES[kind] if role not in chosen]
     if not missing:
         return chosen
     if not any(map(is_known, table.columns)) and not columns:
@@ -82,8 +82,8 @@ def choose(table, kind, columns=None) -> dict[str, str]:
     return chosen
 
 
-def _given(table, kind, columns):
-    roles = (*KINDS[kind], "group")
+def _named_columns(table, kind, columns):
+    roles = (*COLUMN_ROLES[kind], "group")
     given = {}
     for named, column in columns.items():
         role = "text" if named == "source" and kind == "pairs" else named
@@ -97,7 +97,7 @@ def _given(table, kind, columns):
     return given
 
 
-def _by_name(table, kind, chosen):
+def _add_known_names(table, kind, chosen):
     """Add the roles whose columns have well-known names."""
     names = {name: _bare(name) for name in table.columns if name not in chosen.values()}
     for role, known in _NAMES[kind].items():
@@ -121,7 +121,7 @@ def _check_header(table, kind):
         data = len(name) > 40 or len(name.split()) > 4 or re.fullmatch(r"[-+]?[\d.]+", name)
         if data or name in _values(table, name):
             between = {"tsv": "<TAB>", "semicolon": ";"}.get(table.format, ",")
-            header = between.join(KINDS[kind])
+            header = between.join(COLUMN_ROLES[kind])
             raise DataError("column.header", path=table.path, columns=_listed(table), header=header)
 
 
@@ -151,7 +151,7 @@ def _unclear(table, kind, role, found, chosen):
         path=table.path,
         role=Phrase(f"role.{role}"),
         columns=_listed(table),
-        example=" ".join(f"{each}={chosen.get(each, 'NAME')}" for each in KINDS[kind]),
+        example=" ".join(f"{each}={chosen.get(each, 'NAME')}" for each in COLUMN_ROLES[kind]),
     )
 
 

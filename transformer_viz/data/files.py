@@ -32,7 +32,7 @@ class DataError(Problem):
     """A file or its rows cannot be used; says where, what is wrong and the way out."""
 
 
-def line_of(path: Path, line: int) -> Phrase:
+def line_reference(path: Path, line: int) -> Phrase:
     """Return what an error calls a line of a file."""
     return Phrase("file.line", path=path, line=line)
 
@@ -60,10 +60,10 @@ def read_text(path: Path, sha256="", most=None) -> str:
     except UnicodeDecodeError as error:
         line = data.count(b"\n", 0, error.start) + 1
         code = "file.gbk" if _is_gbk(data[max(error.start - 1, 0) :]) else "file.encoding"
-        raise DataError(code, place=line_of(path, line)) from None
+        raise DataError(code, place=line_reference(path, line)) from None
     if "\x00" in text:
         line = text.count("\n", 0, text.index("\x00")) + 1
-        raise DataError("file.nul", place=line_of(path, line))
+        raise DataError("file.nul", place=line_reference(path, line))
     if re.match(r"\s*<(?:!doctype\s+html|html|head|\?xml)\b", text[:1000], re.IGNORECASE):
         raise DataError("file.html", path=path)
     return text

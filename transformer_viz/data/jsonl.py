@@ -3,8 +3,8 @@
 import json
 import re
 
-from transformer_viz.data.files import DataError, line_of
-from transformer_viz.data.table import MAX_COLUMNS, PORTION, Table, capped, check_count, names_of
+from transformer_viz.data.files import DataError, line_reference
+from transformer_viz.data.table import MAX_COLUMNS, PORTION, Table, check_count, column_names, row_limit
 
 MAX_LINE = 8_000_000
 """Longest line in characters: a value of it takes many times the memory of its text."""
@@ -21,7 +21,7 @@ def read_objects(path, text, most) -> Table:
     Raises:
         DataError: If a line is something else; names it.
     """
-    every = text.removesuffix("\n").split("\n")[: capped(most)]
+    every = text.removesuffix("\n").split("\n")[: row_limit(most)]
     check_count(path, len(every))
     cells = {}
     for begin in range(0, len(every), PORTION):
@@ -30,7 +30,7 @@ def read_objects(path, text, most) -> Table:
         for name in dict.fromkeys(name for row in rows for name in row):
             cells.setdefault(name, [None] * begin)
         if len(cells) > MAX_COLUMNS:
-            names_of(path, [*cells])
+            column_names(path, [*cells])
         for name, column in cells.items():
             column.extend(_plain(row.get(name, _MISSING)) for row in rows)
     return Table(path, "jsonl", tuple(cells), list(cells.values()), range(1, len(every) + 1))
@@ -39,18 +39,18 @@ def read_objects(path, text, most) -> Table:
 def _object(path, number, line):
     """Return the object on a line."""
     if not line or line.isspace():
-        raise DataError("line.empty", place=line_of(path, number))
+        raise DataError("line.empty", place=line_reference(path, number))
     if len(line) > MAX_LINE:
-        raise DataError("line.long", place=line_of(path, number), most=MAX_LINE)
+        raise DataError("line.long", place=line_reference(path, number), most=MAX_LINE)
     try:
         row = _DECODER.decode(line)
     except (ValueError, RecursionError) as error:
         reason = getattr(error, "msg", "nested too deeply")
-        raise DataError("json.damaged", place=line_of(path, number), reason=reason) from None
+        raise DataError("json.damaged", place=line_reference(path, number), reason=reason) from None
     if not isinstance(row, dict):
-        raise DataError("json.shape", place=line_of(path, number))
+        raise DataError("json.shape", place=line_reference(path, number))
     if _HALF.search(line) and not _is_sendable(row):
-        raise DataError("json.half", place=line_of(path, number))
+        raise DataError("json.half", place=line_reference(path, number))
     return row
 
 

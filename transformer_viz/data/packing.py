@@ -12,7 +12,7 @@ import numpy as np
 
 from transformer_viz.values.config import END_ID, PAD_ID, START_ID
 
-WHOLE = 2**31
+NO_LIMIT = 2**31
 """More tokens than a text has: nothing of it is cut off when it is encoded."""
 
 

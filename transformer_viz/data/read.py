@@ -4,10 +4,10 @@ from typing import NamedTuple
 
 import pandas as pd
 
-from transformer_viz.data.columns import KINDS, MAX_LABELS, SAMPLE, choose, is_known
-from transformer_viz.data.files import DataError, line_of
+from transformer_viz.data.columns import COLUMN_ROLES, MAX_LABELS, SAMPLE, choose_columns, is_known
+from transformer_viz.data.files import DataError, line_reference
+from transformer_viz.data.read_table import read_table
 from transformer_viz.data.table import MAX_CHARS
-from transformer_viz.data.tables import read_table
 from transformer_viz.language import Phrase
 
 SHOWN = 5
@@ -23,7 +23,7 @@ class Preview(NamedTuple):
     Attributes:
         format: "csv", "tsv", "semicolon", "jsonl" or "text".
         columns: Names of its columns; of plain text, "text".
-        guess: kind -> role -> column, for each of `KINDS` the file could be.
+        guess: kind -> role -> column, for each of `COLUMN_ROLES` the file could be.
         rows: The first rows, all columns, as they stand there.
         kind: The likeliest kind; None if the columns must be named.
     """
@@ -48,9 +48,9 @@ def preview(path, *, sha256="", most_bytes=None) -> Preview:
     """
     table = read_table(path, most=SAMPLE, sha256=sha256, most_bytes=most_bytes)
     guess = {}
-    for kind in KINDS if table.format != "text" else ["texts"]:
+    for kind in COLUMN_ROLES if table.format != "text" else ["texts"]:
         try:
-            guess[kind] = choose(table, kind)
+            guess[kind] = choose_columns(table, kind)
         except DataError:
             continue
     first = list(zip(*(values[:SHOWN] for values in table.cells), strict=True))
@@ -141,12 +141,12 @@ def read_for_decoder(path, columns=None, *, sha256="") -> pd.DataFrame:
 
 def _read(path, kind, columns, sha256):
     """Return the chosen columns of a file; `attrs["columns"]` says which they were."""
-    needed = None if kind == "texts" and not columns else KINDS[kind]
+    needed = None if kind == "texts" and not columns else COLUMN_ROLES[kind]
     table = read_table(path, needed=needed, sha256=sha256)
-    chosen = choose(table, kind, columns)
+    chosen = choose_columns(table, kind, columns)
     frame = pd.DataFrame(
         {role: _column(table, role, name) for role, name in chosen.items()},
-        columns=[role for role in (*KINDS[kind], "group") if role in chosen],
+        columns=[role for role in (*COLUMN_ROLES[kind], "group") if role in chosen],
         dtype=object,
     )
     frame.attrs["columns"] = chosen
@@ -159,7 +159,7 @@ def _column(table, role, name):
     most = MAX_LABEL if role == "label" else MAX_CHARS
     for value, line in zip(values, table.lines, strict=True):
         if type(value) is not str or not value or value.isspace() or len(value) > most:
-            raise _bad_value(line_of(table.path, line), role, name, value)
+            raise _bad_value(line_reference(table.path, line), role, name, value)
     return values if role == "text" else list(map(str.strip, values))
 
 

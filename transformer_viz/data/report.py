@@ -84,7 +84,7 @@ def describe(frame, *, tokenizer=None, max_len=None, parts=None, most=None) -> D
     )
 
 
-def spread(rows, most):
+def evenly_spaced(rows, most):
     """Return so many rows or texts, evenly spread over all of them; all if there are fewer, or for None."""
     if most is None or len(rows) <= most:
         return rows
@@ -100,9 +100,9 @@ def _text_report(texts, tokenizer, max_len, unseen, most):
     report = TextReport(_median(chars), int(max(chars, default=0)))
     if tokenizer is None:
         return report
-    counted = spread(texts, most)
+    counted = evenly_spaced(texts, most)
     lengths, _ = _token_counts(counted, tokenizer)
-    unseen_lengths, unknown = _token_counts(spread(unseen, most), tokenizer)
+    unseen_lengths, unknown = _token_counts(evenly_spaced(unseen, most), tokenizer)
     report = report._replace(
         median_tokens=_median(lengths),
         longest_tokens=int(max(lengths, default=0)),

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from transformer_viz.data.files import DataError, line_of
+from transformer_viz.data.files import DataError, line_reference
 
 MAX_CHARS = 1_000_000
 """Longest text."""
@@ -39,14 +39,14 @@ class Table(NamedTuple):
     lines: Sequence[int]
 
 
-def names_of(path, row) -> tuple[str, ...]:
+def column_names(path, row) -> tuple[str, ...]:
     """Return the names of columns that stand in a first line, one without a name numbered.
 
     Raises:
         DataError: If there are none, too many, or two of one name.
     """
     if not row:
-        raise DataError("line.empty", place=line_of(path, 1))
+        raise DataError("line.empty", place=line_reference(path, 1))
     if len(row) > MAX_COLUMNS:
         raise DataError("table.columns", path=path, columns=len(row), most=MAX_COLUMNS)
     names = tuple(name.strip() or f"column {place}" for place, name in enumerate(row, 1))
@@ -56,7 +56,7 @@ def names_of(path, row) -> tuple[str, ...]:
     return names
 
 
-def capped(most) -> int:
+def row_limit(most) -> int:
     """Return how many rows are asked for; one more than may be, so that too many are found out."""
     return MAX_ROWS + 1 if most is None else min(most, MAX_ROWS + 1)
 

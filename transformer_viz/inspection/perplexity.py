@@ -6,8 +6,8 @@ import numpy as np
 from keras import ops
 from tqdm import tqdm
 
-from transformer_viz.data.cloze import with_gaps
-from transformer_viz.data.packing import WHOLE, Stream
+from transformer_viz.data.cloze import mask_tokens
+from transformer_viz.data.packing import NO_LIMIT, Stream
 from transformer_viz.values.config import PAD_ID
 
 
@@ -61,7 +61,7 @@ def evaluate_texts(explorer, texts, *, batch_size=16, progress=False) -> TextEva
         batch_size: Rows that go through the model together.
         progress: Show a progress bar on standard error.
     """
-    token_ids = explorer.tokenizer.encode_batch(texts, max_len=WHOLE)
+    token_ids = explorer.tokenizer.encode_batch(texts, max_len=NO_LIMIT)
     stream, nats, right = Stream(token_ids, explorer.config.max_len), 0.0, 0
     for _, rows in _batches(stream, batch_size, progress):
         lost, best = _measured(explorer.model, rows.inputs(explorer.config), rows.next_ids)
@@ -83,16 +83,16 @@ def evaluate_hidden(explorer, texts, *, batch_size=16, seed=0, progress=False) -
         progress: Show a progress bar on standard error.
     """
     config, random = explorer.config, np.random.default_rng(seed)
-    stream = Stream(explorer.tokenizer.encode_batch(texts, max_len=WHOLE), config.max_len)
+    stream = Stream(explorer.tokenizer.encode_batch(texts, max_len=NO_LIMIT), config.max_len)
     nats, right, places = 0.0, 0, []
     for numbers, rows in _batches(stream, batch_size, progress):
-        cloze = with_gaps(rows.token_ids, config.vocab_size, random)
+        cloze = mask_tokens(rows.token_ids, config.vocab_size, random)
         inputs = rows._replace(token_ids=cloze.token_ids).inputs(config)
-        inputs["output_positions"] = cloze.places
-        lost, best = _measured(explorer.model, inputs, cloze.answers)
+        inputs["output_positions"] = cloze.positions
+        lost, best = _measured(explorer.model, inputs, cloze.targets)
         nats, right = nats + lost, right + best
-        gap = cloze.answers != PAD_ID
-        places.append((numbers[:, None] * config.max_len + cloze.places)[gap] - 1)  # a [START] is no token
+        gap = cloze.targets != PAD_ID
+        places.append((numbers[:, None] * config.max_len + cloze.positions)[gap] - 1)  # a [START] is no token
     places = np.concatenate(places)
     perplexity = float(np.exp(nats / max(len(places), 1)))
     return HiddenEvaluation(len(texts), len(places), places, perplexity, right / max(len(places), 1))

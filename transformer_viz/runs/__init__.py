@@ -16,17 +16,17 @@ from transformer_viz.runs.listing import (
     open_run,
     queue_run,
     queued_runs,
+    runs_ahead,
     runs_folder,
-    turns_before,
 )
-from transformer_viz.runs.log import stamp_of
+from transformer_viz.runs.log import file_stamp
 from transformer_viz.runs.quota import Quota
 from transformer_viz.runs.settings import PRECISIONS, SCHEDULES, TrainingSettings
-from transformer_viz.runs.state import AT_WORK, RunState
+from transformer_viz.runs.state import ACTIVE, RunState
 from transformer_viz.runs.uploads import Upload, keep_upload, sweep_runs, sweep_uploads, uploads_bytes
 
 __all__ = [
-    "AT_WORK",
+    "ACTIVE",
     "LOWER_IS_BETTER",
     "PRECISIONS",
     "SCHEDULES",
@@ -44,15 +44,15 @@ __all__ = [
     "check_runs_folder",
     "create_run",
     "estimate",
+    "file_stamp",
     "keep_upload",
     "list_runs",
     "open_run",
     "queue_run",
     "queued_runs",
+    "runs_ahead",
     "runs_folder",
-    "stamp_of",
     "sweep_runs",
     "sweep_uploads",
-    "turns_before",
     "uploads_bytes",
 ]

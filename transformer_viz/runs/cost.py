@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from transformer_viz.data.cloze import HIDDEN
+from transformer_viz.data.cloze import MASKED_SHARE
 from transformer_viz.language import Phrase
 
 BASE_BYTES = 850e6
@@ -148,7 +148,7 @@ def _counts(config, num_tokens, target_tokens):
         kept += 3 * queries * config.d_model  # embeddings, positions and dropout
     outputs = config.num_outputs * (lengths["decoder"] if config.has_decoder else 1)
     if config.fills_in:
-        outputs *= HIDDEN * num_tokens
+        outputs *= MASKED_SHARE * num_tokens
     return flops + 2 * config.d_model * outputs, kept + 8 * outputs
 
 

@@ -67,7 +67,7 @@ def write_whole(path: Path, data: bytes) -> None:
     """
     with new_file(path) as temporary:
         write_new(temporary, data)
-    _settle(path.parent)
+    _sync_folder(path.parent)
 
 
 @contextlib.contextmanager
@@ -104,7 +104,7 @@ def new_folder(target: Path):
         temporary.mkdir(mode=0o700)
         yield temporary
         os.rename(temporary, target)
-        _settle(target.parent)
+        _sync_folder(target.parent)
     finally:
         shutil.rmtree(temporary, ignore_errors=True)
 
@@ -125,11 +125,11 @@ def sweep_hidden(folder: Path) -> None:
     with contextlib.suppress(OSError):
         for place in list(folder.iterdir()):
             match = _HALF_WRITTEN.fullmatch(place.name)
-            if _HALF_REMOVED.fullmatch(place.name) or (match and _is_left(place, int(match[1]))):
+            if _HALF_REMOVED.fullmatch(place.name) or (match and _is_abandoned(place, int(match[1]))):
                 _remove(place)
 
 
-def _settle(folder):
+def _sync_folder(folder):
     """Flush what a folder lists, where the system can: what was renamed is in its place in any case."""
     with contextlib.suppress(OSError):
         handle = os.open(folder, os.O_RDONLY)
@@ -139,7 +139,7 @@ def _settle(folder):
             os.close(handle)
 
 
-def _is_left(place, pid):
+def _is_abandoned(place, pid):
     """Return whether the writer of a hidden place is gone; another process may have its id by now."""
     try:
         changed = place.lstat().st_mtime

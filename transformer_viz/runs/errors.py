@@ -74,7 +74,7 @@ def failure(problem: Problem) -> dict:
 
 
 @contextlib.contextmanager
-def writing(place: Path):
+def write_errors(place: Path):
     """Turn an error of the disk into a sentence about a folder."""
     try:
         yield

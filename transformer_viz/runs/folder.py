@@ -9,12 +9,12 @@ from transformer_viz.language import Phrase, Problem
 from transformer_viz.runs.checkpoint import is_damaged
 from transformer_viz.runs.claim import claimed_by, is_at_work, write_claim
 from transformer_viz.runs.disk import new_file, remove, sweep_hidden
-from transformer_viz.runs.errors import RunError, writing
+from transformer_viz.runs.errors import RunError, write_errors
 from transformer_viz.runs.events import append_event
-from transformer_viz.runs.job import MOST_JOB, TrainingJob, read_job
-from transformer_viz.runs.log import read_log, read_outline, stamp_of
+from transformer_viz.runs.job import MAX_JOB_BYTES, TrainingJob, read_job
+from transformer_viz.runs.log import file_stamp, read_log, read_outline
 from transformer_viz.runs.pictures import pictures_in
-from transformer_viz.runs.state import OVER, RunState, state_of, status_of, without_undone
+from transformer_viz.runs.state import FINAL_EVENTS, RunState, run_state, run_status, without_rolled_back
 
 
 class TrainingRun:
@@ -74,7 +74,7 @@ class TrainingRun:
         return job.owner if job else ""
 
     @property
-    def asked(self) -> bytes:
+    def job_bytes(self) -> bytes:
         """Raw bytes of `job.json`, valid or not; b"" if there is none.
 
         Raises:
@@ -82,24 +82,24 @@ class TrainingRun:
         """
         try:
             with (self.path / "job.json").open("rb") as file:
-                return file.read(MOST_JOB)
+                return file.read(MAX_JOB_BYTES)
         except (FileNotFoundError, NotADirectoryError, IsADirectoryError):
             return b""
 
     @property
     def stamp(self) -> tuple:
         """What changes whenever something is added to the log."""
-        return stamp_of(self._log)
+        return file_stamp(self._log)
 
     @property
-    def worked(self) -> float:
+    def last_worked(self) -> float:
         """When a process began or ended its work on the run, the last time; 0 if never."""
-        return read_outline(self._log).worked
+        return read_outline(self._log).last_worked
 
     @property
     def _job(self):
         path = self.path / "job.json"
-        return read_job(path, stamp_of(path))
+        return read_job(path, file_stamp(path))
 
     @property
     def _log(self):
@@ -111,30 +111,30 @@ class TrainingRun:
         Raises:
             UnwritableError: If the disk refuses.
         """
-        with writing(self.path):
+        with write_errors(self.path):
             append_event(self._log, event, **facts)
 
     def events(self) -> list[dict]:
         """Return what happened, in order, what was undone by going back to a checkpoint left out."""
-        return without_undone(read_log(self._log).events)
+        return without_rolled_back(read_log(self._log).events)
 
     @property
     def status(self) -> str:
         """How the run stands, as `RunState.status`, without reading all of its log."""
-        return "broken" if self.problem else status_of(read_outline(self._log).last, self._is_worked_on)
+        return "broken" if self.problem else run_status(read_outline(self._log).last, self._is_worked_on)
 
     def state(self) -> RunState:
         """Return the run as it stands."""
         log = read_log(self._log)
-        return state_of(without_undone(log.events), self.status, is_whole=log.is_whole)
+        return run_state(without_rolled_back(log.events), self.status, is_whole=log.is_whole)
 
-    def check(self) -> None:
+    def check_exists(self) -> None:
         """See whether the folder is still there: whoever writes a folder into it would make it anew.
 
         Raises:
             UnwritableError: If it is gone.
         """
-        with writing(self.path):
+        with write_errors(self.path):
             os.stat(self.path)
 
     def frames(self) -> list[tuple[int, int, Path]]:
@@ -150,14 +150,14 @@ class TrainingRun:
         """Return the path of the picture of one probe at one step."""
         return self.path / "frames" / f"{step:07d}-{probe}.npz"
 
-    def keep_frame(self, step, probe, trace) -> None:
+    def write_frame(self, step, probe, trace) -> None:
         """Write the picture of one probe at one step.
 
         Raises:
             UnwritableError: If the disk refuses; nothing is left then.
         """
         path = self.frame(step, probe)
-        with writing(self.path):
+        with write_errors(self.path):
             path.parent.mkdir(exist_ok=True)
             with new_file(path) as temporary:
                 trace.save(temporary)
@@ -174,11 +174,11 @@ class TrainingRun:
             raise RunError("runs.broken", run=self.id, reason=problem)
         if status in ("running", "finished"):
             raise RunError(f"runs.is_{status}", run=self.id)
-        with writing(self.path):
+        with write_errors(self.path):
             (self.path / "stop").unlink(missing_ok=True)
         self.append("queued")
 
-    def begin_anew(self) -> None:
+    def restart(self) -> None:
         """Ask for the run to be worked on from its beginning, its checkpoint left behind.
 
         Raises:
@@ -186,7 +186,7 @@ class TrainingRun:
         """
         if self.status in ("running", "finished", "broken"):
             self.queue()  # says why not
-        with writing(self.path):
+        with write_errors(self.path):
             self.checkpoint.unlink(missing_ok=True)
         self.queue()
 
@@ -201,7 +201,7 @@ class TrainingRun:
         Raises:
             UnwritableError: If the disk refuses.
         """
-        with writing(self.path):
+        with write_errors(self.path):
             (self.path / "stop").touch()  # whoever is about to begin sees it
         if self.status == "queued":
             self.append("stopped")
@@ -217,7 +217,7 @@ class TrainingRun:
         Raises:
             UnwritableError: If the disk refuses.
         """
-        with writing(self.path):
+        with write_errors(self.path):
             write_claim(self._claim)
         sweep_hidden(self.path)
         sweep_hidden(self.path / "frames")
@@ -261,9 +261,9 @@ class TrainingRun:
         Raises:
             RunError: If it is being worked on, or cannot be removed.
         """
-        if read_outline(self._log).last not in OVER and self._is_worked_on():
+        if read_outline(self._log).last not in FINAL_EVENTS and self._is_worked_on():
             raise RunError("runs.at_work", run=self.id)
-        with writing(self.path):
+        with write_errors(self.path):
             remove(self.path)
 
     @property

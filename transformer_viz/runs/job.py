@@ -19,10 +19,10 @@ LONGEST_OWNER = 200
 LONGEST_PROBE = 1_000
 """Most characters of a text to watch: pictures grow with its square."""
 
-MOST_JOB = 4 * 2**20
+MAX_JOB_BYTES = 4 * 2**20
 """Bytes of what was asked; anything larger is damaged."""
 
-FIGURES = {"encoder": "accuracy", "decoder": "token_accuracy", "encoder-decoder": "exact_match"}
+METRICS = {"encoder": "accuracy", "decoder": "token_accuracy", "encoder-decoder": "exact_match"}
 """Architecture -> the figure on rows held out by which the best epoch is chosen; equal ones by the loss."""
 
 LOWER_IS_BETTER = ("perplexity",)
@@ -104,9 +104,9 @@ class TrainingJob:
             raise Problem("job.may_not_pack", architecture=self.config.architecture)
 
     @property
-    def figure(self) -> str:
+    def metric(self) -> str:
         """Name of the figure that says how good the model is; higher is better, but for `LOWER_IS_BETTER`."""
-        return "perplexity" if self.settings.pack else FIGURES[self.config.architecture]
+        return "perplexity" if self.settings.pack else METRICS[self.config.architecture]
 
     def to_json(self) -> str:
         """Return the text of `job.json`."""
@@ -142,7 +142,7 @@ class TrainingJob:
 
 
 def read_job(path: Path, stamp: tuple) -> tuple[TrainingJob | None, Problem | None]:
-    """Return (job, None) of a file that has this stamp, as of `stamp_of`; or (None, why there is none)."""
+    """Return (job, None) of a file that has this stamp, as of `file_stamp`; or (None, why there is none)."""
     try:
         return _read_once(path, stamp)
     except OSError as error:  # not kept: the next time it may be there to read
@@ -153,8 +153,8 @@ def read_job(path: Path, stamp: tuple) -> tuple[TrainingJob | None, Problem | No
 def _read_once(path, stamp):
     if not stamp:
         return None, Problem("job.missing")
-    if stamp[1] > MOST_JOB:
-        return None, Problem("job.large", most=MOST_JOB // 2**20)
+    if stamp[1] > MAX_JOB_BYTES:
+        return None, Problem("job.large", most=MAX_JOB_BYTES // 2**20)
     try:
         return TrainingJob.from_json(path.read_text(encoding="utf-8")), None
     except Problem as error:

@@ -11,11 +11,11 @@ from pathlib import Path
 from filelock import FileLock
 
 from transformer_viz.runs.disk import check_folder, new_folder, write_new
-from transformer_viz.runs.errors import BusyError, RunError, writing
+from transformer_viz.runs.errors import BusyError, RunError, write_errors
 from transformer_viz.runs.events import append_event
 from transformer_viz.runs.folder import TrainingRun
 from transformer_viz.runs.job import TrainingJob
-from transformer_viz.runs.quota import Kept, Quota, bytes_in, check_quota
+from transformer_viz.runs.quota import DiskUse, Quota, bytes_in, check_quota
 from transformer_viz.store.places import command, data_folder
 
 ID = re.compile(r"[a-z0-9][a-z0-9-]{0,80}")
@@ -45,7 +45,7 @@ def check_runs_folder(folder=None) -> None:
         UnwritableError: If they cannot.
     """
     folder = Path(folder or runs_folder())
-    with writing(folder):
+    with write_errors(folder):
         check_folder(folder)
 
 
@@ -71,7 +71,7 @@ def create_run(
     slug = re.sub(r"[^a-z0-9]+", "-", (title or Path(job.data).stem.split(".")[0]).lower()).strip("-")[:24]
     stamp = datetime.datetime.now().strftime("%Y%m%d-%H%M%S%f")  # in the order in which they were asked for
     path = folder / "-".join(filter(None, (stamp, slug, secrets.token_hex(2))))
-    with writing(folder):
+    with write_errors(folder):
         folder.mkdir(parents=True, exist_ok=True)
         with _admitted(job.owner, folder, quota, one_at_a_time), new_folder(path) as temporary:
             write_new(temporary / "job.json", job.to_json().encode())
@@ -79,12 +79,12 @@ def create_run(
     return TrainingRun(path)
 
 
-def queue_run(run: TrainingRun, *, anew=False, quota: Quota | None = None, one_at_a_time=False) -> None:
+def queue_run(run: TrainingRun, *, restart=False, quota: Quota | None = None, one_at_a_time=False) -> None:
     """Put a run that was stopped, interrupted or has failed into the queue again.
 
     Args:
         run: The run.
-        anew: Begin from its beginning instead of its checkpoint.
+        restart: Begin from its beginning instead of its checkpoint.
         quota: As in `create_run`.
         one_at_a_time: As in `create_run`.
 
@@ -93,16 +93,16 @@ def queue_run(run: TrainingRun, *, anew=False, quota: Quota | None = None, one_a
             another run.
     """
     folder = run.path.parent
-    with writing(folder), _admitted(run.owner, folder, quota, one_at_a_time):
-        if anew:
-            run.begin_anew()
+    with write_errors(folder), _admitted(run.owner, folder, quota, one_at_a_time):
+        if restart:
+            run.restart()
         else:
             run.queue()
 
 
-def kept_runs(folder: Path) -> list[Kept]:
+def run_sizes(folder: Path) -> list[DiskUse]:
     """Return what each run of a folder takes."""
-    return [Kept(run.id, run.owner, bytes_in(run.path)) for run in list_runs(folder)]
+    return [DiskUse(run.id, run.owner, bytes_in(run.path)) for run in list_runs(folder)]
 
 
 def list_runs(folder=None, *, owner: str | None = None) -> list[TrainingRun]:
@@ -125,13 +125,13 @@ def list_runs(folder=None, *, owner: str | None = None) -> list[TrainingRun]:
     return [run for run in runs if owner is None or run.owner == owner]
 
 
-def asked_of_all(folder: Path) -> list[bytes]:
+def all_job_bytes(folder: Path) -> list[bytes]:
     """Return the raw `job.json` of every run of a folder, broken runs included.
 
     Raises:
         OSError: If one cannot be read.
     """
-    return [TrainingRun(entry).asked for entry in folder.iterdir() if ID.fullmatch(entry.name)]
+    return [TrainingRun(entry).job_bytes for entry in folder.iterdir() if ID.fullmatch(entry.name)]
 
 
 def queued_runs(folder=None) -> list[TrainingRun]:
@@ -141,7 +141,7 @@ def queued_runs(folder=None) -> list[TrainingRun]:
     """
     runs, worked, waiting = list_runs(folder), {}, {}
     for run in reversed(runs):
-        worked[run.owner] = max(worked.get(run.owner, (0, 0.0)), (0, run.worked))
+        worked[run.owner] = max(worked.get(run.owner, (0, 0.0)), (0, run.last_worked))
         if run.status == "queued":
             waiting.setdefault(run.owner, collections.deque()).append(run)
     order = []
@@ -154,7 +154,7 @@ def queued_runs(folder=None) -> list[TrainingRun]:
     return order
 
 
-def turns_before(run: TrainingRun) -> int:
+def runs_ahead(run: TrainingRun) -> int:
     """Return how many runs will be worked on before one that waits, the one at work among them."""
     folder = run.path.parent
     waiting = [queued.id for queued in queued_runs(folder)]
@@ -187,5 +187,5 @@ def _admitted(owner, folder, quota, one_at_a_time):
                 if run.status in ("queued", "running"):
                     raise BusyError(run.id)
         if quota:
-            check_quota(quota, kept_runs(folder), owner, what="trainings")
+            check_quota(quota, run_sizes(folder), owner, what="trainings")
         yield

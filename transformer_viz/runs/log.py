@@ -45,11 +45,11 @@ class Outline(NamedTuple):
 
     Attributes:
         last: Name of the last event among `TURNS`; "" if there is none.
-        worked: When a process began or ended its work on the run, the last time; 0 if never.
+        last_worked: When a process began or ended its work on the run, the last time; 0 if never.
     """
 
     last: str
-    worked: float
+    last_worked: float
 
 
 def read_log(path: Path) -> Log:
@@ -62,14 +62,14 @@ def read_log(path: Path) -> Log:
 def read_outline(path: Path) -> Outline:
     """Return what of a log decides whose turn it is; a log that has not changed is not read for it."""
     with _lock:
-        stamp = stamp_of(path)
+        stamp = file_stamp(path)
         known, outline = _outlines.pop(path, (None, None))
         if known != stamp or outline is None:
             try:
                 outline = _outline(_tail(path, stamp))
             except OSError:  # the next time it may be there to read
                 return Outline("", 0.0)
-            if not outline.worked and stamp and stamp[1] > TAIL:  # a long turn lies in between
+            if not outline.last_worked and stamp and stamp[1] > TAIL:  # a long turn lies in between
                 outline = _outline(_up_to_date(path).events)
         _outlines[path] = stamp, outline
         while len(_outlines) > MOST_OUTLINES:
@@ -77,7 +77,7 @@ def read_outline(path: Path) -> Outline:
         return outline
 
 
-def stamp_of(path: Path) -> tuple:
+def file_stamp(path: Path) -> tuple:
     """Return what tells a file from another, and from itself when something has come to it; () for none."""
     try:
         found = os.stat(path)
@@ -134,7 +134,7 @@ _outlines: OrderedDict[Path, tuple[tuple, Outline]] = OrderedDict()
 
 def _up_to_date(path):
     """Return the reader of a log that has read all of it."""
-    stamp, reader = stamp_of(path), _readers.pop(path, None) or _Reader()
+    stamp, reader = file_stamp(path), _readers.pop(path, None) or _Reader()
     if stamp[:1] != reader.stamp[:1] or (stamp and stamp[1] < reader.end):  # it is another file
         reader = _Reader()
     if stamp and stamp != reader.stamp:

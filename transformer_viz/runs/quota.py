@@ -23,7 +23,7 @@ class Quota(NamedTuple):
     owner: int
 
 
-class Kept(NamedTuple):
+class DiskUse(NamedTuple):
     """Something that takes room."""
 
     name: str
@@ -36,7 +36,7 @@ def check_quota(quota, kept, owner, *, what, more=0) -> None:
 
     Args:
         quota: `Quota`.
-        kept: Everything there is, each a `Kept`.
+        kept: Everything there is, each a `DiskUse`.
         owner: Whom the new one belongs to; "": everybody.
         what: What is kept, for the sentence: "trainings" or "uploads".
         more: Bytes of the new one, as far as they are known.

@@ -12,10 +12,10 @@ LONGEST = 10 * 365 * 24 * 60 * 60
 """Seconds beyond which an estimate says nothing."""
 
 
-AT_WORK = ("queued", "running")
+ACTIVE = ("queued", "running")
 """States of a run that a process works on, or will."""
 
-OVER = ("finished", "failed")
+FINAL_EVENTS = ("finished", "failed")
 """Final events of a run; "stopped" is none, for a worker may just be starting."""
 
 
@@ -61,7 +61,7 @@ class RunState(NamedTuple):
         return next((epoch for epoch in reversed(self.epochs) if epoch["best"]), None)
 
 
-def status_of(last, is_worked_on) -> str:
+def run_status(last, is_worked_on) -> str:
     """Return how a run stands.
 
     Args:
@@ -73,7 +73,7 @@ def status_of(last, is_worked_on) -> str:
     return last if last not in ("started", "") else "interrupted"
 
 
-def without_undone(events) -> list[dict]:
+def without_rolled_back(events) -> list[dict]:
     """Return the events without those that were undone by going back to a checkpoint."""
     kept, reached = [], math.inf
     for event in reversed(events):
@@ -84,12 +84,12 @@ def without_undone(events) -> list[dict]:
     return kept[::-1]
 
 
-def state_of(events, status, *, is_whole) -> RunState:
+def run_state(events, status, *, is_whole) -> RunState:
     """Return the run as it stands.
 
     Args:
         events: What happened, in order.
-        status: As `status_of` returns it.
+        status: As `run_status` returns it.
         is_whole: Whether these are all events.
     """
     by_kind = {}

@@ -13,9 +13,9 @@ from pathlib import Path
 from filelock import FileLock
 
 from transformer_viz.runs.disk import new_folder, remove, sweep_hidden, write_new
-from transformer_viz.runs.errors import writing
-from transformer_viz.runs.listing import LOCK_SECONDS, asked_of_all, runs_folder
-from transformer_viz.runs.quota import Kept, Quota, bytes_in, check_quota
+from transformer_viz.runs.errors import write_errors
+from transformer_viz.runs.listing import LOCK_SECONDS, all_job_bytes, runs_folder
+from transformer_viz.runs.quota import DiskUse, Quota, bytes_in, check_quota
 
 QUOTA = Quota(total=2 * 10**9, owner=50 * 10**6)
 """Bytes that all uploads may take where nothing else is said, and those of one owner."""
@@ -62,7 +62,7 @@ def keep_upload(data: bytes, name: str, *, owner="", folder=None, quota: Quota |
     """
     home = uploads_folder(folder)
     facts = {"sha256": hashlib.sha256(data).hexdigest(), "size": len(data), "owner": owner}
-    with writing(home):
+    with write_errors(home):
         home.mkdir(parents=True, exist_ok=True)
         with _alone(home):
             _sweep(home)
@@ -115,7 +115,7 @@ def _sweep(home):
     sweep_hidden(home)
     old = [place for place in _places(home) if time.time() - _used(place) > UNUSED]
     try:
-        asked = asked_of_all(home.parent) if old else []
+        asked = all_job_bytes(home.parent) if old else []
     except OSError:
         return  # nobody knows which of them a run refers to
     for place in old:
@@ -146,7 +146,7 @@ def _same(home, facts):
 
 
 def _kept(home):
-    return [Kept(place.name, _facts(place).get("owner", ""), bytes_in(place)) for place in _places(home)]
+    return [DiskUse(place.name, _facts(place).get("owner", ""), bytes_in(place)) for place in _places(home)]
 
 
 def _facts(place):

@@ -18,7 +18,7 @@ from transformer_viz.runs import (
     runs_folder,
     sweep_runs,
 )
-from transformer_viz.runs.errors import failure, writing
+from transformer_viz.runs.errors import failure, write_errors
 from transformer_viz.runs.listing import QUOTA
 
 WORKER = "transformer_viz.training.worker"
@@ -41,10 +41,10 @@ class Trainer:
     def __init__(self, *, idle_seconds=IDLE_SECONDS):
         self._lock = threading.Lock()
         self._child = None
-        self._told = None
+        self._working_child = None
         self._closed = False
-        self._left_alone = {}
-        self._idle_seconds, self._asked = idle_seconds, 0.0
+        self._skipped = {}
+        self._idle_seconds, self._last_asked = idle_seconds, 0.0
         self._is_swept = False
 
     def warm(self) -> None:
@@ -57,9 +57,9 @@ class Trainer:
         if not self._is_swept:
             self._is_swept = True
             sweep_runs()
-        self._tell()
+        self._notify_child()
         with self._lock:
-            if self._told is None:
+            if self._working_child is None:
                 self._ready_child()
 
     def start(self, job: TrainingJob, *, title="", one_at_a_time=False) -> TrainingRun:
@@ -74,23 +74,23 @@ class Trainer:
             RunError: If its folder cannot be written, there is no room, or its owner has one already.
         """
         run = create_run(job, title=title, quota=QUOTA, one_at_a_time=one_at_a_time)
-        self._tell()
+        self._notify_child()
         return run
 
-    def resume(self, run: TrainingRun, *, anew=False, one_at_a_time=False) -> None:
+    def resume(self, run: TrainingRun, *, restart=False, one_at_a_time=False) -> None:
         """Put a run that was stopped, interrupted or has failed into the queue again.
 
         Args:
             run: The run.
-            anew: Begin from its beginning instead of its checkpoint.
+            restart: Begin from its beginning instead of its checkpoint.
             one_at_a_time: As in `create_run`.
 
         Raises:
             RunError: If there is nothing to resume, the run cannot be written, there is no room, or its owner
                 has another one.
         """
-        queue_run(run, anew=anew, quota=QUOTA, one_at_a_time=one_at_a_time)
-        self._tell()
+        queue_run(run, restart=restart, quota=QUOTA, one_at_a_time=one_at_a_time)
+        self._notify_child()
 
     @property
     def pid(self) -> int | None:
@@ -103,53 +103,53 @@ class Trainer:
             self._closed = True
             self._end_child()
 
-    def _tell(self):
+    def _notify_child(self):
         """Send the waiting child to the queue, unless one is at it: that one sees what comes in meanwhile."""
         with self._lock:
-            queued = self._waiting()
-            if self._told is not None or self._closed or not queued:
+            queued = self._queued_runs()
+            if self._working_child is not None or self._closed or not queued:
                 return
             child, self._child = self._ready_child(), None
-            self._told = child
+            self._working_child = child
         with contextlib.suppress(OSError):  # it died while it waited: seen at its end
             child.stdin.write(b"\n")
             child.stdin.close()
-        threading.Thread(target=self._see_to_the_end, args=(child, queued), daemon=True).start()
+        threading.Thread(target=self._wait_for_exit, args=(child, queued), daemon=True).start()
 
-    def _waiting(self):
+    def _queued_runs(self):
         """Return run -> stamp of the queue, but for runs as they were when a child could not begin them."""
         queued = {run: run.stamp for run in queued_runs()}
-        return {run: stamp for run, stamp in queued.items() if self._left_alone.get(run) != stamp}
+        return {run: stamp for run, stamp in queued.items() if self._skipped.get(run) != stamp}
 
-    def _see_to_the_end(self, child, queued):
+    def _wait_for_exit(self, child, queued):
         """Wait for the child's end, see to what it left in the queue, and have another one wait."""
         child.wait()
         same = {run: stamp for run, stamp in queued.items() if run.stamp == stamp}
         if child.returncode == 0:
-            self._left_alone |= same
+            self._skipped |= same
         elif same == queued and child.pid not in {run.pid for run in list_runs()}:  # nor would another
             first, log = next(iter(same)), runs_folder() / "worker.log"
             try:
                 first.append("failed", **failure(RunError("training.process", log=log)))
             except RunError:
-                self._left_alone[first] = first.stamp
+                self._skipped[first] = first.stamp
         with self._lock:
-            self._told = None
+            self._working_child = None
         with contextlib.suppress(RunError):  # said when a page is shown
-            self._tell()
+            self._notify_child()
             with self._lock:
-                if self._told is None and not self._closed:
+                if self._working_child is None and not self._closed:
                     self._ready_child()
 
     def _ready_child(self):
         """Return the child that waits, a new one if there is none; to be called with the lock held."""
-        self._asked = time.monotonic()
+        self._last_asked = time.monotonic()
         if self._child is None or self._child.poll() is not None:
             self._child = _spawn()
-            self._look_again(self._idle_seconds)
+            self._schedule_idle_check(self._idle_seconds)
         return self._child
 
-    def _look_again(self, seconds):
+    def _schedule_idle_check(self, seconds):
         timer = threading.Timer(seconds, self._end_idle)
         timer.daemon = True
         timer.start()
@@ -157,11 +157,11 @@ class Trainer:
     def _end_idle(self):
         """End the child that waits if nobody has asked for it for a while: it holds much memory."""
         with self._lock:
-            left = self._asked + self._idle_seconds - time.monotonic()
+            left = self._last_asked + self._idle_seconds - time.monotonic()
             if self._child is None:
                 return
             if left > 0:
-                self._look_again(left)
+                self._schedule_idle_check(left)
             else:
                 self._end_child()
 
@@ -175,7 +175,7 @@ class Trainer:
 
 def _spawn():
     check_runs_folder()
-    with writing(runs_folder()):
+    with write_errors(runs_folder()):
         log = (runs_folder() / "worker.log").open("ab")
     with log:
         try:

@@ -69,19 +69,19 @@ def _int64_sum(strategy):
     """Return a function that adds up int64 words over the machines; its answer is the same on all of them."""
     devices = len(strategy.extended.worker_devices)  # of this machine, each of them a replica
 
-    def here(words):
+    def replica_sum(words):
         replica = tf.distribute.get_replica_context()
-        speaks = tf.cast(replica.replica_id_in_sync_group % devices == 0, tf.int64)
-        return replica.all_reduce(tf.distribute.ReduceOp.SUM, words * speaks)
+        is_counted = tf.cast(replica.replica_id_in_sync_group % devices == 0, tf.int64)
+        return replica.all_reduce(tf.distribute.ReduceOp.SUM, words * is_counted)
 
-    everywhere = tf.function(
-        lambda words: strategy.run(here, (words,)),
+    cluster_sum = tf.function(
+        lambda words: strategy.run(replica_sum, (words,)),
         input_signature=[tf.TensorSpec((None,), tf.int64)],
         autograph=False,
     )
 
     def total(words):
-        summed = everywhere(tf.constant(np.asarray(words, np.int64)))
+        summed = cluster_sum(tf.constant(np.asarray(words, np.int64)))
         return strategy.experimental_local_results(summed)[0].numpy()
 
     return total

@@ -11,13 +11,13 @@ from transformer_viz.inspection.evaluation import bleu, evaluate, evaluate_writi
 from transformer_viz.text.tokenizer import Tokenizer
 from transformer_viz.training import objectives
 from transformer_viz.training.rows import (
-    facts_of,
-    facts_of_test,
-    parts_of,
-    probes_of,
-    rows_of,
-    token_options,
-    whole_of,
+    choose_probes,
+    describe_source,
+    describe_test,
+    joined_texts,
+    load_rows,
+    split_rows,
+    tokenizer_options,
 )
 from transformer_viz.values.config import END_ID, PAD_ID, START_ID, UNK_ID
 
@@ -47,21 +47,21 @@ class LabelledTexts:
     signature = (_IDS, tf.TensorSpec((None,), tf.int32))
 
     def __init__(self, job):
-        rows, test = rows_of(job, read_labelled, ["text", "label"])
+        rows, test = load_rows(job, read_labelled, ["text", "label"])
         names = _label_names(sorted(rows["label"].unique()), job.label_names)
-        train, validation, self._test = parts_of(job, split, rows, test)
-        tokenizer = Tokenizer.train(train["text"], job.config.vocab_size, **token_options(job))
+        train, validation, self._test = split_rows(job, split, rows, test)
+        tokenizer = Tokenizer.train(train["text"], job.config.vocab_size, **tokenizer_options(job))
         self.config = job.config.replace(labels=tuple(names.values()), vocab_size=tokenizer.vocab_size)
         self.tokenizers = {"tokenizer": tokenizer.to_json()}
         self.num_rows, self.num_validation = len(train), len(validation)
-        watched = probes_of(job, sorted(validation["text"], key=len))
+        watched = choose_probes(job, sorted(validation["text"], key=len))
         self.probes = [(text, None) for text, _ in watched]
         self.card = {
             "task": "classification",
             "label_values": {name: value for value, name in names.items()},
-            "data": facts_of(job, job.data, rows),
+            "data": describe_source(job, job.data, rows),
         }
-        self._test_facts = facts_of_test(job, self._test)
+        self._test_facts = describe_test(job, self._test)
 
         def prepare(frame):
             token_ids = tokenizer.encode_batch(
@@ -81,7 +81,10 @@ class LabelledTexts:
         random = np.random.default_rng([settings.seed, epoch])
         parts = [crop(ids, random) if random.random() < settings.crop else ids for ids in token_ids]
         for rows in shuffled_by_length(parts, settings.batch_size, random):
-            yield hide(pad([parts[row] for row in rows]), settings.word_dropout, random), label_ids[rows]
+            yield (
+                word_dropout(pad([parts[row] for row in rows]), settings.word_dropout, random),
+                label_ids[rows],
+            )
 
     def validation_batches(self, settings):
         """Yield the (inputs, answers) of the rows held out."""
@@ -89,7 +92,7 @@ class LabelledTexts:
         for rows in by_length(token_ids, settings.batch_size):
             yield pad([token_ids[row] for row in rows]), label_ids[rows]
 
-    def measure(self, explorer):
+    def test_metrics(self, explorer):
         """Return the figures of the stored model on rows it has not seen, or None if there are none."""
         if self._test is None:
             return None
@@ -109,9 +112,9 @@ class TextPairs:
 
     def __init__(self, job):
         read = read_pairs if job.config.has_encoder else read_for_decoder
-        rows, test = rows_of(job, read, ["text", "target"])
+        rows, test = load_rows(job, read, ["text", "target"])
         self._is_task = job.data in TASKS
-        train, validation, self._test = parts_of(job, split_pairs, rows, test)
+        train, validation, self._test = split_rows(job, split_pairs, rows, test)
         source, target, sizes = self._train_tokenizers(job, train)
         self.config = job.config.replace(**sizes)
         self.tokenizers = {"tokenizer": source.to_json()}
@@ -120,20 +123,20 @@ class TextPairs:
         if translates:
             self.tokenizers["target_tokenizer"] = target.to_json()
         self.num_rows, self.num_validation = len(train), len(validation)
-        held_out = validation[["text", "target"]] if translates else whole_of(validation)
-        self.probes = probes_of(job, held_out.to_numpy())
+        held_out = validation[["text", "target"]] if translates else joined_texts(validation)
+        self.probes = choose_probes(job, held_out.to_numpy())
         self.card = {
             "task": "sequence to sequence" if translates else "next token",
-            "data": facts_of(job, job.data, rows),
+            "data": describe_source(job, job.data, rows),
         }
-        self._test_facts = facts_of_test(job, self._test)
+        self._test_facts = describe_test(job, self._test)
 
         def encode(tokenizer, texts, most):
             return tokenizer.encode_batch(texts, max_len=most, truncation=self.config.truncation)
 
         def prepare(frame):
             if not translates:
-                return None, encode(source, whole_of(frame), self.config.max_len - 1)
+                return None, encode(source, joined_texts(frame), self.config.max_len - 1)
             target_ids = encode(target, frame["target"], self.config.target_max_len - 1)
             return encode(source, frame["text"], self.config.max_len), target_ids
 
@@ -141,7 +144,7 @@ class TextPairs:
 
     def _train_tokenizers(self, job, train):
         """Return the tokenizers of both sides and the sizes that follow from them."""
-        config, kind = job.config, {"split_digits": True, **token_options(job)}
+        config, kind = job.config, {"split_digits": True, **tokenizer_options(job)}
         if not config.has_encoder or config.tie_embeddings:
             texts = [*train["text"], *train["target"]]
             tokenizer = Tokenizer.train(texts, config.vocab_size, markers=True, **kind)
@@ -152,18 +155,18 @@ class TextPairs:
 
     def objective(self, settings):
         """Return what is to become small, as `objectives` says."""
-        return objectives.writing(settings.label_smoothing)
+        return objectives.next_token(settings.label_smoothing)
 
     def batches(self, settings, epoch):
         """Yield the (inputs, answers) of one epoch; the same ones whenever the same epoch is asked for."""
         random = np.random.default_rng([settings.seed, epoch])
         lengths = self._train[1] if self._train[0] is None else self._train[0]
         for rows in shuffled_by_length(lengths, settings.batch_size, random):
-            inputs, answers = self._batch(self._train, rows)
+            inputs, targets = self._batch(self._train, rows)
             if self._train[0] is None:
-                yield hide(inputs, settings.word_dropout, random), answers
+                yield word_dropout(inputs, settings.word_dropout, random), targets
             else:
-                yield (hide(inputs[0], settings.word_dropout, random), inputs[1]), answers
+                yield (word_dropout(inputs[0], settings.word_dropout, random), inputs[1]), targets
 
     def validation_batches(self, settings):
         """Yield the (inputs, answers) of the rows held out."""
@@ -174,23 +177,23 @@ class TextPairs:
         """Return ((source, [START] target), target [END]), or without the source."""
         source_ids, target_ids = side
         before = pad([[START_ID, *target_ids[row]] for row in rows])
-        answers = pad([[*target_ids[row], END_ID] for row in rows])
-        return before if source_ids is None else (pad([source_ids[row] for row in rows]), before), answers
+        targets = pad([[*target_ids[row], END_ID] for row in rows])
+        return before if source_ids is None else (pad([source_ids[row] for row in rows]), before), targets
 
-    def measure(self, explorer):
+    def test_metrics(self, explorer):
         """Return the figures of the stored model on texts it has not seen, or None if there are none."""
         if self._test is None:
             return None
         result = evaluate_writing(explorer, self._test)
-        figures = {"exact_match": result.exact_match, "token_accuracy": result.token_accuracy}
+        metrics = {"exact_match": result.exact_match, "token_accuracy": result.token_accuracy}
         if not explorer.config.has_encoder:
-            figures["induction_score"] = float(induction_scores(explorer).max())
+            metrics["induction_score"] = float(induction_scores(explorer).max())
         elif not self._is_task:
-            figures |= translation_figures(explorer, self._test)
-        return self._test_facts | figures
+            metrics |= translation_metrics(explorer, self._test)
+        return self._test_facts | metrics
 
 
-def translation_figures(explorer, rows) -> dict:
+def translation_metrics(explorer, rows) -> dict:
     """Return the BLEU of what a model writes for some rows, how it was counted, and the first as they are.
 
     A text that stands in several rows is translated once; all its translations are right.
@@ -203,7 +206,7 @@ def translation_figures(explorer, rows) -> dict:
     written = generate_all(explorer, references.index)
     score, signature = bleu(written, references)
     first = zip(references.index[:EXAMPLES], references[:EXAMPLES], written[:EXAMPLES], strict=True)
-    examples = [{"text": text, "target": right[0], "written": said} for text, right, said in first]
+    examples = [{"text": text, "target": right[0], "written": output} for text, right, output in first]
     return {"bleu": score, "bleu_signature": signature, "texts": len(references), "examples": examples}
 
 
@@ -215,7 +218,7 @@ def crop(token_ids, random):
     return token_ids[start : start + length]
 
 
-def hide(token_ids, share, random):
+def word_dropout(token_ids, share, random):
     """Return a batch with that share of its tokens hidden behind [UNK], markers and padding left alone."""
     if not share:
         return token_ids

@@ -7,7 +7,7 @@ from transformer_viz.inspection.explorer import Explorer
 from transformer_viz.inspection.forward import compiled
 from transformer_viz.network.model import Transformer
 from transformer_viz.text.tokenizer import NoTokensError, Tokenizer
-from transformer_viz.training.model_trainer import numbers
+from transformer_viz.training.model_trainer import to_floats
 
 
 class Evaluator:
@@ -24,16 +24,16 @@ class Evaluator:
         tokenizers = {name: Tokenizer.from_json(text) for name, text in dataset.tokenizers.items()}
         self._explorer = Explorer(self._model, **tokenizers, name="training")
         self._objective = dataset.objective(settings)
-        self._measure = compiled(self._judge, dataset.signature)
+        self._measure = compiled(self._evaluate_batch, dataset.signature)
 
     def set_parameters(self, parameters) -> None:
         """Take over parameters: name -> array."""
         for name, variable in self._model.parameters().items():
             variable.assign(parameters[name])
 
-    def measure(self, inputs, answers) -> dict[str, tuple[float, float]]:
+    def measure(self, inputs, targets) -> dict[str, tuple[float, float]]:
         """Return name -> (sum, count) on one batch; nothing is compiled: at once, but slow if repeated."""
-        return numbers(self._judge(inputs, answers))
+        return to_floats(self._evaluate_batch(inputs, targets))
 
     def validate(self, keep_going=lambda: None) -> dict[str, float]:
         """Return val_loss and the other figures, over all rows held out.
@@ -42,13 +42,13 @@ class Evaluator:
             keep_going: Called before each batch; may raise to stop.
         """
         totals = Totals()
-        for inputs, answers in self._dataset.validation_batches(self._settings):
+        for inputs, targets in self._dataset.validation_batches(self._settings):
             keep_going()
-            totals.add(numbers(self._measure(inputs, answers)))
+            totals.add(to_floats(self._measure(inputs, targets)))
         return {f"val_{name}": value for name, value in totals.means().items()}
 
-    def _judge(self, inputs, answers):
-        return self._objective(answers, self._model(inputs))
+    def _evaluate_batch(self, inputs, targets):
+        return self._objective(targets, self._model(inputs))
 
     def traces(self) -> list:
         """Return a `Trace` of the attention weights of each probe, None for one without words."""
@@ -63,7 +63,7 @@ class Evaluator:
             longest = max(map(len, tokenizer.encode_batch(expected, max_len=config.target_max_len)))
             written = generate_all(self._explorer, texts, max_new=longest + CONTINUATION)
         else:
-            written = map(self._said, texts)
+            written = map(self._predicted_text, texts)
         names = ("text", "expected", "written")
         return [dict(zip(names, each, strict=True)) for each in zip(texts, expected, written, strict=True)]
 
@@ -73,7 +73,7 @@ class Evaluator:
         except NoTokensError:
             return None
 
-    def _said(self, text):
+    def _predicted_text(self, text):
         try:
             if self._dataset.config.has_decoder:
                 return self._explorer.generate(text, keep=None, max_new=CONTINUATION).text

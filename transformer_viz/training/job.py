@@ -28,7 +28,7 @@ from transformer_viz.runs import (
     queued_runs,
 )
 from transformer_viz.runs.cost import FLOAT, num_cores
-from transformer_viz.runs.errors import FULL, failure, writing
+from transformer_viz.runs.errors import FULL, failure, write_errors
 from transformer_viz.runs.quota import bytes_in
 from transformer_viz.training.checkpoint import Progress, read_checkpoint, write_checkpoint
 from transformer_viz.training.cluster import Cluster
@@ -60,7 +60,7 @@ PROCESSOR_NOTES = {
 TURN_SECONDS = 120
 """For which a run is worked on while runs of other owners wait; then it waits itself, and goes on later."""
 
-LOOK_SECONDS = 2
+QUEUE_CHECK_SECONDS = 2
 """Time between two looks at who waits."""
 
 RESERVE = 2**16
@@ -116,17 +116,17 @@ def work(run, *, watch=None, strategy=None, quota=None) -> None:
     worker = _Worker(run, watch or (lambda event: None), DiskQuota(run, quota))
     try:
         worker.work(strategy)
-        worker.tell("finished", model=str(worker.out))
+        worker.log_event("finished", model=str(worker.out))
     except Stopped:
-        worker.tell("stopped")
+        worker.log_event("stopped")
     except TurnOver:
-        worker.tell("stopped" if run.stop_requested else "queued")
+        worker.log_event("stopped" if run.stop_requested else "queued")
     except Exception as error:
         with contextlib.suppress(OSError):
             (run.path / "reserve").unlink(missing_ok=True)
             (run.path / "traceback.txt").write_text(traceback.format_exc(), encoding="utf-8")
         try:
-            worker.tell("failed", **failure(_problem(error, run)))
+            worker.log_event("failed", **failure(_problem(error, run)))
         finally:
             worker.cluster.report_failure()
     finally:
@@ -148,12 +148,12 @@ class _Worker:
         self.is_full = False
         self.progress, self.cluster = Progress(), Cluster()
         self.process = psutil.Process()
-        self.told = 0.0
-        self.untold, self.untold_seconds = Totals(), 0.0
-        self.kept = self.begun = self.looked = time.monotonic()
-        self.pause = CHECKPOINT_SECONDS
+        self.last_logged = 0.0
+        self.unlogged, self.unlogged_seconds = Totals(), 0.0
+        self.last_checkpoint = self.started = self.last_queue_check = time.monotonic()
+        self.checkpoint_interval = CHECKPOINT_SECONDS
 
-    def tell(self, event, **facts):
+    def log_event(self, event, **facts):
         """Write down what happened, and say it to whoever watches."""
         self.run.append(event, **facts)
         self.watch({"event": event, **facts})
@@ -166,9 +166,9 @@ class _Worker:
         (self.run.path / "reserve").write_bytes(bytes(RESERVE))
         self.job = self.run.job
         self.settings = self.job.settings
-        state, self.progress = self._begin()
+        state, self.progress = self._load_checkpoint()
         self.first_step = self.progress.step
-        self.tell("started", step=self.progress.step, device=device())
+        self.log_event("started", step=self.progress.step, device=device())
         self._check_stop()
         wanted = self.job.out if self.cluster.is_chief else ""
         self.out = Path(wanted or self.run.model).resolve()
@@ -177,8 +177,8 @@ class _Worker:
         self.dataset = _dataset(self.job)
         store.check_limits(self.dataset.config)
         self.steps_per_epoch = self.settings.steps_per_epoch(self.dataset.num_rows)
-        self.tell("data", **self._facts())
-        self.disk_quota.check(self._to_come())
+        self.log_event("data", **self._data_facts())
+        self.disk_quota.check(self._bytes_to_come())
         self._check_stop()  # every machine has its rows
         self.trainer = ModelTrainer(self.dataset, self.settings, strategy)
         self.evaluator = Evaluator(self.dataset, self.settings)
@@ -187,17 +187,19 @@ class _Worker:
         else:
             self._measure_untrained()
         while self.progress.epoch < self.settings.epochs and self.progress.stale < self.settings.patience:
-            self._do_epoch()
+            self._train_epoch()
         self._finish()
 
     def _measure_untrained(self):
         """Say what the loss is before anything was learned: long before the first step is compiled."""
         self.evaluator.set_parameters(self.trainer.parameters())
-        inputs, answers = next(self.dataset.batches(self.settings, 0))
-        figures = Totals(self.evaluator.measure(inputs, answers)).means()
-        self.tell("step", step=0, **figures, learning_rate=0.0, tokens_per_second=None, memory=self._memory())
+        inputs, targets = next(self.dataset.batches(self.settings, 0))
+        metrics = Totals(self.evaluator.measure(inputs, targets)).means()
+        self.log_event(
+            "step", step=0, **metrics, learning_rate=0.0, tokens_per_second=None, memory=self._memory()
+        )
 
-    def _begin(self):
+    def _load_checkpoint(self):
         """Return the state and the progress to go on from: those of the first machine, for all of them."""
         checkpoint = self.run.checkpoint
         data = self.cluster.broadcast(checkpoint.read_bytes() if checkpoint.exists() else b"")
@@ -205,7 +207,7 @@ class _Worker:
             checkpoint.write_bytes(data)
         return (data and read_checkpoint(checkpoint)) or (None, Progress())
 
-    def _facts(self):
+    def _data_facts(self):
         dataset = self.dataset
         return {
             "train": dataset.num_rows,
@@ -219,64 +221,68 @@ class _Worker:
 
     def _note(self):
         """Return what is to be said once about the precision: a processor may gain nothing by half of it."""
-        said = None if gpus() else PROCESSOR_NOTES.get(self.settings.precision)
-        return {"note": str(said)} if said else {}
+        note = None if gpus() else PROCESSOR_NOTES.get(self.settings.precision)
+        return {"note": str(note)} if note else {}
 
     def _check_stop(self):
         if self.cluster.any_stop(self.run.stop_requested):
             if self.progress.step != self.first_step:
-                self._keep()
+                self._write_checkpoint()
             raise Stopped
         if self._is_turn_over():
-            self._keep()
+            self._write_checkpoint()
             raise TurnOver
 
     def _is_turn_over(self):
         """Return whether this owner's run has got on for long enough, and another owner waits."""
         now = time.monotonic()
-        if not self.job.owner or self.progress.step == self.first_step or now < self.looked + LOOK_SECONDS:
+        if (
+            not self.job.owner
+            or self.progress.step == self.first_step
+            or now < self.last_queue_check + QUEUE_CHECK_SECONDS
+        ):
             return False
-        self.looked = now
+        self.last_queue_check = now
         others = (run.owner != self.job.owner for run in queued_runs(self.run.path.parent))
-        return now > self.begun + TURN_SECONDS and any(others)
+        return now > self.started + TURN_SECONDS and any(others)
 
-    def _do_epoch(self):
+    def _train_epoch(self):
         """Do the rest of an epoch, and find out what it brought."""
         progress, totals = self.progress, Totals(self.progress.sums)
         batches = self.dataset.batches(self.settings, progress.epoch)
-        for inputs, answers in itertools.islice(batches, progress.batch, None):
+        for inputs, targets in itertools.islice(batches, progress.batch, None):
             self._check_stop()
             before = time.monotonic()
             rate = self.settings.learning_rate_at(progress.step, self.dataset.num_rows)
-            measured = self.trainer.train(inputs, answers, rate)
+            measured = self.trainer.train(inputs, targets, rate)
             progress.seconds += time.monotonic() - before
             self._check_finite(measured["loss"][0])
             totals.add(measured)
             progress.batch, progress.step, progress.sums = progress.batch + 1, progress.step + 1, totals.sums
-            self._tell_step(measured, rate, time.monotonic() - before)
+            self._log_step(measured, rate, time.monotonic() - before)
             if progress.batch == self.steps_per_epoch:
                 break
             if progress.step == 1 or (self.job.frame_steps and progress.step % self.job.frame_steps == 0):
-                self._picture()
-            if time.monotonic() - self.kept > self.pause:
-                self._keep()
+                self._record_probes()
+            if time.monotonic() - self.last_checkpoint > self.checkpoint_interval:
+                self._write_checkpoint()
         self._end_epoch(totals)
 
-    def _tell_step(self, measured, rate, seconds):
+    def _log_step(self, measured, rate, seconds):
         """Say, from time to time, what was measured since the last time."""
-        self.untold.add(measured)
-        self.untold_seconds += seconds
-        if time.monotonic() - self.told < max(STEP_SECONDS, STEP_SHARE * self.progress.seconds):
+        self.unlogged.add(measured)
+        self.unlogged_seconds += seconds
+        if time.monotonic() - self.last_logged < max(STEP_SECONDS, STEP_SHARE * self.progress.seconds):
             return
-        self.tell(
+        self.log_event(
             "step",
             step=self.progress.step,
-            **self.untold.means(),
+            **self.unlogged.means(),
             learning_rate=rate,
-            tokens_per_second=self.untold.sums["tokens"][0] / self.untold_seconds,
+            tokens_per_second=self.unlogged.sums["tokens"][0] / self.unlogged_seconds,
             memory=self._memory(),
         )
-        self.told, self.untold, self.untold_seconds = time.monotonic(), Totals(), 0.0
+        self.last_logged, self.unlogged, self.unlogged_seconds = time.monotonic(), Totals(), 0.0
 
     def _memory(self):
         return self.process.memory_info().rss
@@ -288,65 +294,65 @@ class _Worker:
     def _end_epoch(self, totals):
         """Validate, write the model if it is the best so far, and a checkpoint."""
         progress = self.progress
-        self._picture()
-        figures = totals.means() | self.evaluator.validate(self._check_stop)
-        figures = json.loads(
-            self.cluster.broadcast(json.dumps(figures).encode())
+        self._record_probes()
+        metrics = totals.means() | self.evaluator.validate(self._check_stop)
+        metrics = json.loads(
+            self.cluster.broadcast(json.dumps(metrics).encode())
         )  # machines may round differently
-        value = figures[f"val_{self.job.figure}"]
-        value = [-value if self.job.figure in LOWER_IS_BETTER else value, -figures["val_loss"]]
+        value = metrics[f"val_{self.job.metric}"]
+        value = [-value if self.job.metric in LOWER_IS_BETTER else value, -metrics["val_loss"]]
         is_best = progress.best is None or value > progress.best
         progress.best, progress.stale = (value, 0) if is_best else (progress.best, progress.stale + 1)
         progress.epoch, progress.batch, progress.sums = progress.epoch + 1, 0, {}
-        self.tell(
+        self.log_event(
             "epoch",
             epoch=progress.epoch,
             step=progress.step,
             best=is_best,
             seconds=progress.seconds,
-            **figures,
+            **metrics,
         )
         if is_best:
             self._write_model(self.trainer.parameters())
-        self._keep()
+        self._write_checkpoint()
 
-    def _picture(self):
+    def _record_probes(self):
         """Write the attention of the probes as it is now."""
         self.evaluator.set_parameters(self.trainer.parameters())
         for number, trace in enumerate(self.evaluator.traces()):
-            if trace is not None and self._has_room(trace):
-                self.run.keep_frame(self.progress.step, number, trace)
-        self.tell("samples", step=self.progress.step, samples=self.evaluator.samples())
+            if trace is not None and self._has_space(trace):
+                self.run.write_frame(self.progress.step, number, trace)
+        self.log_event("samples", step=self.progress.step, samples=self.evaluator.samples())
 
-    def _has_room(self, trace):
+    def _has_space(self, trace):
         """Return whether a picture leaves room for checkpoint and model; after the first that does not, no
         more pictures are kept, and the log says so.
         """
         try:
-            self.disk_quota.check(trace.nbytes + self._to_come())
+            self.disk_quota.check(trace.nbytes + self._bytes_to_come())
         except QuotaError:
             if not self.is_full:
                 self.is_full = True
-                self.tell("full", step=self.progress.step)
+                self.log_event("full", step=self.progress.step)
         return not self.is_full
 
-    def _to_come(self):
+    def _bytes_to_come(self):
         """Return by about how many bytes the checkpoint, the model and the log will still grow."""
         copies = 4 + (self.settings.average > 0)  # value, Adam's two means, the model's value
         planned = SMALL_FILES + FLOAT * copies * self.dataset.config.num_parameters
         return max(0, planned - bytes_in(self.run.checkpoint) - bytes_in(self.run.model))
 
-    def _keep(self):
+    def _write_checkpoint(self):
         """Write a checkpoint, and see to it that checkpoints take little of the time."""
         before = time.monotonic()
         state = self.trainer.state()
         size = sum(value.nbytes for value in state.values())
         self.disk_quota.check(max(0, size - bytes_in(self.run.checkpoint)))
         self._check_finite(*(value for value in state.values() if value.dtype.kind == "f"))
-        with writing(self.run.path):
+        with write_errors(self.run.path):
             write_checkpoint(self.run.checkpoint, state, self.progress)
-        self.kept = time.monotonic()
-        self.pause = max(CHECKPOINT_SECONDS, (self.kept - before) / CHECKPOINT_SHARE)
+        self.last_checkpoint = time.monotonic()
+        self.checkpoint_interval = max(CHECKPOINT_SECONDS, (self.last_checkpoint - before) / CHECKPOINT_SHARE)
 
     def _finish(self):
         """Write the best model where it was asked for, and measure what was written on the test rows."""
@@ -355,13 +361,13 @@ class _Worker:
         elsewhere = self.out != self.run.model.resolve()
         if elsewhere:
             self.run.save(self.out.name, folder=self.out.parent, overwrite=self.job.overwrite)
-        measured = self.dataset.measure(load(self.out))
+        measured = self.dataset.test_metrics(load(self.out))
         self._write_model(best, test=measured)
         if elsewhere:
             self.run.save(self.out.name, folder=self.out.parent, overwrite=True)
 
     def _write_model(self, parameters, *, test=None):
-        self.run.check()
+        self.run.check_exists()
         store.write_model(
             "model",
             folder=self.run.path,
@@ -376,7 +382,7 @@ class _Worker:
     def _card(self):
         """Return what the model is, where it came from, and how to train it again."""
         state = self.run.state()
-        figure = f"val_{self.job.figure}"
+        figure = f"val_{self.job.metric}"
         unlike = ("event", "time", "step", "best", "seconds", "epoch")
         epochs = [
             {name: value for name, value in epoch.items() if name not in unlike} for epoch in state.epochs
@@ -396,7 +402,7 @@ class _Worker:
             "seconds": round(self.progress.seconds, 1),
             "history": epochs,
             "best_epoch": state.best["epoch"],
-            "validation": {"rows": self.dataset.num_validation, self.job.figure: state.best[figure]},
+            "validation": {"rows": self.dataset.num_validation, self.job.metric: state.best[figure]},
         }
 
 

@@ -35,22 +35,22 @@ class ModelTrainer:
         self._strategy = strategy or tf.distribute.get_strategy()
         self._count = self._strategy.num_replicas_in_sync
         self._objective = dataset.objective(settings)
-        self._averages = settings.average > 0
+        self._uses_average = settings.average > 0
         keras.utils.set_random_seed(settings.seed)
         with self._strategy.scope(), _precision(settings.precision):
             self.model = Transformer(dataset.config)
             self.optimizer = optimizer(settings, self._count)
             self.optimizer.build(self.model.trainable_variables)
-        self._train = compiled(self._train_everywhere, dataset.signature)
+        self._train = compiled(self._train_step, dataset.signature)
 
-    def train(self, inputs, answers, learning_rate) -> dict[str, tuple[float, float]]:
+    def train(self, inputs, targets, learning_rate) -> dict[str, tuple[float, float]]:
         """Do one step; return name -> (sum, count) of loss, figures and tokens."""
         self.optimizer.learning_rate = learning_rate
-        return numbers(self._train(inputs, answers))
+        return to_floats(self._train(inputs, targets))
 
     def parameters(self) -> dict[str, np.ndarray]:
         """Return what is to be validated and kept: the parameters, or their moving averages."""
-        if not self._averages:
+        if not self._uses_average:
             return self._parameters()
         variables = self.model.trainable_variables
         raw = [ops.convert_to_numpy(variable) for variable in variables]
@@ -87,39 +87,39 @@ class ModelTrainer:
             f"{number:04d}": variable for number, variable in enumerate(everything)
         }  # names differ by process
 
-    def _train_everywhere(self, inputs, answers):
+    def _train_step(self, inputs, targets):
         """Let each device learn from its rows; return what all of them measured."""
         if self._count == 1:
-            return self._train_here(inputs, answers)
-        measured = self._strategy.run(self._train_here, (inputs, answers))
+            return self._replica_step(inputs, targets)
+        measured = self._strategy.run(self._replica_step, (inputs, targets))
         copies = self._strategy.experimental_local_results
         return tf.nest.map_structure(lambda number: copies(number)[0], measured)
 
-    def _train_here(self, inputs, answers):
-        here = tf.distribute.get_replica_context()
+    def _replica_step(self, inputs, targets):
+        replica = tf.distribute.get_replica_context()
         if self._count > 1:
-            inputs, answers = tf.nest.map_structure(
-                lambda tensor: tensor[here.replica_id_in_sync_group :: self._count], (inputs, answers)
+            inputs, targets = tf.nest.map_structure(
+                lambda tensor: tensor[replica.replica_id_in_sync_group :: self._count], (inputs, targets)
             )
         variables = self.model.trainable_variables
         with tf.GradientTape() as tape:
-            measured = self._objective(answers, self.model(inputs, training=True))
+            measured = self._objective(targets, self.model(inputs, training=True))
             total = measured["loss"][0]
             measured["tokens"] = _tokens(inputs), ops.ones(())
             if self._count > 1:
-                measured = self._added_up(measured)
+                measured = self._summed_over_replicas(measured)
             loss = self.optimizer.scale_loss(total / ops.maximum(measured["loss"][1], 1.0))
         gradients = tape.gradient(loss, [variable.value for variable in variables])
         # of an embedding it comes in slices, one for each token, which Keras would square and clip one by one
         gradients = [*map(tf.convert_to_tensor, gradients)]
         if self._count > 1:
             # Keras adds them up once more after it has clipped, which `optimizer` knows
-            gradients = here.all_reduce(tf.distribute.ReduceOp.SUM, gradients)
+            gradients = replica.all_reduce(tf.distribute.ReduceOp.SUM, gradients)
             gradients = [gradient / self._count for gradient in gradients]
         self.optimizer.apply(gradients, variables)
         return measured
 
-    def _added_up(self, measured):
+    def _summed_over_replicas(self, measured):
         """Return the numbers summed over all devices, sent as one."""
         packed = tf.stop_gradient(tf.stack(tf.nest.flatten(measured)))
         packed = tf.distribute.get_replica_context().all_reduce(tf.distribute.ReduceOp.SUM, packed)
@@ -162,6 +162,6 @@ def _tokens(inputs):
     return sum(ops.sum(ops.cast(ops.not_equal(token_ids, PAD_ID), "float32")) for token_ids in texts)
 
 
-def numbers(measured) -> dict[str, tuple[float, float]]:
+def to_floats(measured) -> dict[str, tuple[float, float]]:
     """Return name -> (sum, count) of what an objective measured."""
     return {name: (float(total), float(count)) for name, (total, count) in measured.items()}

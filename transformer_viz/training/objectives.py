@@ -32,7 +32,7 @@ def classification(config, label_smoothing=0.0):
     return measure
 
 
-def writing(label_smoothing=0.0):
+def next_token(label_smoothing=0.0):
     """Return the objective of a decoder: the next token at every position, [PAD] left out.
 
     The mean is over the tokens of a batch, so that a long text counts more than a short one (Vaswani et al.,
@@ -70,7 +70,7 @@ def running_text(label_smoothing=0.0):
     def measure(token_ids, logits):
         logits = ops.cast(logits, "float32")
         real = ops.not_equal(token_ids, PAD_ID)
-        nats, right = surprise(logits, token_ids)
+        nats, right = token_cross_entropy(logits, token_ids)
         loss = cross_entropy(token_ids, logits, label_smoothing) if label_smoothing else nats
         count = _count(real)
         return {
@@ -83,7 +83,7 @@ def running_text(label_smoothing=0.0):
 
 
 @tf.custom_gradient
-def surprise(logits, answers):
+def token_cross_entropy(logits, targets):
     """Return the cross-entropy of each answer, in nats, and whether no other choice is likelier.
 
     For a vocabulary of thousands on a processor this takes a quarter of the time of TensorFlow's own sparse
@@ -92,17 +92,17 @@ def surprise(logits, answers):
 
     Args:
         logits: float32 (row, position, choice).
-        answers: int32 (row, position).
+        targets: int32 (row, position).
 
     Returns:
         float32 (row, position), and bool (row, position).
     """
     rows = tf.reshape(logits, (-1, logits.shape[-1]))
-    places = tf.stack([tf.range(tf.size(answers)), tf.reshape(answers, (-1,))], axis=1)
+    places = tf.stack([tf.range(tf.size(targets)), tf.reshape(targets, (-1,))], axis=1)
     shares = tf.nn.softmax(rows)
     highest, own = tf.reduce_max(rows, axis=-1), tf.gather_nd(rows, places)
     nats = highest - tf.math.log(tf.reduce_max(shares, axis=-1)) - own  # no share is too small for a number
-    shape = tf.shape(answers)
+    shape = tf.shape(targets)
 
     def gradient(upstream, _):
         each = tf.reshape(upstream, (-1,))
@@ -112,18 +112,18 @@ def surprise(logits, answers):
     return (tf.reshape(nats, shape), tf.reshape(own >= highest, shape)), gradient
 
 
-def cross_entropy(answers, logits, label_smoothing=0.0):
+def cross_entropy(targets, logits, label_smoothing=0.0):
     """Return the cross-entropy of each answer, its target smoothed over all choices: float32 (...).
 
     Args:
-        answers: int (...).
+        targets: int (...).
         logits: float32 (..., choice).
         label_smoothing: Share of the target spread over all choices.
     """
     if not label_smoothing:
-        return ops.sparse_categorical_crossentropy(answers, logits, from_logits=True)
+        return ops.sparse_categorical_crossentropy(targets, logits, from_logits=True)
     choices = logits.shape[-1]
-    target = ops.one_hot(answers, choices) * (1 - label_smoothing) + label_smoothing / choices
+    target = ops.one_hot(targets, choices) * (1 - label_smoothing) + label_smoothing / choices
     return ops.categorical_crossentropy(target, logits, from_logits=True)
 
 

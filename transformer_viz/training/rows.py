@@ -15,7 +15,7 @@ NUM_PROBES = 3
 """Rows held out whose attention is watched, if the job names no texts."""
 
 
-def rows_of(job, read, columns):
+def load_rows(job, read, columns):
     """Return the rows to train on and those to test on, from files or made by a built-in task."""
     if job.more_data and (job.data in NAMED or job.data in TASKS):
         raise DataError("rows.more", data=job.data)
@@ -36,7 +36,7 @@ def rows_of(job, read, columns):
     return frames
 
 
-def parts_of(job, split, rows, test):
+def split_rows(job, split, rows, test):
     """Return the rows to train on, to validate and to test with, no text in two of them."""
     shares = {"validation": job.settings.validation, "seed": job.settings.seed}
     if test is None:
@@ -47,32 +47,32 @@ def parts_of(job, split, rows, test):
     return *split(rows, **shares)[:2], test
 
 
-def whole_of(frame):
+def joined_texts(frame):
     """Return text and target of each row as one text."""
     return (frame["text"] + " " + frame["target"]).str.strip()
 
 
-def token_options(job):
+def tokenizer_options(job):
     """Return what `Tokenizer.train` is told of the tokens a job asks for."""
     return {"kind": job.tokens, "lowercase": not job.keep_case}
 
 
-def probes_of(job, held_out):
+def choose_probes(job, held_out):
     """Return (text, target or None) pairs to watch: those a job names, or the first ones held out."""
     watched = job.probes or held_out[:NUM_PROBES]
     return [(probe, None) if isinstance(probe, str) else tuple(probe) for probe in watched]
 
 
-def facts_of_test(job, test):
+def describe_test(job, test):
     """Return what the model card says of the rows to test with; None if there are none."""
     if test is None:
         return None
     if job.test or job.data in TASKS or job.data in NAMED:
-        return facts_of(job, job.test or job.data, test)
+        return describe_source(job, job.test or job.data, test)
     return {"share_held_out": job.settings.test_share, "rows": len(test)}
 
 
-def facts_of(job, path, rows):
+def describe_source(job, path, rows):
     """Return what the model card says of rows: the task, the name or the file they came from, how many."""
     if path in TASKS:
         return {"task": path, "made_with_seed": job.settings.seed, "rows": len(rows)}

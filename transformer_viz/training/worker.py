@@ -15,17 +15,17 @@ from filelock import FileLock
 
 from transformer_viz.network.startup import load_upper_floor
 from transformer_viz.runs import RunError, check_runs_folder, queued_runs, runs_folder
-from transformer_viz.runs.errors import writing
+from transformer_viz.runs.errors import write_errors
 from transformer_viz.runs.listing import QUOTA
 
-POLITENESS = 5
+NICENESS = 5
 """How much this process yields to others (nice): pages stay quick while it trains."""
 
 
 def main():
     """Wait for a word, work off the queue, end."""
     if hasattr(os, "nice"):
-        os.nice(POLITENESS)
+        os.nice(NICENESS)
     job = load_upper_floor("training.job")
     if sys.stdin.readline():
         work_off_queue(functools.partial(job.work, quota=QUOTA))
@@ -37,7 +37,7 @@ def work_off_queue(work) -> None:
     A run that cannot even be said to have failed is left in the queue, and the next one done.
     """
     given_up = set()
-    with alone():
+    with training_lock():
         while queued := [run for run in queued_runs() if run not in given_up]:
             with stopped_by_signals(queued[0]):
                 try:
@@ -48,7 +48,7 @@ def work_off_queue(work) -> None:
 
 
 @contextlib.contextmanager
-def alone():
+def training_lock():
     """Wait until no other process trains here: two at once would each take more than twice as long.
 
     Processes that train one model together (TF_CONFIG) would wait for each other for ever, and do not.
@@ -61,7 +61,7 @@ def alone():
         return
     check_runs_folder()
     lock = FileLock(runs_folder() / ".lock")
-    with writing(runs_folder()):
+    with write_errors(runs_folder()):
         lock.acquire()
     try:
         yield

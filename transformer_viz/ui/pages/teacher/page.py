@@ -6,7 +6,7 @@ import datetime
 import streamlit as st
 
 from transformer_viz import store
-from transformer_viz.runs import AT_WORK, RunError, TrainingRun, list_runs, sweep_uploads, uploads_bytes
+from transformer_viz.runs import ACTIVE, RunError, TrainingRun, list_runs, sweep_uploads, uploads_bytes
 from transformer_viz.runs.quota import bytes_in
 from transformer_viz.service.trainer import QUOTA
 from transformer_viz.ui.shell.card import bytes_of, task_of
@@ -33,7 +33,7 @@ def show() -> None:
 def show_trainings() -> None:
     """Show all trainings, and what can be done with those that are chosen."""
     runs = sorted(list_runs(), key=lambda run: ORDER.index(run.status))
-    at_work = [run for run in runs if run.status in AT_WORK]
+    at_work = [run for run in runs if run.status in ACTIVE]
     st.subheader(t("teacher.trainings", count=len(runs), at_work=len(at_work)), anchor=False)
     if not runs:
         st.info(t("teacher.trainings.none"), icon=":material/school:")
@@ -57,7 +57,9 @@ def row_of_run(run: TrainingRun, title, size) -> dict:
     """Return one row of the list of trainings."""
     state = run.state()
     total = state.facts.get("total_steps")
-    began = datetime.datetime.fromtimestamp(run.worked).isoformat(" ", "minutes") if run.worked else ""
+    began = (
+        datetime.datetime.fromtimestamp(run.last_worked).isoformat(" ", "minutes") if run.last_worked else ""
+    )
     return {
         "visitor": short_name(run.owner) or "—",
         "training": title,

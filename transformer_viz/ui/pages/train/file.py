@@ -6,11 +6,12 @@ from typing import NamedTuple
 import streamlit as st
 
 from transformer_viz.data import (
-    KINDS,
+    COLUMN_ROLES,
     DataError,
     DataReport,
     Preview,
     describe,
+    evenly_spaced,
     preview,
     read_labelled,
     read_pairs,
@@ -18,7 +19,6 @@ from transformer_viz.data import (
     split,
     split_pairs,
     split_texts,
-    spread,
 )
 from transformer_viz.runs import RunError, Upload, keep_upload
 from transformer_viz.text.tokenizer import TOKEN_KINDS, Tokenizer
@@ -114,7 +114,7 @@ def previewed(upload) -> Preview:
 
 def ask_columns(found):
     """Show what the rows are and which column is what, as guessed; return kind, and role -> column."""
-    kinds = [kind for kind in KINDS if len(KINDS[kind]) <= len(found.columns)]
+    kinds = [kind for kind in COLUMN_ROLES if len(COLUMN_ROLES[kind]) <= len(found.columns)]
     row = st.container(horizontal=True, gap="small")
     kind = row.selectbox(
         t("data.kind"),
@@ -126,7 +126,7 @@ def ask_columns(found):
     )
     guess = found.guess.get(kind, {})
     chosen = {}
-    for number, role in enumerate(KINDS[kind]):
+    for number, role in enumerate(COLUMN_ROLES[kind]):
         at = found.columns.index(guess[role]) if role in guess else min(number, len(found.columns) - 1)
         chosen[role] = row.selectbox(
             t(f"data.{role}"), found.columns, at, key=f"column-{kind}-{role}", width=WIDTH
@@ -170,7 +170,7 @@ def count(upload, kind, columns, tokens, keep_case, longest) -> Counted:
     read, split_rows = READ[kind]
     rows = read(upload.path, dict(columns), sha256=upload.sha256)
     parts = split_rows(rows)
-    seen = spread(parts.train, COUNTED)
+    seen = evenly_spaced(parts.train, COUNTED)
     sides = [*seen["text"], *(seen["target"] if kind == "pairs" else [])]
     tokenizer = Tokenizer.train(sides, VOCABULARY, kind=tokens, lowercase=not keep_case)
     report = describe(rows, tokenizer=tokenizer, max_len=longest, parts=parts, most=COUNTED)

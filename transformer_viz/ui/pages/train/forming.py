@@ -10,7 +10,7 @@ from cachetools import LRUCache, cached
 
 from transformer_viz.analysis import entropy
 from transformer_viz.pictures.views import curves_of, heads_forming
-from transformer_viz.runs import AT_WORK, stamp_of
+from transformer_viz.runs import ACTIVE, file_stamp
 from transformer_viz.ui.shell.card import figure_name
 from transformer_viz.ui.shell.charts import theme
 from transformer_viz.ui.shell.components import component
@@ -70,7 +70,7 @@ def choose_heads(run):
     firsts = first_pictures(run)
     probes = {number: picture.text for number, picture in firsts.items()}
     kinds = firsts[min(firsts)].layers
-    running = run.status in AT_WORK
+    running = run.status in ACTIVE
     st.subheader(t("run.forming" if running else "run.lapse"), anchor=False, help=t("run.lapse.help"))
     with st.container(horizontal=True, gap="medium"):
         probe = st.selectbox(
@@ -101,11 +101,11 @@ def choose_heads(run):
 
 def show_heads(run, status, probe, kind, layer) -> None:
     """Show the heads of a layer: as they are now, or, of a run that is over, as they formed."""
-    at_work = status in AT_WORK
+    at_work = status in ACTIVE
     frames = [(step, path) for step, number, path in run.frames() if number == probe]
     frames = frames[-1:] if at_work else frames[:: -(-len(frames) // MOST_FRAMES)][:-1] + frames[-1:]
     most = math.isqrt(MOST_WEIGHTS // (max(1, len(frames)) * run.job.config.num_heads))
-    found = [(step, heads_in(path, stamp_of(path), kind, layer, most)) for step, path in frames]
+    found = [(step, heads_in(path, file_stamp(path), kind, layer, most)) for step, path in frames]
     found = [(step, heads) for step, heads in found if heads]
     pictures = [(step, heads) for step, heads in found if heads.shape == found[-1][1].shape]
     if left_out := len(frames) - len(pictures):
@@ -132,7 +132,7 @@ def show_heads(run, status, probe, kind, layer) -> None:
 
 def curves_over(run, steps, entropies, words) -> list[dict]:
     """Return the curves over the steps of a run that is over."""
-    figure, epochs = run.job.figure, run.state().epochs
+    figure, epochs = run.job.metric, run.state().epochs
     good = [epoch["step"] for epoch in epochs], [epoch.get(f"val_{figure}") for epoch in epochs]
     return curves_of(steps, entropies, good, labels=words | {"figure": figure_name(figure)}, theme=theme())
 
@@ -141,7 +141,7 @@ def first_pictures(run) -> dict[int, Contents]:
     """Return probe -> what is in the first picture of it that can be read."""
     found = {}
     for _, probe, path in run.frames():
-        if probe not in found and (contents := contents_of(path, stamp_of(path))):
+        if probe not in found and (contents := contents_of(path, file_stamp(path))):
             found[probe] = contents
     return dict(sorted(found.items()))
 

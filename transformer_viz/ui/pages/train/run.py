@@ -6,7 +6,7 @@ import streamlit as st
 
 from transformer_viz import store
 from transformer_viz.pictures.figures import learning_curves
-from transformer_viz.runs import AT_WORK, RunError, sweep_uploads, turns_before
+from transformer_viz.runs import ACTIVE, RunError, runs_ahead, sweep_uploads
 from transformer_viz.ui.pages.train.forming import (
     choose_heads,
     first_pictures,
@@ -47,7 +47,7 @@ def show_run(run, open_model) -> None:
         st.error(t("run.broken.said", reason=said(run.error)), icon=ICONS["broken"])
         ask_name(run, open_model)
         return
-    at_work = stage.status in AT_WORK
+    at_work = stage.status in ACTIVE
     st.fragment(show_progress, run_every=(EVERY if stage.learns else SOON) if at_work else None)(run, stage)
     if not at_work:
         ask_name(run, open_model)
@@ -78,7 +78,7 @@ def show_actions(run, status) -> None:
 
 def show_buttons(run, status) -> None:
     """Show the buttons that stop the run, or go on with it, or delete it."""
-    if status in AT_WORK:
+    if status in ACTIVE:
         st.button(
             t("run.cancel"),
             icon=":material/stop:",
@@ -110,14 +110,14 @@ def show_progress(run, stage) -> None:
         st.rerun(scope="app")
     if state.problem:
         show_problem(state.problem)
-    if state.status not in (*AT_WORK, "finished") and run.has_damaged_checkpoint:
+    if state.status not in (*ACTIVE, "finished") and run.has_damaged_checkpoint:
         st.warning(t("run.checkpoint.damaged"), icon=ICONS["broken"])
     elif state.status == "interrupted":
         st.warning(t("run.interrupted.said"), icon=":material/power_off:")
     total = state.facts.get("total_steps")
     if total and state.steps:
         st.progress(min(1.0, state.step / total), text=" · ".join(said_of(run, state, total)))
-    elif state.status in AT_WORK:
+    elif state.status in ACTIVE:
         st.progress(0, text=said_before(run) if state.status == "queued" else t("run.starting"))
     else:
         return
@@ -127,7 +127,7 @@ def show_progress(run, stage) -> None:
         st.caption(t("run.thinned"))
     if state.is_full:
         st.caption(t("run.pictures.full"))
-    figure = run.job.figure
+    figure = run.job.metric
     curves, samples = st.columns([3, 2], gap="medium")
     with curves:
         labels = {"figure": figure_name(figure), "step": t("run.steps")}
@@ -156,7 +156,7 @@ def show_progress(run, stage) -> None:
 
 def said_before(run) -> str:
     """Say how many trainings come before one that waits."""
-    before = turns_before(run)
+    before = runs_ahead(run)
     return t("run.turns", count=before) if before else t("run.waiting")
 
 
@@ -247,7 +247,7 @@ def resume(run) -> None:
 def begin_anew(run) -> None:
     """Put the run into the queue again, to be worked on from its beginning."""
     try:
-        shared_trainer().resume(run, anew=True, one_at_a_time=is_classroom())
+        shared_trainer().resume(run, restart=True, one_at_a_time=is_classroom())
     except RunError as error:
         st.session_state.refused = error
 

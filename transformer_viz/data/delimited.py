@@ -7,8 +7,8 @@ import threading
 from array import array
 from itertools import islice
 
-from transformer_viz.data.files import DataError, line_of
-from transformer_viz.data.table import MAX_CHARS, PORTION, Table, capped, check_count, names_of
+from transformer_viz.data.files import DataError, line_reference
+from transformer_viz.data.table import MAX_CHARS, PORTION, Table, check_count, column_names, row_limit
 from transformer_viz.language import Phrase
 
 DELIMITERS = {"tsv": "\t", "csv": ",", "semicolon": ";"}
@@ -21,7 +21,7 @@ _FIELD_LIMIT = threading.Lock()
 """The limit of the `csv` module is one for the whole process."""
 
 
-def read_separated(path, text, kind, most) -> Table:
+def read_delimited(path, text, kind, most) -> Table:
     """Read rows whose fields are separated.
 
     Args:
@@ -36,7 +36,7 @@ def read_separated(path, text, kind, most) -> Table:
     delimiter = DELIMITERS[kind]
     if kind == "tsv" and (literal := _literal(path, text, most)):
         return literal
-    most = capped(most)
+    most = row_limit(most)
     with _FIELD_LIMIT:
         limit = csv.field_size_limit(MAX_CHARS)
         try:
@@ -55,7 +55,7 @@ def _even(path, text, delimiter, most):
     reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, strict=True)
     cells, count = [], 0
     try:
-        header = names_of(path, next(reader))
+        header = column_names(path, next(reader))
         cells = [[] for _ in header]
         while rows := list(islice(reader, min(PORTION, most - count))):
             if set(map(len, rows)) != {len(header)}:
@@ -76,12 +76,12 @@ def _row_by_row(path, text, delimiter, most):
     begin, lines = 1, array("Q")
     try:
         reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, strict=True)
-        header = names_of(path, next(reader))
+        header = column_names(path, next(reader))
         cells = [[] for _ in header]
         begin = reader.line_num + 1
         for row in islice(reader, most):
             if len(row) != len(header):
-                raise _bad_width(line_of(path, reader.line_num), header, row, delimiter)
+                raise _bad_width(line_reference(path, reader.line_num), header, row, delimiter)
             for value, column in zip(row, cells, strict=True):
                 column.append(value)
             lines.append(reader.line_num)
@@ -103,8 +103,8 @@ def _literal(path, text, most):
     width = every[0].count("\t")
     if any(line.count("\t") != width for line in every):
         return None
-    header = names_of(path, list(map(_unquoted, every[0].split("\t"))))
-    rows = every[1 : capped(most) + 1]
+    header = column_names(path, list(map(_unquoted, every[0].split("\t"))))
+    rows = every[1 : row_limit(most) + 1]
     check_count(path, len(rows))
     cells = [[] for _ in header]
     for begin in range(0, len(rows), PORTION):

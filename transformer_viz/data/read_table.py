@@ -9,10 +9,10 @@ from itertools import islice
 from pathlib import Path
 
 from transformer_viz.data.columns import is_known
+from transformer_viz.data.delimited import DELIMITERS, read_delimited
 from transformer_viz.data.files import DataError, read_text
 from transformer_viz.data.jsonl import read_objects
-from transformer_viz.data.separated import DELIMITERS, read_separated
-from transformer_viz.data.table import Table, capped, check_count
+from transformer_viz.data.table import Table, check_count, row_limit
 
 _SAMPLE = 2**16
 """Characters that are looked at to tell the format."""
@@ -45,7 +45,7 @@ def read_table(path, *, most=None, needed=None, sha256="", most_bytes=None) -> T
     elif kind == "jsonl":
         table = read_objects(path, text, most)
     else:
-        table = read_separated(path, text, kind, most)
+        table = read_delimited(path, text, kind, most)
     if not table.lines:
         raise DataError("table.no_rows", path=path)
     return table
@@ -67,7 +67,7 @@ def _format_of(path, text, needed):
     best = max(samples, key=lambda kind: (even[kind] and width[kind] > 1, width[kind]))
     if width[best] == 1:
         best = "csv"
-    return "text" if not needed and not _isnames_of(samples[best][0], even[best]) else best
+    return "text" if not needed and not _is_header(samples[best][0], even[best]) else best
 
 
 def _sample(text, delimiter):
@@ -81,7 +81,7 @@ def _sample(text, delimiter):
     return rows or [[""]]
 
 
-def _isnames_of(row, even):
+def _is_header(row, even):
     """Return whether a first line names columns, rather than being a text itself."""
     known = any(map(is_known, row))
     if len(row) == 1:
@@ -93,7 +93,7 @@ def _isnames_of(row, even):
 def _lines(path, text, most):
     """Return the lines that are not empty."""
     every = enumerate(text.replace("\r\n", "\n").split("\n"), 1)
-    found = islice(((line, number) for number, line in every if line and not line.isspace()), capped(most))
+    found = islice(((line, number) for number, line in every if line and not line.isspace()), row_limit(most))
     cells, lines = [], array("Q")
     for line, number in found:
         cells.append(line)
