@@ -1,4 +1,4 @@
-"""Texts to train on, from a file: read strictly, described, split without leaks."""
+"""Training data from files: strict readers, statistics, and splits without duplicates across them."""
 
 from transformer_viz.data.columns import COLUMN_ROLES
 from transformer_viz.data.files import DataError

@@ -1,4 +1,4 @@
-"""Tokens hidden from a model that is to fill them in (Devlin et al., 2019, section 3.1, "Masked LM")."""
+"""Masked tokens for masked language modelling (Devlin et al., 2019, section 3.1, "Masked LM")."""
 
 from typing import NamedTuple
 
@@ -7,19 +7,19 @@ import numpy as np
 from transformer_viz.values.config import MASK_ID, PAD_ID, START_ID
 
 MASKED_SHARE = 0.15
-"""Share of the tokens that are to be filled in."""
+"""Share of the tokens to predict."""
 
 MASK_SHARE, RANDOM_SHARE = 0.8, 0.1
-"""Shares of these that stand there as [MASK] and as a token chosen at random; the rest stay as they are."""
+"""Shares of these that are replaced by [MASK] and by a random token; the rest stay unchanged."""
 
 
 class Cloze(NamedTuple):
-    """Some rows with gaps.
+    """Rows with masked tokens.
 
     Attributes:
         token_ids: int32 (row, position), with some tokens replaced.
-        places: int32 (row, gap), the positions to fill in, in rising order.
-        answers: int32 (row, gap), the tokens that stood there; [PAD] where a row has fewer gaps than others.
+        positions: int32 (row, gap), the positions to predict, ascending.
+        targets: int32 (row, gap), the original tokens; [PAD] in rows with fewer gaps than others.
     """
 
     token_ids: np.ndarray
@@ -27,13 +27,13 @@ class Cloze(NamedTuple):
     targets: np.ndarray
 
 
-def mask_tokens(token_ids, vocab_size, random) -> Cloze:
-    """Return rows with `MASKED_SHARE` of their tokens to be filled in, [START] and [PAD] left alone.
+def mask_tokens(token_ids: np.ndarray, vocab_size: int, random: np.random.Generator) -> Cloze:
+    """Return rows with `MASKED_SHARE` of their tokens to predict, [START] and [PAD] excluded.
 
     Args:
         token_ids: int32 (row, position).
         vocab_size: Number of tokens.
-        random: `numpy.random.Generator`; the gaps follow from it alone.
+        random: `numpy.random.Generator`, which determines the gaps.
     """
     rows, length = token_ids.shape
     most = max(1, round(MASKED_SHARE * length))

@@ -1,18 +1,20 @@
-"""Which column of a file is the text, the label, the target: by its name, then by what stands in it."""
+"""Roles of columns (text, label, target), guessed from their names, then from their values."""
 
 import re
+from collections.abc import Mapping
 
 from transformer_viz.data.files import DataError
+from transformer_viz.data.table import Table
 from transformer_viz.language import Phrase
 
 COLUMN_ROLES = {"labels": ("text", "label"), "pairs": ("text", "target"), "texts": ("text",)}
-"""What rows can be -> the columns they have when they are read."""
+"""Kind of data -> the roles of its columns."""
 
 MAX_LABELS = 50
-"""More labels than this are taken for a mistake."""
+"""Most different labels."""
 
 SAMPLE = 1000
-"""Rows that are looked at."""
+"""Rows examined for a guess."""
 
 _LISTED = 8
 
@@ -44,24 +46,25 @@ _KNOWN = {*_TEXT, *_LABEL, *_SOURCE, *_TARGET, *_LANGUAGES}
 
 
 def is_known(name: str) -> bool:
-    """Return whether a column of that name is usually a text, a label or a target."""
+    """Return whether a column name is a common one for texts, labels or targets."""
     return _bare(name) in _KNOWN
 
 
-def choose_columns(table, kind, columns=None) -> dict[str, str]:
-    """Return role -> column of a table, those that are given and those that are guessed.
+def choose_columns(table: Table, kind: str, columns: Mapping[str, str] | None = None) -> dict[str, str]:
+    """Return role -> column of a table, given or guessed.
 
-    A role is guessed by well-known names, then by content: few short values that come again are labels, long
-    ones of several words are texts. Two languages are taken in the order of the file.
+    Roles are guessed from well-known names, then from values: few, short, repeated values are labels; longer,
+    mostly different ones of several words are texts. Two language columns are source and target, in file
+    order.
 
     Args:
         table: `Table`.
         kind: One of `COLUMN_ROLES`.
-        columns: role -> column, for some roles or all; "group" too, which is never guessed; "source" is
-            another word for the text of a pair.
+        columns: role -> column, for some roles or all; also "group", which is never guessed. "source" is
+            another name for the text of a pair.
 
     Raises:
-        DataError: If a column is not there, or none or several could be meant; lists them.
+        DataError: If a column does not exist, or a guess finds none or several; lists the columns.
     """
     chosen = _named_columns(table, kind, columns or {})
     _add_known_names(table, kind, chosen)
@@ -116,7 +119,7 @@ def _add_known_names(table, kind, chosen):
 
 
 def _check_header(table, kind):
-    """Refuse a first line that is a row like the others: it would be lost."""
+    """Refuse a file without a header: its first row would be lost."""
     for name in table.columns:
         data = len(name) > 40 or len(name.split()) > 4 or re.fullmatch(r"[-+]?[\d.]+", name)
         if data or name in _values(table, name):
@@ -136,7 +139,7 @@ def _is_label(values):
 
 
 def _is_text(values):
-    """Several words, or letters of a script without spaces, mostly different from row to row."""
+    """Return whether values look like texts: several words, or a script without spaces, mostly different."""
     if not values or len(set(values)) <= len(values) // 2:
         return False
     wordy = sum(

@@ -1,25 +1,26 @@
-"""Rows of JSONL: one object on each line."""
+"""Reader of JSONL: one object on each line."""
 
 import json
 import re
+from pathlib import Path
 
 from transformer_viz.data.files import DataError, line_reference
 from transformer_viz.data.table import MAX_COLUMNS, PORTION, Table, check_count, column_names, row_limit
 
 MAX_LINE = 8_000_000
-"""Longest line in characters: a value of it takes many times the memory of its text."""
+"""Characters of the longest line: a parsed value takes many times the memory of its text."""
 
 
-def read_objects(path, text, most) -> Table:
-    """Read rows that are objects; numbers stay as they are written.
+def read_objects(path: Path, text: str, most: int | None) -> Table:
+    """Read rows that are JSON objects; numbers stay as they are written.
 
     Args:
-        path: Where the text is from.
+        path: Origin of the text, for errors.
         text: The whole file.
         most: Rows to read; None: all.
 
     Raises:
-        DataError: If a line is something else; names it.
+        DataError: If a line is not an object; names it.
     """
     every = text.removesuffix("\n").split("\n")[: row_limit(most)]
     check_count(path, len(every))
@@ -55,7 +56,7 @@ def _object(path, number, line):
 
 
 def _is_sendable(row):
-    """Return whether texts and names are such that UTF-8 can hold them."""
+    """Return whether all texts and keys can be encoded in UTF-8."""
     try:
         json.dumps(row, ensure_ascii=False).encode()
     except UnicodeEncodeError:
@@ -66,14 +67,14 @@ def _is_sendable(row):
 _DECODER = json.JSONDecoder(parse_int=str, parse_float=str, parse_constant=str)
 
 _HALF = re.compile(r"\\u[dD][89a-fA-F]")
-"""What half of a surrogate pair is written as, and each half of a whole one."""
+"""A surrogate escape, paired or not."""
 
 _MISSING = object()
-"""Stands for a key that is not there."""
+"""Marks a missing key."""
 
 
 def _plain(value):
-    """Return what JSON wrote as text, as a CSV would have it; a list or a dict stays what it is."""
+    """Return a value as CSV would hold it; lists and dicts unchanged."""
     if type(value) is str:
         return value
     if value is None:
