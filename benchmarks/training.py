@@ -23,7 +23,7 @@ SETTINGS = TrainingSettings(batch_size=32)
 
 
 def main():
-    """Print the figures."""
+    """Print the results."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--data", help="CSV with the columns text,label")
     parser.add_argument("--rows", type=int, default=25_000)

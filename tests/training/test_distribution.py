@@ -40,8 +40,8 @@ dataset, settings = LabelledTexts(job), job.settings
 strategy = tf.distribute.MirroredStrategy([f"CPU:{number}" for number in range(count)])
 trainers = [ModelTrainer(dataset, settings), ModelTrainer(dataset, settings, strategy)]
 batches = [batch for epoch in range(2) for batch in dataset.batches(settings, epoch)]
-ids, answers = batches[0]
-batches += [(ids[:1], answers[:1]), (ids[:2], answers[:2])]  # fewer rows than devices
+ids, targets = batches[0]
+batches += [(ids[:1], targets[:1]), (ids[:2], targets[:2])]  # fewer rows than devices
 losses = [[trainer.train(*batch, 0.01)["loss"] for batch in batches] for trainer in trainers]
 
 variables = [*trainers[1].model.variables, *trainers[1].optimizer.variables]
@@ -49,10 +49,10 @@ copies = [[copy.numpy() for copy in strategy.experimental_local_results(v.value)
 states = [trainer.state() for trainer in trainers]
 kept = [trainer.parameters() for trainer in trainers]
 evaluator = Evaluator(dataset, settings)
-figures = []
+metrics = []
 for parameters in kept:
     evaluator.set_parameters(parameters)
-    figures.append(evaluator.validate()["val_loss"])
+    metrics.append(evaluator.validate()["val_loss"])
 
 trainers[1].restore(states[1])
 again = trainers[1].state()
@@ -67,7 +67,7 @@ print(json.dumps({
     "losses": losses,
     "apart": [max(float(np.abs(a[n] - b[n]).max()) for n in a if a[n].dtype == np.float32)
               for a, b in (states, kept)],
-    "validation": figures,
+    "validation": metrics,
     "restored": all((again[name] == value).all() for name, value in states[1].items()),
     "goes on": all((other.state()[name] == value).all() for name, value in trainers[1].state().items()),
 }))

@@ -185,11 +185,11 @@ def test_the_best_epoch_is_that_of_the_lowest_perplexity(file, tmp_path):
         pack=True, batch_size=4, validation=0.2, epochs=6, patience=6, learning_rate=0.3, schedule="constant"
     )
     card = run_job(TrainingJob(config=CONFIG, settings=settings, data=file(LINES), out=tmp_path / "m"))
-    figures = [epoch["val_perplexity"] for epoch in card["history"]]
-    assert figures != sorted(
-        figures, reverse=True
+    metrics = [epoch["val_perplexity"] for epoch in card["history"]]
+    assert metrics != sorted(
+        metrics, reverse=True
     )  # else the last one would be the best whatever is chosen by
-    assert card["best_epoch"] == 1 + figures.index(min(figures))
+    assert card["best_epoch"] == 1 + metrics.index(min(metrics))
 
 
 def test_packing_is_for_a_decoder_alone():

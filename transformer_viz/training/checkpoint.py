@@ -1,9 +1,11 @@
-"""One file to go on from: written whole or not at all."""
+"""Atomic checkpoint file: tensors and progress of a training run."""
 
 import dataclasses
 import json
 from dataclasses import dataclass, field
+from pathlib import Path
 
+import numpy as np
 from safetensors import SafetensorError, safe_open
 from safetensors.numpy import save
 
@@ -13,41 +15,41 @@ from transformer_viz.runs.disk import write_whole
 
 @dataclass
 class Progress:
-    """Where in a run training stands.
+    """How far a run has got.
 
     Attributes:
-        epoch: Epochs done.
-        batch: Batches of the next one done.
-        step: Steps done.
-        best: Figure of the best epoch so far, negative where lower is better, and minus its loss, which tells
-            equal figures apart; None before the first.
-        stale: Epochs since then.
-        sums: name -> [sum, count] of what the batches of this epoch measured.
+        epoch: Finished epochs.
+        batch: Finished batches of the current epoch.
+        step: Finished steps.
+        best: Metric of the best epoch so far, negated where lower is better, then its negated loss, which
+            breaks ties; None before the first epoch.
+        stale: Epochs since the best one.
+        sums: Metric name -> [sum, count] over the batches of the current epoch.
         seconds: Time spent in steps.
     """
 
     epoch: int = 0
     batch: int = 0
     step: int = 0
-    best: list | None = None
+    best: list[float] | None = None
     stale: int = 0
-    sums: dict = field(default_factory=dict)
+    sums: dict[str, list[float]] = field(default_factory=dict)
     seconds: float = 0.0
 
 
-def write_checkpoint(path, state, progress) -> None:
-    """Write a trainer's state and its progress, so that a kill leaves the old file or the new one.
+def write_checkpoint(path: Path, state: dict[str, np.ndarray], progress: Progress) -> None:
+    """Write a checkpoint; a process killed meanwhile leaves either the old file or the new one.
 
     Args:
         path: The file.
-        state: As `ModelTrainer.state` returns it.
-        progress: `Progress`.
+        state: What `ModelTrainer.state` returns.
+        progress: Stored as JSON in the metadata key "place".
     """
     data = save(state, metadata={"place": json.dumps(dataclasses.asdict(progress))})
     write_whole(path, data)
 
 
-def read_checkpoint(path):
+def read_checkpoint(path: Path) -> tuple[dict[str, np.ndarray], Progress] | None:
     """Return (state, `Progress`), or None if there is no checkpoint.
 
     Raises:

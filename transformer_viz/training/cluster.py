@@ -1,4 +1,4 @@
-"""The machines that train one model together, and what they have to agree on beside the gradients."""
+"""Coordination of the workers that train one model together (TF_CONFIG), apart from the gradients."""
 
 import contextlib
 
@@ -9,32 +9,32 @@ from transformer_viz.runs import RunError
 
 
 class Cluster:
-    """What one machine says to the others; on a machine by itself nothing is said.
+    """Collective operations of the workers; on a single machine each returns its own input.
 
-    Every question is put by all machines, as often and in the same order: whoever asks waits for the others.
+    Every worker calls the same methods in the same order: a call waits for all others.
 
     Args:
         strategy: `tf.distribute.Strategy`; None: one device.
 
     Attributes:
-        is_chief: Whether this machine's checkpoint and figures count, and its model is written.
+        is_chief: Whether this worker's checkpoint and metrics count and its model is written.
     """
 
-    def __init__(self, strategy=None):
+    def __init__(self, strategy: tf.distribute.Strategy | None = None):
         resolver = strategy.cluster_resolver if strategy else None
         self.is_chief = resolver is None or resolver.task_id == 0
         self._is_single = resolver is None
         if resolver is not None:
             self._total = _int64_sum(strategy)
 
-    def any_stop(self, stop) -> bool:
-        """Return whether any machine was asked to stop.
+    def any_stop(self, stop: bool) -> bool:
+        """Return whether any worker was asked to stop.
 
         Args:
             stop: Whether this one was.
 
         Raises:
-            RunError: If another machine cannot go on.
+            RunError: If another worker has failed.
         """
         if self._is_single:
             return stop
@@ -45,29 +45,30 @@ class Cluster:
         return stops > 0
 
     def report_failure(self) -> None:
-        """Let the others know, where they next agree, that this machine cannot go on."""
+        """Make the next `any_stop` of the other workers fail."""
         if not self._is_single:
-            with contextlib.suppress(tf.errors.OpError):  # they have gone, too
+            with contextlib.suppress(tf.errors.OpError):  # they have failed as well
                 self._total([0, 1])
 
-    def broadcast(self, data) -> bytes:
-        """Return the first machine's bytes, on all machines.
+    def broadcast(self, data: bytes) -> bytes:
+        """Return the chief's bytes on every worker.
 
         Args:
-            data: bytes; only the first machine's count.
+            data: Ignored on all workers but the chief.
         """
         if self._is_single:
             return data
         data = data if self.is_chief else b""
         [size] = self._total([len(data)])
-        words = np.zeros(1 + int(size) // 8, np.int64)  # TensorFlow crashes over a sum of no words
+        # at least one word: TensorFlow crashes on an empty sum
+        words = np.zeros(1 + int(size) // 8, np.int64)
         words.view(np.uint8)[: len(data)] = np.frombuffer(data, np.uint8)
         return self._total(words).tobytes()[:size]
 
 
 def _int64_sum(strategy):
-    """Return a function that adds up int64 words over the machines; its answer is the same on all of them."""
-    devices = len(strategy.extended.worker_devices)  # of this machine, each of them a replica
+    """Return a function that sums an int64 array over all workers; each of them gets the same result."""
+    devices = len(strategy.extended.worker_devices)  # local devices, one replica each
 
     def replica_sum(words):
         replica = tf.distribute.get_replica_context()

@@ -1,28 +1,29 @@
-"""The room that a run may take while it is worked on."""
+"""Disk quota of one run while it is trained."""
 
+from transformer_viz.runs import Quota, TrainingRun
 from transformer_viz.runs.listing import run_sizes
 from transformer_viz.runs.quota import DiskUse, bytes_in, check_quota
 
 
 class DiskQuota:
-    """How much of the disk is left to a run.
+    """Check that a run stays within the quota of its folder.
 
-    What other runs take is counted once: none of them is worked on meanwhile.
+    The other runs are measured once: only one run of a folder is trained at a time.
 
     Args:
         run: `TrainingRun`.
-        quota: `Quota`; None: as much as there is.
+        quota: `Quota`; None: unlimited.
     """
 
-    def __init__(self, run, quota):
+    def __init__(self, run: TrainingRun, quota: Quota | None):
         self._run, self._quota = run, quota
         self._others = [kept for kept in run_sizes(run.path.parent) if kept.name != run.id] if quota else []
 
-    def check(self, more=0) -> None:
-        """See whether the run may grow by so many bytes.
+    def check(self, more: int = 0) -> None:
+        """Check that the run may grow by so many bytes.
 
         Raises:
-            QuotaError: If it may not, or has grown too much already.
+            QuotaError: If it may not, or is too large already.
         """
         if self._quota:
             own = DiskUse(self._run.id, self._run.owner, bytes_in(self._run.path))

@@ -1,24 +1,30 @@
-"""How far a model in training has come: figures on rows held out, and the attention of a few probe texts."""
+"""Evaluation during training: validation metrics, and attention and output for a few probe texts."""
 
 import math
+from collections.abc import Callable, Mapping, Sequence
+
+import numpy as np
 
 from transformer_viz.inspection.decode import generate_all
 from transformer_viz.inspection.explorer import Explorer
 from transformer_viz.inspection.forward import compiled
 from transformer_viz.network.model import Transformer
+from transformer_viz.runs import TrainingSettings
 from transformer_viz.text.tokenizer import NoTokensError, Tokenizer
+from transformer_viz.training.dataset import Dataset, Inputs
 from transformer_viz.training.model_trainer import to_floats
+from transformer_viz.values.trace import Trace
 
 
 class Evaluator:
-    """A second model, in full precision, that takes over the parameters of the one in training.
+    """A float32 copy of the model in training.
 
     Args:
-        dataset: What is learned.
+        dataset: `Dataset`.
         settings: `TrainingSettings`.
     """
 
-    def __init__(self, dataset, settings):
+    def __init__(self, dataset: Dataset, settings: TrainingSettings):
         self._dataset, self._settings = dataset, settings
         self._model = Transformer(dataset.config)
         tokenizers = {name: Tokenizer.from_json(text) for name, text in dataset.tokenizers.items()}
@@ -26,17 +32,19 @@ class Evaluator:
         self._objective = dataset.objective(settings)
         self._measure = compiled(self._evaluate_batch, dataset.signature)
 
-    def set_parameters(self, parameters) -> None:
-        """Take over parameters: name -> array."""
+    def set_parameters(self, parameters: dict[str, np.ndarray]) -> None:
+        """Set the parameters to evaluate: name -> array."""
         for name, variable in self._model.parameters().items():
             variable.assign(parameters[name])
 
-    def measure(self, inputs, targets) -> dict[str, tuple[float, float]]:
-        """Return name -> (sum, count) on one batch; nothing is compiled: at once, but slow if repeated."""
+    def measure(self, inputs: Inputs, targets: np.ndarray) -> dict[str, tuple[float, float]]:
+        """Return name -> (sum, count) for one batch, without compiling: no start-up time, but slow if
+        repeated.
+        """
         return to_floats(self._evaluate_batch(inputs, targets))
 
-    def validate(self, keep_going=lambda: None) -> dict[str, float]:
-        """Return val_loss and the other figures, over all rows held out.
+    def validate(self, keep_going: Callable[[], None] = lambda: None) -> dict[str, float]:
+        """Return val_loss and the other validation metrics.
 
         Args:
             keep_going: Called before each batch; may raise to stop.
@@ -50,17 +58,18 @@ class Evaluator:
     def _evaluate_batch(self, inputs, targets):
         return self._objective(targets, self._model(inputs))
 
-    def traces(self) -> list:
-        """Return a `Trace` of the attention weights of each probe, None for one without words."""
+    def traces(self) -> list[Trace | None]:
+        """Return the attention weights of each probe, None for a probe without tokens."""
         return [self._trace(text, target) for text, target in self._dataset.probes]
 
     def samples(self) -> list[dict]:
-        """Return text, expected and written of each probe: what the model says of it now."""
+        """Return text, expected and written (the model's current output) of each probe."""
         texts, targets = zip(*self._dataset.probes, strict=True)
         expected = [target or "" for target in targets]
-        if self._dataset.config.architecture == "encoder-decoder":
-            tokenizer, config = self._explorer.target_tokenizer, self._dataset.config
-            longest = max(map(len, tokenizer.encode_batch(expected, max_len=config.target_max_len)))
+        tokenizer, config = self._explorer.target_tokenizer, self._dataset.config
+        if tokenizer is not None:
+            most = config.target_max_len or config.max_len
+            longest = max(map(len, tokenizer.encode_batch(expected, max_len=most)))
             written = generate_all(self._explorer, texts, max_new=longest + CONTINUATION)
         else:
             written = map(self._predicted_text, texts)
@@ -89,24 +98,24 @@ class Evaluator:
 
 
 CONTINUATION = 12
-"""Most tokens that a decoder goes on from a probe, or beyond what is expected: untrained, it finds no end."""
+"""Most tokens generated after a probe, or beyond the expected length: an untrained model writes no [END]."""
 
 
 MOST_NATS = 700
-"""Largest cross-entropy whose perplexity is a number."""
+"""Largest cross-entropy in nats whose perplexity fits into a float."""
 
 
 class Totals:
-    """Sums and counts of several batches.
+    """Metric sums and counts over several batches.
 
     Args:
-        sums: name -> [sum, count] to go on from.
+        sums: name -> [sum, count] to continue from.
     """
 
-    def __init__(self, sums=None):
+    def __init__(self, sums: Mapping[str, Sequence[float]] | None = None):
         self.sums = {name: list(pair) for name, pair in (sums or {}).items()}
 
-    def add(self, measured) -> None:
+    def add(self, measured: Mapping[str, tuple[float, float]]) -> None:
         """Add name -> (sum, count)."""
         for name, (total, count) in measured.items():
             pair = self.sums.setdefault(name, [0.0, 0.0])
@@ -114,7 +123,7 @@ class Totals:
             pair[1] += count
 
     def means(self) -> dict[str, float]:
-        """Return name -> mean of everything but the tokens; of a perplexity, e to the power of it."""
+        """Return name -> mean, "tokens" left out; perplexity is exp of its mean."""
         means = {
             name: total / max(count, 1.0) for name, (total, count) in self.sums.items() if name != "tokens"
         }

@@ -1,4 +1,4 @@
-"""Working on a run: from where it stands to a model folder, every step written down."""
+"""The training loop: from a queued run, or its checkpoint, to a model folder, with every step in the log."""
 
 import contextlib
 import dataclasses
@@ -9,6 +9,7 @@ import os
 import platform
 import time
 import traceback
+from collections.abc import Callable
 from importlib import metadata
 from pathlib import Path
 
@@ -21,8 +22,11 @@ from transformer_viz.inspection.explorer import gpus, load
 from transformer_viz.language import Phrase, Problem
 from transformer_viz.runs import (
     LOWER_IS_BETTER,
+    Quota,
     QuotaError,
     RunError,
+    TrainingJob,
+    TrainingRun,
     UnwritableError,
     create_run,
     queued_runs,
@@ -39,53 +43,55 @@ from transformer_viz.training.model_trainer import ModelTrainer
 from transformer_viz.training.running_text import MaskedText, RunningText
 
 STEP_SECONDS = 0.3
-"""Time between two step events at first."""
+"""Initial interval between two step events."""
 
 STEP_SHARE = 1 / 500
-"""Share of the time so far between two step events: a long run's log stays short."""
+"""Interval between two step events as a share of the time so far: the log of a long run stays short."""
 
 CHECKPOINT_SECONDS = 10
-"""Least time between two checkpoints within an epoch."""
+"""Shortest interval between two checkpoints within an epoch."""
 
 CHECKPOINT_SHARE = 0.03
-"""Most of a run's time that is spent on writing checkpoints."""
+"""Largest share of the time spent on writing checkpoints."""
 
 PROCESSOR_NOTES = {
     "bfloat16": Phrase("precision.brain"),
     "float16": Phrase("precision.half"),
 }
-"""What to know of a precision where there is no GPU: steps of 4 x 128 on one with AVX-512 BF16 took 0.76 and
-1.37 times as long as in float32."""
+"""Notes on a precision where there is no GPU: on a processor with AVX-512 BF16, steps of batches of 4 x 128
+took 0.76 (bfloat16) and 1.37 (float16) times as long as in float32."""
 
 TURN_SECONDS = 120
-"""For which a run is worked on while runs of other owners wait; then it waits itself, and goes on later."""
+"""Time after which a run goes back to the queue if another owner's run waits."""
 
 QUEUE_CHECK_SECONDS = 2
-"""Time between two looks at who waits."""
+"""Interval between two looks at the queue."""
 
 RESERVE = 2**16
-"""Bytes kept so that a full disk still has room for the line that says so."""
+"""Bytes reserved on disk, so that the log can still record that the disk is full."""
 
 
 SMALL_FILES = 2**20
-"""Bytes of the log, the model card and the tokenizers of a run, at most about."""
+"""Approximate bytes of a run's log, model card and tokenizers."""
 
 
-class Stopped(Exception):  # noqa: N818  no error: somebody asked for it
-    """Somebody asked the run to stop."""
+class Stopped(Exception):  # noqa: N818  not an error
+    """The run was asked to stop."""
 
 
-class TurnOver(Exception):  # noqa: N818  no error: others wait
-    """It is the turn of another owner."""
+class TurnOver(Exception):  # noqa: N818  not an error
+    """Another owner's run is next."""
 
 
-def run_job(job, *, runs=None, watch=None) -> dict:
-    """Do a new run from beginning to end; return the card of the model.
+def run_job(
+    job: TrainingJob, *, runs: Path | None = None, watch: Callable[[dict], object] | None = None
+) -> dict:
+    """Train a new run from beginning to end; return the card of the model.
 
     Args:
         job: `TrainingJob`.
         runs: Folder of runs; None: `runs_folder()`.
-        watch: Called with each event, a dict.
+        watch: Called with each event.
 
     Raises:
         RunError: If the run fails; says why.
@@ -98,17 +104,23 @@ def run_job(job, *, runs=None, watch=None) -> dict:
     return store.read_model(run.model).card
 
 
-def work(run, *, watch=None, strategy=None, quota=None) -> None:
-    """Work on a run until it has finished, fails or is asked to stop; its log says which.
+def work(
+    run: TrainingRun,
+    *,
+    watch: Callable[[dict], object] | None = None,
+    strategy: tf.distribute.Strategy | None = None,
+    quota: Quota | None = None,
+) -> None:
+    """Train a run until it has finished, fails or is stopped; its log records which.
 
     Args:
-        run: `TrainingRun`; one that has a checkpoint goes on from there.
-        watch: Called with each event, a dict.
-        strategy: `tf.distribute.Strategy`; None: all GPUs there are, or the processor; with TF_CONFIG, all
-            machines it names, each of which works on a run of its own with the same job. What the first one
-            has reached counts, it alone writes the model that was asked for, and a stop of one stops all.
-        quota: `Quota` of all runs of the folder; None: as much as there is. Where it leaves no room for
-            further pictures, none are kept; where it leaves none for the checkpoint, the run fails.
+        run: `TrainingRun`; resumed from its checkpoint if it has one.
+        watch: Called with each event.
+        strategy: `tf.distribute.Strategy`; None: all GPUs, or the processor; with TF_CONFIG, all machines it
+            names, each with a run of its own and the same job. The chief's progress counts, it alone writes
+            the requested model, and stopping one run stops all.
+        quota: `Quota` of all runs of the folder; None: unlimited. Without room for more pictures of the
+            probes, none are written; without room for the checkpoint, the run fails.
 
     Raises:
         UnwritableError: If not even the log of the run can be written.
@@ -136,12 +148,12 @@ def work(run, *, watch=None, strategy=None, quota=None) -> None:
 
 
 def device() -> str:
-    """Return in words what a run computes on."""
+    """Return the names of the GPUs, or the processor and its cores."""
     return ", ".join(gpus()) or f"CPU ({num_cores()} cores)"
 
 
 class _Worker:
-    """What changes while a run is worked on."""
+    """State of the training loop."""
 
     def __init__(self, run, watch, disk_quota):
         self.run, self.watch, self.disk_quota = run, watch, disk_quota
@@ -154,14 +166,14 @@ class _Worker:
         self.checkpoint_interval = CHECKPOINT_SECONDS
 
     def log_event(self, event, **facts):
-        """Write down what happened, and say it to whoever watches."""
+        """Append an event to the log and pass it to `watch`."""
         self.run.append(event, **facts)
         self.watch({"event": event, **facts})
 
     def work(self, strategy):
-        """Read or make the rows, train, and write the best model."""
+        """Load the data, train, and write the best model."""
         self.run.claim()
-        strategy = strategy or _strategy()  # before anything is computed, or machines do not find together
+        strategy = strategy or _strategy()  # must precede any computation, or the workers do not connect
         self.cluster = Cluster(strategy)
         (self.run.path / "reserve").write_bytes(bytes(RESERVE))
         self.job = self.run.job
@@ -179,7 +191,7 @@ class _Worker:
         self.steps_per_epoch = self.settings.steps_per_epoch(self.dataset.num_rows)
         self.log_event("data", **self._data_facts())
         self.disk_quota.check(self._bytes_to_come())
-        self._check_stop()  # every machine has its rows
+        self._check_stop()  # a barrier: every worker has loaded its data
         self.trainer = ModelTrainer(self.dataset, self.settings, strategy)
         self.evaluator = Evaluator(self.dataset, self.settings)
         if state:
@@ -191,7 +203,7 @@ class _Worker:
         self._finish()
 
     def _measure_untrained(self):
-        """Say what the loss is before anything was learned: long before the first step is compiled."""
+        """Log the loss of the untrained model, before the first step has been compiled."""
         self.evaluator.set_parameters(self.trainer.parameters())
         inputs, targets = next(self.dataset.batches(self.settings, 0))
         metrics = Totals(self.evaluator.measure(inputs, targets)).means()
@@ -200,7 +212,7 @@ class _Worker:
         )
 
     def _load_checkpoint(self):
-        """Return the state and the progress to go on from: those of the first machine, for all of them."""
+        """Return the chief's (state, progress); (None, `Progress()`) without a checkpoint."""
         checkpoint = self.run.checkpoint
         data = self.cluster.broadcast(checkpoint.read_bytes() if checkpoint.exists() else b"")
         if data and not self.cluster.is_chief:
@@ -220,7 +232,7 @@ class _Worker:
         }
 
     def _note(self):
-        """Return what is to be said once about the precision: a processor may gain nothing by half of it."""
+        """Return a note for the log if the precision may be slow on this processor."""
         note = None if gpus() else PROCESSOR_NOTES.get(self.settings.precision)
         return {"note": str(note)} if note else {}
 
@@ -234,7 +246,7 @@ class _Worker:
             raise TurnOver
 
     def _is_turn_over(self):
-        """Return whether this owner's run has got on for long enough, and another owner waits."""
+        """Return whether this run has used up its turn and another owner's run waits."""
         now = time.monotonic()
         if (
             not self.job.owner
@@ -247,7 +259,7 @@ class _Worker:
         return now > self.started + TURN_SECONDS and any(others)
 
     def _train_epoch(self):
-        """Do the rest of an epoch, and find out what it brought."""
+        """Train the rest of the current epoch and evaluate it."""
         progress, totals = self.progress, Totals(self.progress.sums)
         batches = self.dataset.batches(self.settings, progress.epoch)
         for inputs, targets in itertools.islice(batches, progress.batch, None):
@@ -269,7 +281,7 @@ class _Worker:
         self._end_epoch(totals)
 
     def _log_step(self, measured, rate, seconds):
-        """Say, from time to time, what was measured since the last time."""
+        """Log the means since the last step event, if that is long enough ago."""
         self.unlogged.add(measured)
         self.unlogged_seconds += seconds
         if time.monotonic() - self.last_logged < max(STEP_SECONDS, STEP_SHARE * self.progress.seconds):
@@ -292,13 +304,12 @@ class _Worker:
             raise RunError("training.diverged", step=self.progress.step + 1)
 
     def _end_epoch(self, totals):
-        """Validate, write the model if it is the best so far, and a checkpoint."""
+        """Validate, write the model if it is the best so far, and write a checkpoint."""
         progress = self.progress
         self._record_probes()
         metrics = totals.means() | self.evaluator.validate(self._check_stop)
-        metrics = json.loads(
-            self.cluster.broadcast(json.dumps(metrics).encode())
-        )  # machines may round differently
+        # workers may round differently
+        metrics = json.loads(self.cluster.broadcast(json.dumps(metrics).encode()))
         value = metrics[f"val_{self.job.metric}"]
         value = [-value if self.job.metric in LOWER_IS_BETTER else value, -metrics["val_loss"]]
         is_best = progress.best is None or value > progress.best
@@ -317,7 +328,7 @@ class _Worker:
         self._write_checkpoint()
 
     def _record_probes(self):
-        """Write the attention of the probes as it is now."""
+        """Write the current attention of the probes and log the model's output for them."""
         self.evaluator.set_parameters(self.trainer.parameters())
         for number, trace in enumerate(self.evaluator.traces()):
             if trace is not None and self._has_space(trace):
@@ -325,8 +336,8 @@ class _Worker:
         self.log_event("samples", step=self.progress.step, samples=self.evaluator.samples())
 
     def _has_space(self, trace):
-        """Return whether a picture leaves room for checkpoint and model; after the first that does not, no
-        more pictures are kept, and the log says so.
+        """Return whether a picture leaves room for checkpoint and model; after the first one that does not,
+        log that and write no more of them.
         """
         try:
             self.disk_quota.check(trace.nbytes + self._bytes_to_come())
@@ -337,13 +348,13 @@ class _Worker:
         return not self.is_full
 
     def _bytes_to_come(self):
-        """Return by about how many bytes the checkpoint, the model and the log will still grow."""
+        """Return about how many bytes the checkpoint, the model and the log will still grow."""
         copies = 4 + (self.settings.average > 0)  # value, Adam's two means, the model's value
         planned = SMALL_FILES + FLOAT * copies * self.dataset.config.num_parameters
         return max(0, planned - bytes_in(self.run.checkpoint) - bytes_in(self.run.model))
 
     def _write_checkpoint(self):
-        """Write a checkpoint, and see to it that checkpoints take little of the time."""
+        """Write a checkpoint and adapt the interval to its cost."""
         before = time.monotonic()
         state = self.trainer.state()
         size = sum(value.nbytes for value in state.values())
@@ -355,8 +366,8 @@ class _Worker:
         self.checkpoint_interval = max(CHECKPOINT_SECONDS, (self.last_checkpoint - before) / CHECKPOINT_SHARE)
 
     def _finish(self):
-        """Write the best model where it was asked for, and measure what was written on the test rows."""
-        self.cluster = Cluster()  # from here on each machine is by itself
+        """Write the best model to its target and measure it on the test rows."""
+        self.cluster = Cluster()  # no collective operations from here on
         best = store.read_model(self.run.model).parameters
         elsewhere = self.out != self.run.model.resolve()
         if elsewhere:
@@ -372,20 +383,20 @@ class _Worker:
             "model",
             folder=self.run.path,
             config=self.dataset.config,
+            tokenizer=self.dataset.tokenizers["tokenizer"],
+            target_tokenizer=self.dataset.tokenizers.get("target_tokenizer"),
             parameters=parameters,
             card=self._card() | ({} if test is None else {"test": test}),
             dtype="float32",
             overwrite=True,
-            **self.dataset.tokenizers,
         )
 
     def _card(self):
-        """Return what the model is, where it came from, and how to train it again."""
+        """Return the model card: facts of job and data, settings, versions and history."""
         state = self.run.state()
-        figure = f"val_{self.job.metric}"
-        unlike = ("event", "time", "step", "best", "seconds", "epoch")
+        omitted = ("event", "time", "step", "best", "seconds", "epoch")
         epochs = [
-            {name: value for name, value in epoch.items() if name not in unlike} for epoch in state.epochs
+            {name: value for name, value in epoch.items() if name not in omitted} for epoch in state.epochs
         ]
         return {
             "parameters": self.dataset.config.num_parameters,
@@ -402,26 +413,29 @@ class _Worker:
             "seconds": round(self.progress.seconds, 1),
             "history": epochs,
             "best_epoch": state.best["epoch"],
-            "validation": {"rows": self.dataset.num_validation, self.job.metric: state.best[figure]},
+            "validation": {
+                "rows": self.dataset.num_validation,
+                self.job.metric: state.best[f"val_{self.job.metric}"],
+            },
         }
 
 
 def _dataset(job):
-    """Return what is learned, as the job asks for it."""
+    """Return the dataset that the job describes."""
     if job.settings.pack:
         return MaskedText(job) if job.config.fills_in else RunningText(job)
     return TextPairs(job) if job.config.has_decoder else LabelledTexts(job)
 
 
 def _strategy():
-    """Return how to share the work out: over machines, over GPUs, or not at all (None)."""
+    """Return a strategy for several machines or GPUs; None for one device."""
     if os.environ.get("TF_CONFIG"):
         return tf.distribute.MultiWorkerMirroredStrategy()
     return tf.distribute.MirroredStrategy() if len(gpus()) > 1 else None
 
 
 def _problem(error, run):
-    """Return what went wrong, and the way out."""
+    """Return the error to report: what went wrong and how to fix it."""
     if isinstance(error, OSError) and str(error.filename or "").startswith(str(run.path)):
         error = UnwritableError(run.path, error)
     if (isinstance(error, OSError) and error.errno in FULL) or getattr(error, "cause", "") == "full":

@@ -1,15 +1,23 @@
-"""What is to become small, and what is counted beside it.
+"""Training losses and metrics, each as (sum, count), so that parts of a batch add up to the whole."""
 
-Each is a sum with its count, so that the parts of a batch add up to the whole.
-"""
+from collections.abc import Callable
+from typing import Any
 
+import keras
 import tensorflow as tf
-from keras import ops
 
-from transformer_viz.values.config import PAD_ID
+from transformer_viz.values.config import PAD_ID, TransformerConfig
+
+ops: Any = keras.ops  # the stubs describe the tensors of another backend
+
+Measured = dict[str, tuple[tf.Tensor, tf.Tensor]]
+"""Name -> (sum, count), two scalars."""
+
+Objective = Callable[[tf.Tensor, tf.Tensor], Measured]
+"""Function of targets and logits that returns the loss and the metrics of a batch."""
 
 
-def classification(config, label_smoothing=0.0):
+def classification(config: TransformerConfig, label_smoothing: float = 0.0) -> Objective:
     """Return the objective of a classifier.
 
     Args:
@@ -32,16 +40,16 @@ def classification(config, label_smoothing=0.0):
     return measure
 
 
-def next_token(label_smoothing=0.0):
+def next_token(label_smoothing: float = 0.0) -> Objective:
     """Return the objective of a decoder: the next token at every position, [PAD] left out.
 
-    The mean is over the tokens of a batch, so that a long text counts more than a short one (Vaswani et al.,
-    2017, section 5.4, for the smoothing).
+    The mean is over the tokens of a batch, so that long texts count more (label smoothing: Vaswani et al.,
+    2017, section 5.4).
 
     Returns:
         Function of token ids, int (row, position), and logits: name -> (sum, count) of loss, token_accuracy
-        and exact_match, the share of texts in which every token is the likeliest one, given those before it:
-        just those that greedy generation writes without a mistake.
+        and exact_match, the share of texts in which every token is the likeliest one given those before it,
+        which are the texts that greedy decoding reproduces.
     """
 
     def measure(token_ids, logits):
@@ -59,12 +67,12 @@ def next_token(label_smoothing=0.0):
     return measure
 
 
-def running_text(label_smoothing=0.0):
-    """Return the objective of running text: the token that is missing at every position, [PAD] left out.
+def running_text(label_smoothing: float = 0.0) -> Objective:
+    """Return the objective of running text: the next or the masked tokens, [PAD] left out.
 
     Returns:
         Function of token ids, int (row, position), and logits: name -> (sum, count) of loss, perplexity (the
-        cross-entropy in nats: e to the power of its mean is the perplexity) and token_accuracy.
+        cross-entropy in nats; perplexity is exp of its mean) and token_accuracy.
     """
 
     def measure(token_ids, logits):
@@ -83,12 +91,12 @@ def running_text(label_smoothing=0.0):
 
 
 @tf.custom_gradient
-def token_cross_entropy(logits, targets):
-    """Return the cross-entropy of each answer, in nats, and whether no other choice is likelier.
+def token_cross_entropy(logits: tf.Tensor, targets: tf.Tensor) -> tuple:
+    """Return the cross-entropy of each target, in nats, and whether no other token is likelier.
 
-    For a vocabulary of thousands on a processor this takes a quarter of the time of TensorFlow's own sparse
-    cross-entropy and the place of the largest logit: the softmax, which the gradient needs anyway, is the one
-    pass with exponentials.
+    With a vocabulary of thousands, on a processor, it takes a quarter of the time of TensorFlow's sparse
+    cross-entropy and argmax: the softmax, which the gradient needs anyway, is the only pass with
+    exponentials.
 
     Args:
         logits: float32 (row, position, choice).
@@ -101,7 +109,7 @@ def token_cross_entropy(logits, targets):
     places = tf.stack([tf.range(tf.size(targets)), tf.reshape(targets, (-1,))], axis=1)
     shares = tf.nn.softmax(rows)
     highest, own = tf.reduce_max(rows, axis=-1), tf.gather_nd(rows, places)
-    nats = highest - tf.math.log(tf.reduce_max(shares, axis=-1)) - own  # no share is too small for a number
+    nats = highest - tf.math.log(tf.reduce_max(shares, axis=-1)) - own  # the largest share never underflows
     shape = tf.shape(targets)
 
     def gradient(upstream, _):
@@ -112,8 +120,8 @@ def token_cross_entropy(logits, targets):
     return (tf.reshape(nats, shape), tf.reshape(own >= highest, shape)), gradient
 
 
-def cross_entropy(targets, logits, label_smoothing=0.0):
-    """Return the cross-entropy of each answer, its target smoothed over all choices: float32 (...).
+def cross_entropy(targets: tf.Tensor, logits: tf.Tensor, label_smoothing: float = 0.0) -> tf.Tensor:
+    """Return the cross-entropy of each target: float32 (...).
 
     Args:
         targets: int (...).
@@ -122,7 +130,7 @@ def cross_entropy(targets, logits, label_smoothing=0.0):
     """
     if not label_smoothing:
         return ops.sparse_categorical_crossentropy(targets, logits, from_logits=True)
-    choices = logits.shape[-1]
+    choices = ops.shape(logits)[-1]
     target = ops.one_hot(targets, choices) * (1 - label_smoothing) + label_smoothing / choices
     return ops.categorical_crossentropy(target, logits, from_logits=True)
 
