@@ -1,8 +1,8 @@
-"""Training runs as folders: what was asked, what happened, where to go on from; no Keras.
+"""Training runs as folders, without Keras.
 
-`runs/<id>/` holds `job.json`, what was asked; `events.jsonl`, what happened, only ever appended to;
-`checkpoint.safetensors`, where to go on from; `model/`, a model folder with the best so far; `frames/`, the
-attention of a few probe texts as it formed. Whoever shows a run reads this folder and nothing else.
+`runs/<id>/` holds `job.json`, the request; `events.jsonl`, an append-only log; `checkpoint.safetensors`;
+`model/`, the best model so far; and `frames/`, the attention of a few probe texts over time. Pages read
+nothing but this folder.
 """
 
 from transformer_viz.runs.cost import Cost, estimate
