@@ -1,7 +1,7 @@
-"""Models from elsewhere, checked and run by a process of its own before they are put on the shelf.
+"""Admission of uploaded models: a separate process checks and runs them first.
 
-Not a byte of such a zip is read in this process, and the other one may take so much memory and time and no
-more. It is ended as a whole when it does, when whoever waits for it has gone, and with this process.
+The app itself never parses such a zip. The checking process has limits of memory and time; it is ended when
+it exceeds them, when the caller gives up, and with this process.
 """
 
 import contextlib
@@ -20,16 +20,16 @@ from transformer_viz.store.quota import QuotaLike, check_quota
 from transformer_viz.store.write import check_target
 
 PATIENCE = 300
-"""Seconds to wait while other models are checked: one at a time."""
+"""Seconds to wait while other models are checked, one at a time."""
 
 _ONE_AT_A_TIME = threading.Lock()
 
 
 class UnfitNameError(ModelError):
-    """The model may be good, but its name is taken or unfit.
+    """The model's name is taken or invalid; the model itself has not been refused.
 
     Attributes:
-        name: What it is called.
+        name: The name.
     """
 
     def __init__(self, error: ModelError, name: str):
@@ -46,21 +46,21 @@ def admit_model(
     limits: Limits = LIMITS,
     progress: Callable[[str], None] = lambda stage: None,
 ) -> str:
-    """Put a packed model on the shelf if it is whole, safe, and costs what a model may.
+    """Store an uploaded model if it is complete, safe and within the limits.
 
     Args:
-        data: The zip, or the path of one.
-        name: What to call the model; None: as in the zip.
-        folder: Where its folder goes; None: `models_folder()`. Created if need be.
+        data: The zip, or its path.
+        name: Name of the model; None: as in the zip.
+        folder: Folder of models; None: `models_folder()`. Created if necessary.
         quota: As in `write_model`.
-        limits: What the check may take.
-        progress: Called with "wait", "unpack", "load" and "run" as each of these begins.
+        limits: Limits of the check.
+        progress: Called with "wait", "unpack", "load" and "run" when these stages begin.
 
     Returns:
         The model's name.
 
     Raises:
-        UnfitNameError: If the name is unfit or taken.
+        UnfitNameError: If the name is invalid or taken.
         ModelError: If the model is refused; says why.
     """
     folder = folder_of_models(folder)
@@ -79,7 +79,7 @@ def admit_model(
 
 @contextlib.contextmanager
 def _turn(progress):
-    """Wait until no other model is checked."""
+    """Wait until no other model is being checked."""
     if not _ONE_AT_A_TIME.acquire(blocking=False):
         progress("wait")
         if not _ONE_AT_A_TIME.acquire(timeout=PATIENCE):
@@ -92,7 +92,7 @@ def _turn(progress):
 
 @contextlib.contextmanager
 def _hidden_folder(folder):
-    """Give a hidden folder of this process alone; it is gone at the end, or swept when this one is killed."""
+    """Yield a hidden folder and remove it at the end; if this process is killed, `sweep` removes it."""
     place = temporary_beside(folder / "upload")
     try:
         with disk_errors(folder, "written"):
@@ -106,7 +106,7 @@ def _hidden_folder(folder):
 
 
 def _zip_of(data, place, target, quota):
-    """Return the path of a zip, having written what was given as bytes."""
+    """Return the path of the zip, writing bytes to a file."""
     if isinstance(data, Path):
         return data.resolve()
     check_quota(target, len(data), quota, without=place)
@@ -118,7 +118,7 @@ def _zip_of(data, place, target, quota):
 
 
 def _free_place(name, folder):
-    """Return where a model of that name may be put."""
+    """Return the path for a model of that name, having checked that it is free."""
     target = folder / name
     is_taken = os.path.lexists(target) or existing_folder(target) or hidden_model(target)
     try:

@@ -1,4 +1,4 @@
-"""Rename, duplicate, delete and restore models; each is done whole or not at all, also when killed."""
+"""Rename, duplicate, delete and restore models, each atomically."""
 
 import os
 from dataclasses import dataclass
@@ -27,22 +27,22 @@ from transformer_viz.store.write import check_target, with_manifest
 
 @dataclass(frozen=True)
 class Deleted:
-    """A model that was deleted: its name, and the hidden folder in which it waits to be restored."""
+    """A deleted model: its name, and the hidden folder from which it can be restored."""
 
     name: str
     path: Path
 
 
 def rename_model(name: str, new_name: str, folder: Path | None = None) -> None:
-    """Give a model another name; its folder stays as it is.
+    """Rename a model without changing its folder's content.
 
     Args:
         name: Of the model.
-        new_name: One that no other model has.
-        folder: Where the model is; None: `models_folder()`.
+        new_name: A name that is not taken.
+        folder: Folder of models; None: `models_folder()`.
 
     Raises:
-        ModelError: If there is no such model, it came with an installed package, the new name is unfit or
+        ModelError: If there is no such model, it came with an installed package, the new name is invalid or
             taken, or the disk refuses.
     """
     place = _place(name, folder)
@@ -57,17 +57,17 @@ def duplicate_model(
     into: Path | None = None,
     quota: QuotaLike = None,
 ) -> None:
-    """Write an exact copy of a model, whose files are checked meanwhile.
+    """Copy a model, checking its files.
 
     Args:
         name: Of the model.
-        new_name: One that no other model has.
-        folder: Where the model is; None: `models_folder()`.
+        new_name: A name that is not taken.
+        folder: Folder of models; None: `models_folder()`.
         into: Folder of models for the copy; None: the same, or for a shipped model `models_folder()`.
         quota: As in `write_model`.
 
     Raises:
-        ModelError: If the model is damaged, the new name is unfit or taken, or the disk refuses.
+        ModelError: If the model is damaged, the new name is invalid or taken, or the disk refuses.
     """
     target = check_target(new_name, folder=into or (None if is_shipped(folder_of_models(folder)) else folder))
     files = read_files(checked_name(name), folder)
@@ -76,7 +76,7 @@ def duplicate_model(
 
 
 def shorten_card(name: str, folder: Path | None = None) -> None:
-    """Write the card of a model anew, without details if it is too long; arguments as in `delete_model`.
+    """Rewrite the card of a model without some details if it is too long; arguments as in `delete_model`.
 
     Raises:
         ModelError: If there is no such model, it is damaged, its card stays too long, or the disk refuses.
@@ -90,18 +90,18 @@ def shorten_card(name: str, folder: Path | None = None) -> None:
 
 
 def delete_model(name: str, folder: Path | None = None) -> Deleted:
-    """Move a model, also a damaged one, into the trash beside it, for a day at least.
+    """Move a model, damaged or not, into the trash beside it, for at least a day.
 
     Args:
         name: Of the model.
-        folder: Where the model is; None: `models_folder()`.
+        folder: Folder of models; None: `models_folder()`.
 
     Returns:
-        What `restore_model` takes back.
+        The argument of `restore_model`.
 
     Raises:
-        ModelError: If there is no such model, it came with an installed package, its folder holds
-            something else too, or the disk refuses.
+        ModelError: If there is no such model, it came with an installed package, its folder holds other
+            files, or the disk refuses.
     """
     place = _place(name, folder)
     with disk_errors(place, "read"):
@@ -115,10 +115,10 @@ def delete_model(name: str, folder: Path | None = None) -> Deleted:
 
 
 def restore_model(deleted: Deleted) -> None:
-    """Put a deleted model back exactly as it was.
+    """Restore a deleted model unchanged.
 
     Raises:
-        ModelError: If another model has its name by now, the trash was emptied, or the disk refuses.
+        ModelError: If its name has been taken, the trash was emptied, or the disk refuses.
     """
     target = deleted.path.parent / checked_name(deleted.name)
     if existing_folder(target) or os.path.lexists(target):
@@ -129,7 +129,7 @@ def restore_model(deleted: Deleted) -> None:
 
 
 def _target(name, folder):
-    """Return where a model of that name stands, which may be changed."""
+    """Return the path of a model of that name that may be changed."""
     target = folder_of_models(folder) / checked_name(name)
     if is_shipped(target.parent) or (hidden_model(target) and not existing_folder(target)):
         raise ModelError("store.shipped", name=name)
@@ -137,7 +137,7 @@ def _target(name, folder):
 
 
 def _place(name, folder):
-    """Return where the one model of that name stands, having removed what an interrupted write left of it."""
+    """Return the folder of a model, having removed the rest of an interrupted write."""
     target = _target(name, folder)
     place = existing_folder(target)
     if place is None:
@@ -145,7 +145,7 @@ def _place(name, folder):
     if os.path.islink(target):
         raise ModelError("store.linked", place=target)
     with disk_errors(target, "written"):
-        if place == target and old_folder(target).exists():  # or the older model would come back
+        if place == target and old_folder(target).exists():  # otherwise the older model would reappear
             discard(old_folder(target), target)
     return place
 

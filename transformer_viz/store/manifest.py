@@ -1,8 +1,9 @@
-"""What `manifest.json` says of the files of a model, and whether they are as it says."""
+"""Integrity of a model folder: its files against `manifest.json`."""
 
 import json
 import stat
 from pathlib import Path
+from typing import Protocol
 
 from transformer_viz.store.format import (
     DESKTOP,
@@ -19,11 +20,19 @@ from transformer_viz.store.format import (
 )
 
 
+class Digest(Protocol):
+    """A finished hash, as `hashlib` returns it."""
+
+    def hexdigest(self) -> str:
+        """Return the hash in hexadecimal."""
+        ...
+
+
 def checked_files(folder: Path) -> dict[str, str]:
-    """Return name -> sha256 of the files of a model, having checked everything but the hashes.
+    """Return name -> SHA-256 of a model's files, after all checks except the hashes.
 
     Raises:
-        ModelError: If a file is missing, strange or of another size than the manifest says.
+        ModelError: If a file is missing, unknown or of another size than in the manifest.
     """
     with disk_errors(folder, "read"):
         if folder.is_symlink():
@@ -45,7 +54,7 @@ def checked_files(folder: Path) -> dict[str, str]:
 
 
 def _manifest_files(manifest):
-    """Return what `manifest.json` says of each file; a byte changed in it, even a space, is an error."""
+    """Return the entries of `manifest.json`; any byte that differs from the canonical form is an error."""
     with disk_errors(manifest, "read"):
         data = manifest.read_bytes()
     try:
@@ -73,7 +82,7 @@ def _size(file):
     return found.st_size
 
 
-def check_hash(file: Path, digest, hashes: dict[str, str]) -> None:
-    """Check that a file, by its `hashlib` digest, is the one that the manifest names."""
+def check_hash(file: Path, digest: Digest, hashes: dict[str, str]) -> None:
+    """Check the `hashlib` digest of a file against the manifest."""
     if digest.hexdigest() != hashes[file.name]:
         raise ModelError("manifest.hash", file=file)

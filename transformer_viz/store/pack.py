@@ -1,4 +1,4 @@
-"""Models as one zip: packed to be taken elsewhere, unpacked without trusting a byte of it."""
+"""Models as zip files: pack them, and unpack untrusted ones safely."""
 
 import contextlib
 import io
@@ -25,7 +25,7 @@ from transformer_viz.store.write import check_target
 from transformer_viz.values.zips import COMPRESSIONS, DAMAGED, holds_too_many
 
 MAX_RATIO = 100
-"""How many times its own size a zip may unpack to: trained numbers hardly shrink."""
+"""Largest compression ratio: trained parameters hardly compress."""
 
 _FILES = PAYLOAD | {"manifest.json"}
 _KERAS = {"config.json", "metadata.json", "model.weights.h5"}
@@ -34,11 +34,11 @@ _CHUNK = 2**20
 
 
 def pack_model(name: str, folder: Path | None = None) -> bytes:
-    """Return a zip of a model's folder, the same bytes on every machine; its files are checked meanwhile.
+    """Return a zip of a model's folder, reproducible byte for byte; its files are checked.
 
     Args:
         name: Of the model.
-        folder: Where the model is; None: `models_folder()`.
+        folder: Folder of models; None: `models_folder()`.
 
     Raises:
         ModelError: If there is no such model, or it is damaged.
@@ -46,7 +46,7 @@ def pack_model(name: str, folder: Path | None = None) -> bytes:
     packed = io.BytesIO()
     with zipfile.ZipFile(packed, "w") as archive:
         for file, data in sorted(read_files(checked_name(name), folder).items()):
-            entry = zipfile.ZipInfo(f"{name}/{file}")  # of 1980, as if no clock had been there
+            entry = zipfile.ZipInfo(f"{name}/{file}")  # a fixed date, 1980
             entry.create_system, entry.external_attr = 3, 0o644 << 16
             archive.writestr(entry, data)
     return packed.getvalue()
@@ -60,21 +60,21 @@ def unpack_model(
     overwrite: bool = False,
     quota: QuotaLike = None,
 ) -> str:
-    """Write the model that a zip holds, if it is one from the first byte to the last.
+    """Unpack and store the model in a zip.
 
     Args:
-        data: The zip, or the path of one.
-        name: What to call the model; None: as its folder in the zip.
-        folder: Where its folder goes; None: `models_folder()`. Created if need be.
+        data: The zip, or its path.
+        name: Name of the model; None: as its folder in the zip.
+        folder: Folder of models; None: `models_folder()`. Created if necessary.
         overwrite: Replace a model of that name.
-        quota: Bytes that all models of the folder may take; None: as in `write_model`.
+        quota: Bytes for all models of the folder; None: as in `write_model`.
 
     Returns:
         The model's name.
 
     Raises:
-        ModelError: If the zip is anything else than one whole model, the name is unfit or taken, or the
-            disk refuses.
+        ModelError: If the zip is not exactly one complete model, the name is invalid or taken, or the disk
+            refuses.
     """
     with _opened(data) as archive:
         inner, entries = _checked_entries(archive)
@@ -87,14 +87,14 @@ def unpack_model(
 
 
 def unpack_into(data: Path, place: Path) -> str:
-    """Write the files of the model that a zip holds into an empty folder, and check them.
+    """Unpack the model in a zip into an empty folder, and check it.
 
     Args:
         data: The zip.
         place: The folder.
 
     Returns:
-        What the model is called in the zip, which need not be a fit name.
+        The model's name in the zip, which may be invalid.
 
     Raises:
         ModelError: As `unpack_model`.
@@ -109,7 +109,7 @@ def unpack_into(data: Path, place: Path) -> str:
 
 @contextlib.contextmanager
 def _opened(data):
-    """Give the archive that a zip is, having refused what is none."""
+    """Yield the archive of a zip; other files are refused."""
     with disk_errors(data, "read") if isinstance(data, Path) else contextlib.nullcontext():
         stream = data.open("rb") if isinstance(data, Path) else io.BytesIO(data)
     with stream:
@@ -119,7 +119,7 @@ def _opened(data):
             raise ModelError("zip.hdf")
         if not begin.startswith(b"PK"):
             raise ModelError("zip.none")
-        if holds_too_many(stream, _MOST_FILES):  # listing them would fill the memory
+        if holds_too_many(stream, _MOST_FILES):  # listing them would exhaust memory
             raise ModelError("zip.files")
         try:
             archive = zipfile.ZipFile(stream)
@@ -130,7 +130,7 @@ def _opened(data):
 
 
 def _checked_entries(archive):
-    """Return the name of the one folder in a zip, and file -> entry, having checked what is declared."""
+    """Return the name of the only folder in a zip, and file -> entry, after checking the declared values."""
     entries = {entry.orig_filename: entry for entry in archive.infolist()}
     paths = [path for path in entries if not path.endswith("/")]
     if set(paths) >= _KERAS:
@@ -168,7 +168,7 @@ def _check_entry(entry):
 
 
 def _extract_all(archive, entries, place, name):
-    """Write the files of a zip into a folder and check them; errors name the model, not the folder."""
+    """Extract the files of a zip into a folder and check them; errors name the model, not the folder."""
     for file, entry in entries.items():
         _extract(archive, entry, place / file)
     try:
@@ -178,7 +178,7 @@ def _extract_all(archive, entries, place, name):
 
 
 def _extract(archive, entry, file):
-    """Write one file of a zip, never more of it than the largest there may be."""
+    """Extract one file of a zip, up to its maximum size."""
     written = 0
     try:
         with archive.open(entry) as packed, file.open("xb") as stream:

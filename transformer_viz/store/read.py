@@ -1,8 +1,10 @@
-"""Read model folders, while others may be writing them."""
+"""Read model folders consistently while other processes may replace them."""
 
 import hashlib
 import os
+from collections.abc import Callable
 from pathlib import Path
+from typing import TypeVar
 
 import numpy as np
 from safetensors import SafetensorError, safe_open
@@ -30,21 +32,23 @@ from transformer_viz.store.manifest import check_hash, checked_files
 from transformer_viz.store.places import shelves
 from transformer_viz.values.config import TransformerConfig
 
+Result = TypeVar("Result")
+
 _READS = 20
 
 
 def read_model(name_or_path: str | Path, folder: Path | None = None) -> StoredModel:
     """Read a model and check everything in its folder.
 
-    A folder that is being replaced meanwhile gives the old model or the new one, never a mixture.
+    If the folder is replaced meanwhile, the result is the old model or the new one, never a mixture.
 
     Args:
-        name_or_path: A name in `folder`; or the path of a model folder: a `Path` to a folder there is, or a
-            text with a separator in it or a dot in front.
-        folder: Where names are looked up; None: the shelf (`shelves`).
+        name_or_path: A name in `folder`; or the path of a model folder: a `Path` that exists, or a text with
+            a separator or a leading dot.
+        folder: Folder in which names are looked up; None: the shelf (`shelves`).
 
     Raises:
-        ModelError: If there is no such model, or its folder is damaged, unfit or of a newer version.
+        ModelError: If there is no such model, or its folder is damaged, invalid or of a newer version.
     """
     path = _path(name_or_path, folder)
     return read_consistent(path, lambda found: _read(found, os.path.basename(os.path.abspath(path))))
@@ -54,22 +58,22 @@ def read_config(name_or_path: str | Path, folder: Path | None = None) -> Transfo
     """Return the config of a model without reading its parameters; arguments as in `read_model`.
 
     Raises:
-        ModelError: If there is no such model, or its config or card is damaged or unfit.
+        ModelError: If there is no such model, or its config or card is damaged or invalid.
     """
     return read_consistent(_path(name_or_path, folder), config_and_card)[0]
 
 
 def read_files(name_or_path: str | Path, folder: Path | None = None) -> dict[str, bytes]:
-    """Return name -> bytes of a model's files, each as its manifest says; arguments as in `read_model`.
+    """Return name -> bytes of a model's files after checking the manifest; arguments as in `read_model`.
 
     Raises:
-        ModelError: If there is no such model, or a file of it is missing, strange or changed.
+        ModelError: If there is no such model, or a file is missing, unknown or changed.
     """
     return read_consistent(_path(name_or_path, folder), _files)
 
 
 def stamp(name_or_path: str | Path, folder: Path | None = None) -> str:
-    """Return a text that changes whenever the model is written anew; arguments as in `read_model`.
+    """Return a text that changes whenever the model is rewritten; arguments as in `read_model`.
 
     Raises:
         ModelError: If there is no such model.
@@ -86,7 +90,9 @@ def _path(name_or_path, folder):
 
 
 def names_in(folder: Path) -> list[str]:
-    """Return the names of the models in a folder, also of one whose writer was killed between two renames."""
+    """Return the names of the models in a folder, including one whose writer was killed between two
+    renames.
+    """
     try:
         found = [entry.name for entry in folder.iterdir() if os.path.isdir(entry)]
     except FileNotFoundError:
@@ -105,8 +111,8 @@ def _identity(folder):
     return f"{found.st_ino}-{found.st_mtime_ns}"
 
 
-def read_consistent(path: Path, read):
-    """Return `read(folder)` from a time in which nobody replaced the folder."""
+def read_consistent(path: Path, read: Callable[[Path], Result]) -> Result:
+    """Return `read(folder)`, repeated until the folder was not replaced meanwhile."""
     for _ in range(_READS):
         found = existing_folder(path)
         if found is None:
@@ -116,18 +122,18 @@ def read_consistent(path: Path, read):
             raise ModelError("store.missing", place=one_line(path), models=models)
         before = _identity(found)
         try:
-            result, error = read(found), None
-        except ModelError as caught:
-            result, error = None, caught
+            result = read(found)
+        except ModelError as error:
+            result = error
         if (existing_folder(path), _identity(found)) == (found, before):
-            if error:
-                raise error
+            if isinstance(result, ModelError):
+                raise result
             return result
     raise ModelError("store.restless", place=path)
 
 
 def config_and_card(folder: Path) -> tuple[TransformerConfig, dict]:
-    """Return what a folder says of its model, having checked all but its parameters and tokenizers."""
+    """Return config and card of a model, after all checks except those of parameters and tokenizers."""
     hashes = checked_files(folder)
     config = _config(folder / "config.json", _text(folder / "config.json", hashes))
     file = folder / "card.json"

@@ -1,4 +1,4 @@
-"""Write model folders, so that a reader finds the old model or the new one whatever happens meanwhile."""
+"""Write model folders atomically."""
 
 import hashlib
 import os
@@ -37,12 +37,12 @@ from transformer_viz.values.config import TransformerConfig
 def check_writable(
     name: str, *, folder: Path | None = None, overwrite: bool = False, quota: QuotaLike = None
 ) -> None:
-    """Find out before a long training whether `write_model` would be refused; arguments as there.
+    """Check before a long training whether `write_model` would succeed; arguments as there.
 
-    Folders that are not there yet are not made.
+    Missing folders are not created.
 
     Raises:
-        ModelError: If the name is unfit or taken, or the folder is full or cannot be written.
+        ModelError: If the name is invalid or taken, or the folder is full or cannot be written.
     """
     target = _free_place(name, folder, overwrite)
     with disk_errors(target, "written"):
@@ -52,7 +52,7 @@ def check_writable(
 
 
 def check_target(name: str, *, folder: Path | None = None, overwrite: bool = False) -> Path:
-    """Return where a model of that name may be put, however full its folder is, which is made if need be.
+    """Return the path for a model of that name, whatever the quota; its folder is created if necessary.
 
     Raises:
         ModelError: As `check_writable`.
@@ -65,7 +65,7 @@ def check_target(name: str, *, folder: Path | None = None, overwrite: bool = Fal
 
 
 def _free_place(name, folder, overwrite):
-    """Return where a model of that name stands, if nothing else does."""
+    """Return the path of a model of that name, unless something else occupies it."""
     target = folder_of_models(folder) / checked_name(name)
     old = existing_folder(target)
     if os.path.islink(target) or (os.path.exists(target) and old != target):
@@ -80,7 +80,7 @@ def _free_place(name, folder, overwrite):
 
 
 def _check_can_create(target):
-    """Make a folder beside one that is to be written, and remove it."""
+    """Create a folder beside the target and remove it."""
     probe = temporary_beside(target)
     probe.mkdir()
     probe.rmdir()
@@ -99,21 +99,22 @@ def write_model(  # noqa: PLR0913  the files of a folder, by name
     overwrite: bool = False,
     quota: QuotaLike = None,
 ) -> Path:
-    """Write a model folder; whatever happens, its place holds the old model or the new one, whole.
+    """Write a model folder atomically.
 
     Args:
         name: Up to 64 of a-z, 0-9, "_" and "-".
-        config: What the network is built from.
+        config: Config of the network.
         tokenizer: Text of `tokenizer.json`.
-        card: What the model is and where it came from; anything JSON can hold. One that is too long to be
-            read again loses details: `card.shortened` says which.
+        card: Description and origin of the model, as JSON values. Too long a card loses details, as
+            `card.shortened` describes.
         parameters: Name -> array of floats, as in `config.parameter_shapes()`.
         target_tokenizer: For an encoder-decoder, the text of `tokenizer_target.json`.
-        folder: Where the model's folder goes; None: `models_folder()`. Created if need be.
+        folder: Folder of models; None: `models_folder()`. Created if necessary.
         dtype: "float16" (half the size, about three digits) or "float32" (exact).
-        overwrite: Replace a model of that name; a shipped one of an installed package is hidden behind it.
-        quota: Bytes that all models of the folder may take, or a `SharedQuota`; None: for `models_folder()`
-            TRANSFORMER_VIZ_MODELS_BYTES, or 4 GB, for another folder as many as there are.
+        overwrite: Replace a model of that name; a shipped one of an installed package is hidden by the new
+            one.
+        quota: Bytes for all models of the folder, or a `SharedQuota`; None: for `models_folder()`
+            TRANSFORMER_VIZ_MODELS_BYTES, or 4 GB; any other folder is unlimited.
 
     Returns:
         The model's folder.
