@@ -147,9 +147,7 @@ class LabelledTexts(Dataset):
 
 
 class TextPairs(Dataset):
-    """Texts and the targets a decoder is trained to write; for a decoder alone each pair is joined to one
-    text.
-    """
+    """Texts and targets for a decoder; for a decoder alone each pair is joined to one text."""
 
     def __init__(self, job: TrainingJob):
         read = read_pairs if job.config.has_encoder else read_for_decoder
@@ -164,8 +162,8 @@ class TextPairs(Dataset):
         if translates:
             self.tokenizers["target_tokenizer"] = target.to_json()
         self.num_rows, self.num_validation = len(train), len(validation)
-        held_out = validation[["text", "target"]] if translates else joined_texts(validation)
-        self.probes = choose_probes(job, held_out.to_numpy())
+        probes = validation[["text", "target"]] if translates else joined_texts(validation)
+        self.probes = choose_probes(job, probes.to_numpy())
         self.card = {
             "task": "sequence to sequence" if translates else "next token",
             "data": describe_source(job, job.data, rows),
