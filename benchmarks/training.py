@@ -23,20 +23,20 @@ SETTINGS = TrainingSettings(batch_size=32)
 
 
 def main():
-    """Print the figures."""
+    """Print the results."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--data", help="CSV with the columns text,label")
     parser.add_argument("--rows", type=int, default=25_000)
     arguments = parser.parse_args()
     job = load_upper_floor("training.job")
     ids, labels = rows(arguments.data, arguments.rows)
-    lesson = lesson_of(ids, labels)
-    learner, stock = job.Learner(lesson, SETTINGS), stock_model()
+    dataset = dataset_of(ids, labels)
+    trainer, stock = job.ModelTrainer(dataset, SETTINGS), stock_model()
     names, taken = ("ours", "stock Keras"), ([], [])
     for number in range(ROUNDS + 1):
         short = slice(640) if number == 0 else slice(None)  # compiles
         epochs = (
-            lambda s=short: our_epoch(job, lesson_of(ids[s], labels[s]), learner),
+            lambda s=short: our_epoch(job, dataset_of(ids[s], labels[s]), trainer),
             lambda s=short: stock.fit(ids[s], labels[s], batch_size=SETTINGS.batch_size, verbose=0),
         )
         for epoch, times in zip(epochs, taken, strict=True):
@@ -56,27 +56,27 @@ def tiny(job):
     """Print the steps per second of a small encoder-decoder, with and without the training loop."""
     config = PRESETS["vaswani-tiny"].replace(num_layers=1, num_decoder_layers=1)
     settings = TrainingSettings(batch_size=64)
-    lesson = job.Pairs(TrainingJob(config=config, settings=settings, data="reverse", rows=20_000))
-    learner = job.Learner(lesson, settings)
-    our_epoch(job, lesson, learner, settings, steps=20)
-    batch = next(iter(lesson.batches(settings, 0)))
+    dataset = job.TextPairs(TrainingJob(config=config, settings=settings, data="reverse", rows=20_000))
+    trainer = job.ModelTrainer(dataset, settings)
+    our_epoch(job, dataset, trainer, settings, steps=20)
+    batch = next(iter(dataset.batches(settings, 0)))
     whole, bare = [], []
     for _ in range(ROUNDS):
-        whole.append(our_epoch(job, lesson, learner, settings))
+        whole.append(our_epoch(job, dataset, trainer, settings))
         start = time.perf_counter()
         for _ in range(200):
-            learner.train(*batch, 1e-3)
+            trainer.train(*batch, 1e-3)
         bare.append(200 / (time.perf_counter() - start))
     print("vaswani-tiny with 1 + 1 blocks on `reverse`, batches of 64")
     print(f"  {statistics.median(whole):.0f} steps a second; on one batch again and again")
     print(f"  {statistics.median(bare):.0f}")
 
 
-def our_epoch(job, lesson, learner, settings=SETTINGS, steps=None):
+def our_epoch(job, dataset, trainer, settings=SETTINGS, steps=None):
     """Train for an epoch as a run does; return the steps per second."""
     start, totals, done = time.perf_counter(), job.Totals(), 0
-    for batch in lesson.batches(settings, 0):
-        totals.add(learner.train(*batch, 1e-3))
+    for batch in dataset.batches(settings, 0):
+        totals.add(trainer.train(*batch, 1e-3))
         done += 1
         if done == steps:
             break
@@ -99,9 +99,9 @@ def rows(data, count):
     return ids, (frame["label"] == frame["label"].max()).to_numpy(np.int32)
 
 
-def lesson_of(ids, labels):
-    """Return a stand-in for a lesson with these rows."""
-    from transformer_viz.training import lesson, objectives
+def dataset_of(ids, labels):
+    """Return a stand-in for a dataset with these rows."""
+    from transformer_viz.training import dataset, objectives
 
     def batches(settings, epoch):
         order = np.random.default_rng(epoch).permutation(len(ids))
@@ -111,7 +111,7 @@ def lesson_of(ids, labels):
 
     return SimpleNamespace(
         config=CONFIG,
-        signature=lesson.Labels.signature,
+        signature=dataset.LabelledTexts.signature,
         objective=lambda settings: objectives.classification(CONFIG),
         batches=batches,
     )

@@ -28,7 +28,7 @@ from transformer_viz.runs.claim import claimed_by
 from transformer_viz.runs.disk import write_whole
 from transformer_viz.runs.events import append_event, parse_event
 from transformer_viz.runs.uploads import FACTS, uploads_folder
-from transformer_viz.training.checkpoint import Place, read_checkpoint, write_checkpoint
+from transformer_viz.training.checkpoint import Progress, read_checkpoint, write_checkpoint
 
 ROOT = str(Path(__file__).parents[1])
 
@@ -58,7 +58,7 @@ class Writers:
     def start(self):
         """Start everything and never return."""
         works = [self.upload] * 3 + [self.append] * 2
-        works += [self.keep_checkpoint, self.keep_frame, self.make_runs, self.remove_runs, self.claim]
+        works += [self.keep_checkpoint, self.write_frame, self.make_runs, self.remove_runs, self.claim]
         for number, work in enumerate(works):
             rng = random.Random(self.seed * 100 + number)
             threading.Thread(target=self.work_on, args=(work, rng, number), daemon=True).start()
@@ -85,13 +85,13 @@ class Writers:
         """Write a checkpoint whose every number is its step."""
         step = self.seed * 10**5 + count
         state = {"a": np.full(rng.randint(1, 50_000), step, np.int64)}
-        write_checkpoint(self.run.checkpoint, state, Place(step=step))
+        write_checkpoint(self.run.checkpoint, state, Progress(step=step))
         self.note("checkpoint", step)
 
-    def keep_frame(self, rng, number, count):
+    def write_frame(self, rng, number, count):
         """Write a picture that says how long it is."""
         step = self.seed * 10**4 + count
-        self.run.keep_frame(step, 0, Picture(step))
+        self.run.write_frame(step, 0, Picture(step))
         self.note("frame", step)
 
     def make_runs(self, rng, number, count):
@@ -156,9 +156,9 @@ def check(folder) -> Counter:
     check_events(run, {step for [step] in done.get("event", [])})
     steps = [step for [step] in done.get("checkpoint", [])]
     if steps:
-        state, place = read_checkpoint(run.checkpoint)
-        assert place.step >= max(steps)
-        assert (state["a"] == place.step).all()
+        state, progress = read_checkpoint(run.checkpoint)
+        assert progress.step >= max(steps)
+        assert (state["a"] == progress.step).all()
         assert not run.has_damaged_checkpoint
     for [step] in done.get("frame", []):
         assert run.frame(step, 0).exists()

@@ -8,13 +8,13 @@ from hypothesis import strategies as st
 
 from transformer_viz.data import (
     DataError,
+    delimited,
     files,
     preview,
     read_for_decoder,
     read_labelled,
     read_pairs,
     read_texts,
-    separated,
 )
 
 GOOD = "text,label\na film,1\nno film,0\n"
@@ -138,14 +138,14 @@ def test_reading_leaves_the_field_limit_of_csv_as_it_was(file):
 def test_two_readers_at_once_do_not_change_each_others_limit(file, monkeypatch):
     path = file("text,label\n" + "a" * 200_000 + ",1\n")
     inside, go = threading.Event(), threading.Event()
-    header = separated.names_of
+    header = delimited.column_names
 
     def slow(*arguments):
         inside.set()
         assert go.wait(10)
         return header(*arguments)
 
-    monkeypatch.setattr(separated, "names_of", slow)
+    monkeypatch.setattr(delimited, "column_names", slow)
     before, results = csv.field_size_limit(), []
     readers = [threading.Thread(target=lambda: results.append(read_labelled(path))) for _ in range(2)]
     for reader in readers:

@@ -1,6 +1,6 @@
 import pandas as pd
 
-from transformer_viz.data import DataReport, Split, TextReport, describe, spread
+from transformer_viz.data import DataReport, Split, TextReport, describe, evenly_spaced
 from transformer_viz.text.tokenizer import Tokenizer
 
 
@@ -75,8 +75,8 @@ def test_of_many_texts_some_are_counted_evenly_spread():
     text = found.texts["text"]
     assert (text.median_tokens, text.longest_tokens) == (3, 4)
     assert (text.cut_rows, text.cut_share) == (50, 0.5)
-    assert list(spread(data, 5).index) == [0, 24, 49, 74, 99]
-    assert spread(data, 100) is data
+    assert list(evenly_spaced(data, 5).index) == [0, 24, 49, 74, 99]
+    assert evenly_spaced(data, 100) is data
     assert describe(data, tokenizer=tokenizer, max_len=2, most=100) == describe(
         data, tokenizer=tokenizer, max_len=2
     )

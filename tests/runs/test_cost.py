@@ -16,19 +16,19 @@ from types import SimpleNamespace
 import numpy as np
 from transformer_viz.values.config import TransformerConfig
 from transformer_viz.runs import TrainingSettings
-from transformer_viz.training import lesson, objectives
-from transformer_viz.training.learner import Learner
+from transformer_viz.training import dataset, objectives
+from transformer_viz.training.model_trainer import ModelTrainer
 
 config = TransformerConfig.from_json(sys.argv[1])
-ids = lesson._IDS
-learner = Learner(
-    SimpleNamespace(config=config, signature=(ids, ids), objective=lambda settings: objectives.writing()),
+ids = dataset._IDS
+trainer = ModelTrainer(
+    SimpleNamespace(config=config, signature=(ids, ids), objective=lambda settings: objectives.next_token()),
     TrainingSettings(),
 )
 for size in map(int, sys.argv[2:]):
     batch = np.random.default_rng(0).integers(4, config.vocab_size, (size, 96), dtype=np.int32)
     for _ in range(3):
-        learner.train(batch, batch, 0.001)
+        trainer.train(batch, batch, 0.001)
     print(1024 * resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)
 """
 

@@ -16,7 +16,7 @@ from hostile import JOB, Picture
 
 from transformer_viz.runs import RunError, create_run, keep_upload, list_runs, sweep_uploads
 from transformer_viz.runs.uploads import FACTS
-from transformer_viz.training.checkpoint import Place, read_checkpoint, write_checkpoint
+from transformer_viz.training.checkpoint import Progress, read_checkpoint, write_checkpoint
 
 CODES = [errno.EIO, errno.ENOSPC, errno.EACCES]
 
@@ -46,9 +46,9 @@ ACTS = {
     "append": lambda run: run.append("failed", message="Oh."),
     "queue": lambda run: run.queue(),
     "stop": lambda run: run.stop(),
-    "begin anew": lambda run: run.begin_anew(),
+    "begin anew": lambda run: run.restart(),
     "claim": lambda run: run.claim(),
-    "keep a picture": lambda run: run.keep_frame(3, 0, Picture()),
+    "keep a picture": lambda run: run.write_frame(3, 0, Picture()),
     "delete": lambda run: run.delete(),
     "upload": lambda run: keep_upload(DATA, "a.csv", folder=run.path.parent),
 }
@@ -115,9 +115,9 @@ def test_an_upload_that_was_refused_for_a_full_disk_can_be_kept_later(tmp_path):
 def test_whichever_call_fails_the_checkpoint_is_the_old_one_or_the_new(run, code):
     states = [{"a": np.full(1000, value, np.float32)} for value in (1, 2)]
     for place in itertools.count(1):
-        write_checkpoint(run.checkpoint, states[0], Place(step=1))
+        write_checkpoint(run.checkpoint, states[0], Progress(step=1))
         with failing(place, code) as fault, contextlib.suppress(OSError):
-            write_checkpoint(run.checkpoint, states[1], Place(step=2))
+            write_checkpoint(run.checkpoint, states[1], Progress(step=2))
         state, found = read_checkpoint(run.checkpoint)
         assert (state["a"] == found.step).all()
         assert not run.has_damaged_checkpoint

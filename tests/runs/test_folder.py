@@ -181,7 +181,7 @@ def test_a_checkpoint_that_was_cut_is_known_and_can_be_left_behind(run, content,
     run.checkpoint.write_bytes(content)
     assert run.has_damaged_checkpoint == damaged
     run.append("failed", message="It is damaged.")
-    run.begin_anew()
+    run.restart()
     assert run.status == "queued"
     assert not run.checkpoint.exists()
 
@@ -190,10 +190,10 @@ def test_what_has_finished_or_is_broken_does_not_begin_anew(run):
     run.append("finished", model="m")
     run.checkpoint.write_bytes(b"precious")
     with pytest.raises(RunError, match="is finished; there is nothing to resume"):
-        run.begin_anew()
+        run.restart()
     (run.path / "job.json").write_text("")
     with pytest.raises(RunError, match="cannot be resumed"):
-        run.begin_anew()
+        run.restart()
     assert run.checkpoint.read_bytes() == b"precious"
 
 

@@ -29,8 +29,8 @@ REFUSED = {
 """How a run stands -> why it does not go on."""
 
 UNWRITABLE = {
-    "damage: log, a folder": ("queue", "begin_anew"),
-    "damage: checkpoint, a folder": ("begin_anew",),
+    "damage: log, a folder": ("queue", "restart"),
+    "damage: checkpoint, a folder": ("restart",),
 }
 """Kind of damage -> what the disk refuses."""
 
@@ -58,7 +58,7 @@ def test_a_damaged_run_is_listed_told_and_deleted_and_the_others_go_on(tmp_path,
     run.stop()
     status = "stopped" if status == "queued" else status
     assert run.status == status
-    for act in ("queue", "begin_anew"):
+    for act in ("queue", "restart"):
         why = REFUSED.get(status) or (act in UNWRITABLE.get(kind, ()) and "cannot be written: Is a directory")
         if why:
             with pytest.raises(RunError) as error:

@@ -23,7 +23,7 @@ from transformer_viz.runs import (
     queue_run,
     queued_runs,
 )
-from transformer_viz.runs.listing import kept_runs
+from transformer_viz.runs.listing import run_sizes
 from transformer_viz.runs.quota import bytes_in
 from transformer_viz.values.presets import PRESETS
 
@@ -134,8 +134,8 @@ def test_room_is_counted_for_each_owner_and_together(tmp_path):
     (runs[1].path / "model" / "parameters.safetensors").write_bytes(bytes(10_000))
     sizes = [sum(path.stat().st_size for path in run.path.rglob("*") if path.is_file()) for run in runs]
     assert sizes[1] > 10_000
-    assert kept_runs(tmp_path) == [(runs[1].id, "ann", sizes[1]), (runs[0].id, "", sizes[0])]
-    assert kept_runs(tmp_path / "nowhere") == []
+    assert run_sizes(tmp_path) == [(runs[1].id, "ann", sizes[1]), (runs[0].id, "", sizes[0])]
+    assert run_sizes(tmp_path / "nowhere") == []
 
 
 @pytest.mark.parametrize("owner", ["", "ann"])
@@ -234,18 +234,18 @@ def test_of_two_tabs_at_once_one_goes_on_where_each_owner_may_have_one_run(tmp_p
     assert refused == [waiting.id] * 3
 
 
-@pytest.mark.parametrize("anew", [False, True])
-def test_a_run_goes_on_only_if_there_is_room(tmp_path, anew):
+@pytest.mark.parametrize("restart", [False, True])
+def test_a_run_goes_on_only_if_there_is_room(tmp_path, restart):
     run = create_run(of("ann"), folder=tmp_path)
     run.append("failed", message="Oh.")
     (run.path / "checkpoint.safetensors").write_bytes(bytes(200_000))
     with pytest.raises(QuotaError, match=f"There is no room: .* the largest first: {run.id}"):
-        queue_run(run, anew=anew, quota=Quota(10**6, 100_000))
+        queue_run(run, restart=restart, quota=Quota(10**6, 100_000))
     assert run.status == "failed"
     assert run.checkpoint.exists()
-    queue_run(run, anew=anew, quota=Quota(10**6, 300_000))
+    queue_run(run, restart=restart, quota=Quota(10**6, 300_000))
     assert run.status == "queued"
-    assert run.checkpoint.exists() != anew
+    assert run.checkpoint.exists() != restart
 
 
 def test_a_file_that_is_gone_is_said_before_anything_is_queued(tmp_path):

@@ -95,7 +95,7 @@ def test_a_model_that_takes_too_much_memory_is_refused(tmp_path, home, monkeypat
     if not watched:
         if not Path("/proc/self/status").exists():
             pytest.skip("needs the limits of Linux")
-        monkeypatch.setattr(checking.Check, "_look", lambda check: None)
+        monkeypatch.setattr(checking.Check, "_check_usage", lambda check: None)
     with refused(
         "Running the model on the longest text it reads takes more than 0.1 GB of memory. Choose a smaller "
         "model, or one that reads shorter texts."

@@ -9,7 +9,7 @@ from safetensors.numpy import load_file
 
 from transformer_viz import store
 from transformer_viz.store import list_models, read_model
-from transformer_viz.store.card import MAX_BYTES, MAX_CONFUSED, fitted, printable
+from transformer_viz.store.card import MAX_BYTES, MAX_CONFUSED, printable, shortened
 from transformer_viz.store.format import dump
 
 SHORTEN = "Shorten it (`store.shorten_card` in Python), or delete the model."
@@ -79,7 +79,7 @@ def test_a_card_too_long_to_be_read_is_not_read_at_all(model, monkeypatch):
 
 
 def test_a_short_card_is_written_as_it_is():
-    assert fitted(CARD) is CARD
+    assert shortened(CARD) is CARD
 
 
 def history(epochs):
@@ -143,7 +143,7 @@ def test_whatever_a_training_writes_is_read_again(tmp_path, size):
 
 def test_the_labels_that_keep_their_figures_are_the_most_frequent():
     card = long_training(labels=500, epochs=2, text="a")
-    by_label = fitted(card)["test"]["by_label"]
+    by_label = shortened(card)["test"]["by_label"]
     rows = [found["rows"] for found in card["test"]["by_label"].values()]
     assert {found["rows"] for found in by_label.values()} == {*sorted(rows)[-len(by_label) :]}
     assert len(by_label) == 50
@@ -152,8 +152,8 @@ def test_the_labels_that_keep_their_figures_are_the_most_frequent():
 def test_a_confusion_is_written_for_few_labels():
     small, large = long_training(3, 1, "a"), long_training(MAX_CONFUSED + 1, 1, "a")
     small["command"], small["examples"], small["test"]["examples"] = "", [], []
-    assert "confusion" in fitted(small)["test"]
-    assert "confusion" not in fitted(large)["test"]
+    assert "confusion" in shortened(small)["test"]
+    assert "confusion" not in shortened(large)["test"]
 
 
 ODD = [None, 5, "x", [], [5], {}, {"a": [1]}, True, {"x": {"rows": "y"}}]
@@ -164,10 +164,10 @@ def test_odd_cards_are_shortened_too(value):
     names = ("examples", "history", "test", "validation", "label_values", "best_epoch", "command")
     parts = ("by_label", "confusion", "examples")
     card = dict.fromkeys(names, value) | {"source": "x" * MAX_BYTES}
-    assert len(dump(fitted(card))) <= MAX_BYTES
+    assert len(dump(shortened(card))) <= MAX_BYTES
     for many in ([value] * 300, dict.fromkeys(map(str, range(300)), value)):
         card["test"] = dict.fromkeys(parts, many)
-        assert len(dump(fitted(card))) <= MAX_BYTES
+        assert len(dump(shortened(card))) <= MAX_BYTES
 
 
 def test_what_is_listed_can_be_shown(model):

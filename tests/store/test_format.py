@@ -33,7 +33,7 @@ BAD_NAMES += ["a b", "a.b", "a\n", "影评", "a/b", "/a", "a\\b", "~", "\ud800"]
 @pytest.mark.parametrize("name", BAD_NAMES)
 def test_a_name_that_is_no_name_is_refused(model, name):
     before = sorted(model.parent.rglob("*"))
-    shown = store.format.clean(repr(name))
+    shown = store.format.one_line(repr(name))
     with refused(f"{NAME_RULE} Received: {shown}. For a folder give a path: './name'."):
         write(model.parent, name)
     with pytest.raises(ModelError):

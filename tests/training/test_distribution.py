@@ -31,33 +31,33 @@ count = int(sys.argv[1])
 [processor] = tf.config.list_physical_devices("CPU")
 tf.config.set_logical_device_configuration(processor, [tf.config.LogicalDeviceConfiguration()] * count)
 from transformer_viz.runs import TrainingJob
-from transformer_viz.training.examiner import Examiner
-from transformer_viz.training.learner import Learner
-from transformer_viz.training.lesson import Labels
+from transformer_viz.training.evaluator import Evaluator
+from transformer_viz.training.model_trainer import ModelTrainer
+from transformer_viz.training.dataset import LabelledTexts
 
 job = TrainingJob.from_json(sys.argv[2])
-lesson, settings = Labels(job), job.settings
+dataset, settings = LabelledTexts(job), job.settings
 strategy = tf.distribute.MirroredStrategy([f"CPU:{number}" for number in range(count)])
-learners = [Learner(lesson, settings), Learner(lesson, settings, strategy)]
-batches = [batch for epoch in range(2) for batch in lesson.batches(settings, epoch)]
-ids, answers = batches[0]
-batches += [(ids[:1], answers[:1]), (ids[:2], answers[:2])]  # fewer rows than devices
-losses = [[learner.train(*batch, 0.01)["loss"] for batch in batches] for learner in learners]
+trainers = [ModelTrainer(dataset, settings), ModelTrainer(dataset, settings, strategy)]
+batches = [batch for epoch in range(2) for batch in dataset.batches(settings, epoch)]
+ids, targets = batches[0]
+batches += [(ids[:1], targets[:1]), (ids[:2], targets[:2])]  # fewer rows than devices
+losses = [[trainer.train(*batch, 0.01)["loss"] for batch in batches] for trainer in trainers]
 
-variables = [*learners[1].model.variables, *learners[1].optimizer.variables]
+variables = [*trainers[1].model.variables, *trainers[1].optimizer.variables]
 copies = [[copy.numpy() for copy in strategy.experimental_local_results(v.value)] for v in variables]
-states = [learner.state() for learner in learners]
-kept = [learner.parameters() for learner in learners]
-examiner = Examiner(lesson, settings)
-figures = []
+states = [trainer.state() for trainer in trainers]
+kept = [trainer.parameters() for trainer in trainers]
+evaluator = Evaluator(dataset, settings)
+metrics = []
 for parameters in kept:
-    examiner.take(parameters)
-    figures.append(examiner.validate()["val_loss"])
+    evaluator.set_parameters(parameters)
+    metrics.append(evaluator.validate()["val_loss"])
 
-learners[1].restore(states[1])
-again = learners[1].state()
-learners[1].train(*batches[0], 0.01)
-other = Learner(lesson, settings, strategy)
+trainers[1].restore(states[1])
+again = trainers[1].state()
+trainers[1].train(*batches[0], 0.01)
+other = ModelTrainer(dataset, settings, strategy)
 other.restore(states[1])
 other.train(*batches[0], 0.01)
 
@@ -67,9 +67,9 @@ print(json.dumps({
     "losses": losses,
     "apart": [max(float(np.abs(a[n] - b[n]).max()) for n in a if a[n].dtype == np.float32)
               for a, b in (states, kept)],
-    "validation": figures,
+    "validation": metrics,
     "restored": all((again[name] == value).all() for name, value in states[1].items()),
-    "goes on": all((other.state()[name] == value).all() for name, value in learners[1].state().items()),
+    "goes on": all((other.state()[name] == value).all() for name, value in trainers[1].state().items()),
 }))
 """
 
@@ -92,7 +92,7 @@ def full(*arguments):
     raise OSError(28, "No space left on device")
 
 if sys.argv[1] == "RUN":
-    job.Examiner.take = full
+    job.Evaluator.set_parameters = full
 job.work(TrainingRun(Path(sys.argv[1])))
 """
 

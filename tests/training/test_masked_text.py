@@ -5,7 +5,7 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from small_models import with_random_parameters
 
-from transformer_viz.data.cloze import with_gaps
+from transformer_viz.data.cloze import mask_tokens
 from transformer_viz.data.packing import Stream
 from transformer_viz.inspection.effects import head_effects
 from transformer_viz.inspection.explorer import Explorer, load
@@ -13,7 +13,7 @@ from transformer_viz.inspection.perplexity import evaluate_masked_tokens
 from transformer_viz.runs import TrainingJob, TrainingSettings
 from transformer_viz.text.tokenizer import Tokenizer
 from transformer_viz.training.job import run_job
-from transformer_viz.training.learner import Learner
+from transformer_viz.training.model_trainer import ModelTrainer
 from transformer_viz.training.running_text import MaskedText
 from transformer_viz.values.config import MASK_ID, PAD_ID, START_ID
 from transformer_viz.values.presets import PRESETS
@@ -33,7 +33,7 @@ def path(tmp_path):
 
 
 @pytest.fixture
-def lesson(path):
+def dataset(path):
     return MaskedText(a_job(path))
 
 
@@ -42,47 +42,47 @@ def a_job(path, **options):
     return TrainingJob(**parts | options)
 
 
-def test_the_gaps_are_others_in_every_epoch_and_the_same_whenever_an_epoch_is_asked_for(lesson):
+def test_the_gaps_are_others_in_every_epoch_and_the_same_whenever_an_epoch_is_asked_for(dataset):
     def hidden(epoch):
-        batches = list(lesson.batches(SETTINGS, epoch))
+        batches = list(dataset.batches(SETTINGS, epoch))
         return np.concatenate([inputs["token_ids"] for inputs, _ in batches]), batches
 
     (first, _), (again, _), (other, _) = hidden(0), hidden(0), hidden(1)
     assert_array_equal(first, again)
     assert not np.array_equal(first, other)
-    inputs, answers = hidden(0)[1][0]
-    assert inputs["output_positions"].shape == answers.shape
+    inputs, targets = hidden(0)[1][0]
+    assert inputs["output_positions"].shape == targets.shape
     assert ((inputs["token_ids"] == START_ID) >= (inputs["token_ids"] == MASK_ID)).any()
 
 
-def test_the_rows_held_out_have_the_same_gaps_after_every_epoch(lesson):
-    first, again = list(lesson.validation_batches(SETTINGS)), list(lesson.validation_batches(SETTINGS))
+def test_the_rows_held_out_have_the_same_gaps_after_every_epoch(dataset):
+    first, again = list(dataset.validation_batches(SETTINGS)), list(dataset.validation_batches(SETTINGS))
     for one, two in zip(first, again, strict=True):
         assert_array_equal(one[0]["token_ids"], two[0]["token_ids"])
         assert_array_equal(one[1], two[1])
 
 
-def test_the_loss_is_of_the_gaps_alone(lesson):
-    inputs, answers = next(iter(lesson.batches(SETTINGS, 0)))
-    measured = Learner(lesson, SETTINGS).train(inputs, answers, 0.001)
-    assert measured["loss"][1] == (answers != PAD_ID).sum() > 0
+def test_the_loss_is_of_the_gaps_alone(dataset):
+    inputs, targets = next(iter(dataset.batches(SETTINGS, 0)))
+    measured = ModelTrainer(dataset, SETTINGS).train(inputs, targets, 0.001)
+    assert measured["loss"][1] == (targets != PAD_ID).sum() > 0
     assert measured["tokens"][0] == (inputs["token_ids"] != PAD_ID).sum()
 
 
-def test_logits_of_some_positions_are_those_of_all(lesson):
-    model = with_random_parameters(lesson.config)
-    inputs, _ = next(iter(lesson.batches(SETTINGS, 0)))
+def test_logits_of_some_positions_are_those_of_all(dataset):
+    model = with_random_parameters(dataset.config)
+    inputs, _ = next(iter(dataset.batches(SETTINGS, 0)))
     places = inputs.pop("output_positions")
     every, some = np.asarray(model(inputs)), np.asarray(model(inputs | {"output_positions": places}))
-    assert every.shape == (4, LENGTH, lesson.config.vocab_size)
+    assert every.shape == (4, LENGTH, dataset.config.vocab_size)
     assert_allclose(some, np.take_along_axis(every, places[..., None], axis=1), rtol=1e-5, atol=1e-5)
 
 
-def test_a_text_in_a_packed_row_is_filled_in_as_if_it_stood_alone(lesson):
-    model = with_random_parameters(lesson.config)
-    stream = Stream(lesson._train, LENGTH)
+def test_a_text_in_a_packed_row_is_filled_in_as_if_it_stood_alone(dataset):
+    model = with_random_parameters(dataset.config)
+    stream = Stream(dataset._train, LENGTH)
     rows = stream.rows(range(len(stream)))
-    packed, compared = np.asarray(model(rows.inputs(lesson.config))), 0
+    packed, compared = np.asarray(model(rows.inputs(dataset.config))), 0
     for row, numbers in enumerate(rows.texts):
         for number in np.unique(numbers):
             own = numbers == number
@@ -94,9 +94,9 @@ def test_a_text_in_a_packed_row_is_filled_in_as_if_it_stood_alone(lesson):
 
 
 @pytest.fixture
-def filler(lesson):
-    tokenizer = Tokenizer.from_json(lesson.tokenizers["tokenizer"])
-    return Explorer(with_random_parameters(lesson.config), tokenizer, name="filler")
+def filler(dataset):
+    tokenizer = Tokenizer.from_json(dataset.tokenizers["tokenizer"])
+    return Explorer(with_random_parameters(dataset.config), tokenizer, name="filler")
 
 
 def test_figures_on_texts_are_of_what_was_hidden(filler):
@@ -105,11 +105,11 @@ def test_figures_on_texts_are_of_what_was_hidden(filler):
     ids = filler.tokenizer.encode_batch(texts, max_len=1000)
     stream = Stream(ids, LENGTH)
     rows = stream.rows(range(len(stream)))
-    cloze = with_gaps(rows.token_ids, filler.config.vocab_size, np.random.default_rng(0))
+    cloze = mask_tokens(rows.token_ids, filler.config.vocab_size, np.random.default_rng(0))
     logits = np.asarray(filler.model(rows._replace(token_ids=cloze.token_ids).inputs(filler.config)))
     log_probs = logits - np.logaddexp.reduce(logits, axis=-1, keepdims=True)
-    real = cloze.answers != PAD_ID
-    row, place, answer = np.nonzero(real)[0], cloze.places[real], cloze.answers[real]
+    real = cloze.targets != PAD_ID
+    row, place, answer = np.nonzero(real)[0], cloze.positions[real], cloze.targets[real]
     result = evaluate_masked_tokens(filler, texts, batch_size=len(stream))
     assert (result.texts, result.tokens) == (7, real.sum())
     assert_allclose(result.perplexity, np.exp(-log_probs[row, place, answer].mean()), rtol=1e-4)

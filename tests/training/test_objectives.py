@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
-from transformer_viz.training.examiner import Totals
-from transformer_viz.training.objectives import classification, running_text, surprise, writing
+from transformer_viz.training.evaluator import Totals
+from transformer_viz.training.objectives import classification, next_token, running_text, token_cross_entropy
 from transformer_viz.values.config import TransformerConfig
 
 CHANCES = np.array([[0.1, 0.2, 0.7], [0.5, 0.3, 0.2], [0.2, 0.2, 0.6]], np.float32)
@@ -19,30 +19,30 @@ def mean(measured):
 
 
 def test_the_loss_is_the_mean_over_real_tokens_by_hand():
-    measured = writing()(np.array([[2, 1, 0]], np.int32), LOGITS[None])
+    measured = next_token()(np.array([[2, 1, 0]], np.int32), LOGITS[None])
     assert_allclose(mean(measured["loss"]), -(math.log(0.7) + math.log(0.3)) / 2, rtol=1e-6)
 
 
 def test_a_smoothed_target_is_shared_out_over_all_choices():
     even = np.log(CHANCES[0]).mean()
-    for objective, answers, logits in (
-        (writing(0.1), [[2, 0, 0]], LOGITS[None]),
+    for objective, targets, logits in (
+        (next_token(0.1), [[2, 0, 0]], LOGITS[None]),
         (classification(THREE, 0.1), [2], LOGITS[:1]),
     ):
-        measured = objective(np.array(answers, np.int32), logits)
+        measured = objective(np.array(targets, np.int32), logits)
         assert_allclose(mean(measured["loss"]), -(0.9 * math.log(0.7) + 0.1 * even), rtol=1e-6)
 
 
 def test_figures_leave_padding_out():
-    for answers, accuracy, exact in (([2, 1, 0], 0.5, 0), ([2, 0, 0], 1, 1)):
-        measured = writing()(np.array([answers], np.int32), LOGITS[None])
+    for targets, accuracy, exact in (([2, 1, 0], 0.5, 0), ([2, 0, 0], 1, 1)):
+        measured = next_token()(np.array([targets], np.int32), LOGITS[None])
         assert_allclose([mean(measured["token_accuracy"]), mean(measured["exact_match"])], [accuracy, exact])
 
 
 def test_a_sigmoid_is_a_softmax_of_two():
     config = TransformerConfig(output="sigmoid")
-    logits, answers = np.array([[2.0], [-1.0], [0.5]], np.float32), np.array([1, 1, 0], np.int32)
-    measured = classification(config)(answers, logits)
+    logits, targets = np.array([[2.0], [-1.0], [0.5]], np.float32), np.array([1, 1, 0], np.int32)
+    measured = classification(config)(targets, logits)
     chance = 1 / (1 + np.exp(-logits[:, 0]))
     assert_allclose(mean(measured["loss"]), -np.log([chance[0], chance[1], 1 - chance[2]]).mean(), rtol=1e-6)
     assert_allclose(mean(measured["accuracy"]), 1 / 3)
@@ -52,18 +52,18 @@ def test_a_sigmoid_is_a_softmax_of_two():
 def test_equals_the_loss_of_keras(smoothing):
     import keras
 
-    answers = np.array([2, 0, 2], np.int32)
+    targets = np.array([2, 0, 2], np.int32)
     theirs = keras.losses.CategoricalCrossentropy(from_logits=True, label_smoothing=smoothing)(
-        np.eye(3)[answers], LOGITS
+        np.eye(3)[targets], LOGITS
     )
-    assert_allclose(mean(classification(THREE, smoothing)(answers, LOGITS)["loss"]), theirs, rtol=1e-6)
+    assert_allclose(mean(classification(THREE, smoothing)(targets, LOGITS)["loss"]), theirs, rtol=1e-6)
 
 
 def test_the_parts_of_a_batch_add_up_to_the_whole():
     random = np.random.default_rng(3)
-    answers, logits = random.integers(0, 5, (7, 4)).astype(np.int32), random.normal(size=(7, 4, 5))
-    whole = writing(0.1)(answers, logits)
-    parts = [writing(0.1)(answers[i::3], logits[i::3]) for i in range(3)]
+    targets, logits = random.integers(0, 5, (7, 4)).astype(np.int32), random.normal(size=(7, 4, 5))
+    whole = next_token(0.1)(targets, logits)
+    parts = [next_token(0.1)(targets[i::3], logits[i::3]) for i in range(3)]
     for name, pair in whole.items():
         assert_allclose(pair, np.sum([part[name] for part in parts], axis=0), rtol=1e-5)
 
@@ -78,10 +78,10 @@ def test_running_text_is_measured_by_hand():
 
 
 def test_the_perplexity_is_of_the_tokens_however_the_target_is_smoothed():
-    answers = np.array([[2, 1, 0]], np.int32)
-    plain, smooth = running_text()(answers, LOGITS[None]), running_text(0.1)(answers, LOGITS[None])
+    targets = np.array([[2, 1, 0]], np.int32)
+    plain, smooth = running_text()(targets, LOGITS[None]), running_text(0.1)(targets, LOGITS[None])
     assert_allclose(mean(smooth["perplexity"]), mean(plain["loss"]), rtol=1e-6)
-    assert_allclose(mean(smooth["loss"]), mean(writing(0.1)(answers, LOGITS[None])["loss"]), rtol=1e-6)
+    assert_allclose(mean(smooth["loss"]), mean(next_token(0.1)(targets, LOGITS[None])["loss"]), rtol=1e-6)
 
 
 @pytest.mark.parametrize("scale", [1, 30, 3000])
@@ -90,7 +90,7 @@ def test_surprise_and_its_gradient_are_those_of_tensorflow(scale):
 
     random = np.random.default_rng(3)
     logits = tf.constant(scale * random.normal(size=(3, 5, 17)), tf.float32)
-    answers = random.integers(0, 17, (3, 5)).astype(np.int32)
+    targets = random.integers(0, 17, (3, 5)).astype(np.int32)
     counts = tf.constant(random.random((3, 5)), tf.float32)
 
     def both(function):
@@ -100,11 +100,11 @@ def test_surprise_and_its_gradient_are_those_of_tensorflow(scale):
             total = tf.reduce_sum(nats * counts)
         return nats, tape.gradient(total, logits)
 
-    ours, slope = both(lambda: surprise(logits, answers)[0])
-    theirs, expected = both(lambda: tf.nn.sparse_softmax_cross_entropy_with_logits(answers, logits))
+    ours, slope = both(lambda: token_cross_entropy(logits, targets)[0])
+    theirs, expected = both(lambda: tf.nn.sparse_softmax_cross_entropy_with_logits(targets, logits))
     assert_allclose(ours, theirs, rtol=1e-5, atol=1e-5)
     assert_allclose(slope, expected, rtol=1e-5, atol=1e-6)
-    assert_array_equal(surprise(logits, answers)[1], logits.numpy().argmax(axis=-1) == answers)
+    assert_array_equal(token_cross_entropy(logits, targets)[1], logits.numpy().argmax(axis=-1) == targets)
 
 
 def test_a_perplexity_beyond_all_numbers_is_one():

@@ -150,7 +150,7 @@ def test_a_run_stops_at_the_next_step(tmp_path):
 def test_a_loss_that_is_no_number_ends_with_a_sentence_and_the_last_good_checkpoint(tmp_path, monkeypatch):
     settings = TrainingSettings(epochs=2, batch_size=8, learning_rate=0.01)
     run = create_run(TrainingJob(config=CONFIG, settings=settings, data="parity", rows=400), folder=tmp_path)
-    train, steps = job_module.Learner.train, iter(range(1000))
+    train, steps = job_module.ModelTrainer.train, iter(range(1000))
 
     def diverging(self, *batch):
         if next(steps) == 60:  # in the second epoch, a parameter becomes infinite
@@ -158,7 +158,7 @@ def test_a_loss_that_is_no_number_ends_with_a_sentence_and_the_last_good_checkpo
             variable.assign(np.full(variable.shape, np.inf, np.float32))
         return train(self, *batch)
 
-    monkeypatch.setattr(job_module.Learner, "train", diverging)
+    monkeypatch.setattr(job_module.ModelTrainer, "train", diverging)
     work(run)
     state = run.state()
     assert state.status == "failed"
@@ -181,7 +181,7 @@ def test_a_full_disk_ends_with_a_sentence_and_the_last_good_checkpoint(tmp_path)
     wait_for(run, "epoch", 1)
     run.stop()
     child.wait()
-    place = read_checkpoint(run.checkpoint)[1]
+    progress = read_checkpoint(run.checkpoint)[1]
     run.queue()
     limit = "import resource, signal\nsignal.signal(signal.SIGXFSZ, signal.SIG_IGN)\n"
     limit += f"resource.setrlimit(resource.RLIMIT_FSIZE, ({run.checkpoint.stat().st_size - 1},) * 2)\n"
@@ -191,7 +191,7 @@ def test_a_full_disk_ends_with_a_sentence_and_the_last_good_checkpoint(tmp_path)
     assert state.message == (
         f"The disk of {run.path} is full. Make space and resume: the last checkpoint is kept."
     )
-    assert read_checkpoint(run.checkpoint)[1] == place
+    assert read_checkpoint(run.checkpoint)[1] == progress
     assert not list(run.path.glob(".tmp-*"))
     assert not (run.path / "reserve").exists()
 
@@ -202,7 +202,7 @@ def test_exhausted_memory_is_a_sentence(tmp_path, monkeypatch):
     def too_much(self, *batch):
         raise MemoryError
 
-    monkeypatch.setattr(job_module.Learner, "train", too_much)
+    monkeypatch.setattr(job_module.ModelTrainer, "train", too_much)
     work(run)
     assert run.state().message == (
         "There is not enough memory for this. Choose a smaller batch, shorter texts or a smaller model."
@@ -215,7 +215,7 @@ def test_what_nobody_expected_is_a_sentence_with_the_details_beside_it(tmp_path,
     def broken(self, *batch):
         raise ZeroDivisionError("of our own making")
 
-    monkeypatch.setattr(job_module.Learner, "train", broken)
+    monkeypatch.setattr(job_module.ModelTrainer, "train", broken)
     work(run)
     assert run.state().message.startswith("Something unexpected happened: ZeroDivisionError.")
     assert "of our own making" in (run.path / "traceback.txt").read_text()

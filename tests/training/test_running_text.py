@@ -14,7 +14,7 @@ from transformer_viz.inspection.perplexity import evaluate_texts
 from transformer_viz.runs import TrainingJob, TrainingSettings
 from transformer_viz.text.tokenizer import Tokenizer
 from transformer_viz.training.job import run_job
-from transformer_viz.training.learner import Learner
+from transformer_viz.training.model_trainer import ModelTrainer
 from transformer_viz.training.running_text import RunningText
 from transformer_viz.values.config import END_ID, PAD_ID, START_ID, UNK_ID
 from transformer_viz.values.presets import PRESETS
@@ -37,11 +37,11 @@ def file(tmp_path):
 
 
 @pytest.fixture
-def lesson(file):
-    return a_lesson(file(LINES))
+def dataset(file):
+    return a_dataset(file(LINES))
 
 
-def a_lesson(path, config=CONFIG, settings=SETTINGS, **options):
+def a_dataset(path, config=CONFIG, settings=SETTINGS, **options):
     parts = {"config": config, "settings": settings, "data": path, "tokens": "bpe", "keep_case": True}
     return RunningText(TrainingJob(**parts | options))
 
@@ -49,13 +49,13 @@ def a_lesson(path, config=CONFIG, settings=SETTINGS, **options):
 @pytest.mark.parametrize("padding_position", [False, True])
 @pytest.mark.parametrize("positions", ["learned", "sinusoidal"])
 def test_the_logits_of_a_text_in_a_packed_row_are_those_of_the_text_alone(
-    lesson, positions, padding_position
+    dataset, positions, padding_position
 ):
-    lesson.config = lesson.config.replace(positions=positions, padding_position=padding_position)
-    model = with_random_parameters(lesson.config)
-    stream = Stream(lesson._train, LENGTH)
+    dataset.config = dataset.config.replace(positions=positions, padding_position=padding_position)
+    model = with_random_parameters(dataset.config)
+    stream = Stream(dataset._train, LENGTH)
     rows = stream.rows(range(len(stream)))
-    packed, texts = np.asarray(model(rows.inputs(lesson.config))), rows.texts
+    packed, texts = np.asarray(model(rows.inputs(dataset.config))), rows.texts
     compared = 0
     for row, numbers in enumerate(texts):
         for number in np.unique(numbers):
@@ -68,9 +68,9 @@ def test_the_logits_of_a_text_in_a_packed_row_are_those_of_the_text_alone(
     assert compared > len(stream)
 
 
-def test_no_attention_goes_from_one_text_to_another(lesson):
-    model = with_random_parameters(lesson.config)
-    inputs, _ = next(iter(lesson.batches(SETTINGS, 0)))
+def test_no_attention_goes_from_one_text_to_another(dataset):
+    model = with_random_parameters(dataset.config)
+    inputs, _ = next(iter(dataset.batches(SETTINGS, 0)))
     trace = model.trace(**inputs)
     texts = np.cumsum(inputs["position_ids"] == 0, axis=1)
     apart = np.broadcast_to((texts[:, :, None] != texts[:, None, :])[:, None], (4, 2, LENGTH, LENGTH))
@@ -79,22 +79,22 @@ def test_no_attention_goes_from_one_text_to_another(lesson):
         assert_array_equal(np.asarray(block.self_attention.weights)[apart], 0)
 
 
-def test_every_token_of_every_text_is_predicted_once_in_an_epoch(lesson):
+def test_every_token_of_every_text_is_predicted_once_in_an_epoch(dataset):
     texts = []
     for epoch in range(2):
-        rows = [answers for _, answers in lesson.batches(SETTINGS, epoch)]
-        assert len(rows) == SETTINGS.steps_per_epoch(lesson.num_rows)
+        rows = [targets for _, targets in dataset.batches(SETTINGS, epoch)]
+        assert len(rows) == SETTINGS.steps_per_epoch(dataset.num_rows)
         assert [len(row) for row in rows[:-1]] == [4] * (len(rows) - 1)
         found = np.concatenate([row.ravel() for row in rows])
         texts.append(np.sort(found[found != PAD_ID]))
-    expected = np.sort(np.concatenate([[*ids, END_ID] for ids in lesson._train]))
+    expected = np.sort(np.concatenate([[*ids, END_ID] for ids in dataset._train]))
     assert_array_equal(texts, [expected, expected])
 
 
-def test_batches_follow_from_seed_and_epoch_alone(lesson):
+def test_batches_follow_from_seed_and_epoch_alone(dataset):
     def batches(epoch, seed=0):
         settings = TrainingSettings(pack=True, batch_size=4, seed=seed, word_dropout=0.1)
-        return np.concatenate([inputs["token_ids"] for inputs, _ in lesson.batches(settings, epoch)])
+        return np.concatenate([inputs["token_ids"] for inputs, _ in dataset.batches(settings, epoch)])
 
     first = batches(3)
     assert_array_equal(batches(3), first)
@@ -102,8 +102,8 @@ def test_batches_follow_from_seed_and_epoch_alone(lesson):
     assert not np.array_equal(batches(3, seed=1), first)
 
 
-def test_positions_count_from_the_beginning_of_each_text(lesson):
-    for inputs, _ in lesson.batches(SETTINGS, 0):
+def test_positions_count_from_the_beginning_of_each_text(dataset):
+    for inputs, _ in dataset.batches(SETTINGS, 0):
         ids, positions = inputs["token_ids"], inputs["position_ids"]
         begins = ids == START_ID
         begins[:, 0] = True
@@ -111,10 +111,10 @@ def test_positions_count_from_the_beginning_of_each_text(lesson):
         assert_array_equal(np.diff(positions, axis=1)[~begins[:, 1:]], 1)
 
 
-def test_hidden_words_are_tokens_and_never_the_beginning_of_a_text(lesson):
+def test_hidden_words_are_tokens_and_never_the_beginning_of_a_text(dataset):
     settings = TrainingSettings(pack=True, batch_size=4, word_dropout=0.5)
-    shown = [inputs["token_ids"] for inputs, _ in lesson.batches(SETTINGS, 0)]
-    hidden = [inputs["token_ids"] for inputs, _ in lesson.batches(settings, 0)]
+    shown = [inputs["token_ids"] for inputs, _ in dataset.batches(SETTINGS, 0)]
+    hidden = [inputs["token_ids"] for inputs, _ in dataset.batches(settings, 0)]
     before, after = np.concatenate(shown), np.concatenate(hidden)
     changed = before != after
     assert (after[changed] == UNK_ID).all()
@@ -122,33 +122,33 @@ def test_hidden_words_are_tokens_and_never_the_beginning_of_a_text(lesson):
     assert 0.3 < changed.sum() / (~np.isin(before, (PAD_ID, START_ID))).sum() < 0.7
 
 
-def test_tokens_are_counted_once_each(lesson):
-    inputs, answers = next(iter(lesson.batches(SETTINGS, 0)))
-    measured = Learner(lesson, SETTINGS).train(inputs, answers, 0.001)
+def test_tokens_are_counted_once_each(dataset):
+    inputs, targets = next(iter(dataset.batches(SETTINGS, 0)))
+    measured = ModelTrainer(dataset, SETTINGS).train(inputs, targets, 0.001)
     assert measured["tokens"][0] == (inputs["token_ids"] != PAD_ID).sum()
-    assert measured["loss"][1] == (answers != PAD_ID).sum()
+    assert measured["loss"][1] == (targets != PAD_ID).sum()
 
 
 def test_several_files_are_one_and_what_is_in_the_test_is_left_out(file):
     first, second, test = file(LINES[:30], "a.txt"), file(LINES[30:], "b.txt"), file(LINES[25:35], "c.txt")
-    lesson = a_lesson(first, more_data=[second], test=test)
-    tokenizer = Tokenizer.from_json(lesson.tokenizers["tokenizer"])
-    seen = {tokenizer.decode(ids) for ids in (*lesson._train, *lesson._validation)}
+    dataset = a_dataset(first, more_data=[second], test=test)
+    tokenizer = Tokenizer.from_json(dataset.tokenizers["tokenizer"])
+    seen = {tokenizer.decode(ids) for ids in (*dataset._train, *dataset._validation)}
     assert seen == {*LINES[:25], *LINES[35:]}
-    data = lesson.card["data"]
+    data = dataset.card["data"]
     assert [entry["file"] for entry in data["files"]] == ["a.txt", "b.txt"]
     assert (data["rows"], data["left_out_as_in_test"]) == (50, 10)
-    assert data["tokens"] == sum(len(ids) + 1 for ids in lesson._train)
+    assert data["tokens"] == sum(len(ids) + 1 for ids in dataset._train)
 
 
 def test_texts_that_are_all_in_the_test_are_refused_with_a_sentence(file):
     with pytest.raises(DataError, match=r"^Every text is in the test, too\. Give others to learn from"):
-        a_lesson(file(LINES), test=file(LINES, "test.txt"))
+        a_dataset(file(LINES), test=file(LINES, "test.txt"))
 
 
 def test_a_line_break_of_html_is_white_space(file):
-    lesson = a_lesson(file([*LINES, "One.<br /><br />Two."]))
-    tokenizer = Tokenizer.from_json(lesson.tokenizers["tokenizer"])
+    dataset = a_dataset(file([*LINES, "One.<br /><br />Two."]))
+    tokenizer = Tokenizer.from_json(dataset.tokenizers["tokenizer"])
     assert "br" not in "".join(tokenizer.vocabulary)
     assert tokenizer.decode(tokenizer.encode("One.<br /><br />Two.", max_len=99).ids) == "One. Two."
 
@@ -185,11 +185,11 @@ def test_the_best_epoch_is_that_of_the_lowest_perplexity(file, tmp_path):
         pack=True, batch_size=4, validation=0.2, epochs=6, patience=6, learning_rate=0.3, schedule="constant"
     )
     card = run_job(TrainingJob(config=CONFIG, settings=settings, data=file(LINES), out=tmp_path / "m"))
-    figures = [epoch["val_perplexity"] for epoch in card["history"]]
-    assert figures != sorted(
-        figures, reverse=True
+    metrics = [epoch["val_perplexity"] for epoch in card["history"]]
+    assert metrics != sorted(
+        metrics, reverse=True
     )  # else the last one would be the best whatever is chosen by
-    assert card["best_epoch"] == 1 + figures.index(min(figures))
+    assert card["best_epoch"] == 1 + metrics.index(min(metrics))
 
 
 def test_packing_is_for_a_decoder_alone():

@@ -64,7 +64,7 @@ def test_owners_take_turns_and_what_is_learned_is_the_same(monkeypatch):
     alone = create_run(JOB)
     work_off_queue(work)
     monkeypatch.setattr("transformer_viz.training.job.TURN_SECONDS", 0)
-    monkeypatch.setattr("transformer_viz.training.job.LOOK_SECONDS", 0)
+    monkeypatch.setattr("transformer_viz.training.job.QUEUE_CHECK_SECONDS", 0)
     runs = [create_run(dataclasses.replace(JOB, owner=owner)) for owner in ("ann", "bob")]
     order = []
     work_off_queue(lambda run: (order.append(run.owner), work(run)))
@@ -78,7 +78,7 @@ def test_owners_take_turns_and_what_is_learned_is_the_same(monkeypatch):
 
 def test_a_run_that_is_stopped_before_it_has_gone_on_is_stopped(monkeypatch):
     monkeypatch.setattr("transformer_viz.training.job.TURN_SECONDS", 0)
-    monkeypatch.setattr("transformer_viz.training.job.LOOK_SECONDS", 0)
+    monkeypatch.setattr("transformer_viz.training.job.QUEUE_CHECK_SECONDS", 0)
     run = create_run(dataclasses.replace(JOB, owner="ann"))
     create_run(dataclasses.replace(JOB, owner="bob"))
     work(run)  # gives up its turn
@@ -95,9 +95,9 @@ def test_a_run_that_is_stopped_at_the_end_of_its_turn_does_not_wait_for_another(
     run = create_run(dataclasses.replace(JOB, owner="ann"))
 
     def stopped_meanwhile(worker):
-        if worker.place.step:
+        if worker.progress.step:
             run.stop()
-        return worker.place.step > 0
+        return worker.progress.step > 0
 
     monkeypatch.setattr("transformer_viz.training.job._Worker._is_turn_over", stopped_meanwhile)
     work(run)
@@ -106,7 +106,7 @@ def test_a_run_that_is_stopped_at_the_end_of_its_turn_does_not_wait_for_another(
 
 def test_a_run_that_gives_up_its_turn_on_the_command_line_is_a_sentence(monkeypatch, capsys):
     monkeypatch.setattr("transformer_viz.training.job.TURN_SECONDS", 0)
-    monkeypatch.setattr("transformer_viz.training.job.LOOK_SECONDS", 0)
+    monkeypatch.setattr("transformer_viz.training.job.QUEUE_CHECK_SECONDS", 0)
     run = create_run(dataclasses.replace(JOB, owner="ann"))
     create_run(dataclasses.replace(JOB, owner="bob"))
     assert main(["resume", run.id]) == 0
@@ -178,7 +178,7 @@ def test_a_run_that_outgrows_its_room_all_the_same_is_ended_with_a_sentence():
 
 def test_nobody_waits_for_an_owner_with_another_run_of_their_own(monkeypatch):
     monkeypatch.setattr("transformer_viz.training.job.TURN_SECONDS", 0)
-    monkeypatch.setattr("transformer_viz.training.job.LOOK_SECONDS", 0)
+    monkeypatch.setattr("transformer_viz.training.job.QUEUE_CHECK_SECONDS", 0)
     runs = [create_run(dataclasses.replace(JOB, owner="ann")) for _ in range(2)]
     order = []
     work_off_queue(lambda run: (order.append(run), work(run)))

@@ -83,7 +83,7 @@ def list_all_runs(arguments: Namespace) -> None:
             rows.append((run.id, state.status, "", localized(run.error or "")))
             continue
         steps = f"{state.step:,} of {state.facts.get('total_steps', 0):,}"
-        figure = run.job.figure
+        figure = run.job.metric
         value = state.best and state.best.get(f"val_{figure}")
         best = "" if value is None else f"{figure.replace('_', ' ')} {value:.4f}"
         rows.append((run.id, state.status, steps, best))

@@ -1,9 +1,8 @@
-"""Texts to train on, from a file: read strictly, described, split without leaks."""
+"""Training data from files: strict readers, statistics, and splits without duplicates across them."""
 
-from transformer_viz.data.columns import KINDS
+from transformer_viz.data.columns import COLUMN_ROLES
 from transformer_viz.data.files import DataError
 from transformer_viz.data.named import NAMED, imdb
-from transformer_viz.data.parts import Split, split, split_pairs, split_texts
 from transformer_viz.data.read import (
     Preview,
     preview,
@@ -12,8 +11,9 @@ from transformer_viz.data.read import (
     read_pairs,
     read_texts,
 )
-from transformer_viz.data.report import DataReport, TextReport, describe, spread
+from transformer_viz.data.report import DataReport, TextReport, describe, evenly_spaced
+from transformer_viz.data.splits import Split, split, split_pairs, split_texts
 
-__all__ = ["KINDS", "NAMED", "DataError", "DataReport", "Preview", "Split", "TextReport", "describe"]
+__all__ = ["COLUMN_ROLES", "NAMED", "DataError", "DataReport", "Preview", "Split", "TextReport", "describe"]
 __all__ += ["imdb", "preview", "read_for_decoder", "read_labelled", "read_pairs", "read_texts"]
-__all__ += ["split", "split_pairs", "split_texts", "spread"]
+__all__ += ["evenly_spaced", "split", "split_pairs", "split_texts"]

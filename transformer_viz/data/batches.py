@@ -1,15 +1,17 @@
-"""Batches of texts of similar length, so that little of them is padding."""
+"""Batches of texts of similar length, to keep padding small."""
+
+from collections.abc import Sequence
 
 import numpy as np
 
 from transformer_viz.values.config import PAD_ID
 
 CHUNK = 50
-"""Batches that are sorted by length together: more pad less, fewer shuffle better."""
+"""Batches that are sorted by length together: a larger chunk pads less, a smaller one shuffles better."""
 
 
-def pad(token_ids) -> np.ndarray:
-    """Return the rows filled up with [PAD] at the end to the longest of them.
+def pad(token_ids: Sequence[Sequence[int] | np.ndarray]) -> np.ndarray:
+    """Return the rows padded with [PAD] to the length of the longest.
 
     Args:
         token_ids: One int array for each row, of any length.
@@ -23,13 +25,15 @@ def pad(token_ids) -> np.ndarray:
     return padded
 
 
-def by_length(token_ids, batch_size, rows=None) -> list[np.ndarray]:
-    """Return the row numbers of batches, longest texts first.
+def by_length(
+    token_ids: Sequence[np.ndarray], batch_size: int, rows: np.ndarray | None = None
+) -> list[np.ndarray]:
+    """Return the row numbers of each batch, longest texts first.
 
     Args:
         token_ids: One int array for each row.
         batch_size: Rows in a batch; the last one may have fewer.
-        rows: Row numbers to share out; None: all.
+        rows: Row numbers to batch; None: all.
     """
     rows = np.arange(len(token_ids)) if rows is None else rows
     lengths = np.array([len(token_ids[row]) for row in rows], dtype=int)
@@ -37,16 +41,18 @@ def by_length(token_ids, batch_size, rows=None) -> list[np.ndarray]:
     return [rows[start : start + batch_size] for start in range(0, len(rows), batch_size)]
 
 
-def shuffled_by_length(token_ids, batch_size, random) -> list[np.ndarray]:
-    """Return the row numbers of the batches of one epoch, in random order but of similar lengths.
+def shuffled_by_length(
+    token_ids: Sequence[np.ndarray], batch_size: int, random: np.random.Generator
+) -> list[np.ndarray]:
+    """Return the row numbers of each batch of one epoch: batches in random order, rows of similar lengths.
 
-    The rows are shuffled, cut into chunks of `CHUNK` batches, each chunk is sorted by length and cut into
-    batches, and the batches of all chunks are shuffled again.
+    The rows are shuffled and cut into chunks of `CHUNK` batches; each chunk is sorted by length and cut into
+    batches, and all batches are shuffled again.
 
     Args:
         token_ids: One int array for each row.
         batch_size: Rows in a batch.
-        random: `numpy.random.Generator`; the order follows from it alone.
+        random: `numpy.random.Generator`, which determines the order.
     """
     rows = random.permutation(len(token_ids))
     size = CHUNK * batch_size

@@ -1,4 +1,4 @@
-"""Tokens hidden from a model that is to fill them in (Devlin et al., 2019, section 3.1, "Masked LM")."""
+"""Masked tokens for masked language modelling (Devlin et al., 2019, section 3.1, "Masked LM")."""
 
 from typing import NamedTuple
 
@@ -6,49 +6,49 @@ import numpy as np
 
 from transformer_viz.values.config import MASK_ID, PAD_ID, START_ID
 
-HIDDEN = 0.15
-"""Share of the tokens that are to be filled in."""
+MASKED_SHARE = 0.15
+"""Share of the tokens to predict."""
 
-AS_MASK, AS_OTHER = 0.8, 0.1
-"""Shares of these that stand there as [MASK] and as a token chosen at random; the rest stay as they are."""
+MASK_SHARE, RANDOM_SHARE = 0.8, 0.1
+"""Shares of these that are replaced by [MASK] and by a random token; the rest stay unchanged."""
 
 
 class Cloze(NamedTuple):
-    """Some rows with gaps.
+    """Rows with masked tokens.
 
     Attributes:
         token_ids: int32 (row, position), with some tokens replaced.
-        places: int32 (row, gap), the positions to fill in, in rising order.
-        answers: int32 (row, gap), the tokens that stood there; [PAD] where a row has fewer gaps than others.
+        positions: int32 (row, gap), the positions to predict, ascending.
+        targets: int32 (row, gap), the original tokens; [PAD] in rows with fewer gaps than others.
     """
 
     token_ids: np.ndarray
-    places: np.ndarray
-    answers: np.ndarray
+    positions: np.ndarray
+    targets: np.ndarray
 
 
-def with_gaps(token_ids, vocab_size, random) -> Cloze:
-    """Return rows with `HIDDEN` of their tokens to be filled in, [START] and [PAD] left alone.
+def mask_tokens(token_ids: np.ndarray, vocab_size: int, random: np.random.Generator) -> Cloze:
+    """Return rows with `MASKED_SHARE` of their tokens to predict, [START] and [PAD] excluded.
 
     Args:
         token_ids: int32 (row, position).
         vocab_size: Number of tokens.
-        random: `numpy.random.Generator`; the gaps follow from it alone.
+        random: `numpy.random.Generator`, which determines the gaps.
     """
     rows, length = token_ids.shape
-    most = max(1, round(HIDDEN * length))
+    most = max(1, round(MASKED_SHARE * length))
     can = ~np.isin(token_ids, (PAD_ID, START_ID))
-    counts = np.minimum(np.ceil(HIDDEN * can.sum(axis=1)).astype(int), most)
+    counts = np.minimum(np.ceil(MASKED_SHARE * can.sum(axis=1)).astype(int), most)
     drawn = np.where(can, random.random((rows, length)), 2.0)
-    places = np.argsort(drawn, axis=1)[:, :most]
+    positions = np.argsort(drawn, axis=1)[:, :most]
     real = np.arange(most) < counts[:, None]
-    places = np.sort(np.where(real, places, length), axis=1)
-    real = places < length
-    places = np.where(real, places, 0)
-    answers = np.where(real, np.take_along_axis(token_ids, places, axis=1), PAD_ID)
+    positions = np.sort(np.where(real, positions, length), axis=1)
+    real = positions < length
+    positions = np.where(real, positions, 0)
+    targets = np.where(real, np.take_along_axis(token_ids, positions, axis=1), PAD_ID)
     fate = random.random((rows, most))
     others = random.integers(MASK_ID + 1, vocab_size, (rows, most))
-    shown = np.where(fate < AS_MASK, MASK_ID, np.where(fate < AS_MASK + AS_OTHER, others, answers))
+    shown = np.where(fate < MASK_SHARE, MASK_ID, np.where(fate < MASK_SHARE + RANDOM_SHARE, others, targets))
     gapped, row = token_ids.copy(), np.nonzero(real)[0]
-    gapped[row, places[real]] = shown[real]
-    return Cloze(gapped, places.astype(np.int32), answers.astype(np.int32))
+    gapped[row, positions[real]] = shown[real]
+    return Cloze(gapped, positions.astype(np.int32), targets.astype(np.int32))

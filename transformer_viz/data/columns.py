@@ -1,18 +1,20 @@
-"""Which column of a file is the text, the label, the target: by its name, then by what stands in it."""
+"""Roles of columns (text, label, target), guessed from their names, then from their values."""
 
 import re
+from collections.abc import Mapping
 
 from transformer_viz.data.files import DataError
+from transformer_viz.data.table import Table
 from transformer_viz.language import Phrase
 
-KINDS = {"labels": ("text", "label"), "pairs": ("text", "target"), "texts": ("text",)}
-"""What rows can be -> the columns they have when they are read."""
+COLUMN_ROLES = {"labels": ("text", "label"), "pairs": ("text", "target"), "texts": ("text",)}
+"""Kind of data -> the roles of its columns."""
 
 MAX_LABELS = 50
-"""More labels than this are taken for a mistake."""
+"""Most different labels."""
 
 SAMPLE = 1000
-"""Rows that are looked at."""
+"""Rows examined for a guess."""
 
 _LISTED = 8
 
@@ -44,28 +46,29 @@ _KNOWN = {*_TEXT, *_LABEL, *_SOURCE, *_TARGET, *_LANGUAGES}
 
 
 def is_known(name: str) -> bool:
-    """Return whether a column of that name is usually a text, a label or a target."""
+    """Return whether a column name is a common one for texts, labels or targets."""
     return _bare(name) in _KNOWN
 
 
-def choose(table, kind, columns=None) -> dict[str, str]:
-    """Return role -> column of a table, those that are given and those that are guessed.
+def choose_columns(table: Table, kind: str, columns: Mapping[str, str] | None = None) -> dict[str, str]:
+    """Return role -> column of a table, given or guessed.
 
-    A role is guessed by well-known names, then by content: few short values that come again are labels, long
-    ones of several words are texts. Two languages are taken in the order of the file.
+    Roles are guessed from well-known names, then from values: few, short, repeated values are labels; longer,
+    mostly different ones of several words are texts. Two language columns are source and target, in file
+    order.
 
     Args:
         table: `Table`.
-        kind: One of `KINDS`.
-        columns: role -> column, for some roles or all; "group" too, which is never guessed; "source" is
-            another word for the text of a pair.
+        kind: One of `COLUMN_ROLES`.
+        columns: role -> column, for some roles or all; also "group", which is never guessed. "source" is
+            another name for the text of a pair.
 
     Raises:
-        DataError: If a column is not there, or none or several could be meant; lists them.
+        DataError: If a column does not exist, or a guess finds none or several; lists the columns.
     """
-    chosen = _given(table, kind, columns or {})
-    _by_name(table, kind, chosen)
-    missing = [role for role in KINDS[kind] if role not in chosen]
+    chosen = _named_columns(table, kind, columns or {})
+    _add_known_names(table, kind, chosen)
+    missing = [role for role in COLUMN_ROLES[kind] if role not in chosen]
     if not missing:
         return chosen
     if not any(map(is_known, table.columns)) and not columns:
@@ -82,8 +85,8 @@ def choose(table, kind, columns=None) -> dict[str, str]:
     return chosen
 
 
-def _given(table, kind, columns):
-    roles = (*KINDS[kind], "group")
+def _named_columns(table, kind, columns):
+    roles = (*COLUMN_ROLES[kind], "group")
     given = {}
     for named, column in columns.items():
         role = "text" if named == "source" and kind == "pairs" else named
@@ -97,7 +100,7 @@ def _given(table, kind, columns):
     return given
 
 
-def _by_name(table, kind, chosen):
+def _add_known_names(table, kind, chosen):
     """Add the roles whose columns have well-known names."""
     names = {name: _bare(name) for name in table.columns if name not in chosen.values()}
     for role, known in _NAMES[kind].items():
@@ -116,12 +119,12 @@ def _by_name(table, kind, chosen):
 
 
 def _check_header(table, kind):
-    """Refuse a first line that is a row like the others: it would be lost."""
+    """Refuse a file without a header: its first row would be lost."""
     for name in table.columns:
         data = len(name) > 40 or len(name.split()) > 4 or re.fullmatch(r"[-+]?[\d.]+", name)
         if data or name in _values(table, name):
             between = {"tsv": "<TAB>", "semicolon": ";"}.get(table.format, ",")
-            header = between.join(KINDS[kind])
+            header = between.join(COLUMN_ROLES[kind])
             raise DataError("column.header", path=table.path, columns=_listed(table), header=header)
 
 
@@ -136,7 +139,7 @@ def _is_label(values):
 
 
 def _is_text(values):
-    """Several words, or letters of a script without spaces, mostly different from row to row."""
+    """Return whether values look like texts: several words, or a script without spaces, mostly different."""
     if not values or len(set(values)) <= len(values) // 2:
         return False
     wordy = sum(
@@ -151,7 +154,7 @@ def _unclear(table, kind, role, found, chosen):
         path=table.path,
         role=Phrase(f"role.{role}"),
         columns=_listed(table),
-        example=" ".join(f"{each}={chosen.get(each, 'NAME')}" for each in KINDS[kind]),
+        example=" ".join(f"{each}={chosen.get(each, 'NAME')}" for each in COLUMN_ROLES[kind]),
     )
 
 

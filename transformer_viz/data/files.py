@@ -1,4 +1,4 @@
-"""The text of a file, plain or gzip, in UTF-8; or one sentence on what it is instead."""
+"""Text of a file, plain or gzip, in UTF-8, with a specific error for every other format."""
 
 import gzip
 import hashlib
@@ -11,12 +11,12 @@ from pathlib import Path
 from transformer_viz.language import Phrase, Problem
 
 MAX_BYTES = 500 * 2**20
-"""Largest file that is read, decompressed."""
+"""Largest file, decompressed."""
 
 _CHUNK = 2**20
 
 _LOOKED_AT = 2**16
-"""Bytes that are looked at to guess an encoding."""
+"""Bytes examined to guess an encoding."""
 
 _FOREIGN = {
     b"PK\x03\x04": "file.zip",
@@ -25,29 +25,29 @@ _FOREIGN = {
     b"%PDF": "file.pdf",
     b"\xd0\xcf\x11\xe0": "file.xls",
 }
-"""First bytes of a file -> code of the phrase that names its kind."""
+"""First bytes of a file -> code of the phrase that names its format."""
 
 
 class DataError(Problem):
-    """A file or its rows cannot be used; says where, what is wrong and the way out."""
+    """A file or its rows cannot be used; says where, what is wrong and how to fix it."""
 
 
-def line_of(path: Path, line: int) -> Phrase:
-    """Return what an error calls a line of a file."""
+def line_reference(path: Path, line: int) -> Phrase:
+    """Return the reference to a line of a file, for an error."""
     return Phrase("file.line", path=path, line=line)
 
 
-def read_text(path: Path, sha256="", most=None) -> str:
+def read_text(path: Path, sha256: str = "", most: int | None = None) -> str:
     """Return the text of a file, without a byte order mark.
 
     Args:
         path: The file.
-        sha256: Of what it must hold, as it is on disk, in hexadecimal; "": whatever it holds.
-        most: Bytes that it may have, unpacked; None: `MAX_BYTES`.
+        sha256: Expected SHA-256 of the file as it is on disk, in hexadecimal; "": any.
+        most: Most bytes, decompressed; None: `MAX_BYTES`.
 
     Raises:
-        DataError: If it is no text in UTF-8, or larger when unpacked, which is found out without holding it
-            in memory; or if it has changed.
+        DataError: If it is not UTF-8 text, has changed, or is too large decompressed, which is determined
+            without holding it in memory.
     """
     data = _bytes(path, sha256, MAX_BYTES if most is None else most)
     for magic, kind in _FOREIGN.items():
@@ -60,17 +60,17 @@ def read_text(path: Path, sha256="", most=None) -> str:
     except UnicodeDecodeError as error:
         line = data.count(b"\n", 0, error.start) + 1
         code = "file.gbk" if _is_gbk(data[max(error.start - 1, 0) :]) else "file.encoding"
-        raise DataError(code, place=line_of(path, line)) from None
+        raise DataError(code, place=line_reference(path, line)) from None
     if "\x00" in text:
         line = text.count("\n", 0, text.index("\x00")) + 1
-        raise DataError("file.nul", place=line_of(path, line))
+        raise DataError("file.nul", place=line_reference(path, line))
     if re.match(r"\s*<(?:!doctype\s+html|html|head|\?xml)\b", text[:1000], re.IGNORECASE):
         raise DataError("file.html", path=path)
     return text
 
 
 def _bytes(path, sha256, most):
-    """Return the content of a file, unpacked."""
+    """Return the content of a file, decompressed."""
     try:
         mode = path.stat().st_mode
         if stat.S_ISDIR(mode):
@@ -98,7 +98,9 @@ def _bytes(path, sha256, most):
 
 
 def _unpacked_size(file, most):
-    """Return the size of what a gzip file holds, or one that is too large: a small one may hold terabytes."""
+    """Return the decompressed size of a gzip file, or a size beyond `most`: a small file may hold
+    terabytes.
+    """
     size, unpacked = 0, gzip.GzipFile(fileobj=file)
     while size <= most and (chunk := unpacked.read(_CHUNK)):
         size += len(chunk)
@@ -106,15 +108,15 @@ def _unpacked_size(file, most):
 
 
 def _is_gbk(data):
-    """Return whether bytes read as GBK are mostly common Chinese characters and marks.
+    """Return whether bytes decode as GBK to mostly common Chinese characters and punctuation.
 
-    The common ones stand together in GB 2312, rows B0 to D7, the marks in A1 to A3; bytes in another
-    encoding fall anywhere, or are no GBK at all.
+    The common characters are rows B0 to D7 of GB 2312, punctuation A1 to A3; other encodings fall anywhere,
+    or are not valid GBK.
     """
     data = data[:_LOOKED_AT]
-    if b"\n" in data:  # no half of a character at the end
+    if b"\n" in data:  # so as not to end within a character
         data = data[: data.rindex(b"\n")]
-    for skipped in (0, 1):  # the first wrong byte may be the second half of a character
+    for skipped in (0, 1):  # data may begin within a character
         try:
             text = data[skipped:].decode("gb18030")
         except UnicodeDecodeError:

@@ -1,27 +1,28 @@
-"""Rows of JSONL: one object on each line."""
+"""Reader of JSONL: one object on each line."""
 
 import json
 import re
+from pathlib import Path
 
-from transformer_viz.data.files import DataError, line_of
-from transformer_viz.data.table import MAX_COLUMNS, PORTION, Table, capped, check_count, names_of
+from transformer_viz.data.files import DataError, line_reference
+from transformer_viz.data.table import MAX_COLUMNS, PORTION, Table, check_count, column_names, row_limit
 
 MAX_LINE = 8_000_000
-"""Longest line in characters: a value of it takes many times the memory of its text."""
+"""Characters of the longest line: a parsed value takes many times the memory of its text."""
 
 
-def read_objects(path, text, most) -> Table:
-    """Read rows that are objects; numbers stay as they are written.
+def read_objects(path: Path, text: str, most: int | None) -> Table:
+    """Read rows that are JSON objects; numbers stay as they are written.
 
     Args:
-        path: Where the text is from.
+        path: Origin of the text, for errors.
         text: The whole file.
         most: Rows to read; None: all.
 
     Raises:
-        DataError: If a line is something else; names it.
+        DataError: If a line is not an object; names it.
     """
-    every = text.removesuffix("\n").split("\n")[: capped(most)]
+    every = text.removesuffix("\n").split("\n")[: row_limit(most)]
     check_count(path, len(every))
     cells = {}
     for begin in range(0, len(every), PORTION):
@@ -30,7 +31,7 @@ def read_objects(path, text, most) -> Table:
         for name in dict.fromkeys(name for row in rows for name in row):
             cells.setdefault(name, [None] * begin)
         if len(cells) > MAX_COLUMNS:
-            names_of(path, [*cells])
+            column_names(path, [*cells])
         for name, column in cells.items():
             column.extend(_plain(row.get(name, _MISSING)) for row in rows)
     return Table(path, "jsonl", tuple(cells), list(cells.values()), range(1, len(every) + 1))
@@ -39,23 +40,23 @@ def read_objects(path, text, most) -> Table:
 def _object(path, number, line):
     """Return the object on a line."""
     if not line or line.isspace():
-        raise DataError("line.empty", place=line_of(path, number))
+        raise DataError("line.empty", place=line_reference(path, number))
     if len(line) > MAX_LINE:
-        raise DataError("line.long", place=line_of(path, number), most=MAX_LINE)
+        raise DataError("line.long", place=line_reference(path, number), most=MAX_LINE)
     try:
         row = _DECODER.decode(line)
     except (ValueError, RecursionError) as error:
         reason = getattr(error, "msg", "nested too deeply")
-        raise DataError("json.damaged", place=line_of(path, number), reason=reason) from None
+        raise DataError("json.damaged", place=line_reference(path, number), reason=reason) from None
     if not isinstance(row, dict):
-        raise DataError("json.shape", place=line_of(path, number))
+        raise DataError("json.shape", place=line_reference(path, number))
     if _HALF.search(line) and not _is_sendable(row):
-        raise DataError("json.half", place=line_of(path, number))
+        raise DataError("json.half", place=line_reference(path, number))
     return row
 
 
 def _is_sendable(row):
-    """Return whether texts and names are such that UTF-8 can hold them."""
+    """Return whether all texts and keys can be encoded in UTF-8."""
     try:
         json.dumps(row, ensure_ascii=False).encode()
     except UnicodeEncodeError:
@@ -66,14 +67,14 @@ def _is_sendable(row):
 _DECODER = json.JSONDecoder(parse_int=str, parse_float=str, parse_constant=str)
 
 _HALF = re.compile(r"\\u[dD][89a-fA-F]")
-"""What half of a surrogate pair is written as, and each half of a whole one."""
+"""A surrogate escape, paired or not."""
 
 _MISSING = object()
-"""Stands for a key that is not there."""
+"""Marks a missing key."""
 
 
 def _plain(value):
-    """Return what JSON wrote as text, as a CSV would have it; a list or a dict stays what it is."""
+    """Return a value as CSV would hold it; lists and dicts unchanged."""
     if type(value) is str:
         return value
     if value is None:

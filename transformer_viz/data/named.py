@@ -1,4 +1,4 @@
-"""Data sets known by name, from where Keras keeps its own; fetched once if they are not there."""
+"""Data sets known by name, from the folder in which Keras keeps them; downloaded if missing."""
 
 import functools
 import hashlib
@@ -22,13 +22,13 @@ from tqdm import tqdm
 from transformer_viz.data.files import DataError
 
 TIMEOUT = 30
-"""Seconds without a byte after which a server counts as gone."""
+"""Seconds without data after which a download fails."""
 
 PER_LABEL = 12_500
 """Reviews of each label in the training and in the test half of IMDB."""
 
 LABELS = {"neg": "negative", "pos": "positive"}
-"""Folder of the raw reviews -> label; their place is the number in the file of words."""
+"""Folder of the raw reviews -> label, in the order of the label ids in the file of word ids."""
 
 _CHUNK = 2**16
 
@@ -36,7 +36,7 @@ _REVIEW = re.compile(r"aclImdb/(train|test)/(neg|pos)/(\d+)_\d+\.txt")
 
 
 class Published(NamedTuple):
-    """A file as it was published."""
+    """A published file with its address and hash."""
 
     name: str
     url: str
@@ -60,20 +60,19 @@ WORD_INDEX = Published(
 )
 
 
-def imdb(kind="reviews", folder=None) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """Return the 50,000 film reviews of IMDB (Maas et al., 2011), half of them to train on, half to test.
+def imdb(kind: str = "reviews", folder: str | Path | None = None) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """Return the 50,000 IMDB film reviews (Maas et al., 2011): 25,000 for training, 25,000 for testing.
 
     Args:
-        kind: "reviews": as they were written, from aclImdb/ or its archive; "words": as
-            `keras.datasets.imdb` has them, in lower case without punctuation.
-        folder: Where the files are or are put; None: that of Keras, ~/.keras/datasets or
-            $KERAS_HOME/datasets.
+        kind: "reviews": the original texts, from aclImdb/ or its archive; "words": as in
+            `keras.datasets.imdb`, lower-cased and without punctuation.
+        folder: Folder of the files; None: that of Keras, ~/.keras/datasets or $KERAS_HOME/datasets.
 
     Returns:
         Two DataFrames with the columns text and label ("negative", "positive"), in the order of the files.
 
     Raises:
-        DataError: If a file is missing and cannot be fetched, or is not the one that was published.
+        DataError: If a file is missing and cannot be downloaded, or differs from the published one.
         ValueError: If there is no such kind.
     """
     readers = {"reviews": _reviews, "words": _words}
@@ -84,11 +83,11 @@ def imdb(kind="reviews", folder=None) -> tuple[pd.DataFrame, pd.DataFrame]:
 
 
 NAMED = {"imdb": imdb, "imdb-words": functools.partial(imdb, "words")}
-"""Name on the command line -> function that returns the rows to train on and those to test."""
+"""Name on the command line -> function that returns training and test rows."""
 
 
 def _reviews(folder):
-    """Read the folder if somebody has unpacked it, else the archive, without unpacking it."""
+    """Read the unpacked folder if it exists, else the archive, without unpacking it to disk."""
     for place in (folder, folder / "aclImdb_v1", folder / "aclImdb_v1_extracted"):
         if (place / "aclImdb").is_dir():
             return _frames(place / "aclImdb", _unpacked(place))
@@ -110,12 +109,14 @@ def _unpacked(place):
 
 
 def _packed(content):
-    """Yield the labelled reviews; nothing is written to disk, whatever the members are called."""
+    """Yield (half, label, number, text) of each review; nothing is written to disk, so member names are
+    harmless.
+    """
     with tarfile.open(fileobj=io.BytesIO(content), mode="r|gz") as archive:
         for member in archive:
             found = _REVIEW.fullmatch(member.name.removeprefix("./"))
-            if found and member.isfile():
-                yield *found.groups(), archive.extractfile(member).read().decode("utf-8")
+            if found and member.isfile() and (file := archive.extractfile(member)):
+                yield *found.groups(), file.read().decode("utf-8")
 
 
 def _frames(source, reviews):
@@ -137,7 +138,7 @@ def _frames(source, reviews):
 def _words(folder):
     word_ids, word_index = (_present(folder, each) for each in (WORD_IDS, WORD_INDEX))
     words = {rank: word for word, rank in json.loads(_content(word_index, WORD_INDEX)).items()}
-    # lists of ids are pickled, and a pickle can run anything: only the published bytes come so far
+    # the lists of ids are pickled, and unpickling can run code: the hash has been checked
     with np.load(io.BytesIO(_content(word_ids, WORD_IDS)), allow_pickle=True) as arrays:
         halves = [(arrays[f"x_{half}"], arrays[f"y_{half}"]) for half in ("train", "test")]
     return tuple(
@@ -153,7 +154,9 @@ def _words(folder):
 
 
 def _content(path, published):
-    """Return the bytes of a file that are the published ones: read once, so that they stay so."""
+    """Return the bytes of a file after checking its hash; read only once, so that they cannot change in
+    between.
+    """
     try:
         content = path.read_bytes()
     except OSError as error:
@@ -166,7 +169,7 @@ def _content(path, published):
 
 
 def _present(folder, published):
-    """Return the path of a file, having fetched it if it was not there."""
+    """Return the path of a file, downloading it if it is missing."""
     path = folder / published.name
     if path.is_file():
         return path
@@ -178,7 +181,7 @@ def _present(folder, published):
                 raise DataError("named.sent", url=published.url, path=path)
             fetched.replace(path)
     except (OSError, http.client.HTTPException) as error:
-        if isinstance(error, urllib.error.HTTPError):  # it is an answer, too
+        if isinstance(error, urllib.error.HTTPError):  # it holds the open response
             error.close()
         reason = getattr(error, "reason", error)
         reason = getattr(reason, "strerror", None) or reason
@@ -187,7 +190,7 @@ def _present(folder, published):
 
 
 def _fetch(published, path):
-    """Write what the address sends to a file, showing a progress bar; return its sha256."""
+    """Download to a file with a progress bar; return the SHA-256."""
     digest = hashlib.sha256()
     answer = urllib.request.urlopen(published.url, timeout=TIMEOUT)  # noqa: S310  the constants above
     with answer, path.open("wb") as file:

@@ -1,20 +1,22 @@
-"""How well n-grams predict texts: the figure that a language model has to beat."""
+"""N-gram language models: the baseline of a trained one."""
+
+from collections.abc import Sequence
 
 import numpy as np
 
 from transformer_viz.values.config import END_ID, START_ID
 
 FALLBACK = 0.75
-"""Discount where there are too few texts to estimate it."""
+"""Discount where the counts are too small to estimate it."""
 
 
 class KneserNey:
     """N-grams with interpolated Kneser-Ney smoothing and three discounts (Chen and Goodman, 1999, section 3).
 
-    P(w | h) = max(c(hw) - D, 0) / c(h) + g(h) P(w | h'), where h' is h without its first token. c counts how
-    often hw comes in the texts if it is the longest n-gram, else after how many different tokens; D depends
-    on whether c is 1, 2 or more and follows from the counts; g(h) is the share that was discounted. If h
-    never comes, P(w | h) is P(w | h'); if it is empty, P(w | h') is the same for every token.
+    P(w | h) = max(c(hw) - D, 0) / c(h) + g(h) P(w | h'), where h' is h without its first token. c is the
+    count of hw for the longest n-gram, else the number of different tokens that precede hw; D depends on
+    whether c is 1, 2 or more and is estimated from the counts; g(h) is the discounted share. For an unseen h,
+    P(w | h) is P(w | h'); for an empty h, P(w | h') is uniform.
 
     Args:
         token_ids: One int array for each text, without [START] and [END].
@@ -22,7 +24,7 @@ class KneserNey:
         order: Tokens of the longest n-gram: 1 for single tokens.
     """
 
-    def __init__(self, token_ids, vocab_size, order):
+    def __init__(self, token_ids: Sequence[np.ndarray], vocab_size: int, order: int):
         self.vocab_size, self.order = vocab_size, order
         grams, counts = np.unique(self._grams(token_ids), return_counts=True)
         self._levels = [_Level(grams, counts, vocab_size)]
@@ -30,8 +32,8 @@ class KneserNey:
             grams, counts = np.unique(grams % vocab_size**length, return_counts=True)
             self._levels.insert(0, _Level(grams, counts, vocab_size))
 
-    def nats(self, token_ids) -> np.ndarray:
-        """Return the negative logarithm of the probability of every token and of the end of each text.
+    def nats(self, token_ids: Sequence[np.ndarray]) -> np.ndarray:
+        """Return the negative log-probability of every token and of the end of each text.
 
         Args:
             token_ids: One int array for each text.
@@ -46,17 +48,22 @@ class KneserNey:
         return -np.log(probability)
 
     def _grams(self, token_ids):
-        """Return the n-gram that each token ends, as one number: its tokens are the digits."""
+        """Return the n-gram ending at each token as one number whose digits, in base `vocab_size`, are its
+        tokens.
+        """
         start, end = [START_ID] * (self.order - 1), [END_ID]
         flat = np.concatenate([part for ids in token_ids for part in (start, ids, end)]).astype(np.int64)
         lengths = np.array([len(ids) + 1 for ids in token_ids])
         skipped = np.repeat(np.arange(1, len(lengths) + 1) * (self.order - 1), lengths)
         places = np.arange(lengths.sum()) + skipped
-        return sum(flat[places - back] * self.vocab_size**back for back in range(self.order))
+        grams = flat[places]
+        for back in range(1, self.order):
+            grams += flat[places - back] * self.vocab_size**back
+        return grams
 
 
 class _Level:
-    """N-grams of one length: sorted numbers, their counts, and what follows from these."""
+    """N-grams of one length: sorted numbers, their counts and discounts."""
 
     def __init__(self, grams, counts, vocab_size):
         self._vocab_size, self._grams = vocab_size, grams
@@ -75,16 +82,16 @@ class _Level:
 
 
 def _found(sorted_numbers, numbers):
-    """Return where each number is, or some place where it is not, and whether it is there."""
+    """Return the index of each number (any index where it is missing), and whether it is there."""
     places = np.minimum(np.searchsorted(sorted_numbers, numbers), len(sorted_numbers) - 1)
     return places, sorted_numbers[places] == numbers
 
 
 def _discounts(counts):
-    """Return what is subtracted from a count of 1, of 2, and of more."""
+    """Return the discounts of counts of 1, of 2, and of more."""
     times = [np.count_nonzero(counts == count) for count in (1, 2, 3, 4)]
     if not all(times):
         return np.full(3, FALLBACK)
     share = times[0] / (times[0] + 2 * times[1])
     found = np.array([n - (n + 1) * share * times[n] / times[n - 1] for n in (1, 2, 3)])
-    return found if (found > 0).all() else np.full(3, FALLBACK)  # at 0, what is new would be impossible
+    return found if (found > 0).all() else np.full(3, FALLBACK)  # 0 would make unseen n-grams impossible

@@ -1,28 +1,28 @@
-"""Texts one after the other in rows of one length: nothing of a batch is padding, and no text is cut off.
+"""Texts packed into rows of one length: no padding within a batch and no truncated text.
 
-A text that does not fit into what is left of a row goes on in the next one. No token reads one of another
-text, and positions count from 0 where a text, or the part of one in a row, begins: the model reads each part
-as a text by itself.
+A text that does not fit into the rest of a row continues in the next one. Attention stays within a text, and
+positions count from 0 at the beginning of a text, or of its part in a row: the model reads each part alone.
 """
 
 import math
+from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 import numpy as np
 
-from transformer_viz.values.config import END_ID, PAD_ID, START_ID
+from transformer_viz.values.config import END_ID, PAD_ID, START_ID, TransformerConfig
 
-WHOLE = 2**31
-"""More tokens than a text has: nothing of it is cut off when it is encoded."""
+NO_LIMIT = 2**31
+"""More tokens than a text has: encoding truncates nothing."""
 
 
 class PackedRows(NamedTuple):
     """Some rows of a stream.
 
     Attributes:
-        token_ids: int32 (row, position), what is read.
-        next_ids: int32 (row, position), the token that comes after each; [END] after the last one of a text,
-            [PAD] where nothing is to be predicted.
+        token_ids: int32 (row, position), the inputs.
+        next_ids: int32 (row, position), the token after each; [END] after the last one of a text, [PAD] where
+            nothing is predicted.
         position_ids: int32 (row, position), counted from 0 in each text.
     """
 
@@ -30,25 +30,25 @@ class PackedRows(NamedTuple):
     next_ids: np.ndarray
     position_ids: np.ndarray
 
-    def inputs(self, config) -> dict[str, np.ndarray]:
-        """Return the arguments of `Transformer.trace` with which a model reads each text by itself."""
+    def inputs(self, config: TransformerConfig) -> dict[str, np.ndarray]:
+        """Return the arguments of `Transformer.trace` with which a model reads each text alone."""
         return {
             "token_ids": self.token_ids,
             "position_ids": self.position_ids + np.int32(config.padding_position),
-            "attention_mask": self.mask(causal=config.causal, window=config.window),
+            "attention_mask": self.mask(causal=bool(config.causal), window=config.window),
         }
 
     @property
     def texts(self) -> np.ndarray:
-        """Which text of its row each token belongs to, counted from 1: int (row, position)."""
+        """Number of each token's text within its row, from 1: int (row, position)."""
         return np.cumsum(self.position_ids == 0, axis=1)
 
-    def mask(self, *, causal, window=None) -> np.ndarray:
-        """Return which tokens may read which: bool (row, 1, query, key), those of their own text.
+    def mask(self, *, causal: bool, window: int | None = None) -> np.ndarray:
+        """Return which tokens may attend to which, all within one text: bool (row, 1, query, key).
 
         Args:
-            causal: Only itself and those before.
-            window: Only those at most so far away; None: all.
+            causal: Only to itself and those before.
+            window: Only to those at most so far away; None: to all.
         """
         texts, index = self.texts, np.arange(self.token_ids.shape[1])
         mask = texts[:, :, None] == texts[:, None, :]
@@ -60,7 +60,7 @@ class PackedRows(NamedTuple):
 
 
 class Stream:
-    """Texts, each after a [START], as one long row that is cut into rows of one length.
+    """Texts, each after a [START], concatenated and cut into rows of one length.
 
     Args:
         token_ids: One int array for each text, without [START] and [END].
@@ -71,22 +71,22 @@ class Stream:
     [[7, 8, 3, 9]]
     """
 
-    def __init__(self, token_ids, length, order=None):
+    def __init__(self, token_ids: Sequence[np.ndarray], length: int, order: Iterable[int] | None = None):
         self.length = length
         start = np.array([START_ID], np.int32)
         order = range(len(token_ids)) if order is None else order
         texts = [part for text in order for part in (start, token_ids[text])]
         self._ids = np.concatenate([*texts, start], dtype=np.int32)
 
-    def __len__(self):
+    def __len__(self) -> int:
         """Return the number of rows."""
         return math.ceil((len(self._ids) - 1) / self.length)
 
-    def rows(self, numbers) -> PackedRows:
-        """Return some rows; the last of the stream is filled up with [PAD].
+    def rows(self, numbers: Sequence[int] | np.ndarray) -> PackedRows:
+        """Return some rows; the last of the stream is padded with [PAD].
 
         Args:
-            numbers: int (row,), which ones.
+            numbers: int (row,), indices of the rows.
         """
         places = np.asarray(numbers)[:, None] * self.length + np.arange(self.length + 1)
         ids = np.where(places < len(self._ids), self._ids[np.minimum(places, len(self._ids) - 1)], PAD_ID)

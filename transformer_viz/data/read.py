@@ -1,30 +1,32 @@
-"""Labelled texts, pairs of texts and texts alone, from any table or a plain text."""
+"""Readers of labelled texts, pairs of texts and texts alone, from tables or plain text."""
 
+from collections.abc import Mapping
+from pathlib import Path
 from typing import NamedTuple
 
 import pandas as pd
 
-from transformer_viz.data.columns import KINDS, MAX_LABELS, SAMPLE, choose, is_known
-from transformer_viz.data.files import DataError, line_of
+from transformer_viz.data.columns import COLUMN_ROLES, MAX_LABELS, SAMPLE, choose_columns, is_known
+from transformer_viz.data.files import DataError, line_reference
+from transformer_viz.data.read_table import read_table
 from transformer_viz.data.table import MAX_CHARS
-from transformer_viz.data.tables import read_table
 from transformer_viz.language import Phrase
 
 SHOWN = 5
 """Rows of a preview."""
 
 MAX_LABEL = 200
-"""Longest label: it stands on axes, in tables and in the card of a model."""
+"""Characters of the longest label, which axes, tables and model cards show."""
 
 
 class Preview(NamedTuple):
-    """What a file seems to be, for a person to confirm.
+    """First look at a file, for the user to confirm.
 
     Attributes:
         format: "csv", "tsv", "semicolon", "jsonl" or "text".
         columns: Names of its columns; of plain text, "text".
-        guess: kind -> role -> column, for each of `KINDS` the file could be.
-        rows: The first rows, all columns, as they stand there.
+        guess: kind -> role -> column, for each kind of `COLUMN_ROLES` that the file could be.
+        rows: The first rows with all columns, unchanged.
         kind: The likeliest kind; None if the columns must be named.
     """
 
@@ -35,22 +37,22 @@ class Preview(NamedTuple):
     kind: str | None
 
 
-def preview(path, *, sha256="", most_bytes=None) -> Preview:
-    """Look at the first rows of a file.
+def preview(path: str | Path, *, sha256: str = "", most_bytes: int | None = None) -> Preview:
+    """Read the first rows of a file and guess its kind and columns.
 
     Args:
         path: The file.
-        sha256: Of what it must hold, in hexadecimal; "": whatever it holds.
-        most_bytes: Bytes that it may have, unpacked; None: as many as are ever read.
+        sha256: Expected SHA-256 in hexadecimal; "": any.
+        most_bytes: Most bytes, decompressed; None: the limit of all files.
 
     Raises:
-        DataError: If no rows can be read at all.
+        DataError: If no rows can be read.
     """
     table = read_table(path, most=SAMPLE, sha256=sha256, most_bytes=most_bytes)
     guess = {}
-    for kind in KINDS if table.format != "text" else ["texts"]:
+    for kind in COLUMN_ROLES if table.format != "text" else ["texts"]:
         try:
-            guess[kind] = choose(table, kind)
+            guess[kind] = choose_columns(table, kind)
         except DataError:
             continue
     first = list(zip(*(values[:SHOWN] for values in table.cells), strict=True))
@@ -58,32 +60,36 @@ def preview(path, *, sha256="", most_bytes=None) -> Preview:
     return Preview(table.format, table.columns, guess, rows, _likeliest(table, guess))
 
 
-def read_labelled(path, columns=None, *, sha256="") -> pd.DataFrame:
+def read_labelled(
+    path: str | Path, columns: Mapping[str, str] | None = None, *, sha256: str = ""
+) -> pd.DataFrame:
     """Read labelled texts from CSV (commas, semicolons), TSV or JSONL, plain or gzip, in UTF-8.
 
     Args:
         path: The file; its first line names the columns.
-        columns: role ("text", "label", "group") -> column in the file; what is not in it is guessed, but for
-            the group, which says what rows belong together when they are split.
-        sha256: Of what the file must hold, in hexadecimal; "": whatever it holds.
+        columns: role ("text", "label", "group") -> column in the file; missing roles are guessed, except the
+            group, which keeps rows together when they are split.
+        sha256: Expected SHA-256 of the file in hexadecimal; "": any.
 
     Returns:
-        Columns text and label, and group if it was named, all text as it stands in the file ("NA", "1.0"),
-        in file order.
+        Columns text and label, and group if it was named, all as strings exactly as in the file ("NA",
+        "1.0"), in file order.
 
     Raises:
         DataError: If the file is anything else; names file, line and remedy.
     """
     frame = _read(path, "labels", columns, sha256)
-    labels = frame["label"].nunique()
+    labels = len(set(frame["label"]))
     if labels > MAX_LABELS:
         column = frame.attrs["columns"]["label"]
         raise DataError("labels.many", path=path, labels=labels, most=MAX_LABELS, column=column)
     return frame
 
 
-def read_pairs(path, columns=None, *, sha256="") -> pd.DataFrame:
-    """Read texts and what a decoder is to make of them; as `read_labelled` in everything else.
+def read_pairs(
+    path: str | Path, columns: Mapping[str, str] | None = None, *, sha256: str = ""
+) -> pd.DataFrame:
+    """Read texts and the targets a decoder is trained to write; otherwise as `read_labelled`.
 
     Args:
         path: The file.
@@ -99,11 +105,13 @@ def read_pairs(path, columns=None, *, sha256="") -> pd.DataFrame:
     return _read(path, "pairs", columns, sha256)
 
 
-def read_texts(path, columns=None, *, sha256="") -> pd.DataFrame:
-    """Read texts alone, to learn the next token from: plain text, one text on a line, or a table.
+def read_texts(
+    path: str | Path, columns: Mapping[str, str] | None = None, *, sha256: str = ""
+) -> pd.DataFrame:
+    """Read texts for next-token prediction: plain text, one text on a line, or a table.
 
     Args:
-        path: The file; empty lines of a plain text are left out.
+        path: The file; empty lines of a plain text are skipped.
         columns: role ("text", "group") -> column in the file, if it is a table.
         sha256: As for `read_labelled`.
 
@@ -116,12 +124,14 @@ def read_texts(path, columns=None, *, sha256="") -> pd.DataFrame:
     return _read(path, "texts", columns, sha256)
 
 
-def read_for_decoder(path, columns=None, *, sha256="") -> pd.DataFrame:
-    """Read what a decoder alone learns from: pairs if the file names a target, else texts.
+def read_for_decoder(
+    path: str | Path, columns: Mapping[str, str] | None = None, *, sha256: str = ""
+) -> pd.DataFrame:
+    """Read the training data of a decoder alone: pairs if the file has a target, else texts.
 
     Args:
         path: The file.
-        columns: As `read_pairs` or `read_texts` takes them.
+        columns: As for `read_pairs` or `read_texts`.
         sha256: As for `read_labelled`.
 
     Returns:
@@ -140,13 +150,13 @@ def read_for_decoder(path, columns=None, *, sha256="") -> pd.DataFrame:
 
 
 def _read(path, kind, columns, sha256):
-    """Return the chosen columns of a file; `attrs["columns"]` says which they were."""
-    needed = None if kind == "texts" and not columns else KINDS[kind]
+    """Return the chosen columns of a file; `attrs["columns"]` maps roles to their names."""
+    needed = None if kind == "texts" and not columns else COLUMN_ROLES[kind]
     table = read_table(path, needed=needed, sha256=sha256)
-    chosen = choose(table, kind, columns)
+    chosen = choose_columns(table, kind, columns)
     frame = pd.DataFrame(
         {role: _column(table, role, name) for role, name in chosen.items()},
-        columns=[role for role in (*KINDS[kind], "group") if role in chosen],
+        columns=[role for role in (*COLUMN_ROLES[kind], "group") if role in chosen],
         dtype=object,
     )
     frame.attrs["columns"] = chosen
@@ -154,12 +164,12 @@ def _read(path, kind, columns, sha256):
 
 
 def _column(table, role, name):
-    """Return the values of a column, each of them checked; of the text alone, with the space around it."""
+    """Return the values of a column after checking each; only texts keep their outer spaces."""
     values = table.cells[table.columns.index(name)]
     most = MAX_LABEL if role == "label" else MAX_CHARS
     for value, line in zip(values, table.lines, strict=True):
         if type(value) is not str or not value or value.isspace() or len(value) > most:
-            raise _bad_value(line_of(table.path, line), role, name, value)
+            raise _bad_value(line_reference(table.path, line), role, name, value)
     return values if role == "text" else list(map(str.strip, values))
 
 
@@ -178,7 +188,7 @@ def _bad_value(place, role, name, value):
 
 
 def _likeliest(table, guess):
-    """Return the kind of a file: labels come again and again, targets do not."""
+    """Return the likeliest kind of a file: labels repeat, targets do not."""
     if "labels" in guess:
         labels = list(map(str, table.cells[table.columns.index(guess["labels"]["label"])]))
         if "pairs" not in guess or len(set(labels)) <= min(MAX_LABELS, len(labels) / 2):

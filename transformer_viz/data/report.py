@@ -1,23 +1,32 @@
-"""What somebody wants to know of some rows before training on them, counted."""
+"""Statistics of a data set: rows, labels, duplicates and text lengths."""
 
 from collections import Counter
 from collections.abc import Mapping
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 import numpy as np
+import pandas as pd
 
+from transformer_viz.data.splits import Split
+from transformer_viz.text.tokenizer import Tokenizer
 from transformer_viz.values.config import UNK_ID
+
+Rows = TypeVar("Rows", pd.DataFrame, pd.Series)
+
+_Value = TypeVar("_Value")
+PerColumn = _Value | Mapping[str, _Value] | None
+"""One value for every column of texts, or column -> value."""
 
 
 class TextReport(NamedTuple):
-    """One column of texts; what needs a tokenizer is None without one.
+    """Statistics of one column of texts; those in tokens are None without a tokenizer.
 
     Attributes:
-        median_chars: Length of the middle text; 0 if there are no rows.
-        longest_chars: Length of the longest.
-        median_tokens: The same in tokens.
-        longest_tokens: The same in tokens.
-        cut_rows: Texts longer than `max_len`, which lose something; None if it was not given.
+        median_chars: Median length in characters; 0 without rows.
+        longest_chars: Maximum length in characters.
+        median_tokens: Median length in tokens.
+        longest_tokens: Maximum length in tokens.
+        cut_rows: Texts longer than `max_len`, which are truncated; None without `max_len`.
         cut_share: Their share of the texts, from 0 to 1.
         unknown_share: Share of [UNK] among the tokens of texts the tokenizer was not trained on.
     """
@@ -32,13 +41,13 @@ class TextReport(NamedTuple):
 
 
 class DataReport(NamedTuple):
-    """Some rows.
+    """Statistics of a data set.
 
     Attributes:
-        rows: How many there are.
-        labels: label -> how many rows have it; empty if there are no labels.
-        duplicates: Rows whose text stood in an earlier row.
-        conflicting: Texts that come with more than one label or target.
+        rows: Number of rows.
+        labels: label -> number of rows; empty without labels.
+        duplicates: Rows whose text occurred in an earlier row.
+        conflicting: Texts with more than one label or target.
         texts: column ("text", and "target" if there is one) -> `TextReport`.
         sizes: part ("train", "validation", "test") -> rows; empty without parts.
     """
@@ -51,25 +60,32 @@ class DataReport(NamedTuple):
     sizes: dict[str, int]
 
 
-def describe(frame, *, tokenizer=None, max_len=None, parts=None, most=None) -> DataReport:
-    """Count what is in some rows.
+def describe(
+    frame: pd.DataFrame,
+    *,
+    tokenizer: PerColumn[Tokenizer] = None,
+    max_len: PerColumn[int] = None,
+    parts: Split | None = None,
+    most: int | None = None,
+) -> DataReport:
+    """Return the statistics of some rows.
 
     Args:
         frame: Columns text and label, text and target, or text alone.
         tokenizer: `Tokenizer` of the texts; for pairs also column -> `Tokenizer`.
-        max_len: Most tokens that are read of a text; for pairs also column -> number.
-        parts: `Split` of the rows: unknown tokens are counted in its validation rows alone, since the
-            vocabulary is that of the training rows; without it, in all.
-        most: Texts of a column whose tokens are counted: of more, so many that are evenly spread; None: all.
+        max_len: Longest input in tokens; for pairs also column -> number.
+        parts: `Split` of the rows: unknown tokens are counted in its validation rows only, since the
+            vocabulary is built from the training rows; None: in all rows.
+        most: Texts of a column that are tokenised, evenly spaced if there are more; None: all.
     """
     answer = next((name for name in ("label", "target") if name in frame), None)
     columns = [name for name in ("text", "target") if name in frame]
-    conflicting = (frame.groupby("text", sort=False)[answer].nunique() > 1).sum() if answer else 0
+    several = frame.groupby("text", sort=False)[answer].nunique() > 1 if answer else ()
     return DataReport(
         rows=len(frame),
         labels=dict(sorted(Counter(frame["label"]).items())) if answer == "label" else {},
         duplicates=int(frame["text"].duplicated().sum()),
-        conflicting=int(conflicting),
+        conflicting=int(np.count_nonzero(several)),
         texts={
             name: _text_report(
                 frame[name],
@@ -84,8 +100,8 @@ def describe(frame, *, tokenizer=None, max_len=None, parts=None, most=None) -> D
     )
 
 
-def spread(rows, most):
-    """Return so many rows or texts, evenly spread over all of them; all if there are fewer, or for None."""
+def evenly_spaced(rows: Rows, most: int | None) -> Rows:
+    """Return at most so many rows or texts, evenly spaced; None: all."""
     if most is None or len(rows) <= most:
         return rows
     return rows.iloc[np.linspace(0, len(rows) - 1, most).astype(int)]
@@ -100,9 +116,9 @@ def _text_report(texts, tokenizer, max_len, unseen, most):
     report = TextReport(_median(chars), int(max(chars, default=0)))
     if tokenizer is None:
         return report
-    counted = spread(texts, most)
+    counted = evenly_spaced(texts, most)
     lengths, _ = _token_counts(counted, tokenizer)
-    unseen_lengths, unknown = _token_counts(spread(unseen, most), tokenizer)
+    unseen_lengths, unknown = _token_counts(evenly_spaced(unseen, most), tokenizer)
     report = report._replace(
         median_tokens=_median(lengths),
         longest_tokens=int(max(lengths, default=0)),
@@ -115,7 +131,7 @@ def _text_report(texts, tokenizer, max_len, unseen, most):
 
 
 def _token_counts(texts, tokenizer):
-    """Return how many tokens each text has, and how many of them are unknown: int (row,)."""
+    """Return the number of tokens of each text, and of unknown ones among them: int (row,)."""
     whole = int(texts.str.len().max() or 1) * 4 if len(texts) else 1
     ids = tokenizer.encode_batch(texts, max_len=whole)
     lengths = np.array([len(row) for row in ids], dtype=int)

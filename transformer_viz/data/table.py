@@ -1,34 +1,34 @@
-"""Rows and columns of a file, however it is written, and how large it may be."""
+"""The table that every reader returns, and its limits."""
 
 from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from transformer_viz.data.files import DataError, line_of
+from transformer_viz.data.files import DataError, line_reference
 
 MAX_CHARS = 1_000_000
-"""Longest text."""
+"""Characters of the longest text."""
 
 MAX_COLUMNS = 200
-"""More columns than this are taken for a mistake."""
+"""Most columns."""
 
 MAX_ROWS = 5_000_000
-"""Most rows that are read."""
+"""Most rows."""
 
 PORTION = 500
-"""Rows that are read at a time: of more, Python's collector would take them for something that stays, and go
-over all that was read again and again."""
+"""Rows read at a time: with larger portions Python's garbage collector promotes the new objects and
+repeatedly scans all earlier ones."""
 
 
 class Table(NamedTuple):
-    """What a file holds.
+    """Rows and columns of a file.
 
     Attributes:
         path: The file.
         format: "csv", "tsv", "semicolon", "jsonl" or "text".
         columns: Their names, all different; of plain text, "text".
-        cells: One list for each column, all as long as there are rows: text as it stands there; of JSONL,
-            None for a key that is not there, and a list or a dict as it is.
+        cells: One list for each column, one value for each row: the text as in the file; from JSONL also None
+            for a missing key, and lists and dicts.
         lines: The line in which each row ends, from 1.
     """
 
@@ -39,14 +39,14 @@ class Table(NamedTuple):
     lines: Sequence[int]
 
 
-def names_of(path, row) -> tuple[str, ...]:
-    """Return the names of columns that stand in a first line, one without a name numbered.
+def column_names(path: Path, row: Sequence[str]) -> tuple[str, ...]:
+    """Return the column names in a first line; unnamed columns are numbered.
 
     Raises:
         DataError: If there are none, too many, or two of one name.
     """
     if not row:
-        raise DataError("line.empty", place=line_of(path, 1))
+        raise DataError("line.empty", place=line_reference(path, 1))
     if len(row) > MAX_COLUMNS:
         raise DataError("table.columns", path=path, columns=len(row), most=MAX_COLUMNS)
     names = tuple(name.strip() or f"column {place}" for place, name in enumerate(row, 1))
@@ -56,12 +56,12 @@ def names_of(path, row) -> tuple[str, ...]:
     return names
 
 
-def capped(most) -> int:
-    """Return how many rows are asked for; one more than may be, so that too many are found out."""
+def row_limit(most: int | None) -> int:
+    """Return the number of rows to read, at most one more than allowed, so that too many are detected."""
     return MAX_ROWS + 1 if most is None else min(most, MAX_ROWS + 1)
 
 
-def check_count(path, count) -> None:
-    """Raise `DataError` if a file has more rows than are read."""
+def check_count(path: Path, count: int) -> None:
+    """Raise `DataError` if a file has too many rows."""
     if count > MAX_ROWS:
         raise DataError("table.rows", path=path, most=MAX_ROWS)

@@ -1,11 +1,11 @@
-"""Tasks made on the spot: what a Transformer can learn in a minute, and one thing attention cannot.
+"""Built-in tasks: synthetic data that a Transformer learns in a minute, and one it cannot learn.
 
-Each makes (text, target) pairs of words with spaces between, from a seed; both sides are strings as a person
-would type them. A task for a decoder alone has one text and no target.
+Each generates (text, target) pairs of words separated by spaces, from a seed. A task for a decoder alone has
+no target.
 """
 
 import datetime
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
 import numpy as np
@@ -26,18 +26,18 @@ class Task:
     """A task.
 
     Attributes:
-        name: As on the command line.
-        make: Makes one (text, target) pair; the target is None for a decoder alone.
+        name: Name on the command line.
+        make: Generates one (text, target) pair; the target is None for a decoder alone.
     """
 
     name: str
     make: Callable[[np.random.Generator], tuple[str, str | None]]
 
-    def pairs(self, count: int, *, seed: int = 0, unlike=()) -> list[tuple[str, str | None]]:
+    def pairs(self, count: int, *, seed: int = 0, unlike: Iterable[str] = ()) -> list[tuple[str, str | None]]:
         """Return so many different pairs, none of whose texts is in `unlike`.
 
         Raises:
-            DataError: If the task has not so many different texts.
+            DataError: If the task has too few different texts.
         """
         random, seen, pairs = np.random.default_rng(seed), set(unlike), []
         for _ in range(50 * count):
@@ -74,7 +74,7 @@ def _sort(random):
 
 
 def _dates(random):
-    """Dates of 1900 to 2099, written as people do, to ISO 8601; digits and hyphens are words of their own."""
+    """Dates from 1900 to 2099 in common notations to ISO 8601; digits and hyphens are separate words."""
     first = datetime.date(1900, 1, 1).toordinal()
     last = datetime.date(2099, 12, 31).toordinal()
     date = datetime.date.fromordinal(int(random.integers(first, last + 1)))
@@ -96,9 +96,9 @@ def _parity(random):
 
 
 def _repeat(random):
-    """Random letters over and over: what an induction head completes (Olsson et al., 2022).
+    """Random letters repeated: sequences that an induction head completes (Olsson et al., 2022).
 
-    How many there are before they come again is random, so that their places tell nothing.
+    The length of the period is random, so that positions give nothing away.
     """
     period = int(random.integers(3, 17))
     letters = random.permutation(list("abcdefghijklmnopqrstuvwxyz"))[:period]

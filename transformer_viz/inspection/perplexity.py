@@ -7,8 +7,8 @@ import keras
 import numpy as np
 from tqdm import tqdm
 
-from transformer_viz.data.cloze import with_gaps
-from transformer_viz.data.packing import WHOLE, Stream
+from transformer_viz.data.cloze import mask_tokens
+from transformer_viz.data.packing import NO_LIMIT, Stream
 from transformer_viz.inspection.explorer import Explorer
 from transformer_viz.values.config import PAD_ID
 
@@ -67,7 +67,7 @@ def evaluate_texts(
         batch_size: Rows per batch.
         progress: Show a progress bar on standard error.
     """
-    token_ids = explorer.tokenizer.encode_batch(texts, max_len=WHOLE)
+    token_ids = explorer.tokenizer.encode_batch(texts, max_len=NO_LIMIT)
     stream, nats, right = Stream(token_ids, explorer.config.max_len), 0.0, 0
     for _, rows in _batches(stream, batch_size, progress):
         loss, correct = _score(explorer.model, rows.inputs(explorer.config), rows.next_ids)
@@ -91,16 +91,16 @@ def evaluate_masked_tokens(
         progress: Show a progress bar on standard error.
     """
     config, random = explorer.config, np.random.default_rng(seed)
-    stream = Stream(explorer.tokenizer.encode_batch(texts, max_len=WHOLE), config.max_len)
+    stream = Stream(explorer.tokenizer.encode_batch(texts, max_len=NO_LIMIT), config.max_len)
     nats, right, places = 0.0, 0, []
     for numbers, rows in _batches(stream, batch_size, progress):
-        cloze = with_gaps(rows.token_ids, config.vocab_size, random)
+        cloze = mask_tokens(rows.token_ids, config.vocab_size, random)
         inputs = rows._replace(token_ids=cloze.token_ids).inputs(config)
-        inputs["output_positions"] = cloze.places
-        loss, correct = _score(explorer.model, inputs, cloze.answers)
+        inputs["output_positions"] = cloze.positions
+        loss, correct = _score(explorer.model, inputs, cloze.targets)
         nats, right = nats + loss, right + correct
-        gap = cloze.answers != PAD_ID
-        places.append((numbers[:, None] * config.max_len + cloze.places)[gap] - 1)  # a [START] is no token
+        gap = cloze.targets != PAD_ID
+        places.append((numbers[:, None] * config.max_len + cloze.positions)[gap] - 1)  # a [START] is no token
     places = np.concatenate(places)
     perplexity = float(np.exp(nats / max(len(places), 1)))
     return MaskedTokenEvaluation(len(texts), len(places), places, perplexity, right / max(len(places), 1))

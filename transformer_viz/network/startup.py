@@ -32,7 +32,7 @@ def _without_jax():
     if os.environ["KERAS_BACKEND"] != "tensorflow" or "jax" in sys.modules:
         yield
         return
-    sys.modules["jax"] = None  # an import of it fails
+    sys.modules["jax"] = None  # pyright: ignore[reportArgumentType]  documented: an import of it fails
     try:
         yield
     finally:

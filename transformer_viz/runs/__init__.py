@@ -1,8 +1,8 @@
-"""Training runs as folders: what was asked, what happened, where to go on from; no Keras.
+"""Training runs as folders, without Keras.
 
-`runs/<id>/` holds `job.json`, what was asked; `events.jsonl`, what happened, only ever appended to;
-`checkpoint.safetensors`, where to go on from; `model/`, a model folder with the best so far; `frames/`, the
-attention of a few probe texts as it formed. Whoever shows a run reads this folder and nothing else.
+`runs/<id>/` holds `job.json`, the request; `events.jsonl`, an append-only log; `checkpoint.safetensors`;
+`model/`, the best model so far; and `frames/`, the attention of a few probe texts over time. Pages read
+nothing but this folder.
 """
 
 from transformer_viz.runs.cost import Cost, estimate
@@ -16,17 +16,17 @@ from transformer_viz.runs.listing import (
     open_run,
     queue_run,
     queued_runs,
+    runs_ahead,
     runs_folder,
-    turns_before,
 )
-from transformer_viz.runs.log import stamp_of
+from transformer_viz.runs.log import file_stamp
 from transformer_viz.runs.quota import Quota
 from transformer_viz.runs.settings import PRECISIONS, SCHEDULES, TrainingSettings
-from transformer_viz.runs.state import AT_WORK, RunState
+from transformer_viz.runs.state import ACTIVE, RunState
 from transformer_viz.runs.uploads import Upload, keep_upload, sweep_runs, sweep_uploads, uploads_bytes
 
 __all__ = [
-    "AT_WORK",
+    "ACTIVE",
     "LOWER_IS_BETTER",
     "PRECISIONS",
     "SCHEDULES",
@@ -44,15 +44,15 @@ __all__ = [
     "check_runs_folder",
     "create_run",
     "estimate",
+    "file_stamp",
     "keep_upload",
     "list_runs",
     "open_run",
     "queue_run",
     "queued_runs",
+    "runs_ahead",
     "runs_folder",
-    "stamp_of",
     "sweep_runs",
     "sweep_uploads",
-    "turns_before",
     "uploads_bytes",
 ]

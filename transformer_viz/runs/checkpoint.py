@@ -1,15 +1,15 @@
-"""A checkpoint seen from outside, without the library that reads it."""
+"""Integrity check of a checkpoint file without safetensors."""
 
 import json
 import os
 from pathlib import Path
 
 MOST_HEADER = 100 * 2**20
-"""Bytes of the header of a checkpoint; a longer one is damaged."""
+"""Largest header of a checkpoint in bytes."""
 
 
 def is_damaged(path: Path) -> bool:
-    """Return whether there is a checkpoint that was cut or is none, as far as its header and length tell."""
+    """Return whether a checkpoint exists but is truncated or invalid, judging by its header and length."""
     try:
         with path.open("rb") as file:
             header = json.loads(file.read(int.from_bytes(file.read(8), "little") % MOST_HEADER))

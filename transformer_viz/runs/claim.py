@@ -1,4 +1,4 @@
-"""Which process works on a run: written down by that process, asked by everybody else."""
+"""The claim file of a run, with which the process that trains it identifies itself."""
 
 import json
 from pathlib import Path
@@ -9,17 +9,17 @@ from transformer_viz.runs.disk import write_whole
 
 
 def write_claim(path: Path) -> None:
-    """Write down that this process works on a run.
+    """Claim a run for this process.
 
     Raises:
-        OSError: If the disk refuses.
+        OSError: If the file cannot be written.
     """
     process = psutil.Process()
     write_whole(path, json.dumps({"pid": process.pid, "created": process.create_time()}).encode())
 
 
 def claimed_by(path: Path) -> tuple[int | None, object]:
-    """Return the id of the process that works on a run, and when it was started; or twice None."""
+    """Return id and start time of the process that claimed a run; (None, None) without a valid claim."""
     try:
         claim = json.loads(path.read_text(encoding="utf-8"))
         pid, created = claim["pid"], claim["created"]
@@ -29,7 +29,9 @@ def claimed_by(path: Path) -> tuple[int | None, object]:
 
 
 def is_at_work(path: Path) -> bool:
-    """Return whether that process is still there: another one may have its number by now."""
+    """Return whether the claiming process still exists; the start time tells it from a later one with its
+    id.
+    """
     pid, created = claimed_by(path)
     try:
         process = psutil.Process(pid) if pid else None

@@ -1,8 +1,8 @@
-"""What a training run would cost on this machine, before it is begun: time and memory, by formula.
+"""Estimated time and memory of a training run on this machine.
 
-The formulas count what is multiplied and what is moved; how fast this machine multiplies and moves is
-measured once. What they cannot know, how well TensorFlow uses the machine, are the constants below, fitted to
-steps of the presets on two cores. GPUs are faster than all of this.
+The formulas count arithmetic and memory traffic; the speed of the machine is measured once. The constants
+below stand for the overheads and the efficiency of TensorFlow, fitted to training steps of the presets on two
+cores. GPUs are faster than the estimate.
 """
 
 import functools
@@ -12,46 +12,48 @@ from typing import NamedTuple
 
 import numpy as np
 
-from transformer_viz.data.cloze import HIDDEN
+from transformer_viz.data.cloze import MASKED_SHARE
 from transformer_viz.language import Phrase
+from transformer_viz.runs.settings import TrainingSettings
+from transformer_viz.values.config import TransformerConfig
 
 BASE_BYTES = 850e6
-"""A process that has TensorFlow loaded, its rows read and two models compiled."""
+"""Bytes of a process with TensorFlow, the data and two compiled models."""
 
 STEP_SECONDS, BLOCK_SECONDS = 2e-3, 7e-4
-"""What a step costs before anything is computed, and each block of the model on top."""
+"""Overhead of a step, and of each block of the model."""
 
 OPTIMIZER_FLOATS = 8
-"""Numbers read or written for each parameter in a step: Adam's two means, gradient and parameter."""
+"""Numbers read or written per parameter and step: parameter, gradient and Adam's two moments."""
 
 AVERAGE_FLOATS = 3
-"""The same of the moving average of the parameters."""
+"""Additional numbers for the moving average of the parameters."""
 
 PASSES = 18
-"""How often a step goes over each number that is kept for the backward pass."""
+"""Passes per step over each number kept for the backward pass."""
 
 AT_ONCE = 0.82
-"""Share of these numbers that are there at the same time."""
+"""Share of these numbers in memory at the same time."""
 
 EFFICIENCY = 0.8
-"""Share of the speed of a product of matrices that the products of a model reach."""
+"""Speed of a model's matrix products as a share of the measured speed."""
 
 ALONE = 64
 """Rows of the largest matrices that NumPy multiplies on one core."""
 
 FLOAT = 4
-"""Bytes of a number."""
+"""Bytes of a float32."""
 
 
 class Cost(NamedTuple):
-    """What a run would take.
+    """Estimated cost of a run.
 
     Attributes:
         parameters: Trained numbers.
         steps_per_epoch: Batches of an epoch.
         step_flops: Multiplications and additions of a step, forward and backward.
-        seconds_per_epoch: On this machine's processor if nothing else needs it, validation left out.
-        memory: Bytes of the training process at its largest.
+        seconds_per_epoch: On the processor of this machine when otherwise idle, without validation.
+        memory: Peak memory of the training process in bytes.
     """
 
     parameters: int
@@ -60,33 +62,39 @@ class Cost(NamedTuple):
     seconds_per_epoch: float
     memory: float
 
-    def problem(self, available_bytes) -> Phrase | None:
-        """Return why the run would not fit into so much memory, and the way out; None if it does."""
+    def problem(self, available_bytes: float) -> Phrase | None:
+        """Return why the run would not fit into so much memory, and how to fix it; None if it fits."""
         if self.memory <= available_bytes:
             return None
         return Phrase("training.estimate", needed=self.memory / 1e9, free=available_bytes / 1e9)
 
 
 class Speed(NamedTuple):
-    """How fast a machine is.
+    """Speed of a machine.
 
     Attributes:
-        flops: Multiplications and additions a second, in a large product of matrices in float32.
-        bytes: Bytes a second, read and written together, in a copy of memory.
+        flops: Multiplications and additions per second in a large float32 matrix product.
+        bytes: Bytes per second, read and written together, in a copy of memory.
     """
 
     flops: float
     bytes: float
 
 
-def estimate(config, settings, num_rows, num_tokens, target_tokens=0) -> Cost:
-    """Return what training would cost.
+def estimate(
+    config: TransformerConfig,
+    settings: TrainingSettings,
+    num_rows: int,
+    num_tokens: float,
+    target_tokens: float = 0,
+) -> Cost:
+    """Return the estimated cost of a training run.
 
     Args:
-        config: `TransformerConfig`, with the vocabulary that the data will have.
+        config: `TransformerConfig` with the vocabulary size of the data.
         settings: `TrainingSettings`.
-        num_rows: Texts trained on.
-        num_tokens: Tokens of a text, on average, its padding included.
+        num_rows: Training rows.
+        num_tokens: Average tokens of a text, padding included.
         target_tokens: The same of the target of an encoder-decoder.
     """
     speed = machine_speed()
@@ -98,16 +106,16 @@ def estimate(config, settings, num_rows, num_tokens, target_tokens=0) -> Cost:
     steps = settings.steps_per_epoch(num_rows)
     overhead = STEP_SECONDS + BLOCK_SECONDS * sum(config.stacks.values())
     seconds = overhead + step_flops / (EFFICIENCY * speed.flops) + moved / speed.bytes
-    copies = 5 + (settings.average > 0)  # value, gradient, Adam's two means, the examiner's value
+    copies = 5 + (settings.average > 0)  # value, gradient, Adam's two moments, the evaluator's copy
     memory = BASE_BYTES + FLOAT * (copies * parameters + AT_ONCE * activations)
     return Cost(parameters, steps, step_flops, steps * seconds, memory)
 
 
 @functools.cache
 def machine_speed() -> Speed:
-    """Return how fast this machine is, measured when first asked in about a tenth of a second.
+    """Return the speed of this machine, measured on the first call within about 0.1 s.
 
-    One core at a time: a product shared out over cores waits, on a busy machine, for the slowest of them.
+    Measured on one core: on a busy machine a product spread over all cores waits for the slowest.
     """
     matrix, product = np.ones((ALONE, ALONE), np.float32), np.empty((ALONE, ALONE), np.float32)
     source = np.ones(2**21, np.float32)
@@ -118,12 +126,12 @@ def machine_speed() -> Speed:
 
 
 def num_cores() -> int:
-    """Return how many cores this process may use."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
+    """Return the number of cores this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def _best(function, seconds=0.05):
-    """Return the shortest time a call takes, of those that fit into so many seconds."""
+    """Return the shortest time of a call, of as many as fit into so many seconds."""
     times, end = [], time.perf_counter() + seconds
     while not times or time.perf_counter() < end:
         start = time.perf_counter()
@@ -132,7 +140,7 @@ def _best(function, seconds=0.05):
     return min(times)
 
 
-def _counts(config, num_tokens, target_tokens):
+def _counts(config: TransformerConfig, num_tokens: float, target_tokens: float) -> tuple[float, float]:
     """Return the flops of one text's forward pass, and the numbers kept for its backward pass."""
     lengths = dict.fromkeys(config.stacks, num_tokens)
     if len(lengths) == 2:
@@ -148,7 +156,7 @@ def _counts(config, num_tokens, target_tokens):
         kept += 3 * queries * config.d_model  # embeddings, positions and dropout
     outputs = config.num_outputs * (lengths["decoder"] if config.has_decoder else 1)
     if config.fills_in:
-        outputs *= HIDDEN * num_tokens
+        outputs *= MASKED_SHARE * num_tokens
     return flops + 2 * config.d_model * outputs, kept + 8 * outputs
 
 
@@ -168,5 +176,5 @@ def _feed_forward(config, queries):
     if not config.ffn_dim:
         return 0, 0
     flops = 4 * queries * config.d_model * config.ffn_dim
-    hidden = 2 if config.activation == "relu" else 6  # what an activation leaves for its gradient
+    hidden = 2 if config.activation == "relu" else 6  # kept for the gradient of the activation
     return flops, queries * (hidden * config.ffn_dim + 4 * config.d_model)

@@ -1,6 +1,6 @@
-"""Files and folders that are written whole or not at all, whatever happens meanwhile.
+"""Atomic writes of files and folders: readers see the old content or the new one.
 
-Everything is prepared under a hidden name that nobody else has, flushed, and put into its place by a rename.
+Everything is prepared under a unique hidden name, flushed, and renamed into place.
 """
 
 import contextlib
@@ -10,6 +10,7 @@ import re
 import secrets
 import shutil
 import time
+from collections.abc import Iterator
 from pathlib import Path
 
 import psutil
@@ -21,17 +22,17 @@ _HALF_REMOVED = re.compile(r"\.trash-[0-9a-z-]+")
 _FLAGS = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_BINARY", 0)
 
 ABANDONED = 24 * 60 * 60
-"""Seconds after which a half-written place is removed even if a process has its writer's id."""
+"""Seconds after which a temporary file is removed even if a process with its writer's id exists."""
 
 MARGIN = 60
-"""A process that started this many seconds after a place last changed did not write it; clocks may be off."""
+"""A process that started this many seconds after a file last changed is not its writer; clocks may differ."""
 
 
 def check_folder(folder: Path) -> None:
-    """Make a folder that is not there yet, and see whether this process may write to it.
+    """Create a folder if necessary and check that this process may write to it.
 
     Raises:
-        OSError: If it cannot be made or written.
+        OSError: If it cannot be created or written.
     """
     folder.mkdir(parents=True, exist_ok=True)
     effective = os.access in os.supports_effective_ids
@@ -40,10 +41,10 @@ def check_folder(folder: Path) -> None:
 
 
 def write_new(path: Path, data: bytes) -> None:
-    """Write a file that is not there yet, and flush it; what cannot be finished is removed.
+    """Create a file and flush it; an incomplete one is removed.
 
     Raises:
-        OSError: If it is there, or the disk refuses.
+        OSError: If it exists or cannot be written.
     """
     handle = os.open(path, _FLAGS, 0o600)
     try:
@@ -60,60 +61,60 @@ def write_new(path: Path, data: bytes) -> None:
 
 
 def write_whole(path: Path, data: bytes) -> None:
-    """Write a file and flush it, so that a reader sees what was there before or all of this.
+    """Write and flush a file atomically.
 
     Raises:
-        OSError: If the disk refuses; what was there before is still there.
+        OSError: If it cannot be written; the old content remains.
     """
     with new_file(path) as temporary:
         write_new(temporary, data)
-    _settle(path.parent)
+    _sync_folder(path.parent)
 
 
 @contextlib.contextmanager
-def new_file(path: Path):
-    """Give a hidden path to write to; put it in its place unless an error ends the block.
+def new_file(path: Path) -> Iterator[Path]:
+    """Yield a hidden path to write to, and rename it into place unless the block fails.
 
     Args:
-        path: Where it is to stand; a file that is there is replaced.
+        path: Final path; an existing file is replaced.
 
     Raises:
-        OSError: If the disk refuses; nothing is left then.
+        OSError: If it cannot be written; nothing is left behind.
     """
     temporary = _hidden_beside(path, "tmp")
     try:
         yield temporary
         os.replace(temporary, path)
     finally:
-        with contextlib.suppress(OSError):  # it is in its place, or was never made
+        with contextlib.suppress(OSError):  # renamed, or never created
             temporary.unlink()
 
 
 @contextlib.contextmanager
-def new_folder(target: Path):
-    """Give an empty hidden folder to fill; put it in its place unless an error ends the block.
+def new_folder(target: Path) -> Iterator[Path]:
+    """Yield an empty hidden folder to fill, and rename it into place unless the block fails.
 
     Args:
-        target: Where it is to stand; nothing may be there.
+        target: Final path, which must not exist.
 
     Raises:
-        OSError: If the disk refuses; nothing is left then.
+        OSError: If it cannot be written; nothing is left behind.
     """
     temporary = _hidden_beside(target, "tmp")
     try:
         temporary.mkdir(mode=0o700)
         yield temporary
         os.rename(temporary, target)
-        _settle(target.parent)
+        _sync_folder(target.parent)
     finally:
         shutil.rmtree(temporary, ignore_errors=True)
 
 
 def remove(place: Path) -> None:
-    """Remove a folder or a file in such a way that nobody finds half of it.
+    """Remove a file or folder atomically: it is renamed first.
 
     Raises:
-        OSError: If the disk refuses; it is still there then.
+        OSError: If it cannot be renamed; it remains unchanged.
     """
     trash = _hidden_beside(place, "trash")
     os.rename(place, trash)
@@ -121,16 +122,16 @@ def remove(place: Path) -> None:
 
 
 def sweep_hidden(folder: Path) -> None:
-    """Remove what writers left in a folder that were killed over it; raises nothing."""
+    """Remove temporary files of killed processes from a folder; raises nothing."""
     with contextlib.suppress(OSError):
         for place in list(folder.iterdir()):
             match = _HALF_WRITTEN.fullmatch(place.name)
-            if _HALF_REMOVED.fullmatch(place.name) or (match and _is_left(place, int(match[1]))):
+            if _HALF_REMOVED.fullmatch(place.name) or (match and _is_abandoned(place, int(match[1]))):
                 _remove(place)
 
 
-def _settle(folder):
-    """Flush what a folder lists, where the system can: what was renamed is in its place in any case."""
+def _sync_folder(folder):
+    """Flush a folder's entries where the system can; the rename itself is done in any case."""
     with contextlib.suppress(OSError):
         handle = os.open(folder, os.O_RDONLY)
         try:
@@ -139,8 +140,8 @@ def _settle(folder):
             os.close(handle)
 
 
-def _is_left(place, pid):
-    """Return whether the writer of a hidden place is gone; another process may have its id by now."""
+def _is_abandoned(place, pid):
+    """Return whether the writer of a temporary file is gone; another process may have its id."""
     try:
         changed = place.lstat().st_mtime
         born = psutil.Process(pid).create_time()
@@ -160,5 +161,5 @@ def _remove(place):
 
 
 def _hidden_beside(path, kind):
-    """Return a name beside a path that nobody else has and `sweep_hidden` knows."""
+    """Return a unique hidden sibling path that `sweep_hidden` recognises."""
     return path.parent / f".{kind}-{os.getpid()}-{secrets.token_hex(16)}"

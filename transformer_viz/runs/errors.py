@@ -1,30 +1,31 @@
-"""What can go wrong with a training run."""
+"""Errors of training runs."""
 
 import contextlib
 import errno
 import os
+from collections.abc import Iterator
 from pathlib import Path
 
 from transformer_viz.language import Phrase, Problem
 
 FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
-"""What the system answers where there is no room."""
+"""Error numbers of a full disk or quota."""
 
 DENIED = (errno.EACCES, errno.EPERM, errno.EROFS)
-"""What it answers where this process may not write."""
+"""Error numbers of missing permission."""
 
 
 class RunError(Problem):
-    """A run is not there, or cannot do what was asked of it; says why and the way out."""
+    """A run is missing or cannot do what was requested; says why and how to fix it."""
 
 
 class UnwritableError(RunError):
-    """A folder of runs, or that of one run, cannot be written.
+    """A folder of runs, or of one run, cannot be written.
 
     Attributes:
         place: The folder.
         cause: "full", "denied", "gone" or "other".
-        reason: What the system says.
+        reason: Message of the system.
     """
 
     def __init__(self, place: Path, error: OSError):
@@ -42,22 +43,22 @@ class QuotaError(RunError):
 
     Attributes:
         what: "trainings" or "uploads".
-        used: Bytes that are taken.
-        limit: Bytes that may be.
-        largest: Names of what of the same owner takes the most, the largest first.
-        ever: Whether there could be room for it at all.
+        used: Bytes in use.
+        limit: Bytes allowed.
+        largest: Names of the owner's largest items, the largest first.
+        ever: Whether it would fit if everything else were deleted.
     """
 
     def __init__(self, what: str, used: int, limit: int, largest: list[str], *, ever: bool):
         self.what, self.used, self.limit, self.largest, self.ever = what, used, limit, largest, ever
-        facts = {"taken": used / 1e6, "most": limit / 1e6}
+        facts: dict[str, object] = {"taken": used / 1e6, "most": limit / 1e6}
         if ever and what == "trainings":
             facts["largest"] = ", ".join(largest) or Phrase("room.none")
         super().__init__(f"room.{what}" if ever else f"room.never_{what}", **facts)
 
 
 class BusyError(RunError):
-    """An owner has a run already that waits or is worked on.
+    """The owner already has a queued or active run.
 
     Attributes:
         run: Its id.
@@ -69,13 +70,13 @@ class BusyError(RunError):
 
 
 def failure(problem: Problem) -> dict:
-    """Return what the log of a run says of why it failed: its sentence, and what to put into words anew."""
+    """Return the fields of a "failed" event: the message in English, and its code and facts to translate."""
     return {"message": str(problem), "problem": problem.to_json()}
 
 
 @contextlib.contextmanager
-def writing(place: Path):
-    """Turn an error of the disk into a sentence about a folder."""
+def write_errors(place: Path) -> Iterator[None]:
+    """Raise an `OSError` of the block as `UnwritableError` about a folder."""
     try:
         yield
     except OSError as error:

@@ -1,7 +1,6 @@
-"""The log of a run: one event on each line, as ASCII JSON, only ever appended to.
+"""The log of a run: one JSON event per line in ASCII, append-only.
 
-A line that holds anything else is left out: half a line of a process that was killed, an event of another
-version, something that was written there by hand.
+Invalid lines are skipped: half a line of a killed process, events of other versions, manual edits.
 """
 
 import contextlib
@@ -16,18 +15,18 @@ from transformer_viz.language import Problem
 _FLAGS = os.O_RDWR | os.O_CREAT | os.O_APPEND | getattr(os, "O_BINARY", 0)
 
 
-def append_event(path: Path, event: str, **facts) -> None:
-    """Add a line to a log: what happened, and when; a number that is not finite becomes null.
+def append_event(path: Path, event: str, **facts: object) -> None:
+    """Append an event with its time to a log; a number that is not finite becomes null.
 
     Raises:
-        OSError: If the disk refuses; a part of the line is taken back.
+        OSError: If the line cannot be written; a partial line is removed.
     """
     line = json.dumps({"event": event, "time": time.time(), **dict(map(_finite, facts.items()))})
     handle = os.open(path, _FLAGS, 0o600)
     try:
         end = os.lseek(handle, 0, os.SEEK_END)
         os.lseek(handle, max(0, end - 1), os.SEEK_SET)
-        whole = os.read(handle, 1) in (b"", b"\n")  # a kill may have cut the last line off
+        whole = os.read(handle, 1) in (b"", b"\n")  # a killed process may have left half a line
         data = (b"" if whole else b"\n") + line.encode("ascii") + b"\n"
         written = 0
         try:
@@ -35,7 +34,7 @@ def append_event(path: Path, event: str, **facts) -> None:
                 written += os.write(handle, data[written:])
         except OSError:
             with contextlib.suppress(OSError):
-                if os.fstat(handle).st_size == end + written:  # nobody has written behind it
+                if os.fstat(handle).st_size == end + written:  # no other process has appended meanwhile
                     os.ftruncate(handle, end)
             raise
     finally:
@@ -43,18 +42,19 @@ def append_event(path: Path, event: str, **facts) -> None:
 
 
 def parse_event(line: bytes) -> dict | None:
-    """Return the event on a line, None if there is none; a number that is not finite becomes None."""
+    """Return the event on a line, None for an invalid line; a number that is not finite becomes None."""
     try:
         event = json.loads(line.decode("utf-8"), parse_constant=lambda _: None)
     except (ValueError, RecursionError):
         return None
     if not isinstance(event, dict) or not isinstance(event.get("event"), str):
         return None
+    kind: str = event["event"]
     event = dict(map(_finite, event.items()))
-    needed = _NEEDED.get(event["event"])
+    needed = _NEEDED.get(kind)
     if needed is None or not needed <= event.keys() or not all(map(_fits, event, event.values())):
         return None
-    measured = event.keys() - _FITS.keys() if event["event"] in _MEASURED else ()
+    measured = event.keys() - _FITS.keys() if kind in _MEASURED else ()
     return event if all(_is_number(event[name]) for name in measured) else None
 
 
@@ -80,7 +80,7 @@ def _is_time(value):
 
 
 def _are_samples(value):
-    """Return whether these are texts with what is expected and what is written after them."""
+    """Return whether a value is a list of samples: text, expected and written."""
     names = ("text", "expected", "written")
     return isinstance(value, list) and all(
         isinstance(sample, dict) and all(isinstance(sample.get(name), str) for name in names)
@@ -108,10 +108,10 @@ _NEEDED = {
     "stopped": {"time"},
     "failed": {"time"},
 }
-"""Kind of event -> what it cannot be without."""
+"""Kind of event -> required fields."""
 
 _MEASURED = ("step", "epoch")
-"""Kinds of events whose other fields are what was measured: numbers."""
+"""Kinds of events whose other fields are metrics, hence numbers."""
 
 _FITS = {
     "event": _is_text,
@@ -127,7 +127,7 @@ _FITS = {
     "samples": _are_samples,
     **dict.fromkeys(("train", "validation", "parameters", "steps_per_epoch", "total_steps"), _is_count),
 }
-"""Field -> whether a value fits it; of the others, only what was measured is looked at."""
+"""Field -> whether a value is valid; of all other fields only metrics are checked."""
 
 
 def _fits(name, value):

@@ -1,4 +1,4 @@
-"""The folder of a training run: whoever trains appends to it, whoever shows it reads it."""
+"""The folder of a training run: the training process appends to it, pages read it."""
 
 import contextlib
 import os
@@ -9,12 +9,14 @@ from transformer_viz.language import Phrase, Problem
 from transformer_viz.runs.checkpoint import is_damaged
 from transformer_viz.runs.claim import claimed_by, is_at_work, write_claim
 from transformer_viz.runs.disk import new_file, remove, sweep_hidden
-from transformer_viz.runs.errors import RunError, writing
+from transformer_viz.runs.errors import RunError, write_errors
 from transformer_viz.runs.events import append_event
-from transformer_viz.runs.job import MOST_JOB, TrainingJob, read_job
-from transformer_viz.runs.log import read_log, read_outline, stamp_of
+from transformer_viz.runs.job import MAX_JOB_BYTES, TrainingJob, read_job
+from transformer_viz.runs.log import file_stamp, read_log, read_outline
 from transformer_viz.runs.pictures import pictures_in
-from transformer_viz.runs.state import OVER, RunState, state_of, status_of, without_undone
+from transformer_viz.runs.state import FINAL_EVENTS, RunState, run_state, run_status, without_rolled_back
+from transformer_viz.store.quota import QuotaLike
+from transformer_viz.values.trace import Trace
 
 
 class TrainingRun:
@@ -25,7 +27,7 @@ class TrainingRun:
         id: Its name.
     """
 
-    def __init__(self, path):
+    def __init__(self, path: str | Path):
         self.path = Path(path)
         self.id = self.path.name
 
@@ -37,44 +39,44 @@ class TrainingRun:
 
     @property
     def checkpoint(self) -> Path:
-        """File to go on from."""
+        """Path of the checkpoint."""
         return self.path / "checkpoint.safetensors"
 
     @property
     def model(self) -> Path:
-        """Model folder with the best so far."""
+        """Model folder of the best epoch so far."""
         return self.path / "model"
 
     @property
     def job(self) -> TrainingJob:
-        """What was asked.
+        """The requested training.
 
         Raises:
-            RunError: If that cannot be told; says why.
+            RunError: If `job.json` is missing or invalid; says why.
         """
         job, problem = self._job
-        if problem:
+        if job is None:
             raise RunError("runs.no_run", place=self.path, reason=problem)
         return job
 
     @property
     def error(self) -> Problem | None:
-        """Why nothing can be done with the run but to delete it; None if there is nothing wrong."""
+        """Why the run can only be deleted; None if it is valid."""
         return self._job[1]
 
     @property
     def problem(self) -> str:
-        """The sentence of the error, in English; "" if there is nothing wrong."""
+        """The message of `error` in English; "" if the run is valid."""
         return str(self.error or "")
 
     @property
     def owner(self) -> str:
-        """Whom the run belongs to; "" if to everybody, or if it is broken."""
+        """Owner of the run; "" if it is shared or broken."""
         job, _ = self._job
         return job.owner if job else ""
 
     @property
-    def asked(self) -> bytes:
+    def job_bytes(self) -> bytes:
         """Raw bytes of `job.json`, valid or not; b"" if there is none.
 
         Raises:
@@ -82,59 +84,59 @@ class TrainingRun:
         """
         try:
             with (self.path / "job.json").open("rb") as file:
-                return file.read(MOST_JOB)
+                return file.read(MAX_JOB_BYTES)
         except (FileNotFoundError, NotADirectoryError, IsADirectoryError):
             return b""
 
     @property
     def stamp(self) -> tuple:
-        """What changes whenever something is added to the log."""
-        return stamp_of(self._log)
+        """Value that changes with every event added to the log."""
+        return file_stamp(self._log)
 
     @property
-    def worked(self) -> float:
-        """When a process began or ended its work on the run, the last time; 0 if never."""
-        return read_outline(self._log).worked
+    def last_worked(self) -> float:
+        """Time at which a process last started or ended work on the run; 0 if never."""
+        return read_outline(self._log).last_worked
 
     @property
     def _job(self):
         path = self.path / "job.json"
-        return read_job(path, stamp_of(path))
+        return read_job(path, file_stamp(path))
 
     @property
     def _log(self):
         return self.path / "events.jsonl"
 
-    def append(self, event, **facts) -> None:
-        """Add a line to the log: what happened, and when.
+    def append(self, event: str, **facts: object) -> None:
+        """Append an event with its time to the log.
 
         Raises:
-            UnwritableError: If the disk refuses.
+            UnwritableError: If the log cannot be written.
         """
-        with writing(self.path):
+        with write_errors(self.path):
             append_event(self._log, event, **facts)
 
     def events(self) -> list[dict]:
-        """Return what happened, in order, what was undone by going back to a checkpoint left out."""
-        return without_undone(read_log(self._log).events)
+        """Return the events in order, omitting those rolled back by a resume."""
+        return without_rolled_back(read_log(self._log).events)
 
     @property
     def status(self) -> str:
-        """How the run stands, as `RunState.status`, without reading all of its log."""
-        return "broken" if self.problem else status_of(read_outline(self._log).last, self._is_worked_on)
+        """Status of the run, as `RunState.status`, without reading the whole log."""
+        return "broken" if self.problem else run_status(read_outline(self._log).last, self._is_worked_on)
 
     def state(self) -> RunState:
-        """Return the run as it stands."""
+        """Return the current state of the run."""
         log = read_log(self._log)
-        return state_of(without_undone(log.events), self.status, is_whole=log.is_whole)
+        return run_state(without_rolled_back(log.events), self.status, is_whole=log.is_whole)
 
-    def check(self) -> None:
-        """See whether the folder is still there: whoever writes a folder into it would make it anew.
+    def check_exists(self) -> None:
+        """Check that the folder still exists: writing a model into it would recreate it.
 
         Raises:
             UnwritableError: If it is gone.
         """
-        with writing(self.path):
+        with write_errors(self.path):
             os.stat(self.path)
 
     def frames(self) -> list[tuple[int, int, Path]]:
@@ -146,27 +148,27 @@ class TrainingRun:
             if step <= last
         ]
 
-    def frame(self, step, probe) -> Path:
+    def frame(self, step: int, probe: int) -> Path:
         """Return the path of the picture of one probe at one step."""
         return self.path / "frames" / f"{step:07d}-{probe}.npz"
 
-    def keep_frame(self, step, probe, trace) -> None:
+    def write_frame(self, step: int, probe: int, trace: Trace) -> None:
         """Write the picture of one probe at one step.
 
         Raises:
-            UnwritableError: If the disk refuses; nothing is left then.
+            UnwritableError: If it cannot be written; nothing is left behind.
         """
         path = self.frame(step, probe)
-        with writing(self.path):
+        with write_errors(self.path):
             path.parent.mkdir(exist_ok=True)
             with new_file(path) as temporary:
                 trace.save(temporary)
 
     def queue(self) -> None:
-        """Ask for the run to be worked on, from its checkpoint if there is one.
+        """Queue the run, to be resumed from its checkpoint if it has one.
 
         Raises:
-            RunError: If it is being worked on, has finished, or cannot be written.
+            RunError: If it is running, has finished, or cannot be written.
         """
         status = self.status
         if status == "broken":
@@ -174,69 +176,78 @@ class TrainingRun:
             raise RunError("runs.broken", run=self.id, reason=problem)
         if status in ("running", "finished"):
             raise RunError(f"runs.is_{status}", run=self.id)
-        with writing(self.path):
+        with write_errors(self.path):
             (self.path / "stop").unlink(missing_ok=True)
         self.append("queued")
 
-    def begin_anew(self) -> None:
-        """Ask for the run to be worked on from its beginning, its checkpoint left behind.
+    def restart(self) -> None:
+        """Queue the run from its beginning, without its checkpoint.
 
         Raises:
-            RunError: If it is being worked on, has finished, or cannot be written.
+            RunError: If it is running, has finished, or cannot be written.
         """
         if self.status in ("running", "finished", "broken"):
-            self.queue()  # says why not
-        with writing(self.path):
+            self.queue()  # raises the reason
+        with write_errors(self.path):
             self.checkpoint.unlink(missing_ok=True)
         self.queue()
 
     @property
     def has_damaged_checkpoint(self) -> bool:
-        """Whether there is a checkpoint that cannot be gone on from, as far as its outside tells."""
+        """Whether the checkpoint cannot be resumed from, judging by its header and length."""
         return is_damaged(self.checkpoint)
 
     def stop(self) -> None:
-        """Ask whoever works on the run to stop within a step, and to keep the best so far.
+        """Stop the run after the current step, keeping its best model.
 
         Raises:
-            UnwritableError: If the disk refuses.
+            UnwritableError: If the folder cannot be written.
         """
-        with writing(self.path):
-            (self.path / "stop").touch()  # whoever is about to begin sees it
+        with write_errors(self.path):
+            (self.path / "stop").touch()  # also seen by a process that is just starting
         if self.status == "queued":
             self.append("stopped")
 
     @property
     def stop_requested(self) -> bool:
-        """Whether somebody asked to stop."""
+        """Whether a stop was requested."""
         return os.path.exists(self.path / "stop")
 
     def claim(self) -> None:
-        """Write down that this process works on the run, and remove what one before it left half written.
+        """Claim the run for this process, and remove temporary files of an earlier one.
 
         Raises:
-            UnwritableError: If the disk refuses.
+            UnwritableError: If the folder cannot be written.
         """
-        with writing(self.path):
+        with write_errors(self.path):
             write_claim(self._claim)
         sweep_hidden(self.path)
         sweep_hidden(self.path / "frames")
 
     def release(self) -> None:
-        """Remove the claim of this process on the run; raises nothing."""
+        """Remove this process's claim; raises nothing."""
         with contextlib.suppress(OSError):
             self._claim.unlink()
 
-    def save(self, name, *, folder=None, quota=None, overwrite=False, dtype="float16", card=None) -> Path:
+    def save(
+        self,
+        name: str,
+        *,
+        folder: Path | None = None,
+        quota: QuotaLike = None,
+        overwrite: bool = False,
+        dtype: str = "float16",
+        card: dict | None = None,
+    ) -> Path:
         """Write the best model so far to `models/<name>`.
 
         Args:
             name: The model's name.
             folder: Folder of models; None: `store.models_folder()`.
-            quota: Bytes that all models of the folder may take, as in `store.write_model`.
+            quota: As in `store.write_model`.
             overwrite: Replace a model of that name.
             dtype: As in `store.write_model`.
-            card: Facts that are added to the card.
+            card: Facts added to the card.
 
         Raises:
             ModelError: If there is no model yet, or it cannot be written there.
@@ -256,19 +267,19 @@ class TrainingRun:
         )
 
     def delete(self) -> None:
-        """Remove the folder, in such a way that nobody finds half of it.
+        """Remove the folder atomically.
 
         Raises:
-            RunError: If it is being worked on, or cannot be removed.
+            RunError: If the run is being worked on, or cannot be removed.
         """
-        if read_outline(self._log).last not in OVER and self._is_worked_on():
+        if read_outline(self._log).last not in FINAL_EVENTS and self._is_worked_on():
             raise RunError("runs.at_work", run=self.id)
-        with writing(self.path):
+        with write_errors(self.path):
             remove(self.path)
 
     @property
     def pid(self) -> int | None:
-        """Id of the process that works on the run, or broke off its work; None if there is none."""
+        """Id of the process that works on the run or was interrupted; None if there is none."""
         return claimed_by(self._claim)[0]
 
     @property

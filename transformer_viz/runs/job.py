@@ -1,4 +1,4 @@
-"""What was asked of a training run: one frozen record that survives as JSON."""
+"""The request of a training run, stored as JSON."""
 
 import dataclasses
 import functools
@@ -14,47 +14,46 @@ from transformer_viz.text.kinds import TOKEN_KINDS
 from transformer_viz.values.config import TransformerConfig
 
 LONGEST_OWNER = 200
-"""Most characters of an owner."""
+"""Characters of the longest owner id."""
 
 LONGEST_PROBE = 1_000
-"""Most characters of a text to watch: pictures grow with its square."""
+"""Characters of the longest probe: pictures grow with its square."""
 
-MOST_JOB = 4 * 2**20
-"""Bytes of what was asked; anything larger is damaged."""
+MAX_JOB_BYTES = 4 * 2**20
+"""Bytes of the largest `job.json`."""
 
-FIGURES = {"encoder": "accuracy", "decoder": "token_accuracy", "encoder-decoder": "exact_match"}
-"""Architecture -> the figure on rows held out by which the best epoch is chosen; equal ones by the loss."""
+METRICS = {"encoder": "accuracy", "decoder": "token_accuracy", "encoder-decoder": "exact_match"}
+"""Architecture -> the validation metric that selects the best epoch; the loss breaks ties."""
 
 LOWER_IS_BETTER = ("perplexity",)
-"""Figures of which the lowest is the best."""
+"""Metrics whose lowest value is the best."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class TrainingJob:
-    """What was asked for.
+    """The request of a training run.
 
     Attributes:
         config: `TransformerConfig`; its `labels` and `vocab_size` become those of the data.
         settings: `TrainingSettings`.
-        data: Path of the rows to train and validate on: labelled texts for an encoder, pairs for a decoder;
-            or the name of a built-in task or named data set.
-        sha256: Of the file `data`, in hexadecimal: if it holds anything else when it is read, nothing is
-            trained on; "": whatever it holds.
+        data: Path of the training and validation rows: labelled texts for an encoder, pairs for a decoder; or
+            the name of a built-in task or named data set.
+        sha256: Expected SHA-256 of the file `data` in hexadecimal, checked when it is read; "": any.
         more_data: Paths of further files of such rows.
-        rows: Texts that a built-in task makes.
-        columns: Role -> name of the column in the file; what is not named is guessed.
+        rows: Texts generated for a built-in task.
+        columns: Role -> column name in the file; the others are guessed.
         tokens: Kind of tokens, as in `Tokenizer.train`.
-        keep_case: Tell capital letters from small ones.
-        test: Path of the rows to measure the finished model on, once; "" for none.
-        label_names: label as in the file -> name to show; a label that is not in it keeps its own.
-        probes: Texts, of an encoder-decoder (text, target) pairs, whose attention is kept as it forms; empty:
-            the first rows held out.
-        frame_steps: Steps from one picture of the probes to the next, beside those at the end of each epoch;
-            0: only those.
+        keep_case: Distinguish upper and lower case.
+        test: Path of the test rows; "": none.
+        label_names: label in the file -> name to show; other labels keep theirs.
+        probes: Texts, for an encoder-decoder (text, target) pairs, whose attention is recorded during
+            training;
+            empty: the first validation rows.
+        frame_steps: Steps between two pictures of the probes, in addition to one per epoch; 0: only those.
         card: Facts for the model card that no program knows: licence, source, command, examples.
-        out: Path of the model folder to write in the end; "" for none: the best model stays in the run.
+        out: Path of the finished model's folder; "": the best model stays in the run.
         overwrite: Replace a model of that name.
-        owner: Whom the run belongs to, an id that means nothing here; "": to everybody.
+        owner: Opaque id of the owner; "": shared.
     """
 
     config: TransformerConfig
@@ -76,7 +75,7 @@ class TrainingJob:
     owner: str = ""
 
     def __post_init__(self):
-        for name in ("data", "test", "out"):  # paths are welcome
+        for name in ("data", "test", "out"):  # may be paths
             object.__setattr__(self, name, os.fspath(getattr(self, name)))
         probes = tuple(probe if isinstance(probe, str) else tuple(probe) for probe in self.probes)
         object.__setattr__(self, "probes", probes)
@@ -104,9 +103,9 @@ class TrainingJob:
             raise Problem("job.may_not_pack", architecture=self.config.architecture)
 
     @property
-    def figure(self) -> str:
-        """Name of the figure that says how good the model is; higher is better, but for `LOWER_IS_BETTER`."""
-        return "perplexity" if self.settings.pack else FIGURES[self.config.architecture]
+    def metric(self) -> str:
+        """Name of the metric that selects the best epoch; higher is better, except in `LOWER_IS_BETTER`."""
+        return "perplexity" if self.settings.pack else METRICS[self.config.architecture]
 
     def to_json(self) -> str:
         """Return the text of `job.json`."""
@@ -117,10 +116,10 @@ class TrainingJob:
 
     @classmethod
     def from_json(cls, text: str) -> "TrainingJob":
-        """Read what `to_json` wrote, of this version or an earlier one.
+        """Read the output of `to_json`, of this version or an earlier one.
 
         Raises:
-            ValueError: If the text is anything else.
+            ValueError: If the text is invalid.
         """
         try:
             facts = json.loads(text)
@@ -142,10 +141,10 @@ class TrainingJob:
 
 
 def read_job(path: Path, stamp: tuple) -> tuple[TrainingJob | None, Problem | None]:
-    """Return (job, None) of a file that has this stamp, as of `stamp_of`; or (None, why there is none)."""
+    """Return (job, None), or (None, why it is invalid), of a file with that `file_stamp`."""
     try:
         return _read_once(path, stamp)
-    except OSError as error:  # not kept: the next time it may be there to read
+    except OSError as error:  # not cached: reading may succeed the next time
         return None, Problem("job.unreadable", reason=error.strerror)
 
 
@@ -153,12 +152,12 @@ def read_job(path: Path, stamp: tuple) -> tuple[TrainingJob | None, Problem | No
 def _read_once(path, stamp):
     if not stamp:
         return None, Problem("job.missing")
-    if stamp[1] > MOST_JOB:
-        return None, Problem("job.large", most=MOST_JOB // 2**20)
+    if stamp[1] > MAX_JOB_BYTES:
+        return None, Problem("job.large", most=MAX_JOB_BYTES // 2**20)
     try:
         return TrainingJob.from_json(path.read_text(encoding="utf-8")), None
     except Problem as error:
-        return None, Problem.from_json(error.to_json())  # kept, but not the frames it was raised in
+        return None, Problem.from_json(error.to_json())  # cached without its traceback
     except ValueError as error:
         return None, Problem(str(error))
 
@@ -197,4 +196,4 @@ _RULES = {
     "keep_case": (lambda value: isinstance(value, bool), Phrase("rule.flag")),
     "overwrite": (lambda value: isinstance(value, bool), Phrase("rule.flag")),
 }
-"""Field -> whether a value fits it, and what it must be."""
+"""Field -> whether a value is valid, and the rule to report."""

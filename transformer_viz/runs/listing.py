@@ -1,4 +1,4 @@
-"""All runs of a folder: a new one, those there are, those that wait."""
+"""Folders of runs: create, list, queue and order them."""
 
 import collections
 import contextlib
@@ -11,23 +11,23 @@ from pathlib import Path
 from filelock import FileLock
 
 from transformer_viz.runs.disk import check_folder, new_folder, write_new
-from transformer_viz.runs.errors import BusyError, RunError, writing
+from transformer_viz.runs.errors import BusyError, RunError, write_errors
 from transformer_viz.runs.events import append_event
 from transformer_viz.runs.folder import TrainingRun
 from transformer_viz.runs.job import TrainingJob
-from transformer_viz.runs.quota import Kept, Quota, bytes_in, check_quota
+from transformer_viz.runs.quota import DiskUse, Quota, bytes_in, check_quota
 from transformer_viz.store.places import command, data_folder
 
 ID = re.compile(r"[a-z0-9][a-z0-9-]{0,80}")
 
 SIGNS = ("job.json", "events.jsonl", "checkpoint.safetensors")
-"""A folder that holds one of these is a run, or was one."""
+"""Files that identify the folder of a run, valid or broken."""
 
 QUOTA = Quota(total=20 * 10**9, owner=400 * 10**6)
-"""Bytes that all trainings a server starts may take, and those of one owner."""
+"""Bytes for all runs that a server starts, and for those of one owner."""
 
 LOCK_SECONDS = 60
-"""Longest wait for others who add to the queue at the same time."""
+"""Longest wait for other processes that add to the queue."""
 
 
 def runs_folder() -> Path:
@@ -35,8 +35,8 @@ def runs_folder() -> Path:
     return Path(os.environ.get("TRANSFORMER_VIZ_RUNS") or data_folder() / "runs")
 
 
-def check_runs_folder(folder=None) -> None:
-    """See whether runs can be kept, making their folder if it is not there yet.
+def check_runs_folder(folder: str | Path | None = None) -> None:
+    """Check that runs can be written, creating their folder if necessary.
 
     Args:
         folder: Folder of runs; None: `runs_folder()`.
@@ -45,72 +45,79 @@ def check_runs_folder(folder=None) -> None:
         UnwritableError: If they cannot.
     """
     folder = Path(folder or runs_folder())
-    with writing(folder):
+    with write_errors(folder):
         check_folder(folder)
 
 
 def create_run(
-    job: TrainingJob, *, title="", folder=None, quota: Quota | None = None, one_at_a_time=False
+    job: TrainingJob,
+    *,
+    title: str = "",
+    folder: str | Path | None = None,
+    quota: Quota | None = None,
+    one_at_a_time: bool = False,
 ) -> TrainingRun:
-    """Make the folder of a new run and put it into the queue.
+    """Create the folder of a new run and queue it.
 
     Args:
-        job: What to do, and whose it is.
+        job: The requested training.
         title: A word for its id: the task or the file.
         folder: Folder of runs; None: `runs_folder()`.
-        quota: Room that runs may take; None: any.
-        one_at_a_time: Refuse it while another run of its owner waits or is worked on.
+        quota: Disk quota of all runs; None: unlimited.
+        one_at_a_time: Refuse it while another run of its owner is queued or active.
 
     Raises:
-        RunError: If the folder cannot be written, the file to train on is gone, there is no room or the owner
+        RunError: If the folder cannot be written, the data file is gone, the quota is exceeded, or the owner
             has a run already.
     """
     folder = Path(folder or runs_folder())
     if job.sha256 and not os.path.exists(job.data):
         raise RunError("file.gone", path=job.data)
     slug = re.sub(r"[^a-z0-9]+", "-", (title or Path(job.data).stem.split(".")[0]).lower()).strip("-")[:24]
-    stamp = datetime.datetime.now().strftime("%Y%m%d-%H%M%S%f")  # in the order in which they were asked for
+    stamp = datetime.datetime.now().strftime("%Y%m%d-%H%M%S%f")  # sorts by time of creation
     path = folder / "-".join(filter(None, (stamp, slug, secrets.token_hex(2))))
-    with writing(folder):
+    with write_errors(folder):
         folder.mkdir(parents=True, exist_ok=True)
-        with _admitted(job.owner, folder, quota, one_at_a_time), new_folder(path) as temporary:
+        with _admission(job.owner, folder, quota, one_at_a_time), new_folder(path) as temporary:
             write_new(temporary / "job.json", job.to_json().encode())
             append_event(temporary / "events.jsonl", "queued")
     return TrainingRun(path)
 
 
-def queue_run(run: TrainingRun, *, anew=False, quota: Quota | None = None, one_at_a_time=False) -> None:
-    """Put a run that was stopped, interrupted or has failed into the queue again.
+def queue_run(
+    run: TrainingRun, *, restart: bool = False, quota: Quota | None = None, one_at_a_time: bool = False
+) -> None:
+    """Queue a run again that was stopped, interrupted or has failed.
 
     Args:
         run: The run.
-        anew: Begin from its beginning instead of its checkpoint.
+        restart: Start from the beginning instead of the checkpoint.
         quota: As in `create_run`.
         one_at_a_time: As in `create_run`.
 
     Raises:
-        RunError: If there is nothing to resume, the run cannot be written, there is no room or the owner has
-            another run.
+        RunError: If there is nothing to resume, the run cannot be written, the quota is exceeded, or the
+            owner has another run.
     """
     folder = run.path.parent
-    with writing(folder), _admitted(run.owner, folder, quota, one_at_a_time):
-        if anew:
-            run.begin_anew()
+    with write_errors(folder), _admission(run.owner, folder, quota, one_at_a_time):
+        if restart:
+            run.restart()
         else:
             run.queue()
 
 
-def kept_runs(folder: Path) -> list[Kept]:
-    """Return what each run of a folder takes."""
-    return [Kept(run.id, run.owner, bytes_in(run.path)) for run in list_runs(folder)]
+def run_sizes(folder: Path) -> list[DiskUse]:
+    """Return the disk use of each run in a folder."""
+    return [DiskUse(run.id, run.owner, bytes_in(run.path)) for run in list_runs(folder)]
 
 
-def list_runs(folder=None, *, owner: str | None = None) -> list[TrainingRun]:
-    """Return runs, the newest first; folders that are none are left out.
+def list_runs(folder: str | Path | None = None, *, owner: str | None = None) -> list[TrainingRun]:
+    """Return the runs of a folder, the newest first.
 
     Args:
         folder: Folder of runs; None: `runs_folder()`.
-        owner: Whose runs; "": those that belong to everybody; None: all.
+        owner: Only the runs of this owner; "": shared ones; None: all.
     """
     folder = Path(folder or runs_folder())
     try:
@@ -125,44 +132,45 @@ def list_runs(folder=None, *, owner: str | None = None) -> list[TrainingRun]:
     return [run for run in runs if owner is None or run.owner == owner]
 
 
-def asked_of_all(folder: Path) -> list[bytes]:
-    """Return the raw `job.json` of every run of a folder, broken runs included.
+def all_job_bytes(folder: Path) -> list[bytes]:
+    """Return the raw `job.json` of every run in a folder, broken runs included.
 
     Raises:
         OSError: If one cannot be read.
     """
-    return [TrainingRun(entry).asked for entry in folder.iterdir() if ID.fullmatch(entry.name)]
+    return [TrainingRun(entry).job_bytes for entry in folder.iterdir() if ID.fullmatch(entry.name)]
 
 
-def queued_runs(folder=None) -> list[TrainingRun]:
-    """Return the runs that wait, in the order in which their turns come.
+def queued_runs(folder: str | Path | None = None) -> list[TrainingRun]:
+    """Return the queued runs in the order in which they will be trained.
 
-    Owners take turns: whose run was worked on least recently comes first; of an owner's runs, the oldest.
+    Owners take turns: the one whose runs were worked on least recently comes first, with the oldest of its
+    runs.
     """
     runs, worked, waiting = list_runs(folder), {}, {}
     for run in reversed(runs):
-        worked[run.owner] = max(worked.get(run.owner, (0, 0.0)), (0, run.worked))
+        worked[run.owner] = max(worked.get(run.owner, (0, 0.0)), (0, run.last_worked))
         if run.status == "queued":
             waiting.setdefault(run.owner, collections.deque()).append(run)
     order = []
     while waiting:
         owner = min(waiting, key=lambda owner: (worked[owner], waiting[owner][0].id))
         order.append(waiting[owner].popleft())
-        worked[owner] = (1, len(order))  # later than all that was
+        worked[owner] = (1, len(order))  # later than any past time
         if not waiting[owner]:
             del waiting[owner]
     return order
 
 
-def turns_before(run: TrainingRun) -> int:
-    """Return how many runs will be worked on before one that waits, the one at work among them."""
+def runs_ahead(run: TrainingRun) -> int:
+    """Return how many runs, the active one included, come before a queued one."""
     folder = run.path.parent
     waiting = [queued.id for queued in queued_runs(folder)]
     at_work = sum(other.status == "running" for other in list_runs(folder))
     return at_work + (waiting.index(run.id) if run.id in waiting else 0)
 
 
-def open_run(name, folder=None) -> TrainingRun:
+def open_run(name: str, folder: str | Path | None = None) -> TrainingRun:
     """Return a run by its id.
 
     Raises:
@@ -176,8 +184,8 @@ def open_run(name, folder=None) -> TrainingRun:
 
 
 @contextlib.contextmanager
-def _admitted(owner, folder, quota, one_at_a_time):
-    """Keep others from adding to the queue meanwhile, who would see the same room and the same runs."""
+def _admission(owner, folder, quota, one_at_a_time):
+    """Hold the queue's lock, so that quota and number of runs cannot change after the check."""
     if not (quota or one_at_a_time):
         yield
         return
@@ -187,5 +195,5 @@ def _admitted(owner, folder, quota, one_at_a_time):
                 if run.status in ("queued", "running"):
                     raise BusyError(run.id)
         if quota:
-            check_quota(quota, kept_runs(folder), owner, what="trainings")
+            check_quota(quota, run_sizes(folder), owner, what="trainings")
         yield

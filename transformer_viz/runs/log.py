@@ -1,4 +1,4 @@
-"""Logs as they were read: each line once, however often somebody asks, and of a huge log only a part."""
+"""Incremental, cached reading of logs: each line is parsed once, and of a huge log only a part."""
 
 import os
 import stat
@@ -10,30 +10,30 @@ from typing import NamedTuple
 from transformer_viz.runs.events import parse_event
 
 MOST_BYTES, MOST_LINES = 8 * 2**20, 100_000
-"""What is read of what is new in a log: a quarter from its beginning, the rest from its end."""
+"""Most bytes and lines read of a log's new part: a quarter from its beginning, the rest from its end."""
 
 MOST_EVENTS = 5_000
-"""Events of a log that are kept; of more, every second step is left out."""
+"""Most events kept of a log; beyond that, every second step is dropped."""
 
 LAST = 50
-"""Events at the end that are never left out: the pace is taken from them."""
+"""Events at the end that are never dropped: the remaining time is estimated from them."""
 
 TAIL = 2**12
-"""Bytes at the end of a log in which a run that is over says so; where it does not, all of it is read."""
+"""Bytes at the end of a log that usually hold its final event; otherwise the whole log is read."""
 
 MOST_READERS, MOST_OUTLINES = 20, 10_000
-"""Logs of which the events are kept in memory, and those of which only the outline is."""
+"""Cached logs, and cached outlines."""
 
 TURNS = ("queued", "started", "finished", "stopped", "failed")
-"""Events that decide how a run stands."""
+"""Events that determine the status of a run."""
 
 
 class Log(NamedTuple):
-    """What a log holds.
+    """Content of a log.
 
     Attributes:
-        events: In order; others are given the same ones, so nobody changes them.
-        is_whole: Whether that is all there is.
+        events: In order; shared between callers, so not to be changed.
+        is_whole: Whether no event was dropped.
     """
 
     events: list[dict]
@@ -41,35 +41,35 @@ class Log(NamedTuple):
 
 
 class Outline(NamedTuple):
-    """What of a log decides whose turn it is.
+    """The part of a log that the order of the queue depends on.
 
     Attributes:
         last: Name of the last event among `TURNS`; "" if there is none.
-        worked: When a process began or ended its work on the run, the last time; 0 if never.
+        last_worked: Time at which a process last started or ended work on the run; 0 if never.
     """
 
     last: str
-    worked: float
+    last_worked: float
 
 
 def read_log(path: Path) -> Log:
-    """Return what a log holds; nothing if it cannot be read."""
+    """Return the content of a log; empty if it cannot be read."""
     with _lock:
         reader = _up_to_date(path)
         return Log(reader.events + reader.half, reader.is_whole)
 
 
 def read_outline(path: Path) -> Outline:
-    """Return what of a log decides whose turn it is; a log that has not changed is not read for it."""
+    """Return the outline of a log, cached until the log changes."""
     with _lock:
-        stamp = stamp_of(path)
+        stamp = file_stamp(path)
         known, outline = _outlines.pop(path, (None, None))
         if known != stamp or outline is None:
             try:
                 outline = _outline(_tail(path, stamp))
-            except OSError:  # the next time it may be there to read
+            except OSError:  # reading may succeed the next time
                 return Outline("", 0.0)
-            if not outline.worked and stamp and stamp[1] > TAIL:  # a long turn lies in between
+            if not outline.last_worked and stamp and stamp[1] > TAIL:  # the turn began before the tail
                 outline = _outline(_up_to_date(path).events)
         _outlines[path] = stamp, outline
         while len(_outlines) > MOST_OUTLINES:
@@ -77,25 +77,25 @@ def read_outline(path: Path) -> Outline:
         return outline
 
 
-def stamp_of(path: Path) -> tuple:
-    """Return what tells a file from another, and from itself when something has come to it; () for none."""
+def file_stamp(path: Path) -> tuple:
+    """Return a value that identifies a regular file and its version; () if there is none."""
     try:
         found = os.stat(path)
     except OSError:
         return ()
-    is_file = stat.S_ISREG(found.st_mode)  # a pipe might have no end
+    is_file = stat.S_ISREG(found.st_mode)  # reading a pipe might never end
     return (found.st_ino, found.st_size, found.st_mtime_ns) if is_file else ()
 
 
 class _Reader:
-    """One log as far as it was read.
+    """Incremental reader of one log.
 
     Attributes:
-        stamp: What the system said of the file then; () if it could not be read.
-        end: Bytes up to the end of the last whole line.
-        events: Those on whole lines.
-        half: The event on a last line that is not ended, in a list; [] if there is none.
-        is_whole: Whether these are all.
+        stamp: `file_stamp` at the last read; () if it could not be read.
+        end: Bytes up to the end of the last complete line.
+        events: Events on complete lines.
+        half: The event on an incomplete last line, in a list; [] if there is none.
+        is_whole: Whether no event was dropped.
     """
 
     def __init__(self):
@@ -104,7 +104,7 @@ class _Reader:
         self.is_whole = True
 
     def read_on(self, path, stamp):
-        """Read what has come to a file that has this stamp now."""
+        """Read the part of a file, which has this stamp, that is new."""
         with open(path, "rb") as file:
             data, is_all = _between(file, self.end, stamp[1])
         *lines, last = data.split(b"\n")
@@ -118,7 +118,7 @@ class _Reader:
             self._thin()
 
     def _thin(self):
-        """Leave out every second step, and where there are none, what is oldest."""
+        """Drop every second step; without steps, the oldest events."""
         before, last = self.events[:-LAST], self.events[-LAST:]
         steps = [number for number, event in enumerate(before) if event["event"] == "step"]
         left_out = set(steps[1::2])
@@ -133,9 +133,9 @@ _outlines: OrderedDict[Path, tuple[tuple, Outline]] = OrderedDict()
 
 
 def _up_to_date(path):
-    """Return the reader of a log that has read all of it."""
-    stamp, reader = stamp_of(path), _readers.pop(path, None) or _Reader()
-    if stamp[:1] != reader.stamp[:1] or (stamp and stamp[1] < reader.end):  # it is another file
+    """Return the reader of a log, having read its new part."""
+    stamp, reader = file_stamp(path), _readers.pop(path, None) or _Reader()
+    if stamp[:1] != reader.stamp[:1] or (stamp and stamp[1] < reader.end):  # replaced or truncated
         reader = _Reader()
     if stamp and stamp != reader.stamp:
         try:
@@ -149,7 +149,7 @@ def _up_to_date(path):
 
 
 def _outline(events):
-    """Return the outline of what has happened."""
+    """Return the outline of some events."""
     turns = [event for event in events if event["event"] in TURNS]
     before = [None, *(event["event"] for event in turns)]
     worked = [
@@ -161,7 +161,7 @@ def _outline(events):
 
 
 def _tail(path, stamp):
-    """Return the events at the end of a file, none if there is no file."""
+    """Return the events at the end of a file; [] if there is no file."""
     if not stamp:
         return []
     with open(path, "rb") as file:
@@ -170,7 +170,7 @@ def _tail(path, stamp):
 
 
 def _between(file, begin, end):
-    """Return the bytes from one place of a file to another, and whether these are all of them."""
+    """Return the bytes of a file between two offsets, and whether none were skipped."""
     file.seek(begin)
     if end - begin <= MOST_BYTES:
         return file.read(end - begin), True

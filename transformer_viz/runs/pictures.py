@@ -1,15 +1,15 @@
-"""The pictures of a run's probes: which there are."""
+"""Listing of the recorded pictures of a run's probes."""
 
 import os
 import re
 from pathlib import Path
 
 NAME = re.compile(r"([0-9]{7,15})-([0-9]{1,6})\.npz")
-"""Name of a picture: step and probe."""
+"""File name of a picture: step and probe."""
 
 
 def pictures_in(folder: Path) -> list[tuple[int, int]]:
-    """Return (step, probe) of every picture in a folder, in order; none if it cannot be read."""
+    """Return (step, probe) of every picture in a folder, sorted; [] if it cannot be read."""
     try:
         names = os.listdir(folder)
     except OSError:

@@ -1,45 +1,46 @@
-"""How much of the disk runs and uploads may take, together and each owner's."""
+"""Disk quotas of runs and uploads, for all owners together and for each."""
 
 import contextlib
 import os
+from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
 
 from transformer_viz.runs.errors import QuotaError
 
 NAMED = 3
-"""Of what takes the most room, so much is named."""
+"""Largest items that an error names."""
 
 
 class Quota(NamedTuple):
-    """Bytes that may be kept.
+    """Limits in bytes.
 
     Attributes:
         total: Of all owners together.
-        owner: Of one owner; what belongs to everybody counts as nobody's.
+        owner: Of one owner; shared items count for none.
     """
 
     total: int
     owner: int
 
 
-class Kept(NamedTuple):
-    """Something that takes room."""
+class DiskUse(NamedTuple):
+    """Disk use of one run or upload."""
 
     name: str
     owner: str
     size: int
 
 
-def check_quota(quota, kept, owner, *, what, more=0) -> None:
-    """See whether there is room for more.
+def check_quota(quota: Quota, kept: Sequence[DiskUse], owner: str, *, what: str, more: int = 0) -> None:
+    """Check that there is room for another item.
 
     Args:
         quota: `Quota`.
-        kept: Everything there is, each a `Kept`.
-        owner: Whom the new one belongs to; "": everybody.
-        what: What is kept, for the sentence: "trainings" or "uploads".
-        more: Bytes of the new one, as far as they are known.
+        kept: The existing items.
+        owner: Owner of the new one; "": shared.
+        what: Kind of items, for the message: "trainings" or "uploads".
+        more: Bytes of the new one, as far as known.
 
     Raises:
         QuotaError: If there is no room.
@@ -48,12 +49,12 @@ def check_quota(quota, kept, owner, *, what, more=0) -> None:
     for limit, counted in [(quota.total, kept)] + [(quota.owner, own)] * bool(owner):
         used = sum(each.size for each in counted)
         if used + more > limit or used == limit:
-            largest = sorted(own, key=lambda each: -each.size)[:NAMED]  # nobody else's can be deleted
+            largest = sorted(own, key=lambda each: -each.size)[:NAMED]  # the owner can delete only these
             raise QuotaError(what, used, limit, [each.name for each in largest], ever=more <= limit)
 
 
 def bytes_in(place: Path) -> int:
-    """Return how many bytes a file has, or all files in a folder; what cannot be read counts nothing."""
+    """Return the bytes of a file, or of all files in a folder; unreadable ones count 0."""
     files = [os.path.join(folder, name) for folder, _, names in os.walk(place) for name in names] or [place]
     size = 0
     for file in files:

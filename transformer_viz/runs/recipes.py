@@ -1,6 +1,7 @@
-"""What to start a training from: for each task a model and settings that are known to learn it."""
+"""Starting points of trainings: for each task a model and settings known to learn it."""
 
 from dataclasses import dataclass, field
+from typing import Any
 
 from transformer_viz.runs.settings import TrainingSettings
 from transformer_viz.values.config import TransformerConfig
@@ -15,7 +16,7 @@ class Recipe:
         preset: Name in `PRESETS`.
         changes: Fields of its config that differ.
         settings: Fields of `TrainingSettings` that differ from their defaults.
-        rows: Texts that a built-in task makes.
+        rows: Texts generated for a built-in task.
     """
 
     preset: str
@@ -23,11 +24,11 @@ class Recipe:
     settings: dict = field(default_factory=dict)
     rows: int = 20_000
 
-    def config(self, **changes) -> TransformerConfig:
+    def config(self, **changes: object) -> TransformerConfig:
         """Return the config, with further changes."""
         return PRESETS[self.preset].replace(**self.changes | changes)
 
-    def training(self, **changes) -> TrainingSettings:
+    def training(self, **changes: Any) -> TrainingSettings:
         """Return the settings, with further changes."""
         return TrainingSettings(**self.settings | changes)
 
@@ -75,11 +76,11 @@ RECIPES = {
     ),
     "texts": Recipe("gpt-mini", {}, {"epochs": 4, "beta_2": 0.98}),
 }
-"""Built-in task, or kind of rows in a file -> where to start from."""
+"""Built-in task, or kind of rows in a file -> recipe."""
 
 
 def presets_for(recipe: Recipe) -> list[str]:
-    """Return the presets that can learn what a recipe's preset can, its own first."""
+    """Return the presets that can learn the recipe's task, its own first."""
     own = PRESETS[recipe.preset]
     fitting = [
         name

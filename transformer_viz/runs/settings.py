@@ -1,4 +1,4 @@
-"""How a model is trained: one frozen record, its checks included."""
+"""Training settings: one frozen record with its checks."""
 
 import dataclasses
 import math
@@ -12,36 +12,35 @@ PRECISIONS = ("float32", "bfloat16", "float16")
 
 @dataclass(frozen=True, kw_only=True)
 class TrainingSettings:
-    """Everything that decides a training run beside the config and the data.
+    """Hyperparameters of a training run, besides the config and the data.
 
     Attributes:
-        epochs: Most passes over the training rows.
+        epochs: Maximum passes over the training rows.
         batch_size: Texts in a step; those in a batch have similar lengths.
-        learning_rate: Of Adam, at its highest.
-        schedule: What becomes of the learning rate after the warm-up. "cosine": it falls to 0 over all epochs
-            (Loshchilov and Hutter, 2017); "constant": it stays; "paper": it falls as 1 / √step; with
-            `learning_rate` (d_model · warm-up steps)^-0.5 that is Vaswani et al. (2017), equation 3.
-        warmup: Share of all steps in which the learning rate rises from 0; 1 or more: how many steps.
-        beta_2: Decay of Adam's running mean of squared gradients. At 0.999 a rare word's embedding moves
-            five times as far each time the word comes up as at 0.98, the paper's (section 5.3).
-        weight_decay: Of AdamW (Loshchilov and Hutter, 2019), in each step times the learning rate, for all
-            parameters but biases and layer normalisation; 0: Adam.
-        clip_norm: Longest gradient, all parameters together, in Euclidean norm (Pascanu et al., 2013); a
-            longer one is shortened to it. 0: none.
+        learning_rate: Peak learning rate of Adam.
+        schedule: Learning rate after the warm-up. "cosine": decays to 0 over all epochs (Loshchilov and
+            Hutter, 2017); "constant"; "paper": decays as 1 / √step; with `learning_rate` (d_model · warm-up
+            steps)^-0.5 that is Vaswani et al. (2017), equation 3.
+        warmup: Share of all steps in which the learning rate rises from 0; 1 or more: number of steps.
+        beta_2: Decay of Adam's running mean of squared gradients. At 0.999 the embedding of a rare word moves
+            five times as far per occurrence as at 0.98, the paper's value (section 5.3).
+        weight_decay: Of AdamW (Loshchilov and Hutter, 2019), times the learning rate in each step, for all
+            parameters except biases and layer normalisation; 0: Adam.
+        clip_norm: Global norm to which gradients are clipped (Pascanu et al., 2013); 0: off.
         label_smoothing: Share of the target spread over all labels (Szegedy et al., 2016).
-        word_dropout: Share of the tokens hidden behind [UNK] in each training batch (Iyyer et al., 2015).
-        crop: Share of the training texts of which, anew each epoch, only a random part is read: short texts
-            are then nothing new to the model.
-        average: Decay of the moving average of the parameters that is validated and kept; 0: none.
-        pack: Put texts one after the other in rows of `max_len` tokens, of which a batch has `batch_size`, so
-            that nothing is padding and no text is cut off; each is read by itself. For a decoder alone, or an
-            encoder that fills in tokens.
-        precision: Of what is computed: "float32", or "bfloat16" or "float16", with parameters in float32
-            (Micikevicius et al., 2018). Faster where there are units for it: GPUs, for bfloat16 also some
+        word_dropout: Share of the tokens replaced by [UNK] in each training batch (Iyyer et al., 2015).
+        crop: Share of the training texts cropped to a random part, drawn anew in each epoch, so the model
+            also sees short texts.
+        average: Decay of the moving average of the parameters, which is validated and stored; 0: none.
+        pack: Concatenate texts into rows of `max_len` tokens, `batch_size` rows in a batch, without padding
+            or truncation; each text is read alone. For a decoder alone, or an encoder that predicts masked
+            tokens.
+        precision: Compute precision: "float32", or "bfloat16" or "float16" with float32 parameters
+            (Micikevicius et al., 2018). Faster where the hardware supports it: GPUs, for bfloat16 also some
             processors.
-        patience: Epochs without a better validation figure before training stops early.
-        validation: Share of the rows held out to choose the best epoch.
-        test_share: Share held out to measure the finished model on, once; 0: none.
+        patience: Epochs without a better validation metric before training stops early.
+        validation: Share of the rows used to select the best epoch.
+        test_share: Share of the rows on which the finished model is measured once; 0: none.
         seed: Of the split, the initial parameters, the order of the batches and dropout.
 
     Raises:

@@ -1,41 +1,42 @@
-"""A run as it stands, told from the events of its log."""
+"""Status and progress of a run, derived from its log."""
 
 import math
+from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 from transformer_viz.runs.errors import RunError
 
 RECENT = 20
-"""Step events from which the pace is taken."""
+"""Step events from which the pace is estimated."""
 
 LONGEST = 10 * 365 * 24 * 60 * 60
-"""Seconds beyond which an estimate says nothing."""
+"""Longest estimate of the remaining time that is shown, in seconds."""
 
 
-AT_WORK = ("queued", "running")
-"""States of a run that a process works on, or will."""
+ACTIVE = ("queued", "running")
+"""Statuses of a run that a process works on or will."""
 
-OVER = ("finished", "failed")
-"""Final events of a run; "stopped" is none, for a worker may just be starting."""
+FINAL_EVENTS = ("finished", "failed")
+"""Final events of a run; after "stopped" a process may just be starting."""
 
 
 class RunState(NamedTuple):
-    """A run as it stands.
+    """State of a run.
 
     Attributes:
         status: "queued", "running", "finished", "stopped" (on request), "failed", "interrupted" (its process
-            is gone without a word), or "broken" (what was asked cannot be read).
+            ended without a final event), or "broken" (invalid `job.json`).
         message: Why it failed, or "".
-        facts: What was found in the data: rows, parameters, steps_per_epoch, total_steps, figure ...
+        facts: Facts about the data: train, validation, parameters, steps_per_epoch, total_steps ...
         steps: One dict for each step event: time, step, loss, learning_rate, tokens_per_second, memory ...;
-            step 0 is the model before it has learned anything.
+            step 0 is the untrained model.
         epochs: One dict for each epoch: epoch, step, loss, val_loss, ... and whether it was the best so far.
-        samples: The last few predictions, each a dict of text, expected and written.
-        device: What it runs on.
-        seconds_left: Estimated from the pace of the last steps; None if nothing is known.
-        is_whole: Whether all steps are there; of a very long log, some are left out.
-        is_full: Whether there was no room for some of the pictures.
-        problem: Why it failed, to be put into words; None if it has not.
+        samples: The latest predictions, each a dict of text, expected and written.
+        device: Device of the training.
+        seconds_left: Estimated from the pace of the last steps; None if unknown.
+        is_whole: Whether all steps are included; a very long log is thinned.
+        is_full: Whether some pictures were not written for lack of room.
+        problem: Why it failed, to be translated; None if it has not.
     """
 
     status: str
@@ -52,7 +53,7 @@ class RunState(NamedTuple):
 
     @property
     def step(self) -> int:
-        """Steps done, as far as anybody said."""
+        """Last step in the log."""
         return max((event["step"] for event in (*self.steps[-1:], *self.epochs[-1:])), default=0)
 
     @property
@@ -61,20 +62,20 @@ class RunState(NamedTuple):
         return next((epoch for epoch in reversed(self.epochs) if epoch["best"]), None)
 
 
-def status_of(last, is_worked_on) -> str:
-    """Return how a run stands.
+def run_status(last: str, is_worked_on: Callable[[], bool]) -> str:
+    """Return the status of a run.
 
     Args:
-        last: The last event that decides it; "" if the log has lost it.
-        is_worked_on: Returns whether the process that was the last to work on it is still there.
+        last: The last event among `log.TURNS`; "" if there is none.
+        is_worked_on: Returns whether the last process that worked on the run still exists.
     """
     if last in ("started", "stopped") and is_worked_on():
         return "running"
     return last if last not in ("started", "") else "interrupted"
 
 
-def without_undone(events) -> list[dict]:
-    """Return the events without those that were undone by going back to a checkpoint."""
+def without_rolled_back(events: Sequence[dict]) -> list[dict]:
+    """Return the events without those rolled back by resuming from a checkpoint."""
     kept, reached = [], math.inf
     for event in reversed(events):
         if event.get("step", 0) <= reached:
@@ -84,12 +85,12 @@ def without_undone(events) -> list[dict]:
     return kept[::-1]
 
 
-def state_of(events, status, *, is_whole) -> RunState:
-    """Return the run as it stands.
+def run_state(events: Sequence[dict], status: str, *, is_whole: bool) -> RunState:
+    """Return the state of a run.
 
     Args:
-        events: What happened, in order.
-        status: As `status_of` returns it.
+        events: Its events in order.
+        status: As `run_status` returns it.
         is_whole: Whether these are all events.
     """
     by_kind = {}
@@ -113,14 +114,14 @@ def state_of(events, status, *, is_whole) -> RunState:
 
 
 def _problem_of(failed):
-    """Return what an event says went wrong; one of an earlier version has the sentence alone."""
+    """Return the error in a "failed" event; earlier versions stored only its message."""
     if "problem" in failed:
         return RunError.from_json(failed["problem"])
     return RunError(failed["message"]) if failed.get("message") else None
 
 
 def _seconds_left(steps, facts):
-    recent = [event for event in steps[-RECENT:] if event["step"] > 1]  # the first one was being compiled
+    recent = [event for event in steps[-RECENT:] if event["step"] > 1]  # the first one includes compilation
     if len(recent) < 2 or "total_steps" not in facts or recent[-1]["step"] == recent[0]["step"]:
         return None
     pace = (recent[-1]["time"] - recent[0]["time"]) / (recent[-1]["step"] - recent[0]["step"])

@@ -1,4 +1,4 @@
-"""Data files that visitors upload: each in a folder of its own beside the runs, whole and unmistakable."""
+"""Uploaded data files, each in a folder of its own beside the runs."""
 
 import contextlib
 import hashlib
@@ -13,32 +13,32 @@ from pathlib import Path
 from filelock import FileLock
 
 from transformer_viz.runs.disk import new_folder, remove, sweep_hidden, write_new
-from transformer_viz.runs.errors import writing
-from transformer_viz.runs.listing import LOCK_SECONDS, asked_of_all, runs_folder
-from transformer_viz.runs.quota import Kept, Quota, bytes_in, check_quota
+from transformer_viz.runs.errors import write_errors
+from transformer_viz.runs.listing import LOCK_SECONDS, all_job_bytes, runs_folder
+from transformer_viz.runs.quota import DiskUse, Quota, bytes_in, check_quota
 
 QUOTA = Quota(total=2 * 10**9, owner=50 * 10**6)
-"""Bytes that all uploads may take where nothing else is said, and those of one owner."""
+"""Default bytes for all uploads, and for those of one owner."""
 
 UNUSED = 24 * 60 * 60
-"""Seconds after which an upload goes that no run refers to."""
+"""Seconds after which an upload that no run refers to is removed."""
 
 LONGEST_NAME = 24
-"""Letters of a file's name that are kept, and of its ending."""
+"""Characters kept of a file's name, and of its extension."""
 
 FACTS = ".upload.json"
-"""Beside each file, what is known of it."""
+"""Name of the metadata file beside each upload."""
 
 
 @dataclass(frozen=True)
 class Upload:
-    """A file that was uploaded and kept.
+    """A stored upload.
 
     Attributes:
-        path: Where it is, under a name made of its own.
-        sha256: Of its content, in hexadecimal.
+        path: Its path, under a sanitised name.
+        sha256: SHA-256 of its content in hexadecimal.
         size: Bytes of its content.
-        owner: Whom it belongs to, as of a `TrainingJob`.
+        owner: Its owner, as of a `TrainingJob`.
     """
 
     path: Path
@@ -47,28 +47,30 @@ class Upload:
     owner: str = ""
 
 
-def keep_upload(data: bytes, name: str, *, owner="", folder=None, quota: Quota | None = None) -> Upload:
-    """Write an upload beside the runs, and flush it; what an owner uploads once more is kept once.
+def keep_upload(
+    data: bytes, name: str, *, owner: str = "", folder: str | Path | None = None, quota: Quota | None = None
+) -> Upload:
+    """Store and flush an upload; the same content of the same owner is stored once.
 
     Args:
         data: Its content.
-        name: What the visitor calls the file; nothing of it but letters, digits and dots is kept.
-        owner: Whom it belongs to; "": everybody.
+        name: Original file name; only letters, digits and dots of it are kept.
+        owner: Its owner; "": shared.
         folder: Folder of runs; None: `runs_folder()`.
-        quota: Room that uploads may take; what no run uses any more makes way first. None: `QUOTA`.
+        quota: Quota of all uploads, applied after unused ones have been removed; None: `QUOTA`.
 
     Raises:
-        RunError: If it cannot be written, or there is no room; nothing is left then.
+        RunError: If it cannot be written, or there is no room; nothing is left behind.
     """
     home = uploads_folder(folder)
     facts = {"sha256": hashlib.sha256(data).hexdigest(), "size": len(data), "owner": owner}
-    with writing(home):
+    with write_errors(home):
         home.mkdir(parents=True, exist_ok=True)
-        with _alone(home):
+        with _lock(home):
             _sweep(home)
-            if found := _same(home, facts):
+            if found := _existing_copy(home, facts):
                 return found
-            check_quota(quota or QUOTA, _kept(home), owner, what="uploads", more=len(data))
+            check_quota(quota or QUOTA, _disk_use(home), owner, what="uploads", more=len(data))
             target = home / secrets.token_hex(16)
             with new_folder(target) as temporary:
                 write_new(temporary / _file_name(name), data)
@@ -76,14 +78,14 @@ def keep_upload(data: bytes, name: str, *, owner="", folder=None, quota: Quota |
     return Upload(target / _file_name(name), **facts)
 
 
-def uploads_bytes(owner: str | None = None, folder=None) -> int:
-    """Return how many bytes uploads take: those of an owner ("": of everybody), None: all."""
-    kept = _kept(uploads_folder(folder))
+def uploads_bytes(owner: str | None = None, folder: str | Path | None = None) -> int:
+    """Return the bytes of the uploads of an owner ("": shared ones); None: of all."""
+    kept = _disk_use(uploads_folder(folder))
     return sum(each.size for each in kept if owner is None or each.owner == owner)
 
 
-def sweep_uploads(folder=None) -> None:
-    """Remove uploads that no run refers to and that are older than a day; raises nothing.
+def sweep_uploads(folder: str | Path | None = None) -> None:
+    """Remove uploads older than a day that no run refers to; raises nothing.
 
     Args:
         folder: Folder of runs; None: `runs_folder()`.
@@ -91,12 +93,12 @@ def sweep_uploads(folder=None) -> None:
     home = uploads_folder(folder)
     with contextlib.suppress(OSError):
         if home.is_dir():
-            with _alone(home):
+            with _lock(home):
                 _sweep(home)
 
 
-def sweep_runs(folder=None) -> None:
-    """Remove what processes that were killed left half written or half deleted; raises nothing.
+def sweep_runs(folder: str | Path | None = None) -> None:
+    """Remove temporary files of killed processes; raises nothing.
 
     Args:
         folder: Folder of runs; None: `runs_folder()`.
@@ -105,27 +107,27 @@ def sweep_runs(folder=None) -> None:
     sweep_uploads(folder)
 
 
-def uploads_folder(folder=None) -> Path:
+def uploads_folder(folder: str | Path | None = None) -> Path:
     """Return the folder of uploads in a folder of runs; None: `runs_folder()`."""
     return Path(folder or runs_folder()) / "uploads"
 
 
 def _sweep(home):
-    """Remove what is left over, with the lock held."""
+    """Remove unused uploads and temporary files, with the lock held."""
     sweep_hidden(home)
-    old = [place for place in _places(home) if time.time() - _used(place) > UNUSED]
+    old = [place for place in _upload_folders(home) if time.time() - _last_used(place) > UNUSED]
     try:
-        asked = asked_of_all(home.parent) if old else []
+        jobs = all_job_bytes(home.parent) if old else []
     except OSError:
-        return  # nobody knows which of them a run refers to
+        return  # unknown which of them a run refers to
     for place in old:
-        if not any(place.name.encode() in job for job in asked):
+        if not any(place.name.encode() in job for job in jobs):
             with contextlib.suppress(OSError):
                 remove(place)
 
 
-def _used(place):
-    """Return when an upload was kept or asked for, the last time."""
+def _last_used(place):
+    """Return the time at which an upload was stored or last requested."""
     try:
         facts = place / FACTS
         return os.stat(facts if facts.exists() else place).st_mtime
@@ -133,9 +135,9 @@ def _used(place):
         return time.time()
 
 
-def _same(home, facts):
-    """Return the upload that holds the same for the same owner, if there is one that is as it was."""
-    for place in _places(home):
+def _existing_copy(home, facts):
+    """Return an intact upload of the same content and owner; None if there is none."""
+    for place in _upload_folders(home):
         if _facts(place) != facts:
             continue
         for path in place.iterdir():
@@ -145,12 +147,15 @@ def _same(home, facts):
     return None
 
 
-def _kept(home):
-    return [Kept(place.name, _facts(place).get("owner", ""), bytes_in(place)) for place in _places(home)]
+def _disk_use(home):
+    return [
+        DiskUse(place.name, _facts(place).get("owner", ""), bytes_in(place))
+        for place in _upload_folders(home)
+    ]
 
 
 def _facts(place):
-    """Return what is known of an upload, {} if that is damaged."""
+    """Return the metadata of an upload, {} if they are damaged."""
     try:
         facts = json.loads((place / FACTS).read_text(encoding="utf-8"))
     except (OSError, ValueError, RecursionError):
@@ -158,18 +163,18 @@ def _facts(place):
     return facts if isinstance(facts, dict) else {}
 
 
-def _places(home):
-    """Return the folders of all uploads, and what else is there: earlier versions kept files."""
+def _upload_folders(home):
+    """Return the folders of all uploads, and files stored by earlier versions."""
     return [place for place in home.iterdir() if not place.name.startswith(".")] if home.is_dir() else []
 
 
-def _alone(home):
-    """Return what keeps others from changing the uploads meanwhile, who would see the same room."""
+def _lock(home):
+    """Return the lock under which uploads are changed, so that a quota check stays valid."""
     return FileLock(home / ".lock", timeout=LOCK_SECONDS)
 
 
 def _file_name(name):
-    """Return a name that any system can have and that is no path: "my-reviews.csv"."""
+    """Return a portable file name without path: "my-reviews.csv"."""
     stem, _, ending = re.split(r"[/\\]", name)[-1].lower().partition(".")
     stem = re.sub(r"[^a-z0-9]+", "-", stem).strip("-")[:LONGEST_NAME].strip("-")
     ending = re.sub(r"[^a-z0-9.]+", "", ending)[:LONGEST_NAME].strip(".")

@@ -1,1 +1,1 @@
-"""The processes that own models: one answers, one trains, one checks what comes from elsewhere."""
+"""Processes that load models: the engine answers pages, the trainer trains, admission checks uploads."""

@@ -1,8 +1,8 @@
-"""The check of a model from elsewhere: `python -m transformer_viz.service.admission`, a process of its own.
+"""Check of an uploaded model in a process of its own: `python -m transformer_viz.service.admission`.
 
-Reads one line of JSON, as `store.checking` writes it; unpacks and checks the zip, builds the model, runs it
-once on the longest text it reads, and writes lines of JSON: {"stage": ...} as "unpack", "load", "run" and
-"done" begin, or {"error": ...}. Whoever started it watches, and ends it when it takes too much.
+Reads one line of JSON from `store.checking`; unpacks and checks the zip, builds the model, runs it once on
+the longest text, and writes lines of JSON: {"stage": ...} when "unpack", "load", "run" and "done" begin, or
+{"error": ...}. The parent process measures it and ends it when it exceeds a limit.
 """
 
 import contextlib
@@ -11,6 +11,7 @@ import os
 import sys
 import threading
 from pathlib import Path
+from typing import Any, Protocol
 
 import psutil
 
@@ -18,69 +19,85 @@ from transformer_viz import store
 from transformer_viz.language import Problem
 from transformer_viz.network.startup import load_upper_floor
 from transformer_viz.store.checking import too_much_memory
-from transformer_viz.store.format import clean
+from transformer_viz.store.format import one_line
 from transformer_viz.store.pack import unpack_into
 from transformer_viz.store.places import command
 from transformer_viz.text.tokenizer import Tokenizer
-from transformer_viz.values.config import UNK_ID
+from transformer_viz.values.config import UNK_ID, TransformerConfig
 
 try:
     import resource
-except ImportError:  # Windows: whoever watches sees to it alone
+except ImportError:  # Windows: only the parent enforces the limits
     resource = None
 
 SLACK = 2**28
-"""Bytes beyond the limit that may be reserved, not used: stacks of threads, what an allocator keeps."""
+"""Bytes beyond the limit that may be reserved but not used: stacks of threads, the allocator's reserve."""
 
 PROBE = 20_000
-"""Characters of the texts that the tokenizer is tried on."""
+"""Characters of the texts with which the tokenizer is tested."""
 
 PROBES = ("word ", "a", " ", "中", "é", "!", "1", "\n")
-"""What these texts repeat."""
+"""Strings that are repeated to form these texts."""
+
+
+class Runnable(Protocol):
+    """The part of `Explorer` that `run_longest` uses: the class itself needs Keras."""
+
+    config: TransformerConfig
+    tokenizer: Tokenizer
+    target_tokenizer: Tokenizer | None
+
+    def trace(self, text: Any, **options: Any) -> object:
+        """Run the model once."""
+        ...
+
+    def generate(self, text: Any, **options: Any) -> object:
+        """Let the model write."""
+        ...
 
 
 def main() -> None:
-    """Check the model that the first line of standard input names."""
-    with os.fdopen(os.dup(1), "w", encoding="utf-8") as answers:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)  # what libraries print is no answer
+    """Check the model named in the first line of standard input."""
+    with os.fdopen(os.dup(1), "w", encoding="utf-8") as messages:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)  # keeps the output of libraries apart
 
         stages = []
 
-        def tell(**facts):
+        def report(**facts):
             stages.append(facts.get("stage"))
-            answers.write(json.dumps(facts) + "\n")
-            answers.flush()
+            messages.write(json.dumps(facts) + "\n")
+            messages.flush()
 
         request = json.loads(sys.stdin.readline())
         threading.Thread(target=_end_with_parent, daemon=True).start()
         try:
-            _check(request, tell)
+            _check(request, report)
         except store.ModelError as error:
-            tell(error=error.to_json())
-        except Exception as error:  # whatever a hostile model makes a library raise
+            report(error=error.to_json())
+        except Exception as error:  # a hostile model may make a library raise anything
             problem = _problem(error, request["memory"], "run" if "load" in stages else "unpack")
-            tell(error=problem.to_json())
+            report(error=problem.to_json())
         else:
-            tell(stage="done")
-    os._exit(0)  # standard input is still waited for, and nothing is left to tidy up
+            report(stage="done")
+    os._exit(0)  # a thread still reads standard input; nothing needs cleaning up
 
 
-def _check(request, tell):
-    """Go through the stages, telling of each as it begins, with the memory it begins with."""
+def _check(request, report):
+    """Go through the stages, reporting each with the current memory."""
     memory, place = request["memory"], Path(request["place"])
-    tell(stage="unpack", memory=_memory())
+    report(stage="unpack", memory=_memory())
     _limit(memory, request["unpack_seconds"])
     inner = unpack_into(Path(request["zip"]), place)
     for file in place.glob("tokenizer*.json"):
         Tokenizer.from_json(file.read_text(encoding="utf-8"))
-    tell(stage="load", name=inner)
+    report(stage="load", name=inner)
     _limit(None, None)
     try:
         explorer = load_upper_floor("inspection.explorer")
     except Exception as error:
         raise store.ModelError("check.tensorflow", kind=type(error).__name__, command=command()) from None
     before = _memory()
-    tell(stage="run", memory=before)
+    report(stage="run", memory=before)
     _limit(memory, request["run_seconds"])
     try:
         run_longest(explorer.load(place))
@@ -90,15 +107,16 @@ def _check(request, tell):
         raise MemoryError
 
 
-def run_longest(explorer) -> None:
-    """Run a model once on the longest text it reads, with the longest target, and let it write one token.
+def run_longest(explorer: Runnable) -> None:
+    """Run a model once on its longest text and longest target, generate one token, and test its tokenizers.
 
     Args:
         explorer: `Explorer`.
     """
     config, target = explorer.config, explorer.target_tokenizer
     ids = [UNK_ID] * (config.max_len - (not config.has_encoder))  # [START] needs a position too
-    explorer.trace(ids, **({} if target is None else {"target": [UNK_ID] * (config.target_max_len - 1)}))
+    target_ids = [UNK_ID] * ((config.target_max_len or config.max_len) - 1)
+    explorer.trace(ids, **({} if target is None else {"target": target_ids}))
     if config.has_decoder:
         explorer.generate(ids, max_new=1, keep=None)
     for probe in PROBES:
@@ -107,27 +125,29 @@ def run_longest(explorer) -> None:
 
 
 def _limit(memory, seconds):
-    """Let the system end this process beyond that much more memory and processor time; None: as it may."""
+    """Limit additional memory in bytes and processor time in seconds of this process; None: unlimited."""
     if resource is None:
         return
     used, spent = _reserved(), resource.getrusage(resource.RUSAGE_SELF)
     most = None if memory is None or used is None else used + memory + SLACK
     longest = None
     if seconds is not None:
-        longest = int(spent.ru_utime + spent.ru_stime + seconds * os.cpu_count()) + 1
+        longest = int(spent.ru_utime + spent.ru_stime + seconds * (os.cpu_count() or 1)) + 1
     for what, limit in (("RLIMIT_CORE", 0), ("RLIMIT_DATA", most), ("RLIMIT_CPU", longest)):
         _, highest = resource.getrlimit(getattr(resource, what))
-        is_lower = limit is not None and (highest == resource.RLIM_INFINITY or limit < highest)
-        resource.setrlimit(getattr(resource, what), (limit if is_lower else highest, highest))
+        if limit is not None and (highest == resource.RLIM_INFINITY or limit < highest):
+            resource.setrlimit(getattr(resource, what), (limit, highest))
+        else:
+            resource.setrlimit(getattr(resource, what), (highest, highest))
 
 
 def _reserved():
-    """Return the bytes that count for RLIMIT_DATA; None where the system does not say."""
+    """Return the bytes that count towards RLIMIT_DATA; None if unknown."""
     return _status("VmData")
 
 
 def _status(name):
-    """Return in bytes what Linux says of this process; None on another system."""
+    """Return a value of /proc/self/status in bytes; None on other systems."""
     with contextlib.suppress(OSError):
         for line in Path("/proc/self/status").read_text(encoding="utf-8").splitlines():
             if line.startswith(f"{name}:"):
@@ -140,9 +160,9 @@ def _memory():
 
 
 def _largest_memory():
-    """Return the most memory this process ever had, in bytes.
+    """Return the peak memory of this process in bytes.
 
-    Linux counts in `ru_maxrss` what the process that started this one had, too.
+    On Linux, `ru_maxrss` would include that of the parent before the fork.
     """
     if resource is None:
         return psutil.Process().memory_info().peak_wset
@@ -152,18 +172,18 @@ def _largest_memory():
 
 
 def _problem(error, memory, stage):
-    """Return what is wrong where an error came up that no check foresaw, in "unpack" or "run"."""
+    """Return the error to report for an exception in stage "unpack" or "run"."""
     if isinstance(error, MemoryError) or type(error).__name__ == "ResourceExhaustedError":
         return too_much_memory(memory, stage)
     if isinstance(error, Problem):
         return error
     if isinstance(error, ValueError) and not isinstance(error, UnicodeError):
-        return store.ModelError(clean(error))
+        return store.ModelError(one_line(error))
     return store.ModelError(f"check.failed.{stage}", kind=type(error).__name__)
 
 
 def _end_with_parent():
-    """End when standard input does: whoever started this process is gone."""
+    """Exit when standard input closes: the parent has ended."""
     sys.stdin.read()
     os._exit(1)
 

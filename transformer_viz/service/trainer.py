@@ -1,4 +1,4 @@
-"""The process that trains, seen from outside: ready before it is needed, and left alone once it works."""
+"""Manager of the training process: starts it before it is needed and leaves it alone while it trains."""
 
 import contextlib
 import subprocess
@@ -18,150 +18,153 @@ from transformer_viz.runs import (
     runs_folder,
     sweep_runs,
 )
-from transformer_viz.runs.errors import failure, writing
+from transformer_viz.runs.errors import failure, write_errors
 from transformer_viz.runs.listing import QUOTA
 
 WORKER = "transformer_viz.training.worker"
-"""Module the child runs."""
+"""Module of the child process."""
 
 IDLE_SECONDS = 5 * 60
-"""How long a child waits for work: with TensorFlow loaded, it holds 800 MB."""
+"""Seconds after which an idle child is ended: with TensorFlow loaded it holds 800 MB."""
 
 
 class Trainer:
-    """Keeps one warm child waiting; `start` puts a run into the queue and tells it.
+    """Keeps one child process ready, and sends it to the queue when a run is started.
 
-    The child owns its own session: neither a closed browser nor the end of this process stops a run. A child
-    that has been told nothing ends with this process, or when nobody has asked for it for a while.
+    A training child runs in a session of its own and outlives the browser and this process. An idle child
+    ends with this process, or after a while without requests.
 
     Args:
-        idle_seconds: How long a child waits for work.
+        idle_seconds: Lifetime of an idle child.
     """
 
-    def __init__(self, *, idle_seconds=IDLE_SECONDS):
+    def __init__(self, *, idle_seconds: float = IDLE_SECONDS):
         self._lock = threading.Lock()
         self._child = None
-        self._told = None
+        self._working_child = None
         self._closed = False
-        self._left_alone = {}
-        self._idle_seconds, self._asked = idle_seconds, 0.0
+        self._skipped = {}
+        self._idle_seconds, self._last_asked = idle_seconds, 0.0
         self._is_swept = False
 
     def warm(self) -> None:
-        """Have a child wait, or see to the runs that were left in the queue; return at once.
+        """Start a child, or train the runs left in the queue; return at once.
 
         Raises:
-            RunError: If runs cannot be kept, or no process can be started.
+            RunError: If runs cannot be stored, or no process can be started.
         """
         check_runs_folder()
         if not self._is_swept:
             self._is_swept = True
             sweep_runs()
-        self._tell()
+        self._notify_child()
         with self._lock:
-            if self._told is None:
+            if self._working_child is None:
                 self._ready_child()
 
-    def start(self, job: TrainingJob, *, title="", one_at_a_time=False) -> TrainingRun:
-        """Put a new run into the queue; one that is running is waited for.
+    def start(self, job: TrainingJob, *, title: str = "", one_at_a_time: bool = False) -> TrainingRun:
+        """Queue a new run; it starts after the active one.
 
         Args:
-            job: What to do, and whose it is.
+            job: The requested training.
             title: As in `create_run`.
             one_at_a_time: As in `create_run`.
 
         Raises:
-            RunError: If its folder cannot be written, there is no room, or its owner has one already.
+            RunError: If its folder cannot be written, the quota is exceeded, or its owner has a run already.
         """
         run = create_run(job, title=title, quota=QUOTA, one_at_a_time=one_at_a_time)
-        self._tell()
+        self._notify_child()
         return run
 
-    def resume(self, run: TrainingRun, *, anew=False, one_at_a_time=False) -> None:
-        """Put a run that was stopped, interrupted or has failed into the queue again.
+    def resume(self, run: TrainingRun, *, restart: bool = False, one_at_a_time: bool = False) -> None:
+        """Queue a run again that was stopped, interrupted or has failed.
 
         Args:
             run: The run.
-            anew: Begin from its beginning instead of its checkpoint.
+            restart: Start from the beginning instead of the checkpoint.
             one_at_a_time: As in `create_run`.
 
         Raises:
-            RunError: If there is nothing to resume, the run cannot be written, there is no room, or its owner
-                has another one.
+            RunError: If there is nothing to resume, the run cannot be written, the quota is exceeded, or its
+                owner has another run.
         """
-        queue_run(run, anew=anew, quota=QUOTA, one_at_a_time=one_at_a_time)
-        self._tell()
+        queue_run(run, restart=restart, quota=QUOTA, one_at_a_time=one_at_a_time)
+        self._notify_child()
 
     @property
     def pid(self) -> int | None:
-        """Process id of the child that waits; None if there is none."""
+        """Process id of the idle child; None if there is none."""
         return self._child.pid if self._child else None
 
     def close(self) -> None:
-        """End the child that waits; one that works is left alone."""
+        """End the idle child; a training one is left alone."""
         with self._lock:
             self._closed = True
             self._end_child()
 
-    def _tell(self):
-        """Send the waiting child to the queue, unless one is at it: that one sees what comes in meanwhile."""
+    def _notify_child(self):
+        """Send the idle child to the queue, unless one is training, which will see new runs itself."""
         with self._lock:
-            queued = self._waiting()
-            if self._told is not None or self._closed or not queued:
+            queued = self._queued_runs()
+            if self._working_child is not None or self._closed or not queued:
                 return
             child, self._child = self._ready_child(), None
-            self._told = child
-        with contextlib.suppress(OSError):  # it died while it waited: seen at its end
-            child.stdin.write(b"\n")
-            child.stdin.close()
-        threading.Thread(target=self._see_to_the_end, args=(child, queued), daemon=True).start()
+            self._working_child = child
+        with contextlib.suppress(OSError):  # the child has died: handled when it is waited for
+            if child.stdin:
+                child.stdin.write(b"\n")
+                child.stdin.close()
+        threading.Thread(target=self._wait_for_exit, args=(child, queued), daemon=True).start()
 
-    def _waiting(self):
-        """Return run -> stamp of the queue, but for runs as they were when a child could not begin them."""
+    def _queued_runs(self):
+        """Return run -> stamp of the queue, except runs that a child could not begin and that have not
+        changed since.
+        """
         queued = {run: run.stamp for run in queued_runs()}
-        return {run: stamp for run, stamp in queued.items() if self._left_alone.get(run) != stamp}
+        return {run: stamp for run, stamp in queued.items() if self._skipped.get(run) != stamp}
 
-    def _see_to_the_end(self, child, queued):
-        """Wait for the child's end, see to what it left in the queue, and have another one wait."""
+    def _wait_for_exit(self, child, queued):
+        """Wait for the child to exit, handle the runs it left in the queue, and start another one."""
         child.wait()
         same = {run: stamp for run, stamp in queued.items() if run.stamp == stamp}
         if child.returncode == 0:
-            self._left_alone |= same
-        elif same == queued and child.pid not in {run.pid for run in list_runs()}:  # nor would another
-            first, log = next(iter(same)), runs_folder() / "worker.log"
+            self._skipped |= same
+        elif same == queued and child.pid not in {run.pid for run in list_runs()}:
+            first, log = next(iter(same)), runs_folder() / "worker.log"  # another child would fail as well
             try:
                 first.append("failed", **failure(RunError("training.process", log=log)))
             except RunError:
-                self._left_alone[first] = first.stamp
+                self._skipped[first] = first.stamp
         with self._lock:
-            self._told = None
-        with contextlib.suppress(RunError):  # said when a page is shown
-            self._tell()
+            self._working_child = None
+        with contextlib.suppress(RunError):  # pages report it
+            self._notify_child()
             with self._lock:
-                if self._told is None and not self._closed:
+                if self._working_child is None and not self._closed:
                     self._ready_child()
 
     def _ready_child(self):
-        """Return the child that waits, a new one if there is none; to be called with the lock held."""
-        self._asked = time.monotonic()
+        """Return the idle child, starting one if necessary; requires the lock."""
+        self._last_asked = time.monotonic()
         if self._child is None or self._child.poll() is not None:
             self._child = _spawn()
-            self._look_again(self._idle_seconds)
+            self._schedule_idle_check(self._idle_seconds)
         return self._child
 
-    def _look_again(self, seconds):
+    def _schedule_idle_check(self, seconds):
         timer = threading.Timer(seconds, self._end_idle)
         timer.daemon = True
         timer.start()
 
     def _end_idle(self):
-        """End the child that waits if nobody has asked for it for a while: it holds much memory."""
+        """End the idle child if it has not been requested for a while."""
         with self._lock:
-            left = self._asked + self._idle_seconds - time.monotonic()
+            left = self._last_asked + self._idle_seconds - time.monotonic()
             if self._child is None:
                 return
             if left > 0:
-                self._look_again(left)
+                self._schedule_idle_check(left)
             else:
                 self._end_child()
 
@@ -170,12 +173,13 @@ class Trainer:
         if child:
             child.kill()
             child.wait()
-            child.stdin.close()
+            if child.stdin:
+                child.stdin.close()
 
 
 def _spawn():
     check_runs_folder()
-    with writing(runs_folder()):
+    with write_errors(runs_folder()):
         log = (runs_folder() / "worker.log").open("ab")
     with log:
         try:

@@ -1,8 +1,8 @@
-"""Model folders: list, read, write and manage them, so that none is half written or damaged without a word.
+"""Model folders: list, read, write and manage them, atomically and with checks of their integrity.
 
 A folder holds `config.json`, `parameters.safetensors`, `tokenizer.json`, `card.json`, for an encoder-decoder
-`tokenizer_target.json`, and, written last, `manifest.json` with the size and sha256 of each. Nothing in it is
-executed when it is read.
+`tokenizer_target.json`, and, written last, `manifest.json` with the size and SHA-256 of each. Reading it
+never executes code.
 """
 
 from transformer_viz.store.admit import UnfitNameError, admit_model

@@ -1,7 +1,7 @@
-"""Models from elsewhere, checked and run by a process of its own before they are put on the shelf.
+"""Admission of uploaded models: a separate process checks and runs them first.
 
-Not a byte of such a zip is read in this process, and the other one may take so much memory and time and no
-more. It is ended as a whole when it does, when whoever waits for it has gone, and with this process.
+The app itself never parses such a zip. The checking process has limits of memory and time; it is ended when
+it exceeds them, when the caller gives up, and with this process.
 """
 
 import contextlib
@@ -11,25 +11,25 @@ import threading
 from collections.abc import Callable
 from pathlib import Path
 
-from transformer_viz.store.atomic import check_space, put, sync_folder
+from transformer_viz.store.atomic import check_space, move_into_place, sync_folder
 from transformer_viz.store.checking import LIMITS, Check, Limits
-from transformer_viz.store.format import NAME, ModelError, errors_named, hidden_by, present
+from transformer_viz.store.format import NAME, ModelError, disk_errors, existing_folder, hidden_model
 from transformer_viz.store.hidden import sweep, temporary_beside
 from transformer_viz.store.places import folder_of_models
-from transformer_viz.store.quota import Room, check_quota
-from transformer_viz.store.write import check_place
+from transformer_viz.store.quota import QuotaLike, check_quota
+from transformer_viz.store.write import check_target
 
 PATIENCE = 300
-"""Seconds to wait while other models are checked: one at a time."""
+"""Seconds to wait while other models are checked, one at a time."""
 
 _ONE_AT_A_TIME = threading.Lock()
 
 
 class UnfitNameError(ModelError):
-    """The model may be good, but its name is taken or unfit.
+    """The model's name is taken or invalid; the model itself has not been refused.
 
     Attributes:
-        name: What it is called.
+        name: The name.
     """
 
     def __init__(self, error: ModelError, name: str):
@@ -42,25 +42,25 @@ def admit_model(
     *,
     name: str | None = None,
     folder: Path | None = None,
-    quota: Room = None,
+    quota: QuotaLike = None,
     limits: Limits = LIMITS,
     progress: Callable[[str], None] = lambda stage: None,
 ) -> str:
-    """Put a packed model on the shelf if it is whole, safe, and costs what a model may.
+    """Store an uploaded model if it is complete, safe and within the limits.
 
     Args:
-        data: The zip, or the path of one.
-        name: What to call the model; None: as in the zip.
-        folder: Where its folder goes; None: `models_folder()`. Created if need be.
+        data: The zip, or its path.
+        name: Name of the model; None: as in the zip.
+        folder: Folder of models; None: `models_folder()`. Created if necessary.
         quota: As in `write_model`.
-        limits: What the check may take.
-        progress: Called with "wait", "unpack", "load" and "run" as each of these begins.
+        limits: Limits of the check.
+        progress: Called with "wait", "unpack", "load" and "run" when these stages begin.
 
     Returns:
         The model's name.
 
     Raises:
-        UnfitNameError: If the name is unfit or taken.
+        UnfitNameError: If the name is invalid or taken.
         ModelError: If the model is refused; says why.
     """
     folder = folder_of_models(folder)
@@ -71,15 +71,15 @@ def admit_model(
             target = _free_place(called if name is None else name, folder)
             check.until("done")
         check_quota(target, _size(place / "model"), quota, without=place)
-        with errors_named(target, "written"):
+        with disk_errors(target, "written"):
             sync_folder(place / "model")
-            put(place / "model", _free_place(target.name, folder))
+            move_into_place(place / "model", _free_place(target.name, folder))
     return target.name
 
 
 @contextlib.contextmanager
 def _turn(progress):
-    """Wait until no other model is checked."""
+    """Wait until no other model is being checked."""
     if not _ONE_AT_A_TIME.acquire(blocking=False):
         progress("wait")
         if not _ONE_AT_A_TIME.acquire(timeout=PATIENCE):
@@ -92,10 +92,10 @@ def _turn(progress):
 
 @contextlib.contextmanager
 def _hidden_folder(folder):
-    """Give a hidden folder of this process alone; it is gone at the end, or swept when this one is killed."""
+    """Yield a hidden folder and remove it at the end; if this process is killed, `sweep` removes it."""
     place = temporary_beside(folder / "upload")
     try:
-        with errors_named(folder, "written"):
+        with disk_errors(folder, "written"):
             folder.mkdir(parents=True, exist_ok=True)
             sweep(folder)
             place.mkdir(mode=0o700)
@@ -106,11 +106,11 @@ def _hidden_folder(folder):
 
 
 def _zip_of(data, place, target, quota):
-    """Return the path of a zip, having written what was given as bytes."""
+    """Return the path of the zip, writing bytes to a file."""
     if isinstance(data, Path):
         return data.resolve()
     check_quota(target, len(data), quota, without=place)
-    with errors_named(target, "written"):
+    with disk_errors(target, "written"):
         check_space(target, 3 * len(data))
         with (place / "model.zip").open("xb") as stream:
             stream.write(data)
@@ -118,16 +118,16 @@ def _zip_of(data, place, target, quota):
 
 
 def _free_place(name, folder):
-    """Return where a model of that name may be put."""
+    """Return the path for a model of that name, having checked that it is free."""
     target = folder / name
-    is_taken = os.path.lexists(target) or present(target) or hidden_by(target)
+    is_taken = os.path.lexists(target) or existing_folder(target) or hidden_model(target)
     try:
-        return check_place(name, folder=folder)
+        return check_target(name, folder=folder)
     except ModelError as error:
         is_unfit = is_taken or not NAME.fullmatch(name)
         raise (UnfitNameError(error, name) if is_unfit else error) from None
 
 
 def _size(folder):
-    with errors_named(folder, "read"):
+    with disk_errors(folder, "read"):
         return sum(file.stat().st_size for file in folder.iterdir())

@@ -1,21 +1,22 @@
-"""Changes of a folder of models that are seen whole or not at all, whatever happens meanwhile.
+"""Atomic changes of model folders: readers see the old state or the new one.
 
-Everything is prepared in a hidden sibling, flushed, and put into its place by a rename.
+Everything is prepared in a hidden sibling folder, flushed, and renamed into place.
 """
 
 import contextlib
 import errno
 import os
 import shutil
+from collections.abc import Iterator
 from pathlib import Path
 
-from transformer_viz.store.format import ModelError, errors_named, old_folder
+from transformer_viz.store.format import ModelError, disk_errors, old_folder
 from transformer_viz.store.hidden import discard, temporary_beside
-from transformer_viz.store.quota import Room, check_quota
+from transformer_viz.store.quota import QuotaLike, check_quota
 
 
-def write_files(target: Path, files: dict[str, bytes], quota: Room = None) -> None:
-    """Write a folder of these files in the place of what is there; `errors_named` says what went wrong."""
+def write_files(target: Path, files: dict[str, bytes], quota: QuotaLike = None) -> None:
+    """Write a folder of these files, replacing an existing one; `disk_errors` describes failures."""
     with new_folder(target, sum(map(len, files.values())), quota) as temporary:
         for name, data in files.items():
             with (temporary / name).open("xb") as stream:
@@ -25,20 +26,20 @@ def write_files(target: Path, files: dict[str, bytes], quota: Room = None) -> No
 
 
 @contextlib.contextmanager
-def new_folder(target: Path, size: int, quota: Room = None):
-    """Give an empty hidden folder to fill; put it in the target's place unless an error ends the block.
+def new_folder(target: Path, size: int, quota: QuotaLike = None) -> Iterator[Path]:
+    """Yield an empty hidden folder to fill, and rename it into place unless the block fails.
 
     Args:
-        target: Where the folder is to stand; a folder that stands there is replaced.
-        size: Bytes of what is to be written; twice as many must be free.
+        target: Final path; an existing folder is replaced.
+        size: Bytes to be written; twice as many must be free.
         quota: As in `quota.quota_of`.
 
     Raises:
-        ModelError: If there is no space, no more may be used, or the disk refuses.
+        ModelError: If the disk or the quota is full, or writing fails.
     """
     temporary = temporary_beside(target)
     try:
-        with errors_named(target, "written"):
+        with disk_errors(target, "written"):
             check_quota(target, size, quota)
             check_space(target, 2 * size)
             temporary.mkdir()
@@ -50,14 +51,14 @@ def new_folder(target: Path, size: int, quota: Room = None):
 
 
 def check_space(target: Path, needed: int) -> None:
-    """Check that so many bytes are free where a model is to stand."""
+    """Check that so many bytes are free on the target's disk."""
     free = shutil.disk_usage(target.parent).free
     if free < needed:
         raise ModelError("store.space", place=target, needed=needed / 1e6, free=free / 1e6)
 
 
 def swap(temporary: Path, target: Path) -> None:
-    """Put the new folder in the place of the old one; on any failure, put the old one back."""
+    """Replace the old folder by the new one; on any failure, restore the old one."""
     old = old_folder(target)
     if target.exists():
         if old.exists():
@@ -77,8 +78,8 @@ def swap(temporary: Path, target: Path) -> None:
         discard(old, target)
 
 
-def put(folder: Path, target: Path) -> None:
-    """Move a folder to a place where nothing stands; on any failure it is where it was."""
+def move_into_place(folder: Path, target: Path) -> None:
+    """Rename a folder to a free path; on any failure, move it back."""
     os.rename(folder, target)
     try:
         sync_folder(target.parent)
@@ -89,14 +90,14 @@ def put(folder: Path, target: Path) -> None:
 
 
 def sync_folder(folder: Path) -> None:
-    """Flush what a folder lists."""
-    if os.name == "nt":  # a folder cannot be opened there
+    """Flush a folder's entries."""
+    if os.name == "nt":  # folders cannot be opened on Windows
         return
     handle = os.open(folder, os.O_RDONLY)
     try:
         os.fsync(handle)
     except OSError as error:
-        if error.errno != errno.EINVAL:  # what some network shares answer
+        if error.errno != errno.EINVAL:  # unsupported by some network shares
             raise
     finally:
         os.close(handle)

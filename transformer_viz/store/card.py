@@ -1,44 +1,45 @@
-"""What a model card may hold: a card may come from anybody, and every page shows the cards of all models."""
+"""Limits of model cards: cards may be foreign, and pages show those of all models."""
 
 import re
 from pathlib import Path
+from typing import Any
 
 from transformer_viz.language import Phrase
-from transformer_viz.store.format import ModelError, check_size, clean, dump, json_object
+from transformer_viz.store.format import ModelError, check_size, dump, json_object, one_line
 from transformer_viz.text.unicode import INVISIBLE
 
 MAX_BYTES = 2**16
 """Bytes of `card.json`."""
 
-MAX_FIGURES = 20
-"""Figures of the test or the validation rows."""
+MAX_METRICS = 20
+"""Test or validation metrics."""
 
 MAX_EXAMPLES = 12
-"""Texts to try, or examples of what was written."""
+"""Example texts, or examples of output."""
 
 MAX_LABELS = 200
-"""Labels whose figures are given one by one."""
+"""Labels with metrics of their own."""
 
 MAX_EPOCHS = 1_000
 """Epochs of a history."""
 
 MAX_DEPTH = 8
-"""Lists and dicts within each other."""
+"""Nesting of lists and dicts."""
 
 MAX_CONFUSED = 20
-"""Labels whose confusion is written: a table with as many rows and columns."""
+"""Labels of a confusion matrix."""
 
 LARGEST_NUMBER = 10**15
-"""Number that is shown, positive or negative."""
+"""Largest absolute value of a number."""
 
 _SPACE = re.compile(r"[\t\r\n]")
 
 
 def check_card(file: Path, card: dict) -> None:
-    """Check that a card holds no more than what is shown.
+    """Check that a card is within the limits.
 
     Raises:
-        ModelError: If it does; says what there is too much of, the limit and the way out.
+        ModelError: If it is not; names the excess, the limit and how to fix it.
     """
     for name, count, most in _counts(card):
         if count > most:
@@ -50,15 +51,15 @@ def check_card(file: Path, card: dict) -> None:
 
 
 def card_text(file: Path, card: dict) -> str:
-    """Return the text of a card, shortened as `fitted` says if need be.
+    """Return the text of a card, reduced by `shortened` if necessary.
 
     Raises:
-        ModelError: If it is no card, or even so too long.
+        ModelError: If it is invalid, or too long even then.
     """
     try:
-        text = dump(fitted(card) if isinstance(card, dict) else card)
+        text = dump(shortened(card) if isinstance(card, dict) else card)
     except (ValueError, TypeError, RecursionError) as error:
-        raise ModelError("card.json", place=file.parent, reason=clean(error)) from None
+        raise ModelError("card.json", place=file.parent, reason=one_line(error)) from None
     check_size(file, len(text))
     check_card_size(file, len(text))
     check_card(file, json_object(file, text))
@@ -66,16 +67,16 @@ def card_text(file: Path, card: dict) -> str:
 
 
 def check_card_size(file: Path, size: int) -> None:
-    """Check the size of a card, before it is read."""
+    """Check the size of a card before reading it."""
     if size > MAX_BYTES:
         raise ModelError("card.bytes", file=file, size=size, most=MAX_BYTES)
 
 
-def fitted(card: dict) -> dict:
-    """Return a card that is read again: one that is short enough as it is, a longer one without its details.
+def shortened(card: dict) -> dict:
+    """Return the card unchanged if it is within the limits, else without some of its details.
 
-    The history keeps its first, best and last epochs and some between, each with its number; the labels that
-    keep their figures are the most frequent.
+    The history keeps its first, best and last epochs and evenly spaced ones between them; metrics by label
+    are kept for the most frequent labels.
     """
     for shorten in (lambda card: card, *_REDUCTIONS):
         card = shorten(card)
@@ -84,8 +85,8 @@ def fitted(card: dict) -> dict:
     return card
 
 
-def printable(value: object) -> object:
-    """Return a card of which every text can be shown and every number written; what cannot be is left out."""
+def printable(value: Any) -> Any:
+    """Return a card without invisible characters and numbers that are not finite or too large."""
     if isinstance(value, dict):
         return {printable(key): printable(inner) for key, inner in value.items()}
     if isinstance(value, list):
@@ -98,14 +99,14 @@ def printable(value: object) -> object:
 
 
 def _counts(card):
-    """Yield what there is in a card that is shown one by one: its name, how much, and how much is read."""
+    """Yield (name, count, limit) of the parts of a card."""
     yield Phrase("card.examples"), _length(card.get("examples")), MAX_EXAMPLES
     yield Phrase("card.epochs"), _length(card.get("history")), MAX_EPOCHS
     for side in ("test", "validation"):
         part = card.get(side)
         if isinstance(part, dict):
             numbers = [value for value in part.values() if type(value) in (int, float)]
-            yield Phrase("card.side_figures", side=side), len(numbers), MAX_FIGURES
+            yield Phrase("card.side_figures", side=side), len(numbers), MAX_METRICS
             yield Phrase("card.side_labels", side=side), _length(part.get("by_label")), MAX_LABELS
             yield Phrase("card.side_examples", side=side), _length(part.get("examples")), MAX_EXAMPLES
 
@@ -131,12 +132,12 @@ def _is_short(card):
 
 
 def _measured(card):
-    """Return the parts of a card that hold figures, by name."""
+    """Return the test and validation metrics of a card, by name."""
     return {side: card[side] for side in ("test", "validation") if isinstance(card.get(side), dict)}
 
 
 def _within_limits(card):
-    """Return a card without what nobody would look at one by one."""
+    """Return a card reduced to the limits of its parts."""
     kept = _thinned(card, MAX_EPOCHS) | {side: _trimmed(part) for side, part in _measured(card).items()}
     return {
         name: _first(value, MAX_EXAMPLES) if name == "examples" else value for name, value in kept.items()
@@ -144,7 +145,7 @@ def _within_limits(card):
 
 
 def _trimmed(part):
-    surplus = [name for name, value in part.items() if type(value) in (int, float)][MAX_FIGURES:]
+    surplus = [name for name, value in part.items() if type(value) in (int, float)][MAX_METRICS:]
     surplus += ["confusion"] * (_length(part.get("confusion")) > MAX_CONFUSED)
     kept = {name: value for name, value in part.items() if name not in surplus}
     if "examples" in kept:
@@ -153,7 +154,7 @@ def _trimmed(part):
 
 
 def _with_labels(part, most):
-    """Return measured figures with those of the most frequent labels only."""
+    """Return metrics with those of the `most` most frequent labels."""
     found = part.get("by_label")
     if _length(found) <= most:
         return part
@@ -165,7 +166,7 @@ def _with_labels(part, most):
 
 
 def _thinned(card, most):
-    """Return a card with fewer epochs in its history, evenly spread, the first, best and last among them."""
+    """Return a card with at most `most` epochs, evenly spaced, including the first, best and last."""
     history, best = card.get("history"), card.get("best_epoch")
     if _length(history) <= most:
         return card
@@ -178,24 +179,24 @@ def _thinned(card, most):
 
 
 def _first(value, most):
-    """Return the first of a list or dict."""
+    """Return the first items of a list or dict."""
     if isinstance(value, dict):
         return {name: value[name] for name in [*value][:most]}
     return value[:most] if isinstance(value, list) else value
 
 
 def _without(name):
-    """Return a reduction that leaves a part out."""
+    """Return a reduction that removes a key."""
     return lambda card: {key: value for key, value in card.items() if key != name}
 
 
 def _without_measured(name):
-    """Return a reduction that leaves a part of the measured figures out."""
+    """Return a reduction that removes a key from test and validation metrics."""
     return lambda card: card | {side: _without(name)(part) for side, part in _measured(card).items()}
 
 
 def _with_texts_of(most):
-    """Return a reduction that cuts the texts of a training; what else somebody wrote is theirs to shorten."""
+    """Return a reduction that truncates the texts written by a training, not those added by hand."""
 
     def cut(value):
         if isinstance(value, dict):
@@ -222,4 +223,4 @@ _REDUCTIONS = (
     _without_measured("examples"),
     _without("label_values"),
 )
-"""What makes a card shorter, what matters least first."""
+"""Reductions of a card, the least harmful first."""

@@ -1,4 +1,4 @@
-"""The process that checks one model, watched: how much memory and time it takes, and that it ends."""
+"""Watched process that checks one model within limits of memory and time."""
 
 import contextlib
 import json
@@ -19,25 +19,25 @@ from transformer_viz.language import Phrase
 from transformer_viz.store.format import ModelError
 from transformer_viz.store.places import PACKAGE
 
-GLANCE = 0.05
-"""Seconds between two looks at the memory of the process."""
+POLL_SECONDS = 0.05
+"""Interval between two measurements of the process."""
 
-BUSY = 6
-"""How many times its seconds a stage may take while other processes keep the cores from it."""
+MAX_WAIT_FACTOR = 6
+"""Wall time of a stage as a multiple of its seconds while other processes occupy the cores."""
 
 
-WORK = ("unpack", "run")
-"""Stages of a check in which something is done with the model."""
+MODEL_STAGES = ("unpack", "run")
+"""Stages of a check that process the model."""
 
 MEMORY_REFUSED = tuple(-getattr(signal, name) for name in ("SIGKILL", "SIGABRT") if hasattr(signal, name))
-"""Exit codes of a process that ran out of memory: killed by the system, or aborted by a library."""
+"""Exit codes of a process out of memory: killed by the system, or aborted by a library."""
 
 
 class Limits(NamedTuple):
-    """What the check of one model may take.
+    """Limits of the check of one model.
 
     Attributes:
-        memory: Bytes beyond what the interpreter takes alone and, when the model is run, TensorFlow.
+        memory: Bytes beyond those of the interpreter and, when the model is run, of TensorFlow.
         run_seconds: For building the model and running it once.
         unpack_seconds: For unpacking it and checking every file.
         load_seconds: For starting the interpreter, or TensorFlow.
@@ -53,12 +53,12 @@ LIMITS = Limits()
 
 
 class Check:
-    """One such process, which ends with the block.
+    """Context manager for the checking process.
 
     Args:
         packed: Path of the zip.
         place: Empty folder for the files of the model.
-        limits: What the check may take.
+        limits: Limits of the check.
         progress: Called with each stage as it begins.
     """
 
@@ -71,7 +71,7 @@ class Check:
 
     def __enter__(self):
         paths = [str(PACKAGE.parent), *filter(None, [os.environ.get("PYTHONPATH")])]
-        hidden = {"CUDA_VISIBLE_DEVICES": "-1"}  # a GPU is for those who look into models
+        hidden = {"CUDA_VISIBLE_DEVICES": "-1"}  # leave the GPU to the app
         try:
             self._process = subprocess.Popen(
                 [sys.executable, "-m", "transformer_viz.service.admission"],
@@ -85,9 +85,10 @@ class Check:
             raise ModelError("check.start", reason=error.strerror) from None
         self._reader = threading.Thread(target=self._read, daemon=True)
         self._reader.start()
-        with contextlib.suppress(OSError):  # it has died already: seen when it is asked
-            self._process.stdin.write(json.dumps(self._request).encode() + b"\n")
-            self._process.stdin.flush()
+        with contextlib.suppress(OSError):  # the process has died: `until` reports it
+            if self._process.stdin:
+                self._process.stdin.write(json.dumps(self._request).encode() + b"\n")
+                self._process.stdin.flush()
         return self
 
     def __exit__(self, *error):
@@ -98,46 +99,48 @@ class Check:
         self._process.kill()
         self._process.wait()
         self._reader.join()
-        self._process.stdout.close()
+        if self._process.stdout:
+            self._process.stdout.close()
         with contextlib.suppress(OSError):
-            self._process.stdin.close()
+            if self._process.stdin:
+                self._process.stdin.close()
 
     def until(self, stage: str) -> dict:
-        """Wait for a stage to begin and return what was said of it; "done": for the end.
+        """Wait for a stage and return its message; "done": for the end.
 
         Raises:
-            ModelError: If the model is refused, or the process takes too much or ends.
+            ModelError: If the model is refused, or the process exceeds a limit or ends.
         """
         while True:
             answer = self._next_answer()
             if "error" in answer:
                 raise self._refusal(answer["error"])
-            self._begin(answer)
+            self._begin_stage(answer)
             if self._stage == stage:
                 return answer
 
     def _refusal(self, content):
-        """Return what the process found wrong, without the path of its folder."""
+        """Return the error that the process reported, without the path of its folder."""
         with contextlib.suppress(ValueError):
             place = Path(self._request["place"])
             return ModelError.from_json(content).renamed(str(place), place.name)
         return ModelError("check.ended")
 
     def _read(self):
-        for line in self._process.stdout:
+        for line in self._process.stdout or ():
             self._lines.put(line)
         self._lines.put(None)
 
     def _next_answer(self):
         while True:
             with contextlib.suppress(queue.Empty):
-                line = self._lines.get(timeout=GLANCE)
+                line = self._lines.get(timeout=POLL_SECONDS)
                 if line is None:
-                    raise self._epitaph()
+                    raise self._exit_problem()
                 return json.loads(line)
-            self._look()
+            self._check_usage()
 
-    def _begin(self, answer):
+    def _begin_stage(self, answer):
         self._stage, memory = answer["stage"], answer.get("memory")
         self._most_memory = None if memory is None else memory + self._limits.memory
         self._seconds = getattr(self._limits, f"{self._stage}_seconds", 0)
@@ -145,12 +148,12 @@ class Check:
         if self._stage != "done":
             self._progress(self._stage)
 
-    def _look(self):
-        """Refuse the model if its check takes too much."""
+    def _check_usage(self):
+        """Refuse the model if its check exceeds a limit."""
         waited = time.monotonic() - self._began
         if waited > self._seconds:
             worked = self._processor_seconds() - self._spent
-            if worked > self._seconds or waited > BUSY * self._seconds:
+            if worked > self._seconds or waited > MAX_WAIT_FACTOR * self._seconds:
                 raise self._too_slow()
         with contextlib.suppress(psutil.Error, OSError):
             memory = psutil.Process(self._process.pid).memory_info().rss
@@ -163,12 +166,12 @@ class Check:
             return times.user + times.system
         return self._spent
 
-    def _epitaph(self):
-        """Return what is wrong where the process has ended without a word."""
+    def _exit_problem(self):
+        """Return the error for a process that ended without a message."""
         code = self._process.wait()
         if code == -getattr(signal, "SIGXCPU", 0):
             return self._too_slow()
-        if self._stage not in WORK or not code:
+        if self._stage not in MODEL_STAGES or not code:
             return ModelError("check.ended")
         if code in MEMORY_REFUSED:
             return too_much_memory(self._limits.memory, self._stage)
@@ -176,11 +179,11 @@ class Check:
         return ModelError(f"check.crash.{self._stage}", how=how)
 
     def _too_slow(self):
-        if self._stage in WORK:
+        if self._stage in MODEL_STAGES:
             return ModelError(f"check.slow.{self._stage}", seconds=self._seconds)
         return ModelError("check.late")
 
 
 def too_much_memory(limit: int, stage: str) -> ModelError:
-    """Return what is wrong with a model that takes more memory than that many bytes, in "unpack" or "run"."""
+    """Return the error for a model that exceeds a limit in bytes, in stage "unpack" or "run"."""
     return ModelError(f"check.memory.{stage}", limit=limit / 1e9)

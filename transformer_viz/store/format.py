@@ -1,4 +1,4 @@
-"""What a model folder must be, for those who read it and those who write it."""
+"""The format of a model folder, shared by reading and writing."""
 
 import contextlib
 import json
@@ -15,10 +15,10 @@ from transformer_viz.store.places import models_folder, shelves
 from transformer_viz.values.config import TransformerConfig
 
 FORMAT_VERSION = 1
-"""Version of `manifest.json`; a folder with a higher one was made by a newer program."""
+"""Version of `manifest.json`; a higher one was written by a newer program."""
 
 MAX_PARAMETERS = 250_000_000
-"""Trained numbers a model may have: 1 GB in memory."""
+"""Most trained numbers: 1 GB in memory."""
 
 LARGEST = {
     "config.json": 2**20,
@@ -28,19 +28,19 @@ LARGEST = {
     "card.json": 2**22,
     "manifest.json": 2**16,
 }
-"""Name -> most bytes of each file in a model folder."""
+"""Name -> maximum size in bytes of each file in a model folder."""
 
 TARGET = "tokenizer_target.json"
-"""What only an encoder-decoder has."""
+"""File that only an encoder-decoder has."""
 
 PAYLOAD = LARGEST.keys() - {"manifest.json", TARGET}
-DESKTOP = {".DS_Store", "Thumbs.db", "desktop.ini"}  # left behind by file managers, never read
+DESKTOP = {".DS_Store", "Thumbs.db", "desktop.ini"}  # files of file managers, ignored
 _RESERVED = r"(?:con|prn|aux|nul|com\d|lpt\d)"  # devices on Windows
 NAME = re.compile(rf"(?!{_RESERVED}$)[a-z0-9][a-z0-9_-]{{0,63}}")
 
 
 class ModelError(Problem):
-    """A model folder cannot be listed, read or written; says where, what is wrong and the way out."""
+    """A model folder cannot be listed, read or written; says where, what is wrong and how to fix it."""
 
 
 @dataclass(frozen=True)
@@ -59,21 +59,21 @@ class ModelSummary:
 
     @property
     def problem(self) -> str | None:
-        """The sentence of the error, in English."""
+        """The message of `error` in English; None without an error."""
         return None if self.error is None else str(self.error)
 
     @property
     def reference(self) -> str:
-        """What `read_model` takes: the name of a model on the shelf, else the whole path."""
+        """Reference for `read_model`: the name of a model on the shelf, else the absolute path."""
         is_on_shelf = os.path.abspath(self.path.parent) in map(os.path.abspath, shelves())
         return self.name if is_on_shelf else os.path.abspath(self.path)
 
 
 @dataclass(frozen=True)
 class StoredModel:
-    """All that a model folder holds; `parameters` maps names to finite float32 arrays.
+    """Content of a model folder; `parameters` maps names to finite float32 arrays.
 
-    `target_tokenizer` is None but for an encoder-decoder.
+    `target_tokenizer` is None except for an encoder-decoder.
     """
 
     name: str
@@ -85,43 +85,47 @@ class StoredModel:
     target_tokenizer: str | None = None
 
 
-def hidden_by(target: Path) -> Path | None:
-    """Return the shipped model that a model at `target` hides, or would hide; None if there is none."""
+def hidden_model(target: Path) -> Path | None:
+    """Return the shipped model that a model at `target` would hide; None if there is none."""
     if os.path.realpath(target.parent) != os.path.realpath(models_folder()):
         return None
-    return next((shelf / target.name for shelf in shelves()[1:] if present(shelf / target.name)), None)
+    return next(
+        (shelf / target.name for shelf in shelves()[1:] if existing_folder(shelf / target.name)), None
+    )
 
 
 def is_path(text: str) -> bool:
-    """Return whether a text is the path of a model and not a name: a separator in it, or a dot in front."""
+    """Return whether a text is the path of a model rather than a name: it contains a separator or starts with
+    a dot.
+    """
     return text.startswith(".") or bool(set(text) & {"/", "\\"})
 
 
 def checked_name(name: str) -> str:
-    """Return a model's name, having checked that it is one on any system."""
+    """Return a model's name after checking that it is valid on every system."""
     if not isinstance(name, str) or not NAME.fullmatch(name):
-        raise ModelError("store.name", received=clean(repr(name)))
+        raise ModelError("store.name", received=one_line(repr(name)))
     return name
 
 
 def old_folder(path: Path) -> Path:
-    """Return where a writer keeps the old model while it puts the new one in its place."""
+    """Return the path to which a writer moves the old model while it replaces it."""
     return path.parent / f".old-{path.name}"
 
 
-def present(path: Path) -> Path | None:
-    """Return where the model is: a writer killed between two renames leaves only the old folder."""
+def existing_folder(path: Path) -> Path | None:
+    """Return the folder of a model; if its writer was killed between two renames, the old folder."""
     return next((place for place in (path, old_folder(path), path) if os.path.isdir(place)), None)
 
 
 def check_size(file: Path, size: int) -> None:
-    """Check that a file is not larger than what is read."""
+    """Check that a file does not exceed its maximum size."""
     if size > LARGEST[file.name]:
         raise ModelError("store.size", file=file, size=size, most=LARGEST[file.name])
 
 
 def json_object(file: Path, text: str) -> dict:
-    """Return the JSON object that the text of a file holds."""
+    """Return the JSON object in the text of a file."""
     try:
         content = json.loads(text)
     except (ValueError, RecursionError):
@@ -132,26 +136,26 @@ def json_object(file: Path, text: str) -> dict:
 
 
 def check_shapes(file: Path, shapes: dict[str, tuple], config: TransformerConfig) -> None:
-    """Check that there are exactly the parameters of a config, in its shapes."""
+    """Check that the names and shapes of parameters are exactly those of a config."""
     expected = config.parameter_shapes()
     wrong = sorted(name for name in expected | shapes if shapes.get(name) != expected.get(name))
     if wrong:
         found, wanted = (_shape(each.get(wrong[0])) for each in (shapes, expected))
-        raise ModelError("store.shapes", file=file, names=listed(wrong), found=found, expected=wanted)
+        raise ModelError("store.shapes", file=file, names=name_list(wrong), found=found, expected=wanted)
 
 
 def check_finite(file: Path, arrays: dict[str, np.ndarray]) -> None:
-    """Check that arrays hold floats, none of them infinite or NaN."""
+    """Check that arrays hold finite floats."""
     for name, array in arrays.items():
         if array.dtype.kind != "f" or not np.isfinite(array).all():
-            raise ModelError("store.finite", file=file, name=clean(name))
+            raise ModelError("store.finite", file=file, name=one_line(name))
 
 
 def check_tokenizers(folder: Path, texts: dict[str, str], config: TransformerConfig) -> None:
-    """Check the tokenizers among the texts of a model's files: as many as it reads, and their token ids."""
+    """Check that the tokenizers a config needs are present, and their token ids."""
     sizes = {"tokenizer.json": config.vocab_size}
     if config.architecture == "encoder-decoder":
-        sizes[TARGET] = config.target_vocab_size
+        sizes[TARGET] = config.target_vocab_size or config.vocab_size
     if (TARGET in sizes) != (TARGET in texts):
         raise ModelError("store.target", file=folder / TARGET, architecture=config.architecture)
     for name, size in sizes.items():
@@ -159,7 +163,7 @@ def check_tokenizers(folder: Path, texts: dict[str, str], config: TransformerCon
 
 
 def check_vocabulary(file: Path, text: str, rows: int) -> None:
-    """Check that token ids are the rows of the embedding, where the tokenizer lists them."""
+    """Check that the token ids of a tokenizer are exactly the rows of the embedding."""
     content = json_object(file, text)
     model = content.get("model")
     if not isinstance(model, dict) or "vocab" not in model:
@@ -174,8 +178,8 @@ def check_vocabulary(file: Path, text: str, rows: int) -> None:
 
 
 @contextlib.contextmanager
-def errors_named(place: Path, done: str) -> Iterator[None]:
-    """Turn an error of the disk into a sentence: what cannot be "read" or "written", why and what to do."""
+def disk_errors(place: Path, done: str) -> Iterator[None]:
+    """Raise an `OSError` of the block as a `ModelError`; `done`: "read" or "written"."""
     try:
         yield
     except OSError as error:
@@ -183,26 +187,26 @@ def errors_named(place: Path, done: str) -> Iterator[None]:
 
 
 def reason_of(error: Exception) -> str:
-    """Return why something failed, without the path that Python puts into it."""
-    return clean(getattr(error, "strerror", None) or str(error) or type(error).__name__)
+    """Return the message of an error without the path that Python adds."""
+    return one_line(getattr(error, "strerror", None) or str(error) or type(error).__name__)
 
 
 def dump(content: object) -> str:
-    """Return JSON in the one form in which it is written."""
+    """Return the canonical JSON text."""
     return json.dumps(content, indent=2, sort_keys=True) + "\n"
 
 
-def listed(names: Collection[str]) -> str | Phrase:
-    """Return the first names of several, for a sentence."""
-    first = ", ".join(clean(repr(name)) for name in sorted(names)[:3])
+def name_list(names: Collection[str]) -> str | Phrase:
+    """Return the first of several names, for a message."""
+    first = ", ".join(one_line(repr(name)) for name in sorted(names)[:3])
     return (first + ", ..." if len(names) > 3 else first) or Phrase("list.none")
 
 
 def _shape(shape):
-    return Phrase("list.none") if shape is None else clean(shape)
+    return Phrase("list.none") if shape is None else one_line(shape)
 
 
-def clean(text: object) -> str:
-    """Return foreign text as one short line that any terminal and page can show."""
+def one_line(text: object) -> str:
+    """Return foreign text as one short printable line."""
     line = "".join(letter if letter.isprintable() else " " for letter in str(text))
     return line if len(line) <= 300 else line[:300] + "..."

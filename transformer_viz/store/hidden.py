@@ -1,4 +1,4 @@
-"""Hidden folders beside models: half-written ones and deleted ones, and how they are removed."""
+"""Hidden temporary and deleted folders beside models, and their removal."""
 
 import contextlib
 import os
@@ -12,19 +12,19 @@ from transformer_viz.store.format import NAME
 from transformer_viz.store.places import folder_of_models
 
 DAY = 24 * 60 * 60
-"""Seconds for which a deleted model can be restored at least."""
+"""Minimum seconds for which a deleted model can be restored."""
 
 _TEMPORARY = re.compile(rf"\.tmp-{NAME.pattern}-(\d+)-[0-9a-f]{{16}}")
 _TRASH = re.compile(rf"\.trash-({NAME.pattern})-(\d+)-[0-9a-f]{{16}}")
 
 
 def temporary_beside(target: Path) -> Path:
-    """Return a unique hidden path beside the target, which `sweep` removes if its writer dies."""
+    """Return a unique hidden sibling path, which `sweep` removes if its writer dies."""
     return target.parent / f".tmp-{target.name}-{os.getpid()}-{secrets.token_hex(8)}"
 
 
 def trash_beside(target: Path) -> Path:
-    """Return a unique hidden path for a model deleted now, which `empty_trash` removes later."""
+    """Return a unique hidden sibling path for a model deleted now, which `empty_trash` removes later."""
     return target.parent / f".trash-{target.name}-{int(time.time())}-{secrets.token_hex(8)}"
 
 
@@ -36,7 +36,7 @@ def discard(folder: Path, target: Path) -> None:
 
 
 def sweep(folder: Path) -> None:
-    """Remove what killed writers left behind; what cannot be removed stays."""
+    """Remove temporary folders of killed writers, as far as possible."""
     with contextlib.suppress(OSError):
         for name in os.listdir(folder):
             match = _TEMPORARY.fullmatch(name)
@@ -45,11 +45,11 @@ def sweep(folder: Path) -> None:
 
 
 def empty_trash(folder: Path | None = None, *, older_than: float = DAY) -> None:
-    """Remove deleted models older than `older_than` for good; what cannot be removed stays.
+    """Permanently remove models deleted longer ago than `older_than`, as far as possible.
 
     Args:
-        folder: Where the models are; None: `models_folder()`.
-        older_than: Seconds; 0: everything.
+        folder: Folder of models; None: `models_folder()`.
+        older_than: Seconds; 0: all of them.
     """
     folder, names = folder_of_models(folder), []
     with contextlib.suppress(OSError):
@@ -62,7 +62,7 @@ def empty_trash(folder: Path | None = None, *, older_than: float = DAY) -> None:
 
 
 def _is_alive(pid, place):
-    if os.name == "nt":  # os.kill would end the process there
+    if os.name == "nt":  # os.kill ends the process on Windows
         return time.time() - os.path.getmtime(place) < DAY
     try:
         os.kill(pid, 0)

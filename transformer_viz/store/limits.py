@@ -1,6 +1,6 @@
-"""How large a model may be that is read or written here: what it can cost follows from its config.
+"""Limits of model sizes, derived from the config.
 
-A config may say more: these are limits of what one process opens for many people, not of what can be built.
+They bound the resources of a server with many users; larger models can still be built.
 """
 
 from pathlib import Path
@@ -34,17 +34,17 @@ LARGEST_FIELDS = {
     "target_max_len": 16_384,
     "window": 16_384,
 }
-"""Field of a config -> largest value."""
+"""Field of a config -> maximum."""
 
 MAX_LABELS = 10_000
-"""Classes that a model can tell apart."""
+"""Classes of a model."""
 
 
 def check_limits(config: TransformerConfig) -> None:
-    """Check that a model of this config would not be too large to be opened here.
+    """Check that a model of this config may be opened here.
 
     Raises:
-        ModelError: If it would; names the field, its value, the limit and the way out.
+        ModelError: If it is too large; names the field, its value, the limit and how to fix it.
     """
     for name, most in LARGEST_FIELDS.items():
         value = getattr(config, name)
@@ -67,7 +67,7 @@ def check_limits(config: TransformerConfig) -> None:
 
 
 def check_config(file: Path, config: TransformerConfig) -> None:
-    """Check the limits of a config that is in a file."""
+    """Check the limits of a config from a file."""
     try:
         check_limits(config)
     except ModelError as error:
@@ -83,7 +83,7 @@ def _check_labels(labels):
 
 
 def _check_trace(config, layers):
-    """Check what the longest text costs: heads times length squared, and everything else that is kept."""
+    """Check the memory of the longest text's trace, dominated by heads times length squared."""
     size = trace_bytes(config)
     if size > MAX_TRACE:
         lengths = Phrase("limits.length", length=config.max_len)

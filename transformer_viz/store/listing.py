@@ -1,4 +1,4 @@
-"""The list of models, as every page shows it at every click: what has not changed is not read again."""
+"""Cached list of models: unchanged folders are not read again."""
 
 import os
 import threading
@@ -8,28 +8,28 @@ from pathlib import Path
 from typing import NamedTuple
 
 from transformer_viz.store.card import printable
-from transformer_viz.store.format import ModelError, ModelSummary, checked_name, present
+from transformer_viz.store.format import ModelError, ModelSummary, checked_name, existing_folder
 from transformer_viz.store.places import shelves
-from transformer_viz.store.read import config_and_card, names_in, settled
+from transformer_viz.store.read import config_and_card, names_in, read_consistent
 
 SETTLED = 2 * 10**9
-"""Nanoseconds after which another change of a file would have another time, on any file system."""
+"""Nanoseconds within which two changes of a file may have the same time on some file system."""
 
 KEPT = 2_000
-"""Summaries that are kept, of all folders."""
+"""Cached summaries over all folders."""
 
 _SUMMARIES, _LOCK = OrderedDict(), threading.Lock()
 
 
 def list_models(folder: Path | None = None) -> list[ModelSummary]:
-    """Return what is in a folder of models, by name, without reading their parameters.
+    """Return the models of a folder, sorted by name, without reading their parameters.
 
     Args:
-        folder: Where to look; None: the shelf (`shelves`). One that does not exist holds no models.
+        folder: Folder of models; None: the shelf (`shelves`). A missing folder holds no models.
 
     Returns:
-        A summary of each folder in it, also of a broken one; hidden folders and files are left out. What has
-        not changed is the same summary as before, not to be changed.
+        A summary of each folder, broken ones included; hidden folders and files are left out. Summaries of
+        unchanged models are shared and must not be modified.
 
     Raises:
         ModelError: If `folder` itself cannot be listed.
@@ -39,7 +39,7 @@ def list_models(folder: Path | None = None) -> list[ModelSummary]:
 
 
 def _summary(path):
-    """Return the summary of a model, read again if anything in its folder has changed."""
+    """Return the summary of a model, from the cache if its folder is unchanged."""
     place, marks = os.path.abspath(path), _marks(path)
     with _LOCK:
         before, summary = _SUMMARIES.pop(place, (None, None))
@@ -51,16 +51,16 @@ def _summary(path):
 
 
 def _read_summary(path, place, marks):
-    """Return what a folder says now; it is kept if nothing of it changed lately, or meanwhile."""
+    """Read the summary of a model; cache it if the folder was stable before and during reading."""
     is_lasting = True
     try:
         checked_name(path.name)
-        config, card = settled(path, config_and_card)
+        config, card = read_consistent(path, config_and_card)
         card, problem = printable(card), None
     except ModelError as error:
         config, card = None, {}
-        problem = ModelError.from_json(error.to_json())  # kept, but not the frames it was raised in
-        is_lasting = not isinstance(error.__context__, OSError)  # the disk may answer the next time
+        problem = ModelError.from_json(error.to_json())  # cached without its traceback
+        is_lasting = not isinstance(error.__context__, OSError)  # may succeed the next time
     size = sum(mark.size for mark in marks if mark.name)
     summary = ModelSummary(path.name, config, card, size, problem, path)
     newest = max((mark.newest for mark in marks), default=time.time_ns())
@@ -73,7 +73,7 @@ def _read_summary(path, place, marks):
 
 
 class _Mark(NamedTuple):
-    """What `stat` says of a file: a change of anything in it changes one of these."""
+    """The fields of `stat` that reveal any change of a file."""
 
     name: str
     mode: int
@@ -88,8 +88,8 @@ class _Mark(NamedTuple):
 
 
 def _marks(path):
-    """Return the marks of a model's folder, whose name is left empty, and of everything in it."""
-    place = present(path) or path
+    """Return the marks of all files in a model's folder, and of the folder itself under the name ""."""
+    place = existing_folder(path) or path
     try:
         with os.scandir(place) as entries:
             names = sorted(entry.name for entry in entries)

@@ -1,8 +1,9 @@
-"""What `manifest.json` says of the files of a model, and whether they are as it says."""
+"""Integrity of a model folder: its files against `manifest.json`."""
 
 import json
 import stat
 from pathlib import Path
+from typing import Protocol
 
 from transformer_viz.store.format import (
     DESKTOP,
@@ -12,20 +13,28 @@ from transformer_viz.store.format import (
     TARGET,
     ModelError,
     check_size,
-    clean,
+    disk_errors,
     dump,
-    errors_named,
-    listed,
+    name_list,
+    one_line,
 )
 
 
+class Digest(Protocol):
+    """A finished hash, as `hashlib` returns it."""
+
+    def hexdigest(self) -> str:
+        """Return the hash in hexadecimal."""
+        ...
+
+
 def checked_files(folder: Path) -> dict[str, str]:
-    """Return name -> sha256 of the files of a model, having checked everything but the hashes.
+    """Return name -> SHA-256 of a model's files, after all checks except the hashes.
 
     Raises:
-        ModelError: If a file is missing, strange or of another size than the manifest says.
+        ModelError: If a file is missing, unknown or of another size than in the manifest.
     """
-    with errors_named(folder, "read"):
+    with disk_errors(folder, "read"):
         if folder.is_symlink():
             raise ModelError("store.link", place=folder)
         sizes = {file.name: _size(file) for file in folder.iterdir() if file.name not in DESKTOP}
@@ -35,18 +44,18 @@ def checked_files(folder: Path) -> dict[str, str]:
     files = _manifest_files(manifest)
     for place, names in ((manifest, files.keys()), (folder, sizes.keys() - {manifest.name})):
         if names - {TARGET} != PAYLOAD or (TARGET in names) != (TARGET in files):
-            missing, unknown = listed(PAYLOAD - names), listed(names - PAYLOAD)
+            missing, unknown = name_list(PAYLOAD - names), name_list(names - PAYLOAD)
             raise ModelError("manifest.names", place=place, missing=missing, unknown=unknown)
     for name, entry in files.items():
         if entry["size"] != sizes[name]:
-            found, expected = sizes[name], clean(entry["size"])
+            found, expected = sizes[name], one_line(entry["size"])
             raise ModelError("manifest.size", file=folder / name, found=found, expected=expected)
     return {name: entry["sha256"] for name, entry in files.items()}
 
 
 def _manifest_files(manifest):
-    """Return what `manifest.json` says of each file; a byte changed in it, even a space, is an error."""
-    with errors_named(manifest, "read"):
+    """Return the entries of `manifest.json`; any byte that differs from the canonical form is an error."""
+    with disk_errors(manifest, "read"):
         data = manifest.read_bytes()
     try:
         content = json.loads(data)
@@ -56,7 +65,7 @@ def _manifest_files(manifest):
     except (ValueError, TypeError, KeyError, RecursionError):
         raise ModelError("manifest.damaged", file=manifest) from None
     if version > FORMAT_VERSION:
-        raise ModelError("manifest.version", file=manifest, version=clean(version), newest=FORMAT_VERSION)
+        raise ModelError("manifest.version", file=manifest, version=one_line(version), newest=FORMAT_VERSION)
     files = content.get("files")
     entries = files.values() if isinstance(files, dict) and len(content) == 2 else [None]
     if not all(isinstance(entry, dict) and entry.keys() == {"size", "sha256"} for entry in entries):
@@ -67,13 +76,13 @@ def _manifest_files(manifest):
 def _size(file):
     found = file.lstat()
     if not stat.S_ISREG(found.st_mode):
-        raise ModelError("manifest.plain", file=clean(file))
+        raise ModelError("manifest.plain", file=one_line(file))
     if file.name in LARGEST:
         check_size(file, found.st_size)
     return found.st_size
 
 
-def check_hash(file: Path, digest, hashes: dict[str, str]) -> None:
-    """Check that a file, by its `hashlib` digest, is the one that the manifest names."""
+def check_hash(file: Path, digest: Digest, hashes: dict[str, str]) -> None:
+    """Check the `hashlib` digest of a file against the manifest."""
     if digest.hexdigest() != hashes[file.name]:
         raise ModelError("manifest.hash", file=file)

@@ -1,4 +1,4 @@
-"""Models as one zip: packed to be taken elsewhere, unpacked without trusting a byte of it."""
+"""Models as zip files: pack them, and unpack untrusted ones safely."""
 
 import contextlib
 import io
@@ -14,18 +14,18 @@ from transformer_viz.store.format import (
     ModelError,
     check_size,
     checked_name,
-    clean,
-    errors_named,
-    listed,
+    disk_errors,
+    name_list,
+    one_line,
 )
 from transformer_viz.store.hidden import sweep
-from transformer_viz.store.quota import Room
+from transformer_viz.store.quota import QuotaLike
 from transformer_viz.store.read import read_files, read_model
-from transformer_viz.store.write import check_place
+from transformer_viz.store.write import check_target
 from transformer_viz.values.zips import COMPRESSIONS, DAMAGED, may_exceed
 
 MAX_RATIO = 100
-"""How many times its own size a zip may unpack to: trained numbers hardly shrink."""
+"""Largest compression ratio: trained parameters hardly compress."""
 
 _FILES = PAYLOAD | {"manifest.json"}
 _KERAS = {"config.json", "metadata.json", "model.weights.h5"}
@@ -34,11 +34,11 @@ _CHUNK = 2**20
 
 
 def pack_model(name: str, folder: Path | None = None) -> bytes:
-    """Return a zip of a model's folder, the same bytes on every machine; its files are checked meanwhile.
+    """Return a zip of a model's folder, reproducible byte for byte; its files are checked.
 
     Args:
         name: Of the model.
-        folder: Where the model is; None: `models_folder()`.
+        folder: Folder of models; None: `models_folder()`.
 
     Raises:
         ModelError: If there is no such model, or it is damaged.
@@ -46,7 +46,7 @@ def pack_model(name: str, folder: Path | None = None) -> bytes:
     packed = io.BytesIO()
     with zipfile.ZipFile(packed, "w") as archive:
         for file, data in sorted(read_files(checked_name(name), folder).items()):
-            entry = zipfile.ZipInfo(f"{name}/{file}")  # of 1980, as if no clock had been there
+            entry = zipfile.ZipInfo(f"{name}/{file}")  # a fixed date, 1980
             entry.create_system, entry.external_attr = 3, 0o644 << 16
             archive.writestr(entry, data)
     return packed.getvalue()
@@ -58,28 +58,28 @@ def unpack_model(
     name: str | None = None,
     folder: Path | None = None,
     overwrite: bool = False,
-    quota: Room = None,
+    quota: QuotaLike = None,
 ) -> str:
-    """Write the model that a zip holds, if it is one from the first byte to the last.
+    """Unpack and store the model in a zip.
 
     Args:
-        data: The zip, or the path of one.
-        name: What to call the model; None: as its folder in the zip.
-        folder: Where its folder goes; None: `models_folder()`. Created if need be.
+        data: The zip, or its path.
+        name: Name of the model; None: as its folder in the zip.
+        folder: Folder of models; None: `models_folder()`. Created if necessary.
         overwrite: Replace a model of that name.
-        quota: Bytes that all models of the folder may take; None: as in `write_model`.
+        quota: Bytes for all models of the folder; None: as in `write_model`.
 
     Returns:
         The model's name.
 
     Raises:
-        ModelError: If the zip is anything else than one whole model, the name is unfit or taken, or the
-            disk refuses.
+        ModelError: If the zip is not exactly one complete model, the name is invalid or taken, or the disk
+            refuses.
     """
     with _opened(data) as archive:
         inner, entries = _checked_entries(archive)
         name = checked_name(inner if name is None else name)
-        target = check_place(name, folder=folder, overwrite=overwrite)
+        target = check_target(name, folder=folder, overwrite=overwrite)
         sweep(target.parent)
         with new_folder(target, _unpacked_size(entries), quota) as temporary:
             _extract_all(archive, entries, temporary, name)
@@ -87,30 +87,30 @@ def unpack_model(
 
 
 def unpack_into(data: Path, place: Path) -> str:
-    """Write the files of the model that a zip holds into an empty folder, and check them.
+    """Unpack the model in a zip into an empty folder, and check it.
 
     Args:
         data: The zip.
         place: The folder.
 
     Returns:
-        What the model is called in the zip, which need not be a fit name.
+        The model's name in the zip, which may be invalid.
 
     Raises:
         ModelError: As `unpack_model`.
     """
     with _opened(data) as archive:
         inner, entries = _checked_entries(archive)
-        with errors_named(place, "written"):
+        with disk_errors(place, "written"):
             check_space(place, _unpacked_size(entries))
-            _extract_all(archive, entries, place, clean(inner))
+            _extract_all(archive, entries, place, one_line(inner))
     return inner
 
 
 @contextlib.contextmanager
 def _opened(data):
-    """Give the archive that a zip is, having refused what is none."""
-    with errors_named(data, "read") if isinstance(data, Path) else contextlib.nullcontext():
+    """Yield the archive of a zip; other files are refused."""
+    with disk_errors(data, "read") if isinstance(data, Path) else contextlib.nullcontext():
         stream = data.open("rb") if isinstance(data, Path) else io.BytesIO(data)
     with stream:
         begin = stream.read(4)
@@ -130,7 +130,7 @@ def _opened(data):
 
 
 def _checked_entries(archive):
-    """Return the name of the one folder in a zip, and file -> entry, having checked what is declared."""
+    """Return the name of the only folder in a zip, and file -> entry, after checking the declared values."""
     entries = {entry.orig_filename: entry for entry in archive.infolist()}
     paths = [path for path in entries if not path.endswith("/")]
     if set(paths) >= _KERAS:
@@ -139,7 +139,7 @@ def _checked_entries(archive):
     files = {path.removeprefix(f"{inner}/") for path in paths}
     unknown = entries.keys() - {f"{inner}/", *(f"{inner}/{file}" for file in LARGEST)}
     if unknown or not files >= _FILES or inner in ("", ".", ".."):
-        raise ModelError("zip.names", missing=listed(_FILES - files), unknown=listed(unknown))
+        raise ModelError("zip.names", missing=name_list(_FILES - files), unknown=name_list(unknown))
     if len(entries) < len(archive.infolist()):
         raise ModelError("zip.twice")
     for entry in entries.values():
@@ -158,17 +158,17 @@ def _unpacked_size(entries):
 def _check_entry(entry):
     path, kind = entry.orig_filename, stat.S_IFMT(entry.external_attr >> 16)
     if entry.flag_bits & 1:
-        raise ModelError("zip.encrypted", file=clean(path))
+        raise ModelError("zip.encrypted", file=one_line(path))
     if kind not in (0, stat.S_IFDIR if path.endswith("/") else stat.S_IFREG):
-        raise ModelError("zip.plain", file=clean(path))
+        raise ModelError("zip.plain", file=one_line(path))
     if entry.compress_type not in COMPRESSIONS:
-        raise ModelError("zip.compression", file=clean(path))
+        raise ModelError("zip.compression", file=one_line(path))
     if not path.endswith("/"):
         check_size(Path(path), entry.file_size)
 
 
 def _extract_all(archive, entries, place, name):
-    """Write the files of a zip into a folder and check them; errors name the model, not the folder."""
+    """Extract the files of a zip into a folder and check them; errors name the model, not the folder."""
     for file, entry in entries.items():
         _extract(archive, entry, place / file)
     try:
@@ -178,7 +178,7 @@ def _extract_all(archive, entries, place, name):
 
 
 def _extract(archive, entry, file):
-    """Write one file of a zip, never more of it than the largest there may be."""
+    """Extract one file of a zip, up to its maximum size."""
     written = 0
     try:
         with archive.open(entry) as packed, file.open("xb") as stream:

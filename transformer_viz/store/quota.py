@@ -1,4 +1,4 @@
-"""How many bytes all models of a folder may take together, deleted ones too until they are removed."""
+"""Quota of a folder of models, including deleted ones until they are removed."""
 
 import contextlib
 import os
@@ -6,18 +6,18 @@ from pathlib import Path
 from typing import NamedTuple
 
 from transformer_viz.language import Phrase
-from transformer_viz.store.format import ModelError, listed
+from transformer_viz.store.format import ModelError, name_list
 from transformer_viz.store.hidden import empty_trash
 from transformer_viz.store.places import folder_of_models, models_folder
 
 DEFAULT = 4_000_000_000
-"""Bytes of `models_folder()`, unless TRANSFORMER_VIZ_MODELS_BYTES says otherwise."""
+"""Bytes of `models_folder()`, unless TRANSFORMER_VIZ_MODELS_BYTES sets another limit."""
 
 _OWN = (".tmp-", ".old-", ".trash-")
 
 
 class SharedQuota(NamedTuple):
-    """What the models of one of several owners may take, and those of all of them.
+    """Quotas of one owner's models and of all owners' models.
 
     Attributes:
         own: Bytes of the owner's folder of models.
@@ -30,32 +30,34 @@ class SharedQuota(NamedTuple):
     place: Path
 
 
-Room = int | SharedQuota | None
-"""What the models of a folder may take: so many bytes, or as `quota_of` says."""
+QuotaLike = int | SharedQuota | None
+"""Quota of a folder of models in bytes, shared or not; None: as `quota_of` decides."""
 
 
 class QuotaError(ModelError):
     """There is no room for a model.
 
     Attributes:
-        used: Bytes that are taken.
-        limit: Bytes that may be.
-        trash: Bytes of deleted models, which `empty_trash` gives back.
-        is_shared: Whether it is the room of all owners that is full.
+        used: Bytes in use.
+        limit: Bytes allowed.
+        trash: Bytes of deleted models, which `empty_trash` frees.
+        is_shared: Whether the quota of all owners is full.
     """
 
-    def __init__(self, code, used, limit, *, trash=0, is_shared=False, **facts):
+    def __init__(
+        self, code: str, used: int, limit: int, *, trash: int = 0, is_shared: bool = False, **facts: object
+    ):
         super().__init__(code, taken=_written(used), most=_written(limit), **facts)
         self.used, self.limit, self.trash, self.is_shared = used, limit, trash, is_shared
 
 
 class Usage(NamedTuple):
-    """What a folder of models takes, in bytes.
+    """Disk use of a folder of models in bytes.
 
     Attributes:
         used: Everything.
-        trash: Deleted models among it.
-        quota: What it may take; None: as much as there is.
+        trash: Deleted models, included in `used`.
+        quota: Limit; None: unlimited.
     """
 
     used: int
@@ -63,23 +65,23 @@ class Usage(NamedTuple):
     quota: int | None
 
 
-def usage(folder: Path | None = None, quota: Room = None) -> Usage:
-    """Return what a folder of models takes; `quota` as in `quota_of`."""
+def usage(folder: Path | None = None, quota: QuotaLike = None) -> Usage:
+    """Return the disk use of a folder of models; `quota` as in `quota_of`."""
     folder = folder_of_models(folder)
     found = sizes(folder)
     return Usage(sum(found.values()), _trash(found), quota_of(folder, quota))
 
 
-def quota_of(folder: Path, quota: Room = None) -> int | None:
-    """Return how many bytes a folder of models may take; None: as many as there are.
+def quota_of(folder: Path, quota: QuotaLike = None) -> int | None:
+    """Return the limit of a folder of models in bytes; None: unlimited.
 
     Args:
         folder: Of models.
-        quota: What it may take; a `SharedQuota`: its `own`; None: `models_folder()` as the environment says,
-            any other folder all it wants.
+        quota: Its quota; of a `SharedQuota`, `own`; None: for `models_folder()` the environment decides, any
+            other folder is unlimited.
 
     Raises:
-        ModelError: If the environment says something else than a number.
+        ModelError: If the environment variable is not a number.
     """
     if isinstance(quota, SharedQuota):
         return quota.own
@@ -92,7 +94,7 @@ def quota_of(folder: Path, quota: Room = None) -> int | None:
 
 
 def sizes(folder: Path) -> dict[str, int]:
-    """Return name -> bytes of every folder in a folder of models, those that are hidden by the store too."""
+    """Return name -> bytes of every folder in a folder of models, including the store's hidden ones."""
     try:
         names = [name for name in os.listdir(folder) if not name.startswith(".") or name.startswith(_OWN)]
     except OSError:
@@ -100,17 +102,17 @@ def sizes(folder: Path) -> dict[str, int]:
     return {name: _size(folder / name) for name in names if os.path.isdir(folder / name)}
 
 
-def check_quota(target: Path, needed: int, quota: Room = None, *, without: Path | None = None) -> None:
+def check_quota(target: Path, needed: int, quota: QuotaLike = None, *, without: Path | None = None) -> None:
     """Check that there is room for a model, after removing models deleted more than a day ago.
 
     Args:
-        target: Where it is to stand; what it replaces there does not count.
+        target: Its path; a model it replaces does not count.
         needed: Its bytes.
-        quota: As in `quota_of`; of a `SharedQuota`, both limits are kept.
-        without: A folder that does not count either: where the model is now.
+        quota: As in `quota_of`; both limits of a `SharedQuota` apply.
+        without: A folder that does not count either: the current one of the model.
 
     Raises:
-        QuotaError: If it would be too much; says how much is used and what to delete.
+        QuotaError: If there is not enough room; says how much is used and what to delete.
     """
     most = quota_of(target.parent, quota)
     if most is None:
@@ -128,7 +130,9 @@ def check_quota(target: Path, needed: int, quota: Room = None, *, without: Path 
 
 
 def _check_together(quota, more, name, trash):
-    """Check that all owners together may take so many bytes more; `name`: of each one's folder of models."""
+    """Check the quota of all owners together for so many more bytes; `name`: of each one's folder of
+    models.
+    """
     used = _size(quota.place)
     if used + more > quota.together:
         with contextlib.suppress(OSError):
@@ -142,7 +146,7 @@ def _check_together(quota, more, name, trash):
 
 def _advice(found, trash):
     models = sorted((name for name in found if not name.startswith(".")), key=lambda name: -found[name])[:3]
-    largest = ", ".join(f"{listed([name])} ({_written(found[name])})" for name in models)
+    largest = ", ".join(f"{name_list([name])} ({_written(found[name])})" for name in models)
     if not trash:
         return Phrase("quota.largest", largest=largest) if largest else Phrase("quota.smaller")
     if largest:

@@ -1,8 +1,10 @@
-"""Read model folders, while others may be writing them."""
+"""Read model folders consistently while other processes may replace them."""
 
 import hashlib
 import os
+from collections.abc import Callable
 from pathlib import Path
+from typing import TypeVar
 
 import numpy as np
 from safetensors import SafetensorError, safe_open
@@ -18,11 +20,11 @@ from transformer_viz.store.format import (
     check_shapes,
     check_tokenizers,
     checked_name,
-    clean,
-    errors_named,
+    disk_errors,
+    existing_folder,
     is_path,
     json_object,
-    present,
+    one_line,
     reason_of,
 )
 from transformer_viz.store.limits import check_config
@@ -30,69 +32,73 @@ from transformer_viz.store.manifest import check_hash, checked_files
 from transformer_viz.store.places import shelves
 from transformer_viz.values.config import TransformerConfig
 
+Result = TypeVar("Result")
+
 _READS = 20
 
 
 def read_model(name_or_path: str | Path, folder: Path | None = None) -> StoredModel:
     """Read a model and check everything in its folder.
 
-    A folder that is being replaced meanwhile gives the old model or the new one, never a mixture.
+    If the folder is replaced meanwhile, the result is the old model or the new one, never a mixture.
 
     Args:
-        name_or_path: A name in `folder`; or the path of a model folder: a `Path` to a folder there is, or a
-            text with a separator in it or a dot in front.
-        folder: Where names are looked up; None: the shelf (`shelves`).
+        name_or_path: A name in `folder`; or the path of a model folder: a `Path` that exists, or a text with
+            a separator or a leading dot.
+        folder: Folder in which names are looked up; None: the shelf (`shelves`).
 
     Raises:
-        ModelError: If there is no such model, or its folder is damaged, unfit or of a newer version.
+        ModelError: If there is no such model, or its folder is damaged, invalid or of a newer version.
     """
     path = _path(name_or_path, folder)
-    return settled(path, lambda found: _read(found, os.path.basename(os.path.abspath(path))))
+    return read_consistent(path, lambda found: _read(found, os.path.basename(os.path.abspath(path))))
 
 
 def read_config(name_or_path: str | Path, folder: Path | None = None) -> TransformerConfig:
     """Return the config of a model without reading its parameters; arguments as in `read_model`.
 
     Raises:
-        ModelError: If there is no such model, or its config or card is damaged or unfit.
+        ModelError: If there is no such model, or its config or card is damaged or invalid.
     """
-    return settled(_path(name_or_path, folder), config_and_card)[0]
+    return read_consistent(_path(name_or_path, folder), config_and_card)[0]
 
 
 def read_files(name_or_path: str | Path, folder: Path | None = None) -> dict[str, bytes]:
-    """Return name -> bytes of a model's files, each as its manifest says; arguments as in `read_model`.
+    """Return name -> bytes of a model's files after checking the manifest; arguments as in `read_model`.
 
     Raises:
-        ModelError: If there is no such model, or a file of it is missing, strange or changed.
+        ModelError: If there is no such model, or a file is missing, unknown or changed.
     """
-    return settled(_path(name_or_path, folder), _files)
+    return read_consistent(_path(name_or_path, folder), _files)
 
 
 def stamp(name_or_path: str | Path, folder: Path | None = None) -> str:
-    """Return a text that changes whenever the model is written anew; arguments as in `read_model`.
+    """Return a text that changes whenever the model is rewritten; arguments as in `read_model`.
 
     Raises:
         ModelError: If there is no such model.
     """
-    return settled(_path(name_or_path, folder), _identity)
+    return read_consistent(_path(name_or_path, folder), _identity)
 
 
 def _path(name_or_path, folder):
     text = os.fspath(name_or_path)
-    if is_path(text) or (isinstance(name_or_path, Path) and present(name_or_path)):
+    if is_path(text) or (isinstance(name_or_path, Path) and existing_folder(name_or_path)):
         return Path(text)
     found = [shelf / checked_name(text) for shelf in shelves(folder)]
-    return next(filter(present, found), found[0])
+    return next(filter(existing_folder, found), found[0])
 
 
 def names_in(folder: Path) -> list[str]:
-    """Return the names of the models in a folder, also of one whose writer was killed between two renames."""
+    """Return the names of the models in a folder, including one whose writer was killed between two
+    renames.
+    """
     try:
         found = [entry.name for entry in folder.iterdir() if os.path.isdir(entry)]
     except FileNotFoundError:
         return []
     except (OSError, ValueError) as error:
-        raise ModelError("store.not_listed", place=clean(folder), reason=reason_of(error)) from None
+        raise ModelError("store.not_listed", place=one_line(folder), reason=reason_of(error)) from None
     replaced = {name[5:] for name in found if name.startswith(".old-") and NAME.fullmatch(name[5:])}
     return sorted(replaced.union(name for name in found if not name.startswith(".")))
 
@@ -105,33 +111,33 @@ def _identity(folder):
     return f"{found.st_ino}-{found.st_mtime_ns}"
 
 
-def settled(path: Path, read):
-    """Return `read(folder)` from a time in which nobody replaced the folder."""
+def read_consistent(path: Path, read: Callable[[Path], Result]) -> Result:
+    """Return `read(folder)`, repeated until the folder was not replaced meanwhile."""
     for _ in range(_READS):
-        found = present(path)
+        found = existing_folder(path)
         if found is None:
             places = shelves() if path.parent == shelves()[0] else (path.parent,)
             names = sorted({name for place in places for name in names_in(place)})
             models = ", ".join(names) or Phrase("list.none")
-            raise ModelError("store.missing", place=clean(path), models=models)
+            raise ModelError("store.missing", place=one_line(path), models=models)
         before = _identity(found)
         try:
-            result, error = read(found), None
-        except ModelError as caught:
-            result, error = None, caught
-        if (present(path), _identity(found)) == (found, before):
-            if error:
-                raise error
+            result = read(found)
+        except ModelError as error:
+            result = error
+        if (existing_folder(path), _identity(found)) == (found, before):
+            if isinstance(result, ModelError):
+                raise result
             return result
     raise ModelError("store.restless", place=path)
 
 
 def config_and_card(folder: Path) -> tuple[TransformerConfig, dict]:
-    """Return what a folder says of its model, having checked all but its parameters and tokenizers."""
+    """Return config and card of a model, after all checks except those of parameters and tokenizers."""
     hashes = checked_files(folder)
     config = _config(folder / "config.json", _text(folder / "config.json", hashes))
     file = folder / "card.json"
-    with errors_named(file, "read"):
+    with disk_errors(file, "read"):
         check_card_size(file, file.stat().st_size)
     card = json_object(file, _text(file, hashes))
     check_card(file, card)
@@ -142,7 +148,7 @@ def _read(folder, name):
     hashes = checked_files(folder)
     file = folder / "parameters.safetensors"
     texts = {name: _text(folder / name, hashes) for name in hashes if name.startswith("tokenizer")}
-    with errors_named(file, "read"), file.open("rb") as stream:
+    with disk_errors(file, "read"), file.open("rb") as stream:
         check_hash(file, hashlib.file_digest(stream, "sha256"), hashes)
     config, card = config_and_card(folder)
     parameters = _parameters(file, config)
@@ -153,7 +159,7 @@ def _read(folder, name):
 def _files(folder):
     hashes, files = checked_files(folder), {}
     for name in [*hashes, "manifest.json"]:
-        with errors_named(folder / name, "read"):
+        with disk_errors(folder / name, "read"):
             files[name] = (folder / name).read_bytes()
         if name in hashes:
             check_hash(folder / name, hashlib.sha256(files[name]), hashes)
@@ -161,7 +167,7 @@ def _files(folder):
 
 
 def _text(file, hashes):
-    with errors_named(file, "read"):
+    with disk_errors(file, "read"):
         data = file.read_bytes()
     check_hash(file, hashlib.sha256(data), hashes)
     try:
@@ -174,7 +180,7 @@ def _config(file, text):
     try:
         config = TransformerConfig.from_json(text)
     except (ValueError, ArithmeticError) as error:
-        reason = error if isinstance(error, Phrase) else clean(error)
+        reason = error if isinstance(error, Phrase) else one_line(error)
         raise ModelError("store.unusable", file=file, reason=reason) from None
     check_config(file, config)
     return config
@@ -188,7 +194,7 @@ def _parameters(file, config):
             for name, part in declared.items():
                 if part.get_dtype() not in ("F16", "F32"):
                     dtype = str(part.get_dtype())
-                    raise ModelError("store.dtype", file=file, name=clean(name), dtype=dtype)
+                    raise ModelError("store.dtype", file=file, name=one_line(name), dtype=dtype)
             parameters = {name: tensors.get_tensor(name).astype(np.float32, copy=False) for name in declared}
     except ModelError:
         raise

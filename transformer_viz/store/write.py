@@ -1,4 +1,4 @@
-"""Write model folders, so that a reader finds the old model or the new one whatever happens meanwhile."""
+"""Write model folders atomically."""
 
 import hashlib
 import os
@@ -20,67 +20,67 @@ from transformer_viz.store.format import (
     check_size,
     check_tokenizers,
     checked_name,
-    clean,
+    disk_errors,
     dump,
-    errors_named,
-    hidden_by,
-    listed,
-    present,
+    existing_folder,
+    hidden_model,
+    name_list,
+    one_line,
 )
 from transformer_viz.store.hidden import sweep, temporary_beside
 from transformer_viz.store.limits import check_config
 from transformer_viz.store.places import folder_of_models
-from transformer_viz.store.quota import Room, check_quota
+from transformer_viz.store.quota import QuotaLike, check_quota
 from transformer_viz.values.config import TransformerConfig
 
 
 def check_writable(
-    name: str, *, folder: Path | None = None, overwrite: bool = False, quota: Room = None
+    name: str, *, folder: Path | None = None, overwrite: bool = False, quota: QuotaLike = None
 ) -> None:
-    """Find out before a long training whether `write_model` would be refused; arguments as there.
+    """Check before a long training whether `write_model` would succeed; arguments as there.
 
-    Folders that are not there yet are not made.
+    Missing folders are not created.
 
     Raises:
-        ModelError: If the name is unfit or taken, or the folder is full or cannot be written.
+        ModelError: If the name is invalid or taken, or the folder is full or cannot be written.
     """
     target = _free_place(name, folder, overwrite)
-    with errors_named(target, "written"):
+    with disk_errors(target, "written"):
         there = next(filter(os.path.lexists, target.parents), target.parents[-1])
-        _try_out(there / target.name)
+        _check_can_create(there / target.name)
     check_quota(target, 1, quota)
 
 
-def check_place(name: str, *, folder: Path | None = None, overwrite: bool = False) -> Path:
-    """Return where a model of that name may be put, however full its folder is, which is made if need be.
+def check_target(name: str, *, folder: Path | None = None, overwrite: bool = False) -> Path:
+    """Return the path for a model of that name, whatever the quota; its folder is created if necessary.
 
     Raises:
         ModelError: As `check_writable`.
     """
     target = _free_place(name, folder, overwrite)
-    with errors_named(target, "written"):
+    with disk_errors(target, "written"):
         target.parent.mkdir(parents=True, exist_ok=True)
-        _try_out(target)
+        _check_can_create(target)
     return target
 
 
 def _free_place(name, folder, overwrite):
-    """Return where a model of that name stands, if nothing else does."""
+    """Return the path of a model of that name, unless something else occupies it."""
     target = folder_of_models(folder) / checked_name(name)
-    old = present(target)
+    old = existing_folder(target)
     if os.path.islink(target) or (os.path.exists(target) and old != target):
         raise ModelError("store.no_folder", place=target)
-    if (taken := target if old else hidden_by(target)) and not overwrite:
+    if (taken := target if old else hidden_model(target)) and not overwrite:
         raise ModelError("store.taken", place=taken)
-    with errors_named(target, "written"):
+    with disk_errors(target, "written"):
         strange = set(os.listdir(old)) - LARGEST.keys() - DESKTOP if old else ()
         if strange:
-            raise ModelError("store.not_overwritten", place=target, names=listed(strange))
+            raise ModelError("store.not_overwritten", place=target, names=name_list(strange))
     return target
 
 
-def _try_out(target):
-    """Make a folder beside one that is to be written, and remove it."""
+def _check_can_create(target):
+    """Create a folder beside the target and remove it."""
     probe = temporary_beside(target)
     probe.mkdir()
     probe.rmdir()
@@ -97,23 +97,24 @@ def write_model(  # noqa: PLR0913  the files of a folder, by name
     folder: Path | None = None,
     dtype: str = "float16",
     overwrite: bool = False,
-    quota: Room = None,
+    quota: QuotaLike = None,
 ) -> Path:
-    """Write a model folder; whatever happens, its place holds the old model or the new one, whole.
+    """Write a model folder atomically.
 
     Args:
         name: Up to 64 of a-z, 0-9, "_" and "-".
-        config: What the network is built from.
+        config: Config of the network.
         tokenizer: Text of `tokenizer.json`.
-        card: What the model is and where it came from; anything JSON can hold. One that is too long to be
-            read again loses details: `card.fitted` says which.
+        card: Description and origin of the model, as JSON values. Too long a card loses details, as
+            `card.shortened` describes.
         parameters: Name -> array of floats, as in `config.parameter_shapes()`.
         target_tokenizer: For an encoder-decoder, the text of `tokenizer_target.json`.
-        folder: Where the model's folder goes; None: `models_folder()`. Created if need be.
+        folder: Folder of models; None: `models_folder()`. Created if necessary.
         dtype: "float16" (half the size, about three digits) or "float32" (exact).
-        overwrite: Replace a model of that name; a shipped one of an installed package is hidden behind it.
-        quota: Bytes that all models of the folder may take, or a `SharedQuota`; None: for `models_folder()`
-            TRANSFORMER_VIZ_MODELS_BYTES, or 4 GB, for another folder as many as there are.
+        overwrite: Replace a model of that name; a shipped one of an installed package is hidden by the new
+            one.
+        quota: Bytes for all models of the folder, or a `SharedQuota`; None: for `models_folder()`
+            TRANSFORMER_VIZ_MODELS_BYTES, or 4 GB; any other folder is unlimited.
 
     Returns:
         The model's folder.
@@ -121,7 +122,7 @@ def write_model(  # noqa: PLR0913  the files of a folder, by name
     Raises:
         ModelError: If the parts do not fit each other or the folder cannot be written.
     """
-    target = check_place(name, folder=folder, overwrite=overwrite)
+    target = check_target(name, folder=folder, overwrite=overwrite)
     check_config(target / "config.json", config)
     tokenizers = {"tokenizer.json": tokenizer}
     if target_tokenizer is not None:
@@ -132,16 +133,16 @@ def write_model(  # noqa: PLR0913  the files of a folder, by name
     try:
         files = {file: text.encode() for file, text in texts.items()}
     except UnicodeEncodeError as error:
-        raise ModelError("store.surrogates", place=target, reason=clean(error)) from None
+        raise ModelError("store.surrogates", place=target, reason=one_line(error)) from None
     files["parameters.safetensors"] = save(arrays)
     for file, data in files.items():
         check_size(target / file, len(data))
     sweep(target.parent)
-    write_files(target, signed(files), quota)
+    write_files(target, with_manifest(files), quota)
     return target
 
 
-def signed(files: dict[str, bytes]) -> dict[str, bytes]:
+def with_manifest(files: dict[str, bytes]) -> dict[str, bytes]:
     """Return the files of a model with their manifest, which is to be written last."""
     entries = {
         file: {"size": len(data), "sha256": hashlib.sha256(data).hexdigest()} for file, data in files.items()
@@ -159,6 +160,6 @@ def _cast(file, parameters, config, dtype):
         cast = {name: np.array(array, dtype=dtype, order="C") for name, array in arrays.items()}
     for name, array in cast.items():
         if not np.isfinite(array).all():
-            facts = {"name": clean(name), "largest": float(np.finfo(dtype).max), "dtype": dtype}
+            facts = {"name": one_line(name), "largest": float(np.finfo(dtype).max), "dtype": dtype}
             raise ModelError("store.range", file=file, **facts)
     return cast

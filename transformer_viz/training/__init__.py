@@ -1,1 +1,1 @@
-"""Training a Transformer on a user's own rows, from a file to a model folder."""
+"""Training of a Transformer on a user's own data, from a file to a model folder."""

@@ -1,9 +1,11 @@
-"""One file to go on from: written whole or not at all."""
+"""Atomic checkpoint file: tensors and progress of a training run."""
 
 import dataclasses
 import json
 from dataclasses import dataclass, field
+from pathlib import Path
 
+import numpy as np
 from safetensors import SafetensorError, safe_open
 from safetensors.numpy import save
 
@@ -12,43 +14,43 @@ from transformer_viz.runs.disk import write_whole
 
 
 @dataclass
-class Place:
-    """Where in a run training stands.
+class Progress:
+    """How far a run has got.
 
     Attributes:
-        epoch: Epochs done.
-        batch: Batches of the next one done.
-        step: Steps done.
-        best: Figure of the best epoch so far, negative where lower is better, and minus its loss, which tells
-            equal figures apart; None before the first.
-        stale: Epochs since then.
-        sums: name -> [sum, count] of what the batches of this epoch measured.
+        epoch: Finished epochs.
+        batch: Finished batches of the current epoch.
+        step: Finished steps.
+        best: Metric of the best epoch so far, negated where lower is better, then its negated loss, which
+            breaks ties; None before the first epoch.
+        stale: Epochs since the best one.
+        sums: Metric name -> [sum, count] over the batches of the current epoch.
         seconds: Time spent in steps.
     """
 
     epoch: int = 0
     batch: int = 0
     step: int = 0
-    best: list | None = None
+    best: list[float] | None = None
     stale: int = 0
-    sums: dict = field(default_factory=dict)
+    sums: dict[str, list[float]] = field(default_factory=dict)
     seconds: float = 0.0
 
 
-def write_checkpoint(path, state, place) -> None:
-    """Write a learner's state and its place, so that a kill leaves the old file or the new one.
+def write_checkpoint(path: Path, state: dict[str, np.ndarray], progress: Progress) -> None:
+    """Write a checkpoint; a process killed meanwhile leaves either the old file or the new one.
 
     Args:
         path: The file.
-        state: As `Learner.state` returns it.
-        place: `Place`.
+        state: What `ModelTrainer.state` returns.
+        progress: Stored as JSON in the metadata key "place".
     """
-    data = save(state, metadata={"place": json.dumps(dataclasses.asdict(place))})
+    data = save(state, metadata={"place": json.dumps(dataclasses.asdict(progress))})
     write_whole(path, data)
 
 
-def read_checkpoint(path):
-    """Return (state, `Place`), or None if there is no checkpoint.
+def read_checkpoint(path: Path) -> tuple[dict[str, np.ndarray], Progress] | None:
+    """Return (state, `Progress`), or None if there is no checkpoint.
 
     Raises:
         RunError: If the file is damaged.
@@ -57,7 +59,7 @@ def read_checkpoint(path):
         return None
     try:
         with safe_open(path, framework="np") as file:
-            place = Place(**json.loads(file.metadata()["place"]))
-            return {name: file.get_tensor(name) for name in file.keys()}, place  # noqa: SIM118  no mapping
+            progress = Progress(**json.loads(file.metadata()["place"]))
+            return {name: file.get_tensor(name) for name in file.keys()}, progress  # noqa: SIM118  no mapping
     except (SafetensorError, OSError, ValueError, TypeError, KeyError) as error:
         raise RunError("training.checkpoint", path=path, reason=str(error)) from None

@@ -1,4 +1,4 @@
-"""Working on a run: from where it stands to a model folder, every step written down."""
+"""The training loop: from a queued run, or its checkpoint, to a model folder, with every step in the log."""
 
 import contextlib
 import dataclasses
@@ -9,6 +9,7 @@ import os
 import platform
 import time
 import traceback
+from collections.abc import Callable
 from importlib import metadata
 from pathlib import Path
 
@@ -21,72 +22,77 @@ from transformer_viz.inspection.explorer import gpus, load
 from transformer_viz.language import Phrase, Problem
 from transformer_viz.runs import (
     LOWER_IS_BETTER,
+    Quota,
     QuotaError,
     RunError,
+    TrainingJob,
+    TrainingRun,
     UnwritableError,
     create_run,
     queued_runs,
 )
 from transformer_viz.runs.cost import FLOAT, num_cores
-from transformer_viz.runs.errors import FULL, failure, writing
+from transformer_viz.runs.errors import FULL, failure, write_errors
 from transformer_viz.runs.quota import bytes_in
-from transformer_viz.training.checkpoint import Place, read_checkpoint, write_checkpoint
-from transformer_viz.training.examiner import Examiner, Totals
-from transformer_viz.training.learner import Learner
-from transformer_viz.training.lesson import Labels, Pairs
-from transformer_viz.training.room import Room
+from transformer_viz.training.checkpoint import Progress, read_checkpoint, write_checkpoint
+from transformer_viz.training.cluster import Cluster
+from transformer_viz.training.dataset import LabelledTexts, TextPairs
+from transformer_viz.training.disk_quota import DiskQuota
+from transformer_viz.training.evaluator import Evaluator, Totals
+from transformer_viz.training.model_trainer import ModelTrainer
 from transformer_viz.training.running_text import MaskedText, RunningText
-from transformer_viz.training.team import Team
 from transformer_viz.values.version import __version__
 
 STEP_SECONDS = 0.3
-"""Time between two step events at first."""
+"""Initial interval between two step events."""
 
 STEP_SHARE = 1 / 500
-"""Share of the time so far between two step events: a long run's log stays short."""
+"""Interval between two step events as a share of the time so far: the log of a long run stays short."""
 
 CHECKPOINT_SECONDS = 10
-"""Least time between two checkpoints within an epoch."""
+"""Shortest interval between two checkpoints within an epoch."""
 
 CHECKPOINT_SHARE = 0.03
-"""Most of a run's time that is spent on writing checkpoints."""
+"""Largest share of the time spent on writing checkpoints."""
 
 PROCESSOR_NOTES = {
     "bfloat16": Phrase("precision.brain"),
     "float16": Phrase("precision.half"),
 }
-"""What to know of a precision where there is no GPU: steps of 4 x 128 on one with AVX-512 BF16 took 0.76 and
-1.37 times as long as in float32."""
+"""Notes on a precision where there is no GPU: on a processor with AVX-512 BF16, steps of batches of 4 x 128
+took 0.76 (bfloat16) and 1.37 (float16) times as long as in float32."""
 
 TURN_SECONDS = 120
-"""For which a run is worked on while runs of other owners wait; then it waits itself, and goes on later."""
+"""Time after which a run goes back to the queue if another owner's run waits."""
 
-LOOK_SECONDS = 2
-"""Time between two looks at who waits."""
+QUEUE_CHECK_SECONDS = 2
+"""Interval between two looks at the queue."""
 
 RESERVE = 2**16
-"""Bytes kept so that a full disk still has room for the line that says so."""
+"""Bytes reserved on disk, so that the log can still record that the disk is full."""
 
 
 SMALL_FILES = 2**20
-"""Bytes of the log, the model card and the tokenizers of a run, at most about."""
+"""Approximate bytes of a run's log, model card and tokenizers."""
 
 
-class Stopped(Exception):  # noqa: N818  no error: somebody asked for it
-    """Somebody asked the run to stop."""
+class Stopped(Exception):  # noqa: N818  not an error
+    """The run was asked to stop."""
 
 
-class TurnOver(Exception):  # noqa: N818  no error: others wait
-    """It is the turn of another owner."""
+class TurnOver(Exception):  # noqa: N818  not an error
+    """Another owner's run is next."""
 
 
-def run_job(job, *, runs=None, watch=None) -> dict:
-    """Do a new run from beginning to end; return the card of the model.
+def run_job(
+    job: TrainingJob, *, runs: Path | None = None, watch: Callable[[dict], object] | None = None
+) -> dict:
+    """Train a new run from beginning to end; return the card of the model.
 
     Args:
         job: `TrainingJob`.
         runs: Folder of runs; None: `runs_folder()`.
-        watch: Called with each event, a dict.
+        watch: Called with each event.
 
     Raises:
         RunError: If the run fails; says why.
@@ -99,37 +105,43 @@ def run_job(job, *, runs=None, watch=None) -> dict:
     return store.read_model(run.model).card
 
 
-def work(run, *, watch=None, strategy=None, quota=None) -> None:
-    """Work on a run until it has finished, fails or is asked to stop; its log says which.
+def work(
+    run: TrainingRun,
+    *,
+    watch: Callable[[dict], object] | None = None,
+    strategy: tf.distribute.Strategy | None = None,
+    quota: Quota | None = None,
+) -> None:
+    """Train a run until it has finished, fails or is stopped; its log records which.
 
     Args:
-        run: `TrainingRun`; one that has a checkpoint goes on from there.
-        watch: Called with each event, a dict.
-        strategy: `tf.distribute.Strategy`; None: all GPUs there are, or the processor; with TF_CONFIG, all
-            machines it names, each of which works on a run of its own with the same job. What the first one
-            has reached counts, it alone writes the model that was asked for, and a stop of one stops all.
-        quota: `Quota` of all runs of the folder; None: as much as there is. Where it leaves no room for
-            further pictures, none are kept; where it leaves none for the checkpoint, the run fails.
+        run: `TrainingRun`; resumed from its checkpoint if it has one.
+        watch: Called with each event.
+        strategy: `tf.distribute.Strategy`; None: all GPUs, or the processor; with TF_CONFIG, all machines it
+            names, each with a run of its own and the same job. The chief's progress counts, it alone writes
+            the requested model, and stopping one run stops all.
+        quota: `Quota` of all runs of the folder; None: unlimited. Without room for more pictures of the
+            probes, none are written; without room for the checkpoint, the run fails.
 
     Raises:
         UnwritableError: If not even the log of the run can be written.
     """
-    worker = _Worker(run, watch or (lambda event: None), Room(run, quota))
+    worker = _Worker(run, watch or (lambda event: None), DiskQuota(run, quota))
     try:
         worker.work(strategy)
-        worker.tell("finished", model=str(worker.out))
+        worker.log_event("finished", model=str(worker.out))
     except Stopped:
-        worker.tell("stopped")
+        worker.log_event("stopped")
     except TurnOver:
-        worker.tell("stopped" if run.stop_requested else "queued")
+        worker.log_event("stopped" if run.stop_requested else "queued")
     except Exception as error:
         with contextlib.suppress(OSError):
             (run.path / "reserve").unlink(missing_ok=True)
             (run.path / "traceback.txt").write_text(traceback.format_exc(), encoding="utf-8")
         try:
-            worker.tell("failed", **failure(_problem(error, run)))
+            worker.log_event("failed", **failure(_problem(error, run)))
         finally:
-            worker.team.fail()
+            worker.cluster.report_failure()
     finally:
         with contextlib.suppress(OSError):
             (run.path / "reserve").unlink(missing_ok=True)
@@ -137,246 +149,260 @@ def work(run, *, watch=None, strategy=None, quota=None) -> None:
 
 
 def device() -> str:
-    """Return in words what a run computes on."""
+    """Return the names of the GPUs, or the processor and its cores."""
     return ", ".join(gpus()) or f"CPU ({num_cores()} cores)"
 
 
 class _Worker:
-    """What changes while a run is worked on."""
+    """State of the training loop."""
 
-    def __init__(self, run, watch, room):
-        self.run, self.watch, self.room = run, watch, room
+    def __init__(self, run, watch, disk_quota):
+        self.run, self.watch, self.disk_quota = run, watch, disk_quota
         self.is_full = False
-        self.place, self.team = Place(), Team()
+        self.progress, self.cluster = Progress(), Cluster()
         self.process = psutil.Process()
-        self.told = 0.0
-        self.untold, self.untold_seconds = Totals(), 0.0
-        self.kept = self.begun = self.looked = time.monotonic()
-        self.pause = CHECKPOINT_SECONDS
+        self.last_logged = 0.0
+        self.unlogged, self.unlogged_seconds = Totals(), 0.0
+        self.last_checkpoint = self.started = self.last_queue_check = time.monotonic()
+        self.checkpoint_interval = CHECKPOINT_SECONDS
 
-    def tell(self, event, **facts):
-        """Write down what happened, and say it to whoever watches."""
+    def log_event(self, event, **facts):
+        """Append an event to the log and pass it to `watch`."""
         self.run.append(event, **facts)
         self.watch({"event": event, **facts})
 
     def work(self, strategy):
-        """Read or make the rows, train, and write the best model."""
+        """Load the data, train, and write the best model."""
         self.run.claim()
-        strategy = strategy or _strategy()  # before anything is computed, or machines do not find together
-        self.team = Team(strategy)
+        strategy = strategy or _strategy()  # must precede any computation, or the workers do not connect
+        self.cluster = Cluster(strategy)
         (self.run.path / "reserve").write_bytes(bytes(RESERVE))
         self.job = self.run.job
         self.settings = self.job.settings
-        state, self.place = self._begin()
-        self.first_step = self.place.step
-        self.tell("started", step=self.place.step, device=device())
+        state, self.progress = self._load_checkpoint()
+        self.first_step = self.progress.step
+        self.log_event("started", step=self.progress.step, device=device())
         self._check_stop()
-        wanted = self.job.out if self.team.is_first else ""
+        wanted = self.job.out if self.cluster.is_chief else ""
         self.out = Path(wanted or self.run.model).resolve()
         overwrite = self.job.overwrite or not wanted
         store.check_writable(self.out.name, folder=self.out.parent, overwrite=overwrite)
-        self.lesson = _lesson(self.job)
-        store.check_limits(self.lesson.config)
-        self.steps_per_epoch = self.settings.steps_per_epoch(self.lesson.num_rows)
-        self.tell("data", **self._facts())
-        self.room.check(self._to_come())
-        self._check_stop()  # every machine has its rows
-        self.learner = Learner(self.lesson, self.settings, strategy)
-        self.examiner = Examiner(self.lesson, self.settings)
+        self.dataset = _dataset(self.job)
+        store.check_limits(self.dataset.config)
+        self.steps_per_epoch = self.settings.steps_per_epoch(self.dataset.num_rows)
+        self.log_event("data", **self._data_facts())
+        self.disk_quota.check(self._bytes_to_come())
+        self._check_stop()  # a barrier: every worker has loaded its data
+        self.trainer = ModelTrainer(self.dataset, self.settings, strategy)
+        self.evaluator = Evaluator(self.dataset, self.settings)
         if state:
-            self.learner.restore(state)
+            self.trainer.restore(state)
         else:
             self._measure_untrained()
-        while self.place.epoch < self.settings.epochs and self.place.stale < self.settings.patience:
-            self._do_epoch()
+        while self.progress.epoch < self.settings.epochs and self.progress.stale < self.settings.patience:
+            self._train_epoch()
         self._finish()
 
     def _measure_untrained(self):
-        """Say what the loss is before anything was learned: long before the first step is compiled."""
-        self.examiner.take(self.learner.parameters())
-        inputs, answers = next(self.lesson.batches(self.settings, 0))
-        figures = Totals(self.examiner.measure(inputs, answers)).means()
-        self.tell("step", step=0, **figures, learning_rate=0.0, tokens_per_second=None, memory=self._memory())
+        """Log the loss of the untrained model, before the first step has been compiled."""
+        self.evaluator.set_parameters(self.trainer.parameters())
+        inputs, targets = next(self.dataset.batches(self.settings, 0))
+        metrics = Totals(self.evaluator.measure(inputs, targets)).means()
+        self.log_event(
+            "step", step=0, **metrics, learning_rate=0.0, tokens_per_second=None, memory=self._memory()
+        )
 
-    def _begin(self):
-        """Return the state and the place to go on from: those of the first machine, for all of them."""
+    def _load_checkpoint(self):
+        """Return the chief's (state, progress); (None, `Progress()`) without a checkpoint."""
         checkpoint = self.run.checkpoint
-        data = self.team.share(checkpoint.read_bytes() if checkpoint.exists() else b"")
-        if data and not self.team.is_first:
+        data = self.cluster.broadcast(checkpoint.read_bytes() if checkpoint.exists() else b"")
+        if data and not self.cluster.is_chief:
             checkpoint.write_bytes(data)
-        return (data and read_checkpoint(checkpoint)) or (None, Place())
+        return (data and read_checkpoint(checkpoint)) or (None, Progress())
 
-    def _facts(self):
-        lesson = self.lesson
+    def _data_facts(self):
+        dataset = self.dataset
         return {
-            "train": lesson.num_rows,
-            "validation": lesson.num_validation,
-            "parameters": lesson.config.num_parameters,
+            "train": dataset.num_rows,
+            "validation": dataset.num_validation,
+            "parameters": dataset.config.num_parameters,
             "steps_per_epoch": self.steps_per_epoch,
             "total_steps": self.steps_per_epoch * self.settings.epochs,
-            "data": lesson.card["data"],
+            "data": dataset.card["data"],
             **self._note(),
         }
 
     def _note(self):
-        """Return what is to be said once about the precision: a processor may gain nothing by half of it."""
-        said = None if gpus() else PROCESSOR_NOTES.get(self.settings.precision)
-        return {"note": str(said)} if said else {}
+        """Return a note for the log if the precision may be slow on this processor."""
+        note = None if gpus() else PROCESSOR_NOTES.get(self.settings.precision)
+        return {"note": str(note)} if note else {}
 
     def _check_stop(self):
-        if self.team.agree(self.run.stop_requested):
-            if self.place.step != self.first_step:
-                self._keep()
+        if self.cluster.any_stop(self.run.stop_requested):
+            if self.progress.step != self.first_step:
+                self._write_checkpoint()
             raise Stopped
         if self._is_turn_over():
-            self._keep()
+            self._write_checkpoint()
             raise TurnOver
 
     def _is_turn_over(self):
-        """Return whether this owner's run has got on for long enough, and another owner waits."""
+        """Return whether this run has used up its turn and another owner's run waits."""
         now = time.monotonic()
-        if not self.job.owner or self.place.step == self.first_step or now < self.looked + LOOK_SECONDS:
+        if (
+            not self.job.owner
+            or self.progress.step == self.first_step
+            or now < self.last_queue_check + QUEUE_CHECK_SECONDS
+        ):
             return False
-        self.looked = now
+        self.last_queue_check = now
         others = (run.owner != self.job.owner for run in queued_runs(self.run.path.parent))
-        return now > self.begun + TURN_SECONDS and any(others)
+        return now > self.started + TURN_SECONDS and any(others)
 
-    def _do_epoch(self):
-        """Do the rest of an epoch, and find out what it brought."""
-        place, totals = self.place, Totals(self.place.sums)
-        batches = self.lesson.batches(self.settings, place.epoch)
-        for inputs, answers in itertools.islice(batches, place.batch, None):
+    def _train_epoch(self):
+        """Train the rest of the current epoch and evaluate it."""
+        progress, totals = self.progress, Totals(self.progress.sums)
+        batches = self.dataset.batches(self.settings, progress.epoch)
+        for inputs, targets in itertools.islice(batches, progress.batch, None):
             self._check_stop()
             before = time.monotonic()
-            rate = self.settings.learning_rate_at(place.step, self.lesson.num_rows)
-            measured = self.learner.train(inputs, answers, rate)
-            place.seconds += time.monotonic() - before
+            rate = self.settings.learning_rate_at(progress.step, self.dataset.num_rows)
+            measured = self.trainer.train(inputs, targets, rate)
+            progress.seconds += time.monotonic() - before
             self._check_finite(measured["loss"][0])
             totals.add(measured)
-            place.batch, place.step, place.sums = place.batch + 1, place.step + 1, totals.sums
-            self._tell_step(measured, rate, time.monotonic() - before)
-            if place.batch == self.steps_per_epoch:
+            progress.batch, progress.step, progress.sums = progress.batch + 1, progress.step + 1, totals.sums
+            self._log_step(measured, rate, time.monotonic() - before)
+            if progress.batch == self.steps_per_epoch:
                 break
-            if place.step == 1 or (self.job.frame_steps and place.step % self.job.frame_steps == 0):
-                self._picture()
-            if time.monotonic() - self.kept > self.pause:
-                self._keep()
+            if progress.step == 1 or (self.job.frame_steps and progress.step % self.job.frame_steps == 0):
+                self._record_probes()
+            if time.monotonic() - self.last_checkpoint > self.checkpoint_interval:
+                self._write_checkpoint()
         self._end_epoch(totals)
 
-    def _tell_step(self, measured, rate, seconds):
-        """Say, from time to time, what was measured since the last time."""
-        self.untold.add(measured)
-        self.untold_seconds += seconds
-        if time.monotonic() - self.told < max(STEP_SECONDS, STEP_SHARE * self.place.seconds):
+    def _log_step(self, measured, rate, seconds):
+        """Log the means since the last step event, if that is long enough ago."""
+        self.unlogged.add(measured)
+        self.unlogged_seconds += seconds
+        if time.monotonic() - self.last_logged < max(STEP_SECONDS, STEP_SHARE * self.progress.seconds):
             return
-        self.tell(
+        self.log_event(
             "step",
-            step=self.place.step,
-            **self.untold.means(),
+            step=self.progress.step,
+            **self.unlogged.means(),
             learning_rate=rate,
-            tokens_per_second=self.untold.sums["tokens"][0] / self.untold_seconds,
+            tokens_per_second=self.unlogged.sums["tokens"][0] / self.unlogged_seconds,
             memory=self._memory(),
         )
-        self.told, self.untold, self.untold_seconds = time.monotonic(), Totals(), 0.0
+        self.last_logged, self.unlogged, self.unlogged_seconds = time.monotonic(), Totals(), 0.0
 
     def _memory(self):
         return self.process.memory_info().rss
 
     def _check_finite(self, *values):
         if not all(np.isfinite(value).all() for value in values):
-            raise RunError("training.diverged", step=self.place.step + 1)
+            raise RunError("training.diverged", step=self.progress.step + 1)
 
     def _end_epoch(self, totals):
-        """Validate, write the model if it is the best so far, and a checkpoint."""
-        place = self.place
-        self._picture()
-        figures = totals.means() | self.examiner.validate(self._check_stop)
-        figures = json.loads(self.team.share(json.dumps(figures).encode()))  # machines may round differently
-        value = figures[f"val_{self.job.figure}"]
-        value = [-value if self.job.figure in LOWER_IS_BETTER else value, -figures["val_loss"]]
-        is_best = place.best is None or value > place.best
-        place.best, place.stale = (value, 0) if is_best else (place.best, place.stale + 1)
-        place.epoch, place.batch, place.sums = place.epoch + 1, 0, {}
-        self.tell("epoch", epoch=place.epoch, step=place.step, best=is_best, seconds=place.seconds, **figures)
+        """Validate, write the model if it is the best so far, and write a checkpoint."""
+        progress = self.progress
+        self._record_probes()
+        metrics = totals.means() | self.evaluator.validate(self._check_stop)
+        # workers may round differently
+        metrics = json.loads(self.cluster.broadcast(json.dumps(metrics).encode()))
+        value = metrics[f"val_{self.job.metric}"]
+        value = [-value if self.job.metric in LOWER_IS_BETTER else value, -metrics["val_loss"]]
+        is_best = progress.best is None or value > progress.best
+        progress.best, progress.stale = (value, 0) if is_best else (progress.best, progress.stale + 1)
+        progress.epoch, progress.batch, progress.sums = progress.epoch + 1, 0, {}
+        self.log_event(
+            "epoch",
+            epoch=progress.epoch,
+            step=progress.step,
+            best=is_best,
+            seconds=progress.seconds,
+            **metrics,
+        )
         if is_best:
-            self._write_model(self.learner.parameters())
-        self._keep()
+            self._write_model(self.trainer.parameters())
+        self._write_checkpoint()
 
-    def _picture(self):
-        """Write the attention of the probes as it is now."""
-        self.examiner.take(self.learner.parameters())
-        for number, trace in enumerate(self.examiner.traces()):
-            if trace is not None and self._has_room(trace):
-                self.run.keep_frame(self.place.step, number, trace)
-        self.tell("samples", step=self.place.step, samples=self.examiner.samples())
+    def _record_probes(self):
+        """Write the current attention of the probes and log the model's output for them."""
+        self.evaluator.set_parameters(self.trainer.parameters())
+        for number, trace in enumerate(self.evaluator.traces()):
+            if trace is not None and self._has_space(trace):
+                self.run.write_frame(self.progress.step, number, trace)
+        self.log_event("samples", step=self.progress.step, samples=self.evaluator.samples())
 
-    def _has_room(self, trace):
-        """Return whether a picture leaves room for checkpoint and model; after the first that does not, no
-        more pictures are kept, and the log says so.
+    def _has_space(self, trace):
+        """Return whether a picture leaves room for checkpoint and model; after the first one that does not,
+        log that and write no more of them.
         """
         try:
-            self.room.check(trace.nbytes + self._to_come())
+            self.disk_quota.check(trace.nbytes + self._bytes_to_come())
         except QuotaError:
             if not self.is_full:
                 self.is_full = True
-                self.tell("full", step=self.place.step)
+                self.log_event("full", step=self.progress.step)
         return not self.is_full
 
-    def _to_come(self):
-        """Return by about how many bytes the checkpoint, the model and the log will still grow."""
+    def _bytes_to_come(self):
+        """Return about how many bytes the checkpoint, the model and the log will still grow."""
         copies = 4 + (self.settings.average > 0)  # value, Adam's two means, the model's value
-        planned = SMALL_FILES + FLOAT * copies * self.lesson.config.num_parameters
+        planned = SMALL_FILES + FLOAT * copies * self.dataset.config.num_parameters
         return max(0, planned - bytes_in(self.run.checkpoint) - bytes_in(self.run.model))
 
-    def _keep(self):
-        """Write a checkpoint, and see to it that checkpoints take little of the time."""
+    def _write_checkpoint(self):
+        """Write a checkpoint and adapt the interval to its cost."""
         before = time.monotonic()
-        state = self.learner.state()
+        state = self.trainer.state()
         size = sum(value.nbytes for value in state.values())
-        self.room.check(max(0, size - bytes_in(self.run.checkpoint)))
+        self.disk_quota.check(max(0, size - bytes_in(self.run.checkpoint)))
         self._check_finite(*(value for value in state.values() if value.dtype.kind == "f"))
-        with writing(self.run.path):
-            write_checkpoint(self.run.checkpoint, state, self.place)
-        self.kept = time.monotonic()
-        self.pause = max(CHECKPOINT_SECONDS, (self.kept - before) / CHECKPOINT_SHARE)
+        with write_errors(self.run.path):
+            write_checkpoint(self.run.checkpoint, state, self.progress)
+        self.last_checkpoint = time.monotonic()
+        self.checkpoint_interval = max(CHECKPOINT_SECONDS, (self.last_checkpoint - before) / CHECKPOINT_SHARE)
 
     def _finish(self):
-        """Write the best model where it was asked for, and measure what was written on the test rows."""
-        self.team = Team()  # from here on each machine is by itself
+        """Write the best model to its target and measure it on the test rows."""
+        self.cluster = Cluster()  # no collective operations from here on
         best = store.read_model(self.run.model).parameters
         elsewhere = self.out != self.run.model.resolve()
         if elsewhere:
             self.run.save(self.out.name, folder=self.out.parent, overwrite=self.job.overwrite)
-        measured = self.lesson.measure(load(self.out))
+        measured = self.dataset.test_metrics(load(self.out))
         self._write_model(best, test=measured)
         if elsewhere:
             self.run.save(self.out.name, folder=self.out.parent, overwrite=True)
 
     def _write_model(self, parameters, *, test=None):
-        self.run.check()
+        self.run.check_exists()
         store.write_model(
             "model",
             folder=self.run.path,
-            config=self.lesson.config,
+            config=self.dataset.config,
+            tokenizer=self.dataset.tokenizers["tokenizer"],
+            target_tokenizer=self.dataset.tokenizers.get("target_tokenizer"),
             parameters=parameters,
             card=self._card() | ({} if test is None else {"test": test}),
             dtype="float32",
             overwrite=True,
-            **self.lesson.tokenizers,
         )
 
     def _card(self):
-        """Return what the model is, where it came from, and how to train it again."""
+        """Return the model card: facts of job and data, settings, versions and history."""
         state = self.run.state()
-        figure = f"val_{self.job.figure}"
-        unlike = ("event", "time", "step", "best", "seconds", "epoch")
+        omitted = ("event", "time", "step", "best", "seconds", "epoch")
         epochs = [
-            {name: value for name, value in epoch.items() if name not in unlike} for epoch in state.epochs
+            {name: value for name, value in epoch.items() if name not in omitted} for epoch in state.epochs
         ]
         return {
-            "parameters": self.lesson.config.num_parameters,
+            "parameters": self.dataset.config.num_parameters,
             **self.job.card,
-            **self.lesson.card,
+            **self.dataset.card,
             "settings": dataclasses.asdict(self.settings),
             "versions": {
                 "transformer-viz": __version__,
@@ -385,29 +411,32 @@ class _Worker:
             },
             "created": datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
             "device": state.device,
-            "seconds": round(self.place.seconds, 1),
+            "seconds": round(self.progress.seconds, 1),
             "history": epochs,
             "best_epoch": state.best["epoch"],
-            "validation": {"rows": self.lesson.num_validation, self.job.figure: state.best[figure]},
+            "validation": {
+                "rows": self.dataset.num_validation,
+                self.job.metric: state.best[f"val_{self.job.metric}"],
+            },
         }
 
 
-def _lesson(job):
-    """Return what is learned, as the job asks for it."""
+def _dataset(job):
+    """Return the dataset that the job describes."""
     if job.settings.pack:
         return MaskedText(job) if job.config.fills_in else RunningText(job)
-    return Pairs(job) if job.config.has_decoder else Labels(job)
+    return TextPairs(job) if job.config.has_decoder else LabelledTexts(job)
 
 
 def _strategy():
-    """Return how to share the work out: over machines, over GPUs, or not at all (None)."""
+    """Return a strategy for several machines or GPUs; None for one device."""
     if os.environ.get("TF_CONFIG"):
         return tf.distribute.MultiWorkerMirroredStrategy()
     return tf.distribute.MirroredStrategy() if len(gpus()) > 1 else None
 
 
 def _problem(error, run):
-    """Return what went wrong, and the way out."""
+    """Return the error to report: what went wrong and how to fix it."""
     if isinstance(error, OSError) and str(error.filename or "").startswith(str(run.path)):
         error = UnwritableError(run.path, error)
     if (isinstance(error, OSError) and error.errno in FULL) or getattr(error, "cause", "") == "full":

@@ -1,15 +1,23 @@
-"""What is to become small, and what is counted beside it.
+"""Training losses and metrics, each as (sum, count), so that parts of a batch add up to the whole."""
 
-Each is a sum with its count, so that the parts of a batch add up to the whole.
-"""
+from collections.abc import Callable
+from typing import Any
 
+import keras
 import tensorflow as tf
-from keras import ops
 
-from transformer_viz.values.config import PAD_ID
+from transformer_viz.values.config import PAD_ID, TransformerConfig
+
+ops: Any = keras.ops  # the stubs describe the tensors of another backend
+
+Measured = dict[str, tuple[tf.Tensor, tf.Tensor]]
+"""Name -> (sum, count), two scalars."""
+
+Objective = Callable[[tf.Tensor, tf.Tensor], Measured]
+"""Function of targets and logits that returns the loss and the metrics of a batch."""
 
 
-def classification(config, label_smoothing=0.0):
+def classification(config: TransformerConfig, label_smoothing: float = 0.0) -> Objective:
     """Return the objective of a classifier.
 
     Args:
@@ -32,16 +40,16 @@ def classification(config, label_smoothing=0.0):
     return measure
 
 
-def writing(label_smoothing=0.0):
+def next_token(label_smoothing: float = 0.0) -> Objective:
     """Return the objective of a decoder: the next token at every position, [PAD] left out.
 
-    The mean is over the tokens of a batch, so that a long text counts more than a short one (Vaswani et al.,
-    2017, section 5.4, for the smoothing).
+    The mean is over the tokens of a batch, so that long texts count more (label smoothing: Vaswani et al.,
+    2017, section 5.4).
 
     Returns:
         Function of token ids, int (row, position), and logits: name -> (sum, count) of loss, token_accuracy
-        and exact_match, the share of texts in which every token is the likeliest one, given those before it:
-        just those that greedy generation writes without a mistake.
+        and exact_match, the share of texts in which every token is the likeliest one given those before it,
+        which are the texts that greedy decoding reproduces.
     """
 
     def measure(token_ids, logits):
@@ -59,18 +67,18 @@ def writing(label_smoothing=0.0):
     return measure
 
 
-def running_text(label_smoothing=0.0):
-    """Return the objective of running text: the token that is missing at every position, [PAD] left out.
+def running_text(label_smoothing: float = 0.0) -> Objective:
+    """Return the objective of running text: the next or the masked tokens, [PAD] left out.
 
     Returns:
         Function of token ids, int (row, position), and logits: name -> (sum, count) of loss, perplexity (the
-        cross-entropy in nats: e to the power of its mean is the perplexity) and token_accuracy.
+        cross-entropy in nats; perplexity is exp of its mean) and token_accuracy.
     """
 
     def measure(token_ids, logits):
         logits = ops.cast(logits, "float32")
         real = ops.not_equal(token_ids, PAD_ID)
-        nats, right = surprise(logits, token_ids)
+        nats, right = token_cross_entropy(logits, token_ids)
         loss = cross_entropy(token_ids, logits, label_smoothing) if label_smoothing else nats
         count = _count(real)
         return {
@@ -83,26 +91,26 @@ def running_text(label_smoothing=0.0):
 
 
 @tf.custom_gradient
-def surprise(logits, answers):
-    """Return the cross-entropy of each answer, in nats, and whether no other choice is likelier.
+def token_cross_entropy(logits: tf.Tensor, targets: tf.Tensor) -> tuple:
+    """Return the cross-entropy of each target, in nats, and whether no other token is likelier.
 
-    For a vocabulary of thousands on a processor this takes a quarter of the time of TensorFlow's own sparse
-    cross-entropy and the place of the largest logit: the softmax, which the gradient needs anyway, is the one
-    pass with exponentials.
+    With a vocabulary of thousands, on a processor, it takes a quarter of the time of TensorFlow's sparse
+    cross-entropy and argmax: the softmax, which the gradient needs anyway, is the only pass with
+    exponentials.
 
     Args:
         logits: float32 (row, position, choice).
-        answers: int32 (row, position).
+        targets: int32 (row, position).
 
     Returns:
         float32 (row, position), and bool (row, position).
     """
     rows = tf.reshape(logits, (-1, logits.shape[-1]))
-    places = tf.stack([tf.range(tf.size(answers)), tf.reshape(answers, (-1,))], axis=1)
+    places = tf.stack([tf.range(tf.size(targets)), tf.reshape(targets, (-1,))], axis=1)
     shares = tf.nn.softmax(rows)
     highest, own = tf.reduce_max(rows, axis=-1), tf.gather_nd(rows, places)
-    nats = highest - tf.math.log(tf.reduce_max(shares, axis=-1)) - own  # no share is too small for a number
-    shape = tf.shape(answers)
+    nats = highest - tf.math.log(tf.reduce_max(shares, axis=-1)) - own  # the largest share never underflows
+    shape = tf.shape(targets)
 
     def gradient(upstream, _):
         each = tf.reshape(upstream, (-1,))
@@ -112,18 +120,18 @@ def surprise(logits, answers):
     return (tf.reshape(nats, shape), tf.reshape(own >= highest, shape)), gradient
 
 
-def cross_entropy(answers, logits, label_smoothing=0.0):
-    """Return the cross-entropy of each answer, its target smoothed over all choices: float32 (...).
+def cross_entropy(targets: tf.Tensor, logits: tf.Tensor, label_smoothing: float = 0.0) -> tf.Tensor:
+    """Return the cross-entropy of each target: float32 (...).
 
     Args:
-        answers: int (...).
+        targets: int (...).
         logits: float32 (..., choice).
         label_smoothing: Share of the target spread over all choices.
     """
     if not label_smoothing:
-        return ops.sparse_categorical_crossentropy(answers, logits, from_logits=True)
-    choices = logits.shape[-1]
-    target = ops.one_hot(answers, choices) * (1 - label_smoothing) + label_smoothing / choices
+        return ops.sparse_categorical_crossentropy(targets, logits, from_logits=True)
+    choices = ops.shape(logits)[-1]
+    target = ops.one_hot(targets, choices) * (1 - label_smoothing) + label_smoothing / choices
     return ops.categorical_crossentropy(target, logits, from_logits=True)
 
 

@@ -1,22 +1,29 @@
-"""The rows of a job: read, made or known by name, parted, and what the model card says of them."""
+"""Training, validation and test rows of a job, and their description in the model card."""
 
 import hashlib
+from collections.abc import Callable, Iterable
+from itertools import islice
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
 
-from transformer_viz.data import NAMED, DataError
+from transformer_viz.data import NAMED, DataError, Split
 from transformer_viz.data.tasks import TASKS
+from transformer_viz.runs import TrainingJob
+
+Reader = Callable[..., pd.DataFrame]
+"""`read_labelled` or another reader of `data`."""
 
 TEST_ROWS = 1_000
-"""Fresh texts a model of a built-in task is measured on."""
+"""Test rows generated for a built-in task."""
 
 NUM_PROBES = 3
-"""Rows held out whose attention is watched, if the job names no texts."""
+"""Validation rows whose attention is recorded if the job names no probes."""
 
 
-def rows_of(job, read, columns):
-    """Return the rows to train on and those to test on, from files or made by a built-in task."""
+def load_rows(job: TrainingJob, read: Reader, columns: list[str]) -> tuple[pd.DataFrame, pd.DataFrame | None]:
+    """Return the training rows and the test rows (None: to be split off), from files or a built-in task."""
     if job.more_data and (job.data in NAMED or job.data in TASKS):
         raise DataError("rows.more", data=job.data)
     if job.data in NAMED:
@@ -27,17 +34,21 @@ def rows_of(job, read, columns):
         return rows, read(job.test, job.columns) if job.test else None
     if job.test:
         raise DataError("rows.task_test", data=job.data)
-    task = TASKS[job.data]
-    pairs = task.pairs(job.rows, seed=job.settings.seed)
-    test = task.pairs(TEST_ROWS, seed=job.settings.seed + 1, unlike=[text for text, _ in pairs])
-    frames = [pd.DataFrame(made, columns=columns, dtype=object).fillna("") for made in (pairs, test)]
-    if columns[1] == "label" and frames[0]["label"].nunique() > len(frames[0]) // 10:
+    task, seed = TASKS[job.data], job.settings.seed
+    pairs = task.pairs(job.rows, seed=seed)
+    train, test = (
+        pd.DataFrame(made, columns=columns, dtype=object).fillna("")
+        for made in (pairs, task.pairs(TEST_ROWS, seed=seed + 1, unlike=[text for text, _ in pairs]))
+    )
+    if columns[1] == "label" and len(set(train["label"])) > len(train) // 10:
         raise DataError("rows.task_labels", data=task.name)
-    return frames
+    return train, test
 
 
-def parts_of(job, split, rows, test):
-    """Return the rows to train on, to validate and to test with, no text in two of them."""
+def split_rows(
+    job: TrainingJob, split: Callable[..., Split], rows: pd.DataFrame, test: pd.DataFrame | None
+) -> tuple[pd.DataFrame, pd.DataFrame, pd.DataFrame | None]:
+    """Return training, validation and test rows; no text is in two of them."""
     shares = {"validation": job.settings.validation, "seed": job.settings.seed}
     if test is None:
         train, validation, test = split(rows, test=job.settings.test_share, **shares)
@@ -47,33 +58,33 @@ def parts_of(job, split, rows, test):
     return *split(rows, **shares)[:2], test
 
 
-def whole_of(frame):
+def joined_texts(frame: pd.DataFrame) -> pd.Series:
     """Return text and target of each row as one text."""
     return (frame["text"] + " " + frame["target"]).str.strip()
 
 
-def token_options(job):
-    """Return what `Tokenizer.train` is told of the tokens a job asks for."""
+def tokenizer_options(job: TrainingJob) -> dict[str, Any]:
+    """Return the keyword arguments of `Tokenizer.train` that the job sets."""
     return {"kind": job.tokens, "lowercase": not job.keep_case}
 
 
-def probes_of(job, held_out):
-    """Return (text, target or None) pairs to watch: those a job names, or the first ones held out."""
-    watched = job.probes or held_out[:NUM_PROBES]
+def choose_probes(job: TrainingJob, validation: Iterable) -> list[tuple[str, str | None]]:
+    """Return the (text, target or None) pairs to record: those of the job, or the first validation rows."""
+    watched = job.probes or islice(validation, NUM_PROBES)
     return [(probe, None) if isinstance(probe, str) else tuple(probe) for probe in watched]
 
 
-def facts_of_test(job, test):
-    """Return what the model card says of the rows to test with; None if there are none."""
+def describe_test(job: TrainingJob, test: pd.DataFrame | None) -> dict | None:
+    """Return the description of the test rows for the model card; None without test rows."""
     if test is None:
         return None
     if job.test or job.data in TASKS or job.data in NAMED:
-        return facts_of(job, job.test or job.data, test)
+        return describe_source(job, job.test or job.data, test)
     return {"share_held_out": job.settings.test_share, "rows": len(test)}
 
 
-def facts_of(job, path, rows):
-    """Return what the model card says of rows: the task, the name or the file they came from, how many."""
+def describe_source(job: TrainingJob, path: str, rows: pd.DataFrame) -> dict:
+    """Return the source of some rows for the model card: task, data set or file, and how many rows."""
     if path in TASKS:
         return {"task": path, "made_with_seed": job.settings.seed, "rows": len(rows)}
     if path in NAMED:
@@ -90,9 +101,10 @@ def _file(job, path):
 
 
 def _named_rows(job, columns):
-    """Return the rows of a named data set of labelled texts; a decoder alone reads the texts."""
+    """Return training and test rows of a named data set; a decoder alone reads the texts without labels."""
     if job.test:
         raise DataError("rows.named_test", data=job.data)
     if job.config.has_decoder and job.config.has_encoder:
         raise DataError("rows.named_targets", data=job.data)
-    return [frame.reindex(columns=columns, fill_value="") for frame in NAMED[job.data]()]
+    train, test = (frame.reindex(columns=columns, fill_value="") for frame in NAMED[job.data]())
+    return train, test

@@ -1,35 +1,40 @@
-"""Running text as a lesson: whole texts, packed into rows, to predict the next token or hidden ones."""
+"""Running text as training data: whole texts packed into rows, for next-token or masked-token prediction."""
 
 import math
+from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
+import pandas as pd
 import tensorflow as tf
 
 from transformer_viz.data import DataError, read_for_decoder, split_texts
-from transformer_viz.data.cloze import with_gaps
+from transformer_viz.data.cloze import mask_tokens
 from transformer_viz.data.ngrams import KneserNey
-from transformer_viz.data.packing import WHOLE, Stream
+from transformer_viz.data.packing import NO_LIMIT, Stream
 from transformer_viz.inspection.evaluation import induction_scores, previous_token_scores
+from transformer_viz.inspection.explorer import Explorer
 from transformer_viz.inspection.perplexity import evaluate_masked_tokens, evaluate_texts, perplexity_metrics
+from transformer_viz.runs import TrainingJob, TrainingSettings
 from transformer_viz.text.tokenizer import Tokenizer
 from transformer_viz.training import objectives
-from transformer_viz.training.lesson import hide
+from transformer_viz.training.dataset import Batch, Dataset, word_dropout
 from transformer_viz.training.rows import (
-    facts_of,
-    facts_of_test,
-    parts_of,
-    probes_of,
-    rows_of,
-    token_options,
-    whole_of,
+    choose_probes,
+    describe_source,
+    describe_test,
+    joined_texts,
+    load_rows,
+    split_rows,
+    tokenizer_options,
 )
 from transformer_viz.values.config import START_ID
 
 NGRAMS = ("unigram", "bigram", "trigram")
-"""What is measured beside a model, in the order of their lengths."""
+"""Baselines of the test metrics, in the order of their lengths."""
 
 EXAMPLES = 20
-"""Texts of the test on which it is measured how heads read the token before."""
+"""Test texts on which the previous-token scores of heads are measured."""
 
 _IDS = tf.TensorSpec((None, None), tf.int32)
 _READ = {
@@ -39,73 +44,72 @@ _READ = {
 }
 
 
-class RunningText:
-    """Texts, one after the other in rows of `config.max_len` tokens; attributes as of `Labels`.
+class RunningText(Dataset):
+    """Texts concatenated into rows of `config.max_len` tokens.
 
-    Every token of every text is predicted once in each epoch, from those before it in its own text that are
-    in its row. `num_rows` counts rows, `num_validation` texts.
+    In each epoch every token of every text is predicted once, from the tokens before it in the same text and
+    row. `num_rows` counts rows, `num_validation` texts.
     """
 
     task = "next token"
     signature = (_READ, _IDS)
 
-    def __init__(self, job):
-        rows, test = rows_of(job, read_for_decoder, ["text", "target"])
-        rows, known = _unlike(rows, test)
-        train, validation, self._test = parts_of(job, split_texts, rows, test)
-        options = token_options(job) | {"markers": True, "mask": job.config.fills_in}
-        tokenizer = Tokenizer.train(whole_of(train), job.config.vocab_size, **options)
+    def __init__(self, job: TrainingJob):
+        rows, test = load_rows(job, read_for_decoder, ["text", "target"])
+        rows, known = _without_test_texts(rows, test)
+        train, validation, self._test = split_rows(job, split_texts, rows, test)
+        options: dict[str, Any] = tokenizer_options(job) | {"markers": True, "mask": job.config.fills_in}
+        tokenizer = Tokenizer.train(joined_texts(train), job.config.vocab_size, **options)
         self.config = job.config.replace(vocab_size=tokenizer.vocab_size)
         self.tokenizers = {"tokenizer": tokenizer.to_json()}
         self._train, self._validation = (
-            tokenizer.encode_batch(whole_of(part), max_len=WHOLE) for part in (train, validation)
+            tokenizer.encode_batch(joined_texts(part), max_len=NO_LIMIT) for part in (train, validation)
         )
         tokens = sum(len(ids) + 1 for ids in self._train)
         self.num_rows, self.num_validation = math.ceil(tokens / self.config.max_len), len(validation)
-        self.probes = probes_of(job, whole_of(validation).to_numpy())
+        self.probes = choose_probes(job, joined_texts(validation).to_numpy())
         facts = {"tokens": tokens, "packed_rows": self.num_rows}
         facts |= {"left_out_as_in_test": known} if known else {}
-        self.card = {"task": self.task, "data": facts_of(job, job.data, rows) | facts}
-        self._test_facts = facts_of_test(job, self._test)
+        self.card = {"task": self.task, "data": describe_source(job, job.data, rows) | facts}
+        self._test_facts = describe_test(job, self._test)
 
-    def objective(self, settings):
-        """Return what is to become small, as `objectives` says."""
+    def objective(self, settings: TrainingSettings) -> objectives.Objective:
+        """Return the loss and its metrics."""
         return objectives.running_text(settings.label_smoothing)
 
-    def batches(self, settings, epoch):
-        """Yield the (inputs, answers) of one epoch; the same ones whenever the same epoch is asked for."""
+    def batches(self, settings: TrainingSettings, epoch: int) -> Iterator[Batch]:
+        """Yield the training batches of one epoch, which follow from the seed and the epoch alone."""
         random = np.random.default_rng([settings.seed, epoch])
         stream = Stream(self._train, self.config.max_len, random.permutation(len(self._train)))
         for rows in _in_batches(stream, random.permutation(len(stream)), settings.batch_size):
-            hidden = hide(rows.token_ids, settings.word_dropout, random)
+            hidden = word_dropout(rows.token_ids, settings.word_dropout, random)
             hidden = np.where(rows.token_ids == START_ID, START_ID, hidden).astype(np.int32)
-            yield self._question(rows._replace(token_ids=hidden), random)
+            yield self._inputs_and_targets(rows._replace(token_ids=hidden), random)
 
-    def validation_batches(self, settings):
-        """Yield the (inputs, answers) of the texts held out."""
+    def validation_batches(self, settings: TrainingSettings) -> Iterator[Batch]:
+        """Yield the validation batches."""
         stream, random = Stream(self._validation, self.config.max_len), np.random.default_rng(settings.seed)
         for rows in _in_batches(stream, np.arange(len(stream)), settings.batch_size):
-            yield self._question(rows, random)
+            yield self._inputs_and_targets(rows, random)
 
-    def _question(self, rows, random):
-        """Return the (inputs, answers) of some rows."""
+    def _inputs_and_targets(self, rows, random):
+        """Return the inputs and targets of some rows."""
         return rows.inputs(self.config), rows.next_ids
 
-    def measure(self, explorer):
-        """Return the figures of the stored model on texts it has not seen, or None if there are none.
-
-        The n-grams beside them have read the same training texts.
+    def test_metrics(self, explorer: Explorer) -> dict | None:
+        """Return the metrics on the test texts beside those of n-grams of the training texts; None without a
+        test.
         """
-        if self._test is None:
+        if self._test is None or self._test_facts is None:
             return None
-        texts = whole_of(self._test)
-        found = self._figures(explorer, texts)
+        texts = joined_texts(self._test)
+        found = self._metrics(explorer, texts)
         found["previous_token_score"] = float(previous_token_scores(explorer, texts[:EXAMPLES]).max())
         return self._test_facts | found
 
-    def _figures(self, explorer, texts):
+    def _metrics(self, explorer, texts):
         result = evaluate_texts(explorer, texts)
-        nats = self._ngrams(explorer.tokenizer.encode_batch(texts, max_len=WHOLE))
+        nats = self._ngrams(explorer.tokenizer.encode_batch(texts, max_len=NO_LIMIT))
         return {
             "tokens": result.tokens,
             "perplexity": result.perplexity,
@@ -119,7 +123,7 @@ class RunningText:
         }
 
     def _ngrams(self, token_ids):
-        """Return name -> nats of every token and of each text's end, by n-grams of the training texts."""
+        """Return name -> nats of every token and of the end of each text."""
         return {
             name: KneserNey(self._train, self.config.vocab_size, order).nats(token_ids)
             for order, name in enumerate(NGRAMS, start=1)
@@ -127,22 +131,22 @@ class RunningText:
 
 
 class MaskedText(RunningText):
-    """The same texts for an encoder that fills in what is hidden from it, anew in every epoch.
+    """The same texts for an encoder, with newly drawn masked tokens in every epoch.
 
-    Of each row, `cloze.HIDDEN` of the tokens are to be filled in; logits are computed for these alone.
+    `cloze.MASKED_SHARE` of the tokens of each row are predicted; logits are computed for these alone.
     """
 
     task = "hidden tokens"
     signature = (_READ | {"output_positions": _IDS}, _IDS)
 
-    def _question(self, rows, random):
-        cloze = with_gaps(rows.token_ids, self.config.vocab_size, random)
+    def _inputs_and_targets(self, rows, random):
+        cloze = mask_tokens(rows.token_ids, self.config.vocab_size, random)
         inputs = rows._replace(token_ids=cloze.token_ids).inputs(self.config)
-        return inputs | {"output_positions": cloze.places}, cloze.answers
+        return inputs | {"output_positions": cloze.positions}, cloze.targets
 
-    def _figures(self, explorer, texts):
+    def _metrics(self, explorer, texts):
         result = evaluate_masked_tokens(explorer, texts)
-        nats = self._ngrams(explorer.tokenizer.encode_batch(texts, max_len=WHOLE))
+        nats = self._ngrams(explorer.tokenizer.encode_batch(texts, max_len=NO_LIMIT))
         return {
             "tokens": result.tokens,
             "perplexity": result.perplexity,
@@ -154,17 +158,17 @@ class MaskedText(RunningText):
 
 
 def _in_batches(stream, order, size):
-    """Yield the rows of a stream in that order, so many at once."""
+    """Yield the rows of a stream in that order, `size` at a time."""
     for start in range(0, len(order), size):
         yield stream.rows(order[start : start + size])
 
 
-def _unlike(rows, test):
-    """Return the rows whose text is not in the test, and how many are."""
+def _without_test_texts(rows: pd.DataFrame, test: pd.DataFrame | None) -> tuple[pd.DataFrame, int]:
+    """Return the rows whose text is not among the test texts, and the number of rows left out."""
     if test is None:
         return rows, 0
     plain = [frame["text"].str.strip().str.casefold() for frame in (rows, test)]
     known = plain[0].isin(plain[1])
     if known.all():
         raise DataError("rows.all_tested")
-    return rows[~known], int(known.sum())
+    return rows.loc[~known], int(known.sum())

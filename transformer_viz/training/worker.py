@@ -1,8 +1,8 @@
-"""The process that trains, started and told by `trainer.Trainer`.
+"""The training process, started by `service.trainer.Trainer`.
 
-It imports Keras and waits. A line on standard input says that there is something in the queue; it works off
-the queue, one run after the other, and ends. What it does from then on depends on the runs' folder alone: it
-goes on when whoever started it is gone. If nobody ever tells it anything, it ends with them.
+It imports Keras and waits for a line on standard input; then it works through the queue, one run at a time,
+and exits. From then on it depends on the folder of runs alone and outlives its parent process; while it
+waits, it exits with its parent.
 """
 
 import contextlib
@@ -10,34 +10,35 @@ import functools
 import os
 import signal
 import sys
+from collections.abc import Callable, Iterator
 
 from filelock import FileLock
 
 from transformer_viz.network.startup import load_upper_floor
-from transformer_viz.runs import RunError, check_runs_folder, queued_runs, runs_folder
-from transformer_viz.runs.errors import writing
+from transformer_viz.runs import RunError, TrainingRun, check_runs_folder, queued_runs, runs_folder
+from transformer_viz.runs.errors import write_errors
 from transformer_viz.runs.listing import QUOTA
 
-POLITENESS = 5
-"""How much this process yields to others (nice): pages stay quick while it trains."""
+NICENESS = 5
+"""Nice value of this process: pages stay responsive while it trains."""
 
 
-def main():
-    """Wait for a word, work off the queue, end."""
+def main() -> None:
+    """Wait for a line on standard input, then work through the queue."""
     if hasattr(os, "nice"):
-        os.nice(POLITENESS)
+        os.nice(NICENESS)
     job = load_upper_floor("training.job")
     if sys.stdin.readline():
         work_off_queue(functools.partial(job.work, quota=QUOTA))
 
 
-def work_off_queue(work) -> None:
-    """Do every run that is queued, in their turns, one at a time whatever other processes do.
+def work_off_queue(work: Callable[[TrainingRun], None]) -> None:
+    """Train every queued run in turn, one at a time across all processes.
 
-    A run that cannot even be said to have failed is left in the queue, and the next one done.
+    A run whose failure cannot be logged stays in the queue and is skipped.
     """
     given_up = set()
-    with alone():
+    with training_lock():
         while queued := [run for run in queued_runs() if run not in given_up]:
             with stopped_by_signals(queued[0]):
                 try:
@@ -48,10 +49,10 @@ def work_off_queue(work) -> None:
 
 
 @contextlib.contextmanager
-def alone():
+def training_lock() -> Iterator[None]:
     """Wait until no other process trains here: two at once would each take more than twice as long.
 
-    Processes that train one model together (TF_CONFIG) would wait for each other for ever, and do not.
+    Processes that train one model together (TF_CONFIG) skip the lock: they would wait for each other forever.
 
     Raises:
         UnwritableError: If the folder of runs cannot be written.
@@ -61,7 +62,7 @@ def alone():
         return
     check_runs_folder()
     lock = FileLock(runs_folder() / ".lock")
-    with writing(runs_folder()):
+    with write_errors(runs_folder()):
         lock.acquire()
     try:
         yield
@@ -70,11 +71,11 @@ def alone():
 
 
 @contextlib.contextmanager
-def stopped_by_signals(run):
-    """Let Ctrl-C and a polite end of this process stop the run between two steps, all of it kept."""
+def stopped_by_signals(run: TrainingRun) -> Iterator[None]:
+    """On SIGINT and SIGTERM, stop the run after the current step and keep its checkpoint."""
 
     def stop(number, frame):
-        with contextlib.suppress(RunError):  # where nothing can be written, training ends of itself
+        with contextlib.suppress(RunError):  # if nothing can be written, training fails by itself
             run.stop()
 
     before = {number: signal.signal(number, stop) for number in (signal.SIGINT, signal.SIGTERM)}

@@ -1,7 +1,7 @@
-"""The processes that answer questions about models.
+"""Processes that answer requests about models.
 
-Keras never enters the process that asks: Streamlit would clear its state after every click. Two child
-processes answer instead, each with a queue of its own.
+Keras never enters the app's own process: Streamlit would clear its state after every interaction. Two child
+processes answer instead, each with its own queue.
 """
 
 from transformer_viz.service.engine.engine import MAX_WRITTEN, Engine, Progress

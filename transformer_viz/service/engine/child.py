@@ -1,7 +1,6 @@
-"""The questions that a child process answers, one at a time, and the models it holds for them.
+"""Code of an engine child: answers one question at a time, with a cache of loaded models.
 
-A thread loads models beside the questions, so that a model that is not in memory yet delays only those who
-ask for it.
+A separate thread loads models, so that a missing model delays only the requests for it.
 """
 
 import gc
@@ -13,29 +12,33 @@ import threading
 import time
 import traceback
 from collections import OrderedDict
+from collections.abc import Callable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
+from typing import Any, Literal
 
 from transformer_viz import store
 from transformer_viz.network.startup import load_upper_floor
 from transformer_viz.service.engine.cost import is_quick
 from transformer_viz.service.engine.errors import EngineError
 from transformer_viz.values.config import UNK_ID
+from transformer_viz.values.request import Request
+from transformer_viz.values.trace import Trace
 
 MODELS_KEPT = 8
-"""Models held in the memory of a child."""
+"""Models in the memory of a child."""
 
 PORTION = 0.1
-"""Seconds for which a portion of long work runs, and then the rest of the pass it is in."""
+"""Seconds of one portion of long work, plus the rest of its current pass."""
 
 SWITCH = 0.001
-"""Seconds after which a thread that loads lets the one that answers go on."""
+"""Thread switch interval in seconds, so that loading a model does not block answers."""
 
 _loader = ThreadPoolExecutor(1, thread_name_prefix="loader")
 _models: OrderedDict[tuple[str, str], Future] = OrderedDict()
 
 
 def start(niceness: int, environment: dict[str, str]) -> None:
-    """Prepare a new process: it leaves Ctrl-C to its parent, and ends with it however it ends.
+    """Initialise a new process: it ignores Ctrl-C, and ends with its parent.
 
     Args:
         niceness: How much it yields to other processes.
@@ -49,14 +52,15 @@ def start(niceness: int, environment: dict[str, str]) -> None:
         os.nice(niceness)
 
     def end_with_parent():
-        multiprocessing.parent_process().join()
+        if parent := multiprocessing.parent_process():
+            parent.join()
         os._exit(0)
 
     threading.Thread(target=end_with_parent, daemon=True).start()
 
 
 def import_keras() -> None:
-    """Import everything that questions need, and leave it out of later garbage collections."""
+    """Import the modules that questions need, and exclude them from later garbage collections."""
     for module in ("explorer", "decode", "effects"):
         load_upper_floor(f"inspection.{module}")
     gc.collect()
@@ -64,26 +68,26 @@ def import_keras() -> None:
 
 
 def ping() -> None:
-    """Do nothing: whoever gets an answer knows that the child works."""
+    """Do nothing; shows that the child responds."""
 
 
 def begin_to_load(model: str) -> None:
-    """Load a model before anybody asks for it."""
+    """Load a model in advance."""
     _loaded(model, store.stamp(model))
 
 
-def answer(question, request, stamp: str, *args):
-    """Return `question(explorer, request, *args)`; None if the model is still being loaded.
+def answer(question: Callable, request: Request, stamp: str, *args: Any) -> Any:
+    """Return `question(explorer, request, *args)`; None if the model is still loading.
 
     Args:
         question: A function of this module.
         request: `Request`.
-        stamp: Of the model; another one means that its folder was written anew.
+        stamp: Of the model; it changes when its folder is rewritten.
         *args: Further arguments of the question.
 
     Raises:
-        EngineError: If something happened that no sentence of this package describes.
-        ValueError: If the model or the request is at fault; says why and the way out.
+        EngineError: If an unexpected error occurs.
+        ValueError: If the model or the request is invalid; says why and how to fix it.
     """
     try:
         found = _loaded(request.model, stamp)
@@ -92,12 +96,12 @@ def answer(question, request, stamp: str, *args):
         raise _sentence(error) from None
 
 
-def trace(explorer, request):
+def trace(explorer: Any, request: Request) -> Trace:
     """Return the trace of a request."""
     return explorer.run(request)
 
 
-def quick_trace(explorer, request):
+def quick_trace(explorer: Any, request: Request) -> Trace | Literal[False]:
     """Return the trace of a request; False if it has too many tokens to be cheap."""
     config, changes, target = explorer.config, request.changes, request.target
     source = len(explorer.tokenizer.encode(request.text, max_len=config.max_len).ids)
@@ -109,14 +113,14 @@ def quick_trace(explorer, request):
     return trace(explorer, request)
 
 
-def write(explorer, request, written, most):
-    """Write a portion more; return the token ids so far, and whether the model has finished."""
+def write(explorer: Any, request: Request, written: Sequence[int], most: int) -> tuple[tuple[int, ...], bool]:
+    """Generate another portion; return the token ids so far, and whether the model has finished."""
     decode = load_upper_floor("inspection.decode")
     return decode.continue_generation(explorer, request, written, most=most, seconds=PORTION)
 
 
-def effects(explorer, request, heads):
-    """Return ((kind, layer, head), effect) of as many of these heads as there is time for."""
+def effects(explorer: Any, request: Request, heads: Sequence[tuple[str, int, int]]) -> list[tuple]:
+    """Return ((kind, layer, head), effect) of as many of these heads as fit into a portion."""
     end, found = time.monotonic() + PORTION, []
     for effect in load_upper_floor("inspection.effects").effects_of(explorer, request, heads):
         found.append(effect)
@@ -126,10 +130,10 @@ def effects(explorer, request, heads):
 
 
 def _loaded(model, stamp) -> Future:
-    """Return a future of the model; of the loaded models, the least recently used makes room.
+    """Return a future of the model, evicting the least recently used of the loaded models.
 
-    A model that is still loading is never evicted: whoever waits for it would only ask again, and with more
-    models than room nobody would ever get an answer.
+    A model that is still loading is never evicted: its request would only repeat, and with more models than
+    capacity no request would ever be answered.
     """
     key = (model, stamp)
     if key not in _models:
@@ -141,20 +145,20 @@ def _loaded(model, stamp) -> Future:
     in_memory = [other for other, load in _models.items() if load.done()]
     for oldest in in_memory[:-MODELS_KEPT]:
         del _models[oldest]
-    if found.done() and found.exception():  # reported once; whoever asks again loads again
+    if found.done() and found.exception():  # reported once; the next request loads it again
         del _models[key]
     return found
 
 
 def _load(model):
-    """Load a model and compile its trace, so that the first text need not wait for that."""
+    """Load a model and compile its trace, so that the first text does not wait for that."""
     explorer = load_upper_floor("inspection.explorer").load(model)
-    explorer.trace([UNK_ID + 1])  # an id: a sub-word need not be a text that can be typed
+    explorer.trace([UNK_ID + 1])  # an id, since a sub-word token need not be a valid text
     return explorer
 
 
 def _sentence(error):
-    """Return the error as the asker may read it: sentences of this package as they are."""
+    """Return the error to report: errors of this package unchanged."""
     if isinstance(error, MemoryError) or type(error).__name__ == "ResourceExhaustedError":
         return EngineError("memory")
     last = [frame for frame, _ in traceback.walk_tb(error.__traceback__)][-1]

@@ -1,4 +1,4 @@
-"""Whether a trace is cheap, estimated from the sizes of the model and of its input."""
+"""Cost estimate of a trace, from the sizes of the model and its input."""
 
 from transformer_viz.values.config import TransformerConfig
 from transformer_viz.values.request import Request
@@ -7,10 +7,10 @@ QUICK_CHARS = 2_000
 """Longest text for the quick child, in characters."""
 
 QUICK_WEIGHTS = 2_000_000
-"""Most attention weights for one trace in the quick child, over all layers and heads."""
+"""Most attention weights of one trace in the quick child, over all layers and heads."""
 
 QUICK_FLOPS = 4e9
-"""Most floating-point operations with parameters for one trace in the quick child."""
+"""Most floating-point operations with parameters of one trace in the quick child."""
 
 
 def seems_quick(config: TransformerConfig, request: Request) -> bool:
@@ -18,7 +18,7 @@ def seems_quick(config: TransformerConfig, request: Request) -> bool:
 
     Args:
         config: Of the model.
-        request: With the target, if the model writes one.
+        request: With the target, if the model is an encoder-decoder.
     """
     source, target = len(request.text), len(request.target or ())
     padding, target_padding = request.changes.padding, request.changes.target_padding
@@ -30,16 +30,16 @@ def is_quick(config: TransformerConfig, source: int, target: int) -> bool:
 
     Args:
         config: Of the model.
-        source: Tokens of the text without [START] and [END]; those beyond `max_len` cost nothing.
-        target: Tokens of the target; 0 where there is none.
+        source: Tokens of the text without [START] and [END]; those beyond `max_len` do not count.
+        target: Tokens of the target; 0 without one.
     """
     tokens = min(config.max_len, source + 1)
     lengths = dict.fromkeys(config.stacks, tokens)
     if config.architecture == "encoder-decoder":
-        lengths["decoder"] = min(config.target_max_len, target + 1)
+        lengths["decoder"] = min(config.target_max_len or config.max_len, target + 1)
     attentions = [(config.stacks[stack], length, length) for stack, length in lengths.items()]
     if config.architecture == "encoder-decoder":
-        attentions.append((config.num_decoder_layers, lengths["decoder"], tokens))
+        attentions.append((config.stacks["decoder"], lengths["decoder"], tokens))
     weights = config.num_heads * sum(layers * queries * keys for layers, queries, keys in attentions)
     flops = 2 * config.num_parameters * max(lengths.values())
     return weights <= QUICK_WEIGHTS and flops <= QUICK_FLOPS

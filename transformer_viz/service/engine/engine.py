@@ -1,8 +1,8 @@
-"""What the app asks about models, and which of two children answers it.
+"""The engine: answers requests about models in two child processes.
 
-The quick child has the questions that are known to be cheap, and never waits for the slow one, which has the
-rest. Work that takes long is asked for in portions of a tenth of a second: visitors take turns, see how far
-theirs is, and leave it by no longer asking.
+The quick child answers cheap questions and never waits for the slow one, which answers the rest. Long work is
+requested in portions of a tenth of a second, so that visitors take turns, see their progress, and cancel by
+not requesting the next portion.
 """
 
 import dataclasses
@@ -23,27 +23,27 @@ from transformer_viz.values.request import EFFECTS, Request
 from transformer_viz.values.trace import Trace
 
 MAX_WRITTEN = 256
-"""Most tokens that a model writes for one question."""
+"""Most tokens generated for one request."""
 
 MAX_TARGETS = 256
-"""Written targets that are kept: the next request about the same text does not write it again."""
+"""Cached generated targets: the next request about the same text reuses them."""
 
 QUICK_LIMIT, SLOW_LIMIT = 30, 60
-"""Seconds that one portion of work may take; far more than it does, but on a very busy machine."""
+"""Seconds allowed for one portion; far more than needed, except on a very busy machine."""
 
 POLL = 0.05
-"""Seconds between two looks whether a model is loaded."""
+"""Interval in seconds between two checks whether a model is loaded."""
 
 YIELDING = 5
-"""How much the slow child yields to other processes (nice)."""
+"""Nice value of the slow child."""
 
 Progress = Callable[[str, int, int], None]
-"""Called while there is no answer, with the stage ("starting", "waiting", "loading", "working", "writing",
-"effects"), the steps done and the steps there are, 0 if unknown. If it raises, the question is given up."""
+"""Callback with the stage ("starting", "waiting", "loading", "working", "writing", "effects"), the steps done
+and the total, 0 if unknown. If it raises, the request is cancelled."""
 
 
 class Engine:
-    """Answers what visitors ask, in two child processes shared by all of them."""
+    """Answers requests in two child processes shared by all visitors."""
 
     def __init__(self):
         self._quick, self._slow = Worker(), Worker(niceness=YIELDING)
@@ -51,7 +51,7 @@ class Engine:
 
     @property
     def restarts(self) -> int:
-        """How often a child had ended and was replaced."""
+        """Number of times a child ended and was replaced."""
         return self._quick.restarts + self._slow.restarts
 
     @property
@@ -60,28 +60,27 @@ class Engine:
         return self._quick.pid
 
     def warm(self, model: str) -> None:
-        """Start the children, and load a model before anybody asks for it; return at once."""
+        """Start the children and load a model in advance; return at once."""
         self._quick.start()
         loading = self._quick.submit(child.begin_to_load, model, limit=QUICK_LIMIT)
-        loading.add_done_callback(lambda _: self._slow.start())  # one after the other: the first is awaited
+        loading.add_done_callback(lambda _: self._slow.start())  # sequentially: the quick one is needed first
 
     def answer(self, request: Request, *, progress: Progress | None = None) -> Trace | dict[str, np.ndarray]:
         """Answer a request.
 
-        An encoder-decoder without a target first writes one of at most `MAX_WRITTEN` tokens.
+        For an encoder-decoder without a target, one of at most `MAX_WRITTEN` tokens is generated first.
 
         Args:
-            request: Its model, texts and changes, and whether it wants the trace or the effects of heads.
-            progress: Told how far the answer is.
+            request: Model, texts and changes, and whether to return the trace or the head effects.
+            progress: Called while there is no answer.
 
         Returns:
-            `Trace`; or by how much the answer becomes less probable without each head, as
-            `effects.head_effects`.
+            `Trace`; or the effect of ablating each head, as `effects.head_effects`.
 
         Raises:
             EngineError: If there is no answer; says why.
             ModelError: If the model cannot be loaded.
-            ValueError: If the request asks for something that does not exist.
+            ValueError: If the request refers to something that does not exist.
         """
         config = _config(request.model, store.stamp(request.model))
         if request.target is None and config.architecture == "encoder-decoder":
@@ -95,7 +94,7 @@ class Engine:
         return self._ask(self._slow, child.trace, request, progress=progress)
 
     def check(self) -> None:
-        """Return if the quick child answers.
+        """Check that the quick child responds.
 
         Raises:
             EngineError: If it does not.
@@ -103,12 +102,12 @@ class Engine:
         self._quick.ask(child.ping, limit=QUICK_LIMIT)
 
     def close(self) -> None:
-        """End the children, whatever they are doing."""
+        """End the children immediately."""
         self._quick.close()
         self._slow.close()
 
     def _effects(self, request, config, progress):
-        """Return kind -> effect of each head, found in portions."""
+        """Return kind -> effect of each head, computed in portions."""
         heads, found = all_heads(config), []
         while len(found) < len(heads):
             found += self._ask(self._slow, child.effects, request, heads[len(found) :], progress=progress)
@@ -124,7 +123,7 @@ class Engine:
         lock=lambda self: self._lock,
     )
     def _written(self, request, config, progress):
-        """Return the token ids of the target that an encoder-decoder writes, in portions."""
+        """Return the token ids of the target that an encoder-decoder generates, in portions."""
         written, finished, most = (), False, min(MAX_WRITTEN, config.target_max_len)
         while not finished:
             written, finished = self._ask(self._slow, child.write, request, written, most, progress=progress)
@@ -132,7 +131,7 @@ class Engine:
         return written[: config.target_max_len - 1]  # [START] needs a position too
 
     def _ask(self, worker, question, request, *args, progress):
-        """Put a question to a child, again and again as long as the model is being loaded."""
+        """Send a question to a child, repeatedly while the model is loading."""
         stamp = store.stamp(request.model)
         limit = QUICK_LIMIT if worker is self._quick else SLOW_LIMIT
 
@@ -149,7 +148,7 @@ class Engine:
 
 @functools.lru_cache(64)
 def _config(model, stamp):
-    """Return the config of a model; a folder written anew has another stamp."""
+    """Return the config of a model; `stamp` is part of the cache key."""
     return store.read_config(model)
 
 

@@ -1,17 +1,17 @@
-"""Why the engine could not answer."""
+"""Errors of the engine."""
 
 
 class EngineError(RuntimeError):
     """The engine could not answer.
 
     Attributes:
-        code: "slow" (took longer than `seconds`), "died" (the child ended while it worked on this, twice),
+        code: "slow" (took longer than `seconds`), "died" (the child ended twice during this question),
             "start" (the child does not start), "memory", "closed" (the app is ending), or "unexpected" (an
-            error of type `kind` at `where`). A page has a sentence for each.
+            error of type `kind` at `where`). Pages translate it.
         facts: The names above and their values.
     """
 
-    def __init__(self, code: str, **facts):
+    def __init__(self, code: str, **facts: object):
         super().__init__(code)
         self.code, self.facts = code, facts
 

@@ -1,4 +1,4 @@
-"""One child process and the queue in front of it."""
+"""One child process and its queue."""
 
 import contextlib
 import gc
@@ -7,30 +7,30 @@ import threading
 from collections.abc import Callable
 from concurrent.futures import CancelledError, Future, ProcessPoolExecutor, ThreadPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
+from typing import Any
 
 from transformer_viz.service.engine import child
 from transformer_viz.service.engine.errors import EngineError
 from transformer_viz.service.forking import context
 
 START_LIMIT = 120
-"""Seconds that a child may take to start; importing TensorFlow on a busy machine takes 15."""
+"""Seconds a child may take to start; importing TensorFlow on a busy machine takes 15."""
 
 BEAT = 0.2
-"""Seconds between two signs of life of a question that waits."""
+"""Interval in seconds between two calls of `beat`."""
 
 
 class Worker:
-    """A child process that answers one question at a time, and the questions that wait for it.
+    """A child process that answers one question at a time, and a queue of questions.
 
-    The queue is a thread that hands one question to the child and waits for its answer. The time limit of a
-    question therefore begins when the child begins with it, and a child that is replaced takes no other
-    question with it.
+    The queue is a thread that sends one question to the child and waits for its answer. The time limit of a
+    question therefore starts when the child starts it, and replacing a child affects no other question.
 
     Args:
-        niceness: How much the child yields to other processes.
+        niceness: Nice value of the child.
 
     Attributes:
-        restarts: How often the child had ended and was replaced.
+        restarts: Number of times the child ended and was replaced.
     """
 
     def __init__(self, *, niceness: int = 0):
@@ -38,7 +38,8 @@ class Worker:
         self._niceness = niceness
         self._queue = ThreadPoolExecutor(1)
         self._lock = threading.Lock()
-        self._child = self._ready = None
+        self._child: ProcessPoolExecutor | None = None
+        self._ready: Future | None = None
         self._closed = False
 
     def start(self) -> Future:
@@ -50,37 +51,39 @@ class Worker:
         with self._lock:
             if self._closed:
                 raise EngineError("closed")
-            if self._child is None:
+            if self._child is None or self._ready is None:
                 arguments = {"initializer": child.start, "initargs": (self._niceness, dict(os.environ))}
                 self._child = ProcessPoolExecutor(1, mp_context=context(), **arguments)
                 self._ready = self._child.submit(child.import_keras)
             return self._ready
 
-    def submit(self, question, *args, limit: float) -> Future:
-        """Put a question into the queue.
+    def submit(self, question: Callable, *args: Any, limit: float) -> Future:
+        """Queue a question.
 
         Args:
             question: A function of `child`.
             *args: Its arguments.
-            limit: Seconds for which the child may work on it.
+            limit: Seconds the child may take.
         """
         return self._queue.submit(self._answer, question, args, limit)
 
-    def ask(self, question, *args, limit: float, beat: Callable[[str], None] | None = None):
-        """Return the answer to a question; arguments as in `submit`.
+    def ask(
+        self, question: Callable, *args: Any, limit: float, beat: Callable[[str], None] | None = None
+    ) -> Any:
+        """Return the answer to a question.
 
         Args:
             question: A function of `child`.
             *args: Its arguments.
-            limit: Seconds for which the child may work on it.
-            beat: Called every `BEAT` seconds while there is no answer: with "starting" as long as the child
+            limit: Seconds the child may take.
+            beat: Called every `BEAT` seconds while there is no answer: with "starting" while the child
                 starts, "working" if it works on this question, "waiting" if on others. If it raises, the
-                question is taken out of the queue.
+                question is removed from the queue.
 
         Raises:
-            EngineError: If the child cannot start, ended twice over this question, or took longer than
+            EngineError: If the child cannot start, ended twice during this question, or took longer than
                 `limit`.
-            Exception: Whatever the question raises.
+            Exception: Anything the question raises.
         """
         future = self.submit(question, *args, limit=limit)
         try:
@@ -99,12 +102,12 @@ class Worker:
         return next(iter((self._child and self._child._processes) or ()), None)
 
     def close(self) -> None:
-        """End the child, whatever it is doing, and give back what the system held for it."""
+        """End the child immediately and release its system resources."""
         with self._lock:
             self._closed = True
         self._queue.shutdown(wait=False, cancel_futures=True)
         self._end(wait=True)
-        gc.collect()  # its semaphores, before a signal ends this process without ceremony
+        gc.collect()  # releases its semaphores before a signal ends this process
 
     def _stage(self, future):
         if self._ready is None or not self._ready.done():
@@ -117,6 +120,8 @@ class Worker:
             try:
                 self._wait_until_started()
                 problem = "died"
+                if self._child is None:
+                    raise EngineError("closed")
                 return self._wait_for(self._child.submit(question, *args), limit, "slow")
             except BrokenProcessPool:
                 self._replace()
@@ -127,11 +132,11 @@ class Worker:
             self._wait_for(self.start(), START_LIMIT, "start")
         except (EngineError, BrokenProcessPool):
             raise
-        except Exception as error:  # it cannot import what it needs, perhaps only now
+        except Exception as error:  # a failed import, possibly temporary
             raise BrokenProcessPool("the child cannot start") from error
 
     def _wait_for(self, future, limit, code):
-        """Return the result of a future; a child that does not give it in time is replaced."""
+        """Return the result of a future; a child that exceeds the limit is replaced."""
         if not _is_done(future, limit):
             self._replace()
             raise EngineError(code, seconds=limit)
@@ -154,7 +159,7 @@ class Worker:
 
 
 def _is_done(future, seconds):
-    """Wait for a future; return whether it is done, in whatever way."""
+    """Wait for a future; return whether it is done, successfully or not."""
     with contextlib.suppress(TimeoutError, CancelledError):
         future.exception(seconds)
     return future.done()

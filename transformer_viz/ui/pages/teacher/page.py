@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 import streamlit as st
 
 from transformer_viz import store
-from transformer_viz.runs import AT_WORK, RunError, TrainingRun, list_runs, sweep_uploads, uploads_bytes
+from transformer_viz.runs import ACTIVE, RunError, TrainingRun, list_runs, sweep_uploads, uploads_bytes
 from transformer_viz.runs.quota import bytes_in
 from transformer_viz.service.trainer import QUOTA
 from transformer_viz.ui.shell.card import size_text, task_of
@@ -37,7 +37,7 @@ def show() -> None:
 def show_trainings() -> None:
     """Show all training runs, with actions on the selected ones."""
     runs = sorted(list_runs(), key=lambda run: ORDER.index(run.status))
-    at_work = [run for run in runs if run.status in AT_WORK]
+    at_work = [run for run in runs if run.status in ACTIVE]
     st.subheader(t("teacher.trainings", count=len(runs), at_work=len(at_work)), anchor=False)
     if not runs:
         st.info(t("teacher.trainings.none"), icon=":material/school:")
@@ -61,7 +61,9 @@ def row_of_run(run: TrainingRun, title: str, size: int) -> dict:
     """Return one row of the list of training runs."""
     state = run.state()
     total = state.facts.get("total_steps")
-    began = datetime.datetime.fromtimestamp(run.worked).isoformat(" ", "minutes") if run.worked else ""
+    began = (
+        datetime.datetime.fromtimestamp(run.last_worked).isoformat(" ", "minutes") if run.last_worked else ""
+    )
     return {
         "visitor": short_name(run.owner) or "—",
         "training": title,

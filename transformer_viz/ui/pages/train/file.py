@@ -7,11 +7,12 @@ import streamlit as st
 from streamlit.runtime.uploaded_file_manager import UploadedFile
 
 from transformer_viz.data import (
-    KINDS,
+    COLUMN_ROLES,
     DataError,
     DataReport,
     Preview,
     describe,
+    evenly_spaced,
     preview,
     read_labelled,
     read_pairs,
@@ -19,7 +20,6 @@ from transformer_viz.data import (
     split,
     split_pairs,
     split_texts,
-    spread,
 )
 from transformer_viz.runs import RunError, Upload, keep_upload
 from transformer_viz.text.tokenizer import TOKEN_KINDS, Tokenizer
@@ -115,7 +115,7 @@ def cached_preview(upload: Upload) -> Preview:
 
 def ask_columns(found: Preview) -> tuple[str, dict[str, str]]:
     """Show the choice of the kind of rows and of its columns; return kind, and role -> column."""
-    kinds = [kind for kind in KINDS if len(KINDS[kind]) <= len(found.columns)]
+    kinds = [kind for kind in COLUMN_ROLES if len(COLUMN_ROLES[kind]) <= len(found.columns)]
     row = st.container(horizontal=True, gap="small")
     kind = row.selectbox(
         t("data.kind"),
@@ -127,7 +127,7 @@ def ask_columns(found: Preview) -> tuple[str, dict[str, str]]:
     )
     guess = found.guess.get(kind, {})
     chosen = {}
-    for number, role in enumerate(KINDS[kind]):
+    for number, role in enumerate(COLUMN_ROLES[kind]):
         at = found.columns.index(guess[role]) if role in guess else min(number, len(found.columns) - 1)
         chosen[role] = row.selectbox(
             t(f"data.{role}"), found.columns, at, key=f"column-{kind}-{role}", width=WIDTH
@@ -178,7 +178,7 @@ def count(
     read, split_rows = READERS[kind]
     rows = read(upload.path, dict(columns), sha256=upload.sha256)
     parts = split_rows(rows)
-    seen = spread(parts.train, MAX_COUNTED)
+    seen = evenly_spaced(parts.train, MAX_COUNTED)
     sides = [*seen["text"], *(seen["target"] if kind == "pairs" else [])]
     tokenizer = Tokenizer.train(sides, MAX_VOCABULARY, kind=tokens, lowercase=not keep_case)
     report = describe(rows, tokenizer=tokenizer, max_len=longest, parts=parts, most=MAX_COUNTED)

@@ -11,7 +11,7 @@ from cachetools import LRUCache, cached
 
 from transformer_viz.analysis import entropy
 from transformer_viz.pictures.views import curves_of, heads_forming
-from transformer_viz.runs import AT_WORK, TrainingRun, stamp_of
+from transformer_viz.runs import ACTIVE, TrainingRun, file_stamp
 from transformer_viz.ui.shell.card import metric_name
 from transformer_viz.ui.shell.charts import theme
 from transformer_viz.ui.shell.components import component
@@ -71,7 +71,7 @@ def choose_heads(run: TrainingRun) -> tuple[int, str, int]:
     firsts = first_pictures(run)
     probes = {number: picture.text for number, picture in firsts.items()}
     kinds = firsts[min(firsts)].layers
-    running = run.status in AT_WORK
+    running = run.status in ACTIVE
     st.subheader(t("run.forming" if running else "run.lapse"), anchor=False, help=t("run.lapse.help"))
     with st.container(horizontal=True, gap="medium"):
         probe = st.selectbox(
@@ -102,11 +102,11 @@ def choose_heads(run: TrainingRun) -> tuple[int, str, int]:
 
 def show_heads(run: TrainingRun, status: str, probe: int, kind: str, layer: int) -> None:
     """Show the heads of a layer: the current ones of a running run, or a time-lapse of an ended one."""
-    at_work = status in AT_WORK
+    at_work = status in ACTIVE
     frames = [(step, path) for step, number, path in run.frames() if number == probe]
     frames = frames[-1:] if at_work else frames[:: -(-len(frames) // MAX_FRAMES)][:-1] + frames[-1:]
     max_tokens = math.isqrt(MAX_WEIGHTS // (max(1, len(frames)) * run.job.config.num_heads))
-    found = [(step, heads_in(path, stamp_of(path), kind, layer, max_tokens)) for step, path in frames]
+    found = [(step, heads_in(path, file_stamp(path), kind, layer, max_tokens)) for step, path in frames]
     found = [(step, heads) for step, heads in found if heads]
     pictures = [(step, heads) for step, heads in found if heads.shape == found[-1][1].shape]
     if left_out := len(frames) - len(pictures):
@@ -135,7 +135,7 @@ def curves_over(
     run: TrainingRun, steps: list[int], entropies: list[np.ndarray], words: dict[str, str]
 ) -> list[dict]:
     """Return the charts over the steps of an ended run."""
-    metric, epochs = run.job.figure, run.state().epochs
+    metric, epochs = run.job.metric, run.state().epochs
     good = [epoch["step"] for epoch in epochs], [epoch.get(f"val_{metric}") for epoch in epochs]
     return curves_of(steps, entropies, good, labels=words | {"metric": metric_name(metric)}, theme=theme())
 
@@ -144,7 +144,7 @@ def first_pictures(run: TrainingRun) -> dict[int, Contents]:
     """Return probe -> contents of its first readable frame."""
     found = {}
     for _, probe, path in run.frames():
-        if probe not in found and (contents := contents_of(path, stamp_of(path))):
+        if probe not in found and (contents := contents_of(path, file_stamp(path))):
             found[probe] = contents
     return dict(sorted(found.items()))
 

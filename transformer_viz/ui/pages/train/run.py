@@ -8,7 +8,7 @@ import streamlit as st
 
 from transformer_viz import store
 from transformer_viz.pictures.figures import learning_curves
-from transformer_viz.runs import AT_WORK, RunError, RunState, TrainingRun, sweep_uploads, turns_before
+from transformer_viz.runs import ACTIVE, RunError, RunState, TrainingRun, runs_ahead, sweep_uploads
 from transformer_viz.ui.pages.train.forming import (
     choose_heads,
     first_pictures,
@@ -50,7 +50,7 @@ def show_run(run: TrainingRun, open_model: Callable[[str], None]) -> None:
         st.error(t("run.broken.said", reason=error_text(run.error or "")), icon=ICONS["broken"])
         ask_name(run, open_model)
         return
-    at_work = stage.status in AT_WORK
+    at_work = stage.status in ACTIVE
     seconds = REFRESH_SECONDS if stage.has_steps else FIRST_REFRESH_SECONDS
     st.fragment(show_progress, run_every=seconds if at_work else None)(run, stage)
     if not at_work:
@@ -83,7 +83,7 @@ def show_actions(run: TrainingRun, status: str) -> None:
 
 def show_buttons(run: TrainingRun, status: str) -> None:
     """Show the buttons that stop, resume or delete the run."""
-    if status in AT_WORK:
+    if status in ACTIVE:
         st.button(
             t("run.cancel"),
             icon=":material/stop:",
@@ -115,14 +115,14 @@ def show_progress(run: TrainingRun, stage: Stage) -> None:
         st.rerun(scope="app")
     if state.problem:
         show_problem(state.problem)
-    if state.status not in (*AT_WORK, "finished") and run.has_damaged_checkpoint:
+    if state.status not in (*ACTIVE, "finished") and run.has_damaged_checkpoint:
         st.warning(t("run.checkpoint.damaged"), icon=ICONS["broken"])
     elif state.status == "interrupted":
         st.warning(t("run.interrupted.said"), icon=":material/power_off:")
     total = state.facts.get("total_steps")
     if total and state.steps:
         st.progress(min(1.0, state.step / total), text=" · ".join(progress_texts(run, state, total)))
-    elif state.status in AT_WORK:
+    elif state.status in ACTIVE:
         st.progress(0, text=queue_text(run) if state.status == "queued" else t("run.starting"))
     else:
         return
@@ -132,7 +132,7 @@ def show_progress(run: TrainingRun, stage: Stage) -> None:
         st.caption(t("run.thinned"))
     if state.is_full:
         st.caption(t("run.pictures.full"))
-    metric = run.job.figure
+    metric = run.job.metric
     curves, samples = st.columns([3, 2], gap="medium")
     with curves:
         labels = {"metric": metric_name(metric), "step": t("run.steps")}
@@ -161,7 +161,7 @@ def show_progress(run: TrainingRun, stage: Stage) -> None:
 
 def queue_text(run: TrainingRun) -> str:
     """Return how many runs come before a queued one, as a sentence."""
-    before = turns_before(run)
+    before = runs_ahead(run)
     return t("run.turns", count=before) if before else t("run.waiting")
 
 
@@ -252,7 +252,7 @@ def resume(run: TrainingRun) -> None:
 def begin_anew(run: TrainingRun) -> None:
     """Queue the run again, from its beginning."""
     try:
-        shared_trainer().resume(run, anew=True, one_at_a_time=is_classroom())
+        shared_trainer().resume(run, restart=True, one_at_a_time=is_classroom())
     except RunError as error:
         st.session_state.refused = error
 

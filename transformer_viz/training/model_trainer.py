@@ -1,29 +1,33 @@
-"""A model that learns, one batch at a time; all that decides its future can be taken out and put back."""
+"""The model in training: one step at a time, with a state that can be saved and restored."""
 
 import contextlib
+from typing import Any
 
 import keras
 import numpy as np
 import tensorflow as tf
-from keras import ops
 
 from transformer_viz.inspection.forward import compiled
 from transformer_viz.network.model import Transformer
-from transformer_viz.runs import RunError
+from transformer_viz.runs import RunError, TrainingSettings
+from transformer_viz.training.dataset import Dataset, Inputs
+from transformer_viz.training.objectives import Measured
 from transformer_viz.values.config import PAD_ID
 
+ops: Any = keras.ops  # the stubs describe the tensors of another backend
+
 UNDECAYED = ("bias", "gamma", "beta")
-"""Parameters without weight decay: it is for what multiplies the stream, not for what shifts or scales it."""
+"""Parameters without weight decay: biases, and scale and shift of layer normalisation."""
 
 
-class Learner:
-    """A model in training.
+class ModelTrainer:
+    """Train a model one batch at a time.
 
-    A batch that is split over several devices gives the parameters that it would give on one: each device
-    sums over its rows, and the sums are divided by what the whole batch counts.
+    A batch split over several devices gives the same parameters as on one: each device sums over its rows,
+    and the sums are divided by the counts of the whole batch.
 
     Args:
-        lesson: What is learned: config, objective, signature, num_rows.
+        dataset: `Dataset`.
         settings: `TrainingSettings`.
         strategy: `tf.distribute.Strategy`; None: one device.
 
@@ -31,26 +35,30 @@ class Learner:
         model: `Transformer`.
     """
 
-    def __init__(self, lesson, settings, strategy=None):
+    def __init__(
+        self, dataset: Dataset, settings: TrainingSettings, strategy: tf.distribute.Strategy | None = None
+    ):
         self._strategy = strategy or tf.distribute.get_strategy()
         self._count = self._strategy.num_replicas_in_sync
-        self._objective = lesson.objective(settings)
-        self._averages = settings.average > 0
+        self._objective = dataset.objective(settings)
+        self._uses_average = settings.average > 0
         keras.utils.set_random_seed(settings.seed)
         with self._strategy.scope(), _precision(settings.precision):
-            self.model = Transformer(lesson.config)
+            self.model = Transformer(dataset.config)
             self.optimizer = optimizer(settings, self._count)
             self.optimizer.build(self.model.trainable_variables)
-        self._train = compiled(self._train_everywhere, lesson.signature)
+        self._train = compiled(self._train_step, dataset.signature)
 
-    def train(self, inputs, answers, learning_rate) -> dict[str, tuple[float, float]]:
-        """Do one step; return name -> (sum, count) of loss, figures and tokens."""
+    def train(
+        self, inputs: Inputs, targets: np.ndarray, learning_rate: float
+    ) -> dict[str, tuple[float, float]]:
+        """Train one step; return name -> (sum, count) of loss, metrics and tokens."""
         self.optimizer.learning_rate = learning_rate
-        return numbers(self._train(inputs, answers))
+        return to_floats(self._train(inputs, targets))
 
     def parameters(self) -> dict[str, np.ndarray]:
-        """Return what is to be validated and kept: the parameters, or their moving averages."""
-        if not self._averages:
+        """Return the parameters to validate and store: the current ones, or their moving averages."""
+        if not self._uses_average:
             return self._parameters()
         variables = self.model.trainable_variables
         raw = [ops.convert_to_numpy(variable) for variable in variables]
@@ -61,14 +69,14 @@ class Learner:
         return averages
 
     def state(self) -> dict[str, np.ndarray]:
-        """Return everything that decides how training goes on: parameters, optimizer, states of dropout."""
+        """Return all variables that training depends on: of the model, the optimizer and dropout."""
         return {name: ops.convert_to_numpy(variable) for name, variable in self._variables().items()}
 
-    def restore(self, state) -> None:
-        """Put back what `state` returned.
+    def restore(self, state: dict[str, np.ndarray]) -> None:
+        """Restore what `state` returned.
 
         Raises:
-            RunError: If it is of another model.
+            RunError: If it belongs to another model.
         """
         variables = self._variables()
         if {name: value.shape for name, value in state.items()} != {
@@ -83,61 +91,61 @@ class Learner:
 
     def _variables(self):
         everything = [*self.model.variables, *self.optimizer.variables]
-        return {
-            f"{number:04d}": variable for number, variable in enumerate(everything)
-        }  # names differ by process
+        # numbered, since names differ between processes
+        return {f"{number:04d}": variable for number, variable in enumerate(everything)}
 
-    def _train_everywhere(self, inputs, answers):
-        """Let each device learn from its rows; return what all of them measured."""
+    def _train_step(self, inputs, targets):
+        """Train one step on all devices; return the metrics summed over them."""
         if self._count == 1:
-            return self._train_here(inputs, answers)
-        measured = self._strategy.run(self._train_here, (inputs, answers))
+            return self._replica_step(inputs, targets)
+        measured = self._strategy.run(self._replica_step, (inputs, targets))
         copies = self._strategy.experimental_local_results
         return tf.nest.map_structure(lambda number: copies(number)[0], measured)
 
-    def _train_here(self, inputs, answers):
-        here = tf.distribute.get_replica_context()
+    def _replica_step(self, inputs, targets):
+        replica = tf.distribute.get_replica_context()
         if self._count > 1:
-            inputs, answers = tf.nest.map_structure(
-                lambda tensor: tensor[here.replica_id_in_sync_group :: self._count], (inputs, answers)
+            inputs, targets = tf.nest.map_structure(
+                lambda tensor: tensor[replica.replica_id_in_sync_group :: self._count], (inputs, targets)
             )
         variables = self.model.trainable_variables
         with tf.GradientTape() as tape:
-            measured = self._objective(answers, self.model(inputs, training=True))
+            measured = self._objective(targets, self.model(inputs, training=True))
             total = measured["loss"][0]
             measured["tokens"] = _tokens(inputs), ops.ones(())
             if self._count > 1:
-                measured = self._added_up(measured)
+                measured = self._summed_over_replicas(measured)
             loss = self.optimizer.scale_loss(total / ops.maximum(measured["loss"][1], 1.0))
         gradients = tape.gradient(loss, [variable.value for variable in variables])
-        # of an embedding it comes in slices, one for each token, which Keras would square and clip one by one
+        # the gradient of an embedding is IndexedSlices, which Keras would square and clip token by token
         gradients = [*map(tf.convert_to_tensor, gradients)]
         if self._count > 1:
-            # Keras adds them up once more after it has clipped, which `optimizer` knows
-            gradients = here.all_reduce(tf.distribute.ReduceOp.SUM, gradients)
+            # Keras sums them again after clipping; `optimizer` scales the norm accordingly
+            gradients = replica.all_reduce(tf.distribute.ReduceOp.SUM, gradients)
             gradients = [gradient / self._count for gradient in gradients]
         self.optimizer.apply(gradients, variables)
         return measured
 
-    def _added_up(self, measured):
-        """Return the numbers summed over all devices, sent as one."""
+    def _summed_over_replicas(self, measured):
+        """Return the metrics summed over all devices, in one all-reduce."""
         packed = tf.stop_gradient(tf.stack(tf.nest.flatten(measured)))
         packed = tf.distribute.get_replica_context().all_reduce(tf.distribute.ReduceOp.SUM, packed)
         return tf.nest.pack_sequence_as(measured, tf.unstack(packed))
 
 
-def optimizer(settings, num_devices=1):
-    """Return Adam, with a weight decay AdamW, as the settings say.
+def optimizer(settings: TrainingSettings, num_devices: int = 1) -> keras.optimizers.Optimizer:
+    """Return Adam, or AdamW with a weight decay.
 
     Args:
         settings: `TrainingSettings`.
-        num_devices: How many give it their equal share of the gradients; it clips such a share.
+        num_devices: Devices that each contribute an equal share of the gradients; the clipping norm is
+            divided by it.
     """
     average = {"use_ema": True, "ema_momentum": settings.average} if settings.average else {}
     adam = keras.optimizers.Adam(
         settings.learning_rate,
         beta_2=settings.beta_2,
-        weight_decay=settings.weight_decay or None,  # a decay of 0.0 would still go over all parameters
+        weight_decay=settings.weight_decay or None,  # 0.0 would still touch all parameters
         global_clipnorm=settings.clip_norm / num_devices or None,
         **average,
     )
@@ -147,7 +155,7 @@ def optimizer(settings, num_devices=1):
 
 @contextlib.contextmanager
 def _precision(name):
-    """Let layers made meanwhile compute in that precision, with parameters in float32."""
+    """Create layers with that compute precision and float32 parameters."""
     before = keras.config.dtype_policy()
     keras.config.set_dtype_policy(name if name == "float32" else f"mixed_{name}")
     try:
@@ -156,12 +164,12 @@ def _precision(name):
         keras.config.set_dtype_policy(before)
 
 
-def _tokens(inputs):
-    """Return how many tokens a model is given, without padding."""
+def _tokens(inputs: Any) -> Any:
+    """Return the number of input tokens without padding."""
     texts = [inputs["token_ids"]] if isinstance(inputs, dict) else tf.nest.flatten(inputs)
     return sum(ops.sum(ops.cast(ops.not_equal(token_ids, PAD_ID), "float32")) for token_ids in texts)
 
 
-def numbers(measured) -> dict[str, tuple[float, float]]:
-    """Return name -> (sum, count) of what an objective measured."""
+def to_floats(measured: Measured) -> dict[str, tuple[float, float]]:
+    """Return name -> (sum, count) as Python floats."""
     return {name: (float(total), float(count)) for name, (total, count) in measured.items()}

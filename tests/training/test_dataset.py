@@ -5,7 +5,7 @@ import pytest
 from transformer_viz.data import NAMED, DataError
 from transformer_viz.runs import TrainingJob, TrainingSettings
 from transformer_viz.text.tokenizer import Tokenizer
-from transformer_viz.training.lesson import Labels, Pairs, crop, hide
+from transformer_viz.training.dataset import LabelledTexts, TextPairs, crop, word_dropout
 from transformer_viz.values.config import PAD_ID, START_ID, UNK_ID, TransformerConfig
 from transformer_viz.values.presets import PRESETS
 
@@ -15,12 +15,12 @@ RANDOM = np.random.default_rng(2)
 def test_word_dropout_hides_its_share_of_words_and_no_padding():
     ids = RANDOM.integers(4, 30, (200, 20))
     ids[:, 15:] = PAD_ID
-    hidden = hide(ids, 0.3, RANDOM)
+    hidden = word_dropout(ids, 0.3, RANDOM)
     assert (hidden[:, 15:] == PAD_ID).all()
     assert abs((hidden[:, :15] == UNK_ID).mean() - 0.3) < 0.02
     ids[:, 0] = START_ID
-    assert (hide(ids, 0.9, RANDOM)[:, 0] == START_ID).all()
-    assert hide(ids, 0.0, RANDOM) is ids
+    assert (word_dropout(ids, 0.9, RANDOM)[:, 0] == START_ID).all()
+    assert word_dropout(ids, 0.0, RANDOM) is ids
 
 
 def test_a_crop_is_a_part_of_its_text():
@@ -35,24 +35,28 @@ def test_a_crop_is_a_part_of_its_text():
 
 @pytest.mark.parametrize(
     ("kind", "task", "architecture"),
-    [(Labels, "parity", "encoder"), (Pairs, "copy", "encoder-decoder"), (Pairs, "repeat", "decoder")],
+    [
+        (LabelledTexts, "parity", "encoder"),
+        (TextPairs, "copy", "encoder-decoder"),
+        (TextPairs, "repeat", "decoder"),
+    ],
 )
 def test_every_epoch_has_every_row_once_in_an_order_of_its_own(kind, task, architecture):
     settings = TrainingSettings(batch_size=16)
     config = TransformerConfig(architecture=architecture, max_len=64)
-    lesson = kind(TrainingJob(config=config, settings=settings, data=task, rows=120))
+    dataset = kind(TrainingJob(config=config, settings=settings, data=task, rows=120))
 
     def rows(epoch):
-        batches = [answers for _, answers in lesson.batches(settings, epoch)]
-        assert len(batches) == settings.steps_per_epoch(lesson.num_rows)
+        batches = [targets for _, targets in dataset.batches(settings, epoch)]
+        assert len(batches) == settings.steps_per_epoch(dataset.num_rows)
         return [tuple(np.atleast_1d(row)[np.atleast_1d(row) != PAD_ID]) for batch in batches for row in batch]
 
     first, again, other = rows(0), rows(0), rows(1)
     assert first == again
     assert first != other
     assert sorted(first) == sorted(other)
-    assert len(first) == lesson.num_rows
-    assert len(lesson.probes) == 3
+    assert len(first) == dataset.num_rows
+    assert len(dataset.probes) == 3
 
 
 def job(path, preset="single-block", **options):
@@ -75,32 +79,34 @@ CHINESE = "stars\tcomment\n" + "".join(f"{i % 2}\t第{i}家酒店很好，Wifi �
 
 @pytest.mark.parametrize("kind", ["words", "characters", "bpe", "wordpiece"])
 def test_labels_have_tokens_of_the_kind_and_case_that_was_asked_for(file, kind):
-    lesson = Labels(job(file(CHINESE), columns={"text": "comment"}, tokens=kind, keep_case=True))
-    tokenizer = Tokenizer.from_json(lesson.tokenizers["tokenizer"])
+    dataset = LabelledTexts(job(file(CHINESE), columns={"text": "comment"}, tokens=kind, keep_case=True))
+    tokenizer = Tokenizer.from_json(dataset.tokenizers["tokenizer"])
     assert tokenizer.kind == kind
     assert "Wifi" in tokenizer.decode(tokenizer.encode("Wifi", max_len=9).ids)
-    assert lesson.config.vocab_size == tokenizer.vocab_size
-    assert lesson.config.labels == ("0", "1")
+    assert dataset.config.vocab_size == tokenizer.vocab_size
+    assert dataset.config.labels == ("0", "1")
 
 
 @pytest.mark.parametrize("tied", [True, False])
 def test_both_tokenizers_of_pairs_are_of_the_kind(file, tied):
     path = file("en,fr\n" + "".join(f"a film {i},un film {i}\n" for i in range(30)))
     config = PRESETS["vaswani-tiny"].replace(tie_embeddings=tied)
-    lesson = Pairs(job(path, config=config, tokens="bpe"))
-    for text in lesson.tokenizers.values():
+    dataset = TextPairs(job(path, config=config, tokens="bpe"))
+    for text in dataset.tokenizers.values():
         assert Tokenizer.from_json(text).kind == "bpe"
-    assert Tokenizer.from_json(lesson.tokenizers["target_tokenizer"]).has_markers
+    assert Tokenizer.from_json(dataset.tokenizers["target_tokenizer"]).has_markers
 
 
 def test_a_decoder_alone_reads_plain_text_or_pairs(file):
     lines = [f"What a film, number {i}!" for i in range(30)]
-    lesson = Pairs(job(file("\n".join(lines)), "gpt-mini", tokens="bpe", keep_case=True))
-    tokenizer = Tokenizer.from_json(lesson.tokenizers["tokenizer"])
-    _, rows = lesson._train
+    dataset = TextPairs(job(file("\n".join(lines)), "gpt-mini", tokens="bpe", keep_case=True))
+    tokenizer = Tokenizer.from_json(dataset.tokenizers["tokenizer"])
+    _, rows = dataset._train
     assert {tokenizer.decode(row) for row in rows} <= set(lines)
-    lesson = Pairs(job(file("text,target\n" + "".join(f"a film {i},good\n" for i in range(30))), "gpt-mini"))
-    assert "good" in Tokenizer.from_json(lesson.tokenizers["tokenizer"]).vocabulary
+    dataset = TextPairs(
+        job(file("text,target\n" + "".join(f"a film {i},good\n" for i in range(30))), "gpt-mini")
+    )
+    assert "good" in Tokenizer.from_json(dataset.tokenizers["tokenizer"]).vocabulary
 
 
 @pytest.fixture
@@ -111,15 +117,15 @@ def imdb(monkeypatch):
 
 
 def test_a_named_data_set_brings_its_own_test(imdb, tmp_path):
-    lesson = Labels(job(tmp_path, data="imdb"))
-    assert lesson.config.labels == ("negative", "positive")
-    assert lesson.card["data"] == {"named": "imdb", "rows": 40}
+    dataset = LabelledTexts(job(tmp_path, data="imdb"))
+    assert dataset.config.labels == ("negative", "positive")
+    assert dataset.card["data"] == {"named": "imdb", "rows": 40}
     with pytest.raises(DataError, match=r"^The data set 'imdb' has its own test\. Leave --test out\.$"):
-        Labels(job(tmp_path, data="imdb", test=tmp_path))
+        LabelledTexts(job(tmp_path, data="imdb", test=tmp_path))
 
 
 def test_a_decoder_alone_reads_the_texts_of_a_named_data_set(imdb, tmp_path):
-    lesson = Pairs(job(tmp_path, "gpt-mini", data="imdb"))
-    assert "positive" not in Tokenizer.from_json(lesson.tokenizers["tokenizer"]).vocabulary
+    dataset = TextPairs(job(tmp_path, "gpt-mini", data="imdb"))
+    assert "positive" not in Tokenizer.from_json(dataset.tokenizers["tokenizer"]).vocabulary
     with pytest.raises(DataError, match=r"has labels, no targets\. Choose an encoder or a decoder\.$"):
-        Pairs(job(tmp_path, "vaswani-tiny", data="imdb"))
+        TextPairs(job(tmp_path, "vaswani-tiny", data="imdb"))

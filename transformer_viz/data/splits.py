@@ -1,4 +1,4 @@
-"""Rows to train on, to choose the best epoch by and to test with: nothing of one is in another."""
+"""Splits into training, validation and test rows without a text on two sides."""
 
 from typing import NamedTuple
 
@@ -12,22 +12,22 @@ FEWEST_ROWS = 10
 
 
 class Split(NamedTuple):
-    """Rows in random order; `test` is empty unless it was asked for."""
+    """Rows in random order; `test` is empty unless requested."""
 
     train: pd.DataFrame
     validation: pd.DataFrame
     test: pd.DataFrame
 
 
-def split(frame, *, validation=0.1, test=0.0, seed=0) -> Split:
-    """Hold out some labelled rows, the same share of each label, no text on two sides.
+def split(frame: pd.DataFrame, *, validation: float = 0.1, test: float = 0.0, seed: int = 0) -> Split:
+    """Split labelled rows, stratified by label, with no text on two sides.
 
     Args:
-        frame: Columns text and label; with a column group (the film a review is about), no group is on two
-            sides either.
-        validation: Share held out, above 0 and below 1.
-        test: Share held out besides; 0: none.
-        seed: Of the choice.
+        frame: Columns text and label; with a column group (say, the film a review is about), no group is on
+            two sides either.
+        validation: Validation share, above 0 and below 1.
+        test: Test share; 0: none.
+        seed: Of the random choice.
 
     Returns:
         `Split`; every label is in each part.
@@ -51,8 +51,8 @@ def split(frame, *, validation=0.1, test=0.0, seed=0) -> Split:
     return parts
 
 
-def split_pairs(frame, *, validation=0.1, test=0.0, seed=0) -> Split:
-    """Hold out some pairs, no text on two sides; as `split` without labels.
+def split_pairs(frame: pd.DataFrame, *, validation: float = 0.1, test: float = 0.0, seed: int = 0) -> Split:
+    """Split pairs, with no text on two sides; as `split` without labels.
 
     Raises:
         DataError: If there are too few rows or different texts.
@@ -66,8 +66,8 @@ def split_pairs(frame, *, validation=0.1, test=0.0, seed=0) -> Split:
     return _apart(frame, group, [group[first]], (validation, test), seed)
 
 
-def split_texts(frame, *, validation=0.1, test=0.0, seed=0) -> Split:
-    """Hold out some texts, none on two sides; as `split_pairs`."""
+def split_texts(frame: pd.DataFrame, *, validation: float = 0.1, test: float = 0.0, seed: int = 0) -> Split:
+    """Split texts, none on two sides; as `split_pairs`."""
     return split_pairs(frame, validation=validation, test=test, seed=seed)
 
 
@@ -77,14 +77,14 @@ def _check_rows(frame):
 
 
 def _unit(frame):
-    """Return of what a part must have several: the end of the code of a phrase."""
+    """Return "groups" or "texts", the end of a phrase's code: what each part must have several of."""
     return "groups" if "group" in frame else "texts"
 
 
 def _groups(frame):
-    """Return the number of each row's group, and whether it is the first of its group.
+    """Return the group number of each row, and whether the row is the first of its group.
 
-    Rows with the same text belong together, however it is written, and rows with the same group.
+    Rows with the same text (ignoring case and outer spaces) or the same group belong together.
     """
     group = pd.factorize(frame["text"].str.strip().str.casefold())[0]
     if "group" in frame:
@@ -93,10 +93,10 @@ def _groups(frame):
 
 
 def _owners(frame, group, first):
-    """Return the label each group is shared out for, in the order of their first rows.
+    """Return the label by which each group is stratified, in the order of their first rows.
 
-    Of a text with several labels it is the first; of a group that was named, the rarest, for the others are
-    in many groups besides.
+    Of a text with several labels it is the first; of a named group the rarest, since the others are in many
+    other groups as well.
     """
     if "group" not in frame:
         return frame["label"].to_numpy()[first]
@@ -107,7 +107,7 @@ def _owners(frame, group, first):
 
 
 def _joined(first, second):
-    """Return the least number that each row reaches over rows with which it shares either number."""
+    """Return the smallest number connected to each row through rows that share either number."""
     joined, before = first.copy(), None
     while before is None or (joined != before).any():
         before = joined
@@ -117,7 +117,7 @@ def _joined(first, second):
 
 
 def _apart(frame, group, strata, shares, seed):
-    """Choose groups of each stratum for each share held out, and return the rows by what was chosen."""
+    """Draw groups of each stratum for validation and test, and return the rows of each side."""
     validation, test = shares
     if not (0 < validation < 1 and 0 <= test < 1 and validation + test < 1):
         raise ValueError(
@@ -139,5 +139,5 @@ def _apart(frame, group, strata, shares, seed):
 
 
 def _count(share, groups, kept):
-    """Return how many groups are a share of them, at least one, if so many are kept for the rest."""
+    """Return the number of groups to draw: the share, at least one, but leaving `kept` of them."""
     return max(0, min(len(groups) - kept, max(1, round(share * len(groups)))))

@@ -1,38 +1,46 @@
-"""Rows and columns of a file; whether it is CSV, TSV, JSONL or plain text is told by its content."""
+"""Format detection: CSV, TSV, JSONL or plain text, from the content of a file."""
 
 import contextlib
 import csv
 import io
 import re
 from array import array
+from collections.abc import Sequence
 from itertools import islice
 from pathlib import Path
 
 from transformer_viz.data.columns import is_known
+from transformer_viz.data.delimited import DELIMITERS, read_delimited
 from transformer_viz.data.files import DataError, read_text
 from transformer_viz.data.jsonl import read_objects
-from transformer_viz.data.separated import DELIMITERS, read_separated
-from transformer_viz.data.table import Table, capped, check_count
+from transformer_viz.data.table import Table, check_count, row_limit
 
 _SAMPLE = 2**16
-"""Characters that are looked at to tell the format."""
+"""Characters examined to detect the format."""
 
 _SAMPLE_ROWS = 20
 
 ENDS = (*".!?…。！？",)
-"""What a sentence ends with, and the name of a column does not."""
+"""Final characters of a sentence, which a column name does not have."""
 
 
-def read_table(path, *, most=None, needed=None, sha256="", most_bytes=None) -> Table:
+def read_table(
+    path: str | Path,
+    *,
+    most: int | None = None,
+    needed: Sequence[str] | None = None,
+    sha256: str = "",
+    most_bytes: int | None = None,
+) -> Table:
     """Read the rows of a file.
 
     Args:
         path: The file.
         most: Rows to read; None: all.
-        needed: Columns without which it is of no use, so that it is taken for a table; None: it may be plain
-            text too, one text on a line.
-        sha256: Of what the file must hold, in hexadecimal; "": whatever it holds.
-        most_bytes: Bytes that it may have, unpacked; None: as many as are ever read.
+        needed: Columns the caller needs, so that the file is read as a table; None: it may also be plain
+            text, one text on a line.
+        sha256: Expected SHA-256 in hexadecimal; "": any.
+        most_bytes: Most bytes, decompressed; None: the limit of all files.
 
     Raises:
         DataError: If it cannot be read; names file, line and remedy.
@@ -45,7 +53,7 @@ def read_table(path, *, most=None, needed=None, sha256="", most_bytes=None) -> T
     elif kind == "jsonl":
         table = read_objects(path, text, most)
     else:
-        table = read_separated(path, text, kind, most)
+        table = read_delimited(path, text, kind, most)
     if not table.lines:
         raise DataError("table.no_rows", path=path)
     return table
@@ -67,13 +75,13 @@ def _format_of(path, text, needed):
     best = max(samples, key=lambda kind: (even[kind] and width[kind] > 1, width[kind]))
     if width[best] == 1:
         best = "csv"
-    return "text" if not needed and not _isnames_of(samples[best][0], even[best]) else best
+    return "text" if not needed and not _is_header(samples[best][0], even[best]) else best
 
 
 def _sample(text, delimiter):
-    """Return the first rows, the last of them left out if it may not be whole."""
+    """Return the first rows without the last, which may be incomplete."""
     rows, reader = [], csv.reader(io.StringIO(text[:_SAMPLE], newline=""), delimiter=delimiter)
-    with contextlib.suppress(csv.Error):  # what is wrong is said when all is read
+    with contextlib.suppress(csv.Error):  # reported when the whole file is read
         rows.extend(islice(reader, _SAMPLE_ROWS))
     rows = [row for row in rows if row]
     if len(text) > _SAMPLE and len(rows) > 1:
@@ -81,8 +89,8 @@ def _sample(text, delimiter):
     return rows or [[""]]
 
 
-def _isnames_of(row, even):
-    """Return whether a first line names columns, rather than being a text itself."""
+def _is_header(row, even):
+    """Return whether a first line holds column names rather than a text."""
     known = any(map(is_known, row))
     if len(row) == 1:
         return known
@@ -91,9 +99,9 @@ def _isnames_of(row, even):
 
 
 def _lines(path, text, most):
-    """Return the lines that are not empty."""
+    """Return a table of the non-empty lines."""
     every = enumerate(text.replace("\r\n", "\n").split("\n"), 1)
-    found = islice(((line, number) for number, line in every if line and not line.isspace()), capped(most))
+    found = islice(((line, number) for number, line in every if line and not line.isspace()), row_limit(most))
     cells, lines = [], array("Q")
     for line, number in found:
         cells.append(line)

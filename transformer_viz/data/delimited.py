@@ -1,4 +1,4 @@
-"""Rows of CSV, with commas or semicolons, and of TSV."""
+"""Reader of CSV, with commas or semicolons, and of TSV."""
 
 import csv
 import io
@@ -6,37 +6,38 @@ import re
 import threading
 from array import array
 from itertools import islice
+from pathlib import Path
 
-from transformer_viz.data.files import DataError, line_of
-from transformer_viz.data.table import MAX_CHARS, PORTION, Table, capped, check_count, names_of
+from transformer_viz.data.files import DataError, line_reference
+from transformer_viz.data.table import MAX_CHARS, PORTION, Table, check_count, column_names, row_limit
 from transformer_viz.language import Phrase
 
 DELIMITERS = {"tsv": "\t", "csv": ",", "semicolon": ";"}
-"""Format -> what stands between its fields."""
+"""Format -> delimiter."""
 
 _NAMED = {"\t": "delimiter.tab", ",": "delimiter.comma", ";": "delimiter.semicolon"}
-"""What stands between fields -> code of the phrase for it."""
+"""Delimiter -> code of the phrase for it."""
 
 _FIELD_LIMIT = threading.Lock()
-"""The limit of the `csv` module is one for the whole process."""
+"""Guards the field size limit of `csv`, which is global."""
 
 
-def read_separated(path, text, kind, most) -> Table:
-    """Read rows whose fields are separated.
+def read_delimited(path: Path, text: str, kind: str, most: int | None) -> Table:
+    """Read rows of delimited fields.
 
     Args:
-        path: Where the text is from.
+        path: Origin of the text, for errors.
         text: The whole file.
         kind: One of `DELIMITERS`.
         most: Rows to read; None: all.
 
     Raises:
-        DataError: If a row is not like the others; names its line.
+        DataError: If a row has another number of fields; names its line.
     """
     delimiter = DELIMITERS[kind]
     if kind == "tsv" and (literal := _literal(path, text, most)):
         return literal
-    most = capped(most)
+    most = row_limit(most)
     with _FIELD_LIMIT:
         limit = csv.field_size_limit(MAX_CHARS)
         try:
@@ -48,14 +49,14 @@ def read_separated(path, text, kind, most) -> Table:
 
 
 def _even(path, text, delimiter, most):
-    """Return header, cells and lines of rows that are one line each, and right; None if there are others.
+    """Return header, cells and lines if each row is one line and well-formed; None otherwise.
 
-    This is the way of nearly all files, and several times as fast as row by row.
+    Nearly all files take this path, several times as fast as row by row.
     """
     reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, strict=True)
     cells, count = [], 0
     try:
-        header = names_of(path, next(reader))
+        header = column_names(path, next(reader))
         cells = [[] for _ in header]
         while rows := list(islice(reader, min(PORTION, most - count))):
             if set(map(len, rows)) != {len(header)}:
@@ -72,16 +73,16 @@ def _even(path, text, delimiter, most):
 
 
 def _row_by_row(path, text, delimiter, most):
-    """Return header, cells and lines; raises `DataError` with the line that is wrong."""
+    """Return header, cells and lines; raises `DataError` with the line at fault."""
     begin, lines = 1, array("Q")
     try:
         reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, strict=True)
-        header = names_of(path, next(reader))
+        header = column_names(path, next(reader))
         cells = [[] for _ in header]
         begin = reader.line_num + 1
         for row in islice(reader, most):
             if len(row) != len(header):
-                raise _bad_width(line_of(path, reader.line_num), header, row, delimiter)
+                raise _bad_width(line_reference(path, reader.line_num), header, row, delimiter)
             for value, column in zip(row, cells, strict=True):
                 column.append(value)
             lines.append(reader.line_num)
@@ -94,17 +95,17 @@ def _row_by_row(path, text, delimiter, most):
 
 
 def _literal(path, text, most):
-    """Return the rows of a TSV whose every line is a row, or None.
+    """Return the rows of a TSV in which every line is a row; None if one is not.
 
-    Many write a TSV without quoting anything, so that a quote is a character like any other. Where each line
-    has its fields, only one that is quoted from end to end is unquoted.
+    Many TSV files are written without quoting, so that a quote is an ordinary character. Only fields quoted
+    from end to end are unquoted.
     """
     every = text.replace("\r\n", "\n").removesuffix("\n").split("\n")
     width = every[0].count("\t")
     if any(line.count("\t") != width for line in every):
         return None
-    header = names_of(path, list(map(_unquoted, every[0].split("\t"))))
-    rows = every[1 : capped(most) + 1]
+    header = column_names(path, list(map(_unquoted, every[0].split("\t"))))
+    rows = every[1 : row_limit(most) + 1]
     check_count(path, len(rows))
     cells = [[] for _ in header]
     for begin in range(0, len(rows), PORTION):

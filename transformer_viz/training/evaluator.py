@@ -1,0 +1,137 @@
+"""Evaluation during training: validation metrics, and attention and output for a few probe texts."""
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+
+import numpy as np
+
+from transformer_viz.inspection.decode import generate_all
+from transformer_viz.inspection.explorer import Explorer
+from transformer_viz.inspection.forward import compiled
+from transformer_viz.network.model import Transformer
+from transformer_viz.runs import TrainingSettings
+from transformer_viz.text.tokenizer import NoTokensError, Tokenizer
+from transformer_viz.training.dataset import Dataset, Inputs
+from transformer_viz.training.model_trainer import to_floats
+from transformer_viz.values.trace import Trace
+
+
+class Evaluator:
+    """A float32 copy of the model in training.
+
+    Args:
+        dataset: `Dataset`.
+        settings: `TrainingSettings`.
+    """
+
+    def __init__(self, dataset: Dataset, settings: TrainingSettings):
+        self._dataset, self._settings = dataset, settings
+        self._model = Transformer(dataset.config)
+        tokenizers = {name: Tokenizer.from_json(text) for name, text in dataset.tokenizers.items()}
+        self._explorer = Explorer(
+            self._model,
+            tokenizers["tokenizer"],
+            target_tokenizer=tokenizers.get("target_tokenizer"),
+            name="training",
+        )
+        self._objective = dataset.objective(settings)
+        self._measure = compiled(self._evaluate_batch, dataset.signature)
+
+    def set_parameters(self, parameters: dict[str, np.ndarray]) -> None:
+        """Set the parameters to evaluate: name -> array."""
+        for name, variable in self._model.parameters().items():
+            variable.assign(parameters[name])
+
+    def measure(self, inputs: Inputs, targets: np.ndarray) -> dict[str, tuple[float, float]]:
+        """Return name -> (sum, count) for one batch, without compiling: no start-up time, but slow if
+        repeated.
+        """
+        return to_floats(self._evaluate_batch(inputs, targets))
+
+    def validate(self, keep_going: Callable[[], None] = lambda: None) -> dict[str, float]:
+        """Return val_loss and the other validation metrics.
+
+        Args:
+            keep_going: Called before each batch; may raise to stop.
+        """
+        totals = Totals()
+        for inputs, targets in self._dataset.validation_batches(self._settings):
+            keep_going()
+            totals.add(to_floats(self._measure(inputs, targets)))
+        return {f"val_{name}": value for name, value in totals.means().items()}
+
+    def _evaluate_batch(self, inputs, targets):
+        return self._objective(targets, self._model(inputs))
+
+    def traces(self) -> list[Trace | None]:
+        """Return the attention weights of each probe, None for a probe without tokens."""
+        return [self._trace(text, target) for text, target in self._dataset.probes]
+
+    def samples(self) -> list[dict]:
+        """Return text, expected and written (the model's current output) of each probe."""
+        texts, targets = zip(*self._dataset.probes, strict=True)
+        expected = [target or "" for target in targets]
+        tokenizer, config = self._explorer.target_tokenizer, self._dataset.config
+        if tokenizer is not None:
+            most = config.target_max_len or config.max_len
+            longest = max(map(len, tokenizer.encode_batch(expected, max_len=most)))
+            written = generate_all(self._explorer, texts, max_new=longest + CONTINUATION)
+        else:
+            written = map(self._predicted_text, texts)
+        names = ("text", "expected", "written")
+        return [dict(zip(names, each, strict=True)) for each in zip(texts, expected, written, strict=True)]
+
+    def _trace(self, text, target):
+        try:
+            return self._explorer.trace(text, target=target, keep="weights")
+        except NoTokensError:
+            return None
+
+    def _predicted_text(self, text):
+        try:
+            if self._dataset.config.has_decoder:
+                return self._explorer.generate(text, keep=None, max_new=CONTINUATION).text
+            trace = self._explorer.trace(text, keep="weights")
+        except NoTokensError:
+            return ""
+        if self._dataset.config.fills_in:
+            filled = trace.token_ids.copy()
+            filled[trace.gaps] = trace.probs[trace.gaps].argmax(axis=-1)
+            return self._explorer.tokenizer.decode(filled[1:])
+        best = int(trace.probs.argmax())
+        return f"{trace.labels[best]} ({trace.probs[best]:.0%})"
+
+
+CONTINUATION = 12
+"""Most tokens generated after a probe, or beyond the expected length: an untrained model writes no [END]."""
+
+
+MOST_NATS = 700
+"""Largest cross-entropy in nats whose perplexity fits into a float."""
+
+
+class Totals:
+    """Metric sums and counts over several batches.
+
+    Args:
+        sums: name -> [sum, count] to continue from.
+    """
+
+    def __init__(self, sums: Mapping[str, Sequence[float]] | None = None):
+        self.sums = {name: list(pair) for name, pair in (sums or {}).items()}
+
+    def add(self, measured: Mapping[str, tuple[float, float]]) -> None:
+        """Add name -> (sum, count)."""
+        for name, (total, count) in measured.items():
+            pair = self.sums.setdefault(name, [0.0, 0.0])
+            pair[0] += total
+            pair[1] += count
+
+    def means(self) -> dict[str, float]:
+        """Return name -> mean, "tokens" left out; perplexity is exp of its mean."""
+        means = {
+            name: total / max(count, 1.0) for name, (total, count) in self.sums.items() if name != "tokens"
+        }
+        if "perplexity" in means:
+            means["perplexity"] = math.exp(min(means["perplexity"], MOST_NATS))
+        return means
