@@ -1,5 +1,7 @@
 """Plotly figures from NumPy arrays; only layout is computed here."""
 
+from plotly.graph_objects import Figure
+
 from transformer_viz.pictures.figures.bars import before_after_bars
 from transformer_viz.pictures.figures.learning import learning_curves
 from transformer_viz.pictures.figures.positions import (
@@ -11,6 +13,7 @@ from transformer_viz.pictures.figures.positions import (
 from transformer_viz.pictures.figures.rotation import rotation_circles
 
 __all__ = [
+    "Figure",
     "before_after_bars",
     "dimension_curves",
     "kinds_grid",

@@ -2,8 +2,9 @@
 
 from typing import Any
 
-import plotly.graph_objects as go
 import streamlit as st
+
+from transformer_viz.pictures.figures import Figure
 
 
 def theme() -> str:
@@ -12,7 +13,7 @@ def theme() -> str:
 
 
 def draw(
-    figure: go.Figure,
+    figure: Figure,
     key: str,
     *,
     alt: str | None = None,
