@@ -3,18 +3,22 @@
 import contextlib
 import dataclasses
 import json
-import os
 import socket
-import subprocess
-import sys
 import time
 
+import forked
+import numpy as np
+import tensorflow as tf
 from numpy.testing import assert_allclose, assert_array_equal
 
 from transformer_viz import store
-from transformer_viz.runs import TrainingJob, TrainingSettings, create_run
+from transformer_viz.runs import TrainingJob, TrainingRun, TrainingSettings, create_run
+from transformer_viz.training import job as job_module
 from transformer_viz.training.checkpoint import read_checkpoint
+from transformer_viz.training.dataset import LabelledTexts
+from transformer_viz.training.evaluator import Evaluator
 from transformer_viz.training.job import work
+from transformer_viz.training.model_trainer import ModelTrainer
 from transformer_viz.values.config import TransformerConfig
 
 CONFIG = TransformerConfig(
@@ -24,89 +28,80 @@ SETTINGS = TrainingSettings(
     epochs=2, batch_size=16, learning_rate=0.01, average=0.9, clip_norm=0.1, weight_decay=0.01
 )
 
-DEVICES = """
-import json, sys
-import numpy as np, tensorflow as tf
-count = int(sys.argv[1])
-[processor] = tf.config.list_physical_devices("CPU")
-tf.config.set_logical_device_configuration(processor, [tf.config.LogicalDeviceConfiguration()] * count)
-from transformer_viz.runs import TrainingJob
-from transformer_viz.training.evaluator import Evaluator
-from transformer_viz.training.model_trainer import ModelTrainer
-from transformer_viz.training.dataset import LabelledTexts
-
-job = TrainingJob.from_json(sys.argv[2])
-dataset, settings = LabelledTexts(job), job.settings
-strategy = tf.distribute.MirroredStrategy([f"CPU:{number}" for number in range(count)])
-trainers = [ModelTrainer(dataset, settings), ModelTrainer(dataset, settings, strategy)]
-batches = [batch for epoch in range(2) for batch in dataset.batches(settings, epoch)]
-ids, targets = batches[0]
-batches += [(ids[:1], targets[:1]), (ids[:2], targets[:2])]  # fewer rows than devices
-losses = [[trainer.train(*batch, 0.01)["loss"] for batch in batches] for trainer in trainers]
-
-variables = [*trainers[1].model.variables, *trainers[1].optimizer.variables]
-copies = [[copy.numpy() for copy in strategy.experimental_local_results(v.value)] for v in variables]
-states = [trainer.state() for trainer in trainers]
-kept = [trainer.parameters() for trainer in trainers]
-evaluator = Evaluator(dataset, settings)
-metrics = []
-for parameters in kept:
-    evaluator.set_parameters(parameters)
-    metrics.append(evaluator.validate()["val_loss"])
-
-trainers[1].restore(states[1])
-again = trainers[1].state()
-trainers[1].train(*batches[0], 0.01)
-other = ModelTrainer(dataset, settings, strategy)
-other.restore(states[1])
-other.train(*batches[0], 0.01)
-
-print(json.dumps({
-    "copies": [len(values) for values in copies],
-    "unlike": [v.path for v, values in zip(variables, copies) if any((values[0] != c).any() for c in values)],
-    "losses": losses,
-    "apart": [max(float(np.abs(a[n] - b[n]).max()) for n in a if a[n].dtype == np.float32)
-              for a, b in (states, kept)],
-    "validation": metrics,
-    "restored": all((again[name] == value).all() for name, value in states[1].items()),
-    "goes on": all((other.state()[name] == value).all() for name, value in trainers[1].state().items()),
-}))
-"""
-
-MACHINE = """
-import sys
-from pathlib import Path
-from transformer_viz.runs import TrainingRun
-from transformer_viz.network.startup import load_upper_floor
-load_upper_floor("training.job").work(TrainingRun(Path(sys.argv[1])))
-"""
-
-FULL_DISK = """
-import sys
-from pathlib import Path
-from transformer_viz.runs import TrainingRun
-from transformer_viz.network.startup import load_upper_floor
-job = load_upper_floor("training.job")
-
-def full(*arguments):
-    raise OSError(28, "No space left on device")
-
-if sys.argv[1] == "RUN":
-    job.Evaluator.set_parameters = full
-job.work(TrainingRun(Path(sys.argv[1])))
-"""
-
 PATIENCE = 120
 """Seconds for two processes to start TensorFlow, find together and train a little."""
 
 
-def test_several_devices_learn_what_one_learns():
+def learn_on_devices(count, job, out):
+    """Train with one and with several devices alike; write what came of it to a file."""
+    [processor] = tf.config.list_physical_devices("CPU")
+    tf.config.set_logical_device_configuration(processor, [tf.config.LogicalDeviceConfiguration()] * count)
+    dataset, settings = LabelledTexts(job), job.settings
+    strategy = tf.distribute.MirroredStrategy([f"CPU:{number}" for number in range(count)])
+    trainers = [ModelTrainer(dataset, settings), ModelTrainer(dataset, settings, strategy)]
+    batches = [batch for epoch in range(2) for batch in dataset.batches(settings, epoch)]
+    ids, targets = batches[0]
+    batches += [(ids[:1], targets[:1]), (ids[:2], targets[:2])]  # fewer rows than devices
+    losses = [[trainer.train(*batch, 0.01)["loss"] for batch in batches] for trainer in trainers]
+
+    variables = [*trainers[1].model.variables, *trainers[1].optimizer.variables]
+    copies = [[copy.numpy() for copy in strategy.experimental_local_results(v.value)] for v in variables]
+    states = [trainer.state() for trainer in trainers]
+    kept = [trainer.parameters() for trainer in trainers]
+    evaluator = Evaluator(dataset, settings)
+    metrics = []
+    for parameters in kept:
+        evaluator.set_parameters(parameters)
+        metrics.append(evaluator.validate()["val_loss"])
+
+    trainers[1].restore(states[1])
+    again = trainers[1].state()
+    trainers[1].train(*batches[0], 0.01)
+    other = ModelTrainer(dataset, settings, strategy)
+    other.restore(states[1])
+    other.train(*batches[0], 0.01)
+
+    found = {
+        "copies": [len(values) for values in copies],
+        "unlike": [
+            v.path
+            for v, values in zip(variables, copies, strict=True)
+            if any((values[0] != c).any() for c in values)
+        ],
+        "losses": losses,
+        "apart": [
+            max(float(np.abs(a[n] - b[n]).max()) for n in a if a[n].dtype == np.float32)
+            for a, b in (states, kept)
+        ],
+        "validation": metrics,
+        "restored": all((again[name] == value).all() for name, value in states[1].items()),
+        "goes on": all((other.state()[name] == value).all() for name, value in trainers[1].state().items()),
+    }
+    out.write_text(json.dumps(found))
+
+
+def train(path):
+    work(TrainingRun(path))
+
+
+def train_or_fail(path, failing):
+    """Train, but for one run, whose disk is full."""
+
+    def full(*arguments):
+        raise OSError(28, "No space left on device")
+
+    if path == failing:
+        job_module.Evaluator.set_parameters = full
+    work(TrainingRun(path))
+
+
+def test_several_devices_learn_what_one_learns(tmp_path):
     count = 3  # which divides no batch
     job = TrainingJob(config=CONFIG, settings=SETTINGS, data="parity", rows=110)
-    command = [sys.executable, "-c", DEVICES, str(count), job.to_json()]
-    child = subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE, check=False)
-    assert child.returncode == 0, child.stderr
-    found = json.loads(child.stdout)
+    child = forked.start(learn_on_devices, count, job, tmp_path / "found.json")
+    child.join(timeout=PATIENCE)
+    assert child.exitcode == 0
+    found = json.loads((tmp_path / "found.json").read_text())
     assert set(found["copies"]) == {count}
     assert found["unlike"] == []
     one, several = found["losses"]
@@ -118,21 +113,19 @@ def test_several_devices_learn_what_one_learns():
 
 
 @contextlib.contextmanager
-def machines(runs, code=MACHINE):
+def machines(runs, train=train, *arguments):
     """One process for each run, each of them a machine of one cluster; none outlives the block."""
     hosts = [f"localhost:{port}" for port in free_ports(len(runs))]
     started = []
     try:
         for index, run in enumerate(runs):
             task = {"cluster": {"worker": hosts}, "task": {"type": "worker", "index": index}}
-            command = [sys.executable, "-c", code, str(run.path)]
-            environment = os.environ | {"TF_CONFIG": json.dumps(task)}
-            started.append(subprocess.Popen(command, env=environment, stderr=subprocess.DEVNULL))
+            started.append(forked.start(train, run.path, *arguments, TF_CONFIG=json.dumps(task)))
         yield started
     finally:
         for process in started:
             process.kill()
-            process.wait()
+            process.join()
 
 
 def free_ports(count):
@@ -144,7 +137,9 @@ def free_ports(count):
 
 
 def ends(processes):
-    return [process.wait(timeout=PATIENCE) for process in processes]
+    for process in processes:
+        process.join(timeout=PATIENCE)
+    return [process.exitcode for process in processes]
 
 
 def wait_for(run, event, after=0):
@@ -217,8 +212,7 @@ def test_a_stop_of_one_machine_stops_both_and_they_go_on_from_the_same_step(tmp_
 
 def test_where_one_machine_cannot_go_on_the_other_says_so(tmp_path):
     runs = two_runs(long_job(), tmp_path)
-    failing = FULL_DISK.replace("RUN", str(runs[1].path))
-    with machines(runs, failing) as started:
+    with machines(runs, train_or_fail, runs[1].path) as started:
         assert ends(started) == [0, 0]
     assert [run.state().message for run in runs] == [
         "Another machine could not go on; its run says why. Resume on all of them.",

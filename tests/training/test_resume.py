@@ -1,16 +1,16 @@
 """A run that is killed, stopped or breaks off goes on from its checkpoint as if nothing had been."""
 
 import random
-import subprocess
-import sys
+import signal
 import time
 
+import forked
 import numpy as np
 import pytest
 from numpy.testing import assert_array_equal
 
 from transformer_viz import store
-from transformer_viz.runs import TrainingJob, TrainingSettings, create_run
+from transformer_viz.runs import TrainingJob, TrainingRun, TrainingSettings, create_run
 from transformer_viz.training import job as job_module
 from transformer_viz.training.checkpoint import read_checkpoint
 from transformer_viz.training.job import work
@@ -25,19 +25,23 @@ SETTINGS = TrainingSettings(
 )
 JOB = TrainingJob(config=CONFIG, settings=SETTINGS, data="parity", rows=4000)
 
-CHILD = """
-import sys
-from pathlib import Path
-from transformer_viz.runs import TrainingRun
-from transformer_viz.network.startup import load_upper_floor
-job = load_upper_floor("training.job")
-job.CHECKPOINT_SECONDS, job.CHECKPOINT_SHARE = 0.05, 1.0
-job.work(TrainingRun(Path(sys.argv[1])))
-"""
-
 
 def start(run):
-    return subprocess.Popen([sys.executable, "-c", CHILD, str(run.path)])
+    return forked.start(train_with_many_checkpoints, run.path)
+
+
+def train_with_many_checkpoints(path):
+    job_module.CHECKPOINT_SECONDS, job_module.CHECKPOINT_SHARE = 0.05, 1.0
+    work(TrainingRun(path))
+
+
+def train_without_room(path, most):
+    """Train where no file may grow beyond `most` bytes, as on a disk that is full."""
+    import resource  # not on Windows
+
+    signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (most, most))
+    train_with_many_checkpoints(path)
 
 
 def wait_for(run, event, count):
@@ -63,18 +67,21 @@ def undisturbed(tmp_path_factory):
 def test_killed_again_and_again_ends_with_the_same_parameters(undisturbed, tmp_path, kills):
     run, moments = create_run(JOB, folder=tmp_path), random.Random(5)
     reached = []
-    for _ in range(kills):
+    for kill in range(1, kills + 1):
         before = len((run.path / "events.jsonl").read_text().splitlines())
         more = 3 if run.checkpoint.exists() else 4  # started, data, at first the untrained model, a step
         child = start(run)
         deadline = time.monotonic() + 60
         while len((run.path / "events.jsonl").read_text().splitlines()) < before + more:
-            assert child.poll() is None
+            assert child.is_alive()
+            assert time.monotonic() < deadline
+            time.sleep(0.01)
+        while kill == kills and not run.checkpoint.exists():
             assert time.monotonic() < deadline
             time.sleep(0.01)
         time.sleep(moments.uniform(0, 0.8))
         child.kill()
-        child.wait()
+        child.join()
         assert run.state().status == "interrupted"
         found = read_checkpoint(run.checkpoint)
         reached.append(found[1].step if found else 0)
@@ -108,7 +115,7 @@ def test_a_packed_run_killed_in_an_epoch_ends_with_the_same_parameters(tmp_path)
         assert time.monotonic() < deadline
         time.sleep(0.01)
     child.kill()
-    child.wait()
+    child.join()
     assert 0 < read_checkpoint(run.checkpoint)[1].step < whole.state().step
     work(run)
     assert (run.state().status, run.state().step) == ("finished", whole.state().step)
@@ -140,7 +147,8 @@ def test_a_run_stops_at_the_next_step(tmp_path):
     wait_for(run, "step", 2)  # the untrained model, and a step
     run.stop()
     asked = time.time()
-    assert child.wait(timeout=30) == 0
+    child.join(timeout=30)
+    assert child.exitcode == 0
     assert run.state().status == "stopped"
     step = run.state().step
     assert read_checkpoint(run.checkpoint)[1].step >= step
@@ -180,12 +188,12 @@ def test_a_full_disk_ends_with_a_sentence_and_the_last_good_checkpoint(tmp_path)
     child = start(run)
     wait_for(run, "epoch", 1)
     run.stop()
-    child.wait()
+    child.join()
     progress = read_checkpoint(run.checkpoint)[1]
     run.queue()
-    limit = "import resource, signal\nsignal.signal(signal.SIGXFSZ, signal.SIG_IGN)\n"
-    limit += f"resource.setrlimit(resource.RLIMIT_FSIZE, ({run.checkpoint.stat().st_size - 1},) * 2)\n"
-    subprocess.run([sys.executable, "-c", limit + CHILD, str(run.path)], check=True, timeout=120)
+    child = forked.start(train_without_room, run.path, run.checkpoint.stat().st_size - 1)
+    child.join(timeout=120)
+    assert child.exitcode == 0
     state = run.state()
     assert state.status == "failed"
     assert state.message == (
