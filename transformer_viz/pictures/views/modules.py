@@ -1,4 +1,4 @@
-"""The JavaScript of the views as one text: what a module imports stands in it, without a build step."""
+"""The JavaScript of the views as one text per module, with its imports inside; there is no build step."""
 
 import base64
 import functools
@@ -9,18 +9,18 @@ FOLDER = Path(__file__).parent
 
 IMPORT = re.compile(r'from "\./([a-z]+)\.js"')
 
-TYPE = re.compile(r'^/\*\* @typedef \{import\("\./[a-z]+\.js"\)\.\w+\} \w+ \*/\n+', re.MULTILINE)
-"""A comment that names a type of another module: for who reads the sources, not for the browser."""
+COMMENT = re.compile(r"^ *//[^\n]*\n|(^ *)?/\*\*(?:(?!\*/).)*\*/(?: |\n+)", re.MULTILINE | re.DOTALL)
+"""Comments of lines of their own and types: `make lint` checks the types; the browser does not need them."""
 
 
 @functools.cache
 def module(name: str) -> str:
-    """Return an ES module that imports nothing from a server: its imports are data URLs.
+    """Return an ES module whose imports are data URLs, so that it needs no server.
 
     Args:
         name: Of the file, without ".js".
     """
-    text = TYPE.sub("", (FOLDER / f"{name}.js").read_text(encoding="utf-8"))
+    text = COMMENT.sub("", (FOLDER / f"{name}.js").read_text(encoding="utf-8"))
     return IMPORT.sub(lambda found: f'from "{_address(found[1])}"', text)
 
 
@@ -35,6 +35,6 @@ def stylesheet(name: str) -> str:
 
 @functools.cache
 def _address(name):
-    """Return a module as the address of its own text; the same module is always the same address."""
+    """Return a module as a data URL; the same module always has the same URL."""
     text = base64.b64encode(module(name).encode()).decode()
     return f"data:text/javascript;base64,{text}"
