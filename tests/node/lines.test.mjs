@@ -109,6 +109,12 @@ test("of too many lines none that is left out is stronger than one that is drawn
   assert.ok(above + weights.filter((weight) => Math.ceil(weight * 4096) === level).length >= MOST_EDGES);
 });
 
+test("of weights times value norms, the threshold is a share of the largest", () => {
+  const found = shown("masked", { value: "norms", threshold: 0.3 });
+  const { data, largest } = found.selection.attention.field(0, 0, "norms");
+  assert.equal(found.edges().length, data.filter((number) => number / largest >= 0.3).length);
+});
+
 test("a query alone has the lines of its row, a key those of its column, a cell one for each head", () => {
   const found = shown("masked", { shown: new Set([0, 1, 2]) });
   found.selection.pin({ query: 3, key: null });
@@ -134,7 +140,7 @@ test("tokens on both sides are pointed at and pinned, and nothing between them",
   const [left, right] = [placeOf(drawn, "t3", "end"), placeOf(drawn, "t3", "start")];
   view.press(left[0] - 5, left[1]);
   assert.deepEqual(selection.state.pinned, { query: 3, key: null });
-  view.press(right[0] + 5, right[1]);
+  view.press(right[0] - 40, right[1]);
   assert.deepEqual(selection.state.pinned, { query: null, key: 3 });
   view.point(WIDTH / 2, left[1]);
   assert.deepEqual(selection.focus(), { query: null, key: 3 });

@@ -41,12 +41,12 @@ function shown(size, changes = {}) {
 const press = (view, key) => view.key({ key });
 const drawnCells = (svg) => filled(svg).slice(0, -128); // the rest is the scale
 
-for (const size of [16, 81]) {
+for (const size of [16, 81, 150]) { // rectangles, an image that becomes rectangles, an image
   test(`of ${size} tokens, zoomed in or not, the pointer finds the cell that is drawn there`, () => {
     const { view, scene, state, draw } = shown(size);
     draw();
-    for (const zooms of [0, 2]) {
-      for (let i = 0; i < zooms; i++) press(view, "+");
+    for (const zooms of [0, 1]) {
+      if (zooms) press(view, "+");
       const found = new Set();
       for (const { x, y, width, height, fill } of drawnCells(draw())) {
         if (Math.min(width, height) < 3) continue; // cut off by the edge
@@ -76,10 +76,13 @@ for (const size of [16, 81]) {
 }
 
 test("a gap is not drawn, and its row is a gap like any other", () => {
-  const { scene, draw } = shown(7);
-  scene.values.fill(NaN, 4 * 7, 5 * 7);
-  scene.values[3] = NaN;
-  assert.equal(drawnCells(draw()).length, 7 * 7 - 8);
+  for (const size of [7, 81]) {
+    const { scene, draw } = shown(size);
+    scene.values = Float32Array.from(scene.values, (_, i) => (i % 2 ? 0 : 1)); // no runs of one colour
+    scene.values.fill(NaN, 4 * size, 5 * size);
+    scene.values[3] = NaN;
+    assert.equal(drawnCells(draw()).length, size ** 2 - size - 1);
+  }
 });
 
 test("beside a zoomed matrix nothing is highlighted", () => {

@@ -141,10 +141,14 @@ def test_the_numbers_at_the_ends_of_a_scale_have_room(show, change):
 def test_a_cell_is_pointed_at_in_all_panels(show):
     before, after = random(7), random(7, 1)
     page = show(before, after)
+    (_, top, _, height), _ = cells(drawing(page), 0)
+    bottom = top + height
     point(page, "after", 2, 5, 7)
     for name, value in (("before", before), ("after", after), ("difference", after - before)):
         number = f"{value[2, 5]:+.4f}" if name == "difference" else f"{value[2, 5]:.4f}"
         expect(tip(page, name)).to_have_text(f"t2 reads t5 weight: {number}")
+    for name in ("before", "difference"):  # where the pointer is not, no cell is covered
+        assert tip(page, name).bounding_box()["y"] >= canvas(page, name).bounding_box()["y"] + bottom
     page.mouse.move(0, 0)
     for name in NAMES:
         expect(tip(page, name)).to_be_hidden()

@@ -84,6 +84,7 @@ export class Panel {
     /** @type {Send | null} */
     this.send = null;
     this.cell = NOTHING;
+    this.leads = true; // whether the pointer or the keys are in this panel of its group
     root.className = "panel";
     const body = element("div", { className: "body" });
     this.tip = tipOf(root);
@@ -105,7 +106,7 @@ export class Panel {
       applied: () => this.of.paint?.applied ?? null,
       send: (strokes) => {
         this.send?.(strokes);
-        this.follow(this.cell);
+        this.follow(this.cell, this.leads);
       },
     });
     this.surface = surface(body, this.view, page.read);
@@ -128,7 +129,7 @@ export class Panel {
     this.surface.canvas.setAttribute("aria-label", of.alt);
     this.root.classList.toggle("paint", Boolean(of.paint));
     this.offer();
-    this.follow(this.cell);
+    this.follow(this.cell, this.leads);
   }
 
   redraw() {
@@ -143,8 +144,8 @@ export class Panel {
    */
   highlight(cell, place) {
     if (cell.row === this.cell.row && cell.column === this.cell.column) return;
-    this.follow(cell);
-    for (const other of linked(this, this.of.group)) other.follow(cell);
+    this.follow(cell, true);
+    for (const other of linked(this, this.of.group)) other.follow(cell, false);
     if (place === "cell") this.announced.textContent = this.textOf(cell) ?? ""; // to a screen reader
   }
 
@@ -160,15 +161,29 @@ export class Panel {
    * Highlight a cell in this panel.
    *
    * @param {Highlight} cell
+   * @param {boolean} leads
    */
-  follow(cell) {
+  follow(cell, leads) {
     this.cell = cell;
-    const { row, column } = cell;
-    const text = this.textOf(cell);
-    const place = row !== null && column !== null ? this.view.middle({ row, column }) : null;
+    this.leads = leads;
+    const [text, place] = [this.textOf(cell), this.tipPlace(cell)];
     if (text && place) this.tip.show(this.surface.canvas, place, [text]);
     else this.tip.hide();
     this.redraw();
+  }
+
+  /**
+   * Return where the tooltip of a cell is: at the cell or, in the other panels of the group, below all cells, so that
+   * none is covered; null: there is none.
+   *
+   * @param {Highlight} cell
+   * @returns {Point | null}
+   */
+  tipPlace({ row, column }) {
+    const drawing = this.view.drawing();
+    const middle = row !== null && column !== null ? this.view.middle({ row, column }) : null;
+    if (!middle || !drawing || this.leads) return middle;
+    return [middle[0] - 16, drawing.at.top + drawing.at.down - 12];
   }
 
   /**

@@ -106,7 +106,9 @@ export function surface(root, view, prepare) {
     WAITING.add(own);
   };
   listen(canvas, view);
-  const observer = new ResizeObserver(redraw);
+  const observer = new ResizeObserver(() => {
+    if (root.clientWidth !== width) redraw(); // an observer also reports the size at the beginning, already drawn
+  });
   observer.observe(root);
   redraw();
   return {
