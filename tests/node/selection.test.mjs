@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { payload, VIEWS } from "./setup.mjs";
 
-const { cellText, figuresText, figureText, headTitle, pairNames, titlesOf } = await import(`${VIEWS}/captions.js`);
+const { cellText, figuresText, figureText, headTitle, pairNames, pinnedText, titlesOf } = await import(`${VIEWS}/captions.js`);
 const { orderOf } = await import(`${VIEWS}/grid.js`);
 const { parse } = await import(`${VIEWS}/payload.js`);
 const { NOTHING, Selection } = await import(`${VIEWS}/selection.js`);
@@ -150,6 +150,10 @@ test("a cell is described by its tokens and its number, a masked one as masked",
       const number = attention.field(1, 2, "weights").data[query * 7 + key];
       if (attention.allowed(2, query, key)) assert.equal(text, `“t${query}” → “t${key}”: weight ${number.toPrecision(4)}`);
       else assert.equal(text, `“t${query}” may not attend to “t${key}”.`);
+      selection.state.pinned = { query, key };
+      assert.equal(pinnedText(selection, masked.words), ` Pinned: ${text}`);
     }
   }
+  selection.state.pinned = NOTHING;
+  assert.equal(pinnedText(selection, masked.words), "");
 });

@@ -621,8 +621,8 @@ def test_the_words_are_those_of_the_language(show, masked):
 
 
 def test_many_heads_of_long_texts_are_few_nodes_and_answer_the_pointer(show):
-    """A hundred and forty-four heads of 512 tokens: a node a weight would be 38 million."""
-    trace = encoder_trace([f"t{number}" for number in range(512)], layers=1, heads=12)
+    """A hundred and forty-four heads of 256 tokens: a node for each weight would be 9 million."""
+    trace = encoder_trace([f"t{number}" for number in range(256)], layers=1, heads=12)
     weights = weights_only(trace.values)
     page = show(Trace(**{**vars(trace), "values": weights._replace(encoder=weights.encoder * 12)}))
     assert page.evaluate("document.querySelectorAll('*').length") < 2_000

@@ -75,6 +75,17 @@ export function cellText({ attention, state }, words, query, key) {
 }
 
 /**
+ * Return what follows the description of a head if a cell is pinned.
+ *
+ * @param {Selection} selection
+ * @param {Words} words
+ */
+export function pinnedText(selection, words) {
+  const { query, key } = selection.state.pinned;
+  return query === null || key === null ? "" : ` ${words.pinned} ${cellText(selection, words, query, key)}`;
+}
+
+/**
  * Return one figure of a head as a text.
  *
  * @param {Attention} attention

@@ -9,7 +9,9 @@
  */
 export function ramp(stops) {
   const table = new Uint32Array(256);
-  const parsed = stops.map(([place, hex]) => ({ place, channels: [1, 3, 5].map((i) => Number.parseInt(hex.slice(i, i + 2), 16)) }));
+  const parsed = stops.map(([place, hex]) => {
+    return { place, channels: [1, 3, 5].map((i) => Number.parseInt(hex.slice(i, i + 2), 16)) };
+  });
   for (let i = 0; i < 256; i++) {
     const at = i / 255;
     const next = Math.max(1, parsed.findIndex(({ place }) => place >= at));

@@ -72,7 +72,8 @@ export class Controls {
       case "matrix": {
         const values = attention.hasScores ? /** @type {const} */ (["weights", "scores", "masked", "norms"]) : [state.value];
         const value = this.menu("value", values.map((name) => [name, words.values[name]]));
-        return state.value === "weights" ? [value, this.menu("scale", [["head", words.scale_head], ["one", words.scale_one]])] : [value];
+        if (state.value !== "weights") return [value];
+        return [value, this.menu("scale", [["head", words.scale_head], ["one", words.scale_one]])];
       }
       case "lines": {
         const pairs = selection.pairs();
@@ -101,9 +102,10 @@ export class Controls {
   /** @param {Choice} name @param {Options} options */
   choice(name, options) {
     const { selection, words } = this.of();
-    const buttons = options.map(([value, text]) =>
-      button(text, `${name}-${value}`, () => this.host.select({ [name]: value }), { pressed: selection.state[name] === value }),
-    );
+    const buttons = options.map(([value, text]) => {
+      const pressed = selection.state[name] === value;
+      return button(text, `${name}-${value}`, () => this.host.select({ [name]: value }), { pressed });
+    });
     return this.group(words[name], element("div", { className: "buttons" }, ...buttons));
   }
 
@@ -114,7 +116,8 @@ export class Controls {
     const { heads: colours } = this.host.look();
     const all = Array.from({ length: attention.heads }, (_, head) => head);
     const swatches = all.map((head) => {
-      const press = (/** @type {MouseEvent} */ event) => this.pressHead(head, event.shiftKey || event.ctrlKey || event.metaKey);
+      const press = (/** @type {MouseEvent} */ { shiftKey, ctrlKey, metaKey }) =>
+        this.pressHead(head, shiftKey || ctrlKey || metaKey);
       const swatch = button(String(head + 1), `head-${head}`, press, { className: "swatch", pressed: state.shown.has(head) });
       swatch.title = words.head_help;
       swatch.style.setProperty("--swatch", colours[head % colours.length]);
@@ -145,7 +148,8 @@ export class Controls {
     const { selection } = this.of();
     /** @type {Options} */
     const options = selection.attention.queryTokens.map((token, query) => [query, `${query + 1} · ${token}`]);
-    return this.select("row", options, String(selection.row()), (query) => this.host.pin({ query: Number(query), key: null }));
+    const pin = (/** @type {string} */ query) => this.host.pin({ query: Number(query), key: null });
+    return this.select("row", options, String(selection.row()), pin);
   }
 
   /** @param {Label} name @param {Options} options @param {string} value @param {(value: string) => void} choose */
@@ -164,7 +168,8 @@ export class Controls {
   threshold() {
     const { selection, words } = this.of();
     const shown = () => selection.threshold().toFixed(selection.threshold() < 0.01 ? 3 : 2);
-    const range = element("input", { type: "range", min: "0", max: "0.5", step: "0.01", value: String(selection.threshold()) });
+    const ends = { type: "range", min: "0", max: "0.5", step: "0.01" };
+    const range = element("input", { ...ends, value: String(selection.threshold()) });
     range.dataset.key = "threshold";
     range.setAttribute("aria-label", words.threshold);
     const value = element("output", { textContent: shown() });

@@ -12,7 +12,13 @@ import { thumbnailsOf } from "./thumbnails.js";
 /** @import {Thumbnail} from "./thumbnails.js" */
 /** @import {Point} from "./tip.js" */
 
-/** @typedef {{layer: number, head: number, number: number, thumbnail: Thumbnail}} Hovered `number`: counted over all layers. */
+/**
+ * @typedef {object} Hovered
+ * @property {number} layer
+ * @property {number} head
+ * @property {number} number Of the head, counted over all layers.
+ * @property {Thumbnail} thumbnail
+ */
 
 /**
  * What the grid needs from the lens.

@@ -90,7 +90,11 @@ class Lapse {
     this.update(bytes);
   }
 
-  /** Show another payload: at the same step if it still exists, at the last one if the last was shown. @param {Uint8Array} bytes */
+  /**
+   * Show another payload: at the same step if it still exists, at the last one if the last was shown.
+   *
+   * @param {Uint8Array} bytes
+   */
   update(bytes) {
     const before = this.frame === this.of.steps.length - 1 ? -1 : this.step();
     this.of = read(bytes);
@@ -184,10 +188,16 @@ class Lapse {
     this.name();
   }
 
-  /** Show the values at the step under the pointer. @param {{step: number, texts: string[]} | null} values @param {Point} place */
+  /**
+   * Show the values at the step under the pointer.
+   *
+   * @param {{step: number, texts: string[]} | null} values
+   * @param {Point} place
+   */
   hover(values, place) {
     if (!values) return this.tip.hide();
-    return this.tip.show(this.surface.canvas, place, [[`${this.of.words.step} ${values.step}`, ...values.texts].join("\n")]);
+    const texts = [`${this.of.words.step} ${values.step}`, ...values.texts];
+    return this.tip.show(this.surface.canvas, place, [texts.join("\n")]);
   }
 
   /** Label the button with what a press does. */

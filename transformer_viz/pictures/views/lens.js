@@ -1,6 +1,6 @@
 // All views of a trace's attention, one at a time or side by side, with one selection.
 
-import { cellText, figuresText, headTitle, saying, titlesOf } from "./captions.js";
+import { cellText, figuresText, headTitle, pinnedText, saying, titlesOf } from "./captions.js";
 import { Controls } from "./controls.js";
 import { element } from "./element.js";
 import { download } from "./exports.js";
@@ -18,6 +18,7 @@ import { looks, PageTheme } from "./theme.js";
 import { tipOf } from "./tip.js";
 
 /** @import {Count} from "./captions.js" */
+/** @import {FileKind} from "./controls.js" */
 /** @import {Drawn, ExportsHost} from "./exports.js" */
 /** @import {Hovered} from "./grid.js" */
 /** @import {Start, State, Token, ViewName} from "./selection.js" */
@@ -72,7 +73,8 @@ class Lens {
 
     const { selection, words, look, select, pin, redraw } = this;
     const point = (/** @type {Token} */ token) => this.point(token, null);
-    this.controls = new Controls({ selection, words, look, select, pin, redraw, download: (kind) => download(this.exported, kind) });
+    const saves = (/** @type {FileKind} */ kind) => download(this.exported, kind);
+    this.controls = new Controls({ selection, words, look, select, pin, redraw, download: saves });
     this.caption = element("p", { className: "says", ariaLive: "polite" });
     this.panels = element("div", { className: "panels" });
     this.tip = tipOf(this.root);
@@ -210,9 +212,7 @@ class Lens {
     const { attention, state } = this.selection;
     const words = this.words();
     const name = element("strong", { textContent: headTitle(attention, state) + words.stop });
-    this.caption.replaceChildren(name, saying(attention, state));
-    const { query, key } = state.pinned;
-    if (query !== null && key !== null) this.caption.append(` ${words.pinned} ${cellText(this.selection, words, query, key)}`);
+    this.caption.replaceChildren(name, saying(attention, state), pinnedText(this.selection, words));
   }
 
   /** @param {number} query @param {number} key @param {Point | "cell"} place */

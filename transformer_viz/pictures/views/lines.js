@@ -128,7 +128,8 @@ function drawEdges(pen, selection, { heads }, layout, limit) {
     /** @type {number[][]} */
     const shades = Array.from({ length: SHADES }, () => []);
     eachEdge(selection, head, (query, key, weight) => {
-      if (isStrong(weight)) shades[Math.min(SHADES - 1, Math.floor((weight / limit.strongest) * SHADES))].push(query, key);
+      if (!isStrong(weight)) return;
+      shades[Math.min(SHADES - 1, Math.floor((weight / limit.strongest) * SHADES))].push(query, key);
     });
     pen.strokeStyle = heads[head % heads.length];
     shades.forEach((edges, shade) => {

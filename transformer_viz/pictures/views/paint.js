@@ -120,6 +120,8 @@ export function setCells({ columns, values }, [, [row, column, lastRow, lastColu
  * @param {Box} box
  */
 function anyAllowed(scene, [row, column, lastRow, lastColumn]) {
-  for (let i = row; i <= lastRow; i++) for (let j = column; j <= lastColumn; j++) if (!Number.isNaN(valueAt(scene, i, j))) return true;
+  for (let i = row; i <= lastRow; i++) {
+    for (let j = column; j <= lastColumn; j++) if (!Number.isNaN(valueAt(scene, i, j))) return true;
+  }
   return false;
 }

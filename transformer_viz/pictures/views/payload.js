@@ -11,9 +11,12 @@
  * @typedef {{dtype: D, shape: number[], at: number}} Where
  */
 
-/** @typedef {"query" | "key" | "value" | "context" | "output" | "stream" | "reads" | "token" | "position" | "projected"} VectorName */
+/**
+ * @typedef {"query" | "key" | "value" | "context" | "output" | "stream" | "reads" | "token" | "position"
+ *   | "projected"} VectorName
+ */
 
-/** @typedef {"weights" | "scores" | "masked" | "norms"} Value What the cells of a matrix hold; "masked": scores after masking. */
+/** @typedef {"weights" | "scores" | "masked" | "norms"} Value What a matrix shows; "masked": scores after masking. */
 
 /**
  * What the header has of one kind of attention.
@@ -134,7 +137,7 @@ export function parse(bytes) {
   return { ...header, attentions: Object.fromEntries(kinds.map((facts) => [facts.kind, attentionOf(facts, array)])) };
 }
 
-/** @typedef {ReturnType<typeof attentionOf>} Attention One kind of attention: its facts, and functions that read one head. */
+/** @typedef {ReturnType<typeof attentionOf>} Attention One kind of attention, with functions that read one head. */
 
 /**
  * @param {Facts & {arrays: Described}} described

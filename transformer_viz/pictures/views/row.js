@@ -66,13 +66,15 @@ export function rowOf(attention, layer, head, query) {
  */
 function around(attention, layer, query) {
   const { queries, heads } = attention;
-  const [context, number] = [known(attention), layer * queries + query];
+  const [vector, number] = [known(attention), layer * queries + query];
   const stream = attention.vector("stream", number);
   const reads = attention.vector("reads", number);
   const token = layer === 0 ? attention.vector("token", query) : null;
   const position = token && attention.vector("position", query);
   const sum = token && position && token.map((part, i) => part + position[i]);
-  const joined = Array.from({ length: heads }, (_, head) => [...context("context", (layer * heads + head) * queries + query)]);
+  const joined = Array.from({ length: heads }, (_, head) => {
+    return [...vector("context", (layer * heads + head) * queries + query)];
+  });
   const output = attention.vector("output", number);
   const projected = attention.vector("projected", number);
   return {

@@ -103,7 +103,8 @@ export function chain(pen, look, links, y, width) {
       const style = { align: /** @type {const} */ ("center"), colour: look.theme.text, room: OPERATOR - 6 };
       write(pen, look, by, x - OPERATOR / 2, top + LABEL + HIGH / 2, style);
     }
-    write(pen, look, sign + label, x, top + LABEL / 2, { colour: look.theme.muted, room: Math.min(wide + OPERATOR - 8, width - x) });
+    const room = Math.min(wide + OPERATOR - 8, width - x);
+    write(pen, look, sign + label, x, top + LABEL / 2, { colour: look.theme.muted, room });
     strip(pen, look, vector, x, top + LABEL, wide, largest ?? largestOf(vector));
     if (!marked) return;
     pen.strokeStyle = look.theme.text;

@@ -162,7 +162,8 @@ function listen(canvas, view) {
   };
   canvas.addEventListener("pointerleave", leave);
   canvas.addEventListener("pointercancel", leave);
-  canvas.addEventListener("wheel", (event) => view.wheel?.(event, ...place(event)) && event.preventDefault(), { passive: false });
+  const wheel = (/** @type {WheelEvent} */ event) => view.wheel?.(event, ...place(event)) && event.preventDefault();
+  canvas.addEventListener("wheel", wheel, { passive: false });
   canvas.addEventListener("dblclick", () => view.reset?.());
   canvas.addEventListener("keydown", (event) => view.key?.(event) && event.preventDefault());
 }

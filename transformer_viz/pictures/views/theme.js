@@ -48,7 +48,8 @@ export class PageTheme {
  */
 export function themeOf(root) {
   const style = getComputedStyle(root);
-  const read = (/** @type {string} */ name, /** @type {string} */ otherwise) => style.getPropertyValue(name).trim() || otherwise;
+  /** @type {(name: string, otherwise: string) => string} */
+  const read = (name, otherwise) => style.getPropertyValue(name).trim() || otherwise;
   const text = read("--st-text-color", style.color);
   const background = read("--st-background-color", "#ffffff");
   return {

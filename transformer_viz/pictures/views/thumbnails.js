@@ -22,7 +22,8 @@ export function thumbnailsOf() {
   return (attention, table) => {
     if (from[0] === attention && from[1] === table) return drawn;
     const { layers, heads } = attention;
-    drawn = Array.from({ length: layers * heads }, (_, i) => thumbnailOf(attention, Math.floor(i / heads), i % heads, table));
+    const places = Array.from({ length: layers * heads }, (_, i) => ({ layer: Math.floor(i / heads), head: i % heads }));
+    drawn = places.map(({ layer, head }) => thumbnailOf(attention, layer, head, table));
     from = [attention, table];
     return drawn;
   };

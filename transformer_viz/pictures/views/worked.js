@@ -68,7 +68,8 @@ export function workedOf(row) {
 function restOf(cells) {
   if (!cells.length) return null;
   const sum = (/** @type {"exp" | "weight"} */ name) => cells.reduce((total, cell) => total + cell[name], 0);
-  const weighted = Float64Array.from(cells[0].weighted, (_, i) => cells.reduce((total, cell) => total + cell.weighted[i], 0));
+  const at = (/** @type {number} */ i) => cells.reduce((total, cell) => total + cell.weighted[i], 0);
+  const weighted = Float64Array.from(cells[0].weighted, (_, i) => at(i));
   return { count: cells.length, exp: sum("exp"), weight: sum("weight"), weighted };
 }
 
