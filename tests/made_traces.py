@@ -11,6 +11,16 @@ from transformer_viz.pictures.lens import head_metrics
 from transformer_viz.values.tensors import AttentionTrace, DecoderBlockTrace, EncoderBlockTrace, ModelTrace
 from transformer_viz.values.trace import Trace
 
+TOKENS = [f"t{number}" for number in range(7)]
+
+VALUES = {
+    "weights": "weight",
+    "scores": "score",
+    "masked": "masked score",
+    "norms": "weight × value norm",
+}
+"""What a matrix shows -> its name."""
+
 
 def attention(random, heads, mask):
     """Return one attention whose masked weights are 0 and whose rows sum to 1 wherever they can."""
@@ -73,6 +83,28 @@ def encoder_trace(tokens, *, layers=2, heads=3, mask=None, seed=7):
     return trace_of(
         tokens, attention_mask=mask, encoder=blocks, token_embedding=token, position_embedding=position
     )
+
+
+def masked_trace():
+    """Return a trace of two layers and three heads, each with gaps of its own."""
+    mask = np.random.default_rng(5).random((3, 7, 7)) < 0.7
+    mask[:, range(7), range(7)] = True
+    mask[1, 4] = False  # a row that may attend to nothing
+    return encoder_trace(TOKENS, mask=mask)
+
+
+def half(array):
+    return np.asarray(array).astype(np.float16).astype(np.float64)
+
+
+def numbers(trace, layer, head, value):
+    """Return what one head shows, worked out apart from the views; NaN for a gap."""
+    attention = trace.encoder[layer].attention
+    shown = half(attention.scores if value in {"scores", "masked"} else attention.weights)[head]
+    if value == "norms":
+        shown = (shown * half(np.linalg.norm(attention.value, axis=-1))[head]).astype(np.float32)
+    allowed = np.broadcast_to(trace.values.attention_mask, attention.weights.shape)[head]
+    return np.where((value == "scores") | allowed, shown, np.nan)
 
 
 def writing_trace(tokens, target, *, layers=(2, 3), heads=3, seed=7):

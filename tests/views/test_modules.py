@@ -6,8 +6,9 @@ from pathlib import Path
 import pytest
 from made_traces import encoder_trace, packed
 
+from transformer_viz.language import Words
 from transformer_viz.pictures import views
-from transformer_viz.pictures.views.modules import FOLDER
+from transformer_viz.pictures.views.modules import COMMENT, FOLDER
 
 ROOT = Path(__file__).parents[2]
 SOURCES = sorted(FOLDER.glob("*.js"))
@@ -43,8 +44,8 @@ def test_nothing_is_imported_but_text_that_stands_there(source):
 
 @pytest.mark.parametrize("source", [*SOURCES, FOLDER / "lens.css"], ids=lambda source: source.name)
 def test_no_module_names_an_address_in_a_network(source):
-    text = source.read_text(encoding="utf-8").replace(NAMESPACE, "")
-    assert not re.search(r"https?:|wss?:|//\w+\.|url\(|@import|fetch\(|XMLHttpRequest|sendBeacon", text)
+    text = COMMENT.sub("", source.read_text(encoding="utf-8")).replace(NAMESPACE, "")
+    assert not re.search(r"https?:|\bwss?:|//\w+\.|url\(|@import|fetch\(|XMLHttpRequest|sendBeacon", text)
 
 
 @pytest.mark.parametrize("source", SOURCES, ids=lambda source: source.name)
@@ -60,6 +61,12 @@ def test_the_same_module_has_one_address_wherever_it_is_imported():
     addresses = {code for text in texts(views.module("lens")) for code in ADDRESS.findall(text)}
     elsewhere = {*ENTRIES, "address", "curves", "links", "paint"}
     assert len(addresses) == len(SOURCES) - len(elsewhere)
+
+
+def test_the_types_name_every_word_of_the_views():
+    words = (FOLDER / "payload.js").read_text(encoding="utf-8")
+    words = words[words.index('@typedef {"view"') : words.index("} Words\n")]
+    assert {*re.findall(r'"(\w+)"', words)} == {*Words("en").under("lens")}
 
 
 def test_a_page_is_one_file_with_its_title_and_its_first_choice_as_text():

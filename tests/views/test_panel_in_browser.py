@@ -1,15 +1,13 @@
 """Panels in a real browser, on a page of their own: what they show and say is what Python packed."""
 
-import base64
 import csv
 import io
-import re
 import struct
 from xml.etree import ElementTree
 
 import numpy as np
 import pytest
-from lens_page import SVG, filled, painted
+from lens_page import SVG, address_of, filled, painted, watched_pages
 from numpy.testing import assert_allclose
 from playwright.sync_api import expect
 
@@ -27,38 +25,28 @@ SHOW = """async ([address, panels]) => {
 
 @pytest.fixture
 def show(browser):
-    """Return what opens a page with the three panels of a change; nothing may go wrong there."""
-    wrong, contexts = [], []
+    """Return what opens a page with the three panels of a change."""
+    with watched_pages(browser) as new_page:
 
-    def opened(before, after=None, tokens=None, *, width=332, theme="light"):
-        context = browser.new_context(
-            viewport={"width": 3 * width + 60, "height": 1000}, color_scheme=theme, accept_downloads=True
-        )
-        contexts.append(context)
-        page = context.new_page()
-        page.on("console", lambda message: message.type == "error" and wrong.append(message.text))
-        page.on("pageerror", lambda error: wrong.append(str(error)))
-        places = "".join(f'<div id="{name}" style="width: {width}px"><div></div></div>' for name in NAMES)
-        page.set_content(
-            f"<style>{views.stylesheet('panel')}</style>"
-            f'<div style="display: flex; align-items: start; gap: 10px">{places}</div>'
-        )
-        tokens = tokens or [f"t{number}" for number in range(len(before))]
-        panels = views.attention_change(before, before if after is None else after, tokens, labels=LABELS)
-        around = {"group": "g", "words": WORDS, "paint": None}
-        panels = [
-            panel | around | {"name": name, "title": name.title(), "alt": f"Picture {name}"}
-            for name, panel in panels.items()
-        ]
-        script = base64.b64encode(views.module("panel").encode()).decode()
-        page.evaluate(SHOW, [f"data:text/javascript;base64,{script}", panels])
-        painted(page)
-        return page
+        def opened(before, after=None, tokens=None, *, width=332, theme="light"):
+            page = new_page(viewport={"width": 3 * width + 60, "height": 1000}, color_scheme=theme)
+            places = "".join(f'<div id="{name}" style="width: {width}px"><div></div></div>' for name in NAMES)
+            page.set_content(
+                f"<style>{views.stylesheet('panel')}</style>"
+                f'<div style="display: flex; align-items: start; gap: 10px">{places}</div>'
+            )
+            tokens = tokens or [f"t{number}" for number in range(len(before))]
+            panels = views.attention_change(before, before if after is None else after, tokens, labels=LABELS)
+            around = {"group": "g", "words": WORDS, "paint": None}
+            panels = [
+                panel | around | {"name": name, "title": name.title(), "alt": f"Picture {name}"}
+                for name, panel in panels.items()
+            ]
+            page.evaluate(SHOW, [address_of("panel"), panels])
+            painted(page)
+            return page
 
-    yield opened
-    for context in contexts:
-        context.close()
-    assert wrong == []
+        yield opened
 
 
 def canvas(page, name):
@@ -87,11 +75,6 @@ def labels(svg, side):
     return [text for text in svg.iter(f"{SVG}text") if text.get("class") == side]
 
 
-def turned(label):
-    """Return by how many degrees a label is turned."""
-    return [float(angle) for angle in re.findall(r"rotate\((\S+)\)", label.get("transform") or "")]
-
-
 def cells(svg, count):
     """Return (x, y, width, height) of all cells, which follow what shows through gaps."""
     back, *drawn = filled(svg)[: count + 1]
@@ -113,43 +96,16 @@ def random(size, seed=0):
     return np.random.default_rng(seed).dirichlet(np.ones(size), size)
 
 
-@pytest.mark.parametrize("width", [240, 332, 600])
-@pytest.mark.parametrize("token", ["好", "a", "station", "[START]", "x" * 60])
-def test_cells_are_square_whatever_the_window(show, token, width):
-    for size in (1, 5, 41, 192):
-        page = show(np.eye(size), tokens=[token] * size, width=width)
-        (_, _, across, down), _ = cells(drawing(page), 0)
-        assert across == down >= (width - 96 - 48 if width < 300 else 200)
-        page.context.close()
+@pytest.mark.parametrize(("token", "width"), [("好", 332), ("station", 600), ("x" * 60, 240)])
+def test_cells_are_square_and_all_few_tokens_are_written(show, token, width):
+    page = show(np.eye(5), tokens=[token] * 5, width=width)
+    svg = drawing(page)
+    (_, _, across, down), _ = cells(svg, 0)
+    assert across == down >= (width - 96 - 48 if width < 300 else 200)
+    assert len(labels(svg, "row")) == len(labels(svg, "column")) == 5
 
 
-def test_all_tokens_are_written_where_they_have_room_and_every_nth_only_beyond(show):
-    for size in (1, 7, 16, 23, 26, 31, 40, 90):
-        page = show(np.eye(size))
-        svg = drawing(page)
-        (_, _, side, _), _ = cells(svg, 0)
-        high = 12 if size <= 16 else 11
-        every = -(-high // (side / size))
-        written = [f"t{number}" for number in range(0, size, int(every))]
-        assert [text.text for text in labels(svg, "row")] == written
-        assert [text.text for text in labels(svg, "column")] == written
-        assert every == 1 or size > 23
-        page.context.close()
-
-
-def test_names_give_way_to_cells(show):
-    for tokens in (["uncharacteristic"] * 20, list("房间很干净，服务也很好，下次还会来。")):
-        page = show(np.eye(len(tokens)), tokens=tokens)
-        svg = drawing(page)
-        assert len(labels(svg, "row")) == len(labels(svg, "column")) == len(tokens)
-        page.context.close()
-
-
-def test_characters_lie_flat_and_long_words_stand_upright_and_are_cut(show):
-    for token, size, angle in (("好", 18, []), ("station", 3, []), ("station", 16, [-90.0])):
-        page = show(np.eye(size), tokens=[token] * size)
-        assert turned(labels(drawing(page), "column")[0]) == angle
-        page.context.close()
+def test_a_label_that_is_cut_is_whole_in_the_tip(show):
     page = show(np.eye(1), tokens=["x" * 20])
     assert labels(drawing(page), "column")[0].text.endswith("…")
     point(page, "before", 0, 0, 1)
@@ -168,7 +124,7 @@ def test_names_of_rows_and_columns_and_the_scale_stand_around_the_cells(show):
         assert_allclose(max(rect[0] + rect[2] for rect in scale), back[0] + back[2], atol=0.02)
 
 
-@pytest.mark.parametrize("change", [0.37, 0.097, 0.0012, 0.00012, 1.2e-5])
+@pytest.mark.parametrize("change", [0.097, 1.2e-5])
 def test_the_numbers_at_the_ends_of_a_scale_have_room(show, change):
     before = np.full((3, 3), 0.25)
     page = show(before, before + change)
@@ -185,10 +141,14 @@ def test_the_numbers_at_the_ends_of_a_scale_have_room(show, change):
 def test_a_cell_is_pointed_at_in_all_panels(show):
     before, after = random(7), random(7, 1)
     page = show(before, after)
+    (_, top, _, height), _ = cells(drawing(page), 0)
+    bottom = top + height
     point(page, "after", 2, 5, 7)
     for name, value in (("before", before), ("after", after), ("difference", after - before)):
         number = f"{value[2, 5]:+.4f}" if name == "difference" else f"{value[2, 5]:.4f}"
         expect(tip(page, name)).to_have_text(f"t2 reads t5 weight: {number}")
+    for name in ("before", "difference"):  # where the pointer is not, no cell is covered
+        assert tip(page, name).bounding_box()["y"] >= canvas(page, name).bounding_box()["y"] + bottom
     page.mouse.move(0, 0)
     for name in NAMES:
         expect(tip(page, name)).to_be_hidden()

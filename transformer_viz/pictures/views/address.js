@@ -1,44 +1,59 @@
-// What is chosen, in the page's address. Streamlit writes the address anew from what its server knows of it, so the
-// choice is also kept here, for as long as the page is open, and written again.
+// The selection in the page's address. Streamlit's server overwrites the address with what it last received, so the
+// selection is also kept here while the page is open, and written again.
 
-let choice = null;
+/** @import {ViewName} from "./selection.js" */
 
-/** Return what was chosen last while the page was open; null: nothing yet. */
+/** @typedef {{kind: string | null, layer: number, head: number, view?: ViewName}} Address The selection in the address. */
+
+/** @type {Address | null} */
+let selection = null;
+
+/** Return the last selection on this page; null: none yet. */
 export function kept() {
-  return choice;
+  return selection;
 }
 
-/** Keep a choice, or a part of one. */
+/**
+ * Keep a selection, or a part of one.
+ *
+ * @param {Partial<Address>} part
+ */
 export function keep(part) {
-  choice = { ...(choice ?? read()), ...part };
+  selection = { ...(selection ?? read()), ...part };
 }
 
-/** Return what is to be chosen first: what was chosen last while the page was open, else what the address says. */
+/** Return the first selection: the last one on this page, else that of the address. */
 export function start() {
-  return choice ?? read();
+  return selection ?? read();
 }
 
-/** Keep a choice and write it to the address. */
+/**
+ * Keep a selection and write it to the address.
+ *
+ * @param {Partial<Address>} part
+ */
 export function remember(part) {
   keep(part);
   write();
 }
 
-/** Write the choice again where something else wrote the address. */
+/** Write the selection to the address if something else is there. */
 export function write() {
-  if (!choice) return;
-  const { kind, layer, head, view } = choice;
+  if (!selection) return;
+  const { kind, layer, head, view } = selection;
   const address = new URL(window.location.href);
   for (const [name, value] of Object.entries({ kind, layer: layer + 1, head: head + 1, view })) {
-    if (value) address.searchParams.set(name, value);
+    if (value) address.searchParams.set(name, String(value));
   }
   if (address.href !== window.location.href) window.history.replaceState(window.history.state, "", address);
 }
 
+/** @returns {Address} */
 function read() {
   const address = new URLSearchParams(window.location.search);
-  const number = (name) => Math.max(0, (Number.parseInt(address.get(name), 10) || 1) - 1);
-  const view = address.get("view");
+  const number = (/** @type {string} */ name) => Math.max(0, (Number.parseInt(address.get(name) ?? "", 10) || 1) - 1);
   const found = { kind: address.get("kind"), layer: number("layer"), head: number("head") };
-  return ["grid", "matrix", "lines", "steps"].includes(view) ? { ...found, view } : found;
+  const views = /** @type {const} */ (["grid", "matrix", "lines", "steps"]);
+  const view = views.find((each) => each === address.get("view"));
+  return view ? { ...found, view } : found;
 }

@@ -1,49 +1,68 @@
-// The cells of a matrix and the scale of their colours.
+// The cells of a matrix and its colour scale.
 
 import { css, entry } from "./colour.js";
+import { contextOf } from "./pen.js";
+import { valueAt } from "./scene.js";
 
-/** @typedef {import("./scene.js").Scene} Scene */
-/** @typedef {import("./place.js").Place} Place */
-/** @typedef {import("./zoom.js").Part} Part */
+/** @import {Drawing} from "./matrix.js" */
+/** @import {Pen} from "./pen.js" */
 
-const SEPARATE = 9; // pixels from which cells are told apart by a line, whatever the scene says
+/** @typedef {{first: number, last: number, begin: number, end: number}} Range Rows and columns at least partly in view. */
+
+const SEPARATE = 9; // pixels from which lines separate the cells of any scene
 const VECTORS = 4000; // cells in view up to which each is a rectangle of its own
 const STEPS = 128; // of the scale
 
-/** Draw the cells of a part; `scale` is how many pixels of the picture are one here: cells begin at whole ones. */
-export function drawCells(ctx, scene, at, part, scale) {
-  const { rows, columns, back } = scene;
-  if (back) {
-    ctx.fillStyle = back;
-    ctx.fillRect(at.left, at.top, at.across, at.down);
+/**
+ * Draw the cells in view.
+ *
+ * @param {Pen} pen
+ * @param {Drawing} drawing
+ */
+export function drawCells(pen, drawing) {
+  const { scene, at, part } = drawing;
+  if (scene.back) {
+    pen.fillStyle = scene.back;
+    pen.fillRect(at.left, at.top, at.across, at.down);
   }
-  const [first, last] = [Math.floor(part.row), Math.min(rows.length, Math.ceil(part.row + part.rows))];
-  const [begin, end] = [Math.floor(part.column), Math.min(columns.length, Math.ceil(part.column + part.columns))];
-  const range = { first, last, begin, end };
-  if ((last - first) * (end - begin) <= VECTORS) drawEach(ctx, scene, at, part, range, scale);
-  else drawImage(ctx, scene, at, part, range);
+  const [first, last] = [Math.floor(part.row), Math.min(scene.rows.length, Math.ceil(part.row + part.rows))];
+  const [begin, end] = [Math.floor(part.column), Math.min(scene.columns.length, Math.ceil(part.column + part.columns))];
+  const draw = (last - first) * (end - begin) <= VECTORS ? drawEach : drawImage;
+  draw(pen, drawing, { first, last, begin, end });
 }
 
-function drawEach(ctx, scene, at, part, { first, last, begin, end }, scale) {
+/**
+ * @param {Pen} pen
+ * @param {Drawing} drawing
+ * @param {Range} range
+ */
+function drawEach(pen, { scene, at, part, scale }, { first, last, begin, end }) {
+  const { ramp, limit, signed } = scene.scale;
   const [across, down] = [at.across / part.columns, at.down / part.rows];
   const gap = scene.lines || Math.min(across, down) >= SEPARATE ? Math.max(1, Math.round(scale)) / scale : 0;
+  /** @type {(from: number, size: number, index: number, most: number) => number} */
   const edge = (from, size, index, most) => from + Math.round(Math.max(0, Math.min(most, index * size)) * scale) / scale;
   for (let row = first; row < last; row++) {
     const top = edge(at.top, down, row - part.row, at.down);
     const bottom = edge(at.top, down, row + 1 - part.row, at.down) - gap;
     for (let column = begin; column < end; column++) {
-      const value = scene.values[row * scene.columns.length + column];
+      const value = valueAt(scene, row, column);
       if (Number.isNaN(value)) continue;
       const left = edge(at.left, across, column - part.column, at.across);
       const right = edge(at.left, across, column + 1 - part.column, at.across) - gap;
       if (right <= left || bottom <= top) continue;
-      ctx.fillStyle = colourOf(scene, value);
-      ctx.fillRect(left, top, right - left, bottom - top);
+      pen.fillStyle = css(ramp[entry(value, limit, signed)]);
+      pen.fillRect(left, top, right - left, bottom - top);
     }
   }
 }
 
-function drawImage(ctx, scene, at, part, { first, last, begin, end }) {
+/**
+ * @param {Pen} pen
+ * @param {Drawing} drawing
+ * @param {Range} range
+ */
+function drawImage(pen, { scene, at, part }, { first, last, begin, end }) {
   const { ramp, limit, signed } = scene.scale;
   const image = new OffscreenCanvas(end - begin, last - first);
   const pixels = new ImageData(end - begin, last - first);
@@ -51,36 +70,36 @@ function drawImage(ctx, scene, at, part, { first, last, begin, end }) {
   let pixel = 0;
   for (let row = first; row < last; row++) {
     for (let column = begin; column < end; column++, pixel++) {
-      const value = scene.values[row * scene.columns.length + column];
+      const value = valueAt(scene, row, column);
       if (!Number.isNaN(value)) colours[pixel] = ramp[entry(value, limit, signed)];
     }
   }
-  image.getContext("2d").putImageData(pixels, 0, 0);
-  ctx.imageSmoothingEnabled = false;
-  const inView = [part.column - begin, part.row - first, part.columns, part.rows];
-  ctx.drawImage(image, ...inView, at.left, at.top, at.across, at.down);
+  contextOf(image).putImageData(pixels, 0, 0);
+  pen.imageSmoothingEnabled = false;
+  const { left, top, across, down } = at;
+  pen.drawImage(image, part.column - begin, part.row - first, part.columns, part.rows, left, top, across, down);
 }
 
-/** Draw the scale below the cells, as wide as they are, with its numbers. */
-export function drawScale(ctx, scene, at, look) {
+/**
+ * Draw the colour scale below the cells, as wide as they are, with its numbers.
+ *
+ * @param {Pen} pen
+ * @param {Drawing} drawing
+ */
+export function drawScale(pen, { scene, at, theme }) {
   const { ramp, ticks } = scene.scale;
   if (!ticks.length) return;
   const top = at.top + at.down + 8;
-  const edge = (i) => at.left + Math.round((i * at.across) / STEPS);
+  const edge = (/** @type {number} */ i) => at.left + Math.round((i * at.across) / STEPS);
   for (let i = 0; i < STEPS; i++) {
-    ctx.fillStyle = css(ramp[Math.round((i * 255) / (STEPS - 1))]);
-    ctx.fillRect(edge(i), top, edge(i + 1) - edge(i), 7);
+    pen.fillStyle = css(ramp[Math.round((i * 255) / (STEPS - 1))]);
+    pen.fillRect(edge(i), top, edge(i + 1) - edge(i), 7);
   }
-  ctx.font = `11px ${look.font}`;
-  ctx.fillStyle = look.muted;
+  pen.font = `11px ${theme.font}`;
+  pen.fillStyle = theme.muted;
   ticks.forEach((tick, i) => {
     const share = i / (ticks.length - 1);
-    ctx.textAlign = { 0: "left", 1: "right" }[share] ?? "center";
-    ctx.fillText(tick, at.left + share * at.across, top + 17);
+    pen.textAlign = share === 0 ? "left" : share === 1 ? "right" : "center";
+    pen.fillText(tick, at.left + share * at.across, top + 17);
   });
-}
-
-/** Return the colour of a value. */
-function colourOf({ scale }, value) {
-  return css(scale.ramp[entry(value, scale.limit, scale.signed)]);
 }

@@ -1,26 +1,44 @@
 // Colour scales as tables of 256 entries.
 
-/** Return a scale as 256 colours, packed as ImageData wants them: Uint32Array. */
+/** @typedef {[place: number, colour: string]} Stop Place from 0 to 1, and #rrggbb. */
+
+/**
+ * Return a scale as 256 colours, packed as in ImageData.
+ *
+ * @param {Stop[]} stops In ascending order, from 0 to 1.
+ */
 export function ramp(stops) {
   const table = new Uint32Array(256);
-  const parsed = stops.map(([at, hex]) => [at, [1, 3, 5].map((i) => Number.parseInt(hex.slice(i, i + 2), 16))]);
+  const parsed = stops.map(([place, hex]) => {
+    return { place, channels: [1, 3, 5].map((i) => Number.parseInt(hex.slice(i, i + 2), 16)) };
+  });
   for (let i = 0; i < 256; i++) {
     const at = i / 255;
-    const next = Math.max(1, parsed.findIndex(([place]) => place >= at));
-    const [[from, low], [to, high]] = [parsed[next - 1], parsed[next]];
-    const share = (at - from) / (to - from);
-    const [r, g, b] = low.map((channel, c) => Math.round(channel + share * (high[c] - channel)));
+    const next = Math.max(1, parsed.findIndex(({ place }) => place >= at));
+    const [low, high] = [parsed[next - 1], parsed[next]];
+    const share = (at - low.place) / (high.place - low.place);
+    const [r, g, b] = low.channels.map((channel, c) => Math.round(channel + share * (high.channels[c] - channel)));
     table[i] = (255 << 24) | (b << 16) | (g << 8) | r;
   }
   return table;
 }
 
-/** Return an entry of a ramp as a colour of CSS. */
+/**
+ * Return an entry of a ramp as a CSS colour.
+ *
+ * @param {number} packed
+ */
 export function css(packed) {
   return `rgb(${packed & 255},${(packed >> 8) & 255},${(packed >> 16) & 255})`;
 }
 
-/** Return the index in a ramp: of [0, largest], or, of what is signed, of [-largest, largest]. */
+/**
+ * Return a number's index in a ramp that covers [0, largest] or, if signed, [-largest, largest].
+ *
+ * @param {number} number
+ * @param {number} largest
+ * @param {boolean} signed
+ */
 export function entry(number, largest, signed) {
   const share = largest ? number / largest : 0;
   return Math.max(0, Math.min(255, Math.round(255 * (signed ? (share + 1) / 2 : share))));

@@ -1,44 +1,96 @@
-// What can be chosen, above the views.
+// The controls above the views, and the downloads below them.
 
+import { pairNames } from "./captions.js";
 import { element } from "./element.js";
 
+/** @import {Attention, Label, Words} from "./payload.js" */
+/** @import {Selection, State, Token} from "./selection.js" */
+/** @import {Look} from "./theme.js" */
+
+/**
+ * What the controls need from the lens.
+ *
+ * @typedef {object} ControlsHost
+ * @property {Selection} selection
+ * @property {() => Words} words
+ * @property {() => Look} look
+ * @property {(choice: Partial<State>) => void} select
+ * @property {(token: Token) => void} pin
+ * @property {() => void} redraw
+ * @property {(kind: FileKind) => void} download
+ */
+
+/** @typedef {"png" | "svg" | "csv"} FileKind */
+
+/** @typedef {[value: string | number, text: string][]} Options */
+
+/** @typedef {"view" | "kind" | "layer"} Choice Set by buttons. */
+
+/** @typedef {"value" | "scale" | "sort" | "sentences"} Menu Set by a menu. */
+
 export class Controls {
-  constructor(lens) {
-    this.lens = lens;
+  /** @param {ControlsHost} host */
+  constructor(host) {
+    this.host = host;
     this.bar = element("div", { className: "bar" });
     this.below = element("div", { className: "bar below" });
   }
 
-  /** Show what can be chosen now. */
+  /** Show the controls of the selected view, without taking the focus from them. */
   update() {
-    const { lens } = this;
-    const { state, words, attention } = lens;
-    const kinds = Object.keys(lens.attentions);
-    const numbers = (count) => Array.from({ length: count }, (_, i) => [i, i + 1]);
-    const values = attention.scores ? ["weights", "scores", "masked", "norms"] : ["weights"];
-    const sees = (view) => state.view === view; // side by side there is room for what all views share
-    const parts = [
-      this.choice("view", ["all", "grid", "matrix", "lines", "steps"].map((name) => [name, words.views[name]])),
-      kinds.length > 1 && this.choice("kind", kinds.map((kind) => [kind, lens.attentions[kind].name])),
-      attention.layers > 1 && this.choice("layer", numbers(attention.layers)),
-      attention.heads > 1 && this.heads(),
-      sees("matrix") && this.menu("value", values.map((name) => [name, words.values[name]])),
-      sees("matrix") &&
-        state.value === "weights" &&
-        this.menu("scale", [["head", words.scale_head], ["one", words.scale_one]]),
-      sees("grid") &&
-        attention.layers * attention.heads > 1 &&
-        this.menu("sort", [["place", words.sorts.place], ...sorts(attention, words)]),
-      sees("lines") && this.threshold(),
-      sees("lines") && lens.sentencePairs().length > 0 && this.menu("sentences", lens.sentencePairs()),
-      sees("steps") && this.row(),
-    ];
     const active = document.activeElement?.shadowRoot?.activeElement ?? document.activeElement;
-    const focused = active && this.bar.contains(active) ? active.dataset.key : null;
-    this.bar.replaceChildren(...parts.filter(Boolean));
-    if (focused) this.bar.querySelector(`[data-key="${focused}"]`)?.focus();
+    const focused = active instanceof HTMLElement && this.bar.contains(active) ? active.dataset.key : null;
+    this.bar.replaceChildren(...this.general(), ...this.ofView());
+    const next = focused && this.bar.querySelector(`[data-key="${focused}"]`);
+    if (next instanceof HTMLElement) next.focus();
   }
 
+  /** Return the controls that all views share. */
+  general() {
+    const { selection, words } = this.of();
+    const { attention, attentions } = selection;
+    const kinds = Object.values(attentions);
+    const layers = Array.from({ length: attention.layers }, (_, i) => /** @type {[number, string]} */ ([i, String(i + 1)]));
+    const views = /** @type {const} */ (["all", "grid", "matrix", "lines", "steps"]);
+    return [
+      this.choice("view", views.map((name) => [name, words.views[name]])),
+      kinds.length > 1 && this.choice("kind", kinds.map(({ kind, name }) => [kind, name])),
+      attention.layers > 1 && this.choice("layer", layers),
+      attention.heads > 1 && this.heads(),
+    ].filter((part) => part !== false);
+  }
+
+  /** Return the controls of one view; side by side, there is room only for the shared ones. */
+  ofView() {
+    const { selection, words } = this.of();
+    const { attention, state } = selection;
+    switch (state.view) {
+      case "grid": {
+        const many = attention.layers * attention.heads > 1;
+        return many ? [this.menu("sort", [["place", words.sorts.place], ...sorts(attention, words)])] : [];
+      }
+      case "matrix": {
+        const values = attention.hasScores ? /** @type {const} */ (["weights", "scores", "masked", "norms"]) : [state.value];
+        const value = this.menu("value", values.map((name) => [name, words.values[name]]));
+        if (state.value !== "weights") return [value];
+        return [value, this.menu("scale", [["head", words.scale_head], ["one", words.scale_one]])];
+      }
+      case "lines": {
+        const pairs = selection.pairs();
+        return [this.threshold(), ...(pairs.length ? [this.menu("sentences", pairNames(pairs, words))] : [])];
+      }
+      case "steps":
+        return [this.row()];
+      default:
+        return [];
+    }
+  }
+
+  of() {
+    return { selection: this.host.selection, words: this.host.words() };
+  }
+
+  /** @param {string} label @param {...HTMLElement} children */
   group(label, ...children) {
     const group = element("div", { className: "group" }, element("span", { textContent: label }), ...children);
     group.setAttribute("role", "group");
@@ -47,105 +99,130 @@ export class Controls {
     return group;
   }
 
+  /** @param {Choice} name @param {Options} options */
   choice(name, options) {
-    const { lens } = this;
+    const { selection, words } = this.of();
     const buttons = options.map(([value, text]) => {
-      const button = element("button", { type: "button", textContent: text });
-      button.dataset.key = `${name}-${value}`;
-      button.setAttribute("aria-pressed", lens.state[name] === value);
-      button.addEventListener("click", () => lens.select({ [name]: value }));
-      return button;
+      const pressed = selection.state[name] === value;
+      return button(text, `${name}-${value}`, () => this.host.select({ [name]: value }), { pressed });
     });
-    return this.group(lens.words[name], element("div", { className: "buttons" }, ...buttons));
+    return this.group(words[name], element("div", { className: "buttons" }, ...buttons));
   }
 
-  /** The heads as swatches of their colour: a click chooses one alone, with Shift or Ctrl it adds or takes it away. */
+  /** Return a swatch for each head: a click shows it alone; with Shift or Ctrl, it adds or removes the head. */
   heads() {
-    const { lens } = this;
-    const { state, attention, words } = lens;
+    const { selection, words } = this.of();
+    const { state, attention } = selection;
+    const { heads: colours } = this.host.look();
     const all = Array.from({ length: attention.heads }, (_, head) => head);
-    const buttons = all.map((head) => {
-      const button = element("button", { type: "button", textContent: head + 1, title: words.head_help });
-      button.className = "swatch";
-      button.dataset.key = `head-${head}`;
-      button.style.setProperty("--swatch", lens.colours[head % lens.colours.length]);
-      button.setAttribute("aria-pressed", state.shown.has(head));
-      if (head === state.head) button.setAttribute("aria-current", "true");
-      button.addEventListener("click", (event) => {
-        if (!event.shiftKey && !event.ctrlKey && !event.metaKey) return lens.select({ head });
-        const shown = new Set(state.shown);
-        if (!shown.delete(head)) shown.add(head);
-        return lens.select({ shown: shown.size ? shown : new Set([head]) });
-      });
-      return button;
+    const swatches = all.map((head) => {
+      const press = (/** @type {MouseEvent} */ { shiftKey, ctrlKey, metaKey }) =>
+        this.pressHead(head, shiftKey || ctrlKey || metaKey);
+      const swatch = button(String(head + 1), `head-${head}`, press, { className: "swatch", pressed: state.shown.has(head) });
+      swatch.title = words.head_help;
+      swatch.style.setProperty("--swatch", colours[head % colours.length]);
+      if (head === state.head) swatch.setAttribute("aria-current", "true");
+      return swatch;
     });
     const every = state.shown.size === attention.heads;
-    const button = element("button", { type: "button", textContent: words.all_heads, className: "plain" });
-    button.dataset.key = "head-all";
-    button.setAttribute("aria-pressed", every);
-    button.addEventListener("click", () => lens.select({ shown: new Set(every ? [state.head] : all) }));
-    buttons.push(button);
-    return this.group(words.head, element("div", { className: "swatches" }, ...buttons));
+    const showAll = () => this.host.select({ shown: new Set(every ? [state.head] : all) });
+    const last = button(words.all_heads, "head-all", showAll, { className: "plain", pressed: every });
+    return this.group(words.head, element("div", { className: "swatches" }, ...swatches, last));
   }
 
-  menu(name, options, value = this.lens.state[name], choose = (chosen) => this.lens.select({ [name]: chosen })) {
-    const { lens } = this;
+  /** @param {number} head @param {boolean} several */
+  pressHead(head, several) {
+    if (!several) return this.host.select({ head });
+    const shown = new Set(this.host.selection.state.shown);
+    if (!shown.delete(head)) shown.add(head);
+    return this.host.select({ shown: shown.size ? shown : new Set([head]) });
+  }
+
+  /** @param {Menu} name @param {Options} options */
+  menu(name, options) {
+    return this.select(name, options, this.host.selection.state[name], (value) => this.host.select({ [name]: value }));
+  }
+
+  /** Return the menu of the queries. */
+  row() {
+    const { selection } = this.of();
+    /** @type {Options} */
+    const options = selection.attention.queryTokens.map((token, query) => [query, `${query + 1} · ${token}`]);
+    const pin = (/** @type {string} */ query) => this.host.pin({ query: Number(query), key: null });
+    return this.select("row", options, String(selection.row()), pin);
+  }
+
+  /** @param {Label} name @param {Options} options @param {string} value @param {(value: string) => void} choose */
+  select(name, options, value, choose) {
+    const { words } = this.of();
     const select = element("select", {});
     select.dataset.key = name;
-    select.append(...options.map(([value, text]) => element("option", { value, textContent: text })));
+    select.append(...options.map(([value, text]) => element("option", { value: String(value), textContent: text })));
     select.value = value;
-    select.setAttribute("aria-label", lens.words[name]);
+    select.setAttribute("aria-label", words[name]);
     select.addEventListener("change", () => choose(select.value));
-    return this.group(lens.words[name], select);
+    return this.group(words[name], select);
   }
 
-  /** The query whose row is gone through. */
-  row() {
-    const { lens } = this;
-    const options = lens.attention.queryTokens.map((token, query) => [query, `${query + 1} · ${token}`]);
-    return this.menu("row", options, lens.row(), (query) => lens.pin({ query: Number(query), key: null }));
-  }
-
+  /** Return the slider of the smallest weight that is a line. */
   threshold() {
-    const { lens } = this;
-    const shown = () => lens.threshold().toFixed(lens.threshold() < 0.01 ? 3 : 2);
-    const range = element("input", { type: "range", min: 0, max: 0.5, step: 0.01, value: lens.threshold() });
+    const { selection, words } = this.of();
+    const shown = () => selection.threshold().toFixed(selection.threshold() < 0.01 ? 3 : 2);
+    const ends = { type: "range", min: "0", max: "0.5", step: "0.01" };
+    const range = element("input", { ...ends, value: String(selection.threshold()) });
     range.dataset.key = "threshold";
-    range.setAttribute("aria-label", lens.words.threshold);
+    range.setAttribute("aria-label", words.threshold);
     const value = element("output", { textContent: shown() });
     range.addEventListener("input", () => {
-      lens.state.threshold = Number(range.value);
+      selection.state.threshold = Number(range.value);
       value.textContent = shown();
-      lens.redraw();
+      this.host.redraw();
     });
-    return this.group(lens.words.threshold, element("div", { className: "range" }, range, value));
+    return this.group(words.threshold, element("div", { className: "range" }, range, value));
   }
 
-  downloads() {
-    const { lens } = this;
-    const buttons = ["png", "svg", "csv"].map((kind) => {
-      const button = element("button", { type: "button", textContent: kind.toUpperCase(), className: "plain" });
-      button.dataset.key = `download-${kind}`;
-      button.addEventListener("click", () => lens.exports.download(kind));
-      return button;
-    });
-    return this.group(lens.words.download, element("div", { className: "buttons" }, ...buttons));
+  /** Show the downloads. */
+  offer() {
+    const kinds = /** @type {const} */ (["png", "svg", "csv"]);
+    const buttons = kinds.map((kind) =>
+      button(kind.toUpperCase(), `download-${kind}`, () => this.host.download(kind), { className: "plain" }),
+    );
+    this.below.replaceChildren(this.group(this.host.words().download, element("div", { className: "buttons" }, ...buttons)));
   }
 }
 
-/** Make one stop of the Tab key out of the buttons of a group; arrow keys go from one to the next. */
+/**
+ * @param {string} text
+ * @param {string} key Name by which the button is found again after an update.
+ * @param {(event: MouseEvent) => void} press
+ * @param {{className?: string, pressed?: boolean}} options `pressed`: of a button that stays pressed.
+ */
+function button(text, key, press, { className = "", pressed }) {
+  const made = element("button", { type: "button", textContent: text, className });
+  made.dataset.key = key;
+  if (pressed !== undefined) made.setAttribute("aria-pressed", String(pressed));
+  made.addEventListener("click", press);
+  return made;
+}
+
+/**
+ * Let the Tab key stop at one button of a group only; the arrow keys move between its buttons.
+ *
+ * @param {HTMLElement} group
+ */
 function roving(group) {
   const buttons = [...group.querySelectorAll("button")];
   if (buttons.length < 3) return;
   const stop = buttons.find((button) => button.ariaCurrent || button.ariaPressed === "true") ?? buttons[0];
   for (const button of buttons) button.tabIndex = button === stop ? 0 : -1;
   group.addEventListener("keydown", (event) => {
-    const by = { ArrowLeft: -1, ArrowRight: 1 }[event.key];
-    const at = buttons.indexOf(event.target);
+    const by = event.key === "ArrowLeft" ? -1 : event.key === "ArrowRight" ? 1 : 0;
+    const at = buttons.findIndex((button) => button === event.target);
     if (!by || at < 0) return;
     buttons[(at + by + buttons.length) % buttons.length].focus();
     event.preventDefault();
   });
 }
 
+/** @param {Attention} attention @param {Words} words @returns {Options} */
 const sorts = (attention, words) => Object.keys(attention.figures).map((name) => [name, words.sorts[name]]);

@@ -1,39 +1,57 @@
-// What can be taken along: the picture as PNG or SVG, the chosen head as CSV, and as a table to be read aloud.
+// Exports: the picture as PNG or SVG, and the selected head as CSV.
 
+import { headTitle } from "./captions.js";
 import { save } from "./saving.js";
 import { csvOf } from "./scene.js";
-import { tableOf } from "./table.js";
 
-const DIGITS = 4; // half precision holds no more
+/** @import {FileKind} from "./controls.js" */
+/** @import {Words} from "./payload.js" */
+/** @import {Scene} from "./scene.js" */
+/** @import {Selection} from "./selection.js" */
+/** @import {Around} from "./surface.js" */
+/** @import {Theme} from "./theme.js" */
 
-/** Return {download(kind), table()} of a lens. */
-export function exportsOf(lens) {
-  const seen = () => ({ all: "matrix" })[lens.state.view] ?? lens.state.view; // side by side, the matrix is saved
-  const name = (kind) => {
-    const { layer, head, kind: of } = lens.state;
-    const view = kind === "csv" ? lens.state.value : seen();
-    return `${lens.model}-${of}-layer${layer + 1}-head${head + 1}-${view}.${kind}`;
-  };
+/** @typedef {"grid" | "matrix" | "lines" | "steps"} Drawn */
 
-  /** What stands above a picture: what it is of, and the tokens that were read. */
-  function titles() {
-    const { attention, words, model, views } = lens;
-    const kinds = Object.keys(lens.attentions).length;
-    const title = views[seen()].title.textContent || lens.headTitle();
-    const tokens = attention.keyTokens.join(" ");
-    return [[model, kinds > 1 && attention.name, title].filter(Boolean).join(" · "), `${words.key}: ${tokens}`];
-  }
+/**
+ * What the exports need from the lens.
+ *
+ * @typedef {object} ExportsHost
+ * @property {Selection} selection
+ * @property {() => string} model
+ * @property {() => Words} words
+ * @property {() => Theme} theme
+ * @property {() => Scene} scene
+ * @property {() => Record<Drawn, string>} titles
+ * @property {(view: Drawn, kind: "png" | "svg", around: Around) => Promise<Blob>} picture
+ */
 
-  const csv = () => new Blob([csvOf(lens.scene(), DIGITS)], { type: "text/csv" });
+const DIGITS = 4; // significant digits; half precision has no more
 
-  return {
-    async download(kind) {
-      const { background, text: colour } = lens.theme;
-      const around = { background, colour, font: lens.font, titles: titles() };
-      const blob = kind === "csv" ? csv() : await lens.surfaces[seen()].picture(kind, around);
-      save(blob, name(kind));
-    },
+/**
+ * Download the selected view or head.
+ *
+ * @param {ExportsHost} host
+ * @param {FileKind} kind
+ */
+export async function download(host, kind) {
+  const { view, layer, head, kind: of, value } = host.selection.state;
+  const shown = view === "all" ? "matrix" : view;
+  const name = `${host.model()}-${of}-layer${layer + 1}-head${head + 1}-${kind === "csv" ? value : shown}.${kind}`;
+  if (kind === "csv") return save(new Blob([csvOf(host.scene(), DIGITS)], { type: "text/csv" }), name);
+  const { background, text: colour, font } = host.theme();
+  return save(await host.picture(shown, kind, { background, colour, font, titles: titlesOf(host, shown) }), name);
+}
 
-    table: () => tableOf(lens.scene(), lens.words.table_query, lens.words.table_keys),
-  };
+/**
+ * Return the lines above a picture: its title, and the tokens of the keys.
+ *
+ * @param {ExportsHost} host
+ * @param {Drawn} shown
+ */
+function titlesOf({ selection, model, words, titles }, shown) {
+  const { attention, attentions, state } = selection;
+  const title = titles()[shown] || headTitle(attention, state);
+  const name = Object.keys(attentions).length > 1 && attention.name;
+  return [[model(), name, title].filter(Boolean).join(" · "), `${words().key}: ${attention.keyTokens.join(" ")}`];
 }

@@ -1,153 +1,211 @@
-// All heads of one attention as thumbnails, layers down and heads across, or in the order of one of their figures.
+// All heads of one kind of attention as thumbnails: a row for each layer, or sorted by a figure.
 
-import { HALF } from "./payload.js";
+import { figureText } from "./captions.js";
 import { PIXELS } from "./text.js";
+import { thumbnailsOf } from "./thumbnails.js";
+
+/** @import {Attention} from "./payload.js" */
+/** @import {Pen} from "./pen.js" */
+/** @import {Selection, State} from "./selection.js" */
+/** @import {View} from "./surface.js" */
+/** @import {Look, Theme} from "./theme.js" */
+/** @import {Thumbnail} from "./thumbnails.js" */
+/** @import {Point} from "./tip.js" */
+
+/**
+ * @typedef {object} Hovered
+ * @property {number} layer
+ * @property {number} head
+ * @property {number} number Of the head, counted over all layers.
+ * @property {Thumbnail} thumbnail
+ */
+
+/**
+ * What the grid needs from the lens.
+ *
+ * @typedef {object} GridHost
+ * @property {Selection} selection
+ * @property {() => Look} look
+ * @property {(choice: Partial<State>) => void} select
+ * @property {(head: Hovered | null, place: Point) => void} hover
+ */
+
+/**
+ * @typedef {object} Layout
+ * @property {boolean} sorted
+ * @property {number} left
+ * @property {number} top
+ * @property {number} columns
+ * @property {number} rows
+ * @property {number} side Width of a thumbnail.
+ * @property {number} tall Height of a thumbnail.
+ * @property {number} below Height of the texts below it.
+ */
 
 const MOST_SIDE = 96;
 const GAP = 6;
-const FINEST = 64; // pixels of a thumbnail: more tokens are pooled to their largest weight
 
-/** Return the view; `lens` as for the matrix. */
-export function grid(lens) {
+/**
+ * Return the view.
+ *
+ * @param {GridHost} host
+ * @returns {View}
+ */
+export function grid(host) {
+  const { selection } = host;
+  const thumbnails = thumbnailsOf();
+  /** @type {Layout | null} */
   let layout = null;
-  let images = null;
 
-  /** Return the thumbnails of an attention, drawn once. */
-  function thumbnails() {
-    const { attention, ramps } = lens;
-    if (images?.attention === attention && images.ramp === ramps.sequential) return images.all;
-    const all = [];
-    for (let layer = 0; layer < attention.layers; layer++) {
-      for (let head = 0; head < attention.heads; head++) all.push(thumbnail(attention, layer, head, ramps.sequential));
-    }
-    images = { attention, ramp: ramps.sequential, all };
-    return all;
-  }
-
-  function order() {
-    const { attention, state } = lens;
-    const places = Array.from({ length: attention.layers * attention.heads }, (_, i) => i);
-    const figure = attention.figures[state.sort];
-    if (!figure) return places;
-    return places.sort((a, b) => (figure[b] ?? -Infinity) - (figure[a] ?? -Infinity) || a - b);
-  }
-
-  function measure(width) {
-    const { attention, state } = lens;
-    const { layers, heads } = attention;
-    const sorted = Boolean(attention.figures[state.sort]);
-    const left = sorted ? 0 : 22;
-    const columns = sorted ? Math.max(1, Math.min(layers * heads, Math.floor(width / 70))) : heads;
-    const rows = sorted ? Math.ceil((layers * heads) / columns) : layers;
-    const shape = Math.max(0.4, Math.min(2.5, attention.queries / attention.keys));
-    const side = Math.min(MOST_SIDE, (width - left) / columns - GAP);
-    const below = sorted ? 2 * PIXELS + 8 : 0; // its name, and its figure
-    return { sorted, left, top: 24, columns, rows, side, tall: side * shape, below };
-  }
-
-  const corner = (place) => [
-    layout.left + (place % layout.columns) * (layout.side + GAP),
-    layout.top + Math.floor(place / layout.columns) * (layout.tall + GAP + layout.below),
-  ];
-
-  const at = (x, y) => {
-    if (!layout) return null;
-    return order().find((_, place) => {
-      const [left, top] = corner(place);
-      return x >= left && x < left + layout.side + GAP && y >= top && y < top + layout.tall + GAP + layout.below;
-    });
+  const order = () => orderOf(selection.attention, selection.state.sort);
+  /** @param {number} number */
+  const placeOf = (number) => {
+    const { heads } = selection.attention;
+    return { layer: Math.floor(number / heads), head: number % heads };
   };
+  const chosen = () => selection.state.layer * selection.attention.heads + selection.state.head;
 
-  const chosen = () => lens.state.layer * lens.attention.heads + lens.state.head;
-  const choose = (number) =>
-    lens.select({ layer: Math.floor(number / lens.attention.heads), head: number % lens.attention.heads });
+  /** @param {Point} point @returns {number | undefined} */
+  function at([x, y]) {
+    const found = layout;
+    if (!found) return undefined;
+    const { side, tall, below } = found;
+    return order().find((_, place) => {
+      const [left, top] = corner(found, place);
+      return x >= left && x < left + side + GAP && y >= top && y < top + tall + GAP + below;
+    });
+  }
 
   return {
     height(width) {
-      const { rows, tall, below, top } = measure(width);
+      const { rows, tall, below, top } = layoutOf(selection, width);
       return top + rows * (tall + GAP + below) + 6;
     },
-    draw(ctx, width) {
-      layout = measure(width);
-      const { heads } = lens.attention;
-      const pictures = thumbnails();
-      ctx.textBaseline = "middle";
-      ctx.imageSmoothingEnabled = false;
-      order().forEach((number, place) => {
-        const [x, y] = corner(place);
-        const { image, columns, rows } = pictures[number];
-        ctx.drawImage(image, 0, 0, columns, rows, x, y, layout.side, layout.tall);
-        const [layer, head] = [Math.floor(number / heads), number % heads];
-        const isChosen = number === chosen();
-        const isShown = isChosen || (layer === lens.state.layer && lens.state.shown.has(head));
-        ctx.strokeStyle = isShown ? lens.colours[head % lens.colours.length] : lens.theme.line;
-        ctx.lineWidth = isChosen ? 3 : 1;
-        ctx.strokeRect(x, y, layout.side, layout.tall);
-        if (!layout.sorted) return;
-        const middle = x + layout.side / 2;
-        text(ctx, `L${layer + 1} H${head + 1}`, middle, y + layout.tall + 11, isChosen);
-        text(ctx, lens.figure(lens.state.sort, number), middle, y + layout.tall + 26, isChosen);
-      });
-      if (layout.sorted) return;
-      for (let head = 0; head < heads; head++) {
-        text(ctx, head + 1, corner(head)[0] + layout.side / 2, 12, head === lens.state.head);
+    draw(pen, width) {
+      layout = layoutOf(selection, width);
+      const { theme, ramps } = host.look();
+      const pictures = thumbnails(selection.attention, ramps.sequential);
+      pen.textBaseline = "middle";
+      pen.imageSmoothingEnabled = false;
+      for (const [place, number] of order().entries()) {
+        drawHead(pen, selection, host.look(), layout, place, { ...placeOf(number), number, thumbnail: pictures[number] });
       }
-      for (let layer = 0; layer < lens.attention.layers; layer++) {
-        text(ctx, layer + 1, 8, corner(layer * heads)[1] + layout.tall / 2, layer === lens.state.layer);
-      }
+      if (!layout.sorted) drawNumbers(pen, selection, theme, layout);
     },
     point(x, y) {
-      const number = at(x, y);
-      lens.hint(number === undefined ? null : number, [x, y]);
+      const number = at([x, y]);
+      if (number === undefined) return host.hover(null, [x, y]);
+      const thumbnail = thumbnails(selection.attention, host.look().ramps.sequential)[number];
+      return host.hover({ ...placeOf(number), number, thumbnail }, [x, y]);
     },
-    leave: () => lens.hint(null),
+    leave: () => host.hover(null, [0, 0]),
     press(x, y) {
-      const number = at(x, y);
-      if (number !== undefined) choose(number);
+      const number = at([x, y]);
+      if (number !== undefined) host.select(placeOf(number));
     },
     key(event) {
-      const by = { ArrowLeft: -1, ArrowRight: 1, ArrowUp: -layout.columns, ArrowDown: layout.columns }[event.key];
+      const down = layout?.columns ?? 1;
+      const by = { ArrowLeft: -1, ArrowRight: 1, ArrowUp: -down, ArrowDown: down }[event.key];
       if (!by) return false;
       const places = order();
       const next = places.indexOf(chosen()) + by;
-      if (next >= 0 && next < places.length) choose(places[next]);
+      if (next >= 0 && next < places.length) host.select(placeOf(places[next]));
       return true;
     },
-    /** A thumbnail, for an enlarged picture of it. */
-    thumbnail: (number) => thumbnails()[number],
   };
+}
 
-  function text(ctx, words, x, y, lit) {
-    ctx.font = `${lit ? 600 : 400} ${PIXELS - 1}px ${lens.font}`;
-    ctx.fillStyle = lit ? lens.theme.text : lens.theme.muted;
-    ctx.textAlign = "center";
-    ctx.fillText(words, x, y);
+/**
+ * Return the heads in the order of a figure, the largest first; without it, by layer.
+ *
+ * @param {Attention} attention
+ * @param {string} sort
+ */
+export function orderOf({ layers, heads, figures }, sort) {
+  const numbers = Array.from({ length: layers * heads }, (_, i) => i);
+  const figure = figures[sort];
+  if (!figure) return numbers;
+  return numbers.sort((a, b) => (figure[b] ?? -Infinity) - (figure[a] ?? -Infinity) || a - b);
+}
+
+/**
+ * @param {Selection} selection
+ * @param {number} width
+ * @returns {Layout}
+ */
+function layoutOf({ attention, state }, width) {
+  const { layers, heads } = attention;
+  const sorted = Boolean(attention.figures[state.sort]);
+  const left = sorted ? 0 : 22;
+  const columns = sorted ? Math.max(1, Math.min(layers * heads, Math.floor(width / 70))) : heads;
+  const rows = sorted ? Math.ceil((layers * heads) / columns) : layers;
+  const shape = Math.max(0.4, Math.min(2.5, attention.queries / attention.keys));
+  const side = Math.min(MOST_SIDE, (width - left) / columns - GAP);
+  const below = sorted ? 2 * PIXELS + 8 : 0; // the head's name and figure
+  return { sorted, left, top: 24, columns, rows, side, tall: side * shape, below };
+}
+
+/**
+ * @param {Layout} layout
+ * @param {number} place
+ * @returns {Point}
+ */
+const corner = ({ left, top, columns, side, tall, below }, place) => [
+  left + (place % columns) * (side + GAP),
+  top + Math.floor(place / columns) * (tall + GAP + below),
+];
+
+/**
+ * @param {Pen} pen
+ * @param {Selection} selection
+ * @param {Look} look
+ * @param {Layout} layout
+ * @param {number} place
+ * @param {Hovered} of
+ */
+function drawHead(pen, { attention, state }, { theme, heads }, layout, place, { layer, head, number, thumbnail }) {
+  const [x, y] = corner(layout, place);
+  const { side, tall, sorted } = layout;
+  pen.drawImage(thumbnail.image, 0, 0, thumbnail.columns, thumbnail.rows, x, y, side, tall);
+  const isChosen = layer === state.layer && head === state.head;
+  const isShown = isChosen || (layer === state.layer && state.shown.has(head));
+  pen.strokeStyle = isShown ? heads[head % heads.length] : theme.line;
+  pen.lineWidth = isChosen ? 3 : 1;
+  pen.strokeRect(x, y, side, tall);
+  if (!sorted) return;
+  write(pen, theme, `L${layer + 1} H${head + 1}`, x + side / 2, y + tall + 11, isChosen);
+  write(pen, theme, figureText(attention, state.sort, number), x + side / 2, y + tall + 26, isChosen);
+}
+
+/**
+ * Write the numbers of the layers and heads beside the thumbnails.
+ *
+ * @param {Pen} pen
+ * @param {Selection} selection
+ * @param {Theme} theme
+ * @param {Layout} layout
+ */
+function drawNumbers(pen, { attention, state }, theme, layout) {
+  for (let head = 0; head < attention.heads; head++) {
+    write(pen, theme, String(head + 1), corner(layout, head)[0] + layout.side / 2, 12, head === state.head);
+  }
+  for (let layer = 0; layer < attention.layers; layer++) {
+    const y = corner(layout, layer * attention.heads)[1] + layout.tall / 2;
+    write(pen, theme, String(layer + 1), 8, y, layer === state.layer);
   }
 }
 
-/** Return a head as an image of at most FINEST pixels a side; each pixel is the largest weight of its tokens. */
-function thumbnail(attention, layer, head, table) {
-  const { queries, keys } = attention;
-  const [rows, columns] = [Math.min(queries, FINEST), Math.min(keys, FINEST)];
-  const bits = attention.bits(layer, head);
-  const pooled = new Uint16Array(rows * columns); // halves of weights are in the order of their bits
-  const column = Uint16Array.from({ length: keys }, (_, key) => Math.floor((key * columns) / keys));
-  let largest = 0;
-  for (let query = 0, cell = 0; query < queries; query++) {
-    const row = Math.floor((query * rows) / queries) * columns;
-    for (let key = 0; key < keys; key++, cell++) {
-      const pixel = row + column[key];
-      if (bits[cell] > pooled[pixel]) pooled[pixel] = bits[cell];
-    }
-  }
-  for (const weight of pooled) largest = Math.max(largest, weight);
-  const scale = 255 / (HALF[largest] || 1);
-  const pixels = new ImageData(columns, rows);
-  const colours = new Uint32Array(pixels.data.buffer);
-  pooled.forEach((weight, pixel) => {
-    colours[pixel] = table[Math.round(HALF[weight] * scale)];
-  });
-  const image = new OffscreenCanvas(columns, rows);
-  image.getContext("2d").putImageData(pixels, 0, 0);
-  return { image, columns, rows };
+/**
+ * @param {Pen} pen
+ * @param {Theme} theme
+ * @param {string} text
+ * @param {number} x
+ * @param {number} y
+ * @param {boolean} bold
+ */
+function write(pen, theme, text, x, y, bold) {
+  pen.font = `${bold ? 600 : 400} ${PIXELS - 1}px ${theme.font}`;
+  pen.fillStyle = bold ? theme.text : theme.muted;
+  pen.textAlign = "center";
+  pen.fillText(text, x, y);
 }

@@ -1,4 +1,4 @@
-// The heads of a layer as a training formed them: one panel for each, at one step, or played from first to last.
+// The heads of a layer during training: a panel for each head, at one step, or played from the first step to the last.
 
 import { ramp } from "./colour.js";
 import { curves } from "./curves.js";
@@ -6,109 +6,170 @@ import { element } from "./element.js";
 import { Panel } from "./panel.js";
 import { unpack } from "./payload.js";
 import { surface } from "./surface.js";
-import { themeOf } from "./theme.js";
+import { PageTheme } from "./theme.js";
 import { tipOf } from "./tip.js";
 
-const LAPSES = new WeakMap();
-const CLOSE = 40; // more tokens than this stand without a line between them
-const EACH = 250; // milliseconds that a step is shown
+/** @import {Stop} from "./colour.js" */
+/** @import {Picture} from "./curves.js" */
+/** @import {PanelScene} from "./panel.js" */
+/** @import {Where} from "./payload.js" */
+/** @import {Component} from "./streamlit.js" */
+/** @import {Point} from "./tip.js" */
 
+/**
+ * What Python packs (forming.py).
+ *
+ * @typedef {object} Header
+ * @property {number[]} steps Of each frame.
+ * @property {number} heads
+ * @property {string[]} rows
+ * @property {string[]} columns
+ * @property {Where<"uint8">} values Weights in percent: (frame * head * row * column).
+ * @property {PanelScene["says"]} says
+ * @property {Stop[]} colours
+ * @property {string[]} headColours
+ * @property {PanelScene["words"] & Record<"head" | "step" | "play" | "pause", string>} words
+ * @property {Picture[]} pictures
+ * @property {string} name
+ */
+
+/** @type {WeakMap<Element, Lapse>} */
+const LAPSES = new WeakMap();
+const CLOSE = 40; // no lines separate the cells of more tokens
+const EACH = 250; // milliseconds per step
+
+/** @param {Component<Uint8Array>} component */
 export default function ({ data, parentElement }) {
-  if (!LAPSES.has(parentElement)) LAPSES.set(parentElement, new Lapse(parentElement.querySelector("div")));
-  LAPSES.get(parentElement).take(data);
+  const root = parentElement.querySelector("div");
+  if (!root) return;
+  const lapse = LAPSES.get(parentElement);
+  if (lapse) lapse.update(data);
+  else LAPSES.set(parentElement, new Lapse(root, data));
+}
+
+/** @param {Uint8Array} bytes */
+function read(bytes) {
+  const { header, array } = unpack(bytes);
+  const facts = /** @type {Header} */ (header);
+  return { ...facts, values: array(facts.values), ramp: ramp(facts.colours) };
 }
 
 class Lapse {
-  constructor(root) {
+  /** @param {HTMLElement} root @param {Uint8Array} bytes */
+  constructor(root, bytes) {
     this.root = root;
-    this.frame = -1;
-    this.panels = [];
+    this.of = read(bytes);
+    this.frame = this.of.steps.length - 1;
+    this.page = new PageTheme(root);
+    /** @type {{panel: Panel, figure: HTMLElement, caption: HTMLElement}[]} */
+    this.heads = [];
+    /** @type {ReturnType<typeof setInterval> | undefined} */
+    this.timer = undefined;
     root.className = "lapse";
     this.button = element("button", { type: "button" });
     this.button.addEventListener("click", () => (this.timer ? this.pause() : this.play()));
-    this.range = element("input", { type: "range", min: 0, step: 1 });
+    this.range = element("input", { type: "range", min: "0", step: "1" });
     this.range.addEventListener("input", () => {
       this.pause();
       this.show(Number(this.range.value));
     });
     this.output = element("output", {});
     this.bar = element("div", { className: "bar" }, this.button, this.range, this.output);
-    this.heads = element("div", { className: "heads" });
+    this.figures = element("div", { className: "heads" });
     this.below = element("div", { className: "curves" });
     this.tip = tipOf(root);
-    root.append(this.bar, this.heads, this.below, this.tip.element);
+    root.append(this.bar, this.figures, this.below, this.tip.element);
+    const view = curves({
+      pictures: () => this.of.pictures,
+      run: () => ({ step: this.step(), last: this.of.steps[this.of.steps.length - 1] }),
+      theme: () => this.page.theme,
+      go: (step) => this.go(step),
+      hover: (values, place) => this.hover(values, place),
+    });
+    this.surface = surface(this.below, view, this.page.read);
+    this.update(bytes);
   }
 
-  /** Take over what Python packed (forming.py); the step that is shown stays so where it still exists. */
-  take(bytes) {
-    const { header, array } = unpack(bytes);
-    const before = this.frame < 0 || this.frame === this.of.steps.length - 1 ? null : this.of.steps[this.frame];
-    const at = header.steps.indexOf(before);
-    this.of = { ...header, values: array(header.values), ramp: ramp(header.colours) };
+  /**
+   * Show another payload: at the same step if it still exists, at the last one if the last was shown.
+   *
+   * @param {Uint8Array} bytes
+   */
+  update(bytes) {
+    const before = this.frame === this.of.steps.length - 1 ? -1 : this.step();
+    this.of = read(bytes);
     const { steps, words, pictures } = this.of;
     this.bar.hidden = steps.length < 2 && !pictures.length;
     this.below.hidden = !pictures.length;
-    this.range.max = steps.length - 1;
+    this.range.max = String(steps.length - 1);
     this.range.setAttribute("aria-label", words.step);
-    this.range.setAttribute("aria-valuetext", "");
-    this.fit();
+    this.surface.canvas.setAttribute("aria-label", pictures.map(({ title }) => title).join(" · "));
     this.name();
+    const at = steps.indexOf(before);
     this.show(at < 0 ? steps.length - 1 : at);
   }
 
-  /** Have as many panels as heads, and the curves where there are any. */
-  fit() {
-    const { heads, pictures } = this.of;
-    for (const { root } of this.panels.splice(heads)) root.parentElement.remove();
-    while (this.panels.length < heads) {
-      const own = element("div", {});
-      this.heads.append(element("figure", {}, element("figcaption", {}), own));
-      this.panels.push(new Panel(own));
-    }
-    if (!pictures.length || this.drawn) return;
-    const view = curves(this);
-    view.prepare = () => {
-      this.theme = themeOf(this.root);
-    };
-    this.drawn = surface(this.below, view);
+  step() {
+    return this.of.steps[this.frame];
   }
 
-  pictures = () => this.of.pictures;
-  step = () => this.of.steps[this.frame];
-  last = () => this.of.steps.at(-1);
-
-  /** Show the frame nearest to a step. */
+  /** Show the frame nearest to a step. @param {number} step */
   go(step) {
     this.pause();
     const far = this.of.steps.map((each) => Math.abs(each - step));
     this.show(far.indexOf(Math.min(...far)));
   }
 
+  /** @param {number} frame */
   show(frame) {
     this.frame = frame;
-    const { steps, words } = this.of;
-    this.range.value = frame;
+    const { steps, words, heads } = this.of;
+    this.range.value = String(frame);
     this.output.textContent = `${words.step} ${steps[frame]}`;
     this.range.setAttribute("aria-valuetext", this.output.textContent);
-    this.panels.forEach((panel, head) => panel.take(this.scene(head), null));
-    this.drawn?.canvas.setAttribute("aria-label", this.of.pictures.map(({ title }) => title).join(" · "));
-    this.drawn?.redraw();
+    for (const { figure } of this.heads.splice(heads)) figure.remove();
+    for (let head = 0; head < heads; head++) this.showHead(head);
+    this.surface.redraw();
   }
 
-  /** Return a head at the step that is shown, as a panel takes it. */
-  scene(head) {
-    const { rows, columns, heads, values, words, says, ramp: colours, name } = this.of;
+  /** @param {number} head */
+  showHead(head) {
+    const { words, headColours } = this.of;
+    const title = `${words.head} ${head + 1}`;
+    const scene = this.scene(head, title);
+    this.heads[head] ??= this.newHead(scene);
+    const { panel, caption } = this.heads[head];
+    caption.textContent = title;
+    caption.style.color = headColours[head % headColours.length];
+    panel.update(scene, null);
+  }
+
+  /** @param {PanelScene} scene */
+  newHead(scene) {
+    const [caption, own] = [element("figcaption", {}), element("div", {})];
+    const figure = element("figure", {}, caption, own);
+    this.figures.append(figure);
+    return { figure, caption, panel: new Panel(own, scene, this.page) };
+  }
+
+  /**
+   * Return a head at the current step.
+   *
+   * @param {number} head
+   * @param {string} title
+   * @returns {PanelScene}
+   */
+  scene(head, title) {
+    const { rows, columns, heads, values, words, says, ramp, name } = this.of;
     const size = rows.length * columns.length;
     const begin = (this.frame * heads + head) * size;
-    const title = `${words.head} ${head + 1}`;
-    const caption = this.panels[head].root.previousSibling;
-    caption.textContent = title;
-    caption.style.color = this.of.headColours[head % this.of.headColours.length];
-    const scale = { ramp: colours, limit: 100, signed: false, ticks: ["0 %", "100 %"] };
-    const drawn = { key: `${rows.length}/${columns.length}`, values: values.subarray(begin, begin + size), scale, rows, columns };
-    const looks = { fit: "square", lines: columns.length <= CLOSE, pixels: 11, digits: 0 };
-    const around = { alt: title, title: `${title} · ${words.step} ${this.step()}`, name: `${name}-${head + 1}-${this.step()}` };
-    return { ...drawn, ...looks, ...around, group: name, says, words, paint: null };
+    const scale = { ramp, limit: 100, signed: false, ticks: ["0 %", "100 %"] };
+    return {
+      ...{ key: `${rows.length}/${columns.length}`, rows, columns, values: values.subarray(begin, begin + size), scale },
+      ...{ fit: "square", lines: columns.length <= CLOSE, pixels: 11, digits: 0 },
+      ...{ alt: title, title: `${title} · ${words.step} ${this.step()}`, name: `${name}-${head + 1}-${this.step()}` },
+      ...{ group: name, says, words, paint: null },
+    };
   }
 
   play() {
@@ -123,18 +184,23 @@ class Lapse {
 
   pause() {
     clearInterval(this.timer);
-    this.timer = null;
+    this.timer = undefined;
     this.name();
   }
 
-  /** Say what is pointed at in the curves. */
-  say(said, place) {
-    if (!said) return this.tip.hide();
-    const [step, held] = said;
-    return this.tip.show(this.drawn.canvas, place, [[`${this.of.words.step} ${step}`, ...held].join("\n")]);
+  /**
+   * Show the values at the step under the pointer.
+   *
+   * @param {{step: number, texts: string[]} | null} values
+   * @param {Point} place
+   */
+  hover(values, place) {
+    if (!values) return this.tip.hide();
+    const texts = [`${this.of.words.step} ${values.step}`, ...values.texts];
+    return this.tip.show(this.surface.canvas, place, [texts.join("\n")]);
   }
 
-  /** Name the button by what it does. */
+  /** Label the button with what a press does. */
   name() {
     const { play, pause } = this.of.words;
     this.button.textContent = this.timer ? `❚❚ ${pause}` : `▶ ${play}`;

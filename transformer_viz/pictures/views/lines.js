@@ -1,161 +1,210 @@
-// A layer as lines between two columns of tokens: who reads on the left, who is read on the right, a colour a head.
+// A layer as lines between two columns of tokens: queries on the left, keys on the right, a colour for each head.
 
-import { HALF, halfBits } from "./payload.js";
-import { fitted, PIXELS, stride, widest } from "./text.js";
+import { eachEdge, limitOf, strongestOf } from "./edges.js";
+import { newRuler } from "./pen.js";
+import { NOTHING } from "./selection.js";
+import { fill, fitted, PIXELS, stride, widest } from "./text.js";
+
+/** @import {Count} from "./captions.js" */
+/** @import {Limit} from "./edges.js" */
+/** @import {Attention, Words} from "./payload.js" */
+/** @import {Pen, Ruler} from "./pen.js" */
+/** @import {Selection, Token} from "./selection.js" */
+/** @import {View} from "./surface.js" */
+/** @import {Look, Theme} from "./theme.js" */
+
+/**
+ * What the lines need from the lens.
+ *
+ * @typedef {object} LinesHost
+ * @property {Selection} selection
+ * @property {() => Words} words
+ * @property {() => Look} look
+ * @property {(token: Token) => void} point
+ * @property {(token: Token) => void} pin
+ * @property {(count: Count) => void} counted Called with the number of lines before they are drawn.
+ */
+
+/**
+ * @typedef {object} Layout
+ * @property {number} row Height of a token.
+ * @property {number} left Where the lines begin.
+ * @property {number} right Where they end.
+ * @property {number} top
+ * @property {number} room Width of a token.
+ * @property {number} height
+ */
 
 const MOST_ROW = 34;
 const LEAST_ROW = 2;
-const LEAST_WEIGHT = 1e-4; // too faint to be seen
 const MOST_HEIGHT = 560;
 const MOST_LABEL = 120;
-const MOST_LINES = 8000;
-const MANY = 1000; // lines from which on they are thin
-const STEPS = 4096; // strengths by which the strongest are told where there are too many
-const SHADES = 8; // lines of one head are drawn in so many strengths, each in one stroke
+const REACH = 60; // pixels beside a token's text that still point at it
+const MANY = 1000; // from so many lines on they are thin
+const SHADES = 8; // opacities; the lines of one head and opacity are one stroke
 
-/** Return the view; `lens` as for the matrix, and `colours` of the heads. */
-export function lines(lens) {
+/**
+ * Return the view.
+ *
+ * @param {LinesHost} host
+ * @returns {View}
+ */
+export function lines(host) {
+  const { selection } = host;
+  const ruler = newRuler();
+  /** @type {Layout | null} */
   let layout = null;
-  let drawn = { count: 0, of: 0, strongest: 0 };
-  const ruler = new OffscreenCanvas(1, 1).getContext("2d");
 
-  function measure(width) {
-    const { queries, keys, queryTokens, keyTokens } = lens.attention;
-    const most = Math.max(queries, keys);
-    ruler.font = `${PIXELS}px ${lens.font}`;
-    const room = Math.min(MOST_LABEL, width * 0.34);
-    const row = Math.max(LEAST_ROW, Math.min(MOST_ROW, MOST_HEIGHT / most));
-    const left = widest(ruler, queryTokens, room) + 10;
-    const right = width - widest(ruler, keyTokens, room) - 10;
-    return { row, left, right, top: 34, room, height: 34 + row * most + 24 };
+  /** @param {number} width */
+  const measured = (width) => (layout = layoutOf(selection.attention, ruler, host.look().theme, width));
+
+  /** @param {number} x @param {number} y @returns {Token} */
+  function at(x, y) {
+    if (!layout) return NOTHING;
+    const { queries, keys } = selection.attention;
+    const index = Math.floor((y - layout.top) / layout.row);
+    if (index < 0) return NOTHING;
+    const isQuery = x < (layout.left + layout.right) / 2;
+    if (isQuery) return index < queries && x < layout.left + REACH ? { query: index, key: null } : NOTHING;
+    return index < keys && x > layout.right - REACH ? { query: null, key: index } : NOTHING;
   }
-
-  const y = (index) => layout.top + (index + 0.5) * layout.row;
-
-  /** Call `draw(query, key, weight)` for what is to be seen of one head. */
-  function each(head, least, draw) {
-    const { layer, value } = lens.state;
-    const { keys, queries } = lens.attention;
-    const [query, key] = lens.focus();
-    const passes = lens.passes();
-    const field = value === "norms" ? lens.attention.field(layer, head, value) : null;
-    const bits = lens.attention.bits(layer, head);
-    const enough = halfBits(least);
-    const top = field ? field.largest || 1 : 1;
-    const [firstKey, endKey] = key === null ? [0, keys] : [key, key + 1];
-    for (let q = query ?? 0; q < (query === null ? queries : query + 1); q++) {
-      for (let k = firstKey, cell = q * keys + firstKey; k < endKey; k++, cell++) {
-        if (!field && bits[cell] < enough) continue;
-        const weight = field ? field.data[cell] / top : HALF[bits[cell]];
-        if (weight >= least && passes(q, k)) draw(q, k, weight);
-      }
-    }
-  }
-
-  const step = (weight) => Math.ceil(Math.min(1, weight) * STEPS);
-
-  /** Count what is to be drawn; return the step above which all of it is, and how many lines of that step are. */
-  function limit(least) {
-    const counts = new Uint32Array(STEPS + 1);
-    let [all, strongest] = [0, 0];
-    for (const head of lens.state.shown) {
-      each(head, least, (q, k, weight) => {
-        counts[step(weight)]++;
-        all++;
-        if (weight > strongest) strongest = weight;
-      });
-    }
-    let [level, spare] = [STEPS, MOST_LINES];
-    while (level > 0 && counts[level] <= spare) spare -= counts[level--];
-    drawn = { count: Math.min(all, MOST_LINES), of: all, strongest };
-    return [level, spare];
-  }
-
-  function drawTokens(ctx, tokens, x, align, lit) {
-    const every = stride(layout.row, PIXELS + 1);
-    ctx.textAlign = align;
-    tokens.forEach((token, index) => {
-      if (index % every && index !== lit) return;
-      if (index !== lit && lit !== null && Math.abs(index - lit) * layout.row < PIXELS) return;
-      ctx.font = `${index === lit ? 600 : 400} ${PIXELS}px ${lens.font}`;
-      ctx.fillStyle = index === lit ? lens.theme.text : lens.theme.soft;
-      ctx.fillText(fitted(ctx, token, layout.room), x, y(index));
-    });
-  }
-
-  const at = (x, place) => {
-    if (!layout) return null;
-    const { queries, keys } = lens.attention;
-    const index = Math.floor((place - layout.top) / layout.row);
-    if (index < 0) return null;
-    const middle = (layout.left + layout.right) / 2;
-    if (x < middle) return index < queries && x < layout.left + 60 ? { query: index, key: null } : null;
-    return index < keys && x > layout.right - 60 ? { query: null, key: index } : null;
-  };
 
   return {
-    height: (width) => measure(width).height,
-    draw(ctx, width) {
-      layout = measure(width);
-      const least = Math.max(lens.threshold(), LEAST_WEIGHT);
-      let [level, spare] = limit(least);
-      lens.title();
-      const bend = (layout.right - layout.left) * 0.4;
-      const widest = drawn.count > MANY ? 1 : 2.2; // without a GPU, wider lines than 1 pixel take 8 times as long
-      ctx.lineWidth = Math.max(0.6, Math.min(widest, layout.row / 9));
-      for (const head of lens.state.shown) {
-        const shades = Array.from({ length: SHADES }, () => []);
-        each(head, least, (q, k, weight) => {
-          const reached = step(weight);
-          if (reached < level || (reached === level && spare-- <= 0)) return;
-          shades[Math.min(SHADES - 1, Math.floor((weight / drawn.strongest) * SHADES))].push(q, k);
-        });
-        ctx.strokeStyle = lens.colours[head % lens.colours.length];
-        shades.forEach((edges, shade) => {
-          if (!edges.length) return;
-          ctx.globalAlpha = 0.06 + 0.9 * ((shade + 0.5) / SHADES) ** 0.8;
-          ctx.beginPath();
-          for (let i = 0; i < edges.length; i += 2) {
-            const [from, to] = [y(edges[i]), y(edges[i + 1])];
-            ctx.moveTo(layout.left, from);
-            ctx.bezierCurveTo(layout.left + bend, from, layout.right - bend, to, layout.right, to);
-          }
-          ctx.stroke();
-        });
-      }
-      ctx.globalAlpha = 1;
-      ctx.textBaseline = "middle";
-      const [query, key] = lens.focus();
-      drawTokens(ctx, lens.attention.queryTokens, layout.left - 6, "right", query);
-      drawTokens(ctx, lens.attention.keyTokens, layout.right + 6, "left", key);
-      ctx.font = `${PIXELS - 1}px ${lens.font}`;
-      ctx.fillStyle = lens.theme.muted;
-      ctx.textAlign = "left";
-      ctx.fillText(fitted(ctx, lens.attention.queryTitle, width * 0.48), 0, 12);
-      ctx.textAlign = "right";
-      ctx.fillText(fitted(ctx, lens.words.key, width * 0.48), width, 12);
-      const strongest = lens.words.strongest.replace("{weight}", drawn.strongest.toPrecision(3));
-      ctx.textAlign = "center";
-      ctx.fillText(fitted(ctx, strongest, width), (layout.left + layout.right) / 2, layout.height - 8);
+    height: (width) => measured(width).height,
+    draw(pen, width) {
+      const [limit, look, found] = [limitOf(selection), host.look(), measured(width)];
+      host.counted(limit);
+      drawEdges(pen, selection, look, found, limit);
+      pen.textBaseline = "middle";
+      const { query, key } = selection.focus();
+      drawTokens(pen, selection.attention.queryTokens, found.left - 6, "right", query, look.theme, found);
+      drawTokens(pen, selection.attention.keyTokens, found.right + 6, "left", key, look.theme, found);
+      drawTexts(pen, selection.attention, host.words(), look.theme, found, width, limit.strongest);
     },
-    point(x, place) {
-      const token = at(x, place);
-      lens.light(token ?? { query: null, key: null });
-    },
-    leave: () => lens.light({ query: null, key: null }),
-    press(x, place) {
-      lens.pin(at(x, place) ?? { query: null, key: null });
-    },
+    point: (x, y) => host.point(at(x, y)),
+    leave: () => host.point(NOTHING),
+    press: (x, y) => host.pin(at(x, y)),
     key(event) {
-      const by = { ArrowUp: -1, ArrowDown: 1 }[event.key];
-      if (event.key === "Escape") lens.pin({ query: null, key: null });
+      const by = event.key === "ArrowUp" ? -1 : event.key === "ArrowDown" ? 1 : 0;
+      if (event.key === "Escape") host.pin(NOTHING);
       if (!by) return event.key === "Escape";
-      const query = lens.focus()[0];
-      const next = query === null ? 0 : Math.max(0, Math.min(lens.attention.queries - 1, query + by));
-      lens.pin({ query: next, key: null });
+      const { query } = selection.focus();
+      const next = query === null ? 0 : Math.max(0, Math.min(selection.attention.queries - 1, query + by));
+      host.pin({ query: next, key: null });
       return true;
     },
-    /** How many lines stand there, and how many there are above the filter. */
-    drawn: () => drawn,
   };
+}
+
+/**
+ * @param {Attention} attention
+ * @param {Ruler} ruler
+ * @param {Theme} theme
+ * @param {number} width
+ * @returns {Layout}
+ */
+function layoutOf({ queries, keys, queryTokens, keyTokens }, ruler, theme, width) {
+  const most = Math.max(queries, keys);
+  ruler.font = `${PIXELS}px ${theme.font}`;
+  const room = Math.min(MOST_LABEL, width * 0.34);
+  const row = Math.max(LEAST_ROW, Math.min(MOST_ROW, MOST_HEIGHT / most));
+  const left = widest(ruler, queryTokens, room) + 10;
+  const right = width - widest(ruler, keyTokens, room) - 10;
+  return { row, left, right, top: 34, room, height: 34 + row * most + 24 };
+}
+
+/**
+ * @param {Pen} pen
+ * @param {Selection} selection
+ * @param {Look} look
+ * @param {Layout} layout
+ * @param {Limit} limit
+ */
+function drawEdges(pen, selection, { heads }, layout, limit) {
+  const widest = limit.count > MANY ? 1 : 2.2; // without a GPU, lines wider than 1 pixel take 8 times as long
+  const isStrong = strongestOf(limit);
+  pen.lineWidth = Math.max(0.6, Math.min(widest, layout.row / 9));
+  for (const head of selection.state.shown) {
+    /** @type {number[][]} */
+    const shades = Array.from({ length: SHADES }, () => []);
+    eachEdge(selection, head, (query, key, weight) => {
+      if (!isStrong(weight)) return;
+      shades[Math.min(SHADES - 1, Math.floor((weight / limit.strongest) * SHADES))].push(query, key);
+    });
+    pen.strokeStyle = heads[head % heads.length];
+    shades.forEach((edges, shade) => {
+      if (!edges.length) return;
+      pen.globalAlpha = 0.06 + 0.9 * ((shade + 0.5) / SHADES) ** 0.8;
+      drawShade(pen, edges, layout);
+    });
+  }
+  pen.globalAlpha = 1;
+}
+
+/**
+ * Draw lines in one stroke.
+ *
+ * @param {Pen} pen
+ * @param {number[]} edges Query and key of each.
+ * @param {Layout} layout
+ */
+function drawShade(pen, edges, layout) {
+  const { left, right } = layout;
+  const bend = (right - left) * 0.4;
+  pen.beginPath();
+  for (let i = 0; i < edges.length; i += 2) {
+    const [from, to] = [middleOf(layout, edges[i]), middleOf(layout, edges[i + 1])];
+    pen.moveTo(left, from);
+    pen.bezierCurveTo(left + bend, from, right - bend, to, right, to);
+  }
+  pen.stroke();
+}
+
+/** @type {(layout: Layout, index: number) => number} */
+const middleOf = ({ top, row }, index) => top + (index + 0.5) * row;
+
+/**
+ * Draw as many tokens as have room, and the highlighted one.
+ *
+ * @param {Pen} pen
+ * @param {string[]} tokens
+ * @param {number} x
+ * @param {"left" | "right"} align
+ * @param {number | null} highlighted
+ * @param {Theme} theme
+ * @param {Layout} layout
+ */
+function drawTokens(pen, tokens, x, align, highlighted, theme, layout) {
+  const every = stride(layout.row, PIXELS + 1);
+  pen.textAlign = align;
+  tokens.forEach((token, index) => {
+    if (index % every && index !== highlighted) return;
+    if (index !== highlighted && highlighted !== null && Math.abs(index - highlighted) * layout.row < PIXELS) return;
+    pen.font = `${index === highlighted ? 600 : 400} ${PIXELS}px ${theme.font}`;
+    pen.fillStyle = index === highlighted ? theme.text : theme.soft;
+    pen.fillText(fitted(pen, token, layout.room), x, middleOf(layout, index));
+  });
+}
+
+/**
+ * Write what the columns are, and how strong the strongest line is.
+ *
+ * @param {Pen} pen
+ * @param {Attention} attention
+ * @param {Words} words
+ * @param {Theme} theme
+ * @param {Layout} layout
+ * @param {number} width
+ * @param {number} strongest
+ */
+function drawTexts(pen, { queryTitle }, words, theme, layout, width, strongest) {
+  pen.font = `${PIXELS - 1}px ${theme.font}`;
+  pen.fillStyle = theme.muted;
+  pen.textAlign = "left";
+  pen.fillText(fitted(pen, queryTitle, width * 0.48), 0, 12);
+  pen.textAlign = "right";
+  pen.fillText(fitted(pen, words.key, width * 0.48), width, 12);
+  pen.textAlign = "center";
+  const text = fill(words.strongest, { weight: strongest.toPrecision(3) });
+  pen.fillText(fitted(pen, text, width), (layout.left + layout.right) / 2, layout.height - 8);
 }

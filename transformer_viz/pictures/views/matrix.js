@@ -1,166 +1,223 @@
-// One matrix: zoom with the wheel, pan by dragging, arrows move the cell.
+// A matrix: zoom with the wheel, pan by dragging, move from cell to cell with the arrow keys.
 
 import { drawCells, drawScale } from "./cells.js";
-import { drawLabels, drawLit, drawSums, drawTitles } from "./labels.js";
-import { place } from "./place.js";
+import { drawHighlighted, drawLabels, drawSums, drawTitles } from "./labels.js";
+import { newRuler } from "./pen.js";
+import { cellAt, middleOf, nearestCell, place } from "./place.js";
 import { moved, revealed, whole, zoomed } from "./zoom.js";
 
-/** @typedef {import("./scene.js").Scene} Scene */
+/** @import {Pen} from "./pen.js" */
+/** @import {Cell, Place} from "./place.js" */
+/** @import {Scene} from "./scene.js" */
+/** @import {View} from "./surface.js" */
+/** @import {Theme} from "./theme.js" */
+/** @import {Point} from "./tip.js" */
+/** @import {Part} from "./zoom.js" */
 
-/** @typedef {{row: number | null, column: number | null}} Cell A cell, a row alone, a column alone, or nothing. */
+/** @typedef {{row: number | null, column: number | null}} Highlight A cell, a row alone, a column alone, or nothing. */
 
 /**
- * What a matrix is drawn for.
+ * What a matrix needs from the page around it.
  *
- * @typedef {object} Host
+ * @typedef {object} MatrixHost
  * @property {() => Scene} scene The same object until something changes.
- * @property {{text: string, soft: string, muted: string, font: string}} theme
- * @property {() => Cell} lit What is pointed at.
- * @property {(cell: Cell, place: [number, number] | "cell" | null) => void} light Called when something else is; `place` is
- *   where: a place of the canvas, or, of who moves by keys, "cell".
- * @property {(cell: Cell) => void} pin Called when a cell is pressed; an empty one: nothing is held any more.
+ * @property {() => Theme} theme
+ * @property {() => Highlight} highlighted
+ * @property {(cell: Highlight, place: Point | "cell" | null) => void} highlight `place`: the pointer, or "cell" for the
+ *   cell itself, when moving by keys.
+ * @property {(cell: Highlight) => void} pin Called when a cell is pressed; with an empty one, to release it.
  * @property {() => void} redraw
  * @property {() => void} [zoomed] Called when another part is in view.
  */
 
-const NOTHING = { row: null, column: null };
+/**
+ * Everything that is known while a matrix is drawn.
+ *
+ * @typedef {object} Drawing
+ * @property {Scene} scene
+ * @property {Place} at
+ * @property {Part} part In view.
+ * @property {Theme} theme
+ * @property {Highlight} highlighted
+ * @property {number} scale Pixels of the picture for each unit of the drawing.
+ */
+
+/**
+ * A view that a painting can be laid over.
+ *
+ * @typedef {View & Required<Pick<View, "point" | "leave" | "reset" | "key">> & Matrix} MatrixView
+ */
+
+/**
+ * @typedef {object} Matrix
+ * @property {Part | null} part In view; null: all. It can be set to that of another matrix.
+ * @property {(point: Point) => Cell | null} cellAt
+ * @property {(point: Point) => Cell | null} nearest The nearest cell in view; null before the first drawing.
+ * @property {(cell: Cell) => Point | null} middle Null before the first drawing.
+ * @property {(scale?: number) => Drawing | null} drawing Null before the first drawing.
+ */
+
+/** @type {Highlight} */
+export const NOTHING = { row: null, column: null };
+
+/** @type {Record<string, [down: number, right: number]>} */
 const ARROWS = { ArrowUp: [-1, 0], ArrowDown: [1, 0], ArrowLeft: [0, -1], ArrowRight: [0, 1] };
 
-/** Return the view, as `surface` takes it. */
-export function matrix(/** @type {Host} */ host) {
-  let window_ = null; // the part in view; null: all
-  let seen = ""; // key of the scene it belongs to
-  let at = null; // a Place
-  let placed = []; // what it was worked out from
-  const ruler = new OffscreenCanvas(1, 1).getContext("2d");
+/**
+ * Return the view.
+ *
+ * @param {MatrixHost} host
+ * @returns {MatrixView}
+ */
+export function matrix(host) {
+  const [layout, zoom] = [layoutOf(host), zoomOf(host)];
 
-  function measure(width) {
-    const { rows, columns } = host.scene();
-    const from = [rows, columns, width, host.theme.font];
-    if (from.every((each, i) => each === placed[i])) return;
-    ruler.font = `${host.scene().pixels}px ${host.theme.font}`;
-    [at, placed] = [place(host.scene(), ruler, width), from];
+  /** @param {number} factor @param {Point} [point] */
+  function scale(factor, point) {
+    const at = layout.last();
+    if (!at) return true;
+    const [x, y] = point ?? [at.left + at.across / 2, at.top + at.down / 2];
+    return zoom.show(zoomed(zoom.part(), zoom.all(), factor, [(y - at.top) / at.down, (x - at.left) / at.across]));
   }
 
-  function all() {
-    const { rows, columns } = host.scene();
-    return whole(rows.length, columns.length);
-  }
-
-  function part() {
-    const { key } = host.scene();
-    if (key !== seen) [seen, window_] = [key, null];
-    return window_ ?? all();
-  }
-
-  function show(next) {
-    window_ = next;
-    host.zoomed?.();
-    host.redraw();
-    return true;
-  }
-
-  const shares = (x, y) => [(y - at.top) / at.down, (x - at.left) / at.across];
-  const zoom = (factor, x, y) => show(zoomed(part(), all(), factor, shares(x, y)));
-
-  /** Return the cell at a place; with `nearest`, the nearest one of those in view. */
-  function cellAt(x, y, nearest = false) {
-    if (!at) return null;
-    const [down, across] = shares(x, y);
-    if (!nearest && !(down >= 0 && down < 1 && across >= 0 && across < 1)) return null;
-    const inView = part();
-    const { rows, columns } = all();
-    const within = (share, first, count, total) =>
-      Math.max(0, Math.min(total - 1, Math.floor(first + Math.max(0, Math.min(1, share)) * count)));
-    return {
-      row: within(down, inView.row, inView.rows, rows),
-      column: within(across, inView.column, inView.columns, columns),
-    };
-  }
-
-  /** Light the cell beside the one that is lit. */
-  function step([down, right]) {
-    const { rows, columns } = all();
-    const { row, column } = host.lit();
+  /** Highlight the cell beside the highlighted one. */
+  function step(/** @type {[number, number]} */ [down, right]) {
+    const { rows, columns } = zoom.all();
+    const { row, column } = host.highlighted();
+    /** @type {(index: number | null, by: number, count: number) => number} */
     const next = (index, by, count) => Math.max(0, Math.min(count - 1, index === null ? 0 : index + by));
     const cell = { row: next(row, down, rows), column: next(column, right, columns) };
-    if (window_) show(revealed(window_, cell.row, cell.column));
-    host.light(cell, "cell");
+    const zoomedTo = zoom.window();
+    if (zoomedTo) zoom.show(revealed(zoomedTo, cell.row, cell.column));
+    host.highlight(cell, "cell");
     return true;
   }
 
-  return {
-    height(width) {
-      measure(width);
-      return at.height;
-    },
-    draw(ctx, width, height, scale) {
-      measure(width);
-      const [scene, look, inView] = [host.scene(), host.theme, part()];
-      ctx.textBaseline = "middle";
-      drawCells(ctx, scene, at, inView, scale);
-      drawLabels(ctx, scene, at, inView, look, host.lit());
-      drawTitles(ctx, scene, at, look);
-      if (scene.sums) drawSums(ctx, scene, at, inView, look, scale);
-      drawScale(ctx, scene, at, look);
-      drawLit(ctx, at, inView, look, host.lit());
+  /** @type {MatrixView} */
+  const view = {
+    height: (width) => layout.at(width).height,
+    draw(pen, width, _height, scale) {
+      layout.at(width);
+      const drawing = view.drawing(scale);
+      if (drawing) drawMatrix(pen, drawing);
     },
     point(x, y) {
-      const cell = cellAt(x, y);
-      host.light(cell ?? NOTHING, cell && [x, y]);
+      const cell = view.cellAt([x, y]);
+      host.highlight(cell ?? NOTHING, cell && [x, y]);
     },
-    leave: () => host.light(NOTHING, null),
+    leave: () => host.highlight(NOTHING, null),
     press(x, y) {
-      const cell = cellAt(x, y);
+      const cell = view.cellAt([x, y]);
       if (cell) host.pin(cell);
     },
     wheel(event, x, y) {
-      const wanted = event.ctrlKey || event.altKey || window_;
-      return Boolean(wanted && cellAt(x, y)) && zoom(event.deltaY < 0 ? 0.8 : 1.25, x, y);
+      const wanted = event.ctrlKey || event.altKey || zoom.window();
+      return Boolean(wanted && view.cellAt([x, y])) && scale(event.deltaY < 0 ? 0.8 : 1.25, [x, y]);
     },
-    drag: (dx, dy) => window_ && show(moved(window_, all(), [dy / at.down, dx / at.across])),
-    reset: () => show(null),
+    drag(dx, dy) {
+      const [at, window] = [layout.last(), zoom.window()];
+      if (at && window) zoom.show(moved(window, zoom.all(), [dy / at.down, dx / at.across]));
+    },
+    reset: () => zoom.show(null),
     key(event) {
-      if (event.key === "+" || event.key === "=") return zoom(0.7, ...center());
-      if (event.key === "-") return zoom(1.4, ...center());
+      if (event.key === "+" || event.key === "=") return scale(0.7);
+      if (event.key === "-") return scale(1.4);
       if (event.key in ARROWS) return step(ARROWS[event.key]);
       if (event.key === "Escape") host.pin(NOTHING);
-      const { row, column } = host.lit();
+      const { row, column } = host.highlighted();
       const pins = (event.key === "Enter" || event.key === " ") && row !== null && column !== null;
       if (pins) host.pin({ row, column });
       return pins || event.key === "Escape";
     },
-    cellAt,
-    /** Place of a cell's middle on the canvas; null: nothing has been drawn yet. */
-    middle({ row, column }) {
-      if (!at) return null;
-      const inView = part();
-      return [
-        at.left + ((column + 0.5 - inView.column) / inView.columns) * at.across,
-        at.top + ((row + 0.5 - inView.row) / inView.rows) * at.down,
-      ];
+    cellAt: (point) => layout.found((at) => cellAt(at, zoom.part(), point)),
+    nearest: (point) => layout.found((at) => nearestCell(at, zoom.part(), point)),
+    middle: (cell) => layout.found((at) => middleOf(at, zoom.part(), cell)),
+    drawing(scale = 1) {
+      const [scene, theme, highlighted, part] = [host.scene(), host.theme(), host.highlighted(), zoom.part()];
+      return layout.found((at) => ({ scene, at, part, theme, highlighted, scale }));
     },
-    /** The part in view, null where it is all; it can be set to that of another matrix. */
     get part() {
-      part();
-      return window_;
+      return zoom.window();
     },
     set part(next) {
-      part();
-      window_ = next;
-    },
-    /** Draw a frame around cells. */
-    frame(ctx, [row, column, lastRow, lastColumn], colour) {
-      const inView = part();
-      const [down, across] = [at.down / inView.rows, at.across / inView.columns];
-      ctx.strokeStyle = colour;
-      ctx.lineWidth = 1.5;
-      const corner = [at.left + (column - inView.column) * across, at.top + (row - inView.row) * down];
-      ctx.strokeRect(...corner, (lastColumn - column + 1) * across, (lastRow - row + 1) * down);
+      zoom.set(next);
     },
   };
+  return view;
+}
 
-  function center() {
-    return [at.left + at.across / 2, at.top + at.down / 2];
-  }
+/** @param {Pen} pen @param {Drawing} drawing */
+function drawMatrix(pen, drawing) {
+  pen.textBaseline = "middle";
+  drawCells(pen, drawing);
+  drawLabels(pen, drawing);
+  drawTitles(pen, drawing);
+  if (drawing.scene.sums) drawSums(pen, drawing, drawing.scene.sums);
+  drawScale(pen, drawing);
+  drawHighlighted(pen, drawing);
+}
+
+/**
+ * Return the layout of the host's scene, worked out again only if something changes.
+ *
+ * @param {MatrixHost} host
+ */
+function layoutOf(host) {
+  const ruler = newRuler();
+  /** @type {Place | null} */
+  let last = null;
+  /** @type {unknown[]} */
+  let from = [];
+  return {
+    last: () => last,
+
+    /** @param {number} width */
+    at(width) {
+      const [scene, { font }] = [host.scene(), host.theme()];
+      const now = [scene.rows, scene.columns, width, font];
+      if (last && now.every((each, i) => each === from[i])) return last;
+      ruler.font = `${scene.pixels}px ${font}`;
+      [last, from] = [place(scene, ruler, width), now];
+      return last;
+    },
+
+    /**
+     * @template T
+     * @param {(at: Place) => T} read
+     */
+    found: (read) => last && read(last),
+  };
+}
+
+/**
+ * Return what is in view of the host's scene; of a scene with another key, all.
+ *
+ * @param {MatrixHost} host
+ */
+function zoomOf(host) {
+  /** @type {Part | null} */
+  let window = null;
+  let seen = "";
+  const all = () => whole(host.scene().rows.length, host.scene().columns.length);
+  const current = () => {
+    const { key } = host.scene();
+    if (key !== seen) [seen, window] = [key, null];
+    return window;
+  };
+  const set = (/** @type {Part | null} */ next) => {
+    current();
+    window = next;
+  };
+  return {
+    all,
+    window: current,
+    set,
+    part: () => current() ?? all(),
+    show(/** @type {Part | null} */ next) {
+      set(next);
+      host.zoomed?.();
+      host.redraw();
+      return true;
+    },
+  };
 }

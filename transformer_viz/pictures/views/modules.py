@@ -9,8 +9,8 @@ FOLDER = Path(__file__).parent
 
 IMPORT = re.compile(r'from "\./([a-z]+)\.js"')
 
-TYPE = re.compile(r'^/\*\* @typedef \{import\("\./[a-z]+\.js"\)\.\w+\} \w+ \*/\n+', re.MULTILINE)
-"""A JSDoc comment that imports a type from another module; the browser does not need it."""
+COMMENT = re.compile(r"^ *//[^\n]*\n|(^ *)?/\*\*(?:(?!\*/).)*\*/(?: |\n+)", re.MULTILINE | re.DOTALL)
+"""Comments of lines of their own and types: `make lint` checks the types; the browser does not need them."""
 
 
 @functools.cache
@@ -20,7 +20,7 @@ def module(name: str) -> str:
     Args:
         name: File name without ".js".
     """
-    text = TYPE.sub("", (FOLDER / f"{name}.js").read_text(encoding="utf-8"))
+    text = COMMENT.sub("", (FOLDER / f"{name}.js").read_text(encoding="utf-8"))
     return IMPORT.sub(lambda found: f'from "{_address(found[1])}"', text)
 
 

@@ -1,100 +1,155 @@
-// One matrix in a page, beside others of the same tokens; what it shows can be saved, read as a table, and painted on.
+// A matrix on a page, beside others of the same tokens: it can be saved, shown as a table, and painted on.
 
 import { ramp } from "./colour.js";
 import { element } from "./element.js";
 import { join, linked } from "./links.js";
-import { matrix } from "./matrix.js";
+import { matrix, NOTHING } from "./matrix.js";
 import { paint } from "./paint.js";
 import { save } from "./saving.js";
 import { csvOf, valueAt } from "./scene.js";
 import { surface } from "./surface.js";
 import { tableOf } from "./table.js";
-import { themeOf } from "./theme.js";
+import { fill } from "./text.js";
+import { PageTheme } from "./theme.js";
 import { tipOf } from "./tip.js";
 
-/** @typedef {import("./scene.js").Scene} Scene */
+/** @import {Stop} from "./colour.js" */
+/** @import {FileKind} from "./controls.js" */
+/** @import {Highlight} from "./matrix.js" */
+/** @import {Stroke} from "./paint.js" */
+/** @import {Scene} from "./scene.js" */
+/** @import {Component} from "./streamlit.js" */
+/** @import {Point} from "./tip.js" */
 
+/**
+ * What a panel shows beside its matrix.
+ *
+ * @typedef {object} Surroundings
+ * @property {[cell: string, gap: string | null]} says Text of a cell, with {row}, {column} and {value} or {change}, and
+ *   of a gap.
+ * @property {string} alt
+ * @property {string} group Panels of one group are highlighted and zoomed together.
+ * @property {string} title Above a saved picture.
+ * @property {string} name Of saved files, without their ending.
+ * @property {{table: string, rows: string, largest: string}} words
+ * @property {{applied: number} | null} paint Number of the last stroke that is in the matrix; null: it cannot be painted.
+ */
+
+/**
+ * A panel as Python packs it (panel.py, ui/shell/matrix.py).
+ *
+ * @typedef {Omit<Scene, "key" | "values" | "scale"> & Surroundings
+ *   & {values: string, colours: Stop[], limit: number, signed: boolean, ticks: string[]}} Packed
+ */
+
+/** @typedef {Scene & Surroundings} PanelScene */
+
+/** @typedef {(strokes: Stroke[]) => void} Send */
+
+/** @type {WeakMap<Element, Panel>} */
 const PANELS = new WeakMap();
-const NOTHING = { row: null, column: null };
-const DIGITS = 4; // after the point, of a number that is said
-const PRECISION = 6; // digits of a number that is saved
+const DIGITS = 4; // after the decimal point, in tooltips
+const PRECISION = 6; // significant digits of a saved number
 
+/** @param {Component<Packed>} component */
 export default function ({ data, parentElement, setStateValue }) {
-  if (!PANELS.has(parentElement)) PANELS.set(parentElement, new Panel(parentElement.querySelector("div")));
-  PANELS.get(parentElement).take(read(data), (strokes) => setStateValue("strokes", strokes));
+  const root = parentElement.querySelector("div");
+  if (!root) return;
+  const [scene, send] = [unpacked(data), (/** @type {Stroke[]} */ strokes) => setStateValue("strokes", strokes)];
+  const panel = PANELS.get(parentElement) ?? new Panel(root, scene);
+  PANELS.set(parentElement, panel);
+  panel.update(scene, send);
 }
 
-/** Return the scene and all else that Python packed (panel.py). */
-function read(packed) {
-  const bytes = Uint8Array.from(atob(packed.values), (letter) => letter.charCodeAt(0));
-  const { limit, signed, ticks } = packed;
-  const scale = { ramp: ramp(packed.colours), limit, signed, ticks };
-  const key = `${packed.rows.length}/${packed.columns.length}`;
-  return { ...packed, key, values: new Float32Array(bytes.buffer), scale };
+/**
+ * @param {Packed} packed
+ * @returns {PanelScene}
+ */
+export function unpacked({ values, colours, limit, signed, ticks, ...rest }) {
+  const bytes = Uint8Array.from(atob(values), (letter) => letter.charCodeAt(0));
+  const scale = { ramp: ramp(colours), limit, signed, ticks };
+  return { ...rest, key: `${rest.rows.length}/${rest.columns.length}`, values: new Float32Array(bytes.buffer), scale };
 }
 
-/** A matrix with what is below it; it is what `matrix` and `paint` ask for. */
 export class Panel {
-  constructor(root) {
+  /**
+   * @param {HTMLElement} root
+   * @param {PanelScene} of
+   * @param {PageTheme} page
+   */
+  constructor(root, of, page = new PageTheme(root)) {
     this.root = root;
+    this.of = of;
+    this.page = page;
+    /** @type {Send | null} */
+    this.send = null;
     this.cell = NOTHING;
-    this.theme = themeOf(root);
+    this.leads = true; // whether the pointer or the keys are in this panel of its group
     root.className = "panel";
     const body = element("div", { className: "body" });
     this.tip = tipOf(root);
-    this.spoken = element("p", { className: "spoken", ariaLive: "polite" });
+    this.announced = element("p", { className: "spoken", ariaLive: "polite" });
     this.tools = element("div", { className: "tools" });
     this.table = element("div", { className: "table", hidden: true });
-    root.append(body, this.tip.element, this.spoken, this.tools, this.table);
-    this.view = matrix(this);
-    this.view.prepare = () => {
-      this.theme = themeOf(root);
-    };
-    this.painting = paint(this.view, this);
+    root.append(body, this.tip.element, this.announced, this.tools, this.table);
+    const shared = { scene: () => this.of, theme: () => this.page.theme, highlighted: () => this.cell };
+    this.view = matrix({
+      ...shared,
+      highlight: (cell, place) => this.highlight(cell, place),
+      pin: ({ row }) => row === null && this.highlight(NOTHING, null),
+      redraw: () => this.redraw(),
+      zoomed: () => this.zoomed(),
+    });
+    this.repeatStrokes = paint(this.view, {
+      ...shared,
+      highlight: (cell, place) => this.highlight(cell, place),
+      applied: () => this.of.paint?.applied ?? null,
+      send: (strokes) => {
+        this.send?.(strokes);
+        this.follow(this.cell, this.leads);
+      },
+    });
+    this.surface = surface(body, this.view, page.read);
     root.addEventListener("transitionend", () => this.redraw()); // another theme has another colour of text
-    this.body = body;
   }
 
-  /** Take over a scene, with what is around it; what is pointed at and zoomed into stays so. */
-  take(of, send) {
+  /**
+   * Show another scene; what is highlighted and zoomed into stays so.
+   *
+   * @param {PanelScene} of
+   * @param {Send | null} send Called with painted strokes.
+   */
+  update(of, send) {
     this.of = of;
-    this.paints = this.of.paint;
     this.send = send;
-    join(this, this.of.group);
-    if (this.paints) this.painting.take(this.paints.applied);
-    const { rows, columns, alt } = this.of;
-    if (this.cell.row >= rows.length || this.cell.column >= columns.length) this.cell = NOTHING;
-    this.surface ??= surface(this.body, this.view);
-    this.surface.canvas.setAttribute("aria-label", alt);
-    this.root.classList.toggle("paint", Boolean(this.paints));
+    join(this, of.group);
+    if (of.paint) this.repeatStrokes();
+    const { row, column } = this.cell;
+    if ((row ?? 0) >= of.rows.length || (column ?? 0) >= of.columns.length) this.cell = NOTHING;
+    this.surface.canvas.setAttribute("aria-label", of.alt);
+    this.root.classList.toggle("paint", Boolean(of.paint));
     this.offer();
-    this.follow(this.cell);
-  }
-
-  /** @returns {Scene} */
-  scene() {
-    return this.of;
-  }
-
-  lit() {
-    return this.cell;
+    this.follow(this.cell, this.leads);
   }
 
   redraw() {
     this.surface.redraw();
   }
 
-  light(cell, place) {
+  /**
+   * Highlight a cell in all panels of the group.
+   *
+   * @param {Highlight} cell
+   * @param {Point | "cell" | null} place
+   */
+  highlight(cell, place) {
     if (cell.row === this.cell.row && cell.column === this.cell.column) return;
-    this.follow(cell);
-    for (const other of linked(this, this.of.group)) other.follow(cell);
-    if (place === "cell") this.spoken.textContent = this.said(cell) ?? ""; // who moves by keys may not see the picture
+    this.follow(cell, true);
+    for (const other of linked(this, this.of.group)) other.follow(cell, false);
+    if (place === "cell") this.announced.textContent = this.textOf(cell) ?? ""; // to a screen reader
   }
 
-  pin(cell) {
-    if (cell.row === null) this.light(NOTHING, null);
-  }
-
+  /** Zoom the other panels of the group as this one. */
   zoomed() {
     for (const other of linked(this, this.of.group)) {
       other.view.part = this.view.part;
@@ -102,43 +157,68 @@ export class Panel {
     }
   }
 
-  /** Point at a cell, whoever found it. */
-  follow(cell) {
+  /**
+   * Highlight a cell in this panel.
+   *
+   * @param {Highlight} cell
+   * @param {boolean} leads
+   */
+  follow(cell, leads) {
     this.cell = cell;
-    const [said, place] = [this.said(cell), this.view.middle(cell)];
-    if (said && place) this.tip.show(this.surface.canvas, place, [said]);
+    this.leads = leads;
+    const [text, place] = [this.textOf(cell), this.tipPlace(cell)];
+    if (text && place) this.tip.show(this.surface.canvas, place, [text]);
     else this.tip.hide();
     this.redraw();
   }
 
-  /** Return what there is to say of a cell; null: nothing. */
-  said({ row, column }) {
-    if (row === null) return null;
-    const value = valueAt(this.of, row, column);
-    const sentence = this.of.says[Number.isNaN(value) ? 1 : 0];
-    const digits = value.toFixed(this.of.digits ?? DIGITS);
-    const named = { row: this.of.rows[row], column: this.of.columns[column], value: digits };
-    named.change = value > 0 ? `+${digits}` : digits;
-    return sentence?.replace(/\{(\w+)\}/g, (_, name) => named[name]);
+  /**
+   * Return where the tooltip of a cell is: at the cell or, in the other panels of the group, below all cells, so that
+   * none is covered; null: there is none.
+   *
+   * @param {Highlight} cell
+   * @returns {Point | null}
+   */
+  tipPlace({ row, column }) {
+    const drawing = this.view.drawing();
+    const middle = row !== null && column !== null ? this.view.middle({ row, column }) : null;
+    if (!middle || !drawing || this.leads) return middle;
+    return [middle[0] - 16, drawing.at.top + drawing.at.down - 12];
   }
 
-  /** Show the buttons below the matrix, and its table if it is open. */
+  /**
+   * Return the tooltip of a cell; null: it has none.
+   *
+   * @param {Highlight} cell
+   */
+  textOf({ row, column }) {
+    if (row === null || column === null) return null;
+    const { rows, columns, says, digits = DIGITS } = this.of;
+    const value = valueAt(this.of, row, column);
+    const [sentence, number] = [says[Number.isNaN(value) ? 1 : 0], value.toFixed(digits)];
+    const change = value > 0 ? `+${number}` : number;
+    return sentence && fill(sentence, { row: rows[row], column: columns[column], value: number, change });
+  }
+
+  /** Show the buttons below the matrix, and the table if it is open. */
   offer() {
     const { words } = this.of;
     if (this.tools.lastChild?.textContent !== words.table) {
-      const kinds = ["png", "svg", "csv"].map((kind) => button(kind.toUpperCase(), () => this.download(kind)));
+      const kinds = /** @type {const} */ (["png", "svg", "csv"]);
+      const saves = kinds.map((kind) => button(kind.toUpperCase(), () => this.download(kind)));
       const opens = button(words.table, () => {
         this.table.hidden = !this.table.hidden;
         this.offer();
       });
-      this.tools.replaceChildren(...kinds, opens);
+      this.tools.replaceChildren(...saves, opens);
     }
-    this.tools.lastChild.setAttribute("aria-expanded", !this.table.hidden);
+    this.tools.lastElementChild?.setAttribute("aria-expanded", String(!this.table.hidden));
     this.table.replaceChildren(...(this.table.hidden ? [] : [tableOf(this.of, words.rows, words.largest)]));
   }
 
+  /** @param {FileKind} kind */
   async download(kind) {
-    const { background, text: colour, font } = this.theme;
+    const { background, text: colour, font } = this.page.theme;
     const around = { background, colour, font, titles: [this.of.title] };
     const blob =
       kind === "csv" ? new Blob([csvOf(this.of, PRECISION)], { type: "text/csv" }) : await this.surface.picture(kind, around);
@@ -146,6 +226,7 @@ export class Panel {
   }
 }
 
+/** @param {string} text @param {() => void} press */
 function button(text, press) {
   const made = element("button", { type: "button", textContent: text });
   made.addEventListener("click", press);

@@ -1,8 +1,86 @@
-// What Python packed (payload.py), as typed arrays over the same bytes: nothing is copied, nothing is JSON but the header.
+// What Python packed (payload.py), as typed arrays over the same bytes: only the header is parsed, nothing is copied.
+
+/** @import {Palette} from "./theme.js" */
+
+/** @typedef {{float16: Uint16Array, float32: Float32Array, uint8: Uint8Array}} Arrays Type in NumPy -> here. */
+
+/**
+ * An array of the payload.
+ *
+ * @template {keyof Arrays} D
+ * @typedef {{dtype: D, shape: number[], at: number}} Where
+ */
+
+/**
+ * @typedef {"query" | "key" | "value" | "context" | "output" | "stream" | "reads" | "token" | "position"
+ *   | "projected"} VectorName
+ */
+
+/** @typedef {"weights" | "scores" | "masked" | "norms"} Value What a matrix shows; "masked": scores after masking. */
+
+/**
+ * What the header has of one kind of attention.
+ *
+ * @typedef {object} Facts
+ * @property {string} kind
+ * @property {string} name
+ * @property {string} queryTitle
+ * @property {string} headTitle With {layer} and {head}.
+ * @property {number} layers
+ * @property {number} heads
+ * @property {number} queries
+ * @property {number} keys
+ * @property {Partial<Record<VectorName, number>>} sizes Dimension of each vector.
+ * @property {number} maskHeads 1, or one mask for each head.
+ * @property {string[]} queryTokens
+ * @property {string[]} keyTokens
+ * @property {number[]} querySentences Number of the sentence of each token.
+ * @property {number[]} keySentences
+ * @property {Record<string, (number | null)[]>} figures Name -> a number of each head, to sort by.
+ * @property {string[]} roles Attention pattern of each head.
+ * @property {string[]} sayings What each head does, in a sentence.
+ */
+
+/**
+ * @typedef {{weights: Where<"float16">, mask: Where<"uint8">, scores?: Where<"float16">, norms?: Where<"float16">}
+ *   & Partial<Record<VectorName, Where<"float32">>>} Described
+ */
+
+/**
+ * One head as numbers.
+ *
+ * @typedef {object} Field
+ * @property {number} layer
+ * @property {number} head
+ * @property {Float32Array} data (query * key); NaN is a gap.
+ * @property {number} largest Largest absolute value.
+ * @property {boolean} signed
+ */
+
+/** @typedef {"view" | "kind" | "layer" | "head" | "value" | "scale" | "sort" | "sentences" | "row" | "threshold"} Label */
+
+/**
+ * Texts of the views: `lens.*` in language/en.json.
+ *
+ * @typedef {Record<"views" | "values" | "sorts" | "others", Record<string, string>> & Record<Label
+ *   | "head_help" | "all_heads" | "scale_head" | "scale_one" | "download" | "key" | "grid" | "matrix" | "lines" | "steps"
+ *   | "grid_title" | "lines_title" | "stop" | "some" | "no_line" | "strongest" | "pinned" | "cell" | "masked_cell"
+ *   | "table" | "table_query" | "table_keys" | "query_of" | "key_vector" | "value_vector" | "weighted_value" | "masked"
+ *   | "equal" | "unequal" | "too_long" | "token_embedding" | "position" | "sum" | "stream" | "normalised"
+ *   | "joined" | "output" | "projected" | "unprojected" | "every" | "within" | "between", string>} Words
+ */
+
+/**
+ * @typedef {object} Payload
+ * @property {string} model
+ * @property {Words} words
+ * @property {Record<string, Palette>} themes
+ * @property {Record<string, Attention>} attentions By kind.
+ */
 
 const KINDS = { float16: Uint16Array, float32: Float32Array, uint8: Uint8Array };
 
-/** Half-precision number by its 16 bits. Bits of positive numbers are in the order of the numbers. */
+/** Half-precision number by its 16 bits. The bits of positive numbers are in the order of the numbers. */
 export const HALF = new Float32Array(65536);
 for (let bits = 0; bits < 65536; bits++) {
   const exponent = (bits >> 10) & 31;
@@ -13,7 +91,11 @@ for (let bits = 0; bits < 65536; bits++) {
   HALF[bits] = bits & 0x8000 ? -size : size;
 }
 
-/** Return the bits of the smallest half-precision number that is at least a number from 0 to 1. */
+/**
+ * Return the bits of the smallest half-precision number that is at least a number from 0 to 1.
+ *
+ * @param {number} number
+ */
 export function halfBits(number) {
   let [low, high] = [0, 0x3c00]; // 0 and 1
   while (low < high) {
@@ -24,68 +106,115 @@ export function halfBits(number) {
   return low;
 }
 
-/** Return {header, array}: the header, and what returns an array that the header describes. */
+/**
+ * Return the header, and a function that returns an array described there.
+ *
+ * @param {Uint8Array} bytes
+ */
 export function unpack(bytes) {
-  const aligned = bytes.byteOffset % 8 ? bytes.slice() : bytes;
+  const aligned = /** @type {Uint8Array<ArrayBuffer>} */ (bytes.byteOffset % 8 ? bytes.slice() : bytes);
   const length = new DataView(aligned.buffer, aligned.byteOffset, 8).getUint32(0, true);
   const header = JSON.parse(new TextDecoder().decode(aligned.subarray(8, 8 + length)));
   const begin = aligned.byteOffset + 8 + length;
-  const array = ({ dtype, shape, at }) =>
-    new KINDS[dtype](aligned.buffer, begin + at, shape.reduce((product, size) => product * size, 1));
+  /** @type {<D extends keyof Arrays>(where: Where<D>) => Arrays[D]} */
+  const array = ({ dtype, shape, at }) => {
+    const count = shape.reduce((product, size) => product * size, 1);
+    return /** @type {any} */ (new KINDS[dtype](aligned.buffer, begin + at, count));
+  };
   return { header, array };
 }
 
-/** Return the header and one object for each kind of attention: sizes, tokens, and a reader of one head. */
+/**
+ * Return what a lens shows.
+ *
+ * @param {Uint8Array} bytes
+ * @returns {Payload}
+ */
 export function parse(bytes) {
   const { header, array } = unpack(bytes);
-  const attentions = Object.fromEntries(
-    header.attentions.map((facts) => [facts.kind, new Attention(facts, array)]),
-  );
-  return { ...header, attentions };
+  /** @type {(Facts & {arrays: Described})[]} */
+  const kinds = header.attentions;
+  return { ...header, attentions: Object.fromEntries(kinds.map((facts) => [facts.kind, attentionOf(facts, array)])) };
 }
 
-class Attention {
-  constructor(facts, array) {
-    Object.assign(this, facts);
-    for (const [name, where] of Object.entries(facts.arrays)) this[name] = array(where);
-    this.cells = this.queries * this.keys;
-  }
+/** @typedef {ReturnType<typeof attentionOf>} Attention One kind of attention, with functions that read one head. */
 
-  /** Half-precision bits of one head's weights: Uint16Array (query * key). */
-  bits(layer, head) {
-    const at = (layer * this.heads + head) * this.cells;
-    return this.weights.subarray(at, at + this.cells);
-  }
+/**
+ * @param {Facts & {arrays: Described}} described
+ * @param {<D extends keyof Arrays>(where: Where<D>) => Arrays[D]} array
+ */
+function attentionOf({ arrays, ...facts }, array) {
+  const { heads, queries, keys, sizes, maskHeads } = facts;
+  const cells = queries * keys;
+  const [weights, mask] = [array(arrays.weights), array(arrays.mask)];
+  const scores = arrays.scores ? array(arrays.scores) : null;
+  const norms = arrays.norms ? array(arrays.norms) : null;
+  const names = /** @type {VectorName[]} */ (Object.keys(sizes));
+  const vectors = new Map(names.flatMap((name) => (arrays[name] ? [[name, array(arrays[name])]] : [])));
+  /** @type {Partial<Record<Value, Field>>} */
+  const cached = {};
 
-  /** One of the vectors of that name, Float32Array; null if the trace has none. */
-  vector(name, number) {
-    const size = this.sizes[name];
-    return this[name] ? this[name].subarray(number * size, (number + 1) * size) : null;
-  }
+  /** @type {(head: number, query: number, key: number) => boolean} */
+  const allowed = (head, query, key) => mask[(maskHeads > 1 ? head * cells : 0) + query * keys + key] > 0;
 
-  /** Whether a query may attend to a key. */
-  allowed(head, query, key) {
-    const at = this.maskHeads > 1 ? head * this.cells : 0;
-    return this.mask[at + query * this.keys + key] > 0;
-  }
-
-  /** Return one head as numbers: {data: Float32Array (query * key), largest, signed}. */
-  field(layer, head, value) {
-    const found = this.cached?.[value];
-    if (found && found.layer === layer && found.head === head) return found;
-    const at = (layer * this.heads + head) * this.cells;
-    const source = value === "scores" || value === "masked" ? this.scores : this.weights;
-    const data = new Float32Array(this.cells);
+  /** @type {(layer: number, head: number, value: Value) => Field} */
+  function computed(layer, head, value) {
+    const at = (layer * heads + head) * cells;
+    const source = (value === "scores" || value === "masked" ? scores : null) ?? weights;
+    const lengths = value === "norms" ? norms : null;
+    const data = new Float32Array(cells);
     let largest = 0;
-    for (let cell = 0; cell < this.cells; cell++) {
+    for (let cell = 0; cell < cells; cell++) {
       let number = HALF[source[at + cell]];
-      if (value === "norms") number *= HALF[this.norms[(layer * this.heads + head) * this.keys + (cell % this.keys)]];
-      if (value !== "scores" && !this.allowed(head, (cell / this.keys) | 0, cell % this.keys)) number = NaN;
+      if (lengths) number *= HALF[lengths[(layer * heads + head) * keys + (cell % keys)]];
+      if (value !== "scores" && !allowed(head, (cell / keys) | 0, cell % keys)) number = NaN;
       data[cell] = number;
       if (Math.abs(number) > largest) largest = Math.abs(number);
     }
-    const field = { layer, head, data, largest, signed: source === this.scores };
-    this.cached = { ...this.cached, [value]: field };
-    return field;
+    return { layer, head, data, largest, signed: source === scores };
   }
+
+  return {
+    ...facts,
+    hasScores: Boolean(scores),
+    hasVectors: vectors.has("context"),
+
+    /** Whether a query may attend to a key. */
+    allowed,
+
+    /**
+     * Return the half-precision bits of one head's weights: (query * key).
+     *
+     * @param {number} layer
+     * @param {number} head
+     */
+    bits(layer, head) {
+      const at = (layer * heads + head) * cells;
+      return weights.subarray(at, at + cells);
+    },
+
+    /**
+     * Return one of the vectors of a name; null if the trace has none.
+     *
+     * @param {VectorName} name
+     * @param {number} number
+     */
+    vector(name, number) {
+      const size = sizes[name] ?? 0;
+      return vectors.get(name)?.subarray(number * size, (number + 1) * size) ?? null;
+    },
+
+    /**
+     * Return one head as numbers; the same object for the same head.
+     *
+     * @param {number} layer
+     * @param {number} head
+     * @param {Value} value
+     */
+    field(layer, head, value) {
+      const found = cached[value];
+      if (found && found.layer === layer && found.head === head) return found;
+      return (cached[value] = computed(layer, head, value));
+    },
+  };
 }

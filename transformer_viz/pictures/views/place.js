@@ -1,8 +1,11 @@
-// Where the cells, the labels and the sums of a matrix stand.
+// The layout of a matrix: where its cells, labels and sums are, and which cell is at a point.
 
 import { stride, widest } from "./text.js";
 
-/** @typedef {import("./scene.js").Scene} Scene */
+/** @import {Ruler} from "./pen.js" */
+/** @import {Fit, Scene} from "./scene.js" */
+/** @import {Point} from "./tip.js" */
+/** @import {Part} from "./zoom.js" */
 
 /**
  * @typedef {object} Place In pixels.
@@ -10,27 +13,37 @@ import { stride, widest } from "./text.js";
  * @property {number} top
  * @property {number} across Width of all cells.
  * @property {number} down Height of all cells.
- * @property {number} beside Room of a label of a row.
- * @property {number} longest Room of a label of a column.
- * @property {0 | 45 | 90} tilt Of the labels of the columns, in degrees.
+ * @property {number} beside Room for the label of a row.
+ * @property {number} longest Room for the label of a column.
+ * @property {Tilt} tilt Of the labels of the columns.
  * @property {number} width Of the picture.
  * @property {number} height
  */
 
-export const TILTED = Math.SQRT1_2; // height and width of a label that is tilted by 45 degrees, as shares of its length
+/** @typedef {0 | 45 | 90} Tilt In degrees. */
+
+/** @typedef {{row: number, column: number}} Cell */
+
+/** @typedef {[row: number, column: number, lastRow: number, lastColumn: number]} Box Cells; the last ones are included. */
+
+export const TILTED = Math.SQRT1_2; // height and width of a label tilted by 45 degrees, as shares of its length
 
 const MOST_LABEL = { bounded: 110, square: 96, wide: 96 };
-const SHARE = 0.3; // of the width, which labels of rows need not exceed
+const SHARE = 0.3; // of the width: the most for the labels of the rows
 const TITLE = 18; // beside the rows, and above the columns
-const SCALE = 34; // below the cells: of the scale, and left free where there is none
+const SCALE = 34; // below the cells, for the scale; the same where there is none
 const [LEAST_CELL, MOST_CELL, MOST_HEIGHT] = [3, 44, 640];
-const [LOW, LOW_LINE] = [190, 30]; // pixels that the rows, and one of them, need not exceed
+const [LOW, LOW_LINE] = [190, 30]; // pixels that are enough for all rows, and for each row
 const FEW = 40; // rows that all have a label
-const LINE = { bounded: 1.08, square: 1, wide: 1.25 }; // of the size of a font, from one label to the next
-const SHORTEST = 48; // label of a row where square cells need the room
-const WITH_SUMS = 0.74; // of the width, for the cells
+const LINE = { bounded: 1.08, square: 1, wide: 1.25 }; // distance of labels, in font sizes
+const SHORTEST = 48; // room for the label of a row where square cells need the width
+const WITH_SUMS = 0.74; // share of the width for the cells
 
-/** Kind of fit -> [width, height] of all cells where there is so much room across. */
+/**
+ * Width and height of all cells in so much width.
+ *
+ * @type {Record<Fit, (room: number, rows: number, columns: number, pixels: number) => [number, number]>}
+ */
 const FITS = {
   bounded(room, rows, columns) {
     const cell = Math.min(MOST_CELL, Math.max(LEAST_CELL, MOST_HEIGHT / rows), Math.max(60, room) / columns);
@@ -47,7 +60,14 @@ const FITS = {
   },
 };
 
-/** Return where everything stands; scenes of the same labels and fit have the same. */
+/**
+ * Return the layout; it is the same for all scenes with the same labels and fit.
+ *
+ * @param {Scene} scene
+ * @param {Ruler} ruler With the font of the labels.
+ * @param {number} width
+ * @returns {Place}
+ */
 export function place(scene, ruler, width) {
   const { rows, columns, pixels } = scene;
   const [lines, count] = [rows.length, columns.length];
@@ -57,27 +77,105 @@ export function place(scene, ruler, width) {
   const beside = widest(ruler, rows, Math.min(most, spare, width * SHARE));
   const left = beside + 6 + title;
   const longest = widest(ruler, columns, most);
-  const size = (right) => FITS[scene.fit]((width - left - right) * (scene.sums ? WITH_SUMS : 1), lines, count, pixels);
+  const size = (/** @type {number} */ right) =>
+    FITS[scene.fit]((width - left - right) * (scene.sums ? WITH_SUMS : 1), lines, count, pixels);
   const room = size(4)[0] / count;
+  /** @returns {[tilt: Tilt, right: number]} */
   const tilted = () => {
     if (scene.fit === "square") return [90, 4]; // a tilted label would take room from the cells
     const beyond = columns.map((text, i) => (widest(ruler, [text], most) + pixels) * TILTED - (count - i - 0.5) * room);
     const right = scene.sums ? 4 : Math.max(4, ...beyond);
     return size(right)[0] / count >= needed(45, scene, longest) ? [45, right] : [90, 4];
   };
-  const [tilt, right] = longest + 4 <= Math.max(room, pixels * 1.4 + 4) ? [0, 4] : tilted();
+  const [tilt, right] = longest + 4 <= Math.max(room, pixels * 1.4 + 4) ? /** @type {const} */ ([0, 4]) : tilted();
   const [across, down] = size(right).map(Math.floor);
   const above = { 0: pixels, 45: (longest + pixels) * TILTED, 90: longest }[tilt] + 7;
   const top = Math.ceil(Math.max(scene.sums ? 20 : 0, above)) + (scene.columnTitle ? TITLE : 0);
   return { left, top, across, down, beside, longest, tilt, width, height: top + down + SCALE };
 }
 
-/** Return [every how many-th row, column] has its label where cells are so high and wide. */
+/**
+ * Return [m, n] such that every mth row and every nth column has its label.
+ *
+ * @param {Place} at
+ * @param {Scene} scene
+ * @param {number} line Height of a row.
+ * @param {number} cell Width of a column.
+ */
 export function strides(at, scene, line, cell) {
   return [stride(line, scene.pixels * LINE[scene.fit]), stride(cell, needed(at.tilt, scene, at.longest))];
 }
 
+/**
+ * Return the width that a label of a column takes.
+ *
+ * @param {Tilt} tilt
+ * @param {Scene} scene
+ * @param {number} longest
+ */
 function needed(tilt, { pixels, fit }, longest) {
   const line = pixels * LINE[fit];
   return { 0: longest + 4, 45: line / TILTED, 90: line }[tilt];
+}
+
+/**
+ * Return the cell at a point; null: the point is beside the cells.
+ *
+ * @param {Place} at
+ * @param {Part} part In view.
+ * @param {Point} point
+ */
+export function cellAt(at, part, [x, y]) {
+  const inside = x >= at.left && x < at.left + at.across && y >= at.top && y < at.top + at.down;
+  return inside ? nearestCell(at, part, [x, y]) : null;
+}
+
+/**
+ * Return the cell in view that is nearest to a point.
+ *
+ * @param {Place} at
+ * @param {Part} part In view.
+ * @param {Point} point
+ * @returns {Cell}
+ */
+export function nearestCell(at, part, [x, y]) {
+  /** @type {(share: number, first: number, count: number) => number} */
+  const within = (share, first, count) =>
+    Math.max(0, Math.min(Math.ceil(first + count) - 1, Math.floor(first + Math.max(0, Math.min(1, share)) * count)));
+  return {
+    row: within((y - at.top) / at.down, part.row, part.rows),
+    column: within((x - at.left) / at.across, part.column, part.columns),
+  };
+}
+
+/**
+ * Return the middle of a cell, which may be out of view.
+ *
+ * @param {Place} at
+ * @param {Part} part In view.
+ * @param {Cell} cell
+ * @returns {Point}
+ */
+export function middleOf(at, part, { row, column }) {
+  return [
+    at.left + ((column + 0.5 - part.column) / part.columns) * at.across,
+    at.top + ((row + 0.5 - part.row) / part.rows) * at.down,
+  ];
+}
+
+/**
+ * Return [x, y, width, height] of the visible part of a box; null: it is out of view.
+ *
+ * @param {Place} at
+ * @param {Part} part In view.
+ * @param {Box} box
+ * @returns {[x: number, y: number, width: number, height: number] | null}
+ */
+export function visibleBox(at, part, [row, column, lastRow, lastColumn]) {
+  const [down, across] = [at.down / part.rows, at.across / part.columns];
+  const [first, end] = [Math.max(row, part.row), Math.min(lastRow + 1, part.row + part.rows)];
+  const [begin, stop] = [Math.max(column, part.column), Math.min(lastColumn + 1, part.column + part.columns)];
+  if (first >= end || begin >= stop) return null;
+  const corner = /** @type {const} */ ([at.left + (begin - part.column) * across, at.top + (first - part.row) * down]);
+  return [...corner, (stop - begin) * across, (end - first) * down];
 }

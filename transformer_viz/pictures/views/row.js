@@ -1,62 +1,107 @@
-// One query computed anew from the vectors of the trace, in double precision.
+// Attention of one query, recomputed from the vectors of the trace in double precision.
 
-const EXACT = 1e-5; // how close what is computed here must come to what the layer has computed
+/** @import {Attention, VectorName} from "./payload.js" */
 
-/** Return everything on the way from what a query reads to what its layer passes on.
+/** @typedef {Float32Array | Float64Array} Vector */
+
+/**
+ * @typedef {object} KeyCell One key as the query sees it.
+ * @property {number} key
+ * @property {Vector} k
+ * @property {Vector} v
+ * @property {number} product q · k
+ * @property {number} score product / √(dimension)
+ * @property {boolean} allowed
+ * @property {number} exp exp(score - largest score); 0 if masked.
+ * @property {number} weight
+ * @property {Vector} weighted weight × v
+ */
+
+/** @typedef {{error: number, exact: boolean}} Compared Largest difference, and whether it is only rounding. */
+
+/** @typedef {ReturnType<typeof rowOf>} Row */
+
+const EXACT = 1e-5; // largest difference that counts as rounding
+
+/**
+ * Return every step from the input of the layer to its output, for one query.
  *
- * `cells` has one entry for each key: its vectors, product, score, exp, weight and weighted value.
+ * @param {Attention} attention With vectors.
+ * @param {number} layer
+ * @param {number} head
+ * @param {number} query
  */
 export function rowOf(attention, layer, head, query) {
-  const at = layer * attention.heads + head;
-  const q = attention.vector("query", at * attention.queries + query);
-  const cells = [];
-  for (let key = 0; key < attention.keys; key++) {
-    const k = attention.vector("key", at * attention.keys + key);
-    const v = attention.vector("value", at * attention.keys + key);
+  const { heads, queries, keys } = attention;
+  const at = layer * heads + head;
+  const vector = known(attention);
+  const q = vector("query", at * queries + query);
+  /** @type {KeyCell[]} */
+  const cells = Array.from({ length: keys }, (_, key) => {
+    const k = vector("key", at * keys + key);
+    const v = vector("value", at * keys + key);
     const product = q.reduce((sum, number, i) => sum + number * k[i], 0);
-    cells.push({ key, k, v, product, score: product / Math.sqrt(q.length), allowed: attention.allowed(head, query, key) });
-  }
+    const allowed = attention.allowed(head, query, key);
+    return { key, k, v, product, score: product / Math.sqrt(q.length), allowed, exp: 0, weight: 0, weighted: v };
+  });
   const top = Math.max(...cells.filter((cell) => cell.allowed).map((cell) => cell.score));
   for (const cell of cells) cell.exp = cell.allowed ? Math.exp(cell.score - top) : 0;
   const sum = cells.reduce((total, cell) => total + cell.exp, 0);
-  const context = new Float64Array(attention.sizes.value);
+  const own = vector("context", at * queries + query);
+  const context = new Float64Array(own.length);
   for (const cell of cells) {
     cell.weight = sum ? cell.exp / sum : 0;
     cell.weighted = Float64Array.from(cell.v, (number) => number * cell.weight);
     for (let i = 0; i < context.length; i++) context[i] += cell.weighted[i];
   }
-  const own = attention.vector("context", at * attention.queries + query);
   return { query, q, cells, sum, context, equal: compared(context, own), ...around(attention, layer, query) };
 }
 
-/** Return what is before the heads and after them, as far as the trace has it. */
+/**
+ * Return the vectors before and after the heads, as far as the trace has them.
+ *
+ * @param {Attention} attention
+ * @param {number} layer
+ * @param {number} query
+ */
 function around(attention, layer, query) {
   const { queries, heads } = attention;
-  const stream = attention.vector("stream", layer * queries + query);
-  const reads = attention.vector("reads", layer * queries + query);
-  const first = layer === 0 && attention.token;
-  const token = first ? attention.vector("token", query) : null;
-  const position = first ? attention.vector("position", query) : null;
-  const sum = first ? token.map((number, i) => number + position[i]) : null;
-  const joined = Array.from({ length: heads }, (_, head) => [
-    ...attention.vector("context", (layer * heads + head) * queries + query),
-  ]).flat();
-  const output = attention.vector("output", layer * queries + query);
-  const projected = attention.vector("projected", layer * queries + query);
+  const [vector, number] = [known(attention), layer * queries + query];
+  const stream = attention.vector("stream", number);
+  const reads = attention.vector("reads", number);
+  const token = layer === 0 ? attention.vector("token", query) : null;
+  const position = token && attention.vector("position", query);
+  const sum = token && position && token.map((part, i) => part + position[i]);
+  const joined = Array.from({ length: heads }, (_, head) => {
+    return [...vector("context", (layer * heads + head) * queries + query)];
+  });
+  const output = attention.vector("output", number);
+  const projected = attention.vector("projected", number);
   return {
     token,
     position,
     stream,
     reads: reads && stream && compared(reads, stream).error ? reads : null,
-    embedded: first && stream ? compared(sum, stream) : null,
-    joined,
+    embedded: sum && stream ? compared(sum, stream) : null,
+    joined: Float64Array.from(joined.flat()),
     output,
     passed: projected && output ? compared(projected, output) : null,
   };
 }
 
-/** Return the largest difference of two vectors, and whether it is none but that of rounding. */
+/**
+ * @param {Attention} attention
+ * @returns {(name: VectorName, number: number) => Float32Array}
+ */
+const known = (attention) => (name, number) => /** @type {Float32Array} */ (attention.vector(name, number));
+
+/**
+ * @param {Vector} one
+ * @param {Vector} other
+ * @returns {Compared}
+ */
 function compared(one, other) {
-  const error = one.reduce((most, number, i) => Math.max(most, Math.abs(number - other[i])), 0);
+  let error = 0;
+  for (let i = 0; i < one.length; i++) error = Math.max(error, Math.abs(one[i] - other[i]));
   return { error, exact: error < EXACT };
 }

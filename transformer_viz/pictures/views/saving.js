@@ -1,6 +1,11 @@
-// What is made here as a file of the visitor's.
+// Download a file made in the browser.
 
-/** Let the browser save a Blob under a name. */
+/**
+ * Download a Blob under a name.
+ *
+ * @param {Blob} blob
+ * @param {string} name
+ */
 export function save(blob, name) {
   const link = Object.assign(document.createElement("a"), { href: URL.createObjectURL(blob), download: name });
   link.click();

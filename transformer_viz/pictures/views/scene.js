@@ -1,32 +1,34 @@
-// What a picture of a matrix is of, apart from where it is drawn.
+// A matrix to draw, without its place on the page.
 
 /**
- * A matrix to draw: rows read, columns are read.
+ * A matrix: rows are queries, columns are keys.
  *
  * @typedef {object} Scene
- * @property {string} key What it is of: with another key, what was zoomed into is shown whole again.
- * @property {string[]} rows Texts beside the rows.
- * @property {string[]} columns Texts above the columns.
- * @property {string} [rowTitle] What the rows are.
- * @property {string} [columnTitle] What the columns are.
- * @property {ArrayLike<number>} values Row by row; NaN is a gap.
+ * @property {string} key Identifies the matrix: a scene with another key is shown whole, not zoomed.
+ * @property {string[]} rows Labels of the rows.
+ * @property {string[]} columns Labels of the columns.
+ * @property {string} [rowTitle]
+ * @property {string} [columnTitle]
+ * @property {Float32Array | Uint8Array} values Row by row; NaN is a gap.
  * @property {Scale} scale
- * @property {Sums} [sums] Bars beside the rows.
- * @property {string} [back] Colour of a gap; none: what is behind the picture shows through.
- * @property {"bounded" | "square" | "wide"} fit Size of the cells, as place.js has it.
- * @property {boolean} [lines] Whether cells are told apart by a line however small they are.
- * @property {number} pixels Size of the letters.
- * @property {number} [digits] After the point, of a number that is said.
+ * @property {Sums | null} [sums] Bars beside the rows.
+ * @property {string} [back] Colour of a gap; none: transparent.
+ * @property {Fit} fit
+ * @property {boolean} [lines] Whether lines separate even the smallest cells.
+ * @property {number} pixels Font size.
+ * @property {number} [digits] After the decimal point, in texts.
  */
 
+/** @typedef {"bounded" | "square" | "wide"} Fit How the cells fill the width: see place.js. */
+
 /**
- * The colours of the values.
+ * The colour scale.
  *
  * @typedef {object} Scale
  * @property {Uint32Array} ramp 256 colours.
  * @property {number} limit Value at its end.
- * @property {boolean} signed Whether it begins at -limit, not at 0.
- * @property {string[]} ticks Texts below it, from its begin to its end; none: it is not drawn.
+ * @property {boolean} signed Whether it begins at -limit instead of 0.
+ * @property {string[]} ticks Texts below it, from left to right; none: it is not drawn.
  */
 
 /**
@@ -36,15 +38,26 @@
  * @property {string[]} colours
  */
 
-const DIGITS = 3; // after the point, of a number in a table
-const MOST_READ = 3; // columns of a row that are named in a table
+const DIGITS = 3; // after the decimal point, in a table
+const MOST_READ = 3; // values of a row that are listed in a table
 
-/** Return the value of a cell. */
+/**
+ * Return the value of a cell.
+ *
+ * @param {Scene} scene
+ * @param {number} row
+ * @param {number} column
+ */
 export const valueAt = (scene, row, column) => scene.values[row * scene.columns.length + column];
 
-/** Return the values as text with commas, with a name beside each row and above each column. */
+/**
+ * Return the values as CSV, with the labels in the first column and the first line.
+ *
+ * @param {Scene} scene
+ * @param {number} digits Significant digits.
+ */
 export function csvOf(scene, digits) {
-  const quoted = (text) => `"${String(text).replaceAll('"', '""')}"`;
+  const quoted = (/** @type {string} */ text) => `"${text.replaceAll('"', '""')}"`;
   const lines = [["", ...scene.columns].map(quoted).join(",")];
   scene.rows.forEach((name, row) => {
     const cells = scene.columns.map((_, column) => {
@@ -56,12 +69,18 @@ export function csvOf(scene, digits) {
   return `\ufeff${lines.join("\r\n")}\r\n`;
 }
 
-/** Return each row's name and, in words, its largest values: [name, text][]. */
+/**
+ * Return the label of each row and a text with its largest values.
+ *
+ * @param {Scene} scene
+ * @returns {[name: string, text: string][]}
+ */
 export function readMost(scene) {
+  const { columns, digits = DIGITS } = scene;
   return scene.rows.map((name, row) => {
-    const here = scene.columns.map((_, column) => column).filter((column) => !Number.isNaN(valueAt(scene, row, column)));
-    here.sort((a, b) => valueAt(scene, row, b) - valueAt(scene, row, a));
-    const read = here.slice(0, MOST_READ).map((column) => `${scene.columns[column]} ${valueAt(scene, row, column).toFixed(scene.digits ?? DIGITS)}`);
-    return [name, read.join(" · ")];
+    const value = (/** @type {number} */ column) => valueAt(scene, row, column);
+    const present = columns.map((_, column) => column).filter((column) => !Number.isNaN(value(column)));
+    const largest = present.sort((a, b) => value(b) - value(a)).slice(0, MOST_READ);
+    return [name, largest.map((column) => `${columns[column]} ${value(column).toFixed(digits)}`).join(" · ")];
   });
 }

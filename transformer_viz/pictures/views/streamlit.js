@@ -1,14 +1,27 @@
-// The lens in a Streamlit page: one instance for each element; what is chosen stands in the page's address.
+// The lens on a Streamlit page: one instance for each element, with the selection in the page's address.
 
 import { remember, start, write } from "./address.js";
 import { mount } from "./lens.js";
 
+/**
+ * The argument of a Streamlit component.
+ *
+ * @template Data
+ * @typedef {object} Component
+ * @property {Data} data From Python.
+ * @property {Element} parentElement The same for all runs of the page.
+ * @property {(name: string, value: unknown) => void} setStateValue Sends a value to Python.
+ */
+
+/** @type {WeakMap<Element, ReturnType<typeof mount>>} */
 const MOUNTED = new WeakMap();
 
+/** @param {Component<Uint8Array>} component */
 export default function ({ data, parentElement }) {
+  const root = parentElement.querySelector("div");
   const lens = MOUNTED.get(parentElement);
   if (lens) lens.update(data);
-  else MOUNTED.set(parentElement, mount(parentElement.querySelector("div"), data, { start: start(), remember }));
+  else if (root) MOUNTED.set(parentElement, mount(root, data, { start: start(), remember }));
   write();
   return undefined;
 }

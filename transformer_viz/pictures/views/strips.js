@@ -1,58 +1,116 @@
-// Vectors as strips of colour, with words beside them.
+// Vectors as strips of colour, with labels.
 
 import { css, entry } from "./colour.js";
 import { fitted, PIXELS } from "./text.js";
 
+/** @import {Pen} from "./pen.js" */
+/** @import {Vector} from "./row.js" */
+/** @import {Look} from "./theme.js" */
+
+/** @typedef {{align?: CanvasTextAlign, colour?: string, bold?: boolean, room?: number}} Style */
+
+/**
+ * One vector of a chain.
+ *
+ * @typedef {object} Link
+ * @property {string} label
+ * @property {Vector} vector
+ * @property {string} [by] What makes this vector of the one before it.
+ * @property {number} [largest] Value at the end of the colours.
+ * @property {[begin: number, end: number]} [marked] Part to frame, as shares of the width.
+ */
+
 const HIGH = 18;
-const LABEL = 20; // what a vector is, above it
+const LABEL = 20; // height of a label
 const LINE = 58; // from one line of a chain to the next
-const LEAST = 110; // width of a strip in which a vector can be told from another
-const OPERATOR = 68; // pixels between two strips, where it says what makes one of the other
+const LEAST = 110; // width that a strip needs to be readable
+const OPERATOR = 68; // pixels between two strips, for `by`
 
-/** Return the largest size of any number in some vectors. */
-export const largestOf = (...vectors) => vectors.reduce((top, v) => v.reduce((t, n) => Math.max(t, Math.abs(n)), top), 0);
+/**
+ * Return the largest absolute value of all numbers in some vectors.
+ *
+ * @param {...Vector} vectors
+ */
+export function largestOf(...vectors) {
+  let largest = 0;
+  for (const vector of vectors) for (const number of vector) largest = Math.max(largest, Math.abs(number));
+  return largest;
+}
 
-/** Draw a vector from (x, y), a column of colour for each number; `largest` is where the colours end. */
-export function strip(ctx, lens, numbers, x, y, width, largest) {
+/**
+ * Draw a vector, a column of colour for each number.
+ *
+ * @param {Pen} pen
+ * @param {Look} look
+ * @param {Vector} numbers
+ * @param {number} x
+ * @param {number} y
+ * @param {number} width
+ * @param {number} largest Value at the end of the colours.
+ */
+export function strip(pen, look, numbers, x, y, width, largest) {
   const step = width / numbers.length;
   numbers.forEach((number, i) => {
-    ctx.fillStyle = css(lens.ramps.diverging[entry(number, largest, true)]);
-    ctx.fillRect(x + i * step, y, step + 0.4, HIGH);
+    pen.fillStyle = css(look.ramps.diverging[entry(number, largest, true)]);
+    pen.fillRect(x + i * step, y, step + 0.4, HIGH);
   });
 }
 
-/** Write some words, cut where there is no room for them. */
-export function write(ctx, lens, words, x, y, { align = "left", colour = lens.theme.soft, bold = false, room = 400 } = {}) {
-  ctx.font = `${bold ? 600 : 400} ${PIXELS}px ${lens.font}`;
-  ctx.fillStyle = colour;
-  ctx.textAlign = align;
-  ctx.fillText(fitted(ctx, String(words), room), x, y);
+/**
+ * Write a text, cut to its room.
+ *
+ * @param {Pen} pen
+ * @param {Look} look
+ * @param {string} text
+ * @param {number} x
+ * @param {number} y
+ * @param {Style} style
+ */
+export function write(pen, { theme }, text, x, y, { align = "left", colour = theme.soft, bold = false, room = 400 } = {}) {
+  pen.font = `${bold ? 600 : 400} ${PIXELS}px ${theme.font}`;
+  pen.fillStyle = colour;
+  pen.textAlign = align;
+  pen.fillText(fitted(pen, text, room), x, y);
 }
 
-/** Return how high a chain of so many vectors is. */
+/**
+ * Return the height of a chain of so many vectors.
+ *
+ * @param {number} count
+ * @param {number} width
+ */
 export function chainHeight(count, width) {
   return Math.ceil(count / perLine(width)) * LINE;
 }
 
-/** Draw a chain of vectors, in lines: each has `words` above it, and `by`, what stands before it. */
-export function chain(ctx, lens, parts, y, width) {
-  const columns = Math.min(parts.length, perLine(width));
+/**
+ * Draw a chain of vectors, in lines.
+ *
+ * @param {Pen} pen
+ * @param {Look} look
+ * @param {Link[]} links
+ * @param {number} y
+ * @param {number} width
+ */
+export function chain(pen, look, links, y, width) {
+  const columns = Math.min(links.length, perLine(width));
   const wide = (width - (columns - 1) * OPERATOR) / columns;
-  parts.forEach(({ words, by, vector, largest, marked }, i) => {
+  links.forEach(({ label, by = "", vector, largest, marked }, i) => {
     const column = i % columns;
     const [x, top] = [column * (wide + OPERATOR), y + Math.floor(i / columns) * LINE];
     const sign = i && !column ? `${by} ` : "";
     if (column) {
-      const style = { align: "center", colour: lens.theme.text, room: OPERATOR - 6 };
-      write(ctx, lens, by, x - OPERATOR / 2, top + LABEL + HIGH / 2, style);
+      const style = { align: /** @type {const} */ ("center"), colour: look.theme.text, room: OPERATOR - 6 };
+      write(pen, look, by, x - OPERATOR / 2, top + LABEL + HIGH / 2, style);
     }
-    write(ctx, lens, sign + words, x, top + LABEL / 2, { colour: lens.theme.muted, room: Math.min(wide + OPERATOR - 8, width - x) });
-    strip(ctx, lens, vector, x, top + LABEL, wide, largest ?? largestOf(vector));
+    const room = Math.min(wide + OPERATOR - 8, width - x);
+    write(pen, look, sign + label, x, top + LABEL / 2, { colour: look.theme.muted, room });
+    strip(pen, look, vector, x, top + LABEL, wide, largest ?? largestOf(vector));
     if (!marked) return;
-    ctx.strokeStyle = lens.theme.text;
-    ctx.lineWidth = 1.5;
-    ctx.strokeRect(x + marked[0] * wide, top + LABEL - 1, (marked[1] - marked[0]) * wide, HIGH + 2);
+    pen.strokeStyle = look.theme.text;
+    pen.lineWidth = 1.5;
+    pen.strokeRect(x + marked[0] * wide, top + LABEL - 1, (marked[1] - marked[0]) * wide, HIGH + 2);
   });
 }
 
-const perLine = (width) => Math.max(1, Math.floor((width + OPERATOR) / (LEAST + OPERATOR)));
+const perLine = (/** @type {number} */ width) => Math.max(1, Math.floor((width + OPERATOR) / (LEAST + OPERATOR)));

@@ -1,71 +1,158 @@
-// One canvas that a view draws on and is pointed at; the same drawing goes to the screen, a PNG or an SVG.
+// A canvas with a view on it; the view draws the same on the screen, in a PNG and in an SVG.
 
+import { contextOf } from "./pen.js";
 import { SvgContext } from "./svg.js";
 import { fitted } from "./text.js";
 
-const MARGIN = 14; // around a picture that is saved
+/** @import {Pen} from "./pen.js" */
+/** @import {Point} from "./tip.js" */
+
+/**
+ * Something that draws itself and reacts to the pointer and to keys. Places are in pixels of the drawing.
+ *
+ * @typedef {object} View
+ * @property {(width: number) => number} height
+ * @property {(pen: Pen, width: number, height: number, scale: number) => void} draw `scale`: pixels of the picture for
+ *   each unit of the drawing.
+ * @property {(x: number, y: number) => void} [point] The pointer moves.
+ * @property {() => void} [leave]
+ * @property {(x: number, y: number) => void} [press]
+ * @property {(event: WheelEvent, x: number, y: number) => boolean} [wheel] True: the page does not scroll.
+ * @property {(dx: number, dy: number) => void} [drag]
+ * @property {() => void} [reset] A double click.
+ * @property {(event: KeyboardEvent) => boolean} [key] True: the page ignores the key.
+ * @property {(x: number, y: number) => boolean} [begin] True: the view follows the pointer by `point` until it is up.
+ * @property {(x: number, y: number) => void} [end] The pointer is up after `begin` returned true.
+ */
+
+/**
+ * The frame of a saved picture.
+ *
+ * @typedef {object} Around
+ * @property {string} background
+ * @property {string} colour
+ * @property {string} font
+ * @property {string[]} titles Lines of text above the picture.
+ */
+
+/**
+ * @typedef {object} Surface
+ * @property {HTMLCanvasElement} canvas
+ * @property {() => void} redraw
+ * @property {(kind: "png" | "svg", around: Around) => Promise<Blob>} picture
+ * @property {() => void} destroy
+ */
+
+/** @typedef {{prepare: () => void, measure: () => void, paint: () => void}} Waiting A surface to be drawn. */
+
+const MARGIN = 14; // around a saved picture
 const TITLE = 20; // height of a line of text above it
 
-/** Show a view in an element.
+/** @type {Set<Waiting>} */
+const WAITING = new Set();
 
- * A view has `height(width)` and `draw(ctx, width, height, scale)`, where `scale` is how many pixels of the picture are
- * one of the drawing; `prepare()`, called before both; and, where it can be pointed at or typed into, `point(x, y)`,
- * `leave()`, `press(x, y)`, `wheel(event, x, y)`, `drag(dx, dy)`, `reset()` and `key(event)`; what it returns says
- * whether the event was for it. Where `begin(x, y)` is true, the pointer that went down there belongs to the view,
- * which is told of its way by `point` and of its end by `end(x, y)`.
+/** Draw all waiting surfaces in one frame: whatever reads the style or size of the page comes first, and only once. */
+function paintAll() {
+  const waiting = [...WAITING];
+  WAITING.clear();
+  for (const prepare of new Set(waiting.map(({ prepare }) => prepare))) prepare();
+  for (const { measure } of waiting) measure();
+  for (const { paint } of waiting) {
+    try {
+      paint();
+    } catch (error) {
+      reportError(error); // the others are drawn all the same
+    }
+  }
+}
+
+/**
+ * Show a view in an element.
+ *
+ * @param {HTMLElement} root
+ * @param {View} view
+ * @param {() => void} prepare Called before each draw, once for all views that have the same function.
+ * @returns {Surface}
  */
-export function surface(root, view) {
+export function surface(root, view, prepare) {
   const canvas = document.createElement("canvas");
   canvas.tabIndex = 0;
   canvas.setAttribute("role", "img");
   root.append(canvas);
-  const ctx = canvas.getContext("2d");
-  let frame = 0;
-  let width = 0;
-  let height = 0;
-  let held = null;
+  const context = contextOf(canvas);
+  let [width, height] = [0, 0];
 
-  function paint() {
-    frame = 0;
-    width = root.clientWidth;
-    if (!width) return;
-    view.prepare?.();
-    height = view.height(width);
-    const scale = window.devicePixelRatio || 1;
-    const [pixels, lines] = [Math.round(width * scale), Math.round(height * scale)];
-    if (canvas.width !== pixels || canvas.height !== lines) {
-      [canvas.width, canvas.height] = [pixels, lines];
-      canvas.style.height = `${height}px`;
-    }
-    ctx.setTransform(scale, 0, 0, scale, 0, 0);
-    ctx.clearRect(0, 0, width, height);
-    view.draw(ctx, width, height, scale);
-  }
-
-  const redraw = () => {
-    frame ||= requestAnimationFrame(paint);
+  const own = {
+    prepare,
+    measure() {
+      width = root.clientWidth;
+    },
+    paint() {
+      if (!width) return;
+      height = view.height(width);
+      const scale = window.devicePixelRatio || 1;
+      const [pixels, lines] = [Math.round(width * scale), Math.round(height * scale)];
+      if (canvas.width !== pixels || canvas.height !== lines) {
+        [canvas.width, canvas.height] = [pixels, lines];
+        canvas.style.height = `${height}px`;
+      }
+      context.setTransform(scale, 0, 0, scale, 0, 0);
+      context.clearRect(0, 0, width, height);
+      view.draw(context, width, height, scale);
+    },
   };
+  const redraw = () => {
+    if (!WAITING.size) requestAnimationFrame(paintAll);
+    WAITING.add(own);
+  };
+  listen(canvas, view);
+  const observer = new ResizeObserver(() => {
+    if (root.clientWidth !== width) redraw(); // an observer also reports the size at the beginning, already drawn
+  });
+  observer.observe(root);
+  redraw();
+  return {
+    canvas,
+    redraw,
+    picture: (kind, around) => pictureOf(view, width, height, kind, around),
+    destroy() {
+      observer.disconnect();
+      WAITING.delete(own);
+      canvas.remove();
+    },
+  };
+}
+
+/**
+ * Call a view with the events of its canvas.
+ *
+ * @param {HTMLCanvasElement} canvas
+ * @param {View} view
+ */
+function listen(canvas, view) {
+  /** @type {{from: Point, at: Point, own: boolean, moved: boolean} | null} */
+  let held = null; // while the pointer is down
+  /** @type {(event: MouseEvent) => Point} */
   const place = (event) => {
     const box = canvas.getBoundingClientRect();
     return [event.clientX - box.left, event.clientY - box.top];
   };
-  const on = (name, handle, options) => canvas.addEventListener(name, handle, options);
-  on("pointermove", (event) => {
+  canvas.addEventListener("pointermove", (event) => {
     const [x, y] = place(event);
-    if (held?.own) return view.point(x, y);
+    if (held?.own) return view.point?.(x, y);
     if (held && view.drag && Math.hypot(x - held.from[0], y - held.from[1]) > 3) held.moved = true;
-    if (held?.moved) view.drag(x - held.at[0], y - held.at[1]);
+    if (held?.moved) view.drag?.(x - held.at[0], y - held.at[1]);
     else view.point?.(x, y);
     if (held) held.at = [x, y];
     return undefined;
   });
-  on("pointerdown", (event) => {
+  canvas.addEventListener("pointerdown", (event) => {
     if (event.button) return;
-    held = { from: place(event), at: place(event), own: view.begin?.(...place(event)) ?? false };
+    held = { from: place(event), at: place(event), own: view.begin?.(...place(event)) ?? false, moved: false };
     if (view.drag || held.own) canvas.setPointerCapture(event.pointerId);
   });
-  on("pointerup", (event) => {
-    if (held?.own) view.end(...place(event));
+  canvas.addEventListener("pointerup", (event) => {
+    if (held?.own) view.end?.(...place(event));
     else if (held && !held.moved) view.press?.(...place(event));
     held = null;
   });
@@ -73,43 +160,48 @@ export function surface(root, view) {
     held = null;
     view.leave?.();
   };
-  on("pointerleave", leave);
-  on("pointercancel", leave);
-  on("wheel", (event) => view.wheel?.(event, ...place(event)) && event.preventDefault(), { passive: false });
-  on("dblclick", () => view.reset?.());
-  on("keydown", (event) => view.key?.(event) && event.preventDefault());
-  const observer = new ResizeObserver(redraw);
-  observer.observe(root);
-  redraw();
-  return {
-    canvas,
-    redraw,
-    /** The picture as it stands, as a Blob of "png" or "svg", with lines of text above it. */
-    async picture(kind, { background, colour, font, titles }) {
-      const above = titles.length * TITLE + (titles.length ? MARGIN / 2 : 0);
-      const size = [width + 2 * MARGIN, height + above + 2 * MARGIN];
-      const copy = new OffscreenCanvas(size[0] * 2, size[1] * 2);
-      const drawing = kind === "svg" ? new SvgContext(...size, background) : copy.getContext("2d");
-      if (kind === "png") {
-        drawing.scale(2, 2);
-        drawing.fillStyle = background;
-        drawing.fillRect(0, 0, ...size);
-      }
-      drawing.textBaseline = "middle";
-      drawing.fillStyle = colour;
-      titles.forEach((title, i) => {
-        drawing.font = `${i ? 400 : 600} 13px ${font}`;
-        drawing.fillText(fitted(drawing, title, width), MARGIN, MARGIN + (i + 0.5) * TITLE);
-      });
-      drawing.translate(MARGIN, MARGIN + above);
-      view.draw(drawing, width, height, kind === "svg" ? 1 : 2);
-      if (kind === "svg") return new Blob([drawing.toString()], { type: "image/svg+xml" });
-      return copy.convertToBlob({ type: "image/png" });
-    },
-    destroy() {
-      observer.disconnect();
-      cancelAnimationFrame(frame);
-      canvas.remove();
-    },
+  canvas.addEventListener("pointerleave", leave);
+  canvas.addEventListener("pointercancel", leave);
+  const wheel = (/** @type {WheelEvent} */ event) => view.wheel?.(event, ...place(event)) && event.preventDefault();
+  canvas.addEventListener("wheel", wheel, { passive: false });
+  canvas.addEventListener("dblclick", () => view.reset?.());
+  canvas.addEventListener("keydown", (event) => view.key?.(event) && event.preventDefault());
+}
+
+/**
+ * Return a view as an image file, with lines of text above it.
+ *
+ * @param {View} view
+ * @param {number} width
+ * @param {number} height
+ * @param {"png" | "svg"} kind
+ * @param {Around} around
+ * @returns {Promise<Blob>}
+ */
+async function pictureOf(view, width, height, kind, { background, colour, font, titles }) {
+  const above = titles.length * TITLE + (titles.length ? MARGIN / 2 : 0);
+  const [across, down] = [width + 2 * MARGIN, height + above + 2 * MARGIN];
+  /** @type {(pen: Pen, scale: number) => void} */
+  const draw = (pen, scale) => {
+    pen.textBaseline = "middle";
+    pen.fillStyle = colour;
+    titles.forEach((title, i) => {
+      pen.font = `${i ? 400 : 600} 13px ${font}`;
+      pen.fillText(fitted(pen, title, width), MARGIN, MARGIN + (i + 0.5) * TITLE);
+    });
+    pen.translate(MARGIN, MARGIN + above);
+    view.draw(pen, width, height, scale);
   };
+  if (kind === "svg") {
+    const pen = new SvgContext(across, down, background);
+    draw(pen, 1);
+    return new Blob([pen.toString()], { type: "image/svg+xml" });
+  }
+  const canvas = new OffscreenCanvas(across * 2, down * 2);
+  const pen = contextOf(canvas);
+  pen.scale(2, 2);
+  pen.fillStyle = background;
+  pen.fillRect(0, 0, across, down);
+  draw(pen, 2);
+  return canvas.convertToBlob({ type: "image/png" });
 }

@@ -1,13 +1,34 @@
-// The part of a canvas' context that the views draw with, writing SVG instead of pixels; `role` is the class of a text.
+// The part of a canvas context that the views use, writing SVG instead of pixels; `role` becomes the class of a text.
 
+import { contextOf, newRuler } from "./pen.js";
+
+/** @import {Pen} from "./pen.js" */
+
+/** @implements {Pen} */
 export class SvgContext {
+  fillStyle = "#000";
+  strokeStyle = "#000";
+  globalAlpha = 1;
+  lineWidth = 1;
+  font = "12px sans-serif";
+  textAlign = /** @type {CanvasTextAlign} */ ("start");
+  textBaseline = /** @type {CanvasTextBaseline} */ ("alphabetic");
+  imageSmoothingEnabled = false;
+  role = "";
+  path = "";
+  moves = /** @type {string[]} */ ([]);
+  states = /** @type {object[]} */ ([]);
+  ruler = newRuler();
+
+  /**
+   * @param {number} width
+   * @param {number} height
+   * @param {string} background
+   */
   constructor(width, height, background) {
-    Object.assign(this, { width, height, fillStyle: "#000", strokeStyle: "#000", globalAlpha: 1, lineWidth: 1 });
-    Object.assign(this, { font: "12px sans-serif", textAlign: "start", textBaseline: "alphabetic" });
-    this.parts = [`<rect width="${width}" height="${height}" fill="${background}"/>`];
-    this.states = [];
-    this.moves = [];
-    this.ruler = new OffscreenCanvas(1, 1).getContext("2d");
+    this.width = width;
+    this.height = height;
+    this.parts = [`<rect width="${width}" height="${height}" fill="${escaped(background)}"/>`];
   }
 
   save() {
@@ -19,19 +40,23 @@ export class SvgContext {
     Object.assign(this, this.states.pop());
   }
 
+  /** @type {Pen["translate"]} */
   translate(x, y) {
     this.moves = [...this.moves, `translate(${short(x)} ${short(y)})`];
   }
 
+  /** @type {Pen["rotate"]} */
   rotate(angle) {
     this.moves = [...this.moves, `rotate(${short((angle * 180) / Math.PI)})`];
   }
 
+  /** @type {Pen["fillRect"]} */
   fillRect(x, y, width, height) {
     const size = `width="${short(width)}" height="${short(height)}"`;
     this.write("rect", `x="${short(x)}" y="${short(y)}" ${size} fill="${this.fillStyle}"`);
   }
 
+  /** @type {Pen["strokeRect"]} */
   strokeRect(x, y, width, height) {
     const size = `width="${short(width)}" height="${short(height)}"`;
     this.write("rect", `x="${short(x)}" y="${short(y)}" ${size} fill="none" ${this.line()}`);
@@ -41,14 +66,17 @@ export class SvgContext {
     this.path = "";
   }
 
+  /** @type {Pen["moveTo"]} */
   moveTo(x, y) {
     this.path += `M${short(x)} ${short(y)}`;
   }
 
+  /** @type {Pen["lineTo"]} */
   lineTo(x, y) {
     this.path += `L${short(x)} ${short(y)}`;
   }
 
+  /** @type {Pen["bezierCurveTo"]} */
   bezierCurveTo(...points) {
     this.path += `C${points.map(short).join(" ")}`;
   }
@@ -57,8 +85,9 @@ export class SvgContext {
     if (this.path) this.write("path", `d="${this.path}" fill="none" ${this.line()}`);
   }
 
+  /** @type {Pen["fillText"]} */
   fillText(text, x, y) {
-    const anchor = { center: "middle", right: "end", end: "end" }[this.textAlign] ?? "start";
+    const anchor = { center: "middle", right: "end", end: "end", left: "start", start: "start" }[this.textAlign];
     const baseline = this.textBaseline === "middle" ? "central" : "auto";
     const font = escaped(`font:${this.font}`);
     const place = `x="${short(x)}" y="${short(y)}" text-anchor="${anchor}" dominant-baseline="${baseline}"`;
@@ -66,17 +95,21 @@ export class SvgContext {
     this.write("text", `${place}${role} style="${font}" fill="${this.fillStyle}"`, escaped(text));
   }
 
+  /** @type {Pen["measureText"]} */
   measureText(text) {
     this.ruler.font = this.font;
     return this.ruler.measureText(text);
   }
 
-  /** An image is drawn as the rectangles of its pixels, one for each run of one colour in a row.
+  /**
+   * Draw an image as rectangles, one for each run of one colour in a row.
    *
    * As on a canvas, the part that is drawn may begin and end within a pixel.
+   *
+   * @type {Pen["drawImage"]}
    */
   drawImage(image, left, top, columns, rows, x, y, width, height) {
-    const { data } = image.getContext("2d").getImageData(0, 0, image.width, image.height);
+    const { data } = contextOf(image).getImageData(0, 0, image.width, image.height);
     const pixels = new Uint32Array(data.buffer);
     const [across, down] = [width / columns, height / rows];
     const [right, bottom] = [left + columns, top + rows];
@@ -98,6 +131,11 @@ export class SvgContext {
     return `stroke="${this.strokeStyle}" stroke-width="${short(this.lineWidth)}"`;
   }
 
+  /**
+   * @param {string} name
+   * @param {string} attributes
+   * @param {string} text
+   */
   write(name, attributes, text = "") {
     const moved = this.moves.length ? ` transform="${this.moves.join(" ")}"` : "";
     const faint = this.globalAlpha < 1 ? ` opacity="${short(this.globalAlpha)}"` : "";
@@ -110,6 +148,6 @@ export class SvgContext {
   }
 }
 
-const short = (number) => Math.round(number * 100) / 100;
+const short = (/** @type {number} */ number) => Math.round(number * 100) / 100;
 
-const escaped = (text) => String(text).replace(/[&<>"]/g, (sign) => `&#${sign.charCodeAt(0)};`);
+const escaped = (/** @type {string} */ text) => String(text).replace(/[&<>"]/g, (sign) => `&#${sign.charCodeAt(0)};`);

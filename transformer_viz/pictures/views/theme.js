@@ -1,8 +1,54 @@
 // The colours and the font of the page around a view, light or dark.
 
-/** Return them, as the style of an element has them. */
+import { ramp } from "./colour.js";
+import { contextOf } from "./pen.js";
+
+/** @import {Stop} from "./colour.js" */
+
+/**
+ * @typedef {object} Theme
+ * @property {string} text Colour of the text; `soft`, `muted` and `line` are fainter and fainter.
+ * @property {string} background
+ * @property {string} soft
+ * @property {string} muted
+ * @property {string} line
+ * @property {string} font
+ * @property {"light" | "dark"} name
+ */
+
+/** @typedef {{sequential: Stop[], diverging: Stop[], heads: string[]}} Palette The colours of one theme, from Python. */
+
+/**
+ * A theme with the colours of the data in it.
+ *
+ * @typedef {object} Look
+ * @property {Theme} theme
+ * @property {{sequential: Uint32Array, diverging: Uint32Array}} ramps
+ * @property {string[]} heads Colours of the heads, repeated as often as needed.
+ */
+
+/** The theme around an element: `read` is called once before each draw, as a style lookup is slow. */
+export class PageTheme {
+  /** @param {Element} root */
+  constructor(root) {
+    this.root = root;
+    this.theme = themeOf(root);
+  }
+
+  read = () => {
+    this.theme = themeOf(this.root);
+  };
+}
+
+/**
+ * Return the theme, from the style of an element.
+ *
+ * @param {Element} root
+ * @returns {Theme}
+ */
 export function themeOf(root) {
   const style = getComputedStyle(root);
+  /** @type {(name: string, otherwise: string) => string} */
   const read = (name, otherwise) => style.getPropertyValue(name).trim() || otherwise;
   const text = read("--st-text-color", style.color);
   const background = read("--st-background-color", "#ffffff");
@@ -17,31 +63,56 @@ export function themeOf(root) {
   };
 }
 
+/**
+ * Return a function that adds the colours of the data to a theme; the same theme gives the same ramps.
+ *
+ * @param {Record<string, Palette>} palettes
+ * @returns {(theme: Theme) => Look}
+ */
+export function looks(palettes) {
+  /** @type {Record<string, Look["ramps"]>} */
+  const ramps = {};
+  return (theme) => {
+    const { sequential, diverging, heads } = palettes[theme.name];
+    ramps[theme.name] ??= { sequential: ramp(sequential), diverging: ramp(diverging) };
+    return { theme, ramps: ramps[theme.name], heads };
+  };
+}
+
+/** @type {Map<string, Uint8ClampedArray>} */
+const CHANNELS = new Map();
+
+/**
+ * Return red, green, blue and alpha of a CSS colour.
+ *
+ * @param {string} colour
+ */
 function channels(colour) {
-  const ctx = new OffscreenCanvas(1, 1).getContext("2d");
-  ctx.fillStyle = colour;
-  ctx.fillRect(0, 0, 1, 1);
-  return ctx.getImageData(0, 0, 1, 1).data;
+  const known = CHANNELS.get(colour);
+  if (known) return known;
+  const pen = contextOf(new OffscreenCanvas(1, 1));
+  pen.fillStyle = colour;
+  pen.fillRect(0, 0, 1, 1);
+  const found = pen.getImageData(0, 0, 1, 1).data;
+  CHANNELS.set(colour, found);
+  return found;
 }
 
-const MIXED = new Map();
-
-/** Return so much of one colour over another. */
+/**
+ * Return a colour laid over another with an opacity.
+ *
+ * @param {string} colour
+ * @param {string} under
+ * @param {number} share
+ */
 function mixed(colour, under, share) {
-  const key = `${colour}/${under}/${share}`;
-  if (!MIXED.has(key)) {
-    const [front, back] = [channels(colour), channels(under)];
-    const parts = [0, 1, 2].map((i) => Math.round(share * front[i] + (1 - share) * back[i]));
-    MIXED.set(key, `rgb(${parts.join()})`);
-  }
-  return MIXED.get(key);
+  const [front, back] = [channels(colour), channels(under)];
+  const parts = [0, 1, 2].map((i) => Math.round(share * front[i] + (1 - share) * back[i]));
+  return `rgb(${parts.join()})`;
 }
 
+/** @param {string} colour */
 function luminance(colour) {
-  const key = `luminance ${colour}`;
-  if (!MIXED.has(key)) {
-    const [r, g, b] = channels(colour);
-    MIXED.set(key, (0.2126 * r + 0.7152 * g + 0.0722 * b) / 255);
-  }
-  return MIXED.get(key);
+  const [r, g, b] = channels(colour);
+  return (0.2126 * r + 0.7152 * g + 0.0722 * b) / 255;
 }

@@ -1,8 +1,23 @@
-// What is said of the place pointed at, beside it.
+// The tooltip beside the pointer.
 
 import { element } from "./element.js";
 
-/** Return {element, show, hide}; `root` is what the place is measured from. */
+/** @typedef {[x: number, y: number]} Point In pixels, from the top left of a canvas. */
+
+/**
+ * @typedef {object} Tip
+ * @property {HTMLElement} element
+ * @property {() => void} hide
+ * @property {(canvas: HTMLCanvasElement, place: Point, parts: (string | HTMLElement)[]) => void} show Shows texts and
+ *   elements, one below the other, beside a point of a canvas.
+ */
+
+/**
+ * Return a tooltip.
+ *
+ * @param {HTMLElement} root The positioned element that contains the tooltip.
+ * @returns {Tip}
+ */
 export function tipOf(root) {
   const tip = element("div", { className: "tip", hidden: true });
   return {
@@ -10,7 +25,6 @@ export function tipOf(root) {
     hide() {
       tip.hidden = true;
     },
-    /** Show texts and elements, one below the other, beside a place of a canvas. */
     show(canvas, [x, y], parts) {
       const lines = parts.map((part) => (typeof part === "string" ? element("span", { textContent: part }) : part));
       tip.replaceChildren(...lines);

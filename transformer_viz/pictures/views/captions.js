@@ -1,0 +1,123 @@
+// The texts of a lens: titles, tooltips and names of choices.
+
+import { fill } from "./text.js";
+
+/** @import {Attention, Words} from "./payload.js" */
+/** @import {Selection} from "./selection.js" */
+
+/** @typedef {{count: number, of: number}} Count Lines drawn, of those above the threshold. */
+
+const thousands = (/** @type {number} */ number) => number.toLocaleString();
+
+/**
+ * Return the name of a head.
+ *
+ * @param {Attention} attention
+ * @param {{layer: number, head: number}} place
+ */
+export function headTitle(attention, { layer, head }) {
+  return fill(attention.headTitle, { layer: layer + 1, head: head + 1 });
+}
+
+/**
+ * Return the sentence about what a head does.
+ *
+ * @param {Attention} attention
+ * @param {{layer: number, head: number}} place
+ */
+export const saying = (attention, { layer, head }) => attention.sayings[layer * attention.heads + head];
+
+/**
+ * Return the title of each view.
+ *
+ * @param {Selection} selection
+ * @param {Words} words
+ * @param {Count} lines
+ */
+export function titlesOf({ attention, state }, words, { count, of }) {
+  const { layers, heads } = attention;
+  const strongest = fill(words.some, { count: thousands(count), of: thousands(of) });
+  const some = of === 0 ? ` · ${words.no_line}` : count < of ? ` · ${strongest}` : "";
+  return {
+    grid: fill(words.grid_title, { layers, heads }),
+    matrix: `${headTitle(attention, state)} · ${words.values[state.value]}`,
+    lines: linesTitle(attention, state, words) + some,
+    steps: "",
+  };
+}
+
+/**
+ * @param {Attention} attention
+ * @param {{layer: number, head: number, shown: Set<number>}} state
+ * @param {Words} words
+ */
+function linesTitle(attention, { layer, head, shown }, words) {
+  if (shown.size === 1 && shown.has(head)) return headTitle(attention, { layer, head });
+  const numbers = [...shown].sort((a, b) => a - b).map((number) => number + 1);
+  const every = numbers.length === attention.heads;
+  return fill(words.lines_title, { layer: layer + 1, heads: every ? `1–${numbers.length}` : numbers.join(", ") });
+}
+
+/**
+ * Return the tokens and the value of a cell of the selected head.
+ *
+ * @param {Selection} selection
+ * @param {Words} words
+ * @param {number} query
+ * @param {number} key
+ */
+export function cellText({ attention, state }, words, query, key) {
+  const { layer, head, value } = state;
+  const tokens = { query: attention.queryTokens[query], key: attention.keyTokens[key] };
+  const pair = fill(attention.allowed(head, query, key) ? words.cell : words.masked_cell, tokens);
+  const number = attention.field(layer, head, value).data[query * attention.keys + key];
+  return Number.isNaN(number) ? pair : `${pair} ${words.values[value]} ${number.toPrecision(4)}`;
+}
+
+/**
+ * Return what follows the description of a head if a cell is pinned.
+ *
+ * @param {Selection} selection
+ * @param {Words} words
+ */
+export function pinnedText(selection, words) {
+  const { query, key } = selection.state.pinned;
+  return query === null || key === null ? "" : ` ${words.pinned} ${cellText(selection, words, query, key)}`;
+}
+
+/**
+ * Return one figure of a head as a text.
+ *
+ * @param {Attention} attention
+ * @param {string} name
+ * @param {number} number Of the head, counted over all layers.
+ */
+export function figureText(attention, name, number) {
+  if (name === "role") return attention.roles[number];
+  return attention.figures[name][number]?.toPrecision(2) ?? "–";
+}
+
+/**
+ * Return all figures of a head that are numbers, as a text.
+ *
+ * @param {Attention} attention
+ * @param {Words} words
+ * @param {number} number
+ */
+export function figuresText(attention, words, number) {
+  const names = Object.keys(attention.figures).filter((name) => name !== "role");
+  return names.map((name) => `${words.sorts[name]} ${figureText(attention, name, number)}`).join(" · ");
+}
+
+/**
+ * Return the choices of sentences with their names.
+ *
+ * @param {string[]} pairs As `Selection.pairs` returns them.
+ * @param {Words} words
+ * @returns {[pair: string, name: string][]}
+ */
+export function pairNames(pairs, { every, within, between }) {
+  /** @type {Record<string, string>} */
+  const named = { every, within, between };
+  return pairs.map((pair) => [pair, named[pair] ?? pair.split("-").map((number) => Number(number) + 1).join(" → ")]);
+}

@@ -1,0 +1,153 @@
+// What is selected in a lens. All views show the same selection; nothing here draws.
+
+/** @import {Attention, Value} from "./payload.js" */
+
+/** @typedef {"all" | "grid" | "matrix" | "lines" | "steps"} ViewName "all": grid, matrix and lines side by side. */
+
+/** @typedef {{query: number | null, key: number | null}} Token A cell, a query alone, a key alone, or nothing. */
+
+/**
+ * @typedef {object} State
+ * @property {string} kind Of attention.
+ * @property {number} layer
+ * @property {number} head
+ * @property {ViewName} view
+ * @property {Value} value What the matrix shows.
+ * @property {"head" | "one"} scale Where the colour scale of the weights ends: at the head's maximum, or at 1.
+ * @property {number | null} threshold Smallest weight that is a line; null: the default.
+ * @property {string} sort Name of a figure to sort the heads by; any other: by layer and head.
+ * @property {string} sentences Lines to show: "every", "within", "between", or a pair such as "0-1".
+ * @property {Set<number>} shown Heads whose lines are shown.
+ * @property {number | null} query Pointed at.
+ * @property {number | null} key Pointed at.
+ * @property {Token} pinned
+ */
+
+/** @typedef {Partial<Omit<State, "kind">> & {kind?: string | null}} Start */
+
+/** @type {Token} */
+export const NOTHING = { query: null, key: null };
+
+export class Selection {
+  /**
+   * @param {Record<string, Attention>} attentions
+   * @param {Start} start Any layer, head and kind: they are corrected to existing ones.
+   */
+  constructor(attentions, start) {
+    /** @type {State} */
+    this.state = {
+      ...{ layer: 0, head: 0, view: "all", value: "weights", scale: "head", threshold: null, sort: "place" },
+      ...{ sentences: "every", shown: new Set(), ...NOTHING, pinned: NOTHING },
+      ...start,
+      kind: start.kind ?? "",
+    };
+    this.attentions = attentions;
+    this.update(attentions);
+  }
+
+  get attention() {
+    return this.attentions[this.state.kind];
+  }
+
+  /**
+   * Select from another payload; the selection is kept where it still exists.
+   *
+   * @param {Record<string, Attention>} attentions
+   */
+  update(attentions) {
+    this.attentions = attentions;
+    const kinds = Object.keys(attentions);
+    if (!kinds.includes(this.state.kind)) this.state.kind = kinds[kinds.length - 1];
+    Object.assign(this.state, NOTHING, { pinned: NOTHING });
+    this.correct();
+  }
+
+  /** Keep layer, head, shown heads, sentences and values within the selected attention. */
+  correct() {
+    const { state, attention } = this;
+    state.layer = Math.min(state.layer, attention.layers - 1);
+    state.head = Math.min(state.head, attention.heads - 1);
+    const shown = [...state.shown].filter((head) => head < attention.heads);
+    state.shown = new Set(shown.length ? shown : [state.head]);
+    if (!this.pairs().includes(state.sentences)) state.sentences = "every";
+    if (!attention.hasScores) state.value = "weights";
+  }
+
+  /**
+   * Change a part of the selection.
+   *
+   * @param {Partial<State>} choice
+   */
+  select(choice) {
+    const { state } = this;
+    const all = this.attention.heads > 1 && state.shown.size === this.attention.heads;
+    Object.assign(state, NOTHING, choice);
+    if ("kind" in choice) Object.assign(state, { shown: new Set(), pinned: NOTHING });
+    if (choice.head !== undefined && !choice.shown) state.shown = new Set([choice.head]);
+    else if ("layer" in choice && !all) state.shown = new Set([state.head]);
+    this.correct();
+  }
+
+  /**
+   * Point at a token or a cell; return whether it is another than before.
+   *
+   * @param {Token} token
+   */
+  point({ query, key }) {
+    const { state } = this;
+    const changed = state.query !== query || state.key !== key;
+    Object.assign(state, { query, key });
+    return changed;
+  }
+
+  /**
+   * Pin a token or a cell; release it if it is pinned already.
+   *
+   * @param {Token} token
+   */
+  pin(token) {
+    const { pinned } = this.state;
+    const same = pinned.query === token.query && pinned.key === token.key;
+    this.state.pinned = same ? NOTHING : token;
+  }
+
+  /** The token or cell that alone has lines: the one pointed at, else the pinned one. */
+  focus() {
+    const { query, key, pinned } = this.state;
+    return query === null && key === null ? pinned : { query, key };
+  }
+
+  /** Smallest weight that is a line; by default at most 0.02, in long texts 1.5 times the uniform weight. */
+  threshold() {
+    return this.state.threshold ?? Math.min(0.02, 1.5 / this.attention.keys);
+  }
+
+  /** Choices of `sentences`; none in a text of one sentence. */
+  pairs() {
+    const { querySentences, keySentences } = this.attention;
+    const count = Math.max(...querySentences, ...keySentences) + 1;
+    if (count < 2) return [];
+    return ["every", "within", "between", ...(count === 2 ? ["0-0", "0-1", "1-0", "1-1"] : [])];
+  }
+
+  /**
+   * Return whether lines from a query to a key are shown, by the sentences of both.
+   *
+   * @returns {(query: number, key: number) => boolean}
+   */
+  passes() {
+    const { querySentences: from, keySentences: to } = this.attention;
+    const { sentences } = this.state;
+    if (sentences === "every") return () => true;
+    if (sentences === "within") return (query, key) => from[query] === to[key];
+    if (sentences === "between") return (query, key) => from[query] !== to[key];
+    const [one, other] = sentences.split("-").map(Number);
+    return (query, key) => from[query] === one && to[key] === other;
+  }
+
+  /** The query whose row is shown step by step. */
+  row() {
+    const { query, pinned } = this.state;
+    return pinned.query ?? query ?? this.attention.queries - 1;
+  }
+}
