@@ -52,7 +52,7 @@ def test_runs_are_done_one_after_the_other_and_owners_take_turns(trainer):
         most = max(most, len(set(children(os.getpid())) - others))
         time.sleep(0.05)
     assert 1 <= most <= 2
-    done = sorted((*of_ann, *of_bob), key=lambda run: run.worked)
+    done = sorted((*of_ann, *of_bob), key=lambda run: run.last_worked)
     assert done == [of_ann[0], of_bob[0], of_ann[1], of_bob[1], of_ann[2]]
     for earlier, later in itertools.pairwise(done):
         began = next(event["time"] for event in later.events() if event["event"] == "started")

@@ -97,7 +97,7 @@ def _train_run(run):
     """Train a run in this process; Ctrl-C stops it between two steps."""
     worker, job = load_upper_floor("training.worker"), load_upper_floor("training.job")
     print(f"Run {run.id}; stop it with Ctrl-C, resume it with: {program()} resume {run.id}")
-    with worker.alone(), worker.stopped_by_signals(run), Progress() as progress:
+    with worker.training_lock(), worker.stopped_by_signals(run), Progress() as progress:
         if run.status == "queued":  # another process may have trained it in the meantime
             job.work(run, watch=progress.watch)
     state = run.state()
