@@ -83,7 +83,7 @@ def payloads(tmp_path_factory):
         (folder / f"{name}.bin").write_bytes(packed(trace))
     sorted_by = {
         "sentences": {"encoder": (SENTENCES, SENTENCES)},
-        "figures": {
+        "metrics": {
             "encoder": {
                 "role": np.array([[-2.0, -4.0, -6.0], [-3.9, -1.5, -3.5]]),
                 "entropy": np.array([[0.5, 0.1, np.nan], [0.9, 0.3, 0.7]]),
