@@ -4,7 +4,7 @@ export PYTHONPATH := $(CURDIR)
 AUDIT = pip-audit==2.10.1
 LICENCES = pip-licenses==5.5.5
 
-.PHONY: app test test-all lint bench load soak fuzz bench-ui models lock audit licences clean
+.PHONY: app test test-all coverage lint bench load soak fuzz bench-ui models lock audit licences clean
 
 app: .venv/app            ## set up and open the app
 	$(BIN)/streamlit run app.py
@@ -14,6 +14,9 @@ test: .venv/dev browser   ## set up and pass the tests
 
 test-all: .venv/dev browser  ## and those that repeat random trials at length
 	$(BIN)/python -m pytest -m ""
+
+coverage: .venv/dev browser  ## which lines the tests run
+	$(BIN)/python -m pytest --cov=transformer_viz --cov-report=term:skip-covered
 
 lint: .venv/dev tests/node/node_modules  ## style, format, which room imports which, and types
 	$(BIN)/ruff check . && $(BIN)/ruff format --check . && $(BIN)/lint-imports --no-logo && $(BIN)/hadolint Dockerfile

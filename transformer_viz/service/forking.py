@@ -2,7 +2,11 @@
 
 import multiprocessing
 import sys
+import tempfile
 from multiprocessing.context import BaseContext
+
+LONGEST_FOLDER = 70
+"""Characters of the folder for temporary files: the path of a socket in it has at most 107."""
 
 
 def context() -> BaseContext:
@@ -10,7 +14,7 @@ def context() -> BaseContext:
 
     TensorFlow may be forked as long as it has only been imported: its threads start with the first operation.
     """
-    if sys.platform != "linux":
+    if sys.platform != "linux" or len(tempfile.gettempdir()) > LONGEST_FOLDER:
         return multiprocessing.get_context("spawn")
     forking = multiprocessing.get_context("forkserver")
     forking.set_forkserver_preload(["transformer_viz.service.preload"])
