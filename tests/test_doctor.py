@@ -104,3 +104,11 @@ def test_an_engine_that_does_not_answer_is_a_finding(models_folder, monkeypatch)
     assert "answers" in doctor.engine().fact
     monkeypatch.setattr(doctor.Engine, "answer", fail)
     assert doctor.engine().fact == "does not answer: died"
+
+
+def test_findings_and_remedies_are_in_the_language_of_the_environment(tmp_path, monkeypatch):
+    monkeypatch.setenv("LC_ALL", "zh_CN.UTF-8")
+    (tmp_path / "file").touch()
+    (finding,) = doctor.folder("runs", tmp_path / "file" / "runs")
+    assert finding.fact == f"{tmp_path}/file/runs 无法写入：这不是文件夹"
+    assert finding.remedy == "请给予当前用户写入权限，或将 TRANSFORMER_VIZ_RUNS 设为其他文件夹。"

@@ -20,7 +20,7 @@ def examine(arguments: Namespace) -> int:
     for subject, fact, remedy in doctor.examine():
         print(f"  {subject:14} {fact}")
         if remedy:
-            print(f"  {'':14} remedy: {remedy}")
+            print(f"  {'':14}", doctor.t("doctor.remedy", text=remedy))
             wrong += 1
-    print(f"  {wrong} to fix" if wrong else "  all is well")
+    print(" ", doctor.t("doctor.wrong", count=wrong) if wrong else doctor.t("doctor.well"))
     return 1 if wrong else 0

@@ -10,12 +10,14 @@ import time
 from collections.abc import Iterator
 from importlib import metadata
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import psutil
 from packaging.requirements import Requirement
 
 from transformer_viz import store
+from transformer_viz.cli.program import localized
+from transformer_viz.language import Words, language_of
 from transformer_viz.network.startup import load_upper_floor
 from transformer_viz.runs import runs_folder
 from transformer_viz.service.engine import Engine, EngineError
@@ -58,7 +60,7 @@ def examine() -> Iterator[Finding]:
     yield python()
     missing = False
     for finding in packages():
-        missing = missing or finding.fact == "missing"
+        missing = missing or finding.fact == t("doctor.missing")
         yield finding
     yield memory()
     yield from folder("models", store.models_folder())
@@ -75,9 +77,7 @@ def python() -> Finding:
     found, (oldest, newest) = sys.version_info[:2], PYTHONS
     remedy = ""
     if not oldest <= found <= newest:
-        remedy = (
-            f"Use Python {_dotted(oldest)} to {_dotted(newest)}: the pinned packages have no other builds."
-        )
+        remedy = t("doctor.python", oldest=_dotted(oldest), newest=_dotted(newest))
     return Finding("python", sys.version.split()[0], remedy)
 
 
@@ -90,9 +90,9 @@ def packages() -> Iterator[Finding]:
         try:
             found = metadata.version(name)
         except metadata.PackageNotFoundError:
-            yield Finding(name, "missing", INSTALL)
+            yield Finding(name, t("doctor.missing"), INSTALL)
             continue
-        remedy = "" if found == pin else f"{pin} is what the app was tested with: {INSTALL}"
+        remedy = "" if found == pin else t("doctor.tested", version=pin, command=INSTALL)
         yield Finding(name, found, remedy)
 
 
@@ -106,7 +106,7 @@ def packages_in_range() -> Iterator[Finding]:
         try:
             found = metadata.version(requirement.name)
         except metadata.PackageNotFoundError:
-            yield Finding(requirement.name, "missing", install)
+            yield Finding(requirement.name, t("doctor.missing"), install)
             continue
         yield Finding(requirement.name, found, "" if requirement.specifier.contains(found) else install)
 
@@ -120,8 +120,8 @@ def pins() -> dict[str, str]:
 def memory() -> Finding:
     """Check the free memory."""
     found = psutil.virtual_memory()
-    fact = f"{found.available / 1e9:.1f} of {found.total / 1e9:.1f} GB free"
-    remedy = f"Close other programs: the app needs about {MIN_MEMORY / 1e9:.0f} GB."
+    fact = t("doctor.memory", free=found.available / 1e9, total=found.total / 1e9)
+    remedy = t("doctor.memory.low", least=MIN_MEMORY / 1e9)
     return Finding("memory", fact, remedy if found.available < MIN_MEMORY else "")
 
 
@@ -133,12 +133,13 @@ def folder(name: str, place: Path) -> Iterator[Finding]:
         with tempfile.NamedTemporaryFile(dir=place, prefix=".tmp-doctor-"):
             pass
     except OSError as error:
-        remedy = f"Make it writable for this user, or set {variable} to another folder."
-        yield Finding(name, f"{place} cannot be written: {error.strerror}", remedy)
+        reason = _words().translate(error.strerror, under="error.reason.")
+        remedy = t("doctor.folder.unwritable.remedy", variable=variable)
+        yield Finding(name, t("doctor.folder.unwritable", place=place, reason=reason), remedy)
         return
     free = shutil.disk_usage(place).free
-    remedy = f"Make space, or set {variable} to a folder on another disk."
-    fact = f"{place}, {free / 1e9:.1f} GB free"
+    remedy = t("doctor.folder.full", variable=variable)
+    fact = t("doctor.folder", place=place, free=free / 1e9)
     yield Finding(name, fact, remedy if free < MIN_DISK else "")
 
 
@@ -147,15 +148,13 @@ def broken_models() -> Iterator[Finding]:
     try:
         models = store.list_models()
     except store.ModelError as error:
-        yield Finding("models", str(error), "Set TRANSFORMER_VIZ_MODELS to another folder.")
+        yield Finding("models", localized(error), t("doctor.models.folder"))
         return
-    yield Finding("models", f"{sum(not model.problem for model in models)} can be opened")
+    yield Finding("models", t("doctor.models", count=sum(not model.problem for model in models)))
     for model in models:
         if model.problem:
-            remedy = "Delete it on the Models page, or copy it here again."
-            if is_shipped(model.path.parent):
-                remedy = "Install Transformer Viz again."
-            yield Finding(model.name, model.problem, remedy)
+            remedy = t("doctor.models.install" if is_shipped(model.path.parent) else "doctor.models.broken")
+            yield Finding(model.name, localized(model.problem), remedy)
 
 
 def port() -> Finding:
@@ -166,8 +165,8 @@ def port() -> Finding:
         try:
             listener.bind(("127.0.0.1", number))
         except OSError:
-            return Finding("port", f"{number} is in use; if not by this app: {command()} --port 8502")
-    return Finding("port", f"{number} is free")
+            return Finding("port", t("doctor.port.used", number=number, command=f"{command()} --port 8502"))
+    return Finding("port", t("doctor.port", number=number))
 
 
 def devices() -> Finding:
@@ -176,7 +175,7 @@ def devices() -> Finding:
     install = (
         'pip install "transformer-viz[gpu]"' if is_installed() else "pip install -r requirements-gpu.txt"
     )
-    hint = "" if gpus else f" (no GPU found; for NVIDIA on Linux: {install})"
+    hint = "" if gpus else t("doctor.devices", command=install)
     return Finding("devices", ", ".join(["CPU", *gpus]) + hint)
 
 
@@ -190,11 +189,21 @@ def engine() -> Finding:
         else:
             started.answer(Request(model.name, "1 2 3"))
     except (EngineError, ValueError) as error:
-        remedy = "See whether memory is left and all packages are installed; then start the app again."
-        return Finding("engine", f"does not answer: {error}", remedy)
+        return Finding(
+            "engine", t("doctor.engine.silent", reason=localized(error)), t("doctor.engine.remedy")
+        )
     finally:
         started.close()
-    return Finding("engine", f"answers {time.monotonic() - begin:.1f} s after its start")
+    return Finding("engine", t("doctor.engine", seconds=time.monotonic() - begin))
+
+
+def t(key: str, **values: Any) -> str:
+    """Return a sentence of the checks in the language of the environment."""
+    return _words()(key, **values)
+
+
+def _words():
+    return Words(language_of(os.environ))
 
 
 def _dotted(version):
