@@ -133,7 +133,7 @@ def folder(name: str, place: Path) -> Iterator[Finding]:
         with tempfile.NamedTemporaryFile(dir=place, prefix=".tmp-doctor-"):
             pass
     except OSError as error:
-        reason = _words().translate(error.strerror, under="error.reason.")
+        reason = _words().translate(error.strerror or str(error), under="error.reason.")
         remedy = t("doctor.folder.unwritable.remedy", variable=variable)
         yield Finding(name, t("doctor.folder.unwritable", place=place, reason=reason), remedy)
         return
