@@ -82,3 +82,18 @@ def test_every_tensor_is_the_same_under_every_backend(folder, backend, name):
     assert set(found.files) == expected.keys()
     for key, tensor in expected.items():
         assert_allclose(found[key], tensor, atol=2e-5, err_msg=key)
+
+
+@pytest.mark.skipif("jax" not in BACKENDS, reason="JAX is not installed")
+def test_tensorflow_starts_without_jax_which_can_be_imported_afterwards():
+    code = (
+        "import sys; from transformer_viz.network.startup import load_upper_floor\n"
+        "load_upper_floor('inspection.explorer')\n"
+        "print('tensorflow' in sys.modules, 'jax' in sys.modules)\n"
+        "import jax; print(jax.numpy.ones(3).sum())"
+    )
+    environment = os.environ | {"KERAS_BACKEND": "tensorflow"}
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, env=environment, check=True
+    )
+    assert done.stdout.splitlines() == ["True False", "3.0"]

@@ -81,6 +81,13 @@ def begin_and_wait_once(begun):
     return "again"
 
 
+def test_a_child_has_the_environment_of_its_parent_as_it_is_when_the_child_starts(monkeypatch):
+    monkeypatch.setenv("TRANSFORMER_VIZ_TEST", "set after other children have started")
+    worker = Worker()
+    assert worker.ask(os.getenv, "TRANSFORMER_VIZ_TEST", limit=PLENTY) == os.environ["TRANSFORMER_VIZ_TEST"]
+    worker.close()
+
+
 def fail_once(failed):
     if not failed.exists():
         failed.touch()

@@ -17,7 +17,7 @@ def examine(arguments: Namespace) -> int:
     """Print the results of all checks with remedies; return 1 if something is wrong."""
     print(f"Transformer Viz {__version__}, {platform.platform()}")
     wrong = 0
-    for subject, fact, remedy in doctor.examine():
+    for subject, fact, remedy, _ in doctor.examine():
         print(f"  {subject:14} {fact}")
         if remedy:
             print(f"  {'':14}", doctor.t("doctor.remedy", text=remedy))

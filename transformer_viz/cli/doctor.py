@@ -48,11 +48,13 @@ class Finding(NamedTuple):
         subject: Subject of the check: "tensorflow", "memory".
         fact: Its state.
         remedy: How to fix it; "" if all is well.
+        is_missing: Whether it is a package that is not installed.
     """
 
     subject: str
     fact: str
     remedy: str = ""
+    is_missing: bool = False
 
 
 def examine() -> Iterator[Finding]:
@@ -60,7 +62,7 @@ def examine() -> Iterator[Finding]:
     yield python()
     missing = False
     for finding in packages():
-        missing = missing or finding.fact == t("doctor.missing")
+        missing = missing or finding.is_missing
         yield finding
     yield memory()
     yield from folder("models", store.models_folder())
@@ -90,7 +92,7 @@ def packages() -> Iterator[Finding]:
         try:
             found = metadata.version(name)
         except metadata.PackageNotFoundError:
-            yield Finding(name, t("doctor.missing"), INSTALL)
+            yield Finding(name, t("doctor.missing"), INSTALL, is_missing=True)
             continue
         remedy = "" if found == pin else t("doctor.tested", version=pin, command=INSTALL)
         yield Finding(name, found, remedy)
@@ -106,7 +108,7 @@ def packages_in_range() -> Iterator[Finding]:
         try:
             found = metadata.version(requirement.name)
         except metadata.PackageNotFoundError:
-            yield Finding(requirement.name, t("doctor.missing"), install)
+            yield Finding(requirement.name, t("doctor.missing"), install, is_missing=True)
             continue
         yield Finding(requirement.name, found, "" if requirement.specifier.contains(found) else install)
 

@@ -29,14 +29,15 @@ def load_upper_floor(name: str) -> ModuleType:
 @contextlib.contextmanager
 def _without_jax():
     """Keep TensorFlow from importing JAX, a sixth of its start: only its converter for phones uses it."""
-    if os.environ["KERAS_BACKEND"] != "tensorflow" or "jax" in sys.modules:
+    is_wanted = os.environ["KERAS_BACKEND"] == "jax" or "jax" in sys.modules
+    if is_wanted or "tensorflow" in sys.modules:
         yield
         return
     sys.modules["jax"] = None  # pyright: ignore[reportArgumentType]  documented: an import of it fails
     try:
         yield
     finally:
-        del sys.modules["jax"]
+        sys.modules.pop("jax", None)
 
 
 @contextlib.contextmanager
