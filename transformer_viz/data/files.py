@@ -29,7 +29,7 @@ _FOREIGN = {
 
 
 class DataError(Problem):
-    """A file or its rows cannot be used; says where, what is wrong and how to fix it."""
+    """A file or a row is unusable; the message gives the place, the fault and the remedy."""
 
 
 def line_reference(path: Path, line: int) -> Phrase:

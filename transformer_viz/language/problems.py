@@ -63,7 +63,7 @@ class Phrase:
 
 
 class Problem(Phrase, ValueError):  # noqa: N818  also stored without being raised
-    """A user error. `str` gives the English sentence: what is wrong, and how to fix it.
+    """An error that the user can fix. `str` returns the English message: the fault and the remedy.
 
     Attributes:
         code: Code of the sentence.

@@ -16,7 +16,7 @@ DENIED = (errno.EACCES, errno.EPERM, errno.EROFS)
 
 
 class RunError(Problem):
-    """A run is missing or cannot do what was requested; says why and how to fix it."""
+    """A run is missing, or a request to it failed; the message gives the reason and the remedy."""
 
 
 class UnwritableError(RunError):

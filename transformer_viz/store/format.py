@@ -40,7 +40,7 @@ NAME = re.compile(rf"(?!{_RESERVED}$)[a-z0-9][a-z0-9_-]{{0,63}}")
 
 
 class ModelError(Problem):
-    """A model folder cannot be listed, read or written; says where, what is wrong and how to fix it."""
+    """A model folder cannot be listed, read or written; the message gives place, fault and remedy."""
 
 
 @dataclass(frozen=True)

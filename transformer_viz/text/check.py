@@ -44,7 +44,7 @@ def check_content(content: object) -> tuple[dict, int]:
         The content for the library, and the most characters it may make of one.
 
     Raises:
-        ValueError: If a part is not known to be safe; names it, and what is allowed.
+        ValueError: If a part is not known to be safe; the message names it and the allowed ones.
     """
     if not isinstance(content, dict) or not isinstance(content.get("model"), dict):
         raise Problem("tokenizer.no_model")

@@ -1,5 +1,5 @@
-// The selection in the page's address. Streamlit's server overwrites the address with what it last received, so the
-// selection is also kept here while the page is open, and written again.
+// The selection in the page's address. Streamlit's server replaces the address by the last one it received; therefore
+// the selection is also stored here while the page is open, and written again.
 
 /** @import {ViewName} from "./selection.js" */
 

@@ -190,7 +190,7 @@ function layoutOf(host) {
 }
 
 /**
- * Return what is in view of the host's scene; of a scene with another key, all.
+ * Return the visible part of the host's scene: all of it if its key has changed.
  *
  * @param {MatrixHost} host
  */

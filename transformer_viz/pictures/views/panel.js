@@ -114,7 +114,7 @@ export class Panel {
   }
 
   /**
-   * Show another scene; what is highlighted and zoomed into stays so.
+   * Show another scene, with the same highlight and zoom.
    *
    * @param {PanelScene} of
    * @param {Send | null} send Called with painted strokes.

@@ -1,4 +1,4 @@
-// What is selected in a lens. All views show the same selection; nothing here draws.
+// The selection of a lens, shared by all its views. Nothing here draws.
 
 /** @import {Attention, Value} from "./payload.js" */
 
