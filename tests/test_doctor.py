@@ -60,7 +60,7 @@ def test_an_installed_app_asks_for_packages_in_ranges(monkeypatch, tmp_path):
     good, old, missing = doctor.packages()
     assert (good.subject, good.remedy) == ("numpy", "")
     assert (old.subject, old.remedy) == ("pandas", 'pip install "pandas<1"')
-    assert missing == ("no-such-package", "missing", 'pip install "no-such-package>=2"')
+    assert missing == ("no-such-package", "missing", 'pip install "no-such-package>=2"', True)
 
 
 @pytest.mark.parametrize(("version", "good"), [((3, 10), False), ((3, 11), True), ((3, 14), False)])
