@@ -2,6 +2,7 @@
 
 import os
 import shutil
+import sys
 
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
 
@@ -17,6 +18,14 @@ CHROMIUM = os.environ.get("CHROMIUM") or shutil.which("chromium") or shutil.whic
 def pytest_xdist_auto_num_workers(config):
     """Return 2 processes to run the tests in, which fit into 16 GB; none of their own for single files."""
     return 0 if all(".py" in argument for argument in config.args) else 2
+
+
+@pytest.fixture(scope="module", autouse=True)
+def own_main_module():
+    """Undo what a page leaves behind: children of this process run the script that is its `__main__`."""
+    main = sys.modules["__main__"]
+    yield
+    sys.modules["__main__"] = main
 
 
 @pytest.fixture(scope="module")

@@ -1,7 +1,9 @@
 """The Train page, run by Streamlit's own test harness, with trainings in processes of their own."""
 
+import functools
 import json
 import random
+import shutil
 import time
 from pathlib import Path
 
@@ -19,6 +21,7 @@ from transformer_viz.language import Words
 from transformer_viz.runs import (
     Quota,
     TrainingJob,
+    TrainingRun,
     TrainingSettings,
     create_run,
     keep_upload,
@@ -67,14 +70,34 @@ def until(app, words, seconds=90):
     return app
 
 
-def finished_run(epochs=2, probes=()):
+@pytest.fixture(scope="module")
+def trained(tmp_path_factory):
+    """Return a function that trains, once for the same arguments, and returns the run."""
     from transformer_viz.training.job import work
 
-    settings = TrainingSettings(epochs=epochs, batch_size=16)
-    job = TrainingJob(config=CONFIG, settings=settings, data="parity", rows=200, frame_steps=5, probes=probes)
-    run = create_run(job)
-    work(run)
-    return run
+    @functools.cache
+    def train(epochs, probes):
+        settings = TrainingSettings(epochs=epochs, batch_size=16)
+        job = TrainingJob(
+            config=CONFIG, settings=settings, data="parity", rows=200, frame_steps=5, probes=probes
+        )
+        run = create_run(job, folder=tmp_path_factory.mktemp("trained"))
+        work(run)
+        return run
+
+    return train
+
+
+@pytest.fixture
+def finished_run(trained, runs):
+    """Return a function that puts a finished run into the folder of this test."""
+
+    def put(epochs=2, probes=()):
+        done = trained(epochs, probes)
+        run = create_run(done.job)
+        return TrainingRun(shutil.copytree(done.path, run.path, dirs_exist_ok=True))
+
+    return put
 
 
 def test_a_task_shows_what_it_teaches_and_what_it_comes_to():
@@ -152,7 +175,9 @@ def test_a_training_is_started_watched_saved_and_opened(runs):
     assert store.read_model("mine").card["data"]["task"] == "copy"
 
 
-def test_a_folder_of_models_that_cannot_be_listed_is_a_sentence_when_one_is_saved(tmp_path, monkeypatch):
+def test_a_folder_of_models_that_cannot_be_listed_is_a_sentence_when_one_is_saved(
+    tmp_path, monkeypatch, finished_run
+):
     app = open_page(run=finished_run().id)
     (tmp_path / "file").touch()
     monkeypatch.setenv("TRANSFORMER_VIZ_MODELS", str(tmp_path / "file"))
@@ -161,7 +186,7 @@ def test_a_folder_of_models_that_cannot_be_listed_is_a_sentence_when_one_is_save
     assert "cannot be listed" in app.error[0].value
 
 
-def test_a_bad_name_is_a_sentence_and_nothing_is_lost():
+def test_a_bad_name_is_a_sentence_and_nothing_is_lost(finished_run):
     run = finished_run()
     app = open_page(run=run.id)
     widget(app.text_input, "Name").set_value("../x")
@@ -239,7 +264,7 @@ def test_a_line_that_is_no_event_closes_neither_its_page_nor_that_of_others():
 
 
 @pytest.mark.parametrize("lang", ["en", "zh"])
-def test_a_broken_run_among_good_ones_can_be_deleted_and_its_model_saved(lang):
+def test_a_broken_run_among_good_ones_can_be_deleted_and_its_model_saved(lang, finished_run):
     good, broken = finished_run(epochs=1), finished_run(epochs=1)
     (broken.path / "job.json").write_text("")
     app = open_page(lang=lang)
@@ -268,7 +293,7 @@ def damaged(path, content=b"damaged"):
     path.write_bytes(path.read_bytes()[:40] + content)
 
 
-def test_damaged_pictures_are_left_out_and_a_damaged_model_is_a_sentence():
+def test_damaged_pictures_are_left_out_and_a_damaged_model_is_a_sentence(finished_run):
     run = finished_run()
     frames = [path for _, probe, path in run.frames() if probe == 0]
     damaged(frames[0])
@@ -340,7 +365,7 @@ def test_no_damaged_run_closes_the_page(runs):
     shared_trainer().close()
 
 
-def test_a_run_is_deleted_after_asking():
+def test_a_run_is_deleted_after_asking(finished_run):
     run = finished_run(epochs=1)
     app = open_page(run=run.id)
     press(app, "Delete permanently")
@@ -348,7 +373,7 @@ def test_a_run_is_deleted_after_asking():
     assert "Start training" in [button.label for button in app.button]
 
 
-def test_a_run_that_is_gone_leads_to_a_new_one():
+def test_a_run_that_is_gone_leads_to_a_new_one(finished_run):
     run = finished_run(epochs=1)
     app = open_page(run=run.id)
     open_run(run.id).delete()
@@ -361,7 +386,7 @@ def heads_drawn(app):
     return unpack_heads(component.proto.bytes)
 
 
-def test_the_time_lapse_has_every_picture():
+def test_the_time_lapse_has_every_picture(finished_run):
     run = finished_run()
     header, weights = heads_drawn(open_page(run=run.id))
     frames = [(step, path) for step, probe, path in run.frames() if probe == 0]
@@ -375,7 +400,7 @@ def test_the_time_lapse_has_every_picture():
     assert good["lines"][0]["values"]
 
 
-def test_of_a_long_text_the_first_tokens_are_drawn_and_kept_in_memory(monkeypatch):
+def test_of_a_long_text_the_first_tokens_are_drawn_and_kept_in_memory(monkeypatch, finished_run):
     run = finished_run(probes=("0 1 1 0 1 0",))
     frames = [path for _, _, path in run.frames()]
     whole = Trace.load(frames[-1])
