@@ -101,6 +101,19 @@ def test_masked_cells_have_no_weight(trace):
     assert not trace.weights[~np.broadcast_to(MASK, trace.weights.shape)].any()
 
 
+@pytest.mark.parametrize("changed", [False, True])
+@pytest.mark.parametrize("dtype, size", [("float16", 2.5e2), ("float32", 1e15), ("bfloat16", 1e15)])
+def test_a_masked_key_takes_no_weight_from_scores_however_low(dtype, size, changed):
+    ones = keras.ops.ones((1, 3, 3), dtype)
+    neutral = Intervention(ones[:, :1, :1], 0 * ones, ones) if changed else None
+    query, key = (keras.ops.full((1, 1, 3, 1), number, dtype) for number in (size, -size))
+    mask = np.tri(3, dtype=bool)[None, None]
+    scores, weights, _ = attend(query, key, key, mask, neutral)
+    assert np.all(keras.ops.convert_to_numpy(scores) < -6e4)
+    expected = np.tri(3) / np.arange(1, 4)[:, None]
+    assert_allclose(keras.ops.convert_to_numpy(weights)[0, 0].astype("f4"), expected, rtol=4e-3)
+
+
 def test_scores_are_recorded_before_the_mask(layer, trace):
     open_mask = to_numpy(layer(X, SOURCE, np.ones_like(MASK)))
     assert_array_equal(trace.scores, open_mask.scores)

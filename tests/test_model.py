@@ -190,6 +190,10 @@ def test_the_padding_position_is_a_row_of_its_own(small_config):
     assert_array_equal(trace.position_embedding[0], table[[1, 2, 0]])
 
 
+def test_nothing_to_pool_is_zero(small_config):
+    assert not to_numpy(Transformer(small_config.replace(pooling="max")).trace(np.zeros((1, 4)))).pooled.any()
+
+
 def test_pooling_weights_say_what_each_position_gave(small_config):
     ids = np.pad(TOKENS, ((0, 0), (0, 2)))
     for pooling in ("mean", "first", "attention"):

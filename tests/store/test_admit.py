@@ -78,7 +78,7 @@ def test_a_zip_may_be_given_as_a_path_and_the_model_another_name(tmp_path, home)
 
 
 SLOW = CONFIG.replace(vocab_size=5, num_layers=256, max_len=64)
-LARGE = CONFIG.replace(vocab_size=5, d_model=16, num_heads=1, max_len=9_000)
+LARGE = CONFIG.replace(vocab_size=5, d_model=16, num_heads=1, max_len=6_000)
 
 
 def test_a_model_that_takes_too_long_is_refused_and_its_process_ended(tmp_path, home):

@@ -13,11 +13,11 @@ Shape = tuple[int | None, ...]
 
 
 def masked_score(scores: Tensor) -> float:
-    """Return the value that replaces masked scores in the softmax.
+    """Return the value that replaces masked scores in the softmax: about the lowest of their type.
 
-    It is finite, so that a fully masked row is not NaN; the smallest float16 is -65504.
+    It is finite, so that a fully masked row is not NaN.
     """
-    return -6e4 if keras.backend.standardize_dtype(scores.dtype) == "float16" else -1e9
+    return -65504.0 if keras.backend.standardize_dtype(scores.dtype) == "float16" else -3.38e38
 
 
 def attend(

@@ -260,7 +260,8 @@ class Transformer(keras.Model):
         """Return pooling weights (batch, position) and the pooled vector (batch, d_model)."""
         real = self.readable(token_ids)[:, 0, 0]
         if self.config.pooling == "max":
-            return None, ops.max(ops.where(real[..., None], x, masked_score(x)), axis=1)
+            largest = ops.max(ops.where(real[..., None], x, masked_score(x)), axis=1)
+            return None, ops.where(ops.any(real, axis=-1, keepdims=True), largest, 0.0)
         if self.config.pooling == "first":
             first = ops.equal(ops.arange(ops.shape(x)[1]), 0)
             share = ops.cast(first, x.dtype) + ops.zeros_like(x[..., 0])
