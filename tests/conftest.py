@@ -16,8 +16,13 @@ CHROMIUM = os.environ.get("CHROMIUM") or shutil.which("chromium") or shutil.whic
 
 
 def pytest_xdist_auto_num_workers(config):
-    """Return 2 processes to run the tests in, which fit into 16 GB; none of their own for single files."""
-    return 0 if all(".py" in argument for argument in config.args) else 2
+    """Return 3 processes to run the tests in, which fit into 16 GB; none of their own for single files."""
+    return 0 if all(".py" in argument for argument in config.args) else 3
+
+
+def pytest_collection_modifyitems(items):
+    """Begin with the longest files, so that at the end no process is left alone with one of them."""
+    items.sort(key=lambda item: ("browser" not in item.fixturenames, "training" not in item.path.parts))
 
 
 @pytest.fixture(scope="module", autouse=True)

@@ -117,7 +117,7 @@ def test_a_child_that_nobody_asks_for_is_ended_and_another_comes_when_asked(tmp_
         begun = len(spawned)
         until(lambda: len(spawned) > begun and trainer.pid is None)
         assert run.state().status == "finished"
-        assert not any(is_running(child.pid) for child in spawned)
+        until(lambda: not any(is_running(child.pid) for child in spawned))
     finally:
         trainer.close()
 
