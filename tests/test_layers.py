@@ -102,7 +102,7 @@ def test_masked_cells_have_no_weight(trace):
 
 
 @pytest.mark.parametrize("changed", [False, True])
-@pytest.mark.parametrize("dtype, size", [("float16", 2.5e2), ("float32", 1e15), ("bfloat16", 1e15)])
+@pytest.mark.parametrize(("dtype", "size"), [("float16", 2.5e2), ("float32", 1e15), ("bfloat16", 1e15)])
 def test_a_masked_key_takes_no_weight_from_scores_however_low(dtype, size, changed):
     ones = keras.ops.ones((1, 3, 3), dtype)
     neutral = Intervention(ones[:, :1, :1], 0 * ones, ones) if changed else None
