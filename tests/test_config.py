@@ -67,6 +67,7 @@ def valid_configs(draw):
     if architecture == "encoder":
         names = st.lists(st.text(min_size=1).filter(str.strip), min_size=2, max_size=5, unique=True)
         values |= {"labels": tuple(draw(names)), "causal": draw(st.booleans())}
+        values["reads_start"] = draw(st.booleans())
         values["pooling"] = draw(st.sampled_from(CHOICES["pooling"]))
     else:
         values["tie_embeddings"] = draw(st.booleans())
@@ -80,6 +81,12 @@ def valid_configs(draw):
 @given(valid_configs())
 def test_json_round_trip_is_exact(config):
     assert TransformerConfig.from_json(config.to_json()) == config
+
+
+def test_only_a_classifier_that_reads_start_has_that_field_in_its_file():
+    assert "reads_start" not in PRESETS["single-block"].to_json()
+    assert "reads_start" not in PRESETS["gpt-mini"].to_json()
+    assert '"reads_start": true' in PRESETS["single-block"].replace(reads_start=True).to_json()
 
 
 def test_replace_recomputes_head_widths_that_followed_from_the_sizes():
@@ -119,6 +126,10 @@ ERRORS = {
         "architecture": "decoder",
         "labels": ("a", "b"),
     },
+    "`reads_start` may be chosen only for a classifier of architecture 'encoder'. Received: False. Leave it "
+    "out.": {"output": "tokens", "reads_start": False},
+    "`reads_start` may be chosen only for a classifier of architecture 'encoder'. Received: True. Leave it "
+    "out.": {"architecture": "encoder-decoder", "reads_start": True},
     "`window` must be at least 0. Received: -1.": {"window": -1},
     "`norm` must be one of 'none', 'post', 'pre'. Received: 'mid'.": {"norm": "mid"},
     "`labels` must be a list of two or more different, non-empty names. Received: ('a', 'a').": {

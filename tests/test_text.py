@@ -10,7 +10,7 @@ from numpy.testing import assert_array_equal
 from transformer_viz.text import tokenizer as module
 from transformer_viz.text import unicode
 from transformer_viz.text.tokenizer import PAD, TOKEN_KINDS, UNK, Tokenizer, clean_text, visible
-from transformer_viz.values.config import MASK_ID
+from transformer_viz.values.config import CHOICES, MASK_ID
 
 ANY_TEXT = st.text(alphabet=st.characters(exclude_categories=()))
 TOKENIZER = Tokenizer.train(["The film didn't work.", "The plot! The film.", "a straße"], 100)
@@ -86,6 +86,18 @@ def test_a_batch_is_encoded_as_one_by_one(truncation):
     for text, ids in zip(texts, batch, strict=True):
         assert ids.dtype == np.int32
         assert_array_equal(ids, TOKENIZER.encode(text, max_len=7, truncation=truncation).ids)
+
+
+@pytest.mark.parametrize("truncation", CHOICES["truncation"])
+def test_start_is_one_of_the_tokens_kept_and_never_cut(truncation):
+    tokenizer = Tokenizer.train(["a b c d e f g h"], 20, markers=True)
+    plain = tokenizer.encode("a b c d e f g h", max_len=4, truncation=truncation)
+    found = tokenizer.encode("a b c d e f g h", max_len=5, truncation=truncation, start=True)
+    assert found.tokens == ("[START]", *plain.tokens)
+    assert found.offsets == ((0, 0), *plain.offsets)
+    assert (found.num_dropped, found.cut_at) == (4, plain.cut_at + 1)
+    [ids] = tokenizer.encode_batch(["a b c d e f g h"], max_len=5, truncation=truncation, start=True)
+    assert_array_equal(ids, found.ids)
 
 
 def test_a_batch_longer_than_one_portion_keeps_its_order(monkeypatch):

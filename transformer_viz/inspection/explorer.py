@@ -257,16 +257,17 @@ class Explorer:
         if self.config.predicts_tokens:
             raise Problem("model.no_classes", model=self.name)
         texts = list(texts)
+        config = self.config
         token_ids = self.tokenizer.encode_batch(
-            texts, max_len=self.config.max_len, truncation=self.config.truncation
+            texts, max_len=config.max_len, truncation=config.truncation, start=config.reads_start
         )
-        logits = np.zeros((len(texts), self.config.num_outputs), dtype=np.float32)
+        logits = np.zeros((len(texts), config.num_outputs), dtype=np.float32)
         for rows in tqdm(by_length(token_ids, batch_size), unit="batch", disable=not progress):
             logits[rows] = self._compiled_logits(pad([token_ids[row] for row in rows])).numpy()
         probs = self._probs(logits)
-        labels = np.array(self.config.labels, dtype=object)[probs.argmax(axis=-1)]
+        labels = np.array(config.labels, dtype=object)[probs.argmax(axis=-1)]
         frame = pd.DataFrame({"text": texts, "label": labels})
-        for label, column in zip(self.config.labels, probs.T, strict=True):
+        for label, column in zip(config.labels, probs.T, strict=True):
             frame[f"prob_{label}"] = column
         return frame
 

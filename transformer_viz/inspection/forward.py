@@ -124,7 +124,7 @@ class ForwardPass:
             writer = self.target_tokenizer
             if writer is None:
                 raise ValueError("An encoder-decoder needs a `target_tokenizer`.")
-        if self.config.has_decoder and not writer.has_markers:
+        if (self.config.has_decoder or self.config.reads_start) and not writer.has_markers:
             raise Problem("tokenizer.markers")
         if self.config.fills_in and not (writer.has_markers and writer.has_mask):
             raise Problem("tokenizer.mask")
@@ -149,7 +149,7 @@ class ForwardPass:
             encoding = tokenizer.encode(text, max_len=max_len, truncation=self.config.truncation, start=start)
         else:
             encoding = tokenizer.encoding(text, start=start)
-        if not len(encoding.ids):
+        if len(encoding.ids) <= (start and not self.config.predicts_tokens):
             raise NoTokensError("text.no_words")
         return encoding
 

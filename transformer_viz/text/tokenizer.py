@@ -162,7 +162,7 @@ class Tokenizer:
             max_len: Most tokens to keep.
             truncation: Part removed from a longer text: its "end", its "beginning", or its "middle" (a
                 quarter of `max_len` is kept from the beginning, the rest from the end).
-            start: Prepend [START], with offsets (0, 0).
+            start: Prepend [START], with offsets (0, 0); it counts as a token and is never removed.
 
         Raises:
             ValueError: If an uploaded tokenizer fails on this text.
@@ -174,16 +174,14 @@ class Tokenizer:
         if self.kind == "bpe":
             blanked = _BLANK.sub(lambda blank: " " * len(blank[0]), text)
             offsets = [_offset_without_space(blanked, *place) for place in zip(tokens, offsets, strict=True)]
-        if start:
-            ids, tokens, offsets = [START_ID, *ids], [START, *tokens], [(0, 0), *offsets]
-        kept, cut_at = kept_positions(len(ids), max_len, truncation)
+        kept, cut_at = kept_positions(len(ids), max_len - start, truncation)
         return Encoding(
             text,
-            np.array([ids[i] for i in kept], dtype=np.int32),
-            tuple(tokens[i] for i in kept),
-            tuple(offsets[i] for i in kept),
+            np.array([START_ID] * start + [ids[i] for i in kept], dtype=np.int32),
+            (*[START] * start, *[tokens[i] for i in kept]),
+            (*[(0, 0)] * start, *[offsets[i] for i in kept]),
             len(ids) - len(kept),
-            cut_at,
+            None if cut_at is None else cut_at + start,
         )
 
     def _encode(self, text):
@@ -237,19 +235,20 @@ class Tokenizer:
         return "".join(gap + piece for gap, piece in pieces(self.kind, tokens))
 
     def encode_batch(
-        self, texts: Iterable[str], *, max_len: int, truncation: str = "end"
+        self, texts: Iterable[str], *, max_len: int, truncation: str = "end", start: bool = False
     ) -> list[np.ndarray]:
-        """Return the ids of many texts: one int32 (position,) each, truncated as by `encode`."""
-        rows, cleaned = [], map(clean_text, texts)
+        """Return the ids of many texts: one int32 (position,) each; arguments as in `encode`."""
+        rows, cleaned, first = [], map(clean_text, texts), np.full(int(start), START_ID, np.int32)
+        most = max_len - start
         while batch := list(islice(cleaned, BATCH)):
             self._check_length(*batch)
             with token_check.library_errors("tokenizer.texts"):
                 encodings = self._backend.encode_batch_fast(batch)
             for encoding in encodings:
                 ids = np.array(encoding.ids, dtype=np.int32)
-                rows.append(
-                    ids if len(ids) <= max_len else ids[kept_positions(len(ids), max_len, truncation)[0]]
-                )
+                if len(ids) > most:
+                    ids = ids[kept_positions(len(ids), most, truncation)[0]]
+                rows.append(np.concatenate([first, ids]) if start else ids)
         return rows
 
     def _check_length(self, *texts):

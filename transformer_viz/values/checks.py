@@ -99,6 +99,9 @@ def _check_architecture(config):
         raise Problem("config.sigmoid", architecture=config.architecture)
     if config.has_decoder and config.fills_in:
         raise Problem("config.tokens", architecture=config.architecture)
+    reads = {"decoder": True, "encoder": config.fills_in or None}.get(config.architecture, False)
+    if config.reads_start not in (None, reads) and reads is not None:
+        raise Problem("config.start", received=config.reads_start)
     if config.tie_embeddings and not config.predicts_tokens:
         raise Problem("config.tied_labels")
 

@@ -37,6 +37,9 @@ MASK_ID = 4
 FORMAT_VERSION = 1
 """Version of `config.json`; a higher one comes from a newer release."""
 
+ADDED = {"reads_start"}
+"""Fields, derived by default, that `config.json` of earlier releases does not have."""
+
 
 DERIVED: Any = None
 """Default of fields computed from others; None only until `__post_init__` has computed them."""
@@ -77,6 +80,8 @@ class TransformerConfig:
         mask_padding: Exclude [PAD] from attention and pooling.
         causal: Causal mask in the encoder's self-attention; a decoder's always has one. None: False, for a
             "decoder" True.
+        reads_start: Begin the input with [START], as models that predict tokens do; None: only those. A
+            classifier made from such a model goes on reading what that model has read.
         window: Largest distance in self-attention, on both sides (Beltagy et al., 2020); None: unlimited.
         pooling: How the vectors of all positions become one; "attention" weights them by the softmax of a
             learned score (Yang et al., 2016).
@@ -116,6 +121,7 @@ class TransformerConfig:
     output_projection: bool = True
     mask_padding: bool = True
     causal: bool = DERIVED
+    reads_start: bool = DERIVED
     window: int | None = None
     pooling: str = "mean"
     output: str = "softmax"
@@ -161,11 +167,6 @@ class TransformerConfig:
         return self.has_decoder or self.fills_in
 
     @property
-    def reads_start(self) -> bool:
-        """Whether the input begins with [START]."""
-        return not self.has_encoder or self.fills_in
-
-    @property
     def stacks(self) -> dict[str, int]:
         """Stack -> number of blocks, in the order of computation."""
         if self.architecture == "encoder-decoder":
@@ -195,8 +196,11 @@ class TransformerConfig:
         return parameter_shapes(self)
 
     def to_json(self) -> str:
-        """Return the text of `config.json`."""
-        return json.dumps({"format_version": FORMAT_VERSION, **dataclasses.asdict(self)}, indent=2) + "\n"
+        """Return the text of `config.json`; a field of `ADDED` only if it differs from its default."""
+        derived = self._derived()
+        usual = {name for name in ADDED if getattr(self, name) == derived[name]()}
+        values = {name: value for name, value in dataclasses.asdict(self).items() if name not in usual}
+        return json.dumps({"format_version": FORMAT_VERSION, **values}, indent=2) + "\n"
 
     @classmethod
     def from_json(cls, text: str) -> "TransformerConfig":
@@ -217,8 +221,8 @@ class TransformerConfig:
         if version > FORMAT_VERSION:
             raise Problem("config.version", version=quoted(version), newest=FORMAT_VERSION)
         names = {field.name for field in dataclasses.fields(cls)}
-        if values.keys() != names:
-            missing, unknown = listed(names - values.keys()), listed(values.keys() - names)
+        if not names - ADDED <= values.keys() <= names:
+            missing, unknown = listed(names - ADDED - values.keys()), listed(values.keys() - names)
             raise Problem("config.fields", missing=missing, unknown=unknown)
         return cls(**values)
 
@@ -232,5 +236,6 @@ class TransformerConfig:
             "target_vocab_size": lambda: self.vocab_size if translates else None,
             "target_max_len": lambda: self.max_len if translates else None,
             "causal": lambda: not self.has_encoder,
+            "reads_start": lambda: not self.has_encoder or self.fills_in,
             "labels": lambda: () if self.predicts_tokens else ("negative", "positive"),
         }

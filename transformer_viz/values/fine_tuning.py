@@ -1,0 +1,144 @@
+"""Fine-tuning: the config of a model that goes on from another, and which parameters it takes over.
+
+A model may go on with the task of its parent. From a language model, a decoder or an encoder that predicts
+masked tokens, a classifier can be made as well (Radford et al., 2018, section 3.2; Devlin et al., 2019,
+section 3.2): its stack, which in a classifier is called the encoder, computes exactly what the parent's did.
+"""
+
+import dataclasses
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from transformer_viz.language import Problem
+from transformer_viz.values.checks import listed
+from transformer_viz.values.config import TransformerConfig
+
+CHOSEN = {
+    "labels",
+    "output",
+    "pooling",
+    "dropout",
+    "embedding_dropout",
+    "max_len",
+    "target_max_len",
+    "truncation",
+    "causal",
+    "reads_start",
+}
+"""Fields that may differ from those of the parent; all others belong to its parameters."""
+
+HEADS = ("pooling", "classifier", "output")
+"""Layers after the stack: the output head."""
+
+
+def child_config(parent: TransformerConfig, *, classifies: bool, **changes: Any) -> TransformerConfig:
+    """Return the config of a model that goes on from another.
+
+    A classifier made from a language model keeps its mask and the [START] at the beginning of each text; its
+    output is a softmax over the labels unless `changes` has another.
+
+    Args:
+        parent: Config of the model to go on from.
+        classifies: Whether the new model is a classifier; otherwise it has the parent's task.
+        **changes: Fields of `CHOSEN`.
+
+    Raises:
+        ValueError: If the parent cannot become such a model, or a field is fixed by its parameters.
+    """
+    fields: dict[str, Any] = {}
+    if classifies:
+        fields = {"architecture": "encoder", "output": "softmax", "labels": None, "tie_embeddings": False}
+        fields |= {"causal": parent.causal, "reads_start": parent.reads_start}
+    elif not parent.predicts_tokens:
+        raise Problem("parent.classifier")
+    if classifies and parent.architecture == "encoder-decoder":
+        raise Problem("parent.translator")
+    child = parent.replace(**fields | changes)
+    inherited(parent, child)
+    return child
+
+
+def inherited(parent: TransformerConfig, child: TransformerConfig) -> dict[str, str]:
+    """Return name -> the parent's name of each parameter that a child takes over; its others are new.
+
+    The output head is taken over only if its outputs have the same meaning: the same labels, or tokens.
+
+    Raises:
+        ValueError: If the child's config does not fit the parent's.
+    """
+    _check_fits(parent, child)
+    known, names = parent.parameter_shapes(), {}
+    for name in child.parameter_shapes():
+        layer, _, rest = name.partition("/")
+        if layer in ("classifier", "output") and not _same_outputs(parent, child):
+            continue
+        if parent.architecture == "decoder" and not child.has_decoder:
+            layer = layer.replace("encoder_", "decoder_")
+            rest = rest.replace("attention", "self_attention")
+        if f"{layer}/{rest}" in known:
+            names[name] = f"{layer}/{rest}"
+    return names
+
+
+def taken_over(
+    parameters: Mapping[str, np.ndarray], parent: TransformerConfig, child: TransformerConfig
+) -> dict[str, np.ndarray]:
+    """Return name -> array of the parameters that a child takes over; of learned positions the first ones.
+
+    Args:
+        parameters: Name -> array of the parent.
+        parent: Its config.
+        child: Config of the child.
+
+    Raises:
+        ValueError: As `inherited`.
+    """
+    shapes = child.parameter_shapes()
+    return {name: parameters[source][: shapes[name][0]] for name, source in inherited(parent, child).items()}
+
+
+def trained_parameters(config: TransformerConfig, layers: int | None) -> list[str]:
+    """Return the names of the parameters to train; the others are frozen.
+
+    Args:
+        config: The config.
+        layers: Only the output head and this many of the last blocks, with what follows them; None: all
+            parameters. Token and position embeddings are then frozen.
+
+    Raises:
+        ValueError: If there are not so many blocks, or nothing is left to train.
+    """
+    names = list(config.parameter_shapes())
+    if layers is None:
+        return names
+    blocks = [f"{stack}_{number}" for stack, count in config.stacks.items() for number in range(count)]
+    if type(layers) is not int or not 0 <= layers <= len(blocks):
+        raise Problem("parent.layers", most=len(blocks), received=repr(layers))
+    first = (*blocks[len(blocks) - layers :], *HEADS)  # names are in the order of computation
+    begin = next((place for place, name in enumerate(names) if name.partition("/")[0] in first), None)
+    if begin is None:
+        raise Problem("parent.no_head")
+    return names[begin:]
+
+
+def _check_fits(parent, child):
+    """Check that a child's config differs from its parent's only where it may."""
+    free = CHOSEN
+    if parent.predicts_tokens != child.predicts_tokens:
+        free = free | {"architecture", "tie_embeddings"} if parent.reads_start else free - {"output"}
+    names = [field.name for field in dataclasses.fields(parent) if field.name not in free]
+    if fixed := [name for name in names if getattr(parent, name) != getattr(child, name)]:
+        raise Problem("parent.fixed", fields=listed(fixed), free=listed(CHOSEN))
+    for name in ("max_len", "target_max_len") if parent.positions == "learned" else ():
+        if (getattr(child, name) or 0) > (most := getattr(parent, name) or 0):
+            raise Problem("parent.longer", name=name, most=most, received=getattr(child, name))
+
+
+def _same_outputs(parent, child):
+    return (parent.predicts_tokens, parent.output, parent.labels) == (
+        child.predicts_tokens,
+        child.output,
+        child.labels,
+    )
