@@ -48,6 +48,11 @@ class TrainingRun:
         return self.path / "model"
 
     @property
+    def parent(self) -> Path:
+        """Model folder of the job's `parent`, copied when the run was created."""
+        return self.path / "parent"
+
+    @property
     def job(self) -> TrainingJob:
         """The requested training.
 

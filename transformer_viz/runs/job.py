@@ -12,6 +12,7 @@ from transformer_viz.language import Phrase, Problem, json_reason
 from transformer_viz.runs.settings import TrainingSettings
 from transformer_viz.text.kinds import TOKEN_KINDS
 from transformer_viz.values.config import TransformerConfig
+from transformer_viz.values.fine_tuning import trained_parameters
 
 LONGEST_OWNER = 200
 """Characters of the longest owner id."""
@@ -50,6 +51,10 @@ class TrainingJob:
             training;
             empty: the first validation rows.
         frame_steps: Steps between two pictures of the probes, in addition to one per epoch; 0: only those.
+        parent: Model to go on from, with its tokenizers and parameters: a name on the shelf or a folder; "":
+            none. `config` must be a `child_config` of its config. `tokens` and `keep_case` do not apply.
+        trainable_layers: Train only the output head and this many of the last layers, and freeze the other
+            parameters of `parent`; None: train all.
         card: Facts for the model card that no program knows: licence, source, command, examples.
         out: Path of the finished model's folder; "": the best model stays in the run.
         overwrite: Replace a model of that name.
@@ -69,13 +74,15 @@ class TrainingJob:
     label_names: dict = field(default_factory=dict)
     probes: tuple = ()
     frame_steps: int = 0
+    parent: str = ""
+    trainable_layers: int | None = None
     card: dict = field(default_factory=dict)
     out: str = ""
     overwrite: bool = False
     owner: str = ""
 
     def __post_init__(self):
-        for name in ("data", "test", "out"):  # may be paths
+        for name in ("data", "test", "parent", "out"):  # may be paths
             object.__setattr__(self, name, os.fspath(getattr(self, name)))
         probes = tuple(probe if isinstance(probe, str) else tuple(probe) for probe in self.probes)
         object.__setattr__(self, "probes", probes)
@@ -92,6 +99,10 @@ class TrainingJob:
         if longest > LONGEST_PROBE:
             raise Problem("job.probe", most=LONGEST_PROBE, length=longest)
         self._check_pack()
+        if self.trainable_layers is not None:
+            if not self.parent:
+                raise Problem("parent.none")
+            trained_parameters(self.config, self.trainable_layers)
 
     def _check_pack(self):
         if self.config.fills_in:
@@ -183,6 +194,7 @@ _RULES = {
         lambda value: all(isinstance(path, str | os.PathLike) for path in value),
         Phrase("rule.more_data"),
     ),
+    "parent": (lambda value: isinstance(value, str), Phrase("rule.parent")),
     "owner": (lambda value: isinstance(value, str) and len(value) <= LONGEST_OWNER, Phrase("rule.owner")),
     "sha256": (
         lambda value: re.fullmatch("([0-9a-f]{64})?", str(value)),

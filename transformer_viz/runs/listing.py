@@ -10,6 +10,8 @@ from pathlib import Path
 
 from filelock import FileLock
 
+from transformer_viz import store
+from transformer_viz.language import Problem
 from transformer_viz.runs.disk import check_folder, new_folder, write_new
 from transformer_viz.runs.errors import BusyError, RunError, write_errors
 from transformer_viz.runs.events import append_event
@@ -17,6 +19,7 @@ from transformer_viz.runs.folder import TrainingRun
 from transformer_viz.runs.job import TrainingJob
 from transformer_viz.runs.quota import DiskUse, Quota, bytes_in, check_quota
 from transformer_viz.store.places import command, data_folder
+from transformer_viz.values.fine_tuning import inherited
 
 ID = re.compile(r"[a-z0-9][a-z0-9-]{0,80}")
 
@@ -57,7 +60,7 @@ def create_run(
     quota: Quota | None = None,
     one_at_a_time: bool = False,
 ) -> TrainingRun:
-    """Create the folder of a new run and queue it.
+    """Create the folder of a new run, with a copy of the model it goes on from, and queue it.
 
     Args:
         job: The requested training.
@@ -67,10 +70,12 @@ def create_run(
         one_at_a_time: Refuse it while another run of its owner is queued or active.
 
     Raises:
-        RunError: If the folder cannot be written, the data file is gone, the quota is exceeded, or the owner
-            has a run already.
+        RunError: If the folder cannot be written, the data file is gone, the job's parent cannot be used,
+            the quota is exceeded, or the owner has a run already.
     """
     folder = Path(folder or runs_folder())
+    parent = _parent_files(job)
+    size = sum(map(len, parent.values()))
     if job.sha256 and not os.path.exists(job.data):
         raise RunError("file.gone", path=job.data)
     slug = re.sub(r"[^a-z0-9]+", "-", (title or Path(job.data).stem.split(".")[0]).lower()).strip("-")[:24]
@@ -78,8 +83,11 @@ def create_run(
     path = folder / "-".join(filter(None, (stamp, slug, secrets.token_hex(2))))
     with write_errors(folder):
         folder.mkdir(parents=True, exist_ok=True)
-        with _admission(job.owner, folder, quota, one_at_a_time), new_folder(path) as temporary:
+        with _admission(job.owner, folder, quota, one_at_a_time, size), new_folder(path) as temporary:
             write_new(temporary / "job.json", job.to_json().encode())
+            for name, data in parent.items():
+                (temporary / "parent").mkdir(exist_ok=True)
+                write_new(temporary / "parent" / name, data)
             append_event(temporary / "events.jsonl", "queued")
     return TrainingRun(path)
 
@@ -183,8 +191,19 @@ def open_run(name: str, folder: str | Path | None = None) -> TrainingRun:
     raise RunError("runs.missing", run=repr(name), command=command())
 
 
+def _parent_files(job):
+    """Return name -> bytes of the files of a job's parent, if it has one that fits."""
+    if not job.parent:
+        return {}
+    try:
+        inherited(store.read_config(job.parent), job.config)
+        return store.read_files(job.parent)
+    except Problem as error:
+        raise RunError("parent.unusable", reason=error) from None
+
+
 @contextlib.contextmanager
-def _admission(owner, folder, quota, one_at_a_time):
+def _admission(owner, folder, quota, one_at_a_time, size=0):
     """Hold the queue's lock, so that quota and number of runs cannot change after the check."""
     if not (quota or one_at_a_time):
         yield
@@ -195,5 +214,5 @@ def _admission(owner, folder, quota, one_at_a_time):
                 if run.status in ("queued", "running"):
                     raise BusyError(run.id)
         if quota:
-            check_quota(quota, run_sizes(folder), owner, what="trainings")
+            check_quota(quota, run_sizes(folder), owner, what="trainings", more=size)
         yield

@@ -21,7 +21,7 @@ from transformer_viz.store.manage import (
 from transformer_viz.store.pack import pack_model, unpack_model
 from transformer_viz.store.places import models_folder, shelves
 from transformer_viz.store.quota import QuotaError, SharedQuota, Usage, check_quota, quota_of, usage
-from transformer_viz.store.read import read_config, read_model, stamp
+from transformer_viz.store.read import read_config, read_files, read_hash, read_model, stamp
 from transformer_viz.store.write import check_writable, write_model
 
 __all__ = [
@@ -46,6 +46,8 @@ __all__ = [
     "pack_model",
     "quota_of",
     "read_config",
+    "read_files",
+    "read_hash",
     "read_model",
     "rename_model",
     "restore_model",

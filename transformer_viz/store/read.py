@@ -72,6 +72,17 @@ def read_files(name_or_path: str | Path, folder: Path | None = None) -> dict[str
     return read_consistent(_path(name_or_path, folder), _files)
 
 
+def read_hash(name_or_path: str | Path, folder: Path | None = None) -> str:
+    """Return the SHA-256 of a model's parameters in hexadecimal; arguments as in `read_model`.
+
+    Raises:
+        ModelError: If there is no such model, or a file is missing or unknown.
+    """
+    return read_consistent(
+        _path(name_or_path, folder), lambda found: checked_files(found)["parameters.safetensors"]
+    )
+
+
 def stamp(name_or_path: str | Path, folder: Path | None = None) -> str:
     """Return a text that changes whenever the model is rewritten; arguments as in `read_model`.
 

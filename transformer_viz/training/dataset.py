@@ -14,6 +14,7 @@ from transformer_viz.inspection.decode import generate_all
 from transformer_viz.inspection.evaluation import bleu, evaluate, evaluate_generation, induction_scores
 from transformer_viz.inspection.explorer import Explorer
 from transformer_viz.runs import TrainingJob, TrainingSettings
+from transformer_viz.store import StoredModel
 from transformer_viz.text.tokenizer import Tokenizer
 from transformer_viz.training import objectives
 from transformer_viz.training.rows import (
@@ -84,15 +85,23 @@ class Dataset(Protocol):
 
 
 class LabelledTexts(Dataset):
-    """Texts with labels, for an encoder."""
+    """Texts with labels, for an encoder.
+
+    Args:
+        job: `TrainingJob`.
+        parent: The model it goes on from, whose tokenizer is used; None: a tokenizer is trained.
+    """
 
     signature = (_IDS, tf.TensorSpec((None,), tf.int32))
 
-    def __init__(self, job: TrainingJob):
+    def __init__(self, job: TrainingJob, parent: StoredModel | None = None):
         rows, test = load_rows(job, read_labelled, ["text", "label"])
         names = _label_names(sorted(rows["label"].unique()), job.label_names)
         train, validation, self._test = split_rows(job, split, rows, test)
-        tokenizer = Tokenizer.train(train["text"], job.config.vocab_size, **tokenizer_options(job))
+        if parent:
+            tokenizer = Tokenizer.from_json(parent.tokenizer)
+        else:
+            tokenizer = Tokenizer.train(train["text"], job.config.vocab_size, **tokenizer_options(job))
         self.config = job.config.replace(labels=tuple(names.values()), vocab_size=tokenizer.vocab_size)
         self.tokenizers = {"tokenizer": tokenizer.to_json()}
         self.num_rows, self.num_validation = len(train), len(validation)
@@ -107,7 +116,10 @@ class LabelledTexts(Dataset):
 
         def prepare(frame):
             token_ids = tokenizer.encode_batch(
-                frame["text"], max_len=self.config.max_len, truncation=self.config.truncation
+                frame["text"],
+                max_len=self.config.max_len,
+                truncation=self.config.truncation,
+                start=self.config.reads_start,
             )
             return token_ids, frame["label"].map(list(names).index).to_numpy(np.int32)
 
@@ -121,7 +133,13 @@ class LabelledTexts(Dataset):
         """Yield the training batches of one epoch, which follow from the seed and the epoch alone."""
         token_ids, label_ids = self._train
         random = np.random.default_rng([settings.seed, epoch])
-        parts = [crop(ids, random) if random.random() < settings.crop else ids for ids in token_ids]
+        first = int(self.config.reads_start)
+        parts = [
+            np.concatenate([ids[:first], crop(ids[first:], random)])
+            if random.random() < settings.crop
+            else ids
+            for ids in token_ids
+        ]
         for rows in shuffled_by_length(parts, settings.batch_size, random):
             yield (
                 word_dropout(pad([parts[row] for row in rows]), settings.word_dropout, random),
@@ -147,14 +165,23 @@ class LabelledTexts(Dataset):
 
 
 class TextPairs(Dataset):
-    """Texts and targets for a decoder; for a decoder alone each pair is joined to one text."""
+    """Texts and targets for a decoder; for a decoder alone each pair is joined to one text.
 
-    def __init__(self, job: TrainingJob):
+    Args:
+        job: `TrainingJob`.
+        parent: The model it goes on from, whose tokenizers are used; None: tokenizers are trained.
+    """
+
+    def __init__(self, job: TrainingJob, parent: StoredModel | None = None):
         read = read_pairs if job.config.has_encoder else read_for_decoder
         rows, test = load_rows(job, read, ["text", "target"])
         self._is_task = job.data in TASKS
         train, validation, self._test = split_rows(job, split_pairs, rows, test)
-        source, target, sizes = self._train_tokenizers(job, train)
+        if parent:
+            source = Tokenizer.from_json(parent.tokenizer)
+            target, sizes = Tokenizer.from_json(parent.target_tokenizer or parent.tokenizer), {}
+        else:
+            source, target, sizes = self._train_tokenizers(job, train)
         self.config = job.config.replace(**sizes)
         self.tokenizers = {"tokenizer": source.to_json()}
         translates = job.config.has_encoder

@@ -41,6 +41,7 @@ from transformer_viz.training.disk_quota import DiskQuota
 from transformer_viz.training.evaluator import Evaluator, Totals
 from transformer_viz.training.model_trainer import ModelTrainer
 from transformer_viz.training.running_text import MaskedText, RunningText
+from transformer_viz.values.fine_tuning import taken_over, trained_parameters
 from transformer_viz.values.version import __version__
 
 STEP_SECONDS = 0.3
@@ -187,18 +188,24 @@ class _Worker:
         self.out = Path(wanted or self.run.model).resolve()
         overwrite = self.job.overwrite or not wanted
         store.check_writable(self.out.name, folder=self.out.parent, overwrite=overwrite)
-        self.dataset = _dataset(self.job)
+        parent = store.read_model(self.run.parent) if self.job.parent else None
+        self.dataset = _dataset(self.job, parent)
         store.check_limits(self.dataset.config)
         self.steps_per_epoch = self.settings.steps_per_epoch(self.dataset.num_rows)
         self.log_event("data", **self._data_facts())
         self.disk_quota.check(self._bytes_to_come())
         self._check_stop()  # a barrier: every worker has loaded its data
-        self.trainer = ModelTrainer(self.dataset, self.settings, strategy)
+        trained = trained_parameters(self.dataset.config, self.job.trainable_layers)
+        self.trainer = ModelTrainer(self.dataset, self.settings, strategy, trained=trained)
         self.evaluator = Evaluator(self.dataset, self.settings)
         if state:
             self.trainer.restore(state)
         else:
+            if parent:
+                known = taken_over(parent.parameters, parent.config, self.dataset.config)
+                self.trainer.set_parameters(known)
             self._measure_untrained()
+        del parent
         while self.progress.epoch < self.settings.epochs and self.progress.stale < self.settings.patience:
             self._train_epoch()
         self._finish()
@@ -392,6 +399,17 @@ class _Worker:
             overwrite=True,
         )
 
+    def _parent_facts(self):
+        """Return which model this one goes on from, for its card."""
+        if not self.job.parent:
+            return {}
+        facts = {
+            "name": Path(self.job.parent).resolve().name,
+            "sha256": store.read_hash(self.run.parent),
+            "trainable_layers": self.job.trainable_layers,
+        }
+        return {"parent": {name: fact for name, fact in facts.items() if fact is not None}}
+
     def _card(self):
         """Return the model card: facts of job and data, settings, versions and history."""
         state = self.run.state()
@@ -401,6 +419,7 @@ class _Worker:
         ]
         return {
             "parameters": self.dataset.config.num_parameters,
+            **self._parent_facts(),
             **self.job.card,
             **self.dataset.card,
             "settings": dataclasses.asdict(self.settings),
@@ -421,11 +440,11 @@ class _Worker:
         }
 
 
-def _dataset(job):
-    """Return the dataset that the job describes."""
+def _dataset(job, parent):
+    """Return the dataset that the job describes, with the tokenizers of its parent, if it has one."""
     if job.settings.pack:
-        return MaskedText(job) if job.config.fills_in else RunningText(job)
-    return TextPairs(job) if job.config.has_decoder else LabelledTexts(job)
+        return MaskedText(job, parent) if job.config.fills_in else RunningText(job, parent)
+    return TextPairs(job, parent) if job.config.has_decoder else LabelledTexts(job, parent)
 
 
 def _strategy():

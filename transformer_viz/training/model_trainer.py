@@ -1,6 +1,7 @@
 """The model in training: one step at a time, with a state that can be saved and restored."""
 
 import contextlib
+from collections.abc import Collection, Mapping
 from typing import Any
 
 import keras
@@ -30,13 +31,20 @@ class ModelTrainer:
         dataset: `Dataset`.
         settings: `TrainingSettings`.
         strategy: `tf.distribute.Strategy`; None: one device.
+        trained: Names of the parameters to train; the others are frozen: they have no gradient and no state
+            of the optimizer, and stay equal to the bit. None: all are trained.
 
     Attributes:
         model: `Transformer`.
     """
 
     def __init__(
-        self, dataset: Dataset, settings: TrainingSettings, strategy: tf.distribute.Strategy | None = None
+        self,
+        dataset: Dataset,
+        settings: TrainingSettings,
+        strategy: tf.distribute.Strategy | None = None,
+        *,
+        trained: Collection[str] | None = None,
     ):
         self._strategy = strategy or tf.distribute.get_strategy()
         self._count = self._strategy.num_replicas_in_sync
@@ -45,9 +53,18 @@ class ModelTrainer:
         keras.utils.set_random_seed(settings.seed)
         with self._strategy.scope(), _precision(settings.precision):
             self.model = Transformer(dataset.config)
+            for name, variable in self.model.parameters().items():
+                if trained is not None and name not in trained:
+                    variable.trainable = False
             self.optimizer = optimizer(settings, self._count)
             self.optimizer.build(self.model.trainable_variables)
         self._train = compiled(self._train_step, dataset.signature)
+
+    def set_parameters(self, parameters: Mapping[str, np.ndarray]) -> None:
+        """Set some parameters before the first step: name -> array."""
+        variables = self.model.parameters()
+        for name, value in parameters.items():
+            variables[name].assign(value)
 
     def train(
         self, inputs: Inputs, targets: np.ndarray, learning_rate: float
@@ -58,7 +75,8 @@ class ModelTrainer:
 
     def parameters(self) -> dict[str, np.ndarray]:
         """Return the parameters to validate and store: the current ones, or their moving averages."""
-        if not self._uses_average:
+        adam: Any = getattr(self.optimizer, "inner_optimizer", self.optimizer)
+        if not self._uses_average or not int(adam.iterations):  # before the first step the averages are 0
             return self._parameters()
         variables = self.model.trainable_variables
         raw = [ops.convert_to_numpy(variable) for variable in variables]

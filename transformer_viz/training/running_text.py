@@ -16,6 +16,7 @@ from transformer_viz.inspection.evaluation import induction_scores, previous_tok
 from transformer_viz.inspection.explorer import Explorer
 from transformer_viz.inspection.perplexity import evaluate_masked_tokens, evaluate_texts, perplexity_metrics
 from transformer_viz.runs import TrainingJob, TrainingSettings
+from transformer_viz.store import StoredModel
 from transformer_viz.text.tokenizer import Tokenizer
 from transformer_viz.training import objectives
 from transformer_viz.training.dataset import Batch, Dataset, word_dropout
@@ -49,17 +50,24 @@ class RunningText(Dataset):
 
     In each epoch every token of every text is predicted once, from the tokens before it in the same text and
     row. `num_rows` counts rows, `num_validation` texts.
+
+    Args:
+        job: `TrainingJob`.
+        parent: The model it goes on from, whose tokenizer is used; None: a tokenizer is trained.
     """
 
     task = "next token"
     signature = (_READ, _IDS)
 
-    def __init__(self, job: TrainingJob):
+    def __init__(self, job: TrainingJob, parent: StoredModel | None = None):
         rows, test = load_rows(job, read_for_decoder, ["text", "target"])
         rows, known = _without_test_texts(rows, test)
         train, validation, self._test = split_rows(job, split_texts, rows, test)
-        options: dict[str, Any] = tokenizer_options(job) | {"markers": True, "mask": job.config.fills_in}
-        tokenizer = Tokenizer.train(joined_texts(train), job.config.vocab_size, **options)
+        if parent:
+            tokenizer = Tokenizer.from_json(parent.tokenizer)
+        else:
+            options: dict[str, Any] = tokenizer_options(job) | {"markers": True, "mask": job.config.fills_in}
+            tokenizer = Tokenizer.train(joined_texts(train), job.config.vocab_size, **options)
         self.config = job.config.replace(vocab_size=tokenizer.vocab_size)
         self.tokenizers = {"tokenizer": tokenizer.to_json()}
         self._train, self._validation = (
