@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from transformer_viz import PRESETS, Trace
+from transformer_viz import PRESETS, Trace, store
 from transformer_viz.cli.main import main
 from transformer_viz.cli.program import EXAMPLES
 from transformer_viz.runs import TrainingJob, TrainingSettings, create_run
@@ -166,6 +166,34 @@ def test_a_decoder_learns_running_text_from_several_files_and_is_measured_on_tex
     shutil.rmtree(out)
 
 
+def test_a_writer_is_fine_tuned_to_a_classifier_of_the_labels_in_a_file(run, models_folder, tmp_path):
+    texts, data = tmp_path / "texts.txt", tmp_path / "rows.csv"
+    texts.write_text("\n".join(f"The film, number {i}, was good." for i in range(30)))
+    data.write_text("text,label\n" + "".join(f"good {i},yes\nbad {i},no\n" for i in range(40)))
+    sizes = ["d_model=16", "num_heads=2", "num_layers=2", "max_len=16"]
+    written = tmp_path / "writes"
+    done = run(
+        *("train", "--preset", "gpt-mini", "--data", texts, "--out", written, "--pack", "--set", *sizes),
+        *("--epochs", 1, "--tokens", "bpe"),
+    )
+    assert done.returncode == 0, done.stderr
+    tune = ("train", "--from", written, "--data", data, "--out", "chooses", "--trainable-layers", 1)
+    done = run(*tune, "--epochs", 1, "--set", "dropout=0.2")
+    assert done.returncode == 0, done.stderr
+    stored = store.read_model("chooses", models_folder)
+    assert (stored.config.labels, stored.config.dropout) == (("no", "yes"), 0.2)
+    assert stored.config.max_len == 16
+    assert stored.card["parent"]["name"] == "writes"
+    assert stored.card["command"].startswith(
+        "python -m transformer_viz train --from models/writes --data rows.csv --out chooses"
+    )
+    assert "preset" not in stored.card
+    refused = run(*tune, "--tokens", "words")
+    assert refused.returncode == 2
+    assert "--from keeps the tokenizer of the model. Leave --tokens and --keep-case out." in refused.stderr
+    shutil.rmtree(models_folder / "chooses")
+
+
 def test_doctor_finds_everything(run, models_folder):
     done = run("doctor")
     assert done.returncode == 0, done.stdout
@@ -181,6 +209,12 @@ MISTAKES = {
     ),
     "`pack` is for architecture 'decoder', which reads running text. Leave it out for 'encoder'.": (
         *("train", "--preset", "single-block", "--data", "x.csv", "--out", "y", "--pack"),
+    ),
+    "`trainable_layers` freezes layers of a trained model. Choose a model to start from, or leave it out.": (
+        *("train", "--preset", "single-block", "--data", "x", "--out", "y", "--trainable-layers", "1"),
+    ),
+    "The parameters of the parent fix 'num_layers': leave them as they are.": (
+        *("train", "--from", "small", "--data", "x.csv", "--out", "y", "--set", "num_layers=5"),
     ),
     "There is no file nothing.csv.": ("evaluate", "--model", "small", "--data", "nothing.csv"),
     "The text has no words. Type at least one.": (
@@ -232,7 +266,7 @@ def test_a_mistake_in_a_real_process_prints_no_traceback(models_folder):
     assert "Traceback" not in done.stderr
 
 
-@pytest.mark.parametrize("command", EXAMPLES)
+@pytest.mark.parametrize("command", sorted({command.split()[0] for command in EXAMPLES}))
 def test_help_has_an_example(command, capsys):
     with pytest.raises(SystemExit) as end:
         main([command, "--help"])

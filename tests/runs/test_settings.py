@@ -4,6 +4,9 @@ import pytest
 from numpy.testing import assert_allclose
 
 from transformer_viz.runs import TrainingSettings
+from transformer_viz.runs.recipes import RECIPES
+from transformer_viz.values.fine_tuning import child_config
+from transformer_viz.values.presets import PRESETS
 
 
 @pytest.mark.parametrize(
@@ -43,6 +46,29 @@ def test_steps_are_counted_with_the_last_short_batch():
     settings = TrainingSettings(epochs=3, batch_size=32, warmup=0.25)
     assert settings.total_steps(65) == 9
     assert settings.warmup_steps(65) == 2
+
+
+CONFIGS = {
+    "encoder": PRESETS["single-block"],
+    "decoder": PRESETS["gpt-mini"],
+    "masked": PRESETS["bert-mini"],
+    "encoder-decoder": PRESETS["vaswani-tiny"],
+}
+
+STARTS = {
+    "reverse": ["encoder-decoder"],
+    "labels": ["encoder", "decoder", "masked"],
+    "texts": ["decoder", "masked"],
+}
+
+
+@pytest.mark.parametrize("recipe", STARTS)
+def test_a_task_can_start_from_the_models_that_can_become_its_own(recipe):
+    for name, config in CONFIGS.items():
+        assert RECIPES[recipe].can_start_from(config) == (name in STARTS[recipe])
+        if name in STARTS[recipe]:
+            child = child_config(config, classifies=RECIPES[recipe].classifies)
+            assert child.predicts_tokens == RECIPES[recipe].config().predicts_tokens
 
 
 def test_a_warmup_of_one_or_more_is_a_number_of_steps():

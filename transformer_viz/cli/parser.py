@@ -92,7 +92,22 @@ def _add_model_commands(add):
 
 
 def _add_train_arguments(sub):
-    sub.add_argument("--preset", required=True, choices=PRESETS, help="the architecture to start from")
+    sub.epilog = f"{sub.epilog}; to fine-tune a model: {example('train --from')}"
+    start = sub.add_mutually_exclusive_group(required=True)
+    start.add_argument("--preset", choices=PRESETS, help="the architecture to start from")
+    start.add_argument(
+        "--from",
+        dest="parent",
+        metavar="MODEL",
+        help="the model to fine-tune, a name on the shelf or a folder: its tokenizer, sizes and parameters "
+        "are kept; on labelled data, a language model becomes a classifier",
+    )
+    sub.add_argument(
+        "--trainable-layers",
+        type=int,
+        metavar="N",
+        help="with --from: train only the last N layers and the output layer, and freeze the others",
+    )
     sub.add_argument(
         "--data",
         required=True,
@@ -102,7 +117,7 @@ def _add_train_arguments(sub):
         f"data: {', '.join(TASKS)}",
     )
     _add_columns(sub)
-    sub.add_argument("--tokens", choices=TOKEN_KINDS, default="words", help="tokenisation (default words)")
+    sub.add_argument("--tokens", choices=TOKEN_KINDS, help="tokenisation (default words)")
     sub.add_argument("--keep-case", action="store_true", help="case-sensitive tokens")
     sub.add_argument(
         "--rows", type=int, default=20_000, help="examples that a task generates (default 20000)"
@@ -110,7 +125,9 @@ def _add_train_arguments(sub):
     sub.add_argument("--out", required=True, help="a name for the model on the shelf, or a folder to write")
     sub.add_argument("--test", type=Path, help="test set: a file, evaluated once, after training")
     sub.add_argument("--overwrite", action="store_true", help="replace an existing model of that name")
-    text = "override preset fields: d_model=64"
+    text = (
+        "override preset fields: d_model=64; with --from, those that the parameters leave open: dropout=0.2"
+    )
     sub.add_argument("--set", nargs="+", default=[], metavar="FIELD=VALUE", help=text)
     text = "names of labels: 0=negative"
     sub.add_argument("--label-names", nargs="+", default=[], metavar="LABEL=NAME", help=text)

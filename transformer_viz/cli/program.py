@@ -12,6 +12,7 @@ EXAMPLES = {
     "generate": 'generate --model reverse-digits --text "1 2 3"',
     "trace": 'trace --model imdb-sentiment --text "Not good at all" --out t.npz',
     "train": "train --preset single-block --data reviews.csv --out my-model",
+    "train --from": "train --from my-writer --data reviews.csv --out my-classifier",
     "runs": "runs",
     "resume": "resume 20260301-101500-reviews-3f2a",
     "stop": "stop 20260301-101500-reviews-3f2a",

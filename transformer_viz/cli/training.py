@@ -15,7 +15,9 @@ from transformer_viz import store
 from transformer_viz.cli.arguments import assignment, columns, label_name
 from transformer_viz.cli.models import headline_metrics
 from transformer_viz.cli.program import example, localized, program
-from transformer_viz.language import Words, language_of
+from transformer_viz.data import NAMED, preview
+from transformer_viz.data.tasks import TASKS
+from transformer_viz.language import Problem, Words, language_of
 from transformer_viz.network.startup import load_upper_floor
 from transformer_viz.runs import (
     RunError,
@@ -26,6 +28,8 @@ from transformer_viz.runs import (
     open_run,
     runs_folder,
 )
+from transformer_viz.runs.recipes import RECIPES
+from transformer_viz.values.fine_tuning import child_config
 from transformer_viz.values.presets import PRESETS
 
 UNFINISHED = {"stopped": "Stopped", "queued": "Queued behind a run of another owner"}
@@ -38,18 +42,20 @@ def train(arguments: Namespace) -> None:
         **{field.name: getattr(arguments, field.name) for field in dataclasses.fields(TrainingSettings)}
     )
     job = TrainingJob(
-        config=PRESETS[arguments.preset].replace(**dict(map(assignment, arguments.set))),
+        config=_config(arguments),
         settings=settings,
         data=arguments.data[0],
         more_data=arguments.data[1:],
         rows=arguments.rows,
-        tokens=arguments.tokens,
+        tokens=arguments.tokens or "words",
         keep_case=arguments.keep_case,
         test=arguments.test or "",
         label_names=dict(map(label_name, arguments.label_names)),
         probes=tuple(arguments.probes),
+        parent=arguments.parent or "",
+        trainable_layers=arguments.trainable_layers,
         card={
-            "preset": arguments.preset,
+            **({"preset": arguments.preset} if arguments.preset else {}),
             "command": _command_of(arguments),
             "source": arguments.source,
             "licence": arguments.licence,
@@ -91,6 +97,32 @@ def list_all_runs(arguments: Namespace) -> None:
         print(f"There are no runs in {runs_folder()}. Begin one: {example('train')}")
         return
     print(pd.DataFrame(rows, columns=["run", "status", "steps", "best"]).to_string(index=False))
+
+
+def _config(arguments):
+    """Return the config: of a preset, or of a model that goes on from another."""
+    changes = dict(map(assignment, arguments.set))
+    if arguments.preset:
+        return PRESETS[arguments.preset].replace(**changes)
+    if arguments.tokens or arguments.keep_case:
+        raise Problem("command.tokens")
+    parent = store.read_config(arguments.parent)
+    return child_config(parent, classifies=_classifies(parent, arguments), **changes)
+
+
+def _classifies(parent, arguments):
+    """Return whether the new model is a classifier: a language model becomes one on labelled data."""
+    if not parent.reads_start or not parent.predicts_tokens:
+        return not parent.predicts_tokens
+    return not arguments.pack and (parent.fills_in or _has_labels(str(arguments.data[0]), arguments.columns))
+
+
+def _has_labels(data, pairs):
+    """Return whether training data are labelled texts, by their columns if these are named."""
+    roles = columns(pairs).keys()
+    if data in NAMED or data in TASKS:
+        return data in NAMED or RECIPES[data].classifies
+    return "label" in roles or ("target" not in roles and preview(data).kind == "labels")
 
 
 def _train_run(run):
@@ -150,6 +182,6 @@ def _output_folder(out):
 def _command_of(arguments):
     """Return the typed command, with bare file names and the model's folder in `models/`."""
     paths = {str(path): path.name for path in (*arguments.data, arguments.test) if path}
-    if store.is_path(arguments.out):
-        paths[arguments.out] = f"models/{Path(arguments.out).name}"
+    for folder in filter(store.is_path, filter(None, (arguments.parent, arguments.out))):
+        paths[folder] = f"models/{Path(folder).name}"
     return f"{program()} {shlex.join(paths.get(part, part) for part in arguments.argv)}"

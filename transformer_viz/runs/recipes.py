@@ -28,6 +28,18 @@ class Recipe:
         """Return the config, with further changes."""
         return PRESETS[self.preset].replace(**self.changes | changes)
 
+    @property
+    def classifies(self) -> bool:
+        """Whether the model is a classifier."""
+        return not PRESETS[self.preset].predicts_tokens
+
+    def can_start_from(self, parent: TransformerConfig) -> bool:
+        """Return whether a model of the task can go on from a model with that config."""
+        own = PRESETS[self.preset]
+        if own.architecture == "encoder-decoder" or parent.architecture == "encoder-decoder":
+            return own.architecture == parent.architecture
+        return self.classifies or parent.predicts_tokens
+
     def training(self, **changes: Any) -> TrainingSettings:
         """Return the settings, with further changes."""
         return TrainingSettings(**self.settings | changes)
