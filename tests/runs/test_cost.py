@@ -100,6 +100,18 @@ def test_a_large_vocabulary_is_paid_for_at_every_written_token():
     assert long - short > 3 * 32 * 10 * 2 * config.d_model * config.num_outputs
 
 
+def test_frozen_layers_are_computed_forward_alone_and_need_no_gradients():
+    rows, settings = 3200, TrainingSettings(batch_size=32)
+    whole = estimate(CONFIG, settings, rows, 50)
+    half = estimate(CONFIG, settings, rows, 50, trainable_layers=CONFIG.num_layers // 2)
+    head = estimate(CONFIG, settings, rows, 50, trainable_layers=0)
+    assert half.step_flops == pytest.approx(whole.step_flops * 2 / 3)
+    assert head.step_flops == pytest.approx(whole.step_flops / 3)
+    assert head.parameters == CONFIG.d_model * 2 + 2
+    assert whole.seconds_per_epoch > half.seconds_per_epoch > head.seconds_per_epoch
+    assert whole.memory > half.memory > head.memory
+
+
 def test_too_little_memory_is_a_sentence():
     found = of()._replace(memory=12.34e9)
     assert found.problem(12.4e9) is None

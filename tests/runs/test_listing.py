@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from transformer_viz import store
 from transformer_viz.runs import (
     BusyError,
     Quota,
@@ -25,6 +26,7 @@ from transformer_viz.runs import (
 )
 from transformer_viz.runs.listing import run_sizes
 from transformer_viz.runs.quota import bytes_in
+from transformer_viz.values.fine_tuning import child_config
 from transformer_viz.values.presets import PRESETS
 
 JOB = TrainingJob(config=PRESETS["vaswani-tiny"], settings=TrainingSettings(), data="reverse")
@@ -254,6 +256,20 @@ def test_a_file_that_is_gone_is_said_before_anything_is_queued(tmp_path):
         create_run(job, folder=tmp_path)
     assert str(error.value) == f"There is no file {tmp_path / 'gone.csv'} any more. Choose it again."
     assert list(tmp_path.iterdir()) == []
+
+
+def test_the_copy_of_a_parent_counts_as_part_of_its_run(tmp_path, models_folder):
+    config = child_config(store.read_config("small"), classifies=True)
+    job = TrainingJob(config=config, settings=TrainingSettings(), data="parity", parent="small")
+    size = bytes_in(models_folder / "small")
+    with pytest.raises(QuotaError):
+        create_run(job, folder=tmp_path, quota=Quota(size - 1, size - 1))
+    assert list_runs(tmp_path) == []
+    run = create_run(job, folder=tmp_path, quota=Quota(size, size))
+    assert store.read_files(run.parent) == store.read_files("small")
+    [used] = run_sizes(tmp_path)
+    assert used.size > size
+    assert run.job == job
 
 
 def test_links_out_of_a_run_are_not_followed_when_room_is_counted(tmp_path):

@@ -116,6 +116,20 @@ def test_the_card_shows_everything_that_is_known(shelf):
     assert [trace["y"] for trace in figure["data"]] == [[0.9], [0.8], [0.5], [0.5]]
 
 
+@pytest.mark.parametrize(
+    ("layers", "shown_layers"),
+    [(None, []), (0, ["only the output layer"]), (2, ["the last 2 layers and the output layer"])],
+)
+def test_the_card_of_a_fine_tuned_model_names_its_parent(shelf, layers, shown_layers):
+    stored = store.read_model("alpha")
+    parts = {"config": stored.config, "tokenizer": stored.tokenizer, "parameters": stored.parameters}
+    parent = {"name": "gpt-small", "sha256": "fedcba9876543210" * 4, "trainable_layers": layers}
+    store.write_model("alpha", **parts, card={**CARD, "parent": parent}, overwrite=True)
+    rows = [row for table in open_page().table for row in table.value.to_numpy().tolist()]
+    assert ["Fine\\-tuned from", "gpt\\-small · fedcba9876543210"] in rows
+    assert [row[1] for row in rows if row[0] == "Trained layers"] == shown_layers
+
+
 def test_a_card_that_says_little_shows_what_the_config_says(shelf):
     app = choose(open_page(), 1)
     assert title(app) == "beta"

@@ -11,6 +11,7 @@ import hostile
 import numpy as np
 import pages
 import pytest
+import small_models
 from made_traces import unpack_heads
 from pages import again, press, shown
 from unprivileged import read_only_folder
@@ -34,6 +35,7 @@ from transformer_viz.ui.shell.language import escaped
 from transformer_viz.ui.shell.server import shared_trainer
 from transformer_viz.ui.shell.titles import title_of, titles_of
 from transformer_viz.values.config import TransformerConfig
+from transformer_viz.values.fine_tuning import child_config
 from transformer_viz.values.trace import Trace
 
 APP = str(Path(__file__).parents[2] / "app.py")
@@ -128,6 +130,31 @@ def test_every_task_can_be_asked_for():
 def test_sentences_to_watch_are_short():
     app = open_page(task="copy")
     assert widget(app.text_area, "Sentences to track").max_chars == 1000
+
+
+def test_a_model_is_fine_tuned_with_its_own_sizes_from_the_page(runs, explorer):
+    config = explorer.config
+    small_models.write(explorer, runs / "models")
+    app = open_page(task="copy")
+    assert "Start from" not in [each.label for each in app.selectbox]  # no model that translates
+    app = open_page(task="parity")
+    widget(app.select_slider, "Examples").set_value(2000)
+    widget(app.selectbox, "Start from").set_value("small")
+    again(app)
+    assert "of **small** are kept" in shown(app)
+    assert "does not know 100% of the tokens" in shown(app)  # words of reviews, and digits to read
+    assert {"Layers", "Heads", "Width (d_model)"}.isdisjoint(each.label for each in app.select_slider)
+    assert "Preset" not in [each.label for each in app.selectbox]
+    widget(app.selectbox, "Layers to train").set_value(0)
+    assert f"**{config.d_model * 2 + 2}** trainable parameters" in shown(again(app))
+    widget(app.select_slider, "Epochs").set_value(1)
+    press(again(app), "Start training")
+    [run] = list_runs()
+    assert (run.job.parent, run.job.trainable_layers) == ("small", 0)
+    assert run.job.config == child_config(config, classifies=True)
+    until(app, "· finished")
+    assert store.read_model(run.model).card["parent"]["name"] == "small"
+    assert "preset" not in store.read_model(run.model).card
 
 
 def test_pictures_that_were_left_out_for_want_of_room_are_said_to_be(runs):

@@ -6,6 +6,7 @@ cores. GPUs are faster than the estimate.
 """
 
 import functools
+import math
 import os
 import time
 from typing import NamedTuple
@@ -16,6 +17,7 @@ from transformer_viz.data.cloze import MASKED_SHARE
 from transformer_viz.language import Phrase
 from transformer_viz.runs.settings import TrainingSettings
 from transformer_viz.values.config import TransformerConfig
+from transformer_viz.values.fine_tuning import trained_parameters
 
 BASE_BYTES = 850e6
 """Bytes of a process with TensorFlow, the data and two compiled models."""
@@ -87,6 +89,7 @@ def estimate(
     num_rows: int,
     num_tokens: float,
     target_tokens: float = 0,
+    trainable_layers: int | None = None,
 ) -> Cost:
     """Return the estimated cost of a training run.
 
@@ -96,18 +99,24 @@ def estimate(
         num_rows: Training rows.
         num_tokens: Average tokens of a text, padding included.
         target_tokens: The same of the target of an encoder-decoder.
+        trainable_layers: As in `TrainingJob`. Frozen layers have a forward pass alone; with them the
+            estimate, which was fitted without, is rougher.
     """
     speed = machine_speed()
     flops, kept = _counts(config, num_tokens, target_tokens)
-    parameters, rows = config.num_parameters, min(settings.batch_size, num_rows)
-    step_flops, activations = 3 * rows * flops, rows * kept  # backward is twice forward
+    shapes, rows = config.parameter_shapes(), min(settings.batch_size, num_rows)
+    parameters = sum(math.prod(shapes[name]) for name in trained_parameters(config, trainable_layers))
+    backward = 1 if trainable_layers is None else trainable_layers / sum(config.stacks.values())
+    share = (1 + 2 * backward) / 3  # backward is twice forward
+    step_flops, activations = 3 * share * rows * flops, rows * kept
     per_parameter = OPTIMIZER_FLOATS + AVERAGE_FLOATS * (settings.average > 0)
-    moved = FLOAT * (per_parameter * parameters + PASSES * activations)
+    moved = FLOAT * (per_parameter * parameters + PASSES * share * activations)
     steps = settings.steps_per_epoch(num_rows)
     overhead = STEP_SECONDS + BLOCK_SECONDS * sum(config.stacks.values())
     seconds = overhead + step_flops / (EFFICIENCY * speed.flops) + moved / speed.bytes
-    copies = 5 + (settings.average > 0)  # value, gradient, Adam's two moments, the evaluator's copy
-    memory = BASE_BYTES + FLOAT * (copies * parameters + AT_ONCE * activations)
+    copies = 3 + (settings.average > 0)  # gradient, Adam's two moments
+    values = 2 * config.num_parameters  # the evaluator has a copy
+    memory = BASE_BYTES + FLOAT * (values + copies * parameters + AT_ONCE * backward * activations)
     return Cost(parameters, steps, step_flops, steps * seconds, memory)
 
 

@@ -21,7 +21,7 @@ from transformer_viz.store.manage import (
 from transformer_viz.store.pack import pack_model, unpack_model
 from transformer_viz.store.places import models_folder, shelves
 from transformer_viz.store.quota import QuotaError, SharedQuota, Usage, check_quota, quota_of, usage
-from transformer_viz.store.read import read_config, read_files, read_hash, read_model, stamp
+from transformer_viz.store.read import read_config, read_files, read_hash, read_model, read_tokenizer, stamp
 from transformer_viz.store.write import check_writable, write_model
 
 __all__ = [
@@ -49,6 +49,7 @@ __all__ = [
     "read_files",
     "read_hash",
     "read_model",
+    "read_tokenizer",
     "rename_model",
     "restore_model",
     "shelves",

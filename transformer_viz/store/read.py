@@ -63,6 +63,17 @@ def read_config(name_or_path: str | Path, folder: Path | None = None) -> Transfo
     return read_consistent(_path(name_or_path, folder), config_and_card)[0]
 
 
+def read_tokenizer(name_or_path: str | Path, folder: Path | None = None) -> str:
+    """Return the text of a model's `tokenizer.json`; arguments as in `read_model`.
+
+    Raises:
+        ModelError: If there is no such model, or its tokenizer is damaged.
+    """
+    return read_consistent(
+        _path(name_or_path, folder), lambda found: _text(found / "tokenizer.json", checked_files(found))
+    )
+
+
 def read_files(name_or_path: str | Path, folder: Path | None = None) -> dict[str, bytes]:
     """Return name -> bytes of a model's files after checking the manifest; arguments as in `read_model`.
 

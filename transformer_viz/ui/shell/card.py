@@ -184,6 +184,8 @@ def origin(card: dict) -> dict[str, str]:
     """Return the origin of the training data as name -> value."""
     data, licence = part(card, "data"), text_in(card, "licence")
     found = {
+        t("card.parent"): parent_of(card),
+        t("card.trained"): trained_layers_of(card),
         t("card.source"): source_of(card),
         t("card.file"): text_in(data, "file") or files_of(data),
         t("card.rows"): count_in(data, "rows"),
@@ -192,6 +194,21 @@ def origin(card: dict) -> dict[str, str]:
         t("models.created"): text_in(card, "created")[:10],
     }
     return {name: value for name, value in found.items() if value}
+
+
+def parent_of(card: dict) -> str:
+    """Return the model that this one was fine-tuned from, and the beginning of its parameters' SHA-256."""
+    parent = part(card, "parent")
+    known = text_in(parent, "name")[:MAX_NAME], text_in(parent, "sha256")[:16]
+    return " · ".join(filter(None, known))
+
+
+def trained_layers_of(card: dict) -> str:
+    """Return which layers of a fine-tuned model were trained; "" if all were."""
+    layers = part(card, "parent").get("trainable_layers")
+    if type(layers) is not int or layers < 0:
+        return ""
+    return t("train.trainable.last", count=layers) if layers else t("train.trainable.output")
 
 
 def files_of(data: dict) -> str:

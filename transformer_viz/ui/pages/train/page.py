@@ -20,12 +20,15 @@ from transformer_viz.runs import (
     queued_runs,
 )
 from transformer_viz.runs.job import LONGEST_PROBE
-from transformer_viz.runs.recipes import RECIPES, presets_for
+from transformer_viz.runs.recipes import RECIPES, Recipe, presets_for
 from transformer_viz.ui.pages.train.data import ask_material, choose_task
 from transformer_viz.ui.pages.train.file import WIDTH
 from transformer_viz.ui.pages.train.material import Material
+from transformer_viz.ui.pages.train.parent import RATE as FINE_TUNING_RATE
+from transformer_viz.ui.pages.train.parent import ask_layers, ask_parent, config_from, show_fit
 from transformer_viz.ui.pages.train.run import show_run
 from transformer_viz.ui.shell.address import from_address, to_address
+from transformer_viz.ui.shell.card_facts import config_of
 from transformer_viz.ui.shell.classroom import is_classroom, keep_visitor, own_runs, owner
 from transformer_viz.ui.shell.language import t, time_of
 from transformer_viz.ui.shell.problems import error_text, show_problem
@@ -142,13 +145,16 @@ def ask_sizes(material: Material) -> TrainingJob:
         ValueError: If they are incompatible.
     """
     recipe = RECIPES[material.recipe]
-    presets = presets_for(recipe)
-    preset = st.selectbox(
-        t("train.preset"), presets, key=f"preset-{material.recipe}", help=t("train.preset.help")
-    )
-    start_from = recipe.config() if preset == recipe.preset else PRESETS[preset]
-    start_from = start_from.replace(**material.changes)
-    place = f"{material.recipe}-{preset}"
+    parent = ask_parent(material, recipe)
+    if parent:
+        start_from, origin = config_from(config_of(parent), material, recipe), {}
+        place = f"{material.recipe}-from-{parent.name}"
+        show_fit(parent, material)
+        trainable = ask_layers(start_from, place)
+    else:
+        trainable = None
+        start_from, origin = ask_preset(material, recipe)
+        place = f"{material.recipe}-{origin['preset']}"
 
     def slide(name, options, value, **settings):
         options = sorted({*options, value})
@@ -162,16 +168,19 @@ def ask_sizes(material: Material) -> TrainingJob:
         )
 
     with st.container(horizontal=True, gap="small"):
-        layers = slide("layers", range(1, 7), start_from.num_layers)
-        heads = slide("heads", (1, 2, 4, 8), start_from.num_heads)
-        width = slide("width", WIDTHS, start_from.d_model)
+        changes = {}
+        if not parent:
+            changes = {
+                "num_layers": slide("layers", range(1, 7), start_from.num_layers),
+                "num_heads": slide("heads", (1, 2, 4, 8), start_from.num_heads),
+                "d_model": slide("width", WIDTHS, start_from.d_model),
+            }
         epochs = slide("epochs", (1, 2, 3, 4, 5, 6, 8, 10, 15, 20, 30), recipe.training().epochs)
-        rate = slide("rate", RATES, recipe.training().learning_rate)
+        rate = slide("rate", RATES, FINE_TUNING_RATE if parent else recipe.training().learning_rate)
         rows = slide("rows", ROWS, recipe.rows) if material.rows is None else material.rows
-    changes = {"num_layers": layers, "num_heads": heads, "d_model": width}
-    settings = {"epochs": epochs, "learning_rate": rate}
+    settings = {"epochs": epochs, "learning_rate": rate, "pack": start_from.fills_in}
     with st.expander(t("train.more"), icon=":material/tune:"):
-        more, others = ask_more(slide, place, start_from, recipe.training())
+        more, others = ask_more(slide, place, start_from, recipe.training(), is_new=not parent)
     config = start_from.replace(**changes | more)
     probes = ask_probes(material, config.architecture == "encoder-decoder")
     job = TrainingJob(
@@ -181,8 +190,10 @@ def ask_sizes(material: Material) -> TrainingJob:
         rows=rows,
         probes=probes,
         owner=owner(),
-        card={
-            "preset": preset,
+        parent=parent.reference if parent else "",
+        trainable_layers=trainable,
+        card=origin
+        | {
             "source": title_of_data(material.data),
             "examples": [probe if isinstance(probe, str) else probe[0] for probe in probes],
         },
@@ -191,15 +202,33 @@ def ask_sizes(material: Material) -> TrainingJob:
     return dataclasses.replace(job, frame_steps=max(1, steps_of(job) // FRAMES))
 
 
+def ask_preset(material: Material, recipe: Recipe) -> tuple[TransformerConfig, dict[str, str]]:
+    """Show the choice among the presets; return the config to start from, and its origin for the card."""
+    preset = st.selectbox(
+        t("train.preset"), presets_for(recipe), key=f"preset-{material.recipe}", help=t("train.preset.help")
+    )
+    start_from = recipe.config() if preset == recipe.preset else PRESETS[preset]
+    return start_from.replace(**material.changes), {"preset": preset}
+
+
 def steps_of(job: TrainingJob) -> int:
     """Return the number of training steps, estimated before the data are read."""
     return job.settings.total_steps(int(job.rows * (1 - job.settings.validation)))
 
 
 def ask_more(
-    slide: Callable[..., Any], place: str, config: TransformerConfig, settings: TrainingSettings
+    slide: Callable[..., Any],
+    place: str,
+    config: TransformerConfig,
+    settings: TrainingSettings,
+    *,
+    is_new: bool,
 ) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Show the advanced settings; return fields of the config and of the training settings."""
+    """Show the advanced settings; return fields of the config and of the training settings.
+
+    Only those of a new model include sizes.
+    """
+    sizes: dict[str, Any] = {}
 
     def number(name, value, **limits):
         return st.number_input(
@@ -224,8 +253,9 @@ def ask_more(
 
     share = {"min_value": 0.0, "max_value": 0.95, "step": 0.05}
     with st.container(horizontal=True, gap="small"):
-        ffn = slide("ffn", (0, 32, 64, 128, 256, 512, 1024), config.ffn_dim)
-        positions = pick("positions", CHOICES["positions"], config.positions)
+        if is_new:
+            sizes["ffn_dim"] = slide("ffn", (0, 32, 64, 128, 256, 512, 1024), config.ffn_dim)
+            sizes["positions"] = pick("positions", CHOICES["positions"], config.positions)
         dropout = number("dropout", config.dropout, **share)
         hide = number("hide", settings.word_dropout, **share)
         batch = slide("batch", BATCHES, settings.batch_size)
@@ -239,7 +269,7 @@ def ask_more(
         patience = number("patience", settings.patience, min_value=1, step=1)
         precision = pick("precision", PRECISIONS, settings.precision)
         seed = number("seed", settings.seed, min_value=0, step=1)
-    return {"ffn_dim": ffn, "positions": positions, "dropout": dropout}, {
+    return sizes | {"dropout": dropout}, {
         "word_dropout": hide,
         "batch_size": batch,
         "schedule": schedule,
@@ -255,11 +285,13 @@ def ask_more(
 
 def show_cost(job: TrainingJob, material: Material) -> None:
     """Show the estimated cost: parameters, steps, time and memory."""
-    config = job.config.replace(vocab_size=min(job.config.vocab_size, material.vocab))
+    config = job.config
+    if not job.parent:
+        config = config.replace(vocab_size=min(config.vocab_size, material.vocab))
     rows = int(job.rows * (1 - job.settings.validation))
     tokens = min(material.tokens, config.max_len)
     target = tokens if config.architecture == "encoder-decoder" else 0
-    cost = estimate(config, job.settings, rows, tokens, target)
+    cost = estimate(config, job.settings, rows, tokens, target, job.trainable_layers)
     cost_texts = {
         "parameters": f"{cost.parameters:,}",
         "steps": f"{steps_of(job):,}",
