@@ -8,6 +8,7 @@ import time
 
 import forked
 import numpy as np
+import pytest
 import tensorflow as tf
 from numpy.testing import assert_allclose, assert_array_equal
 
@@ -20,6 +21,7 @@ from transformer_viz.training.evaluator import Evaluator
 from transformer_viz.training.job import work
 from transformer_viz.training.model_trainer import ModelTrainer
 from transformer_viz.values.config import TransformerConfig
+from transformer_viz.values.fine_tuning import trained_parameters
 
 CONFIG = TransformerConfig(
     d_model=8, num_heads=2, ffn_dim=8, norm="pre", dropout=0.0, max_len=32, attention_bias=False
@@ -32,13 +34,19 @@ PATIENCE = 120
 """Seconds for two processes to start TensorFlow, find together and train a little."""
 
 
-def learn_on_devices(count, job, out):
+def learn_on_devices(count, job, out, layers):
     """Train with one and with several devices alike; write what came of it to a file."""
     [processor] = tf.config.list_physical_devices("CPU")
     tf.config.set_logical_device_configuration(processor, [tf.config.LogicalDeviceConfiguration()] * count)
     dataset, settings = LabelledTexts(job), job.settings
     strategy = tf.distribute.MirroredStrategy([f"CPU:{number}" for number in range(count)])
-    trainers = [ModelTrainer(dataset, settings), ModelTrainer(dataset, settings, strategy)]
+    trained = trained_parameters(dataset.config, layers)
+    trainers = [ModelTrainer(dataset, settings, each, trained=trained) for each in (None, strategy)]
+    frozen = [
+        (variable, variable.numpy())
+        for name, variable in trainers[1].model.parameters().items()
+        if name not in trained
+    ]
     batches = [batch for epoch in range(2) for batch in dataset.batches(settings, epoch)]
     ids, targets = batches[0]
     batches += [(ids[:1], targets[:1]), (ids[:2], targets[:2])]  # fewer rows than devices
@@ -57,11 +65,13 @@ def learn_on_devices(count, job, out):
     trainers[1].restore(states[1])
     again = trainers[1].state()
     trainers[1].train(*batches[0], 0.01)
-    other = ModelTrainer(dataset, settings, strategy)
+    other = ModelTrainer(dataset, settings, strategy, trained=trained)
     other.restore(states[1])
     other.train(*batches[0], 0.01)
 
     found = {
+        "frozen": len(frozen),
+        "moved": [variable.path for variable, before in frozen if (variable.numpy() != before).any()],
         "copies": [len(values) for values in copies],
         "unlike": [
             v.path
@@ -95,14 +105,16 @@ def train_or_fail(path, failing):
     work(TrainingRun(path))
 
 
-def test_several_devices_learn_what_one_learns(tmp_path):
+@pytest.mark.parametrize("layers", [None, 0])
+def test_several_devices_learn_what_one_learns(tmp_path, layers):
     count = 3  # which divides no batch
     job = TrainingJob(config=CONFIG, settings=SETTINGS, data="parity", rows=110)
-    child = forked.start(learn_on_devices, count, job, tmp_path / "found.json")
+    child = forked.start(learn_on_devices, count, job, tmp_path / "found.json", layers)
     child.join(timeout=PATIENCE)
     assert child.exitcode == 0
     found = json.loads((tmp_path / "found.json").read_text())
     assert set(found["copies"]) == {count}
+    assert (found["frozen"] > 0, found["moved"]) == (layers is not None, [])
     assert found["unlike"] == []
     one, several = found["losses"]
     assert_allclose(several, one, rtol=1e-4)

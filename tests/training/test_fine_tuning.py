@@ -9,6 +9,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from transformer_viz import store
 from transformer_viz.inspection.explorer import load
 from transformer_viz.runs import RunError, TrainingJob, TrainingSettings, create_run
+from transformer_viz.training.dataset import LabelledTexts
 from transformer_viz.training.job import run_job, work
 from transformer_viz.values.config import START_ID
 from transformer_viz.values.fine_tuning import child_config, trained_parameters
@@ -76,6 +77,20 @@ def test_a_classifier_begins_with_the_hidden_states_of_its_language_model(decode
             assert_allclose(other.resid_post, one.resid_post, atol=1e-6)
     assert child.config.labels == ("fine", "poor")
     assert child.predict([TEXTS[7]]).iloc[0, 2] == pytest.approx(child.trace(TEXTS[7]).probs[0], abs=1e-6)
+
+
+def test_every_text_of_a_classifier_begins_as_those_of_its_parent(decoder, reviews):
+    settings = TrainingSettings(batch_size=8, crop=0.7, word_dropout=0.3)
+    job = classifier_job(
+        decoder, reviews, settings=settings, changes={"truncation": "beginning", "max_len": 9}
+    )
+    dataset = LabelledTexts(job, store.read_model(decoder))
+    batches = [*dataset.batches(settings, 0), *dataset.validation_batches(settings)]
+    widths = {ids.shape[1] for ids, _ in batches}
+    assert max(widths) == 9
+    for ids, _ in batches:
+        assert (ids[:, 0] == START_ID).all()
+        assert (ids[:, 1:] != START_ID).all()
 
 
 def test_a_masked_language_model_becomes_a_classifier(place, texts, reviews, tmp_path):

@@ -76,7 +76,8 @@ class ModelTrainer:
     def parameters(self) -> dict[str, np.ndarray]:
         """Return the parameters to validate and store: the current ones, or their moving averages."""
         adam: Any = getattr(self.optimizer, "inner_optimizer", self.optimizer)
-        if not self._uses_average or not int(adam.iterations):  # before the first step the averages are 0
+        steps = ops.convert_to_numpy(adam.iterations)
+        if not (self._uses_average and steps):  # before the first step the averages are 0
             return self._parameters()
         variables = self.model.trainable_variables
         raw = [ops.convert_to_numpy(variable) for variable in variables]
