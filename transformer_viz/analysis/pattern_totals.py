@@ -6,7 +6,7 @@ import numpy as np
 
 from transformer_viz.analysis.patterns import PatternShares
 from transformer_viz.analysis.roles import held_patterns
-from transformer_viz.values.head_roles import KindRoles
+from transformer_viz.values.head_roles import DIGITS, KindRoles
 from transformer_viz.values.patterns import MEASURES
 
 
@@ -43,11 +43,19 @@ class PatternTotals:
                 self._sums[name][number] += array
 
     def result(self) -> KindRoles:
-        """Return the averages over the texts so far."""
+        """Return the averages over the texts so far, with three decimals, as they are stored."""
         is_possible = np.array([[name in possible for name in self.names] for possible in self.possible])
         known = is_possible[:, None] & (self._texts > 0)
         count = np.where(known, np.maximum(self._texts, 1), np.nan)
         share, squares, even, held = (array / count for array in self._sums.values())
         spread = np.sqrt(np.maximum(squares - share**2, 0))
         support = self._support / np.maximum(self._texts, 1)
-        return KindRoles(self.names, share, spread, even, held, support, self._texts.copy())
+        return KindRoles(
+            self.names,
+            share.round(DIGITS),
+            spread.round(DIGITS),
+            even.round(DIGITS),
+            held.round(DIGITS),
+            support.round(DIGITS),
+            self._texts.copy(),
+        )
