@@ -192,6 +192,13 @@ DAMAGE = {
     "NaN": lambda top, kind: kind["support"].__setitem__(0, float("nan")),
     "a share without the rest": lambda top, kind: kind["share"][0][0].__setitem__(0, None),
     "a head too few": lambda top, kind: kind["spread"][0].pop(),
+    "a pattern too many": lambda top, kind: [
+        head.append(0.5)
+        for name in ("share", "spread", "even", "held")
+        for layer in kind[name]
+        for head in layer
+    ],
+    "rows of a pattern too many": lambda top, kind: kind["support"].append(1),
     "no heads": lambda top, kind: [
         kind[name].__setitem__(0, []) for name in ("share", "spread", "even", "held")
     ],
