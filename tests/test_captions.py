@@ -94,7 +94,7 @@ def test_a_usual_pattern_that_this_text_cannot_show_is_said_to_be_so():
 
 def test_without_a_usual_pattern_this_text_is_described():
     assert said(half(np.eye(SIZE)), usual("mixed", np.nan, held=0)) == (
-        "No usual pattern in 100 texts. In this text each token attends mostly to itself: 58% of the weight."
+        "No usual pattern in 100 texts. In this text each token attends to itself: 58% of the weight."
     )
 
 

@@ -199,9 +199,9 @@ DAMAGE = {
         for head in layer
     ],
     "rows of a pattern too many": lambda top, kind: kind["support"].append(1),
-    "no heads": lambda top, kind: [
-        kind[name].__setitem__(0, []) for name in ("share", "spread", "even", "held")
-    ],
+    "no heads": lambda top, kind: kind.update(
+        {name: [[] for _ in kind[name]] for name in ("share", "spread", "even", "held")}
+    ),
     "no layers": lambda top, kind: kind.update(share=[]),
     "a number for a list": lambda top, kind: kind.update(share=3),
     "other patterns": lambda top, kind: kind["names"].__setitem__(0, "verbs"),
