@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+import transformer_viz as tv
 from transformer_viz import PRESETS, Trace, store
 from transformer_viz.cli.main import main
 from transformer_viz.cli.program import EXAMPLES
@@ -66,6 +67,53 @@ def test_trace_writes_a_file_that_loads(run, models_folder, tmp_path):
     assert (done.returncode, done.stderr) == (0, "")
     assert Trace.load(tmp_path / "t.npz").tokens == ("a", "lovely", "film", ".")
     assert done.stdout.startswith("a lovely film .\n")
+
+
+def test_roles_are_measured_over_a_file_kept_with_the_model_and_shown_from_there(
+    run, models_folder, csv, reviews
+):
+    asked = ("roles", "--model", "small")
+    before = run(*asked)
+    assert (before.returncode, before.stdout) == (2, "")
+    assert "roles --model small --data FILE --save" in before.stderr
+    shutil.copytree(models_folder / "small", models_folder / "measured")
+    asked = ("roles", "--model", models_folder / "measured")
+    seen = run(*asked, "--data", csv, "--rows", 4)
+    assert (seen.returncode, seen.stderr) == (0, "")
+    assert seen.stdout.endswith("Usual roles in 4 texts.\n")
+    assert run(*asked).returncode == 2
+    saved = run(*asked, "--data", csv, "--save")
+    assert (saved.returncode, saved.stderr) == (0, "")
+    table, _, wrote = saved.stdout.partition("Usual roles in 6 texts.\n")
+    assert wrote.startswith(f"Wrote {models_folder / 'measured' / 'roles.json'} (")
+    again = run("roles", "--model", "measured")
+    assert (again.returncode, again.stdout) == (0, f"{table}Usual roles in 6 texts.\n")
+    measured = tv.head_roles(tv.load("measured"), reviews)
+    assert tv.load("measured").head_roles == measured
+    rows = [line.split() for line in table.splitlines()]
+    assert rows[0] == ["kind", "layer", "head", "role", "share", "spread", "texts"]
+    assert [row[:3] for row in rows[1:]] == [["encoder", str(i), str(j)] for i in range(2) for j in range(3)]
+    shutil.rmtree(models_folder / "measured")
+
+
+def test_roles_can_be_measured_over_texts_that_a_task_generates(run):
+    done = run("roles", "--model", ROOT / "models" / "reverse-digits", "--data", "reverse", "--rows", 40)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout.count("backwards") == 4
+
+
+@pytest.mark.parametrize(
+    ("asked", "sentence"),
+    [
+        (["--save"], "`--save` keeps what is measured over `--data`. Name the texts: `--data FILE`."),
+        (["--data", "copy", "--rows", "0"], "`--rows` must be 1 or more. Received: 0."),
+        (["--data", "none.csv"], "none.csv"),
+    ],
+)
+def test_roles_refuses_what_cannot_be_measured(run, models_folder, asked, sentence):
+    done = run("roles", "--model", "small", *asked)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert sentence in done.stderr
 
 
 def test_evaluate_prints_every_figure(run, models_folder, csv):

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from transformer_viz.network.startup import load_upper_floor
 from transformer_viz.values.config import TransformerConfig
+from transformer_viz.values.head_roles import HeadRoles
 from transformer_viz.values.interventions import ActivationPatch
 from transformer_viz.values.presets import PRESETS
 from transformer_viz.values.request import Changes, Request
@@ -20,6 +21,7 @@ __all__ = [
     "ActivationPatch",
     "Changes",
     "Explorer",
+    "HeadRoles",
     "Intervention",
     "Request",
     "Run",
@@ -28,6 +30,7 @@ __all__ = [
     "TransformerConfig",
     "gradients",
     "head_effects",
+    "head_roles",
     "load",
     "show",
 ]
@@ -40,6 +43,7 @@ _NEEDS_KERAS = {
     "Transformer": "network.model",
     "gradients": "inspection.gradients",
     "head_effects": "inspection.effects",
+    "head_roles": "inspection.head_roles",
     "load": "inspection.explorer",
 }
 
@@ -47,6 +51,7 @@ if TYPE_CHECKING:
     from transformer_viz.inspection.effects import head_effects
     from transformer_viz.inspection.explorer import Explorer, load
     from transformer_viz.inspection.gradients import gradients
+    from transformer_viz.inspection.head_roles import head_roles
     from transformer_viz.network.model import Transformer
     from transformer_viz.pictures.notebook import show
 else:  # hidden from type checkers, which would accept every name

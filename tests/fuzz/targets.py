@@ -26,6 +26,8 @@ from transformer_viz.data import preview, read_labelled, read_pairs, read_texts
 from transformer_viz.runs import TrainingJob, TrainingSettings, create_run
 from transformer_viz.text.tokenizer import TOKEN_KINDS, Tokenizer, clean_text, visible
 from transformer_viz.values.config import TransformerConfig
+from transformer_viz.values.head_roles import HeadRoles, KindRoles
+from transformer_viz.values.patterns import MEASURES, ROLES
 from transformer_viz.values.trace import Trace
 
 TEXTS = [
@@ -35,7 +37,7 @@ TEXTS = [
     "naïve café\u0301 👩\u200d🚀",
 ]
 
-LONG = ("doctor", "predict", "generate", "trace", "evaluate")
+LONG = ("doctor", "predict", "generate", "trace", "evaluate", "roles")
 """Commands that load Keras or work for long, unless the model is not there."""
 
 MEMORY = "/dev/shm" if os.path.isdir("/dev/shm") else None
@@ -105,6 +107,16 @@ def card(data: bytes) -> bool:
     (found,) = store.list_models(folder.parent)
     assert found.problem or isinstance(found.card, dict)
     return not found.problem
+
+
+def head_roles(data: bytes) -> bool:
+    """Read what heads usually do; roles that are accepted have names, and survive being written."""
+    with sentences():
+        found = HeadRoles.from_json(data.decode("utf-8", "replace"))
+        assert HeadRoles.from_json(found.to_json()) == found
+        assert set(found.to_frame()["role"]) <= set(ROLES)
+        return True
+    return False
 
 
 def npz(data: bytes) -> bool:
@@ -186,6 +198,7 @@ TARGETS = {
         tokenizer,
         safetensors,
         card,
+        head_roles,
         npz,
         packed,
         events,
@@ -224,6 +237,7 @@ def seeds(name: str) -> list[bytes]:
         "tokenizer": [each.to_json().encode() for each in _tokenizers()],
         "safetensors": [read["parameters.safetensors"]],
         "card": [read["card.json"]],
+        "head_roles": [_head_roles()],
         "npz": [_saved_trace()],
         "packed": [store.pack_model(folder.name, folder.parent)],
         "events": [_log()],
@@ -302,6 +316,14 @@ def _log():
 
 
 @functools.cache
+def _head_roles():
+    names = MEASURES["cross"]
+    numbers = np.random.default_rng(5).random((4, 2, 3, len(names))).round(3)
+    numbers[:, 0, :, 1] = np.nan
+    kind = KindRoles(names, *numbers, np.ones(len(names)), np.full(len(names), 7))
+    return HeadRoles(9, {"cross": kind}).to_json().encode()
+
+
 def _saved_trace():
     """Return the bytes of a small saved trace."""
     from made_traces import encoder_trace

@@ -8,12 +8,13 @@ import pytest
 from numpy.testing import assert_allclose
 
 from transformer_viz import store
-from transformer_viz.analysis import ROLES
 from transformer_viz.inspection.effects import head_effects
 from transformer_viz.inspection.explorer import load
 from transformer_viz.language import Words
-from transformer_viz.pictures.lens import payload_of, projected_contexts, role_order, roles_of
+from transformer_viz.pictures.captions import HeadsInText, patterns_of_trace, role_order
+from transformer_viz.pictures.lens import payload_of, projected_contexts
 from transformer_viz.pictures.looks import apply_looks
+from transformer_viz.values.patterns import ROLES
 
 SHELF = Path(__file__).parents[2] / "models"
 NAMES = sorted(path.name for path in SHELF.iterdir() if path.is_dir())
@@ -58,7 +59,7 @@ def test_rollout_leaves_cross_attention_and_its_name_as_they_are():
 def test_heads_are_put_in_order_by_what_they_do():
     trace = load(SHELF / "translate-en-fr").trace("Where is the station?", target="Où est la gare ?")
     for kind, found in trace.kinds().items():
-        named = roles_of(kind, found)
+        named = HeadsInText(kind, found, patterns_of_trace(trace)[kind]).roles
         flat = [role for layer in named for role in layer]
         order = np.argsort(-role_order(named).ravel())
         seen = [ROLES.index(flat[number].name) for number in order]

@@ -20,6 +20,13 @@ from transformer_viz.analysis.masks import (
     window_mask,
 )
 from transformer_viz.analysis.order import in_original_order, shuffled_order
+from transformer_viz.analysis.patterns import (
+    PatternShares,
+    TextPatterns,
+    is_punctuation,
+    pattern_shares,
+    text_patterns,
+)
 from transformer_viz.analysis.positions import (
     one_hot_positions,
     position_similarity,
@@ -38,12 +45,13 @@ from transformer_viz.analysis.reshape import (
     sentence_of_token,
     word_of_token,
 )
-from transformer_viz.analysis.roles import ROLES, Role, roles
+from transformer_viz.analysis.roles import Role, held_patterns, roles, roles_of_shares
 from transformer_viz.analysis.softmax import softmax
 
 __all__ = [
-    "ROLES",
+    "PatternShares",
     "Role",
+    "TextPatterns",
     "added_mask_weights",
     "block_means",
     "blocked_rows",
@@ -51,8 +59,10 @@ __all__ = [
     "distance",
     "entropy",
     "future_share",
+    "held_patterns",
     "in_original_order",
     "induction_score",
+    "is_punctuation",
     "mask_from_bits",
     "mask_to_bits",
     "masked_scores",
@@ -63,12 +73,14 @@ __all__ = [
     "one_hot_positions",
     "padding_mask",
     "padding_share",
+    "pattern_shares",
     "position_similarity",
     "position_table",
     "previous_token_score",
     "project_heads",
     "renormalise",
     "roles",
+    "roles_of_shares",
     "rollout",
     "sentence_of_token",
     "shift_error",
@@ -79,6 +91,7 @@ __all__ = [
     "sinusoidal_rates",
     "softmax",
     "strongest_in_blocks",
+    "text_patterns",
     "window_mask",
     "word_of_token",
 ]

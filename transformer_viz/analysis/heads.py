@@ -14,12 +14,21 @@ def entropy(weights: ArrayLike) -> np.ndarray:
         float (...), in nats: 0 for a single key, log(keys) for uniform weights; NaN if all rows are masked.
     """
     weights = np.asarray(weights, dtype=np.float64)
-    logs = np.log(weights, out=np.zeros_like(weights), where=weights > 0)
-    rows = -(weights * logs).sum(axis=-1)
+    rows = row_entropy(weights)
     attends = weights.any(axis=-1)
     count = attends.sum(axis=-1)
     total = (rows * attends).sum(axis=-1)
     return np.divide(total, count, out=np.full(total.shape, np.nan), where=count > 0)
+
+
+def row_entropy(weights: np.ndarray) -> np.ndarray:
+    """Return the entropy of each row in nats: float (..., query), 0 for a row of zeros.
+
+    Args:
+        weights: float (..., query, key).
+    """
+    logs = np.log(weights, out=np.zeros_like(weights), where=weights > 0)
+    return -(weights * logs).sum(axis=-1)
 
 
 def distance(weights: ArrayLike) -> np.ndarray:
@@ -64,10 +73,19 @@ def induction_score(weights: ArrayLike, token_ids: ArrayLike) -> np.ndarray:
         float (...), from 0 to 1; NaN if no token is repeated.
     """
     weights, token_ids = np.asarray(weights), np.asarray(token_ids)
-    same = token_ids[:, None] == token_ids[None, :]
-    followed = np.zeros_like(same)
-    followed[:, 1:] = np.tril(same, -1)[:, :-1]
+    followed = induction_cells(token_ids[:, None] == token_ids[None, :])
     rows = followed.any(axis=-1)
     if not rows.any():
         return np.full(weights.shape[:-2], np.nan)
     return (weights * followed).sum(axis=-1)[..., rows].mean(axis=-1)
+
+
+def induction_cells(same: np.ndarray) -> np.ndarray:
+    """Return which keys follow an earlier occurrence of the query's token: bool (query, key).
+
+    Args:
+        same: bool (query, key), whether both are the same token.
+    """
+    cells = np.zeros_like(same)
+    cells[:, 1:] = np.tril(same, -1)[:, :-1]
+    return cells

@@ -1,44 +1,34 @@
-"""Roles of heads: the pattern that receives most of a head's attention."""
+"""Roles of heads in one text: the pattern that receives most of a head's attention."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from transformer_viz.analysis.heads import entropy
-
-MIN_SHARE = 0.35
-"""Least share of a head's attention on a pattern for that role."""
-
-MIN_RATIO = 1.5
-"""Least ratio of that share to the share under uniform attention."""
-
-MIN_EVENNESS = 0.75
-"""Least effective number of keys of the role "even", as a share of the unmasked keys."""
-
-ROLES = (
-    *("itself", "previous", "next", "same", "after_same"),
-    *("diagonal", "antidiagonal", "token", "even", "mixed"),
-)
-"""All roles."""
+from transformer_viz.analysis.patterns import PatternShares, pattern_shares, text_patterns
+from transformer_viz.values.patterns import ROLES, holds, name_role
 
 
 class Role(NamedTuple):
-    """The role of a head.
+    """The role of a head in one text.
 
     Attributes:
-        name: "itself", "previous", "next", "same" (other occurrences of the token), "after_same" (the token
-            after an earlier occurrence: induction), "diagonal", "antidiagonal", "token" (one token, for all
-            queries), "even", or "mixed".
-        share: Share of the attention on the pattern, 0 to 1, averaged over rows that contain it; for "even"
-            and "mixed" the effective number of keys: exp of the mean entropy.
-        key: Index of the key with the most attention, for "token" and "mixed".
+        name: One of `ROLES`.
+        share: Share of the attention on the pattern, 0 to 1, averaged over rows that could show it; for
+            "even" and "mixed" the effective number of keys: exp of the mean entropy.
+        key: Index of the most-read key.
+        support: Share of rows that could show the pattern.
+        leading: Number of rows whose most-read key is `key`.
+        rows: Number of rows.
     """
 
     name: str
     share: float
     key: int
+    support: float = 1.0
+    leading: int = 0
+    rows: int = 0
 
 
 def roles(
@@ -48,8 +38,9 @@ def roles(
     key_tokens: Sequence[str],
     *,
     cross: bool = False,
+    possible: Collection[str] = ROLES,
 ) -> list[Role]:
-    """Return the role of each head of a layer.
+    """Return the role of each head of a layer in one text.
 
     Rows with fewer than two unmasked keys are left out if there are others. If everything is masked, every
     head is "mixed" over 0 keys.
@@ -60,67 +51,37 @@ def roles(
         query_tokens: Texts of the rows.
         key_tokens: Texts of the columns.
         cross: Whether this is cross-attention.
+        possible: Patterns that the layer can have, as `possible_patterns` returns them.
     """
-    weights = np.asarray(weights, dtype=np.float64)
-    allowed = np.asarray(np.broadcast_to(mask, weights.shape).any(axis=0))
-    if not allowed.any():
-        return [Role("mixed", 0.0, 0)] * len(weights)
-    free = allowed.sum(axis=-1) > 1
-    rows = free if free.any() else allowed.any(axis=-1)
-    where = _cross_patterns(allowed) if cross else _self_patterns(query_tokens)
-    above_even = MIN_RATIO if free.any() else 0
-    evenly = allowed / np.maximum(allowed.sum(axis=-1, keepdims=True), 1)
-    shares = {}
-    for name, cells in where.items():
-        share, least = (_share(each, cells & allowed, rows) for each in (weights, evenly[None]))
-        shares[name] = np.where(share >= above_even * least, share, 0)
-    keys = weights[:, rows].mean(axis=1)
-    widths = np.exp(np.nan_to_num(entropy(weights[:, rows])))
-    choices = allowed[rows].sum(axis=-1).mean()
-    found = []
-    for head, mean in enumerate(keys):
-        key = int(mean.argmax())
-        named = ((name, share[head]) for name, share in shares.items())
-        name, share = max(named, key=lambda pair: pair[1], default=("mixed", 0.0))
-        if share < MIN_SHARE:
-            enough = max(MIN_SHARE, above_even * evenly[rows].mean(axis=0)[key])
-            name, share = ("token", mean[key]) if mean[key] >= enough else ("mixed", widths[head])
-        if name == "mixed" and widths[head] >= MIN_EVENNESS * choices:
-            name = "even"
-        found.append(Role(name, float(share), key))
-    return found
+    text = text_patterns(mask, query_tokens, key_tokens, cross=cross)
+    if not len(text.rows):
+        return [Role("mixed", 0.0, 0)] * len(np.asarray(weights))
+    return roles_of_shares(pattern_shares(text, weights), possible)
 
 
-def _self_patterns(tokens):
-    """Return role -> its cells in self-attention: bool (query, key)."""
-    count = len(tokens)
-    texts = np.array([*map(str.lower, tokens)], dtype=object)
-    same = texts[:, None] == texts[None, :]
-    before = np.tril(same, -1)
-    after_same = np.zeros_like(same)
-    after_same[:, 1:] = before[:, :-1]
-    return {
-        "itself": np.eye(count, dtype=bool),
-        "previous": np.eye(count, k=-1, dtype=bool),
-        "next": np.eye(count, k=1, dtype=bool),
-        "same": same & ~np.eye(count, dtype=bool),
-        "after_same": after_same,
-    }
+def held_patterns(found: PatternShares, possible: Collection[str]) -> np.ndarray:
+    """Return which roles the heads of a layer hold in one text: bool (head, measure).
+
+    A head is "even" only if no key gets twice its weight under uniform attention.
+
+    Args:
+        found: As `pattern_shares` returns it.
+        possible: Patterns that the layer can have.
+    """
+    held = holds(found.names, found.share, found.even)
+    held[found.lopsided, found.names.index("even")] = False
+    return held & [name in possible for name in found.names]
 
 
-def _cross_patterns(allowed):
-    """Return the same for cross-attention: cells next to the diagonals."""
-    queries, keys = allowed.shape
-    if min(queries, keys) < 3:
-        return {}
-    places = np.linspace(0, keys - 1, queries)[:, None]
-    distance = np.abs(np.arange(keys)[None, :] - places)
-    return {"diagonal": distance <= 1, "antidiagonal": distance[:, ::-1] <= 1}
-
-
-def _share(weights, cells, rows):
-    """Return the mean weight of each head on some cells, over rows that contain them; 0 without such rows."""
-    able = rows & cells.any(axis=-1)
-    if able.sum() < min(2, rows.sum()):
-        return np.zeros(len(weights))
-    return (weights * cells).sum(axis=-1)[:, able].mean(axis=-1)
+def roles_of_shares(found: PatternShares, possible: Collection[str] = ROLES) -> list[Role]:
+    """Return the role of each head of a layer in one text; arguments as in `held_patterns`."""
+    roles = []
+    for head, held in enumerate(held_patterns(found, possible)):
+        name = name_role(found.names, found.share[head], found.support, held)
+        counted = name in ("even", "mixed")
+        number = None if counted else found.names.index(name)
+        share = found.width[head] if number is None else found.share[head, number]
+        support = 1.0 if number is None else float(found.support[number])
+        counts = int(found.leading[head]), found.rows
+        roles.append(Role(name, float(share), int(found.key[head]), support, *counts))
+    return roles

@@ -4,7 +4,7 @@ import argparse
 import dataclasses
 from pathlib import Path
 
-from transformer_viz.cli import app, models, training
+from transformer_viz.cli import app, models, roles, training
 from transformer_viz.cli.program import example, program, program_name
 from transformer_viz.data import NAMED
 from transformer_viz.data.tasks import TASKS
@@ -88,6 +88,16 @@ def _add_model_commands(add):
     sub = add("evaluate", models.evaluate, "Evaluate a model on a data set.")
     sub.add_argument("--model", required=True, help="a name on the shelf, or a folder")
     sub.add_argument("--data", required=True, type=Path, help=f"{FILES}; or {', '.join(NAMED)}")
+    _add_columns(sub)
+
+    text = "Show what each head usually does, from what is kept with the model, or measured over many texts."
+    sub = add("roles", roles.roles, text)
+    sub.add_argument("--model", required=True, help="a name on the shelf, or a folder")
+    tasks = ", ".join(TASKS)
+    text = f"texts to measure it over: {FILES}; or {', '.join(NAMED)}; or a task: {tasks}"
+    sub.add_argument("--data", type=Path, help=text)
+    sub.add_argument("--rows", type=int, default=500, help="most texts, chosen at random (default 500)")
+    sub.add_argument("--save", action="store_true", help="keep the result with the model, for its captions")
     _add_columns(sub)
 
 

@@ -17,6 +17,7 @@ EXAMPLES = {
     "resume": "resume 20260301-101500-reviews-3f2a",
     "stop": "stop 20260301-101500-reviews-3f2a",
     "evaluate": "evaluate --model imdb-sentiment --data test.csv.gz",
+    "roles": "roles --model imdb-sentiment --data reviews.csv --save",
     "doctor": "doctor",
 }
 """Command -> example, without the name of the program."""

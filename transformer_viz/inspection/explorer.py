@@ -20,6 +20,7 @@ from transformer_viz.network.model import Transformer
 from transformer_viz.network.startup import load_upper_floor
 from transformer_viz.text.tokenizer import MASK, Tokenizer
 from transformer_viz.values import interventions
+from transformer_viz.values.head_roles import HeadRoles
 from transformer_viz.values.request import Request
 from transformer_viz.values.tensors import ModelTrace, flatten, restore, weights_only
 from transformer_viz.values.trace import Trace
@@ -44,7 +45,8 @@ def load(name_or_path: str | Path) -> "Explorer":
     model = Transformer(stored.config)
     for name, variable in model.parameters().items():
         variable.assign(stored.parameters[name])
-    return Explorer(model, tokenizer, target_tokenizer=target, name=stored.name, card=stored.card)
+    kept = {"name": stored.name, "card": stored.card, "head_roles": stored.head_roles}
+    return Explorer(model, tokenizer, target_tokenizer=target, **kept)
 
 
 def gpus() -> list[str]:
@@ -65,6 +67,7 @@ class Explorer:
         target_tokenizer: `Tokenizer` of the targets of an encoder-decoder.
         name: Name of the model in traces.
         card: The model card.
+        head_roles: What its heads usually do, if that is kept with the model.
 
     Raises:
         ValueError: If a tokenizer is missing, or a decoder's has no [START] and [END].
@@ -82,6 +85,7 @@ class Explorer:
         target_tokenizer: Tokenizer | None = None,
         name: str = "model",
         card: dict[str, Any] | None = None,
+        head_roles: HeadRoles | None = None,
     ):
         self.model = model
         self.config = model.config
@@ -89,6 +93,7 @@ class Explorer:
         self.target_tokenizer = target_tokenizer
         self.name = name
         self.card = card or {}
+        self.head_roles = head_roles
         self.forward = ForwardPass(model, tokenizer, target_tokenizer)
         signature = [self.forward.signature]
         self._compiled_trace = {

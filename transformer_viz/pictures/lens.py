@@ -1,25 +1,18 @@
-"""The payload of the attention views: head metrics, roles, captions and all words shown."""
+"""The payload of the attention views: head metrics, captions and all words shown."""
 
 import functools
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping
 
 import numpy as np
 
 from transformer_viz import store
-from transformer_viz.analysis import (
-    ROLES,
-    Role,
-    distance,
-    entropy,
-    previous_token_score,
-    project_heads,
-    roles,
-)
+from transformer_viz.analysis import distance, entropy, previous_token_score, project_heads
 from transformer_viz.language import Words
 from transformer_viz.pictures import views
+from transformer_viz.pictures.captions import HeadsInText, captions_of, patterns_of_trace, role_order
 from transformer_viz.pictures.labels import axis_labels
 from transformer_viz.pictures.looks import ONE_HEAD, apply_looks
-from transformer_viz.text.tokenizer import visible
+from transformer_viz.values.head_roles import HeadRoles
 from transformer_viz.values.tensors import Attentions
 from transformer_viz.values.trace import Trace
 
@@ -30,12 +23,6 @@ PROJECTIONS = {
 }
 """Kind of attention -> name of the layer with its output projection; {} is the layer number."""
 
-EMPTY = "\u2205"
-"""Shown where there is no token."""
-
-WHOLE_FROM = 10
-"""Effective numbers of tokens from here on are shown without decimals."""
-
 
 def payload_of(
     trace: Trace,
@@ -43,6 +30,7 @@ def payload_of(
     looks: Collection[str] = (),
     effects: Mapping[str, np.ndarray] | None = None,
     projected: Mapping[str, np.ndarray | None] | None = None,
+    head_roles: HeadRoles | None = None,
 ) -> bytes:
     """Return the payload of the attention views of a trace.
 
@@ -52,13 +40,17 @@ def payload_of(
         looks: Transformations to apply: names in `LOOKS`.
         effects: Effect of ablating each head, as `head_effects` returns it; None: unknown.
         projected: Kind of attention -> result of `projected_contexts`; None: unknown.
+        head_roles: What the model's heads usually do; None: unknown. After a transformation, which changes
+            the matrices, only this text is described.
     """
     if effects is None or set(looks) & set(ONE_HEAD):
         effects = {}
     projected = projected or {}
-    shown = {}
+    possible, shown = patterns_of_trace(trace), {}
     for kind, look in apply_looks(trace, axis_labels(trace), looks).items():
-        named, labels = roles_of(kind, look.found), look.columns.labels
+        heads, labels = HeadsInText(kind, look.found, possible[kind]), look.columns.labels
+        usual = None if looks or head_roles is None else head_roles.usual(kind)
+        named = heads.roles if usual is None else usual
         metrics = head_metrics(kind, look.found) | {"role": role_order(named)}
         if kind in effects:
             metrics["effect"] = effects[kind]
@@ -70,7 +62,7 @@ def payload_of(
             head_title=title_of(words, looks, kind),
             metrics=metrics,
             roles=[[words(f"role_name.{role.name}") for role in layer] for layer in named],
-            captions=captions_of(words, named, labels, effects.get(kind)),
+            captions=captions_of(words, heads, labels, usual, effects.get(kind)),
             vectors={} if looks else views.vectors_of(trace, kind, projected.get(kind)),
             sentences=(look.rows.sentences, look.columns.sentences),
         )
@@ -120,51 +112,3 @@ def head_metrics(kind: str, found: Attentions) -> dict[str, np.ndarray]:
         if weights.shape[-1] > 1:
             metrics["previous"] = previous_token_score(weights)
     return metrics
-
-
-def roles_of(kind: str, found: Attentions) -> list[list[Role]]:
-    """Return the role of each head, by layer."""
-    tokens, cross = (found.query_tokens, found.key_tokens), kind == "cross"
-    return [roles(layer.weights, found.mask, *tokens, cross=cross) for layer in found.layers]
-
-
-def captions_of(
-    words: Words, named: list[list[Role]], labels: Sequence[str], effects: np.ndarray | None
-) -> list[list[str]]:
-    """Return a caption for each head: its role and the effect of ablating it.
-
-    Args:
-        words: Sentences of the visitor's language.
-        named: As `roles_of` returns it.
-        labels: Labels of the columns.
-        effects: float (layer, head); None: unknown.
-    """
-    captions = [[role_text(words, role, labels) for role in layer] for layer in named]
-    if effects is None:
-        return captions
-    return [
-        [f"{role} {effect_text(words, effect)}" for role, effect in zip(layer, row, strict=True)]
-        for layer, row in zip(captions, effects, strict=True)
-    ]
-
-
-def role_order(named: list[list[Role]]) -> np.ndarray:
-    """Return a sort key that groups heads by role, the strongest first: float (layer, head)."""
-    return np.array(
-        [[-2 * ROLES.index(role.name) + role.share / (1 + role.share) for role in layer] for layer in named]
-    )
-
-
-def role_text(words: Words, role: Role, labels: Sequence[str]) -> str:
-    """Return a head's role as a sentence; `labels` are those of the columns."""
-    return words(
-        f"role.{role.name}",
-        percent=f"{role.share:.0%}",
-        count=f"{role.share:.1f}" if role.share < WHOLE_FROM else f"{role.share:.0f}",
-        token=visible(labels[role.key]) if labels else EMPTY,
-    )
-
-
-def effect_text(words: Words, effect: float) -> str:
-    """Return the effect of ablating a head on the answer's probability as a sentence."""
-    return words("effects.less" if effect >= 0 else "effects.more", points=f"{abs(100 * effect):.1f}")

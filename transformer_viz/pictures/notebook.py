@@ -11,6 +11,7 @@ import numpy as np
 from transformer_viz.language import Words
 from transformer_viz.pictures import views
 from transformer_viz.pictures.lens import payload_of
+from transformer_viz.values.head_roles import HeadRoles
 from transformer_viz.values.trace import Trace
 
 HEIGHT = 820
@@ -37,7 +38,12 @@ class Page:
 
 
 def show(
-    trace: Trace, *, language: str = "en", effects: Mapping[str, np.ndarray] | None = None, **start: str | int
+    trace: Trace,
+    *,
+    language: str = "en",
+    effects: Mapping[str, np.ndarray] | None = None,
+    head_roles: HeadRoles | None = None,
+    **start: str | int,
 ) -> Page:
     """Return a page with all attention views of a trace, as in the app.
 
@@ -45,11 +51,12 @@ def show(
         trace: As `Explorer.trace` returns it.
         language: "en" or "zh".
         effects: Result of `head_effects`, to sort heads by; None: unknown.
+        head_roles: What the model's heads usually do, `explorer.head_roles`; None: unknown.
         **start: Initial selection: kind ("encoder", "decoder", "cross"), layer and head, 0-based, view
             ("grid", "matrix", "lines", "steps").
 
     Raises:
         ValueError: If there is no such language.
     """
-    payload = payload_of(trace, Words(language), effects=effects)
+    payload = payload_of(trace, Words(language), effects=effects, head_roles=head_roles)
     return Page(views.page(payload, title=f"{trace.model}: {trace.text}", start=start))

@@ -1,8 +1,8 @@
 """Model folders: list, read, write and manage them, atomically and with checks of their integrity.
 
 A folder holds `config.json`, `parameters.safetensors`, `tokenizer.json`, `card.json`, for an encoder-decoder
-`tokenizer_target.json`, and, written last, `manifest.json` with the size and SHA-256 of each. Reading it
-never executes code.
+`tokenizer_target.json`, if they were measured `roles.json`, and, written last, `manifest.json` with the
+size and SHA-256 of each. Reading it never executes code.
 """
 
 from transformer_viz.store.admit import UnfitNameError, admit_model
@@ -17,11 +17,20 @@ from transformer_viz.store.manage import (
     rename_model,
     restore_model,
     shorten_card,
+    write_head_roles,
 )
 from transformer_viz.store.pack import pack_model, unpack_model
 from transformer_viz.store.places import models_folder, shelves
 from transformer_viz.store.quota import QuotaError, SharedQuota, Usage, check_quota, quota_of, usage
-from transformer_viz.store.read import read_config, read_files, read_hash, read_model, read_tokenizer, stamp
+from transformer_viz.store.read import (
+    read_config,
+    read_files,
+    read_hash,
+    read_head_roles,
+    read_model,
+    read_tokenizer,
+    stamp,
+)
 from transformer_viz.store.write import check_writable, write_model
 
 __all__ = [
@@ -48,6 +57,7 @@ __all__ = [
     "read_config",
     "read_files",
     "read_hash",
+    "read_head_roles",
     "read_model",
     "read_tokenizer",
     "rename_model",
@@ -57,5 +67,6 @@ __all__ = [
     "stamp",
     "unpack_model",
     "usage",
+    "write_head_roles",
     "write_model",
 ]

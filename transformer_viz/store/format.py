@@ -13,6 +13,7 @@ import numpy as np
 from transformer_viz.language import Phrase, Problem
 from transformer_viz.store.places import models_folder, shelves
 from transformer_viz.values.config import TransformerConfig
+from transformer_viz.values.head_roles import HeadRoles
 
 FORMAT_VERSION = 1
 """Version of `manifest.json`; a higher one was written by a newer program."""
@@ -26,6 +27,7 @@ LARGEST = {
     "tokenizer.json": 2**25,
     "tokenizer_target.json": 2**25,
     "card.json": 2**22,
+    "roles.json": 2**20,
     "manifest.json": 2**16,
 }
 """Name -> maximum size in bytes of each file in a model folder."""
@@ -33,7 +35,11 @@ LARGEST = {
 TARGET = "tokenizer_target.json"
 """File that only an encoder-decoder has."""
 
-PAYLOAD = LARGEST.keys() - {"manifest.json", TARGET}
+HEAD_ROLES = "roles.json"
+"""File with what the heads usually do, if that was measured."""
+
+OPTIONAL = {TARGET, HEAD_ROLES}
+PAYLOAD = LARGEST.keys() - {"manifest.json"} - OPTIONAL
 DESKTOP = {".DS_Store", "Thumbs.db", "desktop.ini"}  # files of file managers, ignored
 _RESERVED = r"(?:con|prn|aux|nul|com\d|lpt\d)"  # devices on Windows
 NAME = re.compile(rf"(?!{_RESERVED}$)[a-z0-9][a-z0-9_-]{{0,63}}")
@@ -73,7 +79,7 @@ class ModelSummary:
 class StoredModel:
     """Content of a model folder; `parameters` maps names to finite float32 arrays.
 
-    `target_tokenizer` is None except for an encoder-decoder.
+    `target_tokenizer` is None except for an encoder-decoder; `head_roles` is None unless they were measured.
     """
 
     name: str
@@ -83,6 +89,7 @@ class StoredModel:
     card: dict
     parameters: dict[str, np.ndarray]
     target_tokenizer: str | None = None
+    head_roles: HeadRoles | None = None
 
 
 def hidden_model(target: Path) -> Path | None:

@@ -4,12 +4,15 @@ import os
 from dataclasses import dataclass
 from pathlib import Path
 
+from transformer_viz.language import Problem
 from transformer_viz.store.atomic import move_into_place, write_files
 from transformer_viz.store.card import card_text
 from transformer_viz.store.format import (
     DESKTOP,
+    HEAD_ROLES,
     LARGEST,
     ModelError,
+    check_size,
     checked_name,
     disk_errors,
     existing_folder,
@@ -23,6 +26,8 @@ from transformer_viz.store.places import folder_of_models, is_shipped
 from transformer_viz.store.quota import QuotaLike
 from transformer_viz.store.read import read_files
 from transformer_viz.store.write import check_target, with_manifest
+from transformer_viz.values.config import TransformerConfig
+from transformer_viz.values.head_roles import HeadRoles
 
 
 @dataclass(frozen=True)
@@ -87,6 +92,37 @@ def shorten_card(name: str, folder: Path | None = None) -> None:
     card = json_object(target / "card.json", files["card.json"].decode("utf-8", "replace"))
     files["card.json"] = card_text(target / "card.json", card).encode()
     write_files(target, with_manifest(files))
+
+
+def write_head_roles(
+    name: str, head_roles: HeadRoles, folder: Path | None = None, *, quota: QuotaLike = None
+) -> Path:
+    """Keep what a model's heads usually do in its folder, in place of what was there.
+
+    Args:
+        name: Of the model.
+        head_roles: As `transformer_viz.head_roles` returns them.
+        folder: Folder of models; None: `models_folder()`.
+        quota: As in `write_model`.
+
+    Returns:
+        The file.
+
+    Raises:
+        ModelError: If there is no such model, it is damaged, came with an installed package, has other heads,
+            or the disk refuses.
+    """
+    target = _target(name, folder)
+    file, files = target / HEAD_ROLES, read_files(name, folder)
+    del files["manifest.json"]
+    try:
+        head_roles.check(TransformerConfig.from_json(files["config.json"].decode()))
+    except Problem as error:
+        raise ModelError("store.unusable", file=file, reason=error) from None
+    files[HEAD_ROLES] = head_roles.to_json().encode()
+    check_size(file, len(files[HEAD_ROLES]))
+    write_files(target, with_manifest(files), quota)
+    return file
 
 
 def delete_model(name: str, folder: Path | None = None) -> Deleted:

@@ -9,8 +9,8 @@ from transformer_viz.store.format import (
     DESKTOP,
     FORMAT_VERSION,
     LARGEST,
+    OPTIONAL,
     PAYLOAD,
-    TARGET,
     ModelError,
     check_size,
     disk_errors,
@@ -43,7 +43,7 @@ def checked_files(folder: Path) -> dict[str, str]:
         raise ModelError("manifest.missing", file=manifest)
     files = _manifest_files(manifest)
     for place, names in ((manifest, files.keys()), (folder, sizes.keys() - {manifest.name})):
-        if names - {TARGET} != PAYLOAD or (TARGET in names) != (TARGET in files):
+        if names - OPTIONAL != PAYLOAD or names & OPTIONAL != files.keys() & OPTIONAL:
             missing, unknown = name_list(PAYLOAD - names), name_list(names - PAYLOAD)
             raise ModelError("manifest.names", place=place, missing=missing, unknown=unknown)
     for name, entry in files.items():

@@ -9,9 +9,10 @@ from typing import TypeVar
 import numpy as np
 from safetensors import SafetensorError, safe_open
 
-from transformer_viz.language import Phrase
+from transformer_viz.language import Phrase, Problem
 from transformer_viz.store.card import check_card, check_card_size
 from transformer_viz.store.format import (
+    HEAD_ROLES,
     NAME,
     TARGET,
     ModelError,
@@ -31,6 +32,7 @@ from transformer_viz.store.limits import check_config
 from transformer_viz.store.manifest import check_hash, checked_files
 from transformer_viz.store.places import shelves
 from transformer_viz.values.config import TransformerConfig
+from transformer_viz.values.head_roles import HeadRoles
 
 Result = TypeVar("Result")
 
@@ -71,6 +73,17 @@ def read_tokenizer(name_or_path: str | Path, folder: Path | None = None) -> str:
     """
     return read_consistent(
         _path(name_or_path, folder), lambda found: _text(found / "tokenizer.json", checked_files(found))
+    )
+
+
+def read_head_roles(name_or_path: str | Path, folder: Path | None = None) -> HeadRoles | None:
+    """Return what a model's heads usually do, or None if that was not measured; arguments as in `read_model`.
+
+    Raises:
+        ModelError: If there is no such model, or its config, card or head roles are damaged or invalid.
+    """
+    return read_consistent(
+        _path(name_or_path, folder), lambda place: _head_roles(place, config_and_card(place)[0])
     )
 
 
@@ -175,7 +188,9 @@ def _read(folder, name):
     config, card = config_and_card(folder)
     parameters = _parameters(file, config)
     check_tokenizers(folder, texts, config)
-    return StoredModel(name, folder, config, texts["tokenizer.json"], card, parameters, texts.get(TARGET))
+    head_roles = _head_roles(folder, config)
+    target = texts.get(TARGET)
+    return StoredModel(name, folder, config, texts["tokenizer.json"], card, parameters, target, head_roles)
 
 
 def _files(folder):
@@ -206,6 +221,19 @@ def _config(file, text):
         raise ModelError("store.unusable", file=file, reason=reason) from None
     check_config(file, config)
     return config
+
+
+def _head_roles(folder, config):
+    hashes, file = checked_files(folder), folder / HEAD_ROLES
+    if HEAD_ROLES not in hashes:
+        return None
+    text = _text(file, hashes)
+    try:
+        found = HeadRoles.from_json(text)
+        found.check(config)
+    except Problem as error:
+        raise ModelError("store.unusable", file=file, reason=error) from None
+    return found
 
 
 def _parameters(file, config):

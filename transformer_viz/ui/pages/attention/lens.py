@@ -46,4 +46,11 @@ def _payload(trace, words: Words, looks, effects, request, stamp):
     """Return the payload of an answer; a rewritten model has another stamp."""
     model = request.model
     projected = {} if looks else {kind: projected_contexts(trace, kind, model) for kind in trace.kinds()}
-    return payload_of(trace, words, looks, effects, projected)
+    return payload_of(trace, words, looks, effects, projected, _head_roles(model))
+
+
+def _head_roles(model):
+    try:
+        return store.read_head_roles(model)
+    except store.ModelError:  # deleted or replaced in the meantime
+        return None

@@ -1,0 +1,174 @@
+"""What is said of heads, in both languages: of one text, and with evidence from many."""
+
+import numpy as np
+import pytest
+
+import transformer_viz as tv
+from transformer_viz.language import Words
+from transformer_viz.pictures.captions import HeadsInText, captions_of, patterns_of_trace, role_order
+from transformer_viz.pictures.lens import payload_of
+from transformer_viz.values.head_roles import UsualRole
+from transformer_viz.values.patterns import MEASURES, ROLES
+from transformer_viz.values.tensors import Attentions, AttentionTrace
+
+TOKENS = ("the", "cat", "and", "the", "dog", ".")
+SIZE = len(TOKENS)
+EVEN = np.full((SIZE, SIZE), 1 / SIZE)
+KEYS = np.eye(SIZE)
+
+
+def heads_of(*weights, kind="encoder", possible=ROLES, tokens=TOKENS):
+    """Return the heads of one layer."""
+    layer = AttentionTrace(None, None, None, None, np.stack(weights), None, None)
+    mask = np.ones((1, len(tokens), len(tokens)), bool)
+    return HeadsInText(kind, Attentions([layer], mask, tokens, tokens), [frozenset(possible)])
+
+
+def said(weights, role=None, language="en", **options):
+    """Return the caption of one head."""
+    usual = role and [[role]]
+    return captions_of(Words(language), heads_of(weights, **options), options.get("tokens", TOKENS), usual)[
+        0
+    ][0]
+
+
+def usual(name, share=0.62, support=1.0, held=97, texts=100):
+    return UsualRole(name, share, 0.1, support, held, texts)
+
+
+def half(cells):
+    """Return weights of which half are on these cells of each row, or as even as the rest if it has none."""
+    count = cells.sum(axis=-1, keepdims=True)
+    return np.where(count > 0, 0.5 * cells / np.maximum(count, 1) + 0.5 * EVEN, EVEN)
+
+
+def test_what_holds_for_one_text_is_said_of_this_text():
+    assert (
+        said(half(np.eye(SIZE, k=-1))) == "In this text it attends to the previous token: 58% of the weight."
+    )
+    assert said(EVEN) == "In this text it averages: spread evenly over about 6.0 tokens."
+
+
+def test_a_pattern_of_some_rows_says_how_many_they_are():
+    same = np.zeros((SIZE, SIZE))
+    same[0, 3] = same[3, 0] = 1
+    assert said(half(same)) == (
+        "In this text it attends to other occurrences of the same token: 58% of the weight of the tokens "
+        "that occur more than once (33% of the rows)."
+    )
+
+
+def test_of_the_most_read_token_it_is_said_in_how_many_rows_it_is_that():
+    weights = half(KEYS[[4, 4, 4, 4, 1, 2]])
+    assert said(weights) == (
+        "In this text “dog” is the most-read token: 42% of the weight on average, and more than any other "
+        "token in 4 of 6 rows."
+    )
+
+
+def test_a_head_that_reads_another_token_in_each_row_is_called_focused():
+    weights = KEYS[[2, 4, 5, 1, 0, 3]]
+    assert said(weights) == (
+        "In this text it is focused: a different token for each query, with 100% of its weight."
+    )
+
+
+def test_with_evidence_a_caption_says_what_is_usual_in_how_many_texts_and_how_it_is_here():
+    previous = half(np.eye(SIZE, k=-1))
+    assert said(previous, usual("previous")) == (
+        "Usually attends to the previous token (62% of its weight, in 97 of 100 texts); here 58%."
+    )
+    assert said(previous, usual("previous"), "zh") == (
+        "通常主要关注前一个词元（占权重的 62%，100 段文本中的 97 段如此）；本例中为 58%。"
+    )
+
+
+def test_a_usual_pattern_that_this_text_cannot_show_is_said_to_be_so():
+    tokens = ("a", "cat", "sat")
+    caption = said(np.full((3, 3), 1 / 3), usual("after_same", support=0.25), tokens=tokens)
+    assert caption == (
+        "Tokens that have occurred before (25% of the rows) usually attend to the token after their previous "
+        "occurrence: an induction head (62% of the weight, in 97 of 100 texts); this text cannot show it."
+    )
+
+
+def test_without_a_usual_pattern_this_text_is_described():
+    assert said(half(np.eye(SIZE)), usual("mixed", np.nan, held=0)) == (
+        "No usual pattern in 100 texts. In this text each token attends to itself: 58% of the weight."
+    )
+
+
+def test_of_a_head_that_usually_reads_one_token_this_texts_token_is_named():
+    caption = said(half(KEYS[[4] * SIZE]), usual("token"))
+    assert caption.startswith(
+        "Usually attends mostly to one token of the text (62% of its weight, in 97 of 100"
+    )
+    assert "; here 58%. In this text “dog” is the most-read token" in caption
+
+
+def test_numbers_of_many_texts_are_grouped():
+    assert "in 1,900 of 2,000 texts" in said(EVEN, usual("next", held=1900, texts=2000))
+
+
+@pytest.mark.parametrize("language", ["en", "zh"])
+@pytest.mark.parametrize("name", ROLES)
+def test_every_role_has_a_sentence_of_its_own_with_and_without_evidence(language, name):
+    words, kind = Words(language), "cross" if "diagonal" in name else "encoder"
+    assert name in (*MEASURES[kind], "mixed")
+    with_evidence = said(EVEN, usual(name), language, kind=kind)
+    assert "{" not in with_evidence
+    assert words.has(f"role.{name}")
+    assert words.has(f"role_name.{name}")
+    others = {said(EVEN, usual(other), language, kind=kind) for other in (*MEASURES[kind], "mixed")} - {
+        with_evidence
+    }
+    assert len(others) == len(MEASURES[kind])
+
+
+def test_heads_are_sorted_by_what_they_usually_do():
+    order = role_order(
+        [[usual("mixed", np.nan), usual("previous", 0.5), usual("previous", 0.9), usual("itself")]]
+    )
+    assert list(np.argsort(-order[0])) == [3, 2, 1, 0]
+
+
+def test_patterns_are_those_of_the_model_as_it_was_run(explorer, writer):
+    def places(trace, kind):
+        return [("previous" in layer, "after_same" in layer) for layer in patterns_of_trace(trace)[kind]]
+
+    text = "a lovely film"
+    assert places(explorer.trace(text), "encoder") == [(True, False), (True, True)]
+    assert places(explorer.trace(text, positions="none"), "encoder") == [(False, False)] * 2
+    causal = explorer.trace(text, positions="none", attention_mask="causal")
+    assert places(causal, "encoder") == [(False, False), (True, True)]
+    assert places(explorer.trace(text, positions="none", keep="weights"), "encoder")[0] == (True, False)
+    assert [
+        "first" in layer for layer in patterns_of_trace(writer.trace(text, positions="none"))["decoder"]
+    ] == [
+        True,
+        True,
+    ]
+
+
+def test_captions_and_names_of_a_payload_rest_on_the_evidence_unless_the_matrix_is_transformed(
+    explorer, reviews
+):
+    trace, found = explorer.trace(reviews[0]), tv.head_roles(explorer, reviews)
+    roles = found.usual("encoder")
+    text = payload_of(trace, Words("en"), head_roles=found).decode("utf-8", "replace")
+    for role in (role for layer in roles for role in layer):
+        count = (
+            "No usual pattern in 6 texts."
+            if role.name == "mixed"
+            else f"in {role.held} of {role.texts} texts"
+        )
+        assert count in text
+    names = [Words("en")(f"role_name.{role.name}") for layer in roles for role in layer]
+    quoted = ", ".join(f'"{name}"' for name in names)
+    assert f'"roles": [{quoted}]' in text
+    for plain in (
+        payload_of(trace, Words("en")),
+        payload_of(trace, Words("en"), ("mean",), head_roles=found),
+    ):
+        assert b" texts" not in plain
+        assert b"this text" in plain

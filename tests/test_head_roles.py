@@ -1,0 +1,240 @@
+"""Roles of heads over many texts: averages by hand, the usual role, the JSON form and what it refuses."""
+
+import json
+import re
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+
+import transformer_viz as tv
+from transformer_viz.analysis import pattern_shares, text_patterns
+from transformer_viz.analysis.pattern_totals import PatternTotals
+from transformer_viz.values.head_roles import HeadRoles
+from transformer_viz.values.patterns import MEASURES
+
+PAIRS = [
+    ("A lovely film.", "one two three two"),
+    ("A dull plot, not funny.", "two one"),
+    ("Great music!", "six"),
+]
+SIZE = 6
+ROUNDED = 6e-4
+ALL = np.ones((1, SIZE, SIZE), bool)
+DAMAGED = (
+    "The roles of heads are damaged, or were not written by this program. Copy them again from where they "
+    "came from, or compute them again."
+)
+EVERY = [set(MEASURES["encoder"])]
+
+
+def added(*weights, possible=EVERY, tokens="abcdef"):
+    """Return the evidence of one head over texts with these weights."""
+    totals = PatternTotals("encoder", possible, 1)
+    for each in weights:
+        totals.add([pattern_shares(text_patterns(ALL, tokens, tokens), each[None])])
+    return totals.result()
+
+
+def mixture(share):
+    """Return weights with this share on the previous token, the rest alike."""
+    weights = share * np.eye(SIZE, k=-1) + (1 - share) / SIZE
+    weights[0] = 1 / SIZE
+    return weights
+
+
+def refused(sentence):
+    return pytest.raises(ValueError, match=f"^{re.escape(sentence)}$")
+
+
+@pytest.fixture(scope="module")
+def found(translator):
+    return tv.head_roles(translator, PAIRS)
+
+
+def test_a_share_is_averaged_over_texts_and_its_spread_is_their_standard_deviation(writer, reviews):
+    roles = tv.head_roles(writer, reviews).kinds["decoder"]
+    number = roles.names.index("previous")
+    each = []
+    for text in reviews:
+        layers = [block.self_attention.weights for block in writer.trace(text).decoder]
+        rows = range(1, layers[0].shape[-1])
+        each.append([[np.mean([head[row, row - 1] for row in rows]) for head in layer] for layer in layers])
+    assert_allclose(roles.share[..., number], np.mean(each, axis=0), atol=ROUNDED)
+    assert_allclose(roles.spread[..., number], np.std(each, axis=0), atol=ROUNDED)
+    assert roles.texts[number] == len(reviews)
+    fair = [np.mean([1 / (row + 1) for row in range(1, len(writer.trace(text).tokens))]) for text in reviews]
+    assert_allclose(roles.even[..., number], np.mean(fair), atol=ROUNDED)
+
+
+def test_a_text_that_cannot_show_a_pattern_does_not_count_for_it(explorer):
+    roles = tv.head_roles(explorer, ["a film a film", "a dull story"]).kinds["encoder"]
+    number = roles.names.index("same")
+    assert list(roles.texts) == [
+        1 if name in ("same", "after_same") else 0 if name == "punctuation" else 2 for name in roles.names
+    ]
+    weights = np.stack([block.attention.weights for block in explorer.trace("a film a film").encoder])
+    assert_allclose(
+        roles.share[..., number],
+        np.mean([weights[..., i, (i + 2) % 4] for i in range(4)], axis=0),
+        atol=ROUNDED,
+    )
+    assert roles.support[number] == 1
+
+
+def test_every_kind_of_attention_has_every_layer_and_head(translator, found):
+    found.check(translator.config)
+    assert {kind: roles.share.shape for kind, roles in found.kinds.items()} == {
+        "encoder": (2, 3, 10),
+        "decoder": (3, 3, 10),
+        "cross": (3, 3, 7),
+    }
+    assert found.texts == 3
+    frame = found.to_frame()
+    assert len(frame) == 2 * 3 + 3 * 3 + 3 * 3
+    assert list(frame.columns) == [
+        "kind",
+        "layer",
+        "head",
+        "role",
+        "share",
+        "spread",
+        "support",
+        "held",
+        "texts",
+    ]
+
+
+def test_what_a_layer_cannot_have_is_not_measured(found):
+    induction = found.kinds["encoder"].names.index("after_same")
+    assert np.isnan(found.kinds["encoder"].share[0, :, induction]).all()
+    following = found.kinds["decoder"].names.index("next")
+    assert np.isnan(found.kinds["decoder"].held[:, :, following]).all()
+
+
+def test_a_target_that_is_not_given_is_generated(translator):
+    generated = translator.generate("A lovely film.", keep=None).token_ids[:16]
+    text = translator.output_tokenizer.decode(generated)
+    assert tv.head_roles(translator, ["A lovely film."]) == tv.head_roles(
+        translator, [("A lovely film.", text)]
+    )
+
+
+def test_texts_without_a_choice_are_left_out_and_progress_counts_every_text(explorer):
+    seen = []
+    roles = tv.head_roles(explorer, ["", "film", "a film"], progress=seen.append)
+    assert (roles.texts, seen) == (1, [1, 2, 3])
+    with pytest.raises(ValueError, match="None of the texts has two tokens"):
+        tv.head_roles(explorer, ["", "film"])
+
+
+def test_a_usual_role_is_held_in_half_of_the_texts_or_more():
+    thirds = sum(np.roll(np.eye(SIZE), step, axis=1) for step in (-1, 1, 2)) / 3
+    role = added(mixture(1), thirds, thirds).usual(0, 0)  # 0.56 on average would be enough
+    assert (role.name, role.held, role.texts) == ("mixed", 0, 3)
+    role = added(mixture(1), mixture(1), thirds, thirds).usual(0, 0)
+    assert (role.name, role.held, role.texts) == ("previous", 2, 4)
+    role = added(mixture(0.6), mixture(0.6), mixture(0.1)).usual(0, 0)
+    assert (role.name, role.held, role.texts) == ("previous", 2, 3)
+    shares = np.array([0.6, 0.6, 0.1]) * 5 / 6 + 1 / 6
+    assert_allclose(role.share, shares.mean(), atol=ROUNDED)
+    assert_allclose(role.spread, shares.std(), atol=ROUNDED)
+
+
+def test_a_head_of_one_layer_without_positions_has_no_usual_place():
+    assert added(mixture(0.9)).usual(0, 0).name == "previous"
+    assert added(mixture(0.9), possible=[{"itself", "focused", "even"}]).usual(0, 0).name == "focused"
+
+
+def test_a_head_that_averages_is_even():
+    role = added(mixture(0), mixture(0.02)).usual(0, 0)
+    assert (role.name, role.held) == ("even", 2)
+    assert 0.99 < role.share <= 1
+
+
+def test_json_and_back_is_the_same(found):
+    text = found.to_json()
+    again = HeadRoles.from_json(text)
+    assert again == found
+    assert again.to_json() == text
+    assert again.to_frame().equals(found.to_frame())
+    assert again != "anything else"
+
+
+def test_of_a_model_of_144_heads_the_json_is_small():
+    totals = PatternTotals("encoder", EVERY * 12, 12)
+    random = np.random.default_rng(5)
+    weights = random.dirichlet(np.ones(SIZE), (12, 12, SIZE))
+    patterns = text_patterns(ALL, "abacad", "abacad")
+    totals.add([pattern_shares(patterns, layer) for layer in weights])
+    assert len(HeadRoles(1, {"encoder": totals.result()}).to_json()) < 100_000
+
+
+def test_roles_of_another_model_are_refused(found, explorer):
+    with refused(
+        "These are the roles of the heads of another model. Layers x heads there: encoder 2 x 3, "
+        "decoder 3 x 3, cross 3 x 3; in this model: encoder 2 x 3. Compute them again."
+    ):
+        found.check(explorer.config)
+
+
+def damaged(found, change):
+    content = json.loads(found.to_json())
+    change(content, content["kinds"]["encoder"])
+    return json.dumps(content)
+
+
+DAMAGE = {
+    "a number above 1": lambda top, kind: kind["share"][0][0].__setitem__(0, 1.5),
+    "a text": lambda top, kind: kind["share"][0][0].__setitem__(0, "0.5"),
+    "a flag": lambda top, kind: kind["held"][0][0].__setitem__(0, True),
+    "infinity": lambda top, kind: kind["even"][0][0].__setitem__(0, float("inf")),
+    "NaN": lambda top, kind: kind["support"].__setitem__(0, float("nan")),
+    "a share without the rest": lambda top, kind: kind["share"][0][0].__setitem__(0, None),
+    "a head too few": lambda top, kind: kind["spread"][0].pop(),
+    "a pattern too many": lambda top, kind: [
+        head.append(0.5)
+        for name in ("share", "spread", "even", "held")
+        for layer in kind[name]
+        for head in layer
+    ],
+    "rows of a pattern too many": lambda top, kind: kind["support"].append(1),
+    "no heads": lambda top, kind: kind.update(
+        {name: [[] for _ in kind[name]] for name in ("share", "spread", "even", "held")}
+    ),
+    "no layers": lambda top, kind: kind.update(share=[]),
+    "a number for a list": lambda top, kind: kind.update(share=3),
+    "other patterns": lambda top, kind: kind["names"].__setitem__(0, "verbs"),
+    "more texts than all": lambda top, kind: kind["texts"].__setitem__(0, 4),
+    "half a text": lambda top, kind: kind["texts"].__setitem__(0, 0.5),
+    "no texts": lambda top, kind: top.update(texts=0),
+    "too many texts": lambda top, kind: top.update(texts=10**10),
+    "another kind": lambda top, kind: top["kinds"].update(third=kind),
+    "no kinds": lambda top, kind: top.update(kinds={}),
+    "more": lambda top, kind: top.update(more=1),
+    "more of a kind": lambda top, kind: kind.update(more=1),
+    "less of a kind": lambda top, kind: kind.pop("even"),
+    "no version": lambda top, kind: top.pop("format_version"),
+    "a version of half": lambda top, kind: top.update(format_version=1.5),
+}
+
+
+@pytest.mark.parametrize("change", DAMAGE.values(), ids=DAMAGE)
+def test_json_that_is_not_as_it_was_written_is_refused(found, change):
+    with refused(DAMAGED):
+        HeadRoles.from_json(damaged(found, change))
+
+
+@pytest.mark.parametrize("text", ["", "[]", "3", "{}", "[" * 9_999, " " * 2**20 + "{}"])
+def test_a_text_that_is_no_roles_is_refused(text):
+    with refused(DAMAGED):
+        HeadRoles.from_json(text)
+
+
+def test_roles_of_a_newer_version_are_told_from_damaged_ones(found):
+    newer = damaged(found, lambda top, kind: top.update(format_version=2))
+    with refused(
+        "The roles of heads have format version 2, made by a newer version of Transformer Viz; this one "
+        "reads up to 1. Update the program."
+    ):
+        HeadRoles.from_json(newer)

@@ -1,0 +1,61 @@
+"""Pattern shares of many texts, added up."""
+
+from collections.abc import Collection, Sequence
+
+import numpy as np
+
+from transformer_viz.analysis.patterns import PatternShares
+from transformer_viz.analysis.roles import held_patterns
+from transformer_viz.values.head_roles import DIGITS, KindRoles
+from transformer_viz.values.patterns import MEASURES
+
+
+class PatternTotals:
+    """Totals over texts of the pattern shares of all heads of one kind of attention.
+
+    Args:
+        kind: "encoder", "decoder" or "cross".
+        possible: Patterns that each layer can have, as `patterns_of_config` returns them.
+        heads: Heads of each layer.
+    """
+
+    def __init__(self, kind: str, possible: Sequence[Collection[str]], heads: int):
+        self.names = MEASURES[kind]
+        self.possible = possible
+        shape = len(possible), heads, len(self.names)
+        self._sums = {name: np.zeros(shape) for name in ("share", "squares", "even", "held")}
+        self._support = np.zeros(len(self.names))
+        self._texts = np.zeros(len(self.names), int)
+
+    def add(self, layers: Sequence[PatternShares]) -> None:
+        """Add one text: the result of `pattern_shares` for each layer."""
+        support = layers[0].support
+        self._support += support
+        self._texts += support > 0
+        for number, (found, possible) in enumerate(zip(layers, self.possible, strict=True)):
+            share = np.nan_to_num(found.share)
+            for name, array in (
+                ("share", share),
+                ("squares", share**2),
+                ("even", np.nan_to_num(found.even)),
+                ("held", held_patterns(found, possible)),
+            ):
+                self._sums[name][number] += array
+
+    def result(self) -> KindRoles:
+        """Return the averages over the texts so far, with three decimals, as they are stored."""
+        is_possible = np.array([[name in possible for name in self.names] for possible in self.possible])
+        known = is_possible[:, None] & (self._texts > 0)
+        count = np.where(known, np.maximum(self._texts, 1), np.nan)
+        share, squares, even, held = (array / count for array in self._sums.values())
+        spread = np.sqrt(np.maximum(squares - share**2, 0))
+        support = self._support / np.maximum(self._texts, 1)
+        return KindRoles(
+            self.names,
+            share.round(DIGITS),
+            spread.round(DIGITS),
+            even.round(DIGITS),
+            held.round(DIGITS),
+            support.round(DIGITS),
+            self._texts.copy(),
+        )

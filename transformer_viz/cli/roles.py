@@ -1,0 +1,89 @@
+"""The command that shows what each head of a model usually does, and measures it."""
+
+import sys
+from argparse import Namespace
+from pathlib import Path
+
+import pandas as pd
+from tqdm import tqdm
+
+from transformer_viz import store
+from transformer_viz.cli.arguments import columns
+from transformer_viz.cli.program import program
+from transformer_viz.data import NAMED, read_for_decoder, read_pairs, read_texts
+from transformer_viz.data.tasks import TASKS
+from transformer_viz.language import Problem, Words
+from transformer_viz.network.startup import load_upper_floor
+from transformer_viz.values.config import TransformerConfig
+from transformer_viz.values.head_roles import HeadRoles
+
+UNSEEN = 1
+"""Seed of the texts that a task generates; trainings have 0 by default."""
+
+
+def roles(arguments: Namespace) -> None:
+    """Print the usual role of every head: as kept with the model, or measured over a file."""
+    if arguments.data is None:
+        if arguments.save:
+            raise Problem("command.save_roles")
+        found = store.read_head_roles(arguments.model)
+        if found is None:
+            command = f"{program()} roles --model {arguments.model} --data FILE --save"
+            raise Problem("command.no_roles", model=arguments.model, example=command)
+        _print(found)
+        return
+    if arguments.rows < 1:
+        raise Problem("command.rows", received=arguments.rows)
+    explorer = load_upper_floor("inspection.explorer").load(arguments.model)
+    texts = texts_of(explorer.config, arguments.data, arguments.rows, columns(arguments.columns))
+    measure = load_upper_floor("inspection.head_roles").head_roles
+    with tqdm(total=len(texts), unit="text", disable=not sys.stderr.isatty()) as bar:
+        found = measure(explorer, texts, progress=lambda _: bar.update())
+    _print(found)
+    if arguments.save:
+        is_path = store.is_path(arguments.model)
+        folder, name = Path(arguments.model).parent, Path(arguments.model).name
+        place = store.write_head_roles(name, found, folder if is_path else None)
+        print(f"Wrote {place} ({place.stat().st_size / 1e3:,.0f} kB).")
+
+
+def texts_of(
+    config: TransformerConfig, data: Path, rows: int, names: dict[str, str]
+) -> list[str] | list[tuple[str, str]]:
+    """Return a random sample of the texts in a file, a data set or a task, in order.
+
+    Args:
+        config: Config of the model; an encoder-decoder gets (text, target) pairs.
+        data: The file, or the name of a data set or of a task.
+        rows: Most texts.
+        names: Role -> column in the file.
+    """
+    if str(data) in TASKS:
+        pairs = TASKS[str(data)].pairs(rows, seed=UNSEEN)
+    elif str(data) in NAMED:
+        pairs = [(text, None) for text in NAMED[str(data)]()[1]["text"]]
+    elif config.has_decoder:
+        frame = (read_pairs if config.has_encoder else read_for_decoder)(data, names)
+        pairs = list(zip(frame["text"], frame["target"], strict=True))
+    else:
+        pairs = [(text, None) for text in read_texts(data, names)["text"]]
+    if len(pairs) > rows:
+        pairs = pd.Series(pairs).sample(rows, random_state=0).sort_index().tolist()
+    if config.architecture == "encoder-decoder":
+        return [(text, target or "") for text, target in pairs]
+    joined = config.architecture == "decoder"
+    return [f"{text} {target}".strip() if joined and target else text for text, target in pairs]
+
+
+def _print(found: HeadRoles) -> None:
+    """Print a table of the usual roles; layers and heads are counted from 0."""
+    frame, words = found.to_frame(), Words("en")
+    has_role = frame["role"] != "mixed"
+    frame["role"] = [words(f"role_name.{role}") for role in frame["role"]]
+    held = [f"{held} of {texts}" for held, texts in zip(frame["held"], frame["texts"], strict=True)]
+    for name in ("share", "spread"):
+        frame[name] = frame[name].map("{:.2f}".format).where(has_role, "")
+    frame["texts"] = pd.Series(held).where(has_role, "")
+    shown = ["kind", "layer", "head", "role", "share", "spread", "texts"]
+    print(frame[shown].to_string(index=False))
+    print(f"Usual roles in {found.texts:,} texts.")

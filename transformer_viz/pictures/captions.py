@@ -1,0 +1,156 @@
+"""Captions of heads: what each usually does, what it does in this text, and the effect of ablating it."""
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from transformer_viz.analysis import PatternShares, Role, pattern_shares, roles_of_shares, text_patterns
+from transformer_viz.language import Words
+from transformer_viz.text.tokenizer import START, visible
+from transformer_viz.values.head_roles import UsualRole
+from transformer_viz.values.patterns import MEASURES, ROLES, possible_patterns
+from transformer_viz.values.tensors import Attentions
+from transformer_viz.values.trace import Trace
+
+EMPTY = "\u2205"
+"""Shown where there is no token."""
+
+WHOLE_FROM = 10
+"""Effective numbers of tokens from here on are shown without decimals."""
+
+Said = Role | UsualRole
+"""A role that is said of a head: over many texts, or of one."""
+
+
+class HeadsInText:
+    """The heads of one kind of attention in one text.
+
+    Args:
+        kind: "encoder", "decoder" or "cross".
+        found: Its attention.
+        possible: Patterns that each layer can have, as `patterns_of_trace` returns them.
+
+    Attributes:
+        roles: Role of each head in this text, by layer.
+    """
+
+    def __init__(self, kind: str, found: Attentions, possible: Sequence[frozenset[str]]):
+        self.kind = kind
+        self.possible = possible
+        tokens = found.query_tokens, found.key_tokens
+        patterns = text_patterns(found.mask, *tokens, cross=kind == "cross")
+        self._shares: list[PatternShares] = []
+        self.roles = [[Role("mixed", 0.0, 0)] * len(layer.weights) for layer in found.layers]
+        if len(patterns.rows):
+            self._shares = [pattern_shares(patterns, layer.weights) for layer in found.layers]
+            self.roles = [roles_of_shares(*each) for each in zip(self._shares, possible, strict=True)]
+
+    def share(self, layer: int, head: int, name: str) -> float:
+        """Return the share of a head's weight on a pattern in this text; NaN if the text cannot show it."""
+        if not self._shares:
+            return np.nan
+        return float(self._shares[layer].share[head, MEASURES[self.kind].index(name)])
+
+
+def patterns_of_trace(trace: Trace) -> dict[str, list[frozenset[str]]]:
+    """Return kind of attention -> the patterns that each layer can have, in the model as it was run.
+
+    The visitor may have taken the position encodings away or changed a mask. If only weights were kept,
+    there may be position encodings.
+    """
+    kinds, found = trace.kinds(), {}
+    for kind, attentions in kinds.items():
+        source = kind != "decoder" or not trace.encoder
+        values = trace.values
+        table = values.position_embedding if source else values.target_position_embedding
+        mask = np.asarray(kinds["encoder" if kind == "cross" else kind].mask)
+        found[kind] = [
+            possible_patterns(
+                kind,
+                layer,
+                positions=table is None or bool(np.any(table)),
+                masked=bool((mask != mask[:, :1]).any()),
+                start=attentions.key_tokens[:1] == (START,),
+            )
+            for layer in range(len(attentions.layers))
+        ]
+    return found
+
+
+def captions_of(
+    words: Words,
+    heads: HeadsInText,
+    labels: Sequence[str],
+    usual: list[list[UsualRole]] | None = None,
+    effects: np.ndarray | None = None,
+) -> list[list[str]]:
+    """Return a caption for each head: its role and the effect of ablating it.
+
+    Args:
+        words: Sentences of the visitor's language.
+        heads: The heads in this text.
+        labels: Labels of the columns.
+        usual: Usual role of each head, by layer, as `HeadRoles.usual` returns it; None: unknown.
+        effects: float (layer, head); None: unknown.
+    """
+    captions = []
+    for layer, roles in enumerate(heads.roles):
+        captions.append([])
+        for head, role in enumerate(roles):
+            sentences = [role_text(words, role, labels)]
+            if usual is not None:
+                name = usual[layer][head].name
+                here = np.nan if name == "mixed" else heads.share(layer, head, name)
+                sentences = [usual_text(words, usual[layer][head], here)]
+                if name in ("token", "mixed"):
+                    sentences.append(role_text(words, role, labels))
+            if effects is not None:
+                sentences.append(effect_text(words, effects[layer, head]))
+            captions[-1].append(" ".join(sentences))
+    return captions
+
+
+def role_order(named: Sequence[Sequence[Said]]) -> np.ndarray:
+    """Return a sort key that groups heads by role, the strongest first: float (layer, head)."""
+    shares = np.nan_to_num([[role.share for role in layer] for layer in named])
+    return np.array([[-2 * ROLES.index(role.name) for role in layer] for layer in named]) + shares / (
+        1 + shares
+    )
+
+
+def role_text(words: Words, role: Role, labels: Sequence[str]) -> str:
+    """Return a head's role in one text as a sentence; `labels` are those of the columns."""
+    return words(
+        f"role.{role.name}",
+        percent=f"{role.share:.0%}",
+        support=f"{role.support:.0%}",
+        leading=role.leading,
+        rows=role.rows,
+        count=f"{role.share:.1f}" if role.share < WHOLE_FROM else f"{role.share:.0f}",
+        token=visible(labels[role.key]) if labels else EMPTY,
+    )
+
+
+def usual_text(words: Words, role: UsualRole, here: float) -> str:
+    """Return a head's usual role as a sentence.
+
+    Args:
+        words: Sentences of the visitor's language.
+        role: The usual role.
+        here: Its share in the text that is shown; NaN if that cannot show it.
+    """
+    if role.name == "mixed":
+        return words("usual.mixed", texts=f"{role.texts:,}")
+    said = words(
+        f"usual.{role.name}",
+        percent=f"{role.share:.0%}",
+        support=f"{role.support:.0%}",
+        held=f"{role.held:,}",
+        texts=f"{role.texts:,}",
+    )
+    return said + (words("usual.nowhere") if np.isnan(here) else words("usual.here", percent=f"{here:.0%}"))
+
+
+def effect_text(words: Words, effect: float) -> str:
+    """Return the effect of ablating a head on the answer's probability as a sentence."""
+    return words("effects.less" if effect >= 0 else "effects.more", points=f"{abs(100 * effect):.1f}")

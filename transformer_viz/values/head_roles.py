@@ -1,0 +1,245 @@
+"""Roles of heads over many texts: what each head of a model usually does, with the evidence for it."""
+
+import dataclasses
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+import pandas as pd
+
+from transformer_viz.language import Problem
+from transformer_viz.values.checks import quoted
+from transformer_viz.values.config import TransformerConfig
+from transformer_viz.values.interventions import attention_kinds
+from transformer_viz.values.patterns import MEASURES, MIN_TEXTS, holds, name_role
+
+FORMAT_VERSION = 1
+"""Version of the JSON form; a higher one was written by a newer program."""
+
+MAX_CHARS = 2**20
+"""Longest JSON text; 12 x 12 heads take 40,000 characters."""
+
+MAX_TEXTS = 10**9
+"""Most texts."""
+
+DIGITS = 3
+"""Decimals of all numbers."""
+
+
+class UsualRole(NamedTuple):
+    """What a head does in at least half of the texts that could show it.
+
+    Attributes:
+        name: One of `ROLES`; "mixed" if nothing is.
+        share: Mean share of its weight; for "even" the relative entropy; NaN for "mixed".
+        spread: Standard deviation of that share across texts.
+        support: Mean share of rows that could show it.
+        held: Number of texts in which the head does it.
+        texts: Number of texts that could show it.
+    """
+
+    name: str
+    share: float
+    spread: float
+    support: float
+    held: int
+    texts: int
+
+
+@dataclass(frozen=True, eq=False)
+class KindRoles:
+    """The evidence about all heads of one kind of attention.
+
+    Averages are over the texts that could show the pattern. Share, spread, even and held are NaN where no
+    text could, and where the layer cannot have the pattern (see `possible_patterns`).
+
+    Attributes:
+        names: Names of the measures, as in `MEASURES`.
+        share: float (layer, head, measure), mean share of weight, as `pattern_shares` measures it.
+        spread: float (layer, head, measure), its standard deviation across texts.
+        even: float (layer, head, measure), the same share under uniform attention over the unmasked keys.
+        held: float (layer, head, measure), share of texts in which the head holds the role of that name,
+            whichever other it holds too.
+        support: float (measure,), mean share of rows that could show the pattern.
+        texts: int (measure,), number of texts that could show it.
+    """
+
+    names: tuple[str, ...]
+    share: np.ndarray
+    spread: np.ndarray
+    even: np.ndarray
+    held: np.ndarray
+    support: np.ndarray
+    texts: np.ndarray
+
+    def usual(self, layer: int, head: int) -> UsualRole:
+        """Return the usual role of a head.
+
+        It is named by the rule for one text (`name_role`), applied to the averages; and the head has to hold
+        it in at least half of the texts that could show it.
+        """
+        held = holds(self.names, self.share[layer, head], self.even[layer, head])
+        held &= self.held[layer, head] >= MIN_TEXTS
+        name = name_role(self.names, self.share[layer, head], self.support, held)
+        if name == "mixed":
+            return UsualRole(name, np.nan, np.nan, 1.0, 0, int(self.texts.max()))
+        number = self.names.index(name)
+        share, spread, times = (each[layer, head, number] for each in (self.share, self.spread, self.held))
+        texts = int(self.texts[number])
+        return UsualRole(
+            name, float(share), float(spread), float(self.support[number]), round(times * texts), texts
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class HeadRoles:
+    """What each head of a model usually does, measured over many texts.
+
+    Equal if all numbers are.
+
+    Attributes:
+        texts: Number of texts.
+        kinds: Kind of attention ("encoder", "decoder", "cross") -> `KindRoles`.
+    """
+
+    texts: int
+    kinds: Mapping[str, KindRoles]
+
+    def usual(self, kind: str) -> list[list[UsualRole]]:
+        """Return the usual role of each head of a kind of attention, by layer."""
+        found = self.kinds[kind]
+        layers, heads = found.share.shape[:2]
+        return [[found.usual(layer, head) for head in range(heads)] for layer in range(layers)]
+
+    def to_frame(self) -> pd.DataFrame:
+        """Return a data frame with one row per head.
+
+        Returns:
+            Columns kind, layer, head (0-based), role, and share, spread, support, held and texts as in
+            `UsualRole`.
+        """
+        rows = [
+            (kind, layer, head, *role)
+            for kind in self.kinds
+            for layer, heads in enumerate(self.usual(kind))
+            for head, role in enumerate(heads)
+        ]
+        columns = ["kind", "layer", "head", "role", *UsualRole._fields[1:]]
+        return pd.DataFrame(rows, columns=pd.Index(columns))
+
+    def check(self, config: TransformerConfig) -> None:
+        """Check that these are the roles of the heads of a config.
+
+        Raises:
+            ValueError: If kinds of attention, layers or heads differ.
+        """
+        layers = config.stacks | ({"cross": config.num_decoder_layers} if len(config.stacks) == 2 else {})
+        expected = {kind: (layers[kind], config.num_heads) for kind in attention_kinds(config)}
+        found = {kind: each.share.shape[:2] for kind, each in self.kinds.items()}
+        if found != expected:
+            raise Problem("head_roles.fit", found=_sizes(found), expected=_sizes(expected))
+
+    def to_json(self) -> str:
+        """Return the roles as JSON, with three decimals."""
+        kinds = {
+            kind: {"names": list(each.names)}
+            | {name: _lists(getattr(each, name)) for name in (*_BY_HEAD, "support")}
+            | {"texts": each.texts.tolist()}
+            for kind, each in self.kinds.items()
+        }
+        content = {"format_version": FORMAT_VERSION, "texts": self.texts, "kinds": kinds}
+        return json.dumps(content, separators=(",", ":")) + "\n"
+
+    @classmethod
+    def from_json(cls, text: str) -> "HeadRoles":
+        """Read the result of `to_json`.
+
+        Raises:
+            ValueError: If the text is anything else, or comes from a newer version.
+        """
+        try:
+            if len(text) > MAX_CHARS:
+                raise ValueError
+            content = json.loads(text)
+            version = content["format_version"]
+            if type(version) is not int or version < 1:
+                raise ValueError
+            if version > FORMAT_VERSION:
+                raise Problem("head_roles.version", version=quoted(version), newest=FORMAT_VERSION)
+            return _read(content)
+        except Problem:
+            raise
+        except (ValueError, TypeError, LookupError, AttributeError, RecursionError):
+            raise Problem("head_roles.damaged") from None
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, HeadRoles):
+            return NotImplemented
+        return self.to_json() == other.to_json()
+
+    __hash__ = None  # pyright: ignore[reportAssignmentType]  as the data model prescribes
+
+
+_BY_HEAD = ("share", "spread", "even", "held")
+
+
+def _sizes(shapes):
+    return ", ".join(f"{kind} {layers} x {heads}" for kind, (layers, heads) in shapes.items())
+
+
+def _lists(array):
+    """Return nested lists of rounded numbers, None for NaN."""
+    if isinstance(array, np.ndarray):
+        return [_lists(each) for each in array]
+    return None if np.isnan(array) else round(float(array), DIGITS)
+
+
+def _read(content: Any) -> HeadRoles:
+    """Return the roles of parsed JSON; whatever differs from the result of `to_json` is an error."""
+    texts, kinds = content["texts"], content["kinds"]
+    if (
+        content.keys() != {"format_version", "texts", "kinds"}
+        or not kinds
+        or not kinds.keys() <= MEASURES.keys()
+    ):
+        raise ValueError
+    if not _is_count(texts, MAX_TEXTS) or not texts:
+        raise ValueError
+    return HeadRoles(texts, {kind: _read_kind(kind, each, texts) for kind, each in kinds.items()})
+
+
+def _read_kind(kind, content, texts):
+    names = MEASURES[kind]
+    if content.keys() != {field.name for field in dataclasses.fields(KindRoles)}:
+        raise ValueError
+    if content["names"] != list(names):
+        raise ValueError
+    shape = len(content["share"]), len(content["share"][0]), len(names)
+    arrays = {name: np.array(_numbers(content[name], shape), float) for name in _BY_HEAD}
+    unknown = [np.isnan(array) for array in arrays.values()]
+    if not all(np.array_equal(unknown[0], each) for each in unknown) or not shape[1]:
+        raise ValueError
+    counts = content["texts"]
+    if type(counts) is not list or len(counts) != len(names) or not all(_is_count(n, texts) for n in counts):
+        raise ValueError
+    support = np.nan_to_num(np.array(_numbers(content["support"], shape[2:]), float))
+    return KindRoles(names, **arrays, support=support, texts=np.array(counts))
+
+
+def _is_count(value, most):
+    return type(value) is int and 0 <= value <= most
+
+
+def _numbers(value, shape):
+    """Return nested lists of numbers from 0 to 1, with NaN for None, after checking their lengths."""
+    if shape:
+        if type(value) is not list or len(value) != shape[0]:
+            raise ValueError
+        return [_numbers(each, shape[1:]) for each in value]
+    if value is None:
+        return np.nan
+    if type(value) not in (int, float) or not 0 <= value <= 1:
+        raise ValueError
+    return value

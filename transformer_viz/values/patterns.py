@@ -1,0 +1,136 @@
+"""Attention patterns: their names, which of them a layer can have, and the rule that names a head."""
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from transformer_viz.values.config import TransformerConfig
+
+SELF_PATTERNS = ("itself", "previous", "next", "same", "after_same", "first", "punctuation")
+"""Patterns of self-attention: keys that are the query itself, the token before or after it, other occurrences
+of its token, the token after an earlier occurrence of it (induction; Olsson et al., 2022), the first token,
+punctuation marks.
+"""
+
+CROSS_PATTERNS = ("diagonal", "antidiagonal", "first", "punctuation")
+"""Patterns of cross-attention: keys at the query's relative place, counted from the beginning or the end of
+the source; its first token; punctuation marks.
+"""
+
+SHAPES = ("token", "focused", "even")
+"""Measures that every head has: the weight of the most-read token (one for all queries), the mean weight of
+each query's own most-read token, and the entropy relative to uniform attention.
+"""
+
+MEASURES = {
+    "encoder": SELF_PATTERNS + SHAPES,
+    "decoder": SELF_PATTERNS + SHAPES,
+    "cross": CROSS_PATTERNS + SHAPES,
+}
+"""Kind of attention -> what is measured of its heads."""
+
+ROLES = (*SELF_PATTERNS, "diagonal", "antidiagonal", *SHAPES, "mixed")
+"""All roles of heads; "mixed" is none of the others."""
+
+MIN_SHARE = 0.35
+"""Least share of a head's weight on a pattern for that role."""
+
+MIN_FOCUS = 0.5
+"""Least mean weight of each query's most-read token for the role "focused"."""
+
+MIN_RATIO = 1.5
+"""Least ratio of these shares to those of uniform attention."""
+
+MIN_EVENNESS = 0.9
+"""Least entropy relative to uniform attention for the role "even"."""
+
+MIN_TEXTS = 0.5
+"""Least share of the texts that could show a role in which it is held, for a head's usual role."""
+
+_CONTENT = {"itself", "same", "punctuation", *SHAPES}
+"""Patterns that follow from the tokens alone, wherever they are."""
+
+
+def possible_patterns(kind: str, layer: int, *, positions: bool, masked: bool, start: bool) -> frozenset[str]:
+    """Return the patterns that a layer can have; whatever else its weights resemble is a coincidence.
+
+    Attention without position encodings treats a text as a set of tokens (Vaswani et al., 2017, section
+    3.5). A causal or window mask of the layers below gives places away (Haviv et al., 2022), but the first
+    layer scores tokens before any of that has happened. Induction needs keys that know the token before
+    them, so a layer below that has moved it there (Elhage et al., 2021).
+
+    Args:
+        kind: "encoder", "decoder" or "cross".
+        layer: Layer, 0-based.
+        positions: Whether position encodings are added.
+        masked: Whether a causal or window mask restricts the stack's self-attention; for "cross", the
+            encoder's.
+        start: Whether the keys begin with [START].
+    """
+    if kind == "cross":
+        ordered = positions or masked
+        return frozenset(CROSS_PATTERNS + SHAPES if ordered else _CONTENT.intersection(MEASURES["cross"]))
+    ordered = positions or (masked and layer > 0)
+    found = set(_CONTENT)
+    if ordered:
+        found |= {"previous", "next", "first"}
+    if ordered and layer > 0:
+        found.add("after_same")
+    if start:
+        found.add("first")
+    return frozenset(found)
+
+
+def patterns_of_config(config: TransformerConfig, kind: str, layer: int) -> frozenset[str]:
+    """Return the patterns that a layer of a model can have, by its config; see `possible_patterns`.
+
+    Args:
+        config: The config.
+        kind: "encoder", "decoder" or "cross".
+        layer: Layer of that kind of attention, 0-based.
+    """
+    causal = config.causal if kind != "decoder" else True
+    found = possible_patterns(
+        kind,
+        layer,
+        positions=config.positions != "none",
+        masked=causal or config.window is not None,
+        start=config.reads_start if kind != "decoder" else True,
+    )
+    return found - {"next"} if causal and kind != "cross" else found
+
+
+def holds(names: tuple[str, ...], share: ArrayLike, even: ArrayLike) -> np.ndarray:
+    """Return which shares are large enough for a role of that name.
+
+    Args:
+        names: Of the measures, as in `MEASURES`.
+        share: float (..., measure); NaN where it cannot be measured.
+        even: float (..., measure), the same under uniform attention.
+
+    Returns:
+        bool (..., measure).
+    """
+    least = np.array([{"focused": MIN_FOCUS, "even": MIN_EVENNESS}.get(name, MIN_SHARE) for name in names])
+    ratio = np.array([0 if name == "even" else MIN_RATIO for name in names])
+    return (np.asarray(share) >= least) & (np.asarray(share) >= ratio * np.asarray(even))
+
+
+def name_role(names: tuple[str, ...], share: np.ndarray, support: np.ndarray, held: np.ndarray) -> str:
+    """Return the role of a head: of the patterns it holds, the one with the most weight over all rows.
+
+    Without one, "token", "focused" or "even", in this order; else "mixed".
+
+    Args:
+        names: Of the measures, as in `MEASURES`.
+        share: float (measure,), over rows that could show it.
+        support: float (measure,), share of these rows.
+        held: bool (measure,), which of them are large enough.
+    """
+    weight = {
+        name: share[number] * support[number]
+        for number, name in enumerate(names)
+        if held[number] and name not in SHAPES
+    }
+    if weight:
+        return max(weight, key=lambda name: weight[name])
+    return next((name for name in SHAPES if held[names.index(name)]), "mixed")
