@@ -28,6 +28,7 @@ __all__ = [
     "TransformerConfig",
     "gradients",
     "head_effects",
+    "joint_effect",
     "load",
     "show",
 ]
@@ -40,11 +41,12 @@ _NEEDS_KERAS = {
     "Transformer": "network.model",
     "gradients": "inspection.gradients",
     "head_effects": "inspection.effects",
+    "joint_effect": "inspection.effects",
     "load": "inspection.explorer",
 }
 
 if TYPE_CHECKING:
-    from transformer_viz.inspection.effects import head_effects
+    from transformer_viz.inspection.effects import head_effects, joint_effect
     from transformer_viz.inspection.explorer import Explorer, load
     from transformer_viz.inspection.gradients import gradients
     from transformer_viz.network.model import Transformer

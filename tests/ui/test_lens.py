@@ -9,7 +9,6 @@ from numpy.testing import assert_allclose
 
 from transformer_viz import store
 from transformer_viz.analysis import ROLES
-from transformer_viz.inspection.effects import head_effects
 from transformer_viz.inspection.explorer import load
 from transformer_viz.language import Words
 from transformer_viz.pictures.lens import payload_of, projected_contexts, role_order, roles_of
@@ -66,13 +65,3 @@ def test_heads_are_put_in_order_by_what_they_do():
         assert len(set(seen)) > 1
         for one, other in itertools.pairwise(order):
             assert flat[one].name != flat[other].name or flat[one].share >= flat[other].share
-
-
-def test_effects_are_said_of_each_head_and_of_no_mean_of_heads():
-    explorer = load(SHELF / "imdb-sentiment")
-    trace, effects = explorer.trace("not good at all"), head_effects(explorer, "not good at all")
-    text = payload_of(trace, Words("en"), (), effects).decode("utf-8", "replace")
-    for effect in effects["encoder"][0]:
-        way = "less" if effect >= 0 else "more"
-        assert f"Without it, the prediction is {abs(100 * effect):.1f} points {way} probable." in text
-    assert "Without it" not in payload_of(trace, Words("en"), ("mean",), effects).decode("utf-8", "replace")

@@ -39,7 +39,7 @@ from transformer_viz.analysis.reshape import (
     word_of_token,
 )
 from transformer_viz.analysis.roles import ROLES, Role, roles
-from transformer_viz.analysis.softmax import softmax
+from transformer_viz.analysis.softmax import sigmoid, softmax
 
 __all__ = [
     "ROLES",
@@ -74,6 +74,7 @@ __all__ = [
     "shift_error",
     "shift_rotation",
     "shuffled_order",
+    "sigmoid",
     "similarity_by_distance",
     "sinusoidal_positions",
     "sinusoidal_rates",

@@ -17,9 +17,11 @@ from transformer_viz.analysis import (
 )
 from transformer_viz.language import Words
 from transformer_viz.pictures import views
+from transformer_viz.pictures.effects import effect_texts
 from transformer_viz.pictures.labels import axis_labels
 from transformer_viz.pictures.looks import ONE_HEAD, apply_looks
 from transformer_viz.text.tokenizer import visible
+from transformer_viz.values.effects import HeadEffects
 from transformer_viz.values.tensors import Attentions
 from transformer_viz.values.trace import Trace
 
@@ -41,7 +43,7 @@ def payload_of(
     trace: Trace,
     words: Words,
     looks: Collection[str] = (),
-    effects: Mapping[str, np.ndarray] | None = None,
+    effects: HeadEffects | None = None,
     projected: Mapping[str, np.ndarray | None] | None = None,
 ) -> bytes:
     """Return the payload of the attention views of a trace.
@@ -53,15 +55,16 @@ def payload_of(
         effects: Effect of ablating each head, as `head_effects` returns it; None: unknown.
         projected: Kind of attention -> result of `projected_contexts`; None: unknown.
     """
-    if effects is None or set(looks) & set(ONE_HEAD):
-        effects = {}
+    if set(looks) & set(ONE_HEAD):
+        effects = None
     projected = projected or {}
     shown = {}
     for kind, look in apply_looks(trace, axis_labels(trace), looks).items():
         named, labels = roles_of(kind, look.found), look.columns.labels
+        said = None if effects is None else effect_texts(words, trace, effects, kind)
         metrics = head_metrics(kind, look.found) | {"role": role_order(named)}
-        if kind in effects:
-            metrics["effect"] = effects[kind]
+        if effects is not None:
+            metrics["effect"] = effects.log_odds[kind]
         shown[kind] = views.AttentionPayload(
             look.found,
             (look.rows.labels, labels),
@@ -70,7 +73,7 @@ def payload_of(
             head_title=title_of(words, looks, kind),
             metrics=metrics,
             roles=[[words(f"role_name.{role.name}") for role in layer] for layer in named],
-            captions=captions_of(words, named, labels, effects.get(kind)),
+            captions=captions_of(words, named, labels, said),
             vectors={} if looks else views.vectors_of(trace, kind, projected.get(kind)),
             sentences=(look.rows.sentences, look.columns.sentences),
         )
@@ -129,7 +132,7 @@ def roles_of(kind: str, found: Attentions) -> list[list[Role]]:
 
 
 def captions_of(
-    words: Words, named: list[list[Role]], labels: Sequence[str], effects: np.ndarray | None
+    words: Words, named: list[list[Role]], labels: Sequence[str], effects: list[list[str]] | None
 ) -> list[list[str]]:
     """Return a caption for each head: its role and the effect of ablating it.
 
@@ -137,13 +140,13 @@ def captions_of(
         words: Sentences of the visitor's language.
         named: As `roles_of` returns it.
         labels: Labels of the columns.
-        effects: float (layer, head); None: unknown.
+        effects: As `effect_texts` returns it; None: unknown.
     """
     captions = [[role_text(words, role, labels) for role in layer] for layer in named]
     if effects is None:
         return captions
     return [
-        [f"{role} {effect_text(words, effect)}" for role, effect in zip(layer, row, strict=True)]
+        [f"{role} {effect}" for role, effect in zip(layer, row, strict=True)]
         for layer, row in zip(captions, effects, strict=True)
     ]
 
@@ -163,8 +166,3 @@ def role_text(words: Words, role: Role, labels: Sequence[str]) -> str:
         count=f"{role.share:.1f}" if role.share < WHOLE_FROM else f"{role.share:.0f}",
         token=visible(labels[role.key]) if labels else EMPTY,
     )
-
-
-def effect_text(words: Words, effect: float) -> str:
-    """Return the effect of ablating a head on the answer's probability as a sentence."""
-    return words("effects.less" if effect >= 0 else "effects.more", points=f"{abs(100 * effect):.1f}")

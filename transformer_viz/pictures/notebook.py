@@ -2,15 +2,13 @@
 
 import html
 import os
-from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-
-import numpy as np
 
 from transformer_viz.language import Words
 from transformer_viz.pictures import views
 from transformer_viz.pictures.lens import payload_of
+from transformer_viz.values.effects import HeadEffects
 from transformer_viz.values.trace import Trace
 
 HEIGHT = 820
@@ -37,14 +35,14 @@ class Page:
 
 
 def show(
-    trace: Trace, *, language: str = "en", effects: Mapping[str, np.ndarray] | None = None, **start: str | int
+    trace: Trace, *, language: str = "en", effects: HeadEffects | None = None, **start: str | int
 ) -> Page:
     """Return a page with all attention views of a trace, as in the app.
 
     Args:
         trace: As `Explorer.trace` returns it.
         language: "en" or "zh".
-        effects: Result of `head_effects`, to sort heads by; None: unknown.
+        effects: Result of `head_effects`, shown in the captions and to sort heads by; None: unknown.
         **start: Initial selection: kind ("encoder", "decoder", "cross"), layer and head, 0-based, view
             ("grid", "matrix", "lines", "steps").
 

@@ -34,8 +34,11 @@ START_ID, END_ID = 2, 3
 MASK_ID = 4
 """Token id of a masked token, in the vocabulary of a masked language model."""
 
-FORMAT_VERSION = 1
+FORMAT_VERSION = 2
 """Version of `config.json`; a higher one comes from a newer release."""
+
+ADDED = {"temperature": 2}
+"""Field -> the version of `config.json` that first has it; older ones mean its default."""
 
 
 DERIVED: Any = None
@@ -84,6 +87,9 @@ class TransformerConfig:
             "tokens": a masked language model, an encoder with logits over the vocabulary at every position,
             which predicts the tokens behind [MASK] (Devlin et al., 2019).
         labels: Class names of an encoder, in the order of the outputs; None: "negative" and "positive".
+        temperature: The probabilities of the classes are softmax(logits / temperature) (Guo et al., 2017,
+            section 4.2): above 1, less certain; the prediction is the same. From 0.01 to 100; 1 for models
+            that predict tokens.
         tie_embeddings: Share the token embedding with the target and the output layer (section 3.4).
         dropout: On the pooled vector, and on each sub-layer's output before the addition.
         embedding_dropout: On the sum of token embedding and position (section 5.4).
@@ -120,6 +126,7 @@ class TransformerConfig:
     pooling: str = "mean"
     output: str = "softmax"
     labels: tuple[str, ...] = DERIVED
+    temperature: float = 1.0
     tie_embeddings: bool = False
     dropout: float = 0.1
     embedding_dropout: float = 0.0
@@ -217,6 +224,7 @@ class TransformerConfig:
         if version > FORMAT_VERSION:
             raise Problem("config.version", version=quoted(version), newest=FORMAT_VERSION)
         names = {field.name for field in dataclasses.fields(cls)}
+        names -= {name for name, first in ADDED.items() if version < first}
         if values.keys() != names:
             missing, unknown = listed(names - values.keys()), listed(values.keys() - names)
             raise Problem("config.fields", missing=missing, unknown=unknown)
