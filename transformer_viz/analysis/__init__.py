@@ -1,6 +1,7 @@
 """Analysis of attention weights, masks and position encodings, in NumPy."""
 
 from transformer_viz.analysis.blocks import block_means, strongest_in_blocks
+from transformer_viz.analysis.calibration import Calibration, best_temperature, calibration, calibration_error
 from transformer_viz.analysis.heads import distance, entropy, induction_score, previous_token_score
 from transformer_viz.analysis.masking import (
     added_mask_weights,
@@ -43,10 +44,14 @@ from transformer_viz.analysis.softmax import sigmoid, softmax
 
 __all__ = [
     "ROLES",
+    "Calibration",
     "Role",
     "added_mask_weights",
+    "best_temperature",
     "block_means",
     "blocked_rows",
+    "calibration",
+    "calibration_error",
     "causal_mask",
     "distance",
     "entropy",

@@ -7,11 +7,17 @@ import numpy as np
 import pandas as pd
 import tensorflow as tf
 
+from transformer_viz.analysis import calibration
 from transformer_viz.data import DataError, read_for_decoder, read_labelled, read_pairs, split, split_pairs
 from transformer_viz.data.batches import by_length, pad, shuffled_by_length
 from transformer_viz.data.tasks import TASKS
 from transformer_viz.inspection.decode import generate_all
-from transformer_viz.inspection.evaluation import bleu, evaluate, evaluate_generation, induction_scores
+from transformer_viz.inspection.evaluation import (
+    bleu,
+    evaluate,
+    evaluate_generation,
+    induction_scores,
+)
 from transformer_viz.inspection.explorer import Explorer
 from transformer_viz.runs import TrainingJob, TrainingSettings
 from transformer_viz.text.tokenizer import Tokenizer
@@ -29,6 +35,9 @@ from transformer_viz.values.config import END_ID, PAD_ID, START_ID, UNK_ID, Tran
 
 EXAMPLES = 10
 """Test rows whose output the model card shows: the first ones, right or wrong."""
+
+MIN_CALIBRATION_ROWS = 100
+"""Fewest validation rows that a temperature is fitted to: a handful of errors does not determine it."""
 
 SHORTEST_CROP = 8
 """Tokens of the shortest crop."""
@@ -77,6 +86,15 @@ class Dataset(Protocol):
     def validation_batches(self, settings: TrainingSettings) -> Iterator[Batch]:
         """Yield the validation batches."""
         ...
+
+    def calibrate(self, explorer: Explorer) -> dict | None:
+        """Set the temperature of `config` to the best one for the validation rows.
+
+        Returns:
+            Facts for the model card; None, and no change, for a model that predicts tokens, or if the rows do
+            not determine a temperature.
+        """
+        return None
 
     def test_metrics(self, explorer: Explorer) -> dict | None:
         """Return the metrics of the stored model on the test rows; None without test rows."""
@@ -134,6 +152,22 @@ class LabelledTexts(Dataset):
         for rows in by_length(token_ids, settings.batch_size):
             yield pad([token_ids[row] for row in rows]), label_ids[rows]
 
+    def calibrate(self, explorer: Explorer) -> dict | None:
+        """Set the temperature of the config to the best one for the validation rows."""
+        token_ids, label_ids = self._validation
+        if len(label_ids) < MIN_CALIBRATION_ROWS:
+            return None
+        found = calibration(explorer.class_logits(token_ids), label_ids, self.config.temperature)
+        if found.best_temperature is None:
+            return None
+        self.config = self.config.replace(temperature=found.best_temperature)
+        return {
+            "rows": len(label_ids),
+            "temperature": self.config.temperature,
+            "calibration_error_before": found.error,
+            "calibration_error": found.best_error,
+        }
+
     def test_metrics(self, explorer: Explorer) -> dict | None:
         """Return the metrics of the stored model on the test rows; None without test rows."""
         if self._test is None or self._test_facts is None:
@@ -141,6 +175,9 @@ class LabelledTexts(Dataset):
         result = evaluate(explorer, self._test)
         return self._test_facts | {
             "accuracy": result.accuracy,
+            "uniform_accuracy": result.uniform_accuracy,
+            "headless_accuracy": result.headless_accuracy,
+            "calibration_error": result.calibration.error,
             "by_label": result.by_label.to_dict("index"),
             "confusion": result.confusion.to_dict("index"),
         }
@@ -227,7 +264,8 @@ class TextPairs(Dataset):
         if self._test is None or self._test_facts is None:
             return None
         result = evaluate_generation(explorer, self._test)
-        metrics = {"exact_match": result.exact_match, "token_accuracy": result.token_accuracy}
+        names = ("exact_match", "token_accuracy", "uniform_accuracy", "headless_accuracy")
+        metrics = {name: getattr(result, name) for name in names}
         if not explorer.config.has_encoder:
             metrics["induction_score"] = float(induction_scores(explorer).max())
         elif not self._is_task:

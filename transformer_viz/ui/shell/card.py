@@ -22,6 +22,7 @@ TASKS = {
 
 METRICS = {
     "accuracy": "figure.accuracy",
+    "bleu_one_reference": "figure.bleu_one_reference",
     "bleu": "figure.bleu",
     "perplexity": "figure.perplexity",
     "bits_per_byte": "figure.bits_per_byte",
@@ -29,6 +30,9 @@ METRICS = {
     "token_accuracy": "figure.token_accuracy",
     "induction_score": "figure.induction_score",
     "previous_token_score": "figure.previous_token_score",
+    "uniform_accuracy": "figure.uniform_accuracy",
+    "headless_accuracy": "figure.headless_accuracy",
+    "calibration_error": "figure.calibration_error",
     "loss": "figure.loss",
 }
 """Metrics with a translated name, the headline metric first."""
@@ -54,7 +58,7 @@ def show_card(model: store.ModelSummary) -> None:
     left, right = st.columns(2, gap="large")
     with left:
         show_heading(t("card.architecture"))
-        show_rows(architecture(config_of(model)))
+        show_rows(architecture(config_of(model)) | calibration_of(model))
     with right:
         show_heading(t("card.data"))
         show_rows(origin(model.card))
@@ -178,6 +182,19 @@ def architecture(config: TransformerConfig) -> dict[str, str]:
     names = config.labels or ()
     labels = ", ".join(names[:MAX_NAMES]) + ", …" * (len(names) > MAX_NAMES)
     return rows | {t("config.pooling"): pooling, t("config.labels"): labels}
+
+
+def calibration_of(model: store.ModelSummary) -> dict[str, str]:
+    """Return the temperature of a classifier, and what it does to the calibration error, as name -> value."""
+    if config_of(model).predicts_tokens:
+        return {}
+    temperature, facts = f"{config_of(model).temperature:.3g}", part(model.card, "calibration")
+    errors = [facts.get(name) for name in ("calibration_error_before", "calibration_error")]
+    if not all(isinstance(error, float) for error in errors):
+        return {t("card.temperature"): t("card.temperature.none") if temperature == "1" else temperature}
+    before, after = (f"{error:.1%}" for error in errors)
+    text = t("card.temperature.fitted", temperature=temperature, before=before, after=after)
+    return {t("card.temperature"): text}
 
 
 def origin(card: dict) -> dict[str, str]:
