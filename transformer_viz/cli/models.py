@@ -128,6 +128,7 @@ def headline_metrics(measured: dict[str, Any]) -> dict[str, float]:
         name.replace("_", " "): measured[name]
         for name in (
             "accuracy",
+            "bleu_one_reference",
             "bleu",
             "perplexity",
             "bits_per_byte",

@@ -274,9 +274,10 @@ class TextPairs(Dataset):
 
 
 def translation_metrics(explorer: Explorer, rows: pd.DataFrame) -> dict:
-    """Return BLEU with its signature, and examples of the model's output.
+    """Return BLEU with one reference, BLEU with all and its signature, and examples of the model's output.
 
-    A text that occurs in several rows is translated once; the targets of all its rows are references.
+    A text that occurs in several rows is translated once; the targets of all its rows are references, or the
+    first of them alone.
 
     Args:
         explorer: `Explorer` of an encoder-decoder.
@@ -285,9 +286,11 @@ def translation_metrics(explorer: Explorer, rows: pd.DataFrame) -> dict:
     references = rows.groupby("text", sort=False)["target"].agg(list)
     written = generate_all(explorer, references.index)
     score, signature = bleu(written, list(references))
+    alone, _ = bleu(written, [right[:1] for right in references])
     first = zip(references.index[:EXAMPLES], references[:EXAMPLES], written[:EXAMPLES], strict=True)
     examples = [{"text": text, "target": right[0], "written": output} for text, right, output in first]
-    return {"bleu": score, "bleu_signature": signature, "texts": len(references), "examples": examples}
+    figures = {"bleu_one_reference": alone, "bleu": score, "bleu_signature": signature}
+    return figures | {"texts": len(references), "examples": examples}
 
 
 def crop(token_ids: np.ndarray, random: np.random.Generator) -> np.ndarray:

@@ -10,7 +10,7 @@ from transformer_viz.pictures.figures import learning_curves
 from transformer_viz.pictures.figures.learning import SHARES
 from transformer_viz.ui.shell.card_facts import config_of, count_in, examples_of, history_of, part, text_in
 from transformer_viz.ui.shell.charts import draw, theme
-from transformer_viz.ui.shell.language import escaped, t
+from transformer_viz.ui.shell.language import escaped, t, words
 from transformer_viz.values.config import TransformerConfig
 
 TASKS = {
@@ -46,6 +46,9 @@ NO_LICENCE = "None needed: made by a program"
 MAX_NAMES = 50
 """Maximum number of labels and versions listed."""
 
+MAX_LIMITS = 1_000
+"""Maximum length of the text on the limits of a model, in characters."""
+
 MAX_NAME = 80
 """Maximum length of the name of a task or a metric, in characters."""
 
@@ -54,6 +57,8 @@ def show_card(model: store.ModelSummary) -> None:
     """Show the card of a usable model."""
     st.html(READABLE)
     show_metrics(model)
+    if limits := limits_of(model.card):
+        st.markdown(escaped(limits))
     show_training(model)
     left, right = st.columns(2, gap="large")
     with left:
@@ -182,6 +187,12 @@ def architecture(config: TransformerConfig) -> dict[str, str]:
     names = config.labels or ()
     labels = ", ".join(names[:MAX_NAMES]) + ", …" * (len(names) > MAX_NAMES)
     return rows | {t("config.pooling"): pooling, t("config.labels"): labels}
+
+
+def limits_of(card: dict) -> str:
+    """Return what the figures do not say of the model, in the visitor's language; "" if unknown."""
+    written = part(card, "limits")
+    return (text_in(written, words().language) or text_in(written, "en"))[:MAX_LIMITS]
 
 
 def calibration_of(model: store.ModelSummary) -> dict[str, str]:
