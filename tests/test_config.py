@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from transformer_viz.values.config import CHOICES, TransformerConfig
+from transformer_viz.values.config import CHOICES, FORMAT_VERSION, TransformerConfig
 from transformer_viz.values.presets import PRESETS
 
 COUNTS = {
@@ -131,6 +131,10 @@ ERRORS = {
     "`reads_start` may be chosen only for a classifier of architecture 'encoder'. Received: True. Leave it "
     "out.": {"architecture": "encoder-decoder", "reads_start": True},
     "`window` must be at least 0. Received: -1.": {"window": -1},
+    "`temperature` must be from 0.01 to 100.0. Received: 0.": {"temperature": 0},
+    "`temperature` must be from 0.01 to 100.0. Received: 101.0.": {"temperature": 101.0},
+    "`temperature` calibrates the probabilities of classes; a model that predicts tokens has none. Leave it "
+    "at 1. Received: 2.0.": {"architecture": "decoder", "temperature": 2.0},
     "`norm` must be one of 'none', 'post', 'pre'. Received: 'mid'.": {"norm": "mid"},
     "`labels` must be a list of two or more different, non-empty names. Received: ('a', 'a').": {
         "labels": ("a", "a")
@@ -184,7 +188,10 @@ def stored(**changes):
         ("[]", "config.json must hold one JSON object."),
         (stored(format_version=...), "config.json has no whole number as `format_version`."),
         (stored(format_version=True), "config.json has no whole number as `format_version`."),
-        (stored(format_version=2), "made by a newer version of Transformer Viz"),
+        (stored(format_version=FORMAT_VERSION + 1), "made by a newer version of Transformer Viz"),
+        (stored(format_version=1), "Missing: none; unknown: 'temperature'."),
+        (stored(temperature=...), "Missing: 'temperature'; unknown: none."),
+        (stored(dropout=10**400), "`dropout` must be a finite number. Received: 1000"),
         (stored(norm=...), "Missing: 'norm'; unknown: none."),
         (stored(extra=1), "Missing: none; unknown: 'extra'."),
         (stored(labels="ab"), "`labels` must be a list"),
@@ -195,6 +202,11 @@ def stored(**changes):
 def test_a_file_that_is_no_config_is_refused_with_a_sentence(text, message):
     with pytest.raises(ValueError, match=message.replace("[", r"\[")):
         TransformerConfig.from_json(text)
+
+
+def test_a_config_of_the_first_version_has_temperature_1():
+    text = stored(format_version=1, temperature=...)
+    assert TransformerConfig.from_json(text) == PRESETS["single-block"]
 
 
 def test_a_config_cannot_be_changed():

@@ -14,7 +14,7 @@ MASKS = st.none() | st.sampled_from(["none", "causal", "window:2+causal", "paint
 CHANGES = st.builds(
     Changes,
     ablate=HEADS,
-    reference=st.lists(st.text()),
+    reference=st.lists(st.text()) | st.just("own"),
     cut=st.lists(st.tuples(*[st.integers(0, 9)] * 4)),
     patterns=st.dictionaries(st.tuples(st.integers(0, 3), st.integers(0, 3)), st.just("previous")),
     attention_mask=MASKS,

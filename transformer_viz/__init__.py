@@ -31,6 +31,7 @@ __all__ = [
     "gradients",
     "head_effects",
     "head_roles",
+    "joint_effect",
     "load",
     "show",
 ]
@@ -44,11 +45,12 @@ _NEEDS_KERAS = {
     "gradients": "inspection.gradients",
     "head_effects": "inspection.effects",
     "head_roles": "inspection.head_roles",
+    "joint_effect": "inspection.effects",
     "load": "inspection.explorer",
 }
 
 if TYPE_CHECKING:
-    from transformer_viz.inspection.effects import head_effects
+    from transformer_viz.inspection.effects import head_effects, joint_effect
     from transformer_viz.inspection.explorer import Explorer, load
     from transformer_viz.inspection.gradients import gradients
     from transformer_viz.inspection.head_roles import head_roles

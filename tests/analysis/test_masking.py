@@ -10,6 +10,7 @@ from transformer_viz.analysis import (
     masked_weights,
     multiplied_mask_weights,
     padding_share,
+    softmax,
 )
 
 LN3 = np.log(3)
@@ -76,3 +77,10 @@ def test_blocked_rows_are_those_that_may_attend_to_nothing():
     assert_array_equal(blocked_rows(MASK, (3, 3)), [2])
     assert_array_equal(blocked_rows(np.zeros((1, 1), bool), (2, 3)), [0, 1])
     assert blocked_rows(np.ones((1, 3), bool), (3, 3)).size == 0
+
+
+def test_a_number_added_to_a_whole_row_leaves_its_softmax_but_for_rounding():
+    """Near 10^9, float32 has only every 64th number: scores up to 32 become equal, larger ones do not."""
+    small, large = np.array([[1.0, 9.0, -20.0]]), np.array([[0.0, 400.0, 100.0]])
+    assert_allclose(added_mask_weights(small, np.zeros((1, 3), bool)), np.full((1, 3), 1 / 3), rtol=1e-6)
+    assert_allclose(added_mask_weights(large, np.zeros((1, 3), bool)), softmax(large), atol=1e-6)

@@ -1,3 +1,4 @@
+import dataclasses
 import os
 import shutil
 import signal
@@ -88,8 +89,18 @@ def test_masks_and_padding_travel_with_the_run(engine):
 
 
 def test_the_effects_of_heads_are_those_found_in_this_process(engine, explorer):
-    theirs = engine.answer(Request("small", TEXT, wants=EFFECTS))
-    assert_array_equal(theirs["encoder"], head_effects(explorer, TEXT)["encoder"])
+    theirs, ours = engine.answer(Request("small", TEXT, wants=EFFECTS)), head_effects(explorer, TEXT)
+    assert_array_equal(theirs["encoder"], ours["encoder"])
+    assert_array_equal(theirs.log_odds["encoder"], ours.log_odds["encoder"])
+    assert (theirs.answer, theirs.together) == (ours.answer, ours.together)
+
+
+def test_the_effects_of_heads_set_to_their_mean_travel_with_the_request(engine, explorer):
+    request = Request.of("small", TEXT, reference="own")
+    theirs = engine.answer(dataclasses.replace(request, wants=EFFECTS))
+    ours = head_effects(explorer, TEXT, reference="own")
+    assert_array_equal(theirs["encoder"], ours["encoder"])
+    assert np.abs(ours["encoder"] - head_effects(explorer, TEXT)["encoder"]).max() > 1e-3
 
 
 def test_a_killed_engine_is_back_with_the_next_question(engine):
@@ -168,7 +179,7 @@ def test_work_in_portions_says_how_far_it_is(engine, endless):
     engine.answer(Request("small", TEXT, wants=EFFECTS), progress=lambda *each: told.append(each))
     heads = [done for stage, done, _ in told if stage == "effects"]
     assert heads == sorted(set(heads))
-    assert ("effects", 6, 6) in told
+    assert ("effects", 8, 8) in told
 
 
 def test_work_in_portions_ends_when_it_is_given_up(engine, endless):

@@ -28,7 +28,7 @@ of_config(
     switch_of_another_world=("norm", ["batch", "\x1b[2J", "\ud800", 5]),
     classes_without_end=("labels", [[str(i) for i in range(n)] for n in (10_001, 50_000)]),
     classes_nobody_can_write=("labels", [["\ud800", "b"], ["a" * 5_000, "b"], ["a", "a"]]),
-    another_version=("format_version", [2, 0, -1, "1", 10**30]),
+    another_version=("format_version", [3, 0, -1, "1", 10**30]),
     unknown_field=("exec", ["import os", None]),
 )
 

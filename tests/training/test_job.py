@@ -1,11 +1,16 @@
 import json
 
+import numpy as np
+import pandas as pd
 import pytest
 
 from transformer_viz import store
+from transformer_viz.analysis import calibration_error, softmax
+from transformer_viz.inspection.evaluation import evaluate
 from transformer_viz.inspection.explorer import load
 from transformer_viz.runs import RunError, TrainingJob, TrainingSettings
 from transformer_viz.training import job as job_module
+from transformer_viz.training.dataset import LabelledTexts
 from transformer_viz.training.job import run_job
 from transformer_viz.values.presets import PRESETS
 
@@ -37,6 +42,67 @@ def test_a_job_leaves_a_model_that_has_learned(trained):
     assert card["validation"]["accuracy"] > 0.95
     frame = load(out).predict(["a lovely film", "a dull film"])
     assert list(frame.label) == ["good", "thumbs down"]
+
+
+@pytest.fixture(scope="module")
+def noisy(tmp_path_factory):
+    """Trained on reviews of which one in seven has the wrong label, and tested on others."""
+    folder = tmp_path_factory.mktemp("noisy")
+    for name, first in (("rows", 0), ("test", 400)):
+        lines = [
+            f"a {('dull', 'lovely')[(i % 2)]} film number {i},{('bad', 'good')[(i + (i % 7 == 3)) % 2]}"
+            for i in range(first, first + 400)
+        ]
+        (folder / f"{name}.csv").write_text("text,label\n" + "\n".join(lines) + "\n")
+    settings = TrainingSettings(epochs=12, patience=12, learning_rate=0.02, validation=0.3)
+    job = TrainingJob(
+        config=CONFIG,
+        settings=settings,
+        data=folder / "rows.csv",
+        test=folder / "test.csv",
+        out=folder / "out",
+    )
+    return job, run_job(job), load(folder / "out")
+
+
+def test_a_classifier_is_calibrated_on_its_validation_rows(noisy):
+    job, card, explorer = noisy
+    temperature, logits, labels = explorer.config.temperature, [], []
+    for token_ids, right in LabelledTexts(job).validation_batches(job.settings):
+        logits.append(explorer.model(token_ids).numpy())
+        labels.append(right)
+    logits, labels = np.concatenate(logits).astype("f8"), np.concatenate(labels)
+    logits = np.concatenate([np.zeros_like(logits), logits], axis=-1)  # one sigmoid
+
+    def loss(temperature):
+        shares = np.exp(logits / temperature)
+        return -np.log((shares / shares.sum(axis=-1, keepdims=True))[np.arange(len(labels)), labels]).mean()
+
+    assert temperature != 1
+    assert loss(temperature) < min(loss(temperature * 1.05), loss(temperature / 1.05), loss(1.0))
+    facts = card["calibration"]
+    assert (facts["temperature"], facts["rows"]) == (temperature, len(labels))
+    probs = softmax(logits)
+    assert facts["calibration_error_before"] == pytest.approx(calibration_error(probs, labels), abs=1e-3)
+    probs = softmax(logits, temperature)
+    assert facts["calibration_error"] == pytest.approx(calibration_error(probs, labels), abs=1e-3)
+
+
+def test_its_test_is_measured_at_that_temperature(noisy):
+    job, card, explorer = noisy
+    rows = pd.read_csv(job.test)
+    probs = explorer.predict(rows["text"])[["prob_bad", "prob_good"]].to_numpy()
+    labels = (rows["label"] == "good").to_numpy(int)
+    assert card["test"]["calibration_error"] == pytest.approx(calibration_error(probs, labels), abs=1e-6)
+    measured = evaluate(explorer, rows)
+    for name in ("accuracy", "uniform_accuracy", "headless_accuracy"):
+        assert card["test"][name] == getattr(measured, name)
+
+
+def test_few_validation_rows_determine_no_temperature(trained):
+    out, card = trained
+    assert "calibration" not in card
+    assert load(out).config.temperature == 1
 
 
 def test_no_folder_is_made_for_a_model_whose_data_are_not_there(tmp_path):

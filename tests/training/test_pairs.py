@@ -70,7 +70,7 @@ def test_pairs_from_a_file(tmp_path):
     assert card["data"]["rows"] == 40
     assert card["test"]["file"] == "pairs.csv"
     assert card["test"]["texts"] == 40
-    assert 0 <= card["test"]["bleu"] <= 100
+    assert 0 <= card["test"]["bleu_one_reference"] <= card["test"]["bleu"] <= 100
 
 
 def test_an_encoder_learns_the_labels_of_a_task_and_refuses_one_without(tmp_path):

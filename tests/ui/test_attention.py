@@ -15,6 +15,10 @@ from numpy.testing import assert_allclose, assert_array_equal
 from pages import again, open_page, shown
 from small_models import write
 
+from transformer_viz.inspection.effects import head_effects
+from transformer_viz.language import Words
+from transformer_viz.pictures.effects import together_text
+
 pytestmark = pytest.mark.usefixtures("engine")
 
 
@@ -98,6 +102,18 @@ def test_an_address_opens_the_same_view(explorer):
 )
 def test_an_address_somebody_made_up_opens_the_page_all_the_same(address):
     assert facts(open_page(**address))["heads"] == 3
+
+
+def test_heads_are_sorted_by_their_effect_on_the_log_odds_and_all_are_ablated_together(explorer):
+    app, effects = (
+        open_page(text="A dull film.", effects="1", lang="en"),
+        head_effects(explorer, "A dull film."),
+    )
+    assert_allclose(lens(app)[0]["attentions"][0]["figures"]["effect"], effects.log_odds["encoder"].ravel())
+    said = together_text(Words("en"), explorer.trace("A dull film."), effects)
+    assert said.startswith("With all 6 heads set to zero, the probability of “")
+    assert said in [caption.value.replace("\\", "") for caption in app.caption]
+    assert "set to zero" not in shown(open_page(text="A dull film.", lang="en"))
 
 
 def test_an_unknown_word_is_marked_and_named():

@@ -39,7 +39,10 @@ def test_the_attention_page_says_what_stands_in_each_gap(filler):
     said = shown(app)
     for place in trace.gaps:
         best = trace.probs[place].argmax()
-        assert f"the model predicts **{escaped(label_of(trace, best))}**, with a probability of" in said
+        assert (
+            f"the model predicts **{escaped(label_of(trace, best))}**, with an estimated probability of"
+            in said
+        )
         assert f"**{trace.probs[place].max():.1%}**" in said
     assert "▁" not in said
 

@@ -8,7 +8,6 @@ import pytest
 from numpy.testing import assert_allclose
 
 from transformer_viz import store
-from transformer_viz.inspection.effects import head_effects
 from transformer_viz.inspection.explorer import load
 from transformer_viz.language import Words
 from transformer_viz.pictures.captions import HeadsInText, patterns_of_trace, role_order
@@ -67,13 +66,3 @@ def test_heads_are_put_in_order_by_what_they_do():
         assert len(set(seen)) > 1
         for one, other in itertools.pairwise(order):
             assert flat[one].name != flat[other].name or flat[one].share >= flat[other].share
-
-
-def test_effects_are_said_of_each_head_and_of_no_mean_of_heads():
-    explorer = load(SHELF / "imdb-sentiment")
-    trace, effects = explorer.trace("not good at all"), head_effects(explorer, "not good at all")
-    text = payload_of(trace, Words("en"), (), effects).decode("utf-8", "replace")
-    for effect in effects["encoder"][0]:
-        way = "less" if effect >= 0 else "more"
-        assert f"Without it, the prediction is {abs(100 * effect):.1f} points {way} probable." in text
-    assert "Without it" not in payload_of(trace, Words("en"), ("mean",), effects).decode("utf-8", "replace")

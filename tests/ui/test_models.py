@@ -16,7 +16,7 @@ from streamlit.proto.Metric_pb2 import Metric
 from transformer_viz import store
 from transformer_viz.language import LANGUAGES, Words
 from transformer_viz.ui.pages.models.page import free_name
-from transformer_viz.ui.shell.card import NO_LICENCE, metrics_of, origin
+from transformer_viz.ui.shell.card import NO_LICENCE, calibration_of, limits_of, metrics_of, origin
 from transformer_viz.ui.shell.card_facts import examples_of, history_of
 from transformer_viz.values.config import CHOICES
 
@@ -496,6 +496,28 @@ def test_metrics_of_a_decoder_omit_exact_match_and_shares(small_config):
     assert metrics_of(measured, small_config) == {"bleu": 31.5, "exact_match": 0.0, "token_accuracy": 0.5}
     decoder = small_config.replace(architecture="decoder", labels=None, causal=None)
     assert metrics_of(measured, decoder) == {"bleu": 31.5, "token_accuracy": 0.5}
+
+
+def test_the_card_tells_the_temperature_and_what_it_did(small_config, tmp_path):
+    def told(card, **fields):
+        return calibration_of(
+            store.ModelSummary("m", small_config.replace(**fields), card, 0, None, tmp_path)
+        )
+
+    facts = {"calibration_error_before": 0.0461, "calibration_error": 0.0209, "temperature": 1.372}
+    fitted = "1.37 (calibration error on the validation set: 4.6% before, 2.1% after)"
+    assert told({"calibration": facts}, temperature=1.372) == {"Temperature": fitted}
+    assert told({"calibration": {"calibration_error": "x"}}, temperature=2) == {"Temperature": "2"}
+    assert told({}) == {"Temperature": "1 (not calibrated)"}
+    assert told({}, architecture="decoder", labels=None, causal=None) == {}
+
+
+def test_the_limits_of_a_model_are_told_as_they_are_written():
+    assert limits_of({"limits": {"en": "Not for poems.", "zh": "不适用于诗歌。"}}) == "Not for poems."
+    assert (
+        limits_of({"limits": {"zh": "不适用于诗歌。"}}) == limits_of({"limits": ["x"]}) == limits_of({}) == ""
+    )
+    assert len(limits_of({"limits": {"en": "x" * 99_999}})) == 1000
 
 
 def test_what_a_card_does_not_say_is_left_out():

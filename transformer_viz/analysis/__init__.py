@@ -1,6 +1,7 @@
 """Analysis of attention weights, masks and position encodings, in NumPy."""
 
 from transformer_viz.analysis.blocks import block_means, strongest_in_blocks
+from transformer_viz.analysis.calibration import Calibration, best_temperature, calibration, calibration_error
 from transformer_viz.analysis.heads import distance, entropy, induction_score, previous_token_score
 from transformer_viz.analysis.masking import (
     added_mask_weights,
@@ -46,15 +47,19 @@ from transformer_viz.analysis.reshape import (
     word_of_token,
 )
 from transformer_viz.analysis.roles import Role, held_patterns, roles, roles_of_shares
-from transformer_viz.analysis.softmax import softmax
+from transformer_viz.analysis.softmax import sigmoid, softmax
 
 __all__ = [
+    "Calibration",
     "PatternShares",
     "Role",
     "TextPatterns",
     "added_mask_weights",
+    "best_temperature",
     "block_means",
     "blocked_rows",
+    "calibration",
+    "calibration_error",
     "causal_mask",
     "distance",
     "entropy",
@@ -86,6 +91,7 @@ __all__ = [
     "shift_error",
     "shift_rotation",
     "shuffled_order",
+    "sigmoid",
     "similarity_by_distance",
     "sinusoidal_positions",
     "sinusoidal_rates",

@@ -38,7 +38,8 @@ def masked_weights(scores: ArrayLike, mask: ArrayLike) -> np.ndarray:
 def added_mask_weights(scores: ArrayLike, mask: ArrayLike) -> np.ndarray:
     """Return softmax(scores + large negative number where masked), common in tutorials.
 
-    In float32 the score is lost in the sum: a fully masked row gets uniform weights.
+    The same number added to all scores of a row leaves its softmax as it is: a fully masked row keeps its
+    weights, but for rounding. Near 10^9, float32 has only every 64th number, so scores up to 32 become equal.
 
     Args:
         scores: float (..., query, key).

@@ -1,11 +1,21 @@
-"""The softmax, in NumPy."""
+"""The softmax and the sigmoid, in NumPy."""
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 
-def softmax(scores: ArrayLike) -> np.ndarray:
-    """Return exp(scores) divided by its sum over the last axis: float32, shaped like the scores."""
+def softmax(scores: ArrayLike, temperature: float = 1.0) -> np.ndarray:
+    """Return exp(scores / temperature) divided by its sum over the last axis: float32, same shape.
+
+    Args:
+        scores: float (..., label), finite.
+        temperature: Above 0; 1 changes nothing (Hinton et al., 2015, eq. 1).
+    """
     scores = np.asarray(scores, np.float32)
-    powers = np.exp(scores - scores.max(axis=-1, keepdims=True))
+    powers = np.exp((scores - scores.max(axis=-1, keepdims=True)) / np.float32(temperature))
     return powers / powers.sum(axis=-1, keepdims=True)
+
+
+def sigmoid(log_odds: ArrayLike) -> np.ndarray:
+    """Return 1 / (1 + exp(-log_odds)), the probability of these log-odds: float64, without overflow."""
+    return np.exp(-np.logaddexp(0, -np.asarray(log_odds, np.float64)))

@@ -82,7 +82,7 @@ def evaluate(arguments: Namespace) -> None:
             return
         result = load_upper_floor("inspection.evaluation").evaluate_generation(explorer, rows)
         print(f"rows            {result.rows:,}\nexact match     {result.exact_match:.4f}")
-        print(f"token accuracy  {result.token_accuracy:.4f}")
+        _print_accuracies(result)
         return
     if explorer.config.fills_in:
         rows = read_for_decoder(arguments.data, columns(arguments.columns))
@@ -90,12 +90,20 @@ def evaluate(arguments: Namespace) -> None:
             explorer, rows["text"], progress=True
         )
         print(f"texts           {result.texts:,}\nhidden tokens   {result.tokens:,}")
-        print(f"perplexity      {result.perplexity:.4f}\ntoken accuracy  {result.token_accuracy:.4f}")
+        print(f"perplexity      {result.perplexity:.4f}")
+        _print_accuracies(result)
         return
     name = str(arguments.data)
     rows = NAMED[name]()[1] if name in NAMED else read_labelled(arguments.data, columns(arguments.columns))
     result = load_upper_floor("inspection.evaluation").evaluate(explorer, rows, progress=True)
-    print(f"rows      {result.rows:,}\naccuracy  {result.accuracy:.4f}\n")
+    print(f"rows               {result.rows:,}\naccuracy           {result.accuracy:.4f}")
+    print(f"  uniform attention  {result.uniform_accuracy:.4f}")
+    print(f"  heads set to zero  {result.headless_accuracy:.4f}")
+    error, best, best_error = result.calibration
+    print(f"calibration error  {error:.4f} at temperature {explorer.config.temperature:g}")
+    if best is not None:
+        print(f"  at the best        {best_error:.4f} at temperature {best:.4g}")
+    print()
     print(result.by_label.to_string(float_format="{:.4f}".format))
     print(f"\n{result.confusion.to_string()}\n(rows: true label; columns: predicted)")
 
@@ -104,7 +112,14 @@ def _evaluate_texts(explorer, texts):
     result = load_upper_floor("inspection.perplexity").evaluate_texts(explorer, texts, progress=True)
     print(f"texts           {result.texts:,}\ntokens          {result.tokens:,}")
     print(f"perplexity      {result.perplexity:.4f}\nbits per byte   {result.bits_per_byte:.4f}")
+    _print_accuracies(result)
+
+
+def _print_accuracies(result):
+    """Print the token accuracy, with attention as it is, uniform, and without heads."""
     print(f"token accuracy  {result.token_accuracy:.4f}")
+    print(f"  uniform attention   {result.uniform_accuracy:.4f}")
+    print(f"  heads set to zero   {result.headless_accuracy:.4f}")
 
 
 def headline_metrics(measured: dict[str, Any]) -> dict[str, float]:
@@ -113,6 +128,7 @@ def headline_metrics(measured: dict[str, Any]) -> dict[str, float]:
         name.replace("_", " "): measured[name]
         for name in (
             "accuracy",
+            "bleu_one_reference",
             "bleu",
             "perplexity",
             "bits_per_byte",

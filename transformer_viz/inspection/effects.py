@@ -1,21 +1,30 @@
-"""Head ablation: the effect of each head on the probability of the answer."""
+"""Head ablation: the effect of each head, and of several together, on the probability of the answer."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
 
+from transformer_viz.analysis import sigmoid
 from transformer_viz.inspection.explorer import Explorer
-from transformer_viz.values.interventions import all_heads, by_kind
+from transformer_viz.values.effects import Certainty, Head, HeadEffects, JointEffect, ablations
 from transformer_viz.values.request import Request
 
 
-def head_effects(explorer: Explorer, text: str | Sequence[int], **changes: Any) -> dict[str, np.ndarray]:
+def head_effects(explorer: Explorer, text: str | Sequence[int], **changes: Any) -> HeadEffects:
     """Return how much less probable the answer is without each head (Michel et al., 2019, section 3).
 
     The answer is the model's prediction with all heads: the class; for a decoder, the likeliest token after
     each position; for a masked language model, the likeliest token at each [MASK], or at each position if
-    there is none. This takes one forward pass per head, without recompilation.
+    there is none. This takes one forward pass per head and two more, without recompilation.
+
+    An ablated head's context is set to zero. With the change `reference`, it is set to its mean instead, over
+    the tokens of some texts or of this one (Wang et al., 2023, section 2.1). In a model without feed-forward
+    layer and residual connection that pools the mean, the mean over this text changes nothing.
+
+    Probabilities saturate: where one is close to 1, several heads may each take away little and together
+    almost everything. Log-odds do not. With two classes, and only linear operations after a single attention
+    layer, the effects of single heads on them add up exactly to the effect of all together.
 
     Args:
         explorer: `Explorer`.
@@ -23,26 +32,48 @@ def head_effects(explorer: Explorer, text: str | Sequence[int], **changes: Any) 
         **changes: As for `Explorer.trace`, except `ablate`.
 
     Returns:
-        Kind ("encoder", "decoder", "cross", for those of the model) -> float32 (layer, head) in [-1, 1]: the
-        probability of the answer with all heads minus that without the head, averaged over tokens. Negative:
-        the answer is more probable without the head.
+        `HeadEffects`: kind ("encoder", "decoder", "cross", for those of the model) -> float32 (layer, head)
+        in [-1, 1], the drop in probability; its `log_odds` has the same in log-odds.
 
     Raises:
         ValueError: If `ablate` is among the changes; also as `Explorer.trace`.
     """
     request = explorer.request(text, **changes)
-    return by_kind(effects_of(explorer, request, all_heads(explorer.config)))
+    return HeadEffects.of(explorer.config, certainties(explorer, request, ablations(explorer.config)))
 
 
-def effects_of(
-    explorer: Explorer, request: Request, heads: Iterable[tuple[str, int, int]]
-) -> Iterator[tuple[tuple[str, int, int], float]]:
-    """Yield ((kind, layer, head), effect) for each of these heads, computed lazily.
+def joint_effect(
+    explorer: Explorer, text: str | Sequence[int], heads: Iterable[Head], **changes: Any
+) -> JointEffect:
+    """Return how much less probable the answer is without several heads together; see `head_effects`.
+
+    Args:
+        explorer: `Explorer`.
+        text: Text or token ids.
+        heads: (layer, head) of each head, or (kind, layer, head).
+        **changes: As for `Explorer.trace`, except `ablate`.
+
+    Raises:
+        ValueError: If there is no such head, or `ablate` is among the changes; also as `Explorer.trace`.
+    """
+    heads = tuple(dict.fromkeys(map(tuple, heads)))
+    groups = [(), heads, *((head,) for head in heads)]
+    answer, *without = certainties(explorer, explorer.request(text, **changes), groups)
+    together, *alone = map(answer.drop_to, without)
+    return JointEffect(together, Certainty(*np.sum(alone, axis=0).tolist()) if alone else Certainty(0.0, 0.0))
+
+
+def certainties(
+    explorer: Explorer, request: Request, groups: Iterable[Sequence[Head]]
+) -> Iterator[Certainty]:
+    """Yield the certainty of the answer with each of these groups of heads ablated, computed lazily.
+
+    The answer is the model's prediction with all heads.
 
     Args:
         explorer: `Explorer`.
         request: For an encoder-decoder, with a target.
-        heads: (kind, layer, head) of each head.
+        groups: Groups of heads; an empty one: no head is ablated.
 
     Raises:
         ValueError: If the request already ablates heads.
@@ -51,13 +82,29 @@ def effects_of(
         raise ValueError(
             "`ablate` cannot be given: each head is left out in turn. Use `trace` with `ablate`."
         )
-    probs = _probs(explorer, request)
-    answer = probs.argmax(axis=-1)[..., None]
-    for head in heads:
-        without = _probs(explorer, request.changed(ablate=(head,)))
-        yield head, float(np.take_along_axis(probs - without, answer, axis=-1).mean())
-
-
-def _probs(explorer, request):
+    means = explorer.means_for(request)
     trace = explorer.run(request, keep="logits")
-    return trace.probs[trace.gaps] if len(trace.gaps) else trace.probs
+    where = trace.gaps if len(trace.gaps) else np.s_[:]
+    answer = trace.probs[where].argmax(axis=-1)
+    for heads in groups:
+        prepared = explorer.forward.prepare(request.changed(ablate=tuple(heads)), means=means)
+        logits = explorer.label_logits(explorer.compute(prepared, keep="logits").logits)
+        yield certainty(logits[where].astype(np.float64) / explorer.config.temperature, answer)
+
+
+def certainty(logits: np.ndarray, answer: np.ndarray) -> Certainty:
+    """Return the certainty of an answer.
+
+    The log-odds of label k are its logit minus log-sum-exp of all others: 1 - p is never computed, which a
+    probability close to 1 would round to 0.
+
+    Args:
+        logits: float64 (label,), or (token, label).
+        answer: int () or (token,), the label of each token of the answer.
+    """
+    own = np.take_along_axis(logits, answer[..., None], axis=-1)
+    others = logits.copy()
+    np.put_along_axis(others, answer[..., None], -np.inf, axis=-1)
+    largest = others.max(axis=-1, keepdims=True)
+    log_odds = own - largest - np.log(np.exp(others - largest).sum(axis=-1, keepdims=True))
+    return Certainty(float(sigmoid(log_odds).mean()), float(log_odds.mean()))

@@ -8,9 +8,10 @@ import numpy as np
 import pandas as pd
 import sacrebleu
 
-from transformer_viz.analysis import induction_score, previous_token_score
+from transformer_viz.analysis import Calibration, calibration, induction_score, previous_token_score
 from transformer_viz.data import DataError
 from transformer_viz.data.batches import by_length, pad
+from transformer_viz.inspection.controls import HEADLESS, UNIFORM, with_intervention
 from transformer_viz.inspection.explorer import Explorer
 from transformer_viz.values.config import END_ID, PAD_ID, START_ID
 
@@ -21,18 +22,25 @@ class Evaluation(NamedTuple):
     Attributes:
         rows: Number of rows.
         accuracy: Share of rows with the correct label.
+        uniform_accuracy: The same with uniform attention: each query shares its weight equally among its
+            unmasked keys.
+        headless_accuracy: The same with every head set to zero.
+        calibration: Calibration of the probabilities on these rows.
         by_label: One row per label: precision, recall, f1 and rows (support).
         confusion: Counts; rows are the true labels, columns the predicted ones.
     """
 
     rows: int
     accuracy: float
+    uniform_accuracy: float
+    headless_accuracy: float
+    calibration: Calibration
     by_label: pd.DataFrame
     confusion: pd.DataFrame
 
 
 def evaluate(explorer: Explorer, rows: pd.DataFrame, *, progress: bool = False) -> Evaluation:
-    """Evaluate a classifier on labelled rows.
+    """Evaluate a classifier on labelled rows, also with uniform attention and without heads.
 
     Args:
         explorer: `Explorer`.
@@ -53,9 +61,15 @@ def evaluate(explorer: Explorer, rows: pd.DataFrame, *, progress: bool = False) 
         known = ", ".join(f"'{label}'" for label in (*explorer.config.labels, *names))
         row, label = int(strange.index[0]) + 1, strange.iloc[0]
         raise DataError("evaluation.label", row=row, label=label, model=explorer.name, labels=known)
-    predicted = explorer.predict(rows["text"], progress=progress)["label"]
     labels = pd.Index(explorer.config.labels)
-    confusion = pd.crosstab(truth.to_numpy(), predicted.to_numpy())
+    truth, token_ids = labels.get_indexer(truth), explorer.encode(rows["text"].tolist())
+    logits = explorer.class_logits(token_ids, progress=progress)
+    uniform, headless = (
+        explorer.class_logits(token_ids, progress=progress, intervention=change).argmax(axis=-1) == truth
+        for change in (UNIFORM, HEADLESS)
+    )
+    predicted = logits.argmax(axis=-1)
+    confusion = pd.crosstab(labels[truth].to_numpy(), labels[predicted].to_numpy())
     confusion = confusion.reindex(index=labels, columns=labels, fill_value=0)
     confusion = confusion.rename_axis(index="true", columns="predicted")
     right = pd.Series(confusion.to_numpy().diagonal(), index=labels)
@@ -68,7 +82,15 @@ def evaluate(explorer: Explorer, rows: pd.DataFrame, *, progress: bool = False) 
             "rows": support,
         }
     )
-    return Evaluation(len(rows), float(right.sum() / max(len(rows), 1)), by_label, confusion)
+    return Evaluation(
+        rows=len(rows),
+        accuracy=float(right.sum() / max(len(rows), 1)),
+        uniform_accuracy=float(uniform.sum() / max(len(rows), 1)),
+        headless_accuracy=float(headless.sum() / max(len(rows), 1)),
+        calibration=calibration(logits, truth, explorer.config.temperature),
+        by_label=by_label,
+        confusion=confusion,
+    )
 
 
 class GenerationEvaluation(NamedTuple):
@@ -78,11 +100,16 @@ class GenerationEvaluation(NamedTuple):
         rows: Number of rows.
         exact_match: Share of targets that greedy decoding generates without an error, [END] included.
         token_accuracy: Share of correct tokens, given the correct previous tokens (teacher forcing).
+        uniform_accuracy: Token accuracy with uniform attention: each query shares its weight equally among
+            its unmasked keys.
+        headless_accuracy: Token accuracy with every head set to zero.
     """
 
     rows: int
     exact_match: float
     token_accuracy: float
+    uniform_accuracy: float
+    headless_accuracy: float
 
 
 def bleu(written: Sequence[str], references: Sequence[Sequence[str]]) -> tuple[float, str]:
@@ -161,14 +188,17 @@ def evaluate_generation(
     else:
         whole = (rows["text"] + " " + rows["target"]).str.strip()
         source, target = None, explorer.tokenizer.encode_batch(whole, max_len=config.max_len - 1)
-    exact = tokens = total = 0
+    models = [with_intervention(explorer.model, change) for change in (None, UNIFORM, HEADLESS)]
+    exact, total, tokens = 0, 0, np.zeros(len(models), int)
     for batch in by_length(target, batch_size):
         inputs = [pad([[START_ID, *target[row]] for row in batch])]
         if source is not None:
             inputs.insert(0, pad([source[row] for row in batch]))
         answers = pad([[*target[row], END_ID] for row in batch])
-        logits = explorer.model(inputs if source is not None else inputs[0])
-        right, real = np.asarray(logits).argmax(axis=-1) == answers, answers != PAD_ID
-        exact += int((right | ~real).all(axis=-1).sum())
-        tokens, total = tokens + int((right & real).sum()), total + int(real.sum())
-    return GenerationEvaluation(len(rows), exact / max(len(rows), 1), tokens / max(total, 1))
+        real, total = answers != PAD_ID, total + int((answers != PAD_ID).sum())
+        logits = [model(inputs if source is not None else inputs[0]) for model in models]
+        right = np.stack([np.asarray(each).argmax(axis=-1) == answers for each in logits])
+        exact += int((right[0] | ~real).all(axis=-1).sum())
+        tokens += (right & real).sum(axis=(1, 2))
+    shares = (tokens / max(total, 1)).tolist()
+    return GenerationEvaluation(len(rows), exact / max(len(rows), 1), *shares)

@@ -2,7 +2,7 @@
 
 import dataclasses
 import functools
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -14,15 +14,16 @@ from tqdm import tqdm
 from transformer_viz import store
 from transformer_viz.analysis import softmax
 from transformer_viz.data.batches import by_length, pad
+from transformer_viz.inspection.controls import with_intervention
 from transformer_viz.inspection.forward import ForwardPass, Prepared, compiled
+from transformer_viz.inspection.means import mean_contexts
 from transformer_viz.language import Problem
 from transformer_viz.network.model import Transformer
 from transformer_viz.network.startup import load_upper_floor
 from transformer_viz.text.tokenizer import MASK, Tokenizer
-from transformer_viz.values import interventions
 from transformer_viz.values.head_roles import HeadRoles
-from transformer_viz.values.request import Request
-from transformer_viz.values.tensors import ModelTrace, flatten, restore, weights_only
+from transformer_viz.values.request import OWN, Request
+from transformer_viz.values.tensors import Intervention, ModelTrace, flatten, restore, weights_only
 from transformer_viz.values.trace import Trace
 
 if TYPE_CHECKING:
@@ -101,7 +102,7 @@ class Explorer:
             "weights": compiled(lambda inputs: flatten(weights_only(self.forward(inputs))), signature),
             "logits": compiled(lambda inputs: {"logits": self.forward(inputs).logits}, signature),
         }
-        self._compiled_logits = compiled(model.__call__, [tf.TensorSpec((None, None), tf.int32)])
+        self._compiled_logits: dict[Intervention | None, Callable] = {}
 
     @property
     def num_compilations(self) -> int:
@@ -169,7 +170,7 @@ class Explorer:
             num_dropped=source.num_dropped,
             cut_at=source.cut_at,
             labels=self.labels,
-            probs=self._probs(values.logits),
+            probs=self._probs(self.label_logits(values.logits)),
             values=values,
         )
         if target is None:
@@ -184,8 +185,7 @@ class Explorer:
 
     def prepare(self, request: Request) -> Prepared:
         """Return the inputs of the compiled forward pass for a request; errors as for `trace`."""
-        reference = request.changes.reference
-        return self.forward.prepare(request, means=self.head_means(reference) if reference else None)
+        return self.forward.prepare(request, means=self.means_for(request))
 
     def compute(self, prepared: Prepared, *, keep: str = "all") -> ModelTrace:
         """Run the compiled forward pass; return NumPy arrays without the batch axis."""
@@ -193,6 +193,13 @@ class Explorer:
             raise ValueError(f"`keep` must be one of {', '.join(self._compiled_trace)}. Received: {keep!r}.")
         tensors = self._compiled_trace[keep](prepared.inputs)
         return restore(ModelTrace, "", {name: _array(tensor)[0] for name, tensor in tensors.items()})
+
+    def means_for(self, request: Request) -> dict[str, np.ndarray] | None:
+        """Return the replacement of ablated contexts, as `head_means`; None: zero."""
+        reference = request.changes.reference
+        if reference == OWN:
+            return mean_contexts(self.config, [self.run(request.changed(ablate=(), reference=()))])
+        return self.head_means(reference) if reference else None
 
     def head_means(self, texts: Iterable[str | tuple[str, str]]) -> dict[str, np.ndarray]:
         """Return the mean context of each head over all tokens of some texts.
@@ -203,17 +210,8 @@ class Explorer:
         Returns:
             Kind of attention -> float32 (layer, head, value_dim).
         """
-        sums: dict[str, np.ndarray] = {}
-        count: dict[str, int] = {}
-        for each in texts:
-            text, target = (each, None) if isinstance(each, str) else each
-            trace = self.trace(text, target=target)
-            for kind in interventions.attention_kinds(self.config):
-                stack, field = interventions.ATTENTION_KINDS[kind]
-                contexts = np.stack([getattr(block, field).context for block in getattr(trace, stack)])
-                sums[kind] = sums.get(kind, 0) + contexts.sum(axis=2)
-                count[kind] = count.get(kind, 0) + contexts.shape[2]
-        return {kind: total / count[kind] for kind, total in sums.items()}
+        pairs = ((each, None) if isinstance(each, str) else each for each in texts)
+        return mean_contexts(self.config, (self.trace(text, target=target) for text, target in pairs))
 
     def generate(self, text: str | Sequence[int], **settings: Any) -> "Generation":
         """Generate text with a decoder; see `decode.generate`."""
@@ -262,25 +260,57 @@ class Explorer:
         if self.config.predicts_tokens:
             raise Problem("model.no_classes", model=self.name)
         texts = list(texts)
-        config = self.config
-        token_ids = self.tokenizer.encode_batch(
-            texts, max_len=config.max_len, truncation=config.truncation, start=config.reads_start
-        )
-        logits = np.zeros((len(texts), config.num_outputs), dtype=np.float32)
-        for rows in tqdm(by_length(token_ids, batch_size), unit="batch", disable=not progress):
-            logits[rows] = self._compiled_logits(pad([token_ids[row] for row in rows])).numpy()
-        probs = self._probs(logits)
-        labels = np.array(config.labels, dtype=object)[probs.argmax(axis=-1)]
+        probs = self._probs(self.class_logits(self.encode(texts), batch_size=batch_size, progress=progress))
+        labels = np.array(self.config.labels, dtype=object)[probs.argmax(axis=-1)]
         frame = pd.DataFrame({"text": texts, "label": labels})
-        for label, column in zip(config.labels, probs.T, strict=True):
+        for label, column in zip(self.config.labels, probs.T, strict=True):
             frame[f"prob_{label}"] = column
         return frame
 
-    def _probs(self, logits):
-        """Return the softmax over the labels; the sigmoid of a single logit z is the softmax of (0, z)."""
+    def encode(self, texts: Sequence[str]) -> list[np.ndarray]:
+        """Return the token ids of texts, truncated as the config says."""
+        config = self.config
+        return self.tokenizer.encode_batch(
+            texts, max_len=config.max_len, truncation=config.truncation, start=config.reads_start
+        )
+
+    def class_logits(
+        self,
+        token_ids: Sequence[np.ndarray],
+        *,
+        batch_size: int = 64,
+        progress: bool = False,
+        intervention: Intervention | None = None,
+    ) -> np.ndarray:
+        """Return the logits of a classifier, not divided by its temperature.
+
+        Args:
+            token_ids: Of each text, as `encode` returns them.
+            batch_size: Texts per batch, of similar length.
+            progress: Show a progress bar on standard error.
+            intervention: Change to every attention, of numbers instead of tensors.
+
+        Returns:
+            float32 (text, class); the first of a sigmoid is 0.
+        """
+        if intervention not in self._compiled_logits:
+            self._compiled_logits[intervention] = compiled(
+                with_intervention(self.model, intervention), [tf.TensorSpec((None, None), tf.int32)]
+            )
+        compute = self._compiled_logits[intervention]
+        logits = np.zeros((len(token_ids), self.config.num_outputs), dtype=np.float32)
+        for rows in tqdm(by_length(token_ids, batch_size), unit="batch", disable=not progress):
+            logits[rows] = compute(pad([token_ids[row] for row in rows])).numpy()
+        return self.label_logits(logits)
+
+    def label_logits(self, logits: np.ndarray) -> np.ndarray:
+        """Return one logit per label, on the last axis; the sigmoid of z is the softmax of (0, z)."""
         if self.config.output == "sigmoid":
-            logits = np.concatenate([np.zeros_like(logits), logits], axis=-1)
-        return softmax(logits)
+            return np.concatenate([np.zeros_like(logits), logits], axis=-1)
+        return logits
+
+    def _probs(self, logits):
+        return softmax(logits, self.config.temperature)
 
 
 def _array(tensor):

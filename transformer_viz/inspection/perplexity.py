@@ -9,6 +9,7 @@ from tqdm import tqdm
 
 from transformer_viz.data.cloze import mask_tokens
 from transformer_viz.data.packing import NO_LIMIT, Stream
+from transformer_viz.inspection.controls import HEADLESS, UNIFORM, with_intervention
 from transformer_viz.inspection.explorer import Explorer
 from transformer_viz.values.config import PAD_ID
 
@@ -25,6 +26,9 @@ class TextEvaluation(NamedTuple):
         perplexity: exp of the mean cross-entropy per token.
         bits_per_byte: Total cross-entropy in bits per byte; comparable between vocabularies.
         token_accuracy: Share of tokens predicted as the likeliest.
+        uniform_accuracy: The same with uniform attention: each query shares its weight equally among its
+            unmasked keys.
+        headless_accuracy: The same with every head set to zero.
     """
 
     texts: int
@@ -33,6 +37,8 @@ class TextEvaluation(NamedTuple):
     perplexity: float
     bits_per_byte: float
     token_accuracy: float
+    uniform_accuracy: float
+    headless_accuracy: float
 
 
 class MaskedTokenEvaluation(NamedTuple):
@@ -44,6 +50,9 @@ class MaskedTokenEvaluation(NamedTuple):
         places: int (token,), their indices among all tokens and ends of texts, text after text.
         perplexity: exp of the mean cross-entropy per masked token.
         token_accuracy: Share of masked tokens predicted as the likeliest.
+        uniform_accuracy: The same with uniform attention: each query shares its weight equally among its
+            unmasked keys.
+        headless_accuracy: The same with every head set to zero.
     """
 
     texts: int
@@ -51,6 +60,8 @@ class MaskedTokenEvaluation(NamedTuple):
     places: np.ndarray
     perplexity: float
     token_accuracy: float
+    uniform_accuracy: float
+    headless_accuracy: float
 
 
 def evaluate_texts(
@@ -68,14 +79,19 @@ def evaluate_texts(
         progress: Show a progress bar on standard error.
     """
     token_ids = explorer.tokenizer.encode_batch(texts, max_len=NO_LIMIT)
-    stream, nats, right = Stream(token_ids, explorer.config.max_len), 0.0, 0
+    stream, nats, right, models = (
+        Stream(token_ids, explorer.config.max_len),
+        0.0,
+        np.zeros(3, int),
+        _models(explorer),
+    )
     for _, rows in _batches(stream, batch_size, progress):
-        loss, correct = _score(explorer.model, rows.inputs(explorer.config), rows.next_ids)
+        loss, correct = _score(models, rows.inputs(explorer.config), rows.next_ids)
         nats, right = nats + loss, right + correct
     tokens = sum(len(ids) + 1 for ids in token_ids)
     num_bytes = sum(len(explorer.tokenizer.decode(ids).encode()) for ids in token_ids)
     figures = perplexity_metrics(nats, tokens, num_bytes)
-    return TextEvaluation(len(token_ids), tokens, num_bytes, **figures, token_accuracy=right / max(tokens, 1))
+    return TextEvaluation(len(token_ids), tokens, num_bytes, **figures, **_accuracies(right, tokens))
 
 
 def evaluate_masked_tokens(
@@ -92,18 +108,19 @@ def evaluate_masked_tokens(
     """
     config, random = explorer.config, np.random.default_rng(seed)
     stream = Stream(explorer.tokenizer.encode_batch(texts, max_len=NO_LIMIT), config.max_len)
-    nats, right, places = 0.0, 0, []
+    nats, right, places, models = 0.0, np.zeros(3, int), [], _models(explorer)
     for numbers, rows in _batches(stream, batch_size, progress):
         cloze = mask_tokens(rows.token_ids, config.vocab_size, random)
         inputs = rows._replace(token_ids=cloze.token_ids).inputs(config)
         inputs["output_positions"] = cloze.positions
-        loss, correct = _score(explorer.model, inputs, cloze.targets)
+        loss, correct = _score(models, inputs, cloze.targets)
         nats, right = nats + loss, right + correct
         gap = cloze.targets != PAD_ID
         places.append((numbers[:, None] * config.max_len + cloze.positions)[gap] - 1)  # a [START] is no token
     places = np.concatenate(places)
     perplexity = float(np.exp(nats / max(len(places), 1)))
-    return MaskedTokenEvaluation(len(texts), len(places), places, perplexity, right / max(len(places), 1))
+    accuracies = _accuracies(right, len(places))
+    return MaskedTokenEvaluation(len(texts), len(places), places, perplexity, **accuracies)
 
 
 def _batches(stream, size, progress):
@@ -113,14 +130,28 @@ def _batches(stream, size, progress):
         yield numbers, stream.rows(numbers)
 
 
-def _score(model, inputs, answers):
-    """Return the total cross-entropy of the answers, without [PAD], and the number predicted correctly."""
-    logits = ops.cast(model(inputs), "float32")
-    own = ops.take_along_axis(logits, answers[..., None], axis=-1)[..., 0]
-    loss = ops.convert_to_numpy(ops.logsumexp(logits, axis=-1) - own)
-    correct = ops.convert_to_numpy(own >= ops.max(logits, axis=-1))
-    real = answers != PAD_ID
-    return float(loss[real].sum(dtype=np.float64)), int(correct[real].sum())
+def _models(explorer):
+    """Return the model, and the same with uniform attention and without heads, as functions of its inputs."""
+    return [with_intervention(explorer.model, change) for change in (None, UNIFORM, HEADLESS)]
+
+
+def _accuracies(right, tokens):
+    """Return name -> share of the tokens that each of `_models` predicts correctly."""
+    names = ("token_accuracy", "uniform_accuracy", "headless_accuracy")
+    return dict(zip(names, (right / max(tokens, 1)).tolist(), strict=True))
+
+
+def _score(models, inputs, answers):
+    """Return the first model's total cross-entropy of the answers, without [PAD], and the number that each
+    predicts correctly.
+    """
+    real, losses, correct = answers != PAD_ID, [], []
+    for model in models:
+        logits = ops.cast(model(inputs), "float32")
+        own = ops.take_along_axis(logits, answers[..., None], axis=-1)[..., 0]
+        losses.append(ops.convert_to_numpy(ops.logsumexp(logits, axis=-1) - own)[real].sum(dtype=np.float64))
+        correct.append(ops.convert_to_numpy(own >= ops.max(logits, axis=-1))[real].sum())
+    return float(losses[0]), np.array(correct)
 
 
 def perplexity_metrics(nats: float, tokens: int, num_bytes: int) -> dict[str, float]:

@@ -54,7 +54,8 @@ def attend(
     allowed = intervention.score_bias > -math.inf
     if attention_mask is not None:
         allowed = ops.logical_and(attention_mask, allowed)
-    biased = ops.where(allowed, scores + intervention.score_bias, masked_score(scores))
+    gated = scores if intervention.score_gate is None else scores * intervention.score_gate
+    biased = ops.where(allowed, gated + intervention.score_bias, masked_score(scores))
     weights = ops.softmax(biased, axis=-1) * ops.where(allowed, intervention.weight_gate, 0.0)
     if intervention.weight_patch is not None:
         weights = weights + intervention.weight_patch

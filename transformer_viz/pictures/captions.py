@@ -82,7 +82,7 @@ def captions_of(
     heads: HeadsInText,
     labels: Sequence[str],
     usual: list[list[UsualRole]] | None = None,
-    effects: np.ndarray | None = None,
+    effects: list[list[str]] | None = None,
 ) -> list[list[str]]:
     """Return a caption for each head: its role and the effect of ablating it.
 
@@ -91,7 +91,7 @@ def captions_of(
         heads: The heads in this text.
         labels: Labels of the columns.
         usual: Usual role of each head, by layer, as `HeadRoles.usual` returns it; None: unknown.
-        effects: float (layer, head); None: unknown.
+        effects: A sentence for each head, as `effect_texts` returns it; None: unknown.
     """
     captions = []
     for layer, roles in enumerate(heads.roles):
@@ -105,7 +105,7 @@ def captions_of(
                 if name in ("token", "mixed"):
                     sentences.append(role_text(words, role, labels))
             if effects is not None:
-                sentences.append(effect_text(words, effects[layer, head]))
+                sentences.append(effects[layer][head])
             captions[-1].append(" ".join(sentences))
     return captions
 
@@ -149,8 +149,3 @@ def usual_text(words: Words, role: UsualRole, here: float) -> str:
         texts=f"{role.texts:,}",
     )
     return said + (words("usual.nowhere") if np.isnan(here) else words("usual.here", percent=f"{here:.0%}"))
-
-
-def effect_text(words: Words, effect: float) -> str:
-    """Return the effect of ablating a head on the answer's probability as a sentence."""
-    return words("effects.less" if effect >= 0 else "effects.more", points=f"{abs(100 * effect):.1f}")

@@ -10,8 +10,10 @@ from transformer_viz.analysis import distance, entropy, previous_token_score, pr
 from transformer_viz.language import Words
 from transformer_viz.pictures import views
 from transformer_viz.pictures.captions import HeadsInText, captions_of, patterns_of_trace, role_order
+from transformer_viz.pictures.effects import effect_texts
 from transformer_viz.pictures.labels import axis_labels
 from transformer_viz.pictures.looks import ONE_HEAD, apply_looks
+from transformer_viz.values.effects import HeadEffects
 from transformer_viz.values.head_roles import HeadRoles
 from transformer_viz.values.tensors import Attentions
 from transformer_viz.values.trace import Trace
@@ -28,7 +30,7 @@ def payload_of(
     trace: Trace,
     words: Words,
     looks: Collection[str] = (),
-    effects: Mapping[str, np.ndarray] | None = None,
+    effects: HeadEffects | None = None,
     projected: Mapping[str, np.ndarray | None] | None = None,
     head_roles: HeadRoles | None = None,
 ) -> bytes:
@@ -43,17 +45,18 @@ def payload_of(
         head_roles: What the model's heads usually do; None: unknown. After a transformation, which changes
             the matrices, only this text is described.
     """
-    if effects is None or set(looks) & set(ONE_HEAD):
-        effects = {}
+    if set(looks) & set(ONE_HEAD):
+        effects = None
     projected = projected or {}
     possible, shown = patterns_of_trace(trace), {}
     for kind, look in apply_looks(trace, axis_labels(trace), looks).items():
         heads, labels = HeadsInText(kind, look.found, possible[kind]), look.columns.labels
         usual = None if looks or head_roles is None else head_roles.usual(kind)
         named = heads.roles if usual is None else usual
+        said = None if effects is None else effect_texts(words, trace, effects, kind)
         metrics = head_metrics(kind, look.found) | {"role": role_order(named)}
-        if kind in effects:
-            metrics["effect"] = effects[kind]
+        if effects is not None:
+            metrics["effect"] = effects.log_odds[kind]
         shown[kind] = views.AttentionPayload(
             look.found,
             (look.rows.labels, labels),
@@ -62,7 +65,7 @@ def payload_of(
             head_title=title_of(words, looks, kind),
             metrics=metrics,
             roles=[[words(f"role_name.{role.name}") for role in layer] for layer in named],
-            captions=captions_of(words, heads, labels, usual, effects.get(kind)),
+            captions=captions_of(words, heads, labels, usual, said),
             vectors={} if looks else views.vectors_of(trace, kind, projected.get(kind)),
             sentences=(look.rows.sentences, look.columns.sentences),
         )

@@ -2,15 +2,13 @@
 
 import html
 import os
-from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-
-import numpy as np
 
 from transformer_viz.language import Words
 from transformer_viz.pictures import views
 from transformer_viz.pictures.lens import payload_of
+from transformer_viz.values.effects import HeadEffects
 from transformer_viz.values.head_roles import HeadRoles
 from transformer_viz.values.trace import Trace
 
@@ -41,7 +39,7 @@ def show(
     trace: Trace,
     *,
     language: str = "en",
-    effects: Mapping[str, np.ndarray] | None = None,
+    effects: HeadEffects | None = None,
     head_roles: HeadRoles | None = None,
     **start: str | int,
 ) -> Page:
@@ -50,7 +48,7 @@ def show(
     Args:
         trace: As `Explorer.trace` returns it.
         language: "en" or "zh".
-        effects: Result of `head_effects`, to sort heads by; None: unknown.
+        effects: Result of `head_effects`, shown in the captions and to sort heads by; None: unknown.
         head_roles: What the model's heads usually do, `explorer.head_roles`; None: unknown.
         **start: Initial selection: kind ("encoder", "decoder", "cross"), layer and head, 0-based, view
             ("grid", "matrix", "lines", "steps").

@@ -7,11 +7,17 @@ import numpy as np
 import pandas as pd
 import tensorflow as tf
 
+from transformer_viz.analysis import calibration
 from transformer_viz.data import DataError, read_for_decoder, read_labelled, read_pairs, split, split_pairs
 from transformer_viz.data.batches import by_length, pad, shuffled_by_length
 from transformer_viz.data.tasks import TASKS
 from transformer_viz.inspection.decode import generate_all
-from transformer_viz.inspection.evaluation import bleu, evaluate, evaluate_generation, induction_scores
+from transformer_viz.inspection.evaluation import (
+    bleu,
+    evaluate,
+    evaluate_generation,
+    induction_scores,
+)
 from transformer_viz.inspection.explorer import Explorer
 from transformer_viz.runs import TrainingJob, TrainingSettings
 from transformer_viz.store import StoredModel
@@ -30,6 +36,9 @@ from transformer_viz.values.config import END_ID, PAD_ID, START_ID, UNK_ID, Tran
 
 EXAMPLES = 10
 """Test rows whose output the model card shows: the first ones, right or wrong."""
+
+MIN_CALIBRATION_ROWS = 100
+"""Fewest validation rows that a temperature is fitted to: a handful of errors does not determine it."""
 
 SHORTEST_CROP = 8
 """Tokens of the shortest crop."""
@@ -78,6 +87,15 @@ class Dataset(Protocol):
     def validation_batches(self, settings: TrainingSettings) -> Iterator[Batch]:
         """Yield the validation batches."""
         ...
+
+    def calibrate(self, explorer: Explorer) -> dict | None:
+        """Set the temperature of `config` to the best one for the validation rows.
+
+        Returns:
+            Facts for the model card; None, and no change, for a model that predicts tokens, or if the rows do
+            not determine a temperature.
+        """
+        return None
 
     def test_metrics(self, explorer: Explorer) -> dict | None:
         """Return the metrics of the stored model on the test rows; None without test rows."""
@@ -152,6 +170,22 @@ class LabelledTexts(Dataset):
         for rows in by_length(token_ids, settings.batch_size):
             yield pad([token_ids[row] for row in rows]), label_ids[rows]
 
+    def calibrate(self, explorer: Explorer) -> dict | None:
+        """Set the temperature of the config to the best one for the validation rows."""
+        token_ids, label_ids = self._validation
+        if len(label_ids) < MIN_CALIBRATION_ROWS:
+            return None
+        found = calibration(explorer.class_logits(token_ids), label_ids, self.config.temperature)
+        if found.best_temperature is None:
+            return None
+        self.config = self.config.replace(temperature=found.best_temperature)
+        return {
+            "rows": len(label_ids),
+            "temperature": self.config.temperature,
+            "calibration_error_before": found.error,
+            "calibration_error": found.best_error,
+        }
+
     def test_metrics(self, explorer: Explorer) -> dict | None:
         """Return the metrics of the stored model on the test rows; None without test rows."""
         if self._test is None or self._test_facts is None:
@@ -159,6 +193,9 @@ class LabelledTexts(Dataset):
         result = evaluate(explorer, self._test)
         return self._test_facts | {
             "accuracy": result.accuracy,
+            "uniform_accuracy": result.uniform_accuracy,
+            "headless_accuracy": result.headless_accuracy,
+            "calibration_error": result.calibration.error,
             "by_label": result.by_label.to_dict("index"),
             "confusion": result.confusion.to_dict("index"),
         }
@@ -254,7 +291,8 @@ class TextPairs(Dataset):
         if self._test is None or self._test_facts is None:
             return None
         result = evaluate_generation(explorer, self._test)
-        metrics = {"exact_match": result.exact_match, "token_accuracy": result.token_accuracy}
+        names = ("exact_match", "token_accuracy", "uniform_accuracy", "headless_accuracy")
+        metrics = {name: getattr(result, name) for name in names}
         if not explorer.config.has_encoder:
             metrics["induction_score"] = float(induction_scores(explorer).max())
         elif not self._is_task:
@@ -263,9 +301,10 @@ class TextPairs(Dataset):
 
 
 def translation_metrics(explorer: Explorer, rows: pd.DataFrame) -> dict:
-    """Return BLEU with its signature, and examples of the model's output.
+    """Return BLEU with one reference, BLEU with all and its signature, and examples of the model's output.
 
-    A text that occurs in several rows is translated once; the targets of all its rows are references.
+    A text that occurs in several rows is translated once; the targets of all its rows are references, or the
+    first of them alone.
 
     Args:
         explorer: `Explorer` of an encoder-decoder.
@@ -274,9 +313,11 @@ def translation_metrics(explorer: Explorer, rows: pd.DataFrame) -> dict:
     references = rows.groupby("text", sort=False)["target"].agg(list)
     written = generate_all(explorer, references.index)
     score, signature = bleu(written, list(references))
+    alone, _ = bleu(written, [right[:1] for right in references])
     first = zip(references.index[:EXAMPLES], references[:EXAMPLES], written[:EXAMPLES], strict=True)
     examples = [{"text": text, "target": right[0], "written": output} for text, right, output in first]
-    return {"bleu": score, "bleu_signature": signature, "texts": len(references), "examples": examples}
+    figures = {"bleu_one_reference": alone, "bleu": score, "bleu_signature": signature}
+    return figures | {"texts": len(references), "examples": examples}
 
 
 def crop(token_ids: np.ndarray, random: np.random.Generator) -> np.ndarray:

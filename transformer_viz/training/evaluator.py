@@ -60,6 +60,10 @@ class Evaluator:
             totals.add(to_floats(self._measure(inputs, targets)))
         return {f"val_{name}": value for name, value in totals.means().items()}
 
+    def calibrate(self) -> dict | None:
+        """Set the temperature of the data set's config, as `Dataset.calibrate`."""
+        return self._dataset.calibrate(self._explorer)
+
     def _evaluate_batch(self, inputs, targets):
         return self._objective(targets, self._model(inputs))
 

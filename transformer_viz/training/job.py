@@ -159,7 +159,7 @@ class _Worker:
 
     def __init__(self, run, watch, disk_quota):
         self.run, self.watch, self.disk_quota = run, watch, disk_quota
-        self.is_full = False
+        self.is_full, self.calibration = False, None
         self.progress, self.cluster = Progress(), Cluster()
         self.process = psutil.Process()
         self.last_logged = 0.0
@@ -374,9 +374,12 @@ class _Worker:
         self.checkpoint_interval = max(CHECKPOINT_SECONDS, (self.last_checkpoint - before) / CHECKPOINT_SHARE)
 
     def _finish(self):
-        """Write the best model to its target and measure it on the test rows."""
+        """Calibrate the best model, write it to its target and measure it on the test rows."""
         self.cluster = Cluster()  # no collective operations from here on
         best = store.read_model(self.run.model).parameters
+        self.evaluator.set_parameters(best)
+        self.calibration = self.evaluator.calibrate()
+        self._write_model(best)
         elsewhere = self.out != self.run.model.resolve()
         if elsewhere:
             self.run.save(self.out.name, folder=self.out.parent, overwrite=self.job.overwrite)
@@ -387,6 +390,7 @@ class _Worker:
 
     def _write_model(self, parameters, *, test=None):
         self.run.check_exists()
+        measured = {"calibration": self.calibration, "test": test}
         store.write_model(
             "model",
             folder=self.run.path,
@@ -394,7 +398,7 @@ class _Worker:
             tokenizer=self.dataset.tokenizers["tokenizer"],
             target_tokenizer=self.dataset.tokenizers.get("target_tokenizer"),
             parameters=parameters,
-            card=self._card() | ({} if test is None else {"test": test}),
+            card=self._card() | {name: facts for name, facts in measured.items() if facts is not None},
             dtype="float32",
             overwrite=True,
         )

@@ -123,6 +123,8 @@ class RunningText(Dataset):
             "perplexity": result.perplexity,
             "bits_per_byte": result.bits_per_byte,
             "token_accuracy": result.token_accuracy,
+            "uniform_accuracy": result.uniform_accuracy,
+            "headless_accuracy": result.headless_accuracy,
             "induction_score": float(induction_scores(explorer).max()),
             "baselines": {
                 name: perplexity_metrics(lost.sum(), result.tokens, result.num_bytes)
@@ -159,6 +161,8 @@ class MaskedText(RunningText):
             "tokens": result.tokens,
             "perplexity": result.perplexity,
             "token_accuracy": result.token_accuracy,
+            "uniform_accuracy": result.uniform_accuracy,
+            "headless_accuracy": result.headless_accuracy,
             "baselines": {
                 name: {"perplexity": float(np.exp(lost[result.places].mean()))} for name, lost in nats.items()
             },

@@ -1,7 +1,7 @@
 """Checks of the fields of a config."""
 
 import dataclasses
-import math
+import sys
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING
 
@@ -9,6 +9,9 @@ from transformer_viz.language import Phrase, Problem
 
 if TYPE_CHECKING:
     from transformer_viz.values.config import TransformerConfig
+
+TEMPERATURES = (0.01, 100.0)
+"""Lowest and highest temperature of a classifier: beyond them, no doubt is left, or nothing else."""
 
 MAX_QUOTED = 200
 """Characters of a value quoted in an error."""
@@ -59,7 +62,7 @@ def _check_types(config, choices):
         if kind in (int, int | None):
             good, rule = type(value) is int, Phrase("rule.whole")
         elif kind is float:
-            good = (type(value) is int or type(value) is float) and math.isfinite(value)
+            good = (type(value) is int or type(value) is float) and abs(value) <= sys.float_info.max
             rule = Phrase("rule.finite")
         elif kind is bool:
             good, rule = type(value) is bool, Phrase("rule.flag")
@@ -86,6 +89,9 @@ def _check_ranges(config):
     for name in ("dropout", "embedding_dropout"):
         if not 0 <= getattr(config, name) < 1:
             raise Problem("setting.share", name=name, received=quoted(getattr(config, name)))
+    least, most = TEMPERATURES
+    if not least <= config.temperature <= most:
+        raise Problem("config.temperature", least=least, most=most, received=quoted(config.temperature))
 
 
 def _check_architecture(config):
@@ -102,6 +108,8 @@ def _check_architecture(config):
     reads = {"decoder": True, "encoder": config.fills_in or None}.get(config.architecture, False)
     if config.reads_start not in (None, reads) and reads is not None:
         raise Problem("config.start", received=config.reads_start)
+    if config.predicts_tokens and config.temperature != 1:
+        raise Problem("config.no_classes", received=quoted(config.temperature))
     if config.tie_embeddings and not config.predicts_tokens:
         raise Problem("config.tied_labels")
 

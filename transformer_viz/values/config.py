@@ -34,11 +34,11 @@ START_ID, END_ID = 2, 3
 MASK_ID = 4
 """Token id of a masked token, in the vocabulary of a masked language model."""
 
-FORMAT_VERSION = 1
+FORMAT_VERSION = 2
 """Version of `config.json`; a higher one comes from a newer release."""
 
-ADDED = {"reads_start"}
-"""Fields, derived by default, that `config.json` of earlier releases does not have."""
+ADDED = {"reads_start": 2, "temperature": 2}
+"""Field -> the version of `config.json` that first has it; older ones mean its default."""
 
 
 DERIVED: Any = None
@@ -89,6 +89,9 @@ class TransformerConfig:
             "tokens": a masked language model, an encoder with logits over the vocabulary at every position,
             which predicts the tokens behind [MASK] (Devlin et al., 2019).
         labels: Class names of an encoder, in the order of the outputs; None: "negative" and "positive".
+        temperature: The probabilities of the classes are softmax(logits / temperature) (Guo et al., 2017,
+            section 4.2): above 1, less certain; the prediction is the same. From 0.01 to 100; 1 for models
+            that predict tokens.
         tie_embeddings: Share the token embedding with the target and the output layer (section 3.4).
         dropout: On the pooled vector, and on each sub-layer's output before the addition.
         embedding_dropout: On the sum of token embedding and position (section 5.4).
@@ -126,6 +129,7 @@ class TransformerConfig:
     pooling: str = "mean"
     output: str = "softmax"
     labels: tuple[str, ...] = DERIVED
+    temperature: float = 1.0
     tie_embeddings: bool = False
     dropout: float = 0.1
     embedding_dropout: float = 0.0
@@ -196,11 +200,8 @@ class TransformerConfig:
         return parameter_shapes(self)
 
     def to_json(self) -> str:
-        """Return the text of `config.json`; a field of `ADDED` only if it differs from its default."""
-        derived = self._derived()
-        usual = {name for name in ADDED if getattr(self, name) == derived[name]()}
-        values = {name: value for name, value in dataclasses.asdict(self).items() if name not in usual}
-        return json.dumps({"format_version": FORMAT_VERSION, **values}, indent=2) + "\n"
+        """Return the text of `config.json`."""
+        return json.dumps({"format_version": FORMAT_VERSION, **dataclasses.asdict(self)}, indent=2) + "\n"
 
     @classmethod
     def from_json(cls, text: str) -> "TransformerConfig":
@@ -221,8 +222,9 @@ class TransformerConfig:
         if version > FORMAT_VERSION:
             raise Problem("config.version", version=quoted(version), newest=FORMAT_VERSION)
         names = {field.name for field in dataclasses.fields(cls)}
-        if not names - ADDED <= values.keys() <= names:
-            missing, unknown = listed(names - ADDED - values.keys()), listed(values.keys() - names)
+        names -= {name for name, first in ADDED.items() if version < first}
+        if values.keys() != names:
+            missing, unknown = listed(names - values.keys()), listed(values.keys() - names)
             raise Problem("config.fields", missing=missing, unknown=unknown)
         return cls(**values)
 

@@ -125,7 +125,8 @@ def build(
 
 def _neutral(layers):
     one, zero = np.ones((layers, 1, 1, 1), np.float32), np.zeros((layers, 1, 1, 1), np.float32)
-    return dict(zip(Intervention._fields, (one, zero, one, zero, zero), strict=True))
+    gates = dict.fromkeys(("head_gate", "weight_gate"), one)
+    return gates | dict.fromkeys(("score_bias", "weight_patch", "context_patch"), zero)
 
 
 def _neutral_patches(stack, config):

@@ -11,6 +11,9 @@ import numpy as np
 TRACE, EFFECTS = "trace", "effects"
 """Kinds of result: the whole forward pass, or the effect of ablating each head."""
 
+OWN = "own"
+"""Reference of mean ablation: the tokens of the text itself."""
+
 
 def _as_tuples(value: Any) -> Any:
     """Return lists as tuples and dicts as tuples of their items, recursively."""
@@ -33,7 +36,8 @@ class Changes:
     Attributes:
         ablate: Ablated heads.
         reference: Texts, for an encoder-decoder (text, target) pairs: mean ablation replaces a head's context
-            by its mean over all their tokens; empty: zero ablation.
+            by its mean over all their tokens; "own": over the tokens of the text itself, [PAD] left out;
+            empty: zero ablation.
         cut: Edges removed before the softmax, which redistributes their weight among the remaining keys.
         mute: Edges removed after the softmax; the other weights do not change.
         patterns: (head, pattern) pairs: the head's weights become "uniform", "previous", or float (query,
@@ -52,7 +56,7 @@ class Changes:
     """
 
     ablate: tuple = ()
-    reference: tuple = ()
+    reference: tuple | str = ()
     cut: tuple = ()
     mute: tuple = ()
     patterns: tuple = ()
@@ -67,7 +71,13 @@ class Changes:
     target_padding: int = 0
 
     def __post_init__(self):
-        for name in ("ablate", "reference", "cut", "mute", "patches"):
+        if isinstance(self.reference, str) and self.reference != OWN:
+            raise ValueError(
+                f"`reference` must be a list of texts, or {OWN!r}. Received: {self.reference!r}."
+            )
+        if self.reference != OWN:
+            object.__setattr__(self, "reference", tuple(self.reference))
+        for name in ("ablate", "cut", "mute", "patches"):
             object.__setattr__(self, name, tuple(getattr(self, name)))
         for field in dataclasses.fields(self):
             object.__setattr__(self, field.name, _as_tuples(getattr(self, field.name)))

@@ -98,7 +98,7 @@ class ModelTrace(NamedTuple):
 class Intervention(NamedTuple):
     """A change to one attention call, as tensors: a new one needs no recompilation.
 
-    weights = softmax(scores + score_bias) * weight_gate + weight_patch
+    weights = softmax(scores * score_gate + score_bias) * weight_gate + weight_patch
     context = (weights @ value) * head_gate + context_patch
     """
 
@@ -107,6 +107,7 @@ class Intervention(NamedTuple):
     weight_gate: Tensor  # (head, query, key)  multiplies after the softmax; 0 mutes the edge
     weight_patch: Tensor | None = None  # (head, query, key)  with a gate of 0, replaces the weights
     context_patch: Tensor | None = None  # (head, query, value_dim)  with a gate of 0, replaces the context
+    score_gate: Tensor | None = None  # (head, query, key)  multiplies the scores; 0 makes attention uniform
 
 
 class Patch(NamedTuple):

@@ -11,7 +11,10 @@ from transformer_viz.pictures.figures.theme import GRID, MUTED, SIDES, TEXT
 HEIGHT, LINE = 270, 18
 """Height of the plot and of a line of text above it, in pixels."""
 
-SHARES = ("accuracy", "exact_match", "token_accuracy")
+SHARES = (
+    *("accuracy", "exact_match", "token_accuracy"),
+    *("uniform_accuracy", "headless_accuracy", "calibration_error"),
+)
 """Metrics between 0 and 1: their axis is fixed at 0 to 100 %."""
 
 RATIOS = ("perplexity",)

@@ -21,6 +21,7 @@ from transformer_viz.network.startup import load_upper_floor
 from transformer_viz.service.engine.cost import is_quick
 from transformer_viz.service.engine.errors import EngineError
 from transformer_viz.values.config import UNK_ID
+from transformer_viz.values.effects import Certainty, Head
 from transformer_viz.values.request import Request
 from transformer_viz.values.trace import Trace
 
@@ -119,11 +120,11 @@ def write(explorer: Any, request: Request, written: Sequence[int], most: int) ->
     return decode.continue_generation(explorer, request, written, most=most, seconds=PORTION)
 
 
-def effects(explorer: Any, request: Request, heads: Sequence[tuple[str, int, int]]) -> list[tuple]:
-    """Return ((kind, layer, head), effect) of as many of these heads as fit into a portion."""
+def certainties(explorer: Any, request: Request, groups: Sequence[Sequence[Head]]) -> list[Certainty]:
+    """Return the certainty of the answer with each of as many of these groups as fit into a portion."""
     end, found = time.monotonic() + PORTION, []
-    for effect in load_upper_floor("inspection.effects").effects_of(explorer, request, heads):
-        found.append(effect)
+    for certainty in load_upper_floor("inspection.effects").certainties(explorer, request, groups):
+        found.append(certainty)
         if time.monotonic() > end:
             break
     return found

@@ -11,14 +11,13 @@ import threading
 import time
 from collections.abc import Callable
 
-import numpy as np
 from cachetools import LRUCache, cachedmethod
 
 from transformer_viz import store
 from transformer_viz.service.engine import child
 from transformer_viz.service.engine.cost import seems_quick
 from transformer_viz.service.engine.worker import Worker
-from transformer_viz.values.interventions import all_heads, by_kind
+from transformer_viz.values.effects import HeadEffects, ablations
 from transformer_viz.values.request import EFFECTS, Request
 from transformer_viz.values.trace import Trace
 
@@ -65,7 +64,7 @@ class Engine:
         loading = self._quick.submit(child.begin_to_load, model, limit=QUICK_LIMIT)
         loading.add_done_callback(lambda _: self._slow.start())  # sequentially: the quick one is needed first
 
-    def answer(self, request: Request, *, progress: Progress | None = None) -> Trace | dict[str, np.ndarray]:
+    def answer(self, request: Request, *, progress: Progress | None = None) -> Trace | HeadEffects:
         """Answer a request.
 
         For an encoder-decoder without a target, one of at most `MAX_WRITTEN` tokens is generated first.
@@ -75,7 +74,7 @@ class Engine:
             progress: Called while there is no answer.
 
         Returns:
-            `Trace`; or the effect of ablating each head, as `effects.head_effects`.
+            `Trace`; or the effect of ablating each head, and all of them together.
 
         Raises:
             EngineError: If there is no answer; says why.
@@ -107,12 +106,14 @@ class Engine:
         self._slow.close()
 
     def _effects(self, request, config, progress):
-        """Return kind -> effect of each head, computed in portions."""
-        heads, found = all_heads(config), []
-        while len(found) < len(heads):
-            found += self._ask(self._slow, child.effects, request, heads[len(found) :], progress=progress)
-            _tell(progress, "effects", len(found), len(heads))
-        return by_kind(found)
+        """Return the effects of the heads, computed in portions."""
+        groups, found = ablations(config), []
+        while len(found) < len(groups):
+            found += self._ask(
+                self._slow, child.certainties, request, groups[len(found) :], progress=progress
+            )
+            _tell(progress, "effects", len(found), len(groups))
+        return HeadEffects.of(config, found)
 
     @cachedmethod(
         lambda self: self._targets,

@@ -8,7 +8,6 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import streamlit as st
 from cachetools import LRUCache, cached
 
@@ -20,6 +19,7 @@ from transformer_viz.ui.shell.journal import note
 from transformer_viz.ui.shell.language import t
 from transformer_viz.ui.shell.problems import error_text, show_problem
 from transformer_viz.ui.shell.server import shared_engine
+from transformer_viz.values.effects import HeadEffects
 from transformer_viz.values.request import EFFECTS, Request
 from transformer_viz.values.trace import Trace
 
@@ -48,23 +48,19 @@ def answer(request: Request) -> Trace | None:
     return found
 
 
-def head_effects(request: Request) -> dict[str, np.ndarray] | None:
+def head_effects(request: Request) -> HeadEffects | None:
     """Return the effect of ablating each head; if there is none, show why and return None."""
     return _answered(dataclasses.replace(request, wants=EFFECTS))
 
 
-def _bytes(found: Trace | dict[str, np.ndarray]) -> int:
-    return sum(part.nbytes for part in (found.values() if isinstance(found, dict) else [found]))
-
-
 @cached(
-    LRUCache(MAX_BYTES, getsizeof=_bytes),
+    LRUCache(MAX_BYTES, getsizeof=lambda found: found.nbytes),
     key=lambda request, stamp, progress: (request, stamp),
     lock=threading.Lock(),
 )
 def cached_answer(
     request: Request, stamp: str, progress: Callable[[str, int, int], None]
-) -> Trace | dict[str, np.ndarray]:
+) -> Trace | HeadEffects:
     """Return the answer to a request, shared by all visitors; a rewritten model has another stamp."""
     return shared_engine().answer(request, progress=progress)
 

@@ -10,7 +10,7 @@ from transformer_viz.pictures.figures import learning_curves
 from transformer_viz.pictures.figures.learning import SHARES
 from transformer_viz.ui.shell.card_facts import config_of, count_in, examples_of, history_of, part, text_in
 from transformer_viz.ui.shell.charts import draw, theme
-from transformer_viz.ui.shell.language import escaped, t
+from transformer_viz.ui.shell.language import escaped, t, words
 from transformer_viz.values.config import TransformerConfig
 
 TASKS = {
@@ -22,6 +22,7 @@ TASKS = {
 
 METRICS = {
     "accuracy": "figure.accuracy",
+    "bleu_one_reference": "figure.bleu_one_reference",
     "bleu": "figure.bleu",
     "perplexity": "figure.perplexity",
     "bits_per_byte": "figure.bits_per_byte",
@@ -29,6 +30,9 @@ METRICS = {
     "token_accuracy": "figure.token_accuracy",
     "induction_score": "figure.induction_score",
     "previous_token_score": "figure.previous_token_score",
+    "uniform_accuracy": "figure.uniform_accuracy",
+    "headless_accuracy": "figure.headless_accuracy",
+    "calibration_error": "figure.calibration_error",
     "loss": "figure.loss",
 }
 """Metrics with a translated name, the headline metric first."""
@@ -42,6 +46,9 @@ NO_LICENCE = "None needed: made by a program"
 MAX_NAMES = 50
 """Maximum number of labels and versions listed."""
 
+MAX_LIMITS = 1_000
+"""Maximum length of the text on the limits of a model, in characters."""
+
 MAX_NAME = 80
 """Maximum length of the name of a task or a metric, in characters."""
 
@@ -50,11 +57,13 @@ def show_card(model: store.ModelSummary) -> None:
     """Show the card of a usable model."""
     st.html(READABLE)
     show_metrics(model)
+    if limits := limits_of(model.card):
+        st.markdown(escaped(limits))
     show_training(model)
     left, right = st.columns(2, gap="large")
     with left:
         show_heading(t("card.architecture"))
-        show_rows(architecture(config_of(model)))
+        show_rows(architecture(config_of(model)) | calibration_of(model))
     with right:
         show_heading(t("card.data"))
         show_rows(origin(model.card))
@@ -178,6 +187,25 @@ def architecture(config: TransformerConfig) -> dict[str, str]:
     names = config.labels or ()
     labels = ", ".join(names[:MAX_NAMES]) + ", …" * (len(names) > MAX_NAMES)
     return rows | {t("config.pooling"): pooling, t("config.labels"): labels}
+
+
+def limits_of(card: dict) -> str:
+    """Return what the figures do not say of the model, in the visitor's language; "" if unknown."""
+    written = part(card, "limits")
+    return (text_in(written, words().language) or text_in(written, "en"))[:MAX_LIMITS]
+
+
+def calibration_of(model: store.ModelSummary) -> dict[str, str]:
+    """Return the temperature of a classifier, and what it does to the calibration error, as name -> value."""
+    if config_of(model).predicts_tokens:
+        return {}
+    temperature, facts = f"{config_of(model).temperature:.3g}", part(model.card, "calibration")
+    errors = [facts.get(name) for name in ("calibration_error_before", "calibration_error")]
+    if not all(isinstance(error, float) for error in errors):
+        return {t("card.temperature"): t("card.temperature.none") if temperature == "1" else temperature}
+    before, after = (f"{error:.1%}" for error in errors)
+    text = t("card.temperature.fitted", temperature=temperature, before=before, after=after)
+    return {t("card.temperature"): text}
 
 
 def origin(card: dict) -> dict[str, str]:

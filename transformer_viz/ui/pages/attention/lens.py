@@ -2,7 +2,6 @@
 
 import threading
 
-import numpy as np
 from cachetools import LRUCache, cached
 
 from transformer_viz import store
@@ -10,6 +9,7 @@ from transformer_viz.language import Words
 from transformer_viz.pictures.lens import payload_of, projected_contexts
 from transformer_viz.ui.shell.components import component
 from transformer_viz.ui.shell.language import words
+from transformer_viz.values.effects import HeadEffects
 from transformer_viz.values.request import Request
 from transformer_viz.values.trace import Trace
 
@@ -18,7 +18,7 @@ MAX_BYTES = 64 * 2**20
 
 
 def show_lens(
-    trace: Trace, request: Request, looks: tuple[str, ...] = (), effects: dict[str, np.ndarray] | None = None
+    trace: Trace, request: Request, looks: tuple[str, ...] = (), effects: HeadEffects | None = None
 ) -> bytes:
     """Show the attention views of a trace; return their payload.
 

@@ -7,6 +7,7 @@ import numpy as np
 import streamlit as st
 
 from transformer_viz import store
+from transformer_viz.pictures.effects import together_text
 from transformer_viz.pictures.labels import label_of
 from transformer_viz.pictures.views import page
 from transformer_viz.text.tokenizer import END, MASK
@@ -15,10 +16,11 @@ from transformer_viz.ui.pages.attention.looks import choose_looks
 from transformer_viz.ui.shell.address import choose_whether
 from transformer_viz.ui.shell.answers import answer, head_effects
 from transformer_viz.ui.shell.card_facts import config_of
-from transformer_viz.ui.shell.language import escaped, t
+from transformer_viz.ui.shell.language import escaped, t, words
 from transformer_viz.ui.shell.reading import show_reading
 from transformer_viz.ui.shell.sentence import ask_texts
 from transformer_viz.ui.shell.shelf import show_no_model
+from transformer_viz.values.effects import HeadEffects
 from transformer_viz.values.request import Request
 from transformer_viz.values.trace import Trace
 
@@ -53,8 +55,8 @@ def show(model: store.ModelSummary | None) -> None:
         st.latex(r"\mathrm{weights} = \mathrm{softmax}\left(\frac{Q K^\top}{\sqrt{d_k}}\right)")
 
 
-def ask_effects(request: Request, trace: Trace) -> dict[str, np.ndarray] | None:
-    """Show the switch for head ablation; return the effect of each head, None if it is off."""
+def ask_effects(request: Request, trace: Trace) -> HeadEffects | None:
+    """Show the switch for head ablation; return the effects of the heads, None if it is off."""
     heads = sum(len(layer.weights) for found in trace.kinds().values() for layer in found.layers)
     if not choose_whether("effects", t("effects.label", count=heads), help=t("effects.help")):
         return None
@@ -65,8 +67,8 @@ def show_prediction(trace: Trace) -> None:
     """Show the prediction, with the probabilities of the likeliest labels."""
     best = int(trace.probs.argmax())
     likeliest = sorted(np.argsort(-trace.probs)[:MAX_BARS])
-    words, *bars = st.columns([2, *[1] * len(likeliest)], vertical_alignment="center", gap="medium")
-    words.markdown(
+    sentence, *bars = st.columns([2, *[1] * len(likeliest)], vertical_alignment="center", gap="medium")
+    sentence.markdown(
         t("prediction.sentence", label=escaped(trace.labels[best]), percent=f"{trace.probs[best]:.1%}")
     )
     for bar, i in zip(bars, likeliest, strict=True):
@@ -101,9 +103,9 @@ def show_tokens(trace: Trace, probs: np.ndarray, key: str, **values: str) -> Non
         **values: Further values in the sentence.
     """
     likeliest = np.argsort(-probs)[:MAX_BARS]
-    words, *bars = st.columns([2, *[1] * len(likeliest)], vertical_alignment="center", gap="medium")
+    sentence, *bars = st.columns([2, *[1] * len(likeliest)], vertical_alignment="center", gap="medium")
     best = likeliest[0]
-    words.markdown(t(key, token=escaped(label_of(trace, best)), percent=f"{probs[best]:.1%}", **values))
+    sentence.markdown(t(key, token=escaped(label_of(trace, best)), percent=f"{probs[best]:.1%}", **values))
     for bar, i in zip(bars, likeliest, strict=True):
         bar.progress(float(probs[i]), text=f"{escaped(label_of(trace, i))} · {probs[i]:.1%}")
 
@@ -112,6 +114,8 @@ def show_heads(trace: Trace, request: Request) -> None:
     """Show the attention views and the download buttons."""
     with st.container(horizontal=True, gap="medium", vertical_alignment="center"):
         looks, effects = choose_looks(trace), ask_effects(request, trace)
+    if effects is not None and effects.num_heads > 1:
+        st.caption(escaped(together_text(words(), trace, effects)))
     payload = show_lens(trace, request, looks, effects)
     with st.container(horizontal=True, gap="small"):
         for kind, mime, make in (

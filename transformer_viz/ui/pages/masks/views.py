@@ -119,7 +119,7 @@ def show_ways(chosen: Head, other: Head) -> None:
     blocked = blocked_rows(chosen.mask, chosen.mask.shape)
     if blocked.size:
         token = escaped(chosen.rows[blocked[0]])
-        st.markdown(t("masks.ways_blocked", token=token, share=f"{1 / len(chosen.columns):.3f}"))
+        st.markdown(t("masks.ways_blocked", token=token, share=f"{added[blocked[0]].max():.3f}"))
     else:
         st.caption(t("masks.ways_not_blocked"))
 

@@ -1,0 +1,45 @@
+"""Uniform attention and no heads, against changes made by other means."""
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+
+from transformer_viz.inspection.controls import HEADLESS, UNIFORM, with_intervention
+from transformer_viz.values.interventions import all_heads
+
+TEXT, TARGET = "A lovely film, not good.", "one two three two"
+
+
+@pytest.fixture(params=["explorer", "translator", "writer"])
+def chosen(request):
+    """Return an explorer of each architecture, and its traced text."""
+    explorer = request.getfixturevalue(request.param)
+    return explorer, {"target": TARGET} if request.param == "translator" else {}
+
+
+def logits(chosen, intervention):
+    explorer, target = chosen
+    trace = explorer.trace(TEXT, **target)
+    ids = [each[None] for each in (trace.token_ids, trace.target_ids) if len(each)]
+    return np.asarray(with_intervention(explorer.model, intervention)(ids if len(ids) == 2 else ids[0]))[0]
+
+
+def test_uniform_attention_is_the_uniform_pattern_of_every_head(chosen):
+    explorer, target = chosen
+    patterns = dict.fromkeys(all_heads(explorer.config), "uniform")
+    assert_allclose(
+        logits(chosen, UNIFORM), explorer.trace(TEXT, patterns=patterns, **target).logits, atol=1e-5
+    )
+    assert np.abs(logits(chosen, UNIFORM) - explorer.trace(TEXT, **target).logits).max() > 1e-2
+
+
+def test_no_heads_are_all_heads_ablated(chosen):
+    explorer, target = chosen
+    ablated = explorer.trace(TEXT, ablate=all_heads(explorer.config), **target).logits
+    assert_allclose(logits(chosen, HEADLESS), ablated, atol=1e-5)
+    assert np.abs(ablated - explorer.trace(TEXT, **target).logits).max() > 1e-2
+
+
+def test_a_score_gate_of_1_changes_nothing_at_all(chosen):
+    neutral = UNIFORM._replace(score_gate=1.0)
+    assert_array_equal(logits(chosen, neutral), logits(chosen, UNIFORM._replace(score_gate=None)))
