@@ -83,12 +83,6 @@ def test_json_round_trip_is_exact(config):
     assert TransformerConfig.from_json(config.to_json()) == config
 
 
-def test_only_a_classifier_that_reads_start_has_that_field_in_its_file():
-    assert "reads_start" not in PRESETS["single-block"].to_json()
-    assert "reads_start" not in PRESETS["gpt-mini"].to_json()
-    assert '"reads_start": true' in PRESETS["single-block"].replace(reads_start=True).to_json()
-
-
 def test_replace_recomputes_head_widths_that_followed_from_the_sizes():
     changed = PRESETS["single-block"].replace(d_model=64, num_heads=4)
     assert (changed.head_dim, changed.value_dim) == (16, 16)
@@ -189,7 +183,7 @@ def stored(**changes):
         (stored(format_version=...), "config.json has no whole number as `format_version`."),
         (stored(format_version=True), "config.json has no whole number as `format_version`."),
         (stored(format_version=FORMAT_VERSION + 1), "made by a newer version of Transformer Viz"),
-        (stored(format_version=1), "Missing: none; unknown: 'temperature'."),
+        (stored(format_version=1), "Missing: none; unknown: 'reads_start', 'temperature'."),
         (stored(temperature=...), "Missing: 'temperature'; unknown: none."),
         (stored(dropout=10**400), "`dropout` must be a finite number. Received: 1000"),
         (stored(norm=...), "Missing: 'norm'; unknown: none."),
@@ -204,9 +198,12 @@ def test_a_file_that_is_no_config_is_refused_with_a_sentence(text, message):
         TransformerConfig.from_json(text)
 
 
-def test_a_config_of_the_first_version_has_temperature_1():
-    text = stored(format_version=1, temperature=...)
-    assert TransformerConfig.from_json(text) == PRESETS["single-block"]
+@pytest.mark.parametrize("name", PRESETS)
+def test_a_config_of_the_first_version_has_what_was_then_no_choice(name):
+    fields = json.loads(PRESETS[name].to_json()) | {"format_version": 1}
+    assert fields.pop("temperature") == 1
+    assert fields.pop("reads_start") == (name in ("gpt-mini", "bert-mini"))
+    assert TransformerConfig.from_json(json.dumps(fields)) == PRESETS[name]
 
 
 def test_a_config_cannot_be_changed():

@@ -40,11 +40,10 @@ def test_effects_stand_beside_each_head(browser, translator, trace):
     found = head_effects(translator, TEXT, target=TARGET)
     page = browser.new_page()
     page.set_content(show(trace, effects=found, kind="cross", head=1, view="grid").html)
-    points = f"{abs(100 * found['cross'][0, 1]):.1f}"
-    way = "less" if found["cross"][0, 1] >= 0 else "more"
-    expect(page.locator(".says")).to_contain_text(
-        f"Without it, the prediction is {points} points {way} probable."
-    )
+    said = page.locator(".says")
+    expect(said).to_contain_text("With this head set to zero, the mean probability of the predicted tokens")
+    expect(said).to_contain_text(f"{found.answer.probability:.1%}")
+    expect(said).to_contain_text(f"{abs(found.log_odds['cross'][0, 1]):.2g} log-odds")
     page.get_by_role("combobox", name="Order of heads").select_option(label="effect on the prediction")
     page.close()
 
