@@ -120,7 +120,7 @@ def test_controls_of_a_translator_are_its_token_accuracy_under_the_same_changes(
 
 def test_controls_of_a_language_model_are_its_token_accuracy_under_the_same_changes(writer, reviews):
     """Texts are packed into rows, in which they do not read one another: here there is one per row."""
-    text = reviews[3]
+    text = reviews[2]
     result, heads = evaluate_texts(writer, [text]), all_heads(writer.config)
     for found, changes in (
         (result.token_accuracy, {}),
@@ -129,6 +129,9 @@ def test_controls_of_a_language_model_are_its_token_accuracy_under_the_same_chan
     ):
         trace = writer.trace(text, **changes)
         assert found == np.mean(trace.probs.argmax(axis=-1) == [*trace.token_ids[1:], END_ID])
+    assert result.uniform_accuracy != result.headless_accuracy
+    pair = pd.DataFrame({"text": [text[:30]], "target": [text[31:]]})  # joined to the same text
+    assert evaluate_generation(writer, pair)[2:] == result[-3:]
 
 
 def test_a_real_explorer_is_measured_as_it_predicts(explorer, reviews):

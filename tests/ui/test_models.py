@@ -514,9 +514,8 @@ def test_the_card_tells_the_temperature_and_what_it_did(small_config, tmp_path):
 
 def test_the_limits_of_a_model_are_told_as_they_are_written():
     assert limits_of({"limits": {"en": "Not for poems.", "zh": "不适用于诗歌。"}}) == "Not for poems."
-    assert (
-        limits_of({"limits": {"zh": "不适用于诗歌。"}}) == limits_of({"limits": ["x"]}) == limits_of({}) == ""
-    )
+    for card in ({"limits": {"zh": "不适用于诗歌。"}}, {"limits": ["x"]}, {}):
+        assert limits_of(card) == ""
     assert len(limits_of({"limits": {"en": "x" * 99_999}})) == 1000
 
 

@@ -85,11 +85,8 @@ def _add_model_commands(add):
     sub.add_argument("--target", help="decoder input of an encoder-decoder; default: the generated text")
     sub.add_argument("--out", required=True, type=Path, help="the .npz file to write")
 
-    sub = add(
-        "evaluate",
-        models.evaluate,
-        "Evaluate a model on a data set, also with uniform attention and with all heads set to zero.",
-    )
+    text = "Evaluate a model on a data set, also with uniform attention and with all heads set to zero."
+    sub = add("evaluate", models.evaluate, text)
     sub.add_argument("--model", required=True, help="a name on the shelf, or a folder")
     sub.add_argument("--data", required=True, type=Path, help=f"{FILES}; or {', '.join(NAMED)}")
     _add_columns(sub)
