@@ -1,5 +1,6 @@
 """The Attention page, run by Streamlit's own test harness against a real engine."""
 
+import itertools
 import json
 import os
 import shutil
@@ -15,6 +16,8 @@ from numpy.testing import assert_allclose, assert_array_equal
 from pages import again, open_page, shown
 from small_models import write
 
+import transformer_viz as tv
+from transformer_viz import store
 from transformer_viz.inspection.effects import head_effects
 from transformer_viz.language import Words
 from transformer_viz.pictures.effects import together_text
@@ -55,6 +58,20 @@ def test_every_head_stands_there_without_a_click(explorer, reviews):
     assert app.text_area(key="sentence").value == reviews[0]
     assert_array_equal(weights(app), held([block.attention for block in expected.encoder]))
     assert facts(app)["keyTokens"] == [*expected.tokens]
+
+
+def test_heads_are_described_by_what_was_measured_as_soon_as_it_is_kept(models_folder, explorer, reviews):
+    shutil.copytree(models_folder / "small", models_folder / "measured")
+    try:
+        assert not any(" texts" in saying for saying in facts(open_page(model="measured"))["sayings"])
+        found = tv.head_roles(explorer, reviews)
+        store.write_head_roles("measured", found)
+        sayings = facts(open_page(model="measured"))["sayings"]
+        assert all(" texts" in saying for saying in sayings)
+        for saying, role in zip(sayings, itertools.chain(*found.usual("encoder")), strict=True):
+            assert saying.startswith("No usual pattern in 6 texts.") == (role.name == "mixed")
+    finally:
+        shutil.rmtree(models_folder / "measured")
 
 
 def test_every_head_is_described_in_words():
