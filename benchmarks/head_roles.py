@@ -43,7 +43,7 @@ def main():
 def row_of(name, data, rows):
     """Return the figures of a model over some texts."""
     explorer = load_upper_floor("inspection.explorer").load(name)
-    texts = examples(explorer) if data is None else texts_of(explorer.config, data, rows, {})
+    texts = examples(explorer, rows) if data is None else texts_of(explorer.config, data, rows, {})
     measure = load_upper_floor("inspection.head_roles").head_roles
     measure(explorer, texts[:1])
     began = time.perf_counter()
@@ -77,10 +77,10 @@ def row_of(name, data, rows):
     }
 
 
-def examples(explorer):
+def examples(explorer, rows):
     """Return the examples of a model, or of its task, if it was trained on one."""
     task = explorer.card.get("data", {}).get("task")
-    return texts_of(explorer.config, Path(task), 300, {}) if task in TASKS else explorer.card["examples"]
+    return texts_of(explorer.config, Path(task), rows, {}) if task in TASKS else explorer.card["examples"]
 
 
 def roles_in(explorer, each):

@@ -100,10 +100,8 @@ def test_without_a_usual_pattern_this_text_is_described():
 
 def test_of_a_head_that_usually_reads_one_token_this_texts_token_is_named():
     caption = said(half(KEYS[[4] * SIZE]), usual("token"))
-    assert caption.startswith(
-        "Usually attends mostly to one token of the text (62% of its weight, in 97 of 100"
-    )
-    assert "; here 58%. In this text “dog” is the most-read token" in caption
+    assert caption.startswith("Usually one token of the text receives much of the weight (62%, in 97 of 100")
+    assert " texts); here 58%. In this text “dog” is the most-read token" in caption
 
 
 def test_numbers_of_many_texts_are_grouped():
