@@ -489,6 +489,7 @@ def test_a_deleted_model_is_taken_back_and_opened(page, app, second):
     page.get_by_role("button", name="删除").click()
     page.get_by_role("button", name="撤销").click()
     expect(heading(page)).to_have_text("twin")
+    settle(page)  # while the page is drawn anew, the former button stands beside the new one
     page.get_by_role("button", name="打开").click()
     page.locator(".lens .says").wait_for()
     expect(page).to_have_url(re.compile(r"[?&]model=twin"))
@@ -497,6 +498,7 @@ def test_a_deleted_model_is_taken_back_and_opened(page, app, second):
     page.get_by_test_id("stTopNavLink").last.click()
     click_row(page, 0)
     expect(heading(page)).to_have_text("small")
+    settle(page)
     page.get_by_role("button", name="打开").click()
     expect(page.get_by_role("combobox", name="模型")).to_have_value("small")
 

@@ -190,7 +190,7 @@ def test_any_valid_config_builds_traces_saves_and_loads(tmp_path, examples):
     @given(valid_configs())
     def law(config):
         side, second = {}, None
-        first = Tokenizer.train([words], config.vocab_size, markers=config.has_decoder)
+        first = Tokenizer.train([words], config.vocab_size, markers=config.has_decoder or config.reads_start)
         if config.architecture == "encoder-decoder":
             second = Tokenizer.train([words], config.target_vocab_size, markers=True)
             side = {"target": "w3 w1"}
