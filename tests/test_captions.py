@@ -46,7 +46,7 @@ def test_what_holds_for_one_text_is_said_of_this_text():
     assert (
         said(half(np.eye(SIZE, k=-1))) == "In this text it attends to the previous token: 58% of the weight."
     )
-    assert said(EVEN) == "In this text it averages: spread evenly over about 6.0 tokens."
+    assert said(EVEN) == "In this text its weight is spread evenly over about 6.0 tokens: it averages."
 
 
 def test_a_pattern_of_some_rows_says_how_many_they_are():
@@ -69,7 +69,8 @@ def test_of_the_most_read_token_it_is_said_in_how_many_rows_it_is_that():
 def test_a_head_that_reads_another_token_in_each_row_is_called_focused():
     weights = KEYS[[2, 4, 5, 1, 0, 3]]
     assert said(weights) == (
-        "In this text it is focused: a different token for each query, with 100% of its weight."
+        "In this text it is focused: each query gives one token 100% of its weight on average, "
+        "and not all the same one."
     )
 
 
@@ -79,7 +80,7 @@ def test_with_evidence_a_caption_says_what_is_usual_in_how_many_texts_and_how_it
         "Usually attends to the previous token (62% of its weight, in 97 of 100 texts); here 58%."
     )
     assert said(previous, usual("previous"), "zh") == (
-        "通常主要关注前一个词元（占权重的 62%，100 段文本中的 97 段如此）；本例中为 58%。"
+        "通常关注前一个词元（占权重的 62%，100 段文本中的 97 段如此）；本例中为 58%。"
     )
 
 
@@ -94,7 +95,8 @@ def test_a_usual_pattern_that_this_text_cannot_show_is_said_to_be_so():
 
 def test_without_a_usual_pattern_this_text_is_described():
     assert said(half(np.eye(SIZE)), usual("mixed", np.nan, held=0)) == (
-        "No usual pattern in 100 texts. In this text each token attends to itself: 58% of the weight."
+        "No usual pattern (measured over 100 texts). "
+        "In this text each token attends to itself: 58% of the weight."
     )
 
 
@@ -156,7 +158,7 @@ def test_captions_and_names_of_a_payload_rest_on_the_evidence_unless_the_matrix_
     text = payload_of(trace, Words("en"), head_roles=found).decode("utf-8", "replace")
     for role in (role for layer in roles for role in layer):
         count = (
-            "No usual pattern in 6 texts."
+            "No usual pattern (measured over 6 texts)."
             if role.name == "mixed"
             else f"in {role.held} of {role.texts} texts"
         )

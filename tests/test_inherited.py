@@ -1,11 +1,11 @@
-"""Which parameters a model takes over from another, and which of them are trained."""
+"""Which parameters a model inherits from its parent, and which of them are trained."""
 
 import numpy as np
 import pytest
 from numpy.testing import assert_array_equal
 
 from transformer_viz.values.config import TransformerConfig
-from transformer_viz.values.fine_tuning import child_config, inherited, taken_over, trained_parameters
+from transformer_viz.values.fine_tuning import child_config, inherited, inherited_values, trained_parameters
 
 SIZES = {"vocab_size": 13, "d_model": 14, "num_heads": 2, "ffn_dim": 11, "num_layers": 3, "max_len": 17}
 DECODER = TransformerConfig(
@@ -58,7 +58,7 @@ def test_a_classifier_keeps_its_head_for_the_same_labels_alone():
 def test_shorter_texts_take_over_the_first_of_the_learned_positions():
     child = child_config(DECODER, classifies=True, max_len=5)
     parameters = {name: np.random.default_rng(0).random(s) for name, s in DECODER.parameter_shapes().items()}
-    arrays = taken_over(parameters, DECODER, child)
+    arrays = inherited_values(parameters, DECODER, child)
     assert_array_equal(
         arrays["position_embedding/embeddings"], parameters["position_embedding/embeddings"][:5]
     )

@@ -106,7 +106,7 @@ def test_roles_can_be_measured_over_texts_that_a_task_generates(run):
 @pytest.mark.parametrize(
     ("asked", "sentence"),
     [
-        (["--save"], "`--save` keeps what is measured over `--data`. Name the texts: `--data FILE`."),
+        (["--save"], "`--save` stores the roles measured over the texts of `--data`. Add `--data FILE`."),
         (["--data", "copy", "--rows", "0"], "`--rows` must be 1 or more. Received: 0."),
         (["--data", "none.csv"], "none.csv"),
     ],

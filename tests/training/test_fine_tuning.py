@@ -1,4 +1,4 @@
-"""A model that goes on from another begins where that one ended, with its tokenizer."""
+"""A fine-tuned model begins with its parent's parameters, and has its tokenizer."""
 
 import shutil
 

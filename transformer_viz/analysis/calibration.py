@@ -1,4 +1,4 @@
-"""Calibration of classifiers: whether what is said with 90% is right in 90% of cases."""
+"""Calibration of classifiers: whether predictions with a probability of 90% are right in 90% of cases."""
 
 from typing import NamedTuple
 

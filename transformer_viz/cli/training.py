@@ -100,7 +100,7 @@ def list_all_runs(arguments: Namespace) -> None:
 
 
 def _config(arguments):
-    """Return the config: of a preset, or of a model that goes on from another."""
+    """Return the config: of a preset, or of a model fine-tuned from another."""
     changes = dict(map(assignment, arguments.set))
     if arguments.preset:
         return PRESETS[arguments.preset].replace(**changes)

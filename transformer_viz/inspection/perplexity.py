@@ -79,12 +79,8 @@ def evaluate_texts(
         progress: Show a progress bar on standard error.
     """
     token_ids = explorer.tokenizer.encode_batch(texts, max_len=NO_LIMIT)
-    stream, nats, right, models = (
-        Stream(token_ids, explorer.config.max_len),
-        0.0,
-        np.zeros(3, int),
-        _models(explorer),
-    )
+    stream, models = Stream(token_ids, explorer.config.max_len), _models(explorer)
+    nats, right = 0.0, np.zeros(3, int)
     for _, rows in _batches(stream, batch_size, progress):
         loss, correct = _score(models, rows.inputs(explorer.config), rows.next_ids)
         nats, right = nats + loss, right + correct
@@ -108,7 +104,8 @@ def evaluate_masked_tokens(
     """
     config, random = explorer.config, np.random.default_rng(seed)
     stream = Stream(explorer.tokenizer.encode_batch(texts, max_len=NO_LIMIT), config.max_len)
-    nats, right, places, models = 0.0, np.zeros(3, int), [], _models(explorer)
+    models = _models(explorer)
+    nats, right, places = 0.0, np.zeros(3, int), []
     for numbers, rows in _batches(stream, batch_size, progress):
         cloze = mask_tokens(rows.token_ids, config.vocab_size, random)
         inputs = rows._replace(token_ids=cloze.token_ids).inputs(config)

@@ -1,4 +1,4 @@
-"""Captions of heads: what each usually does, what it does in this text, and the effect of ablating it."""
+"""Captions of heads: the usual role, the role in this text, and the effect of ablation."""
 
 from collections.abc import Sequence
 
@@ -19,7 +19,7 @@ WHOLE_FROM = 10
 """Effective numbers of tokens from here on are shown without decimals."""
 
 Said = Role | UsualRole
-"""A role that is said of a head: over many texts, or of one."""
+"""A role of a head: in one text, or usual over many."""
 
 
 class HeadsInText:

@@ -51,7 +51,7 @@ class TrainingJob:
             training;
             empty: the first validation rows.
         frame_steps: Steps between two pictures of the probes, in addition to one per epoch; 0: only those.
-        parent: Model to go on from, with its tokenizers and parameters: a name on the shelf or a folder; "":
+        parent: Model to fine-tune, with its tokenizers and parameters: a name on the shelf or a folder; "":
             none. `config` must be a `child_config` of its config. `tokens` and `keep_case` do not apply.
         trainable_layers: Train only the output head and this many of the last layers, and freeze the other
             parameters of `parent`; None: train all.

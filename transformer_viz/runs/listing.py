@@ -60,7 +60,7 @@ def create_run(
     quota: Quota | None = None,
     one_at_a_time: bool = False,
 ) -> TrainingRun:
-    """Create the folder of a new run, with a copy of the model it goes on from, and queue it.
+    """Create the folder of a new run, with a copy of the model it is fine-tuned from, and queue it.
 
     Args:
         job: The requested training.

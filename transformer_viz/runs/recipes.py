@@ -34,7 +34,7 @@ class Recipe:
         return not PRESETS[self.preset].predicts_tokens
 
     def can_start_from(self, parent: TransformerConfig) -> bool:
-        """Return whether a model of the task can go on from a model with that config."""
+        """Return whether a model of the task can be fine-tuned from a model with that config."""
         own = PRESETS[self.preset]
         if own.architecture == "encoder-decoder" or parent.architecture == "encoder-decoder":
             return own.architecture == parent.architecture

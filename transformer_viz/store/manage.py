@@ -97,7 +97,7 @@ def shorten_card(name: str, folder: Path | None = None) -> None:
 def write_head_roles(
     name: str, head_roles: HeadRoles, folder: Path | None = None, *, quota: QuotaLike = None
 ) -> Path:
-    """Keep what a model's heads usually do in its folder, in place of what was there.
+    """Save the usual roles of a model's heads in its folder, replacing earlier ones.
 
     Args:
         name: Of the model.

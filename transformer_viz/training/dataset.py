@@ -107,7 +107,7 @@ class LabelledTexts(Dataset):
 
     Args:
         job: `TrainingJob`.
-        parent: The model it goes on from, whose tokenizer is used; None: a tokenizer is trained.
+        parent: The model it is fine-tuned from, whose tokenizer is used; None: a tokenizer is trained.
     """
 
     signature = (_IDS, tf.TensorSpec((None,), tf.int32))
@@ -206,7 +206,7 @@ class TextPairs(Dataset):
 
     Args:
         job: `TrainingJob`.
-        parent: The model it goes on from, whose tokenizers are used; None: tokenizers are trained.
+        parent: The model it is fine-tuned from, whose tokenizers are used; None: tokenizers are trained.
     """
 
     def __init__(self, job: TrainingJob, parent: StoredModel | None = None):

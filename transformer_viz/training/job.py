@@ -41,7 +41,7 @@ from transformer_viz.training.disk_quota import DiskQuota
 from transformer_viz.training.evaluator import Evaluator, Totals
 from transformer_viz.training.model_trainer import ModelTrainer
 from transformer_viz.training.running_text import MaskedText, RunningText
-from transformer_viz.values.fine_tuning import taken_over, trained_parameters
+from transformer_viz.values.fine_tuning import inherited_values, trained_parameters
 from transformer_viz.values.version import __version__
 
 STEP_SECONDS = 0.3
@@ -202,7 +202,7 @@ class _Worker:
             self.trainer.restore(state)
         else:
             if parent:
-                known = taken_over(parent.parameters, parent.config, self.dataset.config)
+                known = inherited_values(parent.parameters, parent.config, self.dataset.config)
                 self.trainer.set_parameters(known)
             self._measure_untrained()
         del parent
@@ -404,7 +404,7 @@ class _Worker:
         )
 
     def _parent_facts(self):
-        """Return which model this one goes on from, for its card."""
+        """Return which model this one was fine-tuned from, for its card."""
         if not self.job.parent:
             return {}
         facts = {

@@ -53,7 +53,7 @@ class RunningText(Dataset):
 
     Args:
         job: `TrainingJob`.
-        parent: The model it goes on from, whose tokenizer is used; None: a tokenizer is trained.
+        parent: The model it is fine-tuned from, whose tokenizer is used; None: a tokenizer is trained.
     """
 
     task = "next token"

@@ -1,6 +1,6 @@
-"""Fine-tuning: the config of a model that goes on from another, and which parameters it takes over.
+"""Fine-tuning: the config of a model trained from a parent, and which parameters it inherits.
 
-A model may go on with the task of its parent. From a language model, a decoder or an encoder that predicts
+A model may keep the task of its parent. From a language model, a decoder or an encoder that predicts
 masked tokens, a classifier can be made as well (Radford et al., 2018, section 3.2; Devlin et al., 2019,
 section 3.2): its stack, which in a classifier is called the encoder, computes exactly what the parent's did.
 """
@@ -34,13 +34,13 @@ HEADS = ("pooling", "classifier", "output")
 
 
 def child_config(parent: TransformerConfig, *, classifies: bool, **changes: Any) -> TransformerConfig:
-    """Return the config of a model that goes on from another.
+    """Return the config of a model fine-tuned from a parent.
 
     A classifier made from a language model keeps its mask and the [START] at the beginning of each text; its
     output is a softmax over the labels unless `changes` has another.
 
     Args:
-        parent: Config of the model to go on from.
+        parent: Config of the model to fine-tune.
         classifies: Whether the new model is a classifier; otherwise it has the parent's task.
         **changes: Fields of `CHOSEN`.
 
@@ -61,9 +61,9 @@ def child_config(parent: TransformerConfig, *, classifies: bool, **changes: Any)
 
 
 def inherited(parent: TransformerConfig, child: TransformerConfig) -> dict[str, str]:
-    """Return name -> the parent's name of each parameter that a child takes over; its others are new.
+    """Return name -> the parent's name of each parameter that a child inherits; its others are new.
 
-    The output head is taken over only if its outputs have the same meaning: the same labels, or tokens.
+    The output head is inherited only if its outputs have the same meaning: the same labels, or tokens.
 
     Raises:
         ValueError: If the child's config does not fit the parent's.
@@ -82,10 +82,10 @@ def inherited(parent: TransformerConfig, child: TransformerConfig) -> dict[str, 
     return names
 
 
-def taken_over(
+def inherited_values(
     parameters: Mapping[str, np.ndarray], parent: TransformerConfig, child: TransformerConfig
 ) -> dict[str, np.ndarray]:
-    """Return name -> array of the parameters that a child takes over; of learned positions the first ones.
+    """Return name -> array of the parameters that a child inherits; of learned positions the first ones.
 
     Args:
         parameters: Name -> array of the parent.

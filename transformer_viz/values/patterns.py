@@ -26,7 +26,7 @@ MEASURES = {
     "decoder": SELF_PATTERNS + SHAPES,
     "cross": CROSS_PATTERNS + SHAPES,
 }
-"""Kind of attention -> what is measured of its heads."""
+"""Kind of attention -> names of the measures of its heads."""
 
 ROLES = (*SELF_PATTERNS, "diagonal", "antidiagonal", *SHAPES, "mixed")
 """All roles of heads; "mixed" is none of the others."""

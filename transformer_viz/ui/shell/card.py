@@ -190,13 +190,13 @@ def architecture(config: TransformerConfig) -> dict[str, str]:
 
 
 def limits_of(card: dict) -> str:
-    """Return what the figures do not say of the model, in the visitor's language; "" if unknown."""
+    """Return the model's limits as its card states them, in the visitor's language; "" if it states none."""
     written = part(card, "limits")
     return (text_in(written, words().language) or text_in(written, "en"))[:MAX_LIMITS]
 
 
 def calibration_of(model: store.ModelSummary) -> dict[str, str]:
-    """Return the temperature of a classifier, and what it does to the calibration error, as name -> value."""
+    """Return the temperature of a classifier and its calibration error before and after, as name -> value."""
     if config_of(model).predicts_tokens:
         return {}
     temperature, facts = f"{config_of(model).temperature:.3g}", part(model.card, "calibration")

@@ -20,7 +20,7 @@ from transformer_viz.ui.shell.language import escaped, t, words
 from transformer_viz.ui.shell.reading import show_reading
 from transformer_viz.ui.shell.sentence import ask_texts
 from transformer_viz.ui.shell.shelf import show_no_model
-from transformer_viz.values.effects import HeadEffects
+from transformer_viz.values.effects import HeadEffects, ablations
 from transformer_viz.values.request import Request
 from transformer_viz.values.trace import Trace
 
@@ -49,16 +49,16 @@ def show(model: store.ModelSummary | None) -> None:
     else:
         show_prediction(trace)
     show_reading(trace)
-    show_heads(trace, request)
+    show_heads(model, trace, request)
     with st.expander(t("attention.what"), icon=":material/help:"):
         st.markdown(t("attention.explained"))
         st.latex(r"\mathrm{weights} = \mathrm{softmax}\left(\frac{Q K^\top}{\sqrt{d_k}}\right)")
 
 
-def ask_effects(request: Request, trace: Trace) -> HeadEffects | None:
+def ask_effects(model: store.ModelSummary, request: Request) -> HeadEffects | None:
     """Show the switch for head ablation; return the effects of the heads, None if it is off."""
-    heads = sum(len(layer.weights) for found in trace.kinds().values() for layer in found.layers)
-    if not choose_whether("effects", t("effects.label", count=heads), help=t("effects.help")):
+    runs = len(ablations(config_of(model)))
+    if not choose_whether("effects", t("effects.label", count=runs), help=t("effects.help")):
         return None
     return head_effects(request)
 
@@ -110,10 +110,10 @@ def show_tokens(trace: Trace, probs: np.ndarray, key: str, **values: str) -> Non
         bar.progress(float(probs[i]), text=f"{escaped(label_of(trace, i))} · {probs[i]:.1%}")
 
 
-def show_heads(trace: Trace, request: Request) -> None:
+def show_heads(model: store.ModelSummary, trace: Trace, request: Request) -> None:
     """Show the attention views and the download buttons."""
     with st.container(horizontal=True, gap="medium", vertical_alignment="center"):
-        looks, effects = choose_looks(trace), ask_effects(request, trace)
+        looks, effects = choose_looks(trace), ask_effects(model, request)
     if effects is not None and effects.num_heads > 1:
         st.caption(escaped(together_text(words(), trace, effects)))
     payload = show_lens(trace, request, looks, effects)

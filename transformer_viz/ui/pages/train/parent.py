@@ -19,7 +19,7 @@ LONGEST = 1_000
 """Maximum number of tokens of a text that are looked up."""
 
 RATE = 0.0003
-"""Default peak learning rate: a third of a new model's, so that what was learned is not overwritten."""
+"""Default peak learning rate: lower than for a new model, so that the parent's parameters change little."""
 
 
 def ask_parent(material: Material, recipe: Recipe) -> store.ModelSummary | None:
@@ -42,7 +42,7 @@ def ask_parent(material: Material, recipe: Recipe) -> store.ModelSummary | None:
 
 
 def show_fit(parent: store.ModelSummary, material: Material) -> None:
-    """Show what is taken over, and a warning if the tokenizer does not know the data."""
+    """Show what the model inherits, and a warning if the tokenizer does not know the data."""
     st.caption(t("train.parent.keeps", model=escaped(parent.name)))
     texts = tuple(text for text, _ in material.examples)
     unknown = unknown_share(parent.reference, store.stamp(parent.reference), texts)
@@ -61,7 +61,7 @@ def unknown_share(model: str, stamp: str, texts: tuple[str, ...]) -> float:
 
 
 def config_from(parent: TransformerConfig, material: Material, recipe: Recipe) -> TransformerConfig:
-    """Return the config of a model that goes on from a parent, for these data."""
+    """Return the config of a model fine-tuned from a parent on these data."""
     changes = dict(material.changes)
     if "max_len" in changes and parent.positions == "learned":
         changes["max_len"] = min(changes["max_len"], parent.max_len)
