@@ -101,7 +101,7 @@ def rows(data, count):
 
 def dataset_of(ids, labels):
     """Return a stand-in for a dataset with these rows."""
-    from transformer_viz.training import dataset, objectives
+    from transformer_viz.training import labelled_texts, objectives
 
     def batches(settings, epoch):
         order = np.random.default_rng(epoch).permutation(len(ids))
@@ -111,7 +111,7 @@ def dataset_of(ids, labels):
 
     return SimpleNamespace(
         config=CONFIG,
-        signature=dataset.LabelledTexts.signature,
+        signature=labelled_texts.LabelledTexts.signature,
         objective=lambda settings: objectives.classification(CONFIG),
         batches=batches,
     )

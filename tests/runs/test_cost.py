@@ -21,7 +21,7 @@ from transformer_viz.training import dataset, objectives
 from transformer_viz.training.model_trainer import ModelTrainer
 
 config = TransformerConfig.from_json(sys.argv[1])
-ids = dataset._IDS
+ids = dataset.TOKEN_IDS
 trainer = ModelTrainer(
     SimpleNamespace(config=config, signature=(ids, ids), objective=lambda settings: objectives.next_token()),
     TrainingSettings(),

@@ -5,7 +5,9 @@ import pytest
 from transformer_viz.data import NAMED, DataError
 from transformer_viz.runs import TrainingJob, TrainingSettings
 from transformer_viz.text.tokenizer import Tokenizer
-from transformer_viz.training.dataset import LabelledTexts, TextPairs, crop, word_dropout
+from transformer_viz.training.dataset import word_dropout
+from transformer_viz.training.labelled_texts import LabelledTexts, crop
+from transformer_viz.training.text_pairs import TextPairs
 from transformer_viz.values.config import PAD_ID, START_ID, UNK_ID, TransformerConfig
 from transformer_viz.values.presets import PRESETS
 

@@ -16,9 +16,9 @@ from transformer_viz import store
 from transformer_viz.runs import TrainingJob, TrainingRun, TrainingSettings, create_run
 from transformer_viz.training import job as job_module
 from transformer_viz.training.checkpoint import read_checkpoint
-from transformer_viz.training.dataset import LabelledTexts
 from transformer_viz.training.evaluator import Evaluator
 from transformer_viz.training.job import work
+from transformer_viz.training.labelled_texts import LabelledTexts
 from transformer_viz.training.model_trainer import ModelTrainer
 from transformer_viz.values.config import TransformerConfig
 from transformer_viz.values.fine_tuning import trained_parameters

@@ -9,8 +9,8 @@ from numpy.testing import assert_allclose, assert_array_equal
 from transformer_viz import store
 from transformer_viz.inspection.explorer import load
 from transformer_viz.runs import RunError, TrainingJob, TrainingSettings, create_run
-from transformer_viz.training.dataset import LabelledTexts
 from transformer_viz.training.job import run_job, work
+from transformer_viz.training.labelled_texts import LabelledTexts
 from transformer_viz.values.config import START_ID
 from transformer_viz.values.fine_tuning import child_config, trained_parameters
 from transformer_viz.values.presets import PRESETS

@@ -10,8 +10,8 @@ from transformer_viz.inspection.evaluation import evaluate
 from transformer_viz.inspection.explorer import load
 from transformer_viz.runs import RunError, TrainingJob, TrainingSettings
 from transformer_viz.training import job as job_module
-from transformer_viz.training.dataset import LabelledTexts
 from transformer_viz.training.job import run_job
+from transformer_viz.training.labelled_texts import LabelledTexts
 from transformer_viz.values.presets import PRESETS
 
 CONFIG = PRESETS["single-block"].replace(d_model=16, num_heads=2, ffn_dim=8)

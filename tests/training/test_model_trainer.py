@@ -3,8 +3,9 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
 from transformer_viz.runs import RunError, TrainingJob, TrainingSettings
-from transformer_viz.training.dataset import LabelledTexts, TextPairs
+from transformer_viz.training.labelled_texts import LabelledTexts
 from transformer_viz.training.model_trainer import ModelTrainer
+from transformer_viz.training.text_pairs import TextPairs
 from transformer_viz.values.config import TransformerConfig
 
 CONFIG = TransformerConfig(

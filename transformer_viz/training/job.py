@@ -1,16 +1,12 @@
 """The training loop: from a queued run, or its checkpoint, to a model folder, with every step in the log."""
 
 import contextlib
-import dataclasses
-import datetime
 import itertools
 import json
 import os
-import platform
 import time
 import traceback
 from collections.abc import Callable
-from importlib import metadata
 from pathlib import Path
 
 import numpy as np
@@ -19,7 +15,7 @@ import tensorflow as tf
 
 from transformer_viz import store
 from transformer_viz.inspection.explorer import gpus, load
-from transformer_viz.language import Phrase, Problem
+from transformer_viz.language import Phrase
 from transformer_viz.runs import (
     LOWER_IS_BETTER,
     Quota,
@@ -27,22 +23,23 @@ from transformer_viz.runs import (
     RunError,
     TrainingJob,
     TrainingRun,
-    UnwritableError,
     create_run,
     queued_runs,
 )
 from transformer_viz.runs.cost import FLOAT, num_cores
-from transformer_viz.runs.errors import FULL, failure, write_errors
+from transformer_viz.runs.errors import failure, write_errors
 from transformer_viz.runs.quota import bytes_in
 from transformer_viz.training.checkpoint import Progress, read_checkpoint, write_checkpoint
 from transformer_viz.training.cluster import Cluster
-from transformer_viz.training.dataset import LabelledTexts, TextPairs
 from transformer_viz.training.disk_quota import DiskQuota
+from transformer_viz.training.errors import explained
 from transformer_viz.training.evaluator import Evaluator, Totals
+from transformer_viz.training.labelled_texts import LabelledTexts
+from transformer_viz.training.model_card import model_card
 from transformer_viz.training.model_trainer import ModelTrainer
 from transformer_viz.training.running_text import MaskedText, RunningText
+from transformer_viz.training.text_pairs import TextPairs
 from transformer_viz.values.fine_tuning import inherited_values, trained_parameters
-from transformer_viz.values.version import __version__
 
 STEP_SECONDS = 0.3
 """Initial interval between two step events."""
@@ -140,7 +137,7 @@ def work(
             (run.path / "reserve").unlink(missing_ok=True)
             (run.path / "traceback.txt").write_text(traceback.format_exc(), encoding="utf-8")
         try:
-            worker.log_event("failed", **failure(_problem(error, run)))
+            worker.log_event("failed", **failure(explained(error, run)))
         finally:
             worker.cluster.report_failure()
     finally:
@@ -398,50 +395,11 @@ class _Worker:
             tokenizer=self.dataset.tokenizers["tokenizer"],
             target_tokenizer=self.dataset.tokenizers.get("target_tokenizer"),
             parameters=parameters,
-            card=self._card() | {name: facts for name, facts in measured.items() if facts is not None},
+            card=model_card(self.run, self.dataset, self.progress.seconds)
+            | {name: facts for name, facts in measured.items() if facts is not None},
             dtype="float32",
             overwrite=True,
         )
-
-    def _parent_facts(self):
-        """Return which model this one was fine-tuned from, for its card."""
-        if not self.job.parent:
-            return {}
-        facts = {
-            "name": Path(self.job.parent).resolve().name,
-            "sha256": store.read_hash(self.run.parent),
-            "trainable_layers": self.job.trainable_layers,
-        }
-        return {"parent": {name: fact for name, fact in facts.items() if fact is not None}}
-
-    def _card(self):
-        """Return the model card: facts of job and data, settings, versions and history."""
-        state = self.run.state()
-        omitted = ("event", "time", "step", "best", "seconds", "epoch")
-        epochs = [
-            {name: value for name, value in epoch.items() if name not in omitted} for epoch in state.epochs
-        ]
-        return {
-            "parameters": self.dataset.config.num_parameters,
-            **self._parent_facts(),
-            **self.job.card,
-            **self.dataset.card,
-            "settings": dataclasses.asdict(self.settings),
-            "versions": {
-                "transformer-viz": __version__,
-                "python": platform.python_version(),
-                **{name: metadata.version(name) for name in ("keras", "tensorflow", "tokenizers", "numpy")},
-            },
-            "created": datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
-            "device": state.device,
-            "seconds": round(self.progress.seconds, 1),
-            "history": epochs,
-            "best_epoch": state.best["epoch"],
-            "validation": {
-                "rows": self.dataset.num_validation,
-                self.job.metric: state.best[f"val_{self.job.metric}"],
-            },
-        }
 
 
 def _dataset(job, parent):
@@ -456,20 +414,3 @@ def _strategy():
     if os.environ.get("TF_CONFIG"):
         return tf.distribute.MultiWorkerMirroredStrategy()
     return tf.distribute.MirroredStrategy() if len(gpus()) > 1 else None
-
-
-def _problem(error, run):
-    """Return the error to report: what went wrong and how to fix it."""
-    if isinstance(error, OSError) and str(error.filename or "").startswith(str(run.path)):
-        error = UnwritableError(run.path, error)
-    if (isinstance(error, OSError) and error.errno in FULL) or getattr(error, "cause", "") == "full":
-        return RunError("training.full", place=run.path)
-    if isinstance(error, tf.errors.UnavailableError | tf.errors.AbortedError | tf.errors.CancelledError):
-        return RunError("training.machine_gone")
-    if isinstance(error, MemoryError | tf.errors.ResourceExhaustedError):
-        return RunError("training.memory")
-    if isinstance(error, Problem):
-        return error
-    if isinstance(error, ValueError) and not isinstance(error, UnicodeError) and str(error):
-        return RunError(str(error))
-    return RunError("training.unexpected", kind=type(error).__name__, file=run.path / "traceback.txt")

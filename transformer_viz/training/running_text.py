@@ -19,7 +19,7 @@ from transformer_viz.runs import TrainingJob, TrainingSettings
 from transformer_viz.store import StoredModel
 from transformer_viz.text.tokenizer import Tokenizer
 from transformer_viz.training import objectives
-from transformer_viz.training.dataset import Batch, Dataset, word_dropout
+from transformer_viz.training.dataset import TOKEN_IDS, Batch, Dataset, word_dropout
 from transformer_viz.training.rows import (
     choose_probes,
     describe_source,
@@ -37,10 +37,9 @@ NGRAMS = ("unigram", "bigram", "trigram")
 EXAMPLES = 20
 """Test texts on which the previous-token scores of heads are measured."""
 
-_IDS = tf.TensorSpec((None, None), tf.int32)
 _READ = {
-    "token_ids": _IDS,
-    "position_ids": _IDS,
+    "token_ids": TOKEN_IDS,
+    "position_ids": TOKEN_IDS,
     "attention_mask": tf.TensorSpec((None, 1, None, None), tf.bool),
 }
 
@@ -57,7 +56,7 @@ class RunningText(Dataset):
     """
 
     task = "next token"
-    signature = (_READ, _IDS)
+    signature = (_READ, TOKEN_IDS)
 
     def __init__(self, job: TrainingJob, parent: StoredModel | None = None):
         rows, test = load_rows(job, read_for_decoder, ["text", "target"])
@@ -147,7 +146,7 @@ class MaskedText(RunningText):
     """
 
     task = "hidden tokens"
-    signature = (_READ | {"output_positions": _IDS}, _IDS)
+    signature = (_READ | {"output_positions": TOKEN_IDS}, TOKEN_IDS)
 
     def _inputs_and_targets(self, rows, random):
         cloze = mask_tokens(rows.token_ids, self.config.vocab_size, random)

@@ -1,0 +1,149 @@
+"""Labelled texts as training data of classifiers."""
+
+from collections.abc import Iterator
+
+import numpy as np
+import tensorflow as tf
+
+from transformer_viz.analysis import calibration
+from transformer_viz.data import DataError, read_labelled, split
+from transformer_viz.data.batches import by_length, pad, shuffled_by_length
+from transformer_viz.inspection.evaluation import evaluate
+from transformer_viz.inspection.explorer import Explorer
+from transformer_viz.runs import TrainingJob, TrainingSettings
+from transformer_viz.store import StoredModel
+from transformer_viz.text.tokenizer import Tokenizer
+from transformer_viz.training import objectives
+from transformer_viz.training.dataset import TOKEN_IDS, Batch, Dataset, word_dropout
+from transformer_viz.training.rows import (
+    choose_probes,
+    describe_source,
+    describe_test,
+    load_rows,
+    split_rows,
+    tokenizer_options,
+)
+
+MIN_CALIBRATION_ROWS = 100
+"""Fewest validation rows that a temperature is fitted to: a handful of errors does not determine it."""
+
+SHORTEST_CROP = 8
+"""Tokens of the shortest crop."""
+
+
+class LabelledTexts(Dataset):
+    """Texts with labels, for an encoder.
+
+    Args:
+        job: `TrainingJob`.
+        parent: The model it is fine-tuned from, whose tokenizer is used; None: a tokenizer is trained.
+    """
+
+    signature = (TOKEN_IDS, tf.TensorSpec((None,), tf.int32))
+
+    def __init__(self, job: TrainingJob, parent: StoredModel | None = None):
+        rows, test = load_rows(job, read_labelled, ["text", "label"])
+        names = _label_names(sorted(rows["label"].unique()), job.label_names)
+        train, validation, self._test = split_rows(job, split, rows, test)
+        if parent:
+            tokenizer = Tokenizer.from_json(parent.tokenizer)
+        else:
+            tokenizer = Tokenizer.train(train["text"], job.config.vocab_size, **tokenizer_options(job))
+        self.config = job.config.replace(labels=tuple(names.values()), vocab_size=tokenizer.vocab_size)
+        self.tokenizers = {"tokenizer": tokenizer.to_json()}
+        self.num_rows, self.num_validation = len(train), len(validation)
+        watched = choose_probes(job, sorted(validation["text"], key=len))
+        self.probes = [(text, None) for text, _ in watched]
+        self.card = {
+            "task": "classification",
+            "label_values": {name: value for value, name in names.items()},
+            "data": describe_source(job, job.data, rows),
+        }
+        self._test_facts = describe_test(job, self._test)
+
+        def prepare(frame):
+            token_ids = tokenizer.encode_batch(
+                frame["text"],
+                max_len=self.config.max_len,
+                truncation=self.config.truncation,
+                start=self.config.reads_start,
+            )
+            return token_ids, frame["label"].map(list(names).index).to_numpy(np.int32)
+
+        self._train, self._validation = prepare(train), prepare(validation)
+
+    def objective(self, settings: TrainingSettings) -> objectives.Objective:
+        """Return the loss and its metrics."""
+        return objectives.classification(self.config, settings.label_smoothing)
+
+    def batches(self, settings: TrainingSettings, epoch: int) -> Iterator[Batch]:
+        """Yield the training batches of one epoch, which follow from the seed and the epoch alone."""
+        token_ids, label_ids = self._train
+        random = np.random.default_rng([settings.seed, epoch])
+        first = int(self.config.reads_start)
+        parts = [
+            np.concatenate([ids[:first], crop(ids[first:], random)])
+            if random.random() < settings.crop
+            else ids
+            for ids in token_ids
+        ]
+        for rows in shuffled_by_length(parts, settings.batch_size, random):
+            yield (
+                word_dropout(pad([parts[row] for row in rows]), settings.word_dropout, random),
+                label_ids[rows],
+            )
+
+    def validation_batches(self, settings: TrainingSettings) -> Iterator[Batch]:
+        """Yield the validation batches."""
+        token_ids, label_ids = self._validation
+        for rows in by_length(token_ids, settings.batch_size):
+            yield pad([token_ids[row] for row in rows]), label_ids[rows]
+
+    def calibrate(self, explorer: Explorer) -> dict | None:
+        """Set the temperature of the config to the best one for the validation rows."""
+        token_ids, label_ids = self._validation
+        if len(label_ids) < MIN_CALIBRATION_ROWS:
+            return None
+        found = calibration(explorer.class_logits(token_ids), label_ids, self.config.temperature)
+        if found.best_temperature is None:
+            return None
+        self.config = self.config.replace(temperature=found.best_temperature)
+        return {
+            "rows": len(label_ids),
+            "temperature": self.config.temperature,
+            "calibration_error_before": found.error,
+            "calibration_error": found.best_error,
+        }
+
+    def test_metrics(self, explorer: Explorer) -> dict | None:
+        """Return the metrics of the stored model on the test rows; None without test rows."""
+        if self._test is None or self._test_facts is None:
+            return None
+        result = evaluate(explorer, self._test)
+        return self._test_facts | {
+            "accuracy": result.accuracy,
+            "uniform_accuracy": result.uniform_accuracy,
+            "headless_accuracy": result.headless_accuracy,
+            "calibration_error": result.calibration.error,
+            "by_label": result.by_label.to_dict("index"),
+            "confusion": result.confusion.to_dict("index"),
+        }
+
+
+def crop(token_ids: np.ndarray, random: np.random.Generator) -> np.ndarray:
+    """Return a random part of a text; its length is log-uniform from `SHORTEST_CROP` tokens to the whole
+    text.
+    """
+    longest = max(len(token_ids), 1)
+    length = round(np.exp(random.uniform(np.log(min(SHORTEST_CROP, longest)), np.log(longest))))
+    start = random.integers(longest - length + 1)
+    return token_ids[start : start + length]
+
+
+def _label_names(values, names):
+    """Return label in the file -> name to show, in the order of the labels."""
+    strange = names.keys() - set(values)
+    if strange:
+        label = min(strange)
+        raise DataError("rows.no_label", label=label, name=names[label], labels=", ".join(values))
+    return {value: names.get(value, value) for value in values}
