@@ -1,0 +1,205 @@
+"""The settings of a new run: sizes of the model, training settings, probe texts."""
+
+import dataclasses
+import os
+from collections.abc import Iterable
+from typing import Any
+
+import streamlit as st
+
+from transformer_viz.runs import PRECISIONS, SCHEDULES, TrainingJob, TrainingSettings
+from transformer_viz.runs.job import LONGEST_PROBE
+from transformer_viz.runs.recipes import RECIPES, Recipe, presets_for
+from transformer_viz.ui.pages.train.file import WIDTH
+from transformer_viz.ui.pages.train.material import Material
+from transformer_viz.ui.pages.train.parent import RATE as FINE_TUNING_RATE
+from transformer_viz.ui.pages.train.parent import ask_layers, ask_parent, config_from, show_fit
+from transformer_viz.ui.shell.card_facts import config_of
+from transformer_viz.ui.shell.classroom import owner
+from transformer_viz.ui.shell.language import t
+from transformer_viz.values.config import CHOICES, TransformerConfig
+from transformer_viz.values.presets import PRESETS
+
+LAYERS = range(1, 7)
+HEADS = (1, 2, 4, 8)
+WIDTHS = (16, 32, 64, 128, 256, 512)
+FFN_WIDTHS = (0, 32, 64, 128, 256, 512, 1024)
+EPOCHS = (1, 2, 3, 4, 5, 6, 8, 10, 15, 20, 30)
+RATES = (0.0001, 0.0003, 0.0005, 0.001, 0.002, 0.003, 0.005, 0.01, 0.02)
+ROWS = (2_000, 5_000, 10_000, 20_000, 40_000, 80_000)
+BATCHES = (8, 16, 32, 64, 128, 256)
+
+MAX_PROBES = 6
+"""Maximum number of probe texts."""
+
+EXAMPLES = [
+    ("A lovely film, and I could not stop smiling.", None),
+    ("The plot was thin, but the acting was not bad at all.", None),
+]
+"""Default probes if there are no examples of the data yet."""
+
+FRAMES = 36
+"""Frames of the probes in a run, in addition to one at the end of each epoch."""
+
+SHARE = {"min_value": 0.0, "max_value": 0.95, "step": 0.05}
+"""Limits of a share."""
+
+
+class Controls:
+    """Controls whose label and help are named after the setting; each choice of data and model has its own.
+
+    Args:
+        place: Part of their keys.
+    """
+
+    def __init__(self, place: str):
+        self.place = place
+
+    def slide(self, name: str, options: Iterable[Any], value: Any) -> Any:
+        """Show a slider over some options and the default."""
+        return st.select_slider(options=sorted({*options, value}), value=value, **self._named(name))
+
+    def number(self, name: str, value: float, **limits: Any) -> Any:
+        """Show a box for a number."""
+        return st.number_input(value=value, width=WIDTH, **limits, **self._named(name))
+
+    def pick(self, name: str, options: Iterable[str], value: str) -> str:
+        """Show a list of options."""
+        options = list(options)
+        return st.selectbox(options=options, index=options.index(value), width=WIDTH, **self._named(name))
+
+    def _named(self, name) -> dict[str, Any]:
+        key = f"{name}-{self.place}"
+        return {"label": t(f"train.{name}"), "help": t(f"train.{name}.help"), "key": key}
+
+
+def ask_settings(material: Material) -> TrainingJob:
+    """Show the sizes of the model and the training settings; return the job.
+
+    Raises:
+        ValueError: If they are incompatible.
+    """
+    recipe = RECIPES[material.recipe]
+    parent = ask_parent(material, recipe)
+    if parent:
+        start_from, origin = config_from(config_of(parent), material, recipe), {}
+        controls = Controls(f"{material.recipe}-from-{parent.name}")
+        show_fit(parent, material)
+        trainable = ask_layers(start_from, controls.place)
+    else:
+        trainable = None
+        start_from, origin = ask_preset(material, recipe)
+        controls = Controls(f"{material.recipe}-{origin['preset']}")
+    sizes, settings = {}, recipe.training(pack=start_from.fills_in)
+    if parent:
+        settings = dataclasses.replace(settings, learning_rate=FINE_TUNING_RATE)
+    with st.container(horizontal=True, gap="small"):
+        if not parent:
+            sizes = ask_sizes(controls, start_from)
+        main = ask_main(controls, settings)
+        rows = controls.slide("rows", ROWS, recipe.rows) if material.rows is None else material.rows
+    with st.expander(t("train.more"), icon=":material/tune:"), st.container(horizontal=True, gap="small"):
+        if not parent:
+            sizes |= ask_more_sizes(controls, start_from)
+        sizes["dropout"] = controls.number("dropout", start_from.dropout, **SHARE)
+        more = ask_more(controls, settings)
+    config = start_from.replace(**sizes)
+    probes = ask_probes(material, config.architecture == "encoder-decoder")
+    job = TrainingJob(
+        config=config,
+        settings=dataclasses.replace(settings, **main, **more),
+        data=material.data,
+        rows=rows,
+        probes=probes,
+        owner=owner(),
+        parent=parent.reference if parent else "",
+        trainable_layers=trainable,
+        card=origin
+        | {
+            "source": title_of_data(material.data),
+            "examples": [probe if isinstance(probe, str) else probe[0] for probe in probes],
+        },
+        **material.job,
+    )
+    return dataclasses.replace(job, frame_steps=max(1, steps_of(job) // FRAMES))
+
+
+def ask_preset(material: Material, recipe: Recipe) -> tuple[TransformerConfig, dict[str, str]]:
+    """Show the choice among the presets; return the config to start from, and its origin for the card."""
+    preset = st.selectbox(
+        t("train.preset"), presets_for(recipe), key=f"preset-{material.recipe}", help=t("train.preset.help")
+    )
+    start_from = recipe.config() if preset == recipe.preset else PRESETS[preset]
+    return start_from.replace(**material.changes), {"preset": preset}
+
+
+def ask_sizes(controls: Controls, config: TransformerConfig) -> dict[str, Any]:
+    """Show layers, heads and width of a new model; return them as fields of the config."""
+    return {
+        "num_layers": controls.slide("layers", LAYERS, config.num_layers),
+        "num_heads": controls.slide("heads", HEADS, config.num_heads),
+        "d_model": controls.slide("width", WIDTHS, config.d_model),
+    }
+
+
+def ask_more_sizes(controls: Controls, config: TransformerConfig) -> dict[str, Any]:
+    """Show the other sizes of a new model; return them as fields of the config."""
+    return {
+        "ffn_dim": controls.slide("ffn", FFN_WIDTHS, config.ffn_dim),
+        "positions": controls.pick("positions", CHOICES["positions"], config.positions),
+    }
+
+
+def ask_main(controls: Controls, settings: TrainingSettings) -> dict[str, Any]:
+    """Show the training settings that matter most; return them by name."""
+    return {
+        "epochs": controls.slide("epochs", EPOCHS, settings.epochs),
+        "learning_rate": controls.slide("rate", RATES, settings.learning_rate),
+    }
+
+
+def ask_more(controls: Controls, settings: TrainingSettings) -> dict[str, Any]:
+    """Show the other training settings; return them by name."""
+    number, average = controls.number, {"min_value": 0.0, "max_value": 0.9999, "step": 0.001}
+    return {
+        "word_dropout": number("hide", settings.word_dropout, **SHARE),
+        "batch_size": controls.slide("batch", BATCHES, settings.batch_size),
+        "schedule": controls.pick("schedule", SCHEDULES, settings.schedule),
+        "warmup": number("warmup", settings.warmup, min_value=0.0, max_value=0.9, step=0.05),
+        "clip_norm": number("clip", settings.clip_norm, min_value=0.0, step=0.5),
+        "label_smoothing": number("smoothing", settings.label_smoothing, **SHARE),
+        "average": number("average", settings.average, **average, format="%.4f"),
+        "patience": number("patience", settings.patience, min_value=1, step=1),
+        "precision": controls.pick("precision", PRECISIONS, settings.precision),
+        "seed": number("seed", settings.seed, min_value=0, step=1),
+    }
+
+
+def ask_probes(material: Material, in_pairs: bool) -> tuple[str, ...] | tuple[tuple[str, str], ...]:
+    """Show the box of the probe texts; return them, with targets for an encoder-decoder."""
+    own = material.examples[1:4] or EXAMPLES
+    own = [(text, target) for text, target in own if len(text) + len(target or "") < LONGEST_PROBE // 4]
+    filled = "\n".join(f"{text} => {target}" if in_pairs else text for text, target in own)
+    typed = st.text_area(
+        t("train.probes"),
+        filled,
+        key=f"probes-{title_of_data(material.data)}-{in_pairs}",
+        help=t("train.probes.help"),
+        height=100,
+        max_chars=LONGEST_PROBE,
+    )
+    lines = [line.strip() for line in typed.splitlines() if line.strip()][:MAX_PROBES]
+    if not in_pairs:
+        return tuple(lines)
+    pairs = (line.partition("=>") for line in lines)
+    return tuple((text.strip(), target.strip()) for text, _, target in pairs)
+
+
+def title_of_data(data: str) -> str:
+    """Return the name of the data: of a task, or of a file without extensions."""
+    return os.path.basename(data).split(".")[0]
+
+
+def steps_of(job: TrainingJob) -> int:
+    """Return the number of training steps, estimated before the data are read."""
+    return job.settings.total_steps(int(job.rows * (1 - job.settings.validation)))
