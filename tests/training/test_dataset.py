@@ -36,6 +36,29 @@ def test_a_crop_is_a_part_of_its_text():
 
 
 @pytest.mark.parametrize(
+    ("kind", "task", "architecture", "joined"),
+    [
+        (LabelledTexts, "parity", "encoder", True),
+        (TextPairs, "copy", "encoder-decoder", False),
+        (TextPairs, "repeat", "decoder", True),
+    ],
+)
+def test_roles_are_measured_over_at_most_300_texts_in_the_form_the_model_reads(
+    kind, task, architecture, joined
+):
+    config, expected = (
+        TransformerConfig(architecture=architecture, max_len=64),
+        {900: 0, 1200: 120, 4000: 300},
+    )
+    for rows, most in expected.items():
+        settings = TrainingSettings(validation=0.1)
+        texts = kind(TrainingJob(config=config, settings=settings, data=task, rows=rows)).role_texts
+        assert len(texts) == most
+        assert all(isinstance(text, str if joined else tuple) for text in texts)
+        assert len(set(texts)) == most
+
+
+@pytest.mark.parametrize(
     ("kind", "task", "architecture"),
     [
         (LabelledTexts, "parity", "encoder"),

@@ -1,3 +1,4 @@
+import dataclasses
 import json
 
 import numpy as np
@@ -8,10 +9,12 @@ from transformer_viz import store
 from transformer_viz.analysis import calibration_error, softmax
 from transformer_viz.inspection.evaluation import evaluate
 from transformer_viz.inspection.explorer import load
+from transformer_viz.inspection.head_roles import head_roles
 from transformer_viz.runs import RunError, TrainingJob, TrainingSettings
 from transformer_viz.training import job as job_module
 from transformer_viz.training.job import run_job
 from transformer_viz.training.labelled_texts import LabelledTexts
+from transformer_viz.values.config import PAD_ID
 from transformer_viz.values.presets import PRESETS
 
 CONFIG = PRESETS["single-block"].replace(d_model=16, num_heads=2, ffn_dim=8)
@@ -103,6 +106,35 @@ def test_few_validation_rows_determine_no_temperature(trained):
     out, card = trained
     assert "calibration" not in card
     assert load(out).config.temperature == 1
+
+
+def test_the_roles_of_its_heads_are_those_in_texts_it_was_not_trained_on(noisy):
+    job, _, explorer = noisy
+    dataset, kept = LabelledTexts(job), store.read_head_roles(job.out)
+    texts = dataset.role_texts
+    assert kept.texts == len(texts) == dataset.num_validation == 120
+    seen = {tuple(row[row != PAD_ID]) for rows, _ in dataset.batches(job.settings, epoch=0) for row in rows}
+    assert seen.isdisjoint(map(tuple, explorer.tokenizer.encode_batch(texts, max_len=64)))
+    measured = head_roles(explorer, texts)
+    assert list(kept.to_frame()["role"]) == list(measured.to_frame()["role"])
+    np.testing.assert_allclose(kept.kinds["encoder"].share, measured.kinds["encoder"].share, atol=2e-3)
+
+
+def test_over_few_texts_roles_are_not_measured(trained):
+    out, _ = trained
+    assert store.read_head_roles(out) is None
+
+
+def test_heads_without_a_choice_have_no_roles_and_end_no_training(noisy, tmp_path):
+    alone = dataclasses.replace(
+        noisy[0],
+        config=CONFIG.replace(window=0),
+        settings=TrainingSettings(epochs=1, validation=0.3),
+        test="",
+        out=tmp_path / "out",
+    )
+    run_job(alone)
+    assert store.read_head_roles(alone.out) is None
 
 
 def test_no_folder_is_made_for_a_model_whose_data_are_not_there(tmp_path):

@@ -13,6 +13,10 @@ from transformer_viz.values.patterns import patterns_of_config
 from transformer_viz.values.request import Request
 
 
+class NoChoiceError(Problem):
+    """In none of the texts can a token choose between two keys."""
+
+
 def head_roles(
     explorer: Explorer,
     texts: Iterable[str | tuple[str, str]],
@@ -30,7 +34,7 @@ def head_roles(
         progress: Called after each text with the number of texts read so far.
 
     Raises:
-        ValueError: If no text is left.
+        NoChoiceError: If no text is left. It is a `ValueError`.
     """
     config = explorer.config
     heads = [(kind, layer) for kind, layer, head in all_heads(config) if head == 0]
@@ -44,7 +48,7 @@ def head_roles(
         if progress is not None:
             progress(number)
     if not count:
-        raise Problem("head_roles.no_texts")
+        raise NoChoiceError("head_roles.no_texts")
     return HeadRoles(count, {kind: each.result() for kind, each in totals.items()})
 
 

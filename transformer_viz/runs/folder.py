@@ -265,6 +265,7 @@ class TrainingRun:
             target_tokenizer=best.target_tokenizer,
             card=best.card | (card or {}),
             parameters=best.parameters,
+            head_roles=store.read_head_roles(self.model),
             folder=folder,
             quota=quota,
             dtype=dtype,

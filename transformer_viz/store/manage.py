@@ -4,7 +4,6 @@ import os
 from dataclasses import dataclass
 from pathlib import Path
 
-from transformer_viz.language import Problem
 from transformer_viz.store.atomic import move_into_place, write_files
 from transformer_viz.store.card import card_text
 from transformer_viz.store.format import (
@@ -25,7 +24,7 @@ from transformer_viz.store.hidden import discard, empty_trash, sweep, trash_besi
 from transformer_viz.store.places import folder_of_models, is_shipped
 from transformer_viz.store.quota import QuotaLike
 from transformer_viz.store.read import read_files
-from transformer_viz.store.write import check_target, with_manifest
+from transformer_viz.store.write import check_target, head_roles_text, with_manifest
 from transformer_viz.values.config import TransformerConfig
 from transformer_viz.values.head_roles import HeadRoles
 
@@ -115,11 +114,8 @@ def write_head_roles(
     target = _target(name, folder)
     file, files = target / HEAD_ROLES, read_files(name, folder)
     del files["manifest.json"]
-    try:
-        head_roles.check(TransformerConfig.from_json(files["config.json"].decode()))
-    except Problem as error:
-        raise ModelError("store.unusable", file=file, reason=error) from None
-    files[HEAD_ROLES] = head_roles.to_json().encode()
+    config = TransformerConfig.from_json(files["config.json"].decode())
+    files[HEAD_ROLES] = head_roles_text(file, head_roles, config).encode()
     check_size(file, len(files[HEAD_ROLES]))
     write_files(target, with_manifest(files), quota)
     return file

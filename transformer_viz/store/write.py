@@ -7,11 +7,13 @@ from pathlib import Path
 import numpy as np
 from safetensors.numpy import save
 
+from transformer_viz.language import Problem
 from transformer_viz.store.atomic import write_files
 from transformer_viz.store.card import card_text
 from transformer_viz.store.format import (
     DESKTOP,
     FORMAT_VERSION,
+    HEAD_ROLES,
     LARGEST,
     TARGET,
     ModelError,
@@ -32,6 +34,7 @@ from transformer_viz.store.limits import check_config
 from transformer_viz.store.places import folder_of_models
 from transformer_viz.store.quota import QuotaLike, check_quota
 from transformer_viz.values.config import TransformerConfig
+from transformer_viz.values.head_roles import HeadRoles
 
 
 def check_writable(
@@ -94,6 +97,7 @@ def write_model(  # noqa: PLR0913  the files of a folder, by name
     card: dict,
     parameters: dict[str, np.ndarray],
     target_tokenizer: str | None = None,
+    head_roles: HeadRoles | None = None,
     folder: Path | None = None,
     dtype: str = "float16",
     overwrite: bool = False,
@@ -109,6 +113,7 @@ def write_model(  # noqa: PLR0913  the files of a folder, by name
             `card.shortened` describes.
         parameters: Name -> array of floats, as in `config.parameter_shapes()`.
         target_tokenizer: For an encoder-decoder, the text of `tokenizer_target.json`.
+        head_roles: What its heads usually do; None: unknown.
         folder: Folder of models; None: `models_folder()`. Created if necessary.
         dtype: "float16" (half the size, about three digits) or "float32" (exact).
         overwrite: Replace a model of that name; a shipped one of an installed package is hidden by the new
@@ -130,6 +135,8 @@ def write_model(  # noqa: PLR0913  the files of a folder, by name
     check_tokenizers(target, tokenizers, config)
     arrays = _cast(target / "parameters.safetensors", parameters, config, dtype)
     texts = {"config.json": config.to_json(), "card.json": card_text(target / "card.json", card)} | tokenizers
+    if head_roles is not None:
+        texts[HEAD_ROLES] = head_roles_text(target / HEAD_ROLES, head_roles, config)
     try:
         files = {file: text.encode() for file, text in texts.items()}
     except UnicodeEncodeError as error:
@@ -140,6 +147,19 @@ def write_model(  # noqa: PLR0913  the files of a folder, by name
     sweep(target.parent)
     write_files(target, with_manifest(files), quota)
     return target
+
+
+def head_roles_text(file: Path, head_roles: HeadRoles, config: TransformerConfig) -> str:
+    """Return the text of `roles.json`.
+
+    Raises:
+        ModelError: If these are the roles of another model's heads.
+    """
+    try:
+        head_roles.check(config)
+    except Problem as error:
+        raise ModelError("store.unusable", file=file, reason=error) from None
+    return head_roles.to_json()
 
 
 def with_manifest(files: dict[str, bytes]) -> dict[str, bytes]:

@@ -33,6 +33,8 @@ class Dataset(Protocol):
         num_validation: Validation rows.
         signature: Tensor specs of the (inputs, targets) of a batch.
         probes: (text, target) pairs whose attention is recorded; the target of an encoder is None.
+        role_texts: Validation texts over which the roles of heads are measured, of an encoder-decoder
+            (text, target) pairs; empty if there are too few.
     """
 
     config: TransformerConfig
@@ -42,6 +44,7 @@ class Dataset(Protocol):
     num_validation: int
     signature: Any
     probes: list[tuple[str, str | None]]
+    role_texts: list[str] | list[tuple[str, str]]
 
     def objective(self, settings: TrainingSettings) -> objectives.Objective:
         """Return the training loss and its metrics, a function of `objectives`."""

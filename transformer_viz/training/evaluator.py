@@ -8,11 +8,13 @@ import numpy as np
 from transformer_viz.inspection.decode import generate_all
 from transformer_viz.inspection.explorer import Explorer
 from transformer_viz.inspection.forward import compiled
+from transformer_viz.inspection.head_roles import NoChoiceError, head_roles
 from transformer_viz.network.model import Transformer
 from transformer_viz.runs import TrainingSettings
 from transformer_viz.text.tokenizer import NoTokensError, Tokenizer
 from transformer_viz.training.dataset import Dataset, Inputs
 from transformer_viz.training.model_trainer import to_floats
+from transformer_viz.values.head_roles import HeadRoles
 from transformer_viz.values.trace import Trace
 
 
@@ -63,6 +65,20 @@ class Evaluator:
     def calibrate(self) -> dict | None:
         """Set the temperature of the data set's config, as `Dataset.calibrate`."""
         return self._dataset.calibrate(self._explorer)
+
+    def head_roles(self, keep_going: Callable[[], None] = lambda: None) -> HeadRoles | None:
+        """Return what the heads usually do in the validation texts; None if there are too few.
+
+        Args:
+            keep_going: Called after each text; may raise to stop.
+        """
+        texts = self._dataset.role_texts
+        if not texts:
+            return None
+        try:
+            return head_roles(self._explorer, texts, progress=lambda _: keep_going())
+        except NoChoiceError:
+            return None
 
     def _evaluate_batch(self, inputs, targets):
         return self._objective(targets, self._model(inputs))

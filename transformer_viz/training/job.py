@@ -371,7 +371,7 @@ class _Worker:
         self.checkpoint_interval = max(CHECKPOINT_SECONDS, (self.last_checkpoint - before) / CHECKPOINT_SHARE)
 
     def _finish(self):
-        """Calibrate the best model, write it to its target and measure it on the test rows."""
+        """Calibrate the best model and write it; measure it on the test rows, and the roles of its heads."""
         self.cluster = Cluster()  # no collective operations from here on
         best = store.read_model(self.run.model).parameters
         self.evaluator.set_parameters(best)
@@ -381,11 +381,11 @@ class _Worker:
         if elsewhere:
             self.run.save(self.out.name, folder=self.out.parent, overwrite=self.job.overwrite)
         measured = self.dataset.test_metrics(load(self.out))
-        self._write_model(best, test=measured)
+        self._write_model(best, test=measured, head_roles=self.evaluator.head_roles(self._check_stop))
         if elsewhere:
             self.run.save(self.out.name, folder=self.out.parent, overwrite=True)
 
-    def _write_model(self, parameters, *, test=None):
+    def _write_model(self, parameters, *, test=None, head_roles=None):
         self.run.check_exists()
         measured = {"calibration": self.calibration, "test": test}
         store.write_model(
@@ -395,6 +395,7 @@ class _Worker:
             tokenizer=self.dataset.tokenizers["tokenizer"],
             target_tokenizer=self.dataset.tokenizers.get("target_tokenizer"),
             parameters=parameters,
+            head_roles=head_roles,
             card=model_card(self.run, self.dataset, self.progress.seconds)
             | {name: facts for name, facts in measured.items() if facts is not None},
             dtype="float32",

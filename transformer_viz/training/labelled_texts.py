@@ -17,6 +17,7 @@ from transformer_viz.training import objectives
 from transformer_viz.training.dataset import TOKEN_IDS, Batch, Dataset, word_dropout
 from transformer_viz.training.rows import (
     choose_probes,
+    choose_role_texts,
     describe_source,
     describe_test,
     load_rows,
@@ -54,6 +55,7 @@ class LabelledTexts(Dataset):
         self.num_rows, self.num_validation = len(train), len(validation)
         watched = choose_probes(job, sorted(validation["text"], key=len))
         self.probes = [(text, None) for text, _ in watched]
+        self.role_texts = choose_role_texts(validation["text"].tolist())
         self.card = {
             "task": "classification",
             "label_values": {name: value for value, name in names.items()},

@@ -1,11 +1,12 @@
 """Training, validation and test rows of a job, and their description in the model card."""
 
 import hashlib
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from itertools import islice
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
+import numpy as np
 import pandas as pd
 
 from transformer_viz.data import NAMED, DataError, Split
@@ -15,8 +16,16 @@ from transformer_viz.runs import TrainingJob
 Reader = Callable[..., pd.DataFrame]
 """`read_labelled` or another reader of `data`."""
 
+RoleText = TypeVar("RoleText", str, tuple[str, str])
+
 TEST_ROWS = 1_000
 """Test rows generated for a built-in task."""
+
+ROLE_TEXTS = 300
+"""Largest number of validation texts over which the roles of heads are measured."""
+
+FEWEST_ROLE_TEXTS = 100
+"""Fewest of them: over less, roles are not measured."""
 
 NUM_PROBES = 3
 """Validation rows whose attention is recorded if the job names no probes."""
@@ -72,6 +81,15 @@ def choose_probes(job: TrainingJob, validation: Iterable) -> list[tuple[str, str
     """Return the (text, target or None) pairs to record: those of the job, or the first validation rows."""
     watched = job.probes or islice(validation, NUM_PROBES)
     return [(probe, None) if isinstance(probe, str) else tuple(probe) for probe in watched]
+
+
+def choose_role_texts(validation: Sequence[RoleText]) -> list[RoleText]:
+    """Return the validation texts over which the roles of heads are measured, drawn at random."""
+    if len(validation) < FEWEST_ROLE_TEXTS:
+        return []
+    random = np.random.default_rng(0)
+    chosen = random.choice(len(validation), min(ROLE_TEXTS, len(validation)), replace=False)
+    return [validation[row] for row in sorted(chosen)]
 
 
 def describe_test(job: TrainingJob, test: pd.DataFrame | None) -> dict | None:

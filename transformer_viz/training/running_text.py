@@ -22,6 +22,7 @@ from transformer_viz.training import objectives
 from transformer_viz.training.dataset import TOKEN_IDS, Batch, Dataset, word_dropout
 from transformer_viz.training.rows import (
     choose_probes,
+    choose_role_texts,
     describe_source,
     describe_test,
     joined_texts,
@@ -75,6 +76,7 @@ class RunningText(Dataset):
         tokens = sum(len(ids) + 1 for ids in self._train)
         self.num_rows, self.num_validation = math.ceil(tokens / self.config.max_len), len(validation)
         self.probes = choose_probes(job, joined_texts(validation).to_numpy())
+        self.role_texts = choose_role_texts(joined_texts(validation).tolist())
         facts = {"tokens": tokens, "packed_rows": self.num_rows}
         facts |= {"left_out_as_in_test": known} if known else {}
         self.card = {"task": self.task, "data": describe_source(job, job.data, rows) | facts}

@@ -18,6 +18,7 @@ from transformer_viz.training import objectives
 from transformer_viz.training.dataset import TOKEN_IDS, Batch, Dataset, word_dropout
 from transformer_viz.training.rows import (
     choose_probes,
+    choose_role_texts,
     describe_source,
     describe_test,
     joined_texts,
@@ -58,6 +59,8 @@ class TextPairs(Dataset):
         self.num_rows, self.num_validation = len(train), len(validation)
         probes = validation[["text", "target"]] if translates else joined_texts(validation)
         self.probes = choose_probes(job, probes.to_numpy())
+        pairs = list(zip(validation["text"], validation["target"], strict=True))
+        self.role_texts = choose_role_texts(pairs if translates else joined_texts(validation).tolist())
         self.card = {
             "task": "sequence to sequence" if translates else "next token",
             "data": describe_source(job, job.data, rows),
