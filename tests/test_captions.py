@@ -1,5 +1,7 @@
 """What is said of heads, in both languages: of one text, and with evidence from many."""
 
+import json
+
 import numpy as np
 import pytest
 
@@ -170,5 +172,7 @@ def test_captions_and_names_of_a_payload_rest_on_the_evidence_unless_the_matrix_
         payload_of(trace, Words("en")),
         payload_of(trace, Words("en"), ("mean",), head_roles=found),
     ):
-        assert b" texts" not in plain
-        assert b"this text" in plain
+        header = json.loads(plain[8 : 8 + int.from_bytes(plain[:8], "little")])
+        (shown,) = header["attentions"]
+        assert all("this text" in said and " texts" not in said for said in shown["sayings"])
+        assert {measure["texts"] for measure in shown["measures"]} == {0}

@@ -380,6 +380,43 @@ def test_lines_are_those_between_the_chosen_sentences(show, masked):
     assert edges(drawing(page))[0] == strong(weights, 0.02) < every
 
 
+def evidence_of(numbers):
+    return views.Evidence(["itself", "previous"], ["On itself", "On the one before"], [100, 90], numbers)
+
+
+def test_the_evidence_follows_the_head_and_is_drawn_to_scale(show, masked):
+    numbers = np.random.default_rng(6).random((5, 2, 3, 2)) / 2
+    numbers[:, 0, 2, 1] = np.nan  # a pattern that this head cannot have
+    page = show(masked, evidence={"encoder": evidence_of(numbers)}, roles={"encoder": [["previous"] * 3] * 2})
+    panel = page.locator(".evidence")
+    for head in (0, 2):
+        head_button(page, head + 1).click()
+        measured = ["itself", "previous"] if head == 0 else ["itself"]
+        assert panel.locator("th").all_inner_texts() == measured
+        assert panel.locator("tr.role th").all_inner_texts() == measured[1:]
+        assert panel.locator("h4").inner_text() == "Patterns over 100 texts"
+        for place, row in enumerate(panel.locator("tr").all()):
+            mean, spread, _, uniform, here = numbers[:, 0, head, place]
+            assert row.locator(".share").inner_text() == f"{np.floor(100 * mean + 0.5):.0f}%"
+            track = row.locator(".track div").bounding_box()
+            width = track["width"]
+            assert_allclose(row.locator(".mean").bounding_box()["width"], mean * width, atol=1)
+            whole = row.locator(".spread").bounding_box()
+            low, high = max(0, mean - spread), min(1, mean + spread)
+            assert_allclose(
+                [whole["x"] - track["x"], whole["width"]], [low * width, (high - low) * width], atol=1
+            )
+            for name, share in (("uniform", uniform), ("here", here)):
+                mark = row.locator(f".{name}").bounding_box()
+                assert_allclose(mark["x"] + mark["width"] / 2 - track["x"], share * width, atol=1)
+    choose(page, "View", "Matrix")
+    expect(panel).to_be_hidden()
+
+
+def test_without_evidence_nothing_is_shown_of_it(show, masked):
+    assert show(masked).locator(".evidence").inner_text() == ""
+
+
 def test_heads_are_sorted_by_what_is_chosen(show, masked):
     entropy = np.array([[0.5, 0.1, np.nan], [0.9, 0.3, 0.7]])
     page = show(masked, start={"view": "grid"}, metrics={"encoder": {"entropy": entropy}})

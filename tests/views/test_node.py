@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from made_traces import TOKENS, VALUES, encoder_trace, masked_trace, numbers, packed, writing_trace
 
+from transformer_viz.pictures import views
 from transformer_viz.pictures.figures.theme import DIVERGING, SEQUENTIAL
 from transformer_viz.values.tensors import weights_only
 from transformer_viz.values.trace import Trace
@@ -74,6 +75,15 @@ def expected(made):
     }
 
 
+def evidence():
+    """Return evidence whose numbers say where they stand: layer, head, and which of the five."""
+    layer, head = np.arange(2)[:, None], np.arange(3)
+    numbers = (100 * np.arange(5)[:, None, None] + 10 * layer + head) / 1000
+    numbers = np.stack([numbers, numbers / 2], axis=-1)
+    numbers[:, 0, 1, 1] = np.nan
+    return views.Evidence(["previous", "even"], ["the one before", "the entropy"], [90, 100], numbers)
+
+
 @pytest.fixture(scope="module")
 def payloads(tmp_path_factory):
     """Return a folder of payloads, and of what is in them."""
@@ -92,6 +102,7 @@ def payloads(tmp_path_factory):
         "roles": {"encoder": [["previous", "even", "mixed"], ["even", "previous", "even"]]},
     }
     (folder / "sorted.bin").write_bytes(packed(made["masked"], **sorted_by))
+    (folder / "evidence.bin").write_bytes(packed(made["masked"], evidence={"encoder": evidence()}))
     (folder / "expected.json").write_text(json.dumps(expected(made)))
     return folder
 

@@ -39,11 +39,26 @@ class HeadsInText:
         self.possible = possible
         tokens = found.query_tokens, found.key_tokens
         patterns = text_patterns(found.mask, *tokens, cross=kind == "cross")
+        self._has_choice = patterns.has_choice
         self._shares: list[PatternShares] = []
         self.roles = [[Role("mixed", 0.0, 0)] * len(layer.weights) for layer in found.layers]
         if len(patterns.rows):
             self._shares = [pattern_shares(patterns, layer.weights) for layer in found.layers]
             self.roles = [roles_of_shares(*each) for each in zip(self._shares, possible, strict=True)]
+
+    def shares(self) -> tuple[np.ndarray, np.ndarray]:
+        """Return the measures of all heads in this text, and the same under uniform attention.
+
+        Returns:
+            Two arrays float (layer, head, measure), in the order of `MEASURES`; NaN if the text cannot show a
+            pattern, the layer cannot have it, or no query can choose between two keys.
+        """
+        names = MEASURES[self.kind]
+        found = np.full((2, len(self.roles), len(self.roles[0]), len(names)), np.nan)
+        for layer, shares in enumerate(self._shares if self._has_choice else []):
+            can = [name in self.possible[layer] for name in names]
+            found[:, layer] = np.where(can, (shares.share, shares.even), np.nan)
+        return found[0], found[1]
 
     def share(self, layer: int, head: int, name: str) -> float:
         """Return the share of a head's weight on a pattern in this text; NaN if the text cannot show it."""

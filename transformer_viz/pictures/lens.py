@@ -11,6 +11,7 @@ from transformer_viz.language import Words
 from transformer_viz.pictures import views
 from transformer_viz.pictures.captions import HeadsInText, captions_of, patterns_of_trace, role_order
 from transformer_viz.pictures.effects import effect_texts
+from transformer_viz.pictures.evidence import evidence_of
 from transformer_viz.pictures.labels import axis_labels
 from transformer_viz.pictures.looks import ONE_HEAD, apply_looks
 from transformer_viz.values.effects import HeadEffects
@@ -48,10 +49,11 @@ def payload_of(
     if set(looks) & set(ONE_HEAD):
         effects = None
     projected = projected or {}
+    measured = None if looks else head_roles
     possible, shown = patterns_of_trace(trace), {}
     for kind, look in apply_looks(trace, axis_labels(trace), looks).items():
         heads, labels = HeadsInText(kind, look.found, possible[kind]), look.columns.labels
-        usual = None if looks or head_roles is None else head_roles.usual(kind)
+        usual = measured and measured.usual(kind)
         named = heads.roles if usual is None else usual
         said = None if effects is None else effect_texts(words, trace, effects, kind)
         metrics = head_metrics(kind, look.found) | {"role": role_order(named)}
@@ -68,6 +70,7 @@ def payload_of(
             captions=captions_of(words, heads, labels, usual, said),
             vectors={} if looks else views.vectors_of(trace, kind, projected.get(kind)),
             sentences=(look.rows.sentences, look.columns.sentences),
+            evidence=evidence_of(words, heads, measured and measured.kinds[kind]),
         )
     labels = words.under("lens")
     if looks:

@@ -6,11 +6,12 @@ from transformer_viz.pictures.views.forming import curves_of, heads_forming
 from transformer_viz.pictures.views.modules import module, stylesheet
 from transformer_viz.pictures.views.page import page
 from transformer_viz.pictures.views.panel import Scale, panel
-from transformer_viz.pictures.views.payload import AttentionPayload, payload_bytes, vectors_of
+from transformer_viz.pictures.views.payload import AttentionPayload, Evidence, payload_bytes, vectors_of
 
 __all__ = [
     "MAX_CELLS",
     "AttentionPayload",
+    "Evidence",
     "Scale",
     "attention_change",
     "block_names",

@@ -3,6 +3,7 @@
 import { cellText, figuresText, headTitle, pinnedText, saying, titlesOf } from "./captions.js";
 import { Controls } from "./controls.js";
 import { element } from "./element.js";
+import { evidenceOf } from "./evidence.js";
 import { download } from "./exports.js";
 import { grid } from "./grid.js";
 import { sceneOf } from "./head.js";
@@ -94,6 +95,8 @@ class Lens {
       lines: this.panel("lines", lines({ selection, words, look, point, pin, counted: (count) => this.title(count) })),
       steps: this.panel("steps", steps({ selection, words, look, point, pin })),
     };
+    this.evidence = element("section", { className: "panel evidence" });
+    this.panels.append(this.evidence);
     this.table = element("details", { className: "table" });
     this.table.addEventListener("toggle", () => this.fillTable());
     this.root.append(this.controls.below, this.table);
@@ -147,6 +150,7 @@ class Lens {
     this.controls.update();
     this.panels.dataset.view = view;
     for (const name of VIEWS) this.views[name].panel.hidden = view === "all" ? !TOGETHER.includes(name) : view !== name;
+    this.evidence.hidden = view !== "all";
     this.redraw();
     this.describe();
   }
@@ -213,6 +217,7 @@ class Lens {
     const words = this.words();
     const name = element("strong", { textContent: headTitle(attention, state) + words.stop });
     this.caption.replaceChildren(name, saying(attention, state), pinnedText(this.selection, words));
+    this.evidence.replaceChildren(...evidenceOf(attention, state, words));
   }
 
   /** @param {number} query @param {number} key @param {Point | "cell"} place */

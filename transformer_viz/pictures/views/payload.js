@@ -39,10 +39,27 @@
  * @property {Record<string, (number | null)[]>} figures Name -> a number of each head, to sort by.
  * @property {string[]} roles Attention pattern of each head.
  * @property {string[]} sayings What each head does, in a sentence.
+ * @property {Measure[]} [measures] What was measured of the heads.
  */
 
 /**
- * @typedef {{weights: Where<"float16">, mask: Where<"uint8">, scores?: Where<"float16">, norms?: Where<"float16">}
+ * A measure of what heads do.
+ *
+ * @typedef {object} Measure
+ * @property {string} name
+ * @property {string} meaning
+ * @property {number} texts Texts that could show it; 0: it was not measured over many.
+ */
+
+/**
+ * A measure of one head, with shares from 0 to 1; NaN: unknown.
+ *
+ * @typedef {Measure & {mean: number, spread: number, held: number, uniform: number, here: number}} Measured
+ */
+
+/**
+ * @typedef {{weights: Where<"float16">, mask: Where<"uint8">, scores?: Where<"float16">, norms?: Where<"float16">,
+ *   evidence?: Where<"float32">}
  *   & Partial<Record<VectorName, Where<"float32">>>} Described
  */
 
@@ -67,7 +84,8 @@
  *   | "grid_title" | "lines_title" | "stop" | "some" | "no_line" | "strongest" | "pinned" | "cell" | "masked_cell"
  *   | "table" | "table_query" | "table_keys" | "query_of" | "key_vector" | "value_vector" | "weighted_value" | "masked"
  *   | "equal" | "unequal" | "too_long" | "token_embedding" | "position" | "sum" | "stream" | "normalised"
- *   | "joined" | "output" | "projected" | "unprojected" | "every" | "within" | "between", string>} Words
+ *   | "joined" | "output" | "projected" | "unprojected" | "every" | "within" | "between" | "evidence" | "evidence_here"
+ *   | "measured" | "measured_here" | "unshown" | "mean" | "uniform" | "here", string>} Words
  */
 
 /**
@@ -149,6 +167,7 @@ function attentionOf({ arrays, ...facts }, array) {
   const [weights, mask] = [array(arrays.weights), array(arrays.mask)];
   const scores = arrays.scores ? array(arrays.scores) : null;
   const norms = arrays.norms ? array(arrays.norms) : null;
+  const evidence = arrays.evidence ? array(arrays.evidence) : null;
   const names = /** @type {VectorName[]} */ (Object.keys(sizes));
   const vectors = new Map(names.flatMap((name) => (arrays[name] ? [[name, array(arrays[name])]] : [])));
   /** @type {Partial<Record<Value, Field>>} */
@@ -181,6 +200,24 @@ function attentionOf({ arrays, ...facts }, array) {
 
     /** Whether a query may attend to a key. */
     allowed,
+
+    /**
+     * Return the measures of one head that it can have and that are known.
+     *
+     * @param {number} layer
+     * @param {number} head
+     * @returns {Measured[]}
+     */
+    measured(layer, head) {
+      const measures = facts.measures ?? [];
+      const step = facts.layers * heads * measures.length;
+      const found = measures.map((measure, number) => {
+        const at = (layer * heads + head) * measures.length + number;
+        const [mean, spread, held, uniform, here] = [0, 1, 2, 3, 4].map((row) => evidence?.[row * step + at] ?? NaN);
+        return { ...measure, mean, spread, held, uniform, here };
+      });
+      return found.filter(({ mean, here }) => !Number.isNaN(mean) || !Number.isNaN(here));
+    },
 
     /**
      * Return the half-precision bits of one head's weights: (query * key).

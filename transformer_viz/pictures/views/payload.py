@@ -30,6 +30,24 @@ RESIDUAL = {"encoder": "resid_pre", "decoder": "resid_pre", "cross": "resid_mid"
 """Kind of attention -> field of a block with the residual stream before it."""
 
 
+class Evidence(NamedTuple):
+    """The evidence for the roles of heads.
+
+    Attributes:
+        names: Short name of each measure.
+        meanings: What each measures.
+        texts: Number of texts that could show it; 0: not measured over many.
+        numbers: float (5, layer, head, measure): over many texts the mean, its spread, the share of texts in
+            which the head has that role, and the mean under uniform attention (without them, of this text);
+            then the measure in this text. NaN: unknown, or cannot be shown.
+    """
+
+    names: list[str]
+    meanings: list[str]
+    texts: list[int]
+    numbers: np.ndarray
+
+
 class AttentionPayload(NamedTuple):
     """One kind of attention with its metrics, captions and labels.
 
@@ -44,6 +62,7 @@ class AttentionPayload(NamedTuple):
         captions: Description of each head, by layer.
         vectors: Name -> float32 array, from `vectors_of`; empty: no step-by-step view.
         sentences: Index of the sentence of each row and column: int (query,), int (key,).
+        evidence: The evidence for the roles; None: not shown.
     """
 
     found: Attentions
@@ -56,6 +75,7 @@ class AttentionPayload(NamedTuple):
     captions: list[list[str]]
     vectors: dict[str, np.ndarray]
     sentences: tuple[np.ndarray, np.ndarray]
+    evidence: Evidence | None = None
 
 
 def payload_bytes(model: str, shown: dict[str, AttentionPayload], words: dict) -> bytes:
@@ -128,8 +148,16 @@ def _attention(kind, shown, arrays):
         norms = np.linalg.norm(np.stack([layer.value for layer in found.layers]), axis=-1)
         described["norms"] = arrays.add(norms.clip(max=LARGEST), np.float16)
     described |= {name: arrays.add(array, np.float32) for name, array in vectors.items()}
+    facts = {}
+    if shown.evidence is not None:
+        names, meanings, texts, measured = shown.evidence
+        described["evidence"] = arrays.add(measured, np.float32)
+        facts["measures"] = [
+            {"name": name, "meaning": meaning, "texts": count}
+            for name, meaning, count in zip(names, meanings, texts, strict=True)
+        ]
     rows, columns = shown.tokens
-    return {
+    return facts | {
         "kind": kind,
         "name": shown.name,
         "queryTitle": shown.title,
