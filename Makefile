@@ -57,7 +57,7 @@ licences: .venv/dev       ## docs/licences.md from the installed packages; fails
 	  --partial-match --fail-on "GNU;GPL;AGPL" \
 	  --packages $$(sed -n 's/^\([a-z0-9-]*\)==.*/\1/p' requirements.txt) > .venv/licences && \
 	  { printf '# Licences\n\nThe packages of `requirements.txt`, as installed on Linux; `make licences` writes this list.\n\n'; \
-	    cat .venv/licences; } > docs/licences.md
+	    sed -E '/^\| +\| /d; s/ +\|/ |/g; s/-{4,}/---/g' .venv/licences; } > docs/licences.md
 
 clean:                    ## forget the environment
 	rm -rf .venv

@@ -14,7 +14,7 @@ LIBRARIES = {
     "language": set(),
     "values": {"numpy", "pandas"},
     "text": {"numpy", "tokenizers"},
-    "data": {"numpy", "pandas", "tqdm"},
+    "data": {"conllu", "numpy", "pandas", "tqdm"},
     "store": {"numpy", "platformdirs", "psutil", "safetensors"},
     "runs": {"filelock", "numpy", "psutil"},
     "analysis": {"numpy"},

@@ -31,6 +31,9 @@ def folder(tmp_path, monkeypatch):
     (tmp_path / "reviews.csv").write_text("review,sentiment\n" + "\n".join(rows))
     with gzip.open(tmp_path / "test.csv.gz", "wt") as file:
         file.write("review,sentiment\nlovely,positive\nawful,negative\n")
+    words = ("1 the _ DET _ _ 2 det _ _", "2 film _ NOUN _ _ 3 nsubj _ _", "3 was _ VERB _ _ 0 root _ _")
+    sentence = "\n".join(word.replace(" ", "\t") for word in words)
+    (tmp_path / "treebank.conllu").write_text(f"{sentence}\n\n" * 60)
     for name in ("a.txt", "b.txt"):
         (tmp_path / name).write_text("\n".join(f"{name} has line {i} of text" for i in range(40)))
     return tmp_path

@@ -33,6 +33,8 @@ __all__ = [
     "head_roles",
     "joint_effect",
     "load",
+    "read_treebank",
+    "relation_scores",
     "show",
 ]
 
@@ -47,20 +49,25 @@ _NEEDS_KERAS = {
     "head_roles": "inspection.head_roles",
     "joint_effect": "inspection.effects",
     "load": "inspection.explorer",
+    "relation_scores": "inspection.relations",
 }
 
+_ON_FIRST_USE = {"read_treebank": "data.treebank", "show": "pictures.notebook"}
+
 if TYPE_CHECKING:
+    from transformer_viz.data.treebank import read_treebank
     from transformer_viz.inspection.effects import head_effects, joint_effect
     from transformer_viz.inspection.explorer import Explorer, load
     from transformer_viz.inspection.gradients import gradients
     from transformer_viz.inspection.head_roles import head_roles
+    from transformer_viz.inspection.relations import relation_scores
     from transformer_viz.network.model import Transformer
     from transformer_viz.pictures.notebook import show
 else:  # hidden from type checkers, which would accept every name
 
     def __getattr__(name: str) -> Any:
-        if name == "show":
-            return importlib.import_module("transformer_viz.pictures.notebook").show
+        if name in _ON_FIRST_USE:
+            return getattr(importlib.import_module(f"transformer_viz.{_ON_FIRST_USE[name]}"), name)
         if name not in _NEEDS_KERAS:
             raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
         return getattr(load_upper_floor(_NEEDS_KERAS[name]), name)

@@ -39,6 +39,7 @@ from transformer_viz.analysis.positions import (
     sinusoidal_rates,
 )
 from transformer_viz.analysis.projection import project_heads
+from transformer_viz.analysis.relations import best_offset, most_read_words, nearest_word, words_at
 from transformer_viz.analysis.reshape import (
     merge_words,
     renormalise,
@@ -55,6 +56,7 @@ __all__ = [
     "Role",
     "TextPatterns",
     "added_mask_weights",
+    "best_offset",
     "best_temperature",
     "block_means",
     "blocked_rows",
@@ -73,8 +75,10 @@ __all__ = [
     "masked_scores",
     "masked_weights",
     "merge_words",
+    "most_read_words",
     "multiplied_mask_weights",
     "named_mask",
+    "nearest_word",
     "one_hot_positions",
     "padding_mask",
     "padding_share",
@@ -100,4 +104,5 @@ __all__ = [
     "text_patterns",
     "window_mask",
     "word_of_token",
+    "words_at",
 ]

@@ -1,0 +1,104 @@
+"""Syntactic relations that heads follow, beside a fixed distance and the nearest word of the kind."""
+
+import numpy as np
+import pytest
+
+import transformer_viz as tv
+from transformer_viz.analysis import most_read_words, words_at
+from transformer_viz.data.treebank import ROOT, ParsedSentence
+from transformer_viz.inspection.relations import instances
+
+KINDS = {"the": "DET", "dull": "ADJ", "lovely": "ADJ", "film": "NOUN", "plot": "NOUN", "was": "VERB"}
+
+
+def parsed(text):
+    """Return "the (adjective) noun was" as a tree: det and amod to the noun, which is the subject."""
+    forms, at, words = text.split(), 0, []
+    for form in forms:
+        at = text.index(form, at)
+        words.append((at, at + len(form)))
+        at += len(form)
+    noun, verb = len(forms) - 2, len(forms) - 1
+    names = {"DET": "det", "ADJ": "amod", "NOUN": "nsubj", "VERB": "root"}
+    kinds = tuple(KINDS[form] for form in forms)
+    governors = tuple(ROOT if i == verb else verb if i == noun else noun for i in range(len(forms)))
+    return ParsedSentence(text, tuple(words), kinds, governors, tuple(names[kind] for kind in kinds))
+
+
+SENTENCES = [
+    parsed(f"the {adjective}{noun} was")
+    for adjective in ("", "dull ", "lovely ", "dull lovely ")
+    for noun in ("film", "plot")
+] * 8
+
+
+def test_a_causal_model_is_asked_for_words_before(explorer):
+    (sentence,) = {parsed("the dull film was")}
+    assert [tuple(each) for each in instances(sentence, causal=True)] == [
+        ("det", "dependent", 2, 0),
+        ("amod", "dependent", 2, 1),
+        ("nsubj", "dependent", 3, 2),
+    ]
+    assert len(instances(sentence, causal=False)) == 6
+
+
+def test_tokens_belong_to_the_word_in_which_they_begin():
+    words = [(0, 3), (4, 8), (8, 9)]
+    assert words_at([(0, 0), (0, 2), (2, 3), (3, 6), (6, 9), (9, 9)], words).tolist() == [-1, 0, 0, 1, 1, -1]
+
+
+def test_the_word_read_most_adds_up_its_tokens_and_is_never_the_word_itself():
+    weights = np.array([[0.9, 0.0, 0.0, 0.1], [0.1, 0.3, 0.3, 0.3], [0.6, 0.0, 0.0, 0.4], [0, 0, 0, 1.0]])
+    words = np.array([0, 1, 1, 2])
+    found = most_read_words(weights, words, 3, ~np.eye(3, dtype=bool))
+    assert found.tolist() == [2, 0, -1]
+    assert most_read_words(weights, words, 4, ~np.eye(4, dtype=bool))[3] == -1  # a word without a token
+
+
+def test_scores_are_those_of_a_plain_count(explorer):
+    frame = tv.relation_scores(explorer, SENTENCES)
+    assert set(frame["relation"]) == {"det", "amod", "nsubj"}
+    for row in frame.itertuples():
+        right = total = 0
+        by_sentence = []
+        for sentence in SENTENCES:
+            trace = explorer.trace(sentence.text)
+            weights = trace.encoder[row.layer].attention.weights[row.head]
+            hits = []
+            for word, (governor, relation) in enumerate(
+                zip(sentence.governors, sentence.relations, strict=True)
+            ):
+                if relation != row.relation:
+                    continue
+                place, target = (word, governor) if row.reads == "governor" else (governor, word)
+                others = weights[place].copy()
+                others[place] = -1
+                hits.append(others.argmax() == target)
+            right, total = right + sum(hits), total + len(hits)
+            by_sentence.append((sum(hits), len(hits)))
+        assert row.instances == total
+        assert row.accuracy == pytest.approx(right / total)
+        spread = sum((hit - right / total * count) ** 2 for hit, count in by_sentence) ** 0.5 / total
+        assert row.error == pytest.approx(spread)
+
+
+def test_the_two_predictions_without_a_model_are_those_counted_by_hand(explorer):
+    frame = tv.relation_scores(explorer, SENTENCES).set_index(["relation", "reads"])
+    noun = frame.loc[("det", "dependent")].iloc[0]  # determiners are 1, 2 or 3 words before the noun
+    assert (noun["offset"], noun["offset_accuracy"], noun["nearest_accuracy"]) == (-2, 0.5, 1.0)
+    verb = frame.loc[("nsubj", "dependent")].iloc[0]
+    assert (verb["offset"], verb["offset_accuracy"], verb["nearest_accuracy"]) == (-1, 1.0, 1.0)
+    adjective = frame.loc[("amod", "dependent")].iloc[0]  # of two adjectives the nearest is one
+    assert adjective["instances"] == 64
+    assert adjective["nearest_accuracy"] == adjective["offset_accuracy"] == 0.75
+
+
+def test_sentences_that_are_cut_do_not_count(explorer):
+    long = parsed("the " + "dull " * explorer.config.max_len + "film was")
+    whole = tv.relation_scores(explorer, SENTENCES)
+    assert tv.relation_scores(explorer, [*SENTENCES, long]).equals(whole)
+
+
+def test_too_few_relations_are_refused_with_a_sentence(explorer):
+    with pytest.raises(ValueError, match="No syntactic relation occurs at least 50 times"):
+        tv.relation_scores(explorer, SENTENCES[:4])
