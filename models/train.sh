@@ -30,14 +30,21 @@ train imdb-sentiment --preset single-block --data "$DATA/imdb/train.csv.gz" --te
     --crop 0.2 --label-smoothing 0.05 --validation 0.02 --source "$IMDB" --licence "$IMDB_TERMS" \
     --examples "This film was not good at all." "I could not stop smiling, what a lovely film." \
     "The plot was thin, but the acting was not bad at all: I loved every minute." \
-    "An hour too long, yet the ending made me cry."
+    "An hour too long, yet the ending made me cry." \
+    --limits "en=It does not understand negation: it takes “not good” for positive and “not bad” for negative. On single sentences about films (SST-2, validation set) its accuracy is 74.1%, its calibration error 17.8%." \
+        "zh=它不理解否定：把“not good”判为 positive，把“not bad”判为 negative。在关于电影的单句（SST-2 验证集）上，准确率为 74.1%，校准误差为 17.8%。"
 
-for name in attention-only position-attention single-block; do
-    train "$name" --preset "$name" --data imdb-words --set truncation=beginning --epochs 3 --patience 2 \
+train_block() { # name, then more arguments of `train`
+    train "$1" --preset "$@" --data imdb-words --set truncation=beginning --epochs 3 --patience 2 \
         --schedule constant --warmup 0 --source "$WORDS" --licence "$IMDB_TERMS" \
         --examples "This film was not good at all" "I could not stop smiling what a lovely film" \
         "The plot was thin but the acting was not bad"
-done
+}
+train_block attention-only
+train_block position-attention
+train_block single-block \
+    --limits "en=With uniform attention, its accuracy falls only from 83.8% to 83.5%: it hardly depends on what its heads attend to." \
+        "zh=注意力均匀时，准确率只从 83.8% 降到 83.5%：它几乎不依赖各头关注什么。"
 
 QUICK="--set num_layers=1 dropout=0.0 embedding_dropout=0.0 --batch-size 64 --learning-rate 0.003 --beta-2 0.98"
 # shellcheck disable=SC2086
@@ -57,7 +64,9 @@ train translate-en-fr --preset vaswani-tiny --data "$DATA/tatoeba/eng-fra.csv.gz
     --validation 0.01 --test-share 0.02 \
     --source "Tatoeba English-French sentence pairs, 167,130 rows; split by English sentence" \
     --licence "$TATOEBA_TERMS" --examples "Where is the station?" "She did not want to go home." "I love you." \
-    "The red car is faster than the blue one."
+    "The red car is faster than the blue one." \
+    --limits "en=The test sentences come from the same collection as those of the training, and 339 of their 3,337 translations also occur there. On captions of pictures, which are unlike these sentences, BLEU is only 9.6." \
+        "zh=测试句与训练句来自同一语料，3,337 个测试译文中有 339 个也出现在训练集里。图片说明与这些句子差别很大，BLEU 值只有 9.6。"
 train translate-en-zh --preset vaswani-tiny --data "$DATA/tatoeba/eng-cmn.csv.gz" --tokens bpe --keep-case \
     --set d_model=128 ffn_dim=512 num_heads=8 vocab_size=4000 target_vocab_size=4000 tie_embeddings=false \
     norm=pre final_norm=true max_len=48 dropout=0.15 embedding_dropout=0.15 --epochs 16 --batch-size 64 \

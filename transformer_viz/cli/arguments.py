@@ -3,7 +3,7 @@
 import json
 from typing import Any
 
-from transformer_viz.language import Problem
+from transformer_viz.language import LANGUAGES, Problem
 
 
 def columns(pairs: list[str]) -> dict[str, str]:
@@ -26,6 +26,14 @@ def assignment(text: str) -> tuple[str, Any]:
         return field, json.loads(value)
     except ValueError:
         return field, value
+
+
+def translation(text: str) -> tuple[str, str]:
+    """Return LANGUAGE=TEXT as (language, text)."""
+    language, equals, translated = text.partition("=")
+    if language not in LANGUAGES or not (equals and translated.strip()):
+        raise Problem("command.limits", received=repr(text), languages=", ".join(LANGUAGES))
+    return language, translated
 
 
 def label_name(text: str) -> tuple[str, str]:

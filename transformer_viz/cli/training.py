@@ -12,7 +12,7 @@ import pandas as pd
 from tqdm import tqdm
 
 from transformer_viz import store
-from transformer_viz.cli.arguments import assignment, columns, label_name
+from transformer_viz.cli.arguments import assignment, columns, label_name, translation
 from transformer_viz.cli.models import headline_metrics
 from transformer_viz.cli.program import example, localized, program
 from transformer_viz.data import NAMED, preview
@@ -59,6 +59,7 @@ def train(arguments: Namespace) -> None:
             "command": _command_of(arguments),
             "source": arguments.source,
             "licence": arguments.licence,
+            **({"limits": dict(map(translation, arguments.limits))} if arguments.limits else {}),
             "examples": arguments.examples,
         },
         out=str(_output_folder(arguments.out)),
