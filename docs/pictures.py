@@ -17,8 +17,8 @@ CHROMIUM = os.environ.get("CHROMIUM") or shutil.which("chromium") or shutil.whic
 FOLDER = Path(__file__).parent / "images"
 
 PICTURES = {
-    "attention": ("/?lang=en", 1440, 900, "light"),
-    "attention-zh": ("/?lang=zh&model=hotel-zh", 1440, 900, "dark"),
+    "attention": ("/?lang=en&model=induction&layer=2&head=1", 1440, 900, "light"),
+    "attention-zh": ("/?lang=zh&model=reverse-digits&kind=cross&head=2", 1440, 900, "dark"),
     "heads": ("/?lang=en&model=translate-en-fr&view=grid&effects=1", 1440, 800, "light"),
     "lines": ("/?lang=zh&model=translate-en-zh&view=lines&layer=2&head=3", 1440, 900, "light"),
     "steps": ("/?lang=en&model=translate-en-fr&view=steps&kind=encoder&head=3", 1440, 1000, "dark"),
