@@ -21,6 +21,7 @@ from transformer_viz import store
 from transformer_viz.inspection.effects import head_effects
 from transformer_viz.language import Words
 from transformer_viz.pictures.effects import together_text
+from transformer_viz.pictures.vocabulary import preferences_of
 
 pytestmark = pytest.mark.usefixtures("engine")
 
@@ -328,3 +329,33 @@ if __name__ == "__main__":
     command = [sys.executable, str(script)]
     shown = subprocess.run(command, capture_output=True, text=True, env=environment, check=False)
     assert (shown.returncode, shown.stdout.strip()) == (0, ""), shown.stderr
+
+
+SHELF = Path(__file__).parents[2] / "models"
+PREFERRED = "Which words each head prefers, in any text"
+
+
+@pytest.fixture
+def two_of_the_shelf(models_folder):
+    names = "imdb-sentiment", "hotel-zh"
+    for name in names:
+        shutil.copytree(SHELF / name, models_folder / name)
+    yield
+    for name in names:
+        shutil.rmtree(models_folder / name)
+
+
+@pytest.mark.usefixtures("two_of_the_shelf")
+def test_the_words_that_heads_prefer_are_listed_where_they_are_the_same_in_every_text():
+    app = open_page(model="imdb-sentiment")
+    [box] = [box for box in app.expander if box.label == PREFERRED]
+    rows = box.table[0].value
+    assert list(rows["Head"]) == ["1", "2", "3", "4"]
+    assert rows["Most weight"][1].startswith("disappointing\u00a0×5.5, dull\u00a0×5.5, poor\u00a0×4.9")
+    box.selectbox[0].set_value("not").run()
+    [box] = [box for box in app.expander if box.label == PREFERRED]
+    for text, head in zip(
+        box.table[0].value["Least weight"], preferences_of("imdb-sentiment", "not"), strict=True
+    ):
+        assert text.startswith(f"{head.words[-1]}\u00a0×{head.ratios[-1]:#.2g}")
+    assert PREFERRED not in {box.label for box in open_page(model="hotel-zh").expander}

@@ -49,6 +49,7 @@ from transformer_viz.analysis.reshape import (
 )
 from transformer_viz.analysis.roles import Role, held_patterns, roles, roles_of_shares
 from transformer_viz.analysis.softmax import sigmoid, softmax
+from transformer_viz.analysis.vocabulary import has_fixed_scores, vocabulary_weights
 
 __all__ = [
     "Calibration",
@@ -66,6 +67,7 @@ __all__ = [
     "distance",
     "entropy",
     "future_share",
+    "has_fixed_scores",
     "held_patterns",
     "in_original_order",
     "induction_score",
@@ -102,6 +104,7 @@ __all__ = [
     "softmax",
     "strongest_in_blocks",
     "text_patterns",
+    "vocabulary_weights",
     "window_mask",
     "word_of_token",
     "words_at",

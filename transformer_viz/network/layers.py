@@ -5,7 +5,7 @@ from typing import Any
 import keras
 
 from transformer_viz.network.attention import MultiHeadAttention, Shape, project
-from transformer_viz.values.config import TransformerConfig
+from transformer_viz.values.config import NORM_EPSILON, TransformerConfig
 from transformer_viz.values.tensors import (
     AttentionTrace,
     BlockIntervention,
@@ -17,9 +17,6 @@ from transformer_viz.values.tensors import (
 )
 
 ops: Any = keras.ops  # its functions have no annotations, and the types inferred for them are wrong
-
-NORM_EPSILON = 1e-6
-"""Added to the variance in layer normalisation."""
 
 
 class FeedForward(keras.layers.Layer):

@@ -98,8 +98,9 @@ def captions_of(
     labels: Sequence[str],
     usual: list[list[UsualRole]] | None = None,
     effects: list[list[str]] | None = None,
+    preferences: Sequence[str] = (),
 ) -> list[list[str]]:
-    """Return a caption for each head: its role and the effect of ablating it.
+    """Return a caption for each head: its role, the words it prefers, and the effect of ablating it.
 
     Args:
         words: Sentences of the visitor's language.
@@ -107,6 +108,8 @@ def captions_of(
         labels: Labels of the columns.
         usual: Usual role of each head, by layer, as `HeadRoles.usual` returns it; None: unknown.
         effects: A sentence for each head, as `effect_texts` returns it; None: unknown.
+        preferences: A sentence for each head of the first layer, as `preference_texts` returns it, for those
+            without a role; empty: unknown.
     """
     captions = []
     for layer, roles in enumerate(heads.roles):
@@ -119,6 +122,8 @@ def captions_of(
                 sentences = [usual_text(words, usual[layer][head], here)]
                 if name in ("token", "mixed"):
                     sentences.append(role_text(words, role, labels))
+            if preferences and layer == 0 and preferences[head] and role.name in ("mixed", "token"):
+                sentences = [*sentences[: usual is not None], preferences[head]]
             if effects is not None:
                 sentences.append(effects[layer][head])
             captions[-1].append(" ".join(sentences))

@@ -14,6 +14,7 @@ from transformer_viz.pictures.effects import effect_texts
 from transformer_viz.pictures.evidence import evidence_of
 from transformer_viz.pictures.labels import axis_labels
 from transformer_viz.pictures.looks import ONE_HEAD, apply_looks
+from transformer_viz.pictures.vocabulary import Preferences, preference_texts
 from transformer_viz.values.effects import HeadEffects
 from transformer_viz.values.head_roles import HeadRoles
 from transformer_viz.values.tensors import Attentions
@@ -34,6 +35,7 @@ def payload_of(
     effects: HeadEffects | None = None,
     projected: Mapping[str, np.ndarray | None] | None = None,
     head_roles: HeadRoles | None = None,
+    preferences: tuple[Preferences, ...] = (),
 ) -> bytes:
     """Return the payload of the attention views of a trace.
 
@@ -45,11 +47,13 @@ def payload_of(
         projected: Kind of attention -> result of `projected_contexts`; None: unknown.
         head_roles: What the model's heads usually do; None: unknown. After a transformation, which changes
             the matrices, only this text is described.
+        preferences: The words that the heads of the first layer prefer, as `preferences_of` returns them.
     """
     if set(looks) & set(ONE_HEAD):
         effects = None
     projected = projected or {}
     measured = None if looks else head_roles
+    preferred = [] if looks else preference_texts(words, preferences)
     possible, shown = patterns_of_trace(trace), {}
     for kind, look in apply_looks(trace, axis_labels(trace), looks).items():
         heads, labels = HeadsInText(kind, look.found, possible[kind]), look.columns.labels
@@ -67,7 +71,7 @@ def payload_of(
             head_title=title_of(words, looks, kind),
             metrics=metrics,
             roles=[[words(f"role_name.{role.name}") for role in layer] for layer in named],
-            captions=captions_of(words, heads, labels, usual, said),
+            captions=captions_of(words, heads, labels, usual, said, () if shown else preferred),
             vectors={} if looks else views.vectors_of(trace, kind, projected.get(kind)),
             sentences=(look.rows.sentences, look.columns.sentences),
             evidence=evidence_of(words, heads, measured and measured.kinds[kind]),

@@ -34,6 +34,9 @@ START_ID, END_ID = 2, 3
 MASK_ID = 4
 """Token id of a masked token, in the vocabulary of a masked language model."""
 
+NORM_EPSILON = 1e-6
+"""Added to the variance in layer normalisation."""
+
 FORMAT_VERSION = 2
 """Version of `config.json`; a higher one comes from a newer release."""
 

@@ -7,6 +7,7 @@ from cachetools import LRUCache, cached
 from transformer_viz import store
 from transformer_viz.language import Words
 from transformer_viz.pictures.lens import payload_of, projected_contexts
+from transformer_viz.pictures.vocabulary import preferences_of
 from transformer_viz.ui.shell.components import component
 from transformer_viz.ui.shell.language import words
 from transformer_viz.values.effects import HeadEffects
@@ -46,7 +47,7 @@ def _payload(trace, words: Words, looks, effects, request, stamp):
     """Return the payload of an answer; a rewritten model has another stamp."""
     model = request.model
     projected = {} if looks else {kind: projected_contexts(trace, kind, model) for kind in trace.kinds()}
-    return payload_of(trace, words, looks, effects, projected, _head_roles(model))
+    return payload_of(trace, words, looks, effects, projected, _head_roles(model), preferences_of(model))
 
 
 def _head_roles(model):

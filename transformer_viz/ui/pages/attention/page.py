@@ -13,6 +13,7 @@ from transformer_viz.pictures.views import page
 from transformer_viz.text.tokenizer import END, MASK
 from transformer_viz.ui.pages.attention.lens import show_lens
 from transformer_viz.ui.pages.attention.looks import choose_looks
+from transformer_viz.ui.pages.attention.preferences import show_preferences
 from transformer_viz.ui.shell.address import choose_whether
 from transformer_viz.ui.shell.answers import answer, head_effects
 from transformer_viz.ui.shell.card_facts import config_of
@@ -117,6 +118,7 @@ def show_heads(model: store.ModelSummary, trace: Trace, request: Request) -> Non
     if effects is not None and effects.num_heads > 1:
         st.caption(escaped(together_text(words(), trace, effects)))
     payload = show_lens(trace, request, looks, effects)
+    show_preferences(model, trace)
     with st.container(horizontal=True, gap="small"):
         for kind, mime, make in (
             ("csv", "text/csv", lambda: trace.to_frame().to_csv(index=False)),

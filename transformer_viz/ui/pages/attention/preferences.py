@@ -1,0 +1,44 @@
+"""The words that each head of a model without position encodings prefers, in every text."""
+
+import streamlit as st
+
+from transformer_viz import store
+from transformer_viz.pictures.vocabulary import preferences_of
+from transformer_viz.ui.shell.language import escaped, t
+from transformer_viz.values.trace import Trace
+
+SHOWN = 10
+"""Words with the most, and with the least weight."""
+
+
+def show_preferences(model: store.ModelSummary, trace: Trace) -> None:
+    """Show a table of these words for each head, if they are the same in every text."""
+    every = preferences_of(model.reference)
+    if not every:
+        return
+    with st.expander(t("vocabulary.title"), icon=":material/dictionary:"):
+        st.markdown(t("vocabulary.why", count=f"{len(every[0].words):,}"))
+        tokens = dict.fromkeys(trace.tokens)
+        asked = st.selectbox(
+            t("vocabulary.query"),
+            [None, *tokens],
+            format_func=lambda token: t("vocabulary.any") if token is None else token,
+            key=f"preferences-{model.reference}",
+            width=340,
+        )
+        found = preferences_of(model.reference, asked) if asked else every
+        if not found:
+            st.caption(t("vocabulary.unknown", token=escaped(asked or "")))
+            return
+        table = {
+            t("vocabulary.head"): [str(number + 1) for number in range(len(found))],
+            t("vocabulary.most"): [_listed(head.words, head.ratios) for head in found],
+            t("vocabulary.least"): [_listed(head.words[::-1], head.ratios[::-1]) for head in found],
+        }
+        st.table(table, border="horizontal", hide_index=True)
+
+
+def _listed(words, ratios):
+    """Return the first words with their weights, as Markdown."""
+    pairs = zip(words[:SHOWN], ratios[:SHOWN], strict=True)
+    return t("list.comma").join(f"{escaped(word)}\u00a0×{ratio:#.2g}" for word, ratio in pairs)
