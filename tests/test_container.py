@@ -101,7 +101,7 @@ def test_the_app_answers_and_can_train_as_the_user_of_the_image(browser, contain
     page.goto(f"{address}/train?task=parity")
     page.get_by_role("button", name="Start training").click()
     expect(page.get_by_text("Loss").first).to_be_visible()
-    page.get_by_role("button", name="Stop", exact=True).first.wait_for()
+    page.locator(".st-key-stop button:visible").wait_for()
     page.close()
     assert [run for run in (folder / "runs").iterdir() if (run / "events.jsonl").exists()]
     assert "Traceback" not in (home / "out").read_text()
