@@ -1,4 +1,4 @@
-"""The card of a trained model: what it was trained on, how, with what versions, and how it went."""
+"""The card of a trained model: its data, settings, versions of packages, and metrics of each epoch."""
 
 import dataclasses
 import datetime

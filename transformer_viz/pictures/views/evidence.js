@@ -1,4 +1,4 @@
-// What was measured of a head: for each pattern a bar over many texts, beside uniform attention and this text.
+// A bar chart of one head: its mean weight on each pattern over many texts, uniform attention, and this text.
 
 import { element } from "./element.js";
 import { fill } from "./text.js";

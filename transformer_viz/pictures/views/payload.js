@@ -39,7 +39,7 @@
  * @property {Record<string, (number | null)[]>} figures Name -> a number of each head, to sort by.
  * @property {string[]} roles Attention pattern of each head.
  * @property {string[]} sayings What each head does, in a sentence.
- * @property {Measure[]} [measures] What was measured of the heads.
+ * @property {Measure[]} [measures] One for each pattern, for the chart of the selected head.
  */
 
 /**
