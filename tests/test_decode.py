@@ -61,6 +61,34 @@ def test_a_wide_beam_finds_the_best_of_all_texts_of_two_tokens(translator):
     assert_allclose(found.score, scores[best], rtol=1e-4)
 
 
+def test_samples_follow_the_softmax_at_their_temperature(speaker):
+    """The first token of 400 samples, against its probabilities, computed here (a chi-squared test)."""
+    scores = log_probs(speaker, "a lovely film", []) / 0.7
+    expected = np.exp(scores) / np.exp(scores).sum() * 400
+    counts = np.zeros(len(expected))
+    for seed in range(400):
+        found = generate(speaker, "a lovely film", temperature=0.7, seed=seed, max_new=1, keep=None)
+        counts[found.token_ids[0] if len(found.token_ids) else END_ID] += 1
+    possible = expected > 0
+    assert counts[~possible].sum() == 0
+    statistic = ((counts - expected)[possible] ** 2 / expected[possible]).sum()
+    degrees = possible.sum() - 1
+    assert statistic < degrees + 4 * np.sqrt(2 * degrees)
+
+
+def test_a_seed_repeats_its_sample_and_a_low_temperature_takes_the_likeliest(speaker):
+    first, again = (generate(speaker, "a lovely film", temperature=2.0, seed=3, max_new=5) for _ in range(2))
+    assert first.token_ids.tolist() == again.token_ids.tolist()
+    expected = sum(
+        log_probs(speaker, "a lovely film", first.token_ids[:number])[token]
+        for number, token in enumerate([*first.token_ids, END_ID][: len(first.steps)])
+    )
+    assert_allclose(first.score * ((5 + len(first.steps)) / 6) ** 0.6, expected, rtol=1e-4)
+    greedy = generate(speaker, "a lovely film", max_new=5)
+    cold = generate(speaker, "a lovely film", temperature=1e-6, seed=1, max_new=5)
+    assert cold.token_ids.tolist() == greedy.token_ids.tolist()
+
+
 def test_every_step_is_the_pass_that_chose_its_token(speaker):
     found = generate(speaker, "a lovely film", max_new=4)
     assert len(found.steps) == len(found.token_ids) + found.finished
@@ -106,6 +134,11 @@ def test_a_model_that_classifies_does_not_write(explorer):
 def test_what_cannot_be_is_named(translator):
     with pytest.raises(ValueError, match=r"`beam_size` and `max_new` must be at least 1\. Received: 0, None"):
         generate(translator, "a", beam_size=0)
+    for temperature in (-1.0, float("nan"), float("inf")):
+        with pytest.raises(ValueError, match=r"`temperature` must be 0 \(no sampling\) or a positive number"):
+            generate(translator, "a", temperature=temperature)
+    with pytest.raises(ValueError, match=r"Set `beam_size` to 1 or `temperature` to 0\. Received: 2, 0\.5"):
+        generate(translator, "a", beam_size=2, temperature=0.5)
     with pytest.raises(ValueError, match=r"Token ids must be whole numbers from 0 to 12\. Received: 99\."):
         translator.trace("a", target=[99])
 

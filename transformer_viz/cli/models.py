@@ -49,7 +49,14 @@ def generate(arguments: Namespace) -> None:
     """Print the text that a decoder generates for each text."""
     explorer = _load(arguments.model)
     for text in arguments.text:
-        written = explorer.generate(text, beam_size=arguments.beam_size, keep="weights")
+        written = explorer.generate(
+            text,
+            beam_size=arguments.beam_size,
+            temperature=arguments.temperature,
+            seed=arguments.seed,
+            max_new=arguments.max_new,
+            keep=None,
+        )
         print(f"{text} -> {written.text}{'' if written.finished else ' ...'}")
 
 

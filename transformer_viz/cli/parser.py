@@ -78,6 +78,10 @@ def _add_model_commands(add):
     sub.add_argument("--model", required=True, help="a name on the shelf, or a folder")
     sub.add_argument("--text", required=True, nargs="+", help="one or more texts, each in quotes")
     sub.add_argument("--beam-size", type=int, default=1, help="beam width; 1 = greedy decoding")
+    text = "sample each token, from softmax(logits / T); 0 = no sampling (default 0)"
+    sub.add_argument("--temperature", type=float, default=0.0, metavar="T", help=text)
+    sub.add_argument("--seed", type=int, default=0, help="random seed of the sampling (default 0)")
+    sub.add_argument("--max-new", type=int, help="most tokens to generate (default: as many as fit)")
 
     sub = add("trace", models.trace, "Save every tensor of a forward pass to an .npz file.")
     sub.add_argument("--model", required=True, help="a name on the shelf, or a folder")

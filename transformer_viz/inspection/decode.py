@@ -1,8 +1,9 @@
-"""Generation: greedy decoding and beam search, with a trace of every step."""
+"""Generation: greedy decoding, sampling and beam search, with a trace of every step."""
 
 import time
 import weakref
 from collections.abc import Iterable, Sequence
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
@@ -47,23 +48,27 @@ class _Beam(NamedTuple):
         return self.log_prob / ((5 + len(self.ids)) / 6) ** alpha
 
 
-def generate(
+def generate(  # noqa: PLR0913  the settings of three ways to decode
     explorer: Explorer,
     text: str | Sequence[int],
     *,
     beam_size: int = 1,
+    temperature: float = 0.0,
+    seed: int = 0,
     max_new: int | None = None,
     length_penalty: float = 0.6,
     keep: str | None = "all",
     positions: str | np.ndarray | None = None,
     order: Sequence[int] | None = None,
 ) -> Generation:
-    """Generate text with a decoder, by beam search.
+    """Generate text with a decoder: greedily, by beam search, or by sampling.
 
     Args:
         explorer: `Explorer` of an encoder-decoder or a decoder.
         text: Input of an encoder-decoder, or prompt of a decoder.
         beam_size: Beam width; 1: greedy decoding.
+        temperature: Above 0, each token is sampled from softmax(logits / temperature); 0: no sampling.
+        seed: Random seed of the sampling.
         max_new: Most tokens to generate; None: limited by the model's positions.
         length_penalty: Exponent that favours long texts (Vaswani et al., 2017, section 6.1: 0.6).
         keep: As in `Explorer.trace`, for the traces of the steps; None: no traces.
@@ -75,20 +80,28 @@ def generate(
 
     Raises:
         NoTokensError: If the text has no tokens.
-        ValueError: If the model has no decoder, or an argument is out of range.
+        ValueError: If the model has no decoder, an argument is out of range, or beams are to be sampled.
     """
     config = explorer.config
     if not config.has_decoder:
         raise Problem("model.classifies", model=explorer.name)
     if beam_size < 1 or (max_new is not None and max_new < 1):
         raise Problem("writing.sizes", beam_size=beam_size, max_new=max_new)
+    if not 0 <= temperature < np.inf:
+        raise Problem("writing.temperature", received=temperature)
+    if temperature and beam_size > 1:
+        raise Problem("writing.sampled_beams", beam_size=beam_size, temperature=temperature)
     prepared = explorer.prepare(explorer.request(text, positions=positions, order=order))
     source = prepared.source.ids
     tables = [] if positions is None else _tables(prepared)
     prompt = (START_ID,) if config.has_encoder else tuple(int(i) for i in source)
     room = (config.target_max_len if config.has_encoder else config.max_len) + 1 - len(prompt)
     most = max(min(room, max_new or room), 0)
-    best = _beam_search(explorer, source, prompt, most, beam_size, length_penalty, tables)
+    next_log_probs = partial(_next_log_probs, explorer, tables=tables)
+    if temperature:
+        best = _sample(next_log_probs, source, prompt, most, temperature, np.random.default_rng(seed))
+    else:
+        best = _beam_search(next_log_probs, source, prompt, most, beam_size, length_penalty)
     finished = bool(best.ids) and best.ids[-1] == END_ID
     written = best.ids[:-1] if finished else best.ids
     steps = []
@@ -185,12 +198,25 @@ def _tables(prepared):
     return [prepared.inputs[name] for name in names if name in prepared.inputs]
 
 
-def _beam_search(explorer, source, prompt, most, beam_size, alpha, tables):
+def _sample(next_log_probs, source, prompt, most, temperature, random):
+    """Return one sampled beam: the ids generated after `prompt`, with [END] if it was reached.
+
+    The largest of the log probabilities, each with Gumbel noise, is a sample of their softmax.
+    """
+    ids, log_prob = (), 0.0
+    while len(ids) < most and END_ID not in ids:
+        [log_probs] = next_log_probs(source[None], np.array([prompt + ids], np.int32))
+        token = int((log_probs / temperature + random.gumbel(size=log_probs.shape)).argmax())
+        ids, log_prob = (*ids, token), log_prob + float(log_probs[token])
+    return _Beam(ids, log_prob)
+
+
+def _beam_search(next_log_probs, source, prompt, most, beam_size, alpha):
     """Return the best beam: the ids generated after `prompt`, with [END] if it was reached."""
     beams, done = [_Beam((), 0.0)], []
     for _ in range(most):
         ids = np.array([prompt + beam.ids for beam in beams], np.int32)
-        log_probs = _next_log_probs(explorer, np.repeat(source[None], len(beams), axis=0), ids, tables)
+        log_probs = next_log_probs(np.repeat(source[None], len(beams), axis=0), ids)
         candidates = []
         for beam, row in zip(beams, log_probs, strict=True):
             likeliest = np.argsort(-row, kind="stable")[: beam_size + 1]
