@@ -1,0 +1,62 @@
+"""What the model predicts for a text: a class, the next token, or the tokens behind [MASK]."""
+
+import numpy as np
+import streamlit as st
+
+from transformer_viz.pictures.labels import label_of
+from transformer_viz.text.tokenizer import END, MASK
+from transformer_viz.ui.shell.language import escaped, t
+from transformer_viz.values.trace import Trace
+
+MAX_BARS = 3
+"""Maximum number of labels with a probability bar."""
+
+MAX_GAPS = 3
+"""Maximum number of [MASK] positions with predictions."""
+
+
+def show_prediction(trace: Trace) -> None:
+    """Show the prediction, with the probabilities of the likeliest labels."""
+    best = int(trace.probs.argmax())
+    likeliest = sorted(np.argsort(-trace.probs)[:MAX_BARS])
+    sentence, *bars = st.columns([2, *[1] * len(likeliest)], vertical_alignment="center", gap="medium")
+    sentence.markdown(
+        t("prediction.sentence", label=escaped(trace.labels[best]), percent=f"{trace.probs[best]:.1%}")
+    )
+    for bar, i in zip(bars, likeliest, strict=True):
+        bar.progress(float(trace.probs[i]), text=f"{escaped(trace.labels[i])} · {trace.probs[i]:.1%}")
+
+
+def show_writing(trace: Trace, *, own: bool) -> None:
+    """Show the generated target, or the prediction for the next token."""
+    probs = trace.probs[-1]
+    if own and trace.encoder:
+        ellipsis = "" if trace.labels[probs.argmax()] == END else " …"
+        st.markdown(t("writing.sentence", text=(escaped(trace.target_text) or "∅") + ellipsis))
+        return
+    show_tokens(trace, probs, "writing.next")
+
+
+def show_filling(trace: Trace) -> None:
+    """Show the predictions for each [MASK]."""
+    if not len(trace.gaps):
+        st.caption(t("filling.none", mask=escaped(MASK)))
+    for place in trace.gaps[:MAX_GAPS]:
+        show_tokens(trace, trace.probs[place], "filling.gap", mask=escaped(MASK))
+
+
+def show_tokens(trace: Trace, probs: np.ndarray, key: str, **values: str) -> None:
+    """Show the likeliest token, with the probabilities of the first ones.
+
+    Args:
+        trace: The trace that names the labels.
+        probs: float (label,).
+        key: Key of the sentence.
+        **values: Further values in the sentence.
+    """
+    likeliest = np.argsort(-probs)[:MAX_BARS]
+    sentence, *bars = st.columns([2, *[1] * len(likeliest)], vertical_alignment="center", gap="medium")
+    best = likeliest[0]
+    sentence.markdown(t(key, token=escaped(label_of(trace, best)), percent=f"{probs[best]:.1%}", **values))
+    for bar, i in zip(bars, likeliest, strict=True):
+        bar.progress(float(probs[i]), text=f"{escaped(label_of(trace, i))} · {probs[i]:.1%}")
