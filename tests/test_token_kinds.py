@@ -4,7 +4,7 @@ import json
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import assume, given
 from hypothesis import strategies as st
 from numpy.testing import assert_array_equal
 
@@ -222,3 +222,33 @@ def test_the_decoder_is_stored_so_that_the_file_is_complete():
         "bpe": "Metaspace",
         "wordpiece": "WordPiece",
     }
+
+
+APPENDED = {
+    "words": [("The film ", "worked", "The film worked"), ("很好", "!", "很好 !")],
+    "characters": [("很好", "看", "很好看"), ("电影 ", "，", "电影，")],
+    "bpe": [("The film", "▁the", "The film the"), ("The film", "s", "The films"), ("很", "好", "很好")],
+    "wordpiece": [
+        ("The film", "the", "The film the"),
+        ("The film", "##s", "The films"),
+        ("很", "好", "很好"),
+    ],
+}
+
+
+@pytest.mark.parametrize(
+    ("kind", "text", "token", "longer"), [(k, *case) for k in APPENDED for case in APPENDED[k]]
+)
+def test_a_token_is_appended_as_the_kind_writes_it(kind, text, token, longer):
+    assert BY_KIND[kind].append(text, token) == longer
+
+
+@every_kind
+@given(text=st.text(alphabet="".join(TEXTS), min_size=1), number=st.integers(4, SIZE - 1))
+def test_a_text_is_kept_where_a_token_is_appended(kind, text, number):
+    tokenizer = BY_KIND[kind]
+    token = tokenizer.vocabulary[number % len(tokenizer.vocabulary)]
+    assume(len(tokenizer.encode(text, max_len=99).tokens) and token not in (PAD, UNK))
+    longer = tokenizer.append(text, token)
+    assert longer.startswith(text.rstrip())
+    assert longer.endswith(token.removeprefix("▁").removeprefix("##"))

@@ -22,6 +22,7 @@ from transformer_viz.inspection.effects import head_effects
 from transformer_viz.language import Words
 from transformer_viz.pictures.effects import together_text
 from transformer_viz.pictures.vocabulary import preferences_of
+from transformer_viz.values.config import END_ID
 
 pytestmark = pytest.mark.usefixtures("engine")
 
@@ -259,6 +260,42 @@ def test_a_decoder_shows_its_next_token_and_gaps_for_what_comes_later(decoders, 
     assert f"{trace.probs[-1].max():.1%}" in shown(app)
     assert_array_equal(lens(app)[1]["decoder"]["mask"][0], np.tril(np.ones((4, 4), bool)))
     assert_allclose(weights(app, "decoder")[1], trace.decoder[1].self_attention.weights, atol=1e-3)
+
+
+def test_a_press_on_a_likely_token_appends_it_to_the_text(decoders, writer):
+    app = type_sentence(open_page(model="writer"), "A lovely film  ")
+    probs = writer.trace("A lovely film").probs[-1]
+    likeliest = np.argsort(-probs)[:4]
+    buttons = [app.button(key=f"append-{number}") for number in range(4)]
+    expected = [f"{writer.labels[i]} · {probs[i]:.1%}" for i in likeliest]
+    assert [button.label.replace("\\", "") for button in buttons] == expected
+    assert not any(button.disabled for button in buttons)
+    buttons[2].click().run()
+    assert app.text_area(key="sentence").value == f"A lovely film {writer.labels[likeliest[2]]}"
+    assert facts(app, "decoder")["keyTokens"][-1] == writer.labels[likeliest[2]]
+
+
+def test_the_end_of_a_text_cannot_be_appended(writer, models_folder):
+    parameters = {name: np.array(value.numpy()) for name, value in writer.model.parameters().items()}
+    parameters["decoder_norm/beta"] += 9 * parameters["token_embedding/embeddings"][END_ID]
+    tokenizer = writer.tokenizer.to_json()
+    store.write_model(
+        "ends",
+        config=writer.config,
+        tokenizer=tokenizer,
+        card={},
+        parameters=parameters,
+        folder=models_folder,
+    )
+    app = type_sentence(open_page(model="ends"), "A lovely film")
+    assert [app.button(key=f"append-{number}").disabled for number in range(4)] == [True, False, False, False]
+    assert "[END]" in app.button(key="append-0").label.replace("\\", "")
+
+
+def test_a_text_that_is_cut_is_not_continued(decoders):
+    app = type_sentence(open_page(model="writer"), "film " * 40)
+    assert "Next, the model predicts" in shown(app)
+    assert not [button.key for button in app.button if (button.key or "").startswith("append")]
 
 
 def test_another_model_brings_its_own_example_unless_something_was_typed(decoders, models_folder):

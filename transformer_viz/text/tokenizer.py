@@ -234,6 +234,17 @@ class Tokenizer:
         tokens = [self.token(int(token_id)) for token_id in token_ids]
         return "".join(gap + piece for gap, piece in pieces(self.kind, tokens))
 
+    def append(self, text: str, token: str) -> str:
+        """Return a text with one more token at its end, after a space where this kind of tokens has one.
+
+        Args:
+            text: Any text with tokens; white space at its end is removed.
+            token: An entry of the vocabulary, no special token.
+        """
+        [*_, last] = self.encode(text, max_len=len(text)).tokens
+        [_, (gap, characters)] = pieces(self.kind, [last, token])
+        return text.rstrip() + gap + characters
+
     def encode_batch(
         self, texts: Iterable[str], *, max_len: int, truncation: str = "end", start: bool = False
     ) -> list[np.ndarray]:

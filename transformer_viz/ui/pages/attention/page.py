@@ -38,7 +38,7 @@ def show(model: store.ModelSummary | None) -> None:
     if config_of(model).fills_in:
         show_filling(trace)
     elif config_of(model).has_decoder:
-        show_writing(trace, own=target is None)
+        show_writing(model, trace, own=target is None)
     else:
         show_prediction(trace)
     show_reading(trace)

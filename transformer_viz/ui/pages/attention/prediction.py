@@ -3,13 +3,20 @@
 import numpy as np
 import streamlit as st
 
+from transformer_viz import store
 from transformer_viz.pictures.labels import label_of
-from transformer_viz.text.tokenizer import END, MASK
+from transformer_viz.text.tokenizer import END, MASK, PAD, START, UNK, Tokenizer
 from transformer_viz.ui.shell.language import escaped, t
 from transformer_viz.values.trace import Trace
 
 MAX_BARS = 3
 """Maximum number of labels with a probability bar."""
+
+SPECIAL = {PAD, UNK, START, END, MASK}
+"""Tokens that no text ends with."""
+
+MAX_OFFERED = 4
+"""Number of next tokens offered to continue a text."""
 
 MAX_GAPS = 3
 """Maximum number of [MASK] positions with predictions."""
@@ -27,14 +34,47 @@ def show_prediction(trace: Trace) -> None:
         bar.progress(float(trace.probs[i]), text=f"{escaped(trace.labels[i])} · {trace.probs[i]:.1%}")
 
 
-def show_writing(trace: Trace, *, own: bool) -> None:
+def show_writing(model: store.ModelSummary, trace: Trace, *, own: bool) -> None:
     """Show the generated target, or the prediction for the next token."""
     probs = trace.probs[-1]
     if own and trace.encoder:
         ellipsis = "" if trace.labels[probs.argmax()] == END else " …"
         st.markdown(t("writing.sentence", text=(escaped(trace.target_text) or "∅") + ellipsis))
-        return
-    show_tokens(trace, probs, "writing.next")
+    elif trace.encoder or trace.num_dropped:
+        show_tokens(trace, probs, "writing.next")
+    else:
+        offer_tokens(model, trace, probs)
+
+
+def offer_tokens(model: store.ModelSummary, trace: Trace, probs: np.ndarray) -> None:
+    """Show the prediction for the next token, and a button for each of the likeliest that appends it.
+
+    Args:
+        model: The model, a decoder.
+        trace: The trace of the whole text.
+        probs: float (label,), of the next token.
+    """
+    likeliest = np.argsort(-probs)[:MAX_OFFERED]
+    best = likeliest[0]
+    with st.container(horizontal=True, vertical_alignment="center", gap="small"):
+        token = escaped(label_of(trace, best))
+        st.markdown(t("writing.next", token=token, percent=f"{probs[best]:.1%}"), width="content")
+        for number, i in enumerate(likeliest):
+            st.button(
+                f"{escaped(label_of(trace, i))} · {probs[i]:.1%}",
+                icon=":material/add:",
+                key=f"append-{number}",
+                on_click=append_token,
+                args=(model.reference, trace.labels[i]),
+                disabled=trace.labels[i] in SPECIAL,
+                help=t("writing.append"),
+            )
+
+
+def append_token(reference: str, token: str) -> None:
+    """Append a token to the text in the box."""
+    tokenizer = Tokenizer.from_json(store.read_tokenizer(reference))
+    st.session_state.sentence = tokenizer.append(st.session_state.sentence, token)
 
 
 def show_filling(trace: Trace) -> None:
