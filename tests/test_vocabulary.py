@@ -103,7 +103,7 @@ def test_a_caption_names_them_where_there_is_no_role():
     usual = store.read_head_roles("imdb-sentiment").usual("encoder")
     captions = captions_of(words, heads, trace.tokens, usual, None, texts)[0]
     assert captions[1] == (
-        "No usual pattern (measured over 300 texts). In any text it gives most weight to words such as "
+        "In any text it gives most weight to words such as "
         "“disappointing”, “dull”, “poor”: 4.9 to 5.5 times that of an average word."
     )
 

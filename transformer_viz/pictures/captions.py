@@ -108,8 +108,8 @@ def captions_of(
         labels: Labels of the columns.
         usual: Usual role of each head, by layer, as `HeadRoles.usual` returns it; None: unknown.
         effects: A sentence for each head, as `effect_texts` returns it; None: unknown.
-        preferences: A sentence for each head of the first layer, as `preference_texts` returns it, for those
-            without a role; empty: unknown.
+        preferences: A sentence for each head of the first layer, as `preference_texts` returns it, which
+            those without a role have instead; empty: unknown.
     """
     captions = []
     for layer, roles in enumerate(heads.roles):
@@ -123,7 +123,8 @@ def captions_of(
                 if name in ("token", "mixed"):
                     sentences.append(role_text(words, role, labels))
             if preferences and layer == 0 and preferences[head] and role.name in ("mixed", "token"):
-                sentences = [*sentences[: usual is not None], preferences[head]]
+                has_usual = usual is not None and usual[layer][head].name != "mixed"
+                sentences = [*sentences[:has_usual], preferences[head]]
             if effects is not None:
                 sentences.append(effects[layer][head])
             captions[-1].append(" ".join(sentences))
