@@ -83,3 +83,5 @@ def test_over_many_texts_the_kept_numbers_are_shown(weights):
 def test_every_measure_has_a_name_and_a_meaning_of_its_own(weights, language):
     found = evidence_of(Words(language), heads_of(*weights))
     assert len(set(found.names)) == len(set(found.meanings)) == len(NAMES)
+    assert found.meanings == [Words(language)(f"measure.{name}") for name in NAMES]
+    assert set(found.names).isdisjoint(found.meanings)

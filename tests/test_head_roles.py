@@ -148,6 +148,14 @@ def test_a_head_of_one_layer_without_positions_has_no_usual_place():
     assert added(mixture(0.9), possible=[{"itself", "focused", "even"}]).usual(0, 0).name == "focused"
 
 
+def test_each_layer_holds_the_patterns_that_it_can_have():
+    contents = {"itself", "focused", "even"}
+    totals = PatternTotals("encoder", [contents, set(MEASURES["encoder"]), contents], 1)
+    found = pattern_shares(text_patterns(ALL, "abcdef", "abcdef"), mixture(0.9)[None])
+    totals.add([found] * 3)
+    assert [totals.result().usual(layer, 0).name for layer in range(3)] == ["focused", "previous", "focused"]
+
+
 def test_a_head_that_averages_is_even():
     role = added(mixture(0), mixture(0.02)).usual(0, 0)
     assert (role.name, role.held) == ("even", 2)

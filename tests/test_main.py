@@ -145,7 +145,7 @@ def test_train_writes_a_model_and_the_command_to_train_it_again(run, models_fold
     done = run(
         *("train", "--preset", "single-block", "--data", data, "--out", out, "--set", *sizes),
         *("--label-names", "0=no", "1=yes", "--epochs", 2, "--test", data, "--source", "made up"),
-        *("--limits", "en=It knows 2 words.", "zh=它只认识 2 个词。"),
+        *("--limits", "en=It knows 2 words: good = 1, bad = 0.", "zh=它只认识 2 个词。"),
     )
     assert done.returncode == 0, done.stderr
     assert "test accuracy" in done.stdout
@@ -156,7 +156,7 @@ def test_train_writes_a_model_and_the_command_to_train_it_again(run, models_fold
         "python -m transformer_viz train --preset single-block --data rows.csv"
     )
     assert stored["source"] == "made up"
-    assert stored["limits"] == {"en": "It knows 2 words.", "zh": "它只认识 2 个词。"}
+    assert stored["limits"] == {"en": "It knows 2 words: good = 1, bad = 0.", "zh": "它只认识 2 个词。"}
     assert "\nValueError" not in done.stderr
 
 
@@ -295,6 +295,9 @@ MISTAKES = {
     ),
     "--limits takes LANGUAGE=TEXT, with one of the languages en, zh. Received: 'fr=Non'.": (
         *("train", "--preset", "single-block", "--data", "x", "--out", "y", "--limits", "en=No", "fr=Non"),
+    ),
+    "--limits takes LANGUAGE=TEXT, with one of the languages en, zh. Received: 'zh= '.": (
+        *("train", "--preset", "single-block", "--data", "x", "--out", "y", "--limits", "zh= "),
     ),
     "--label-names takes LABEL=NAME. Received: '0'.": (
         *("train", "--preset", "single-block", "--data", "x", "--out", "y", "--label-names", "0"),

@@ -91,6 +91,40 @@ def test_the_preferred_words_are_the_likeliest_of_the_frequent_ones():
             np.testing.assert_allclose(head.ratios, np.sort(expected)[::-1], rtol=1e-6)
 
 
+def test_marks_are_no_words_and_a_rewritten_model_has_its_own_preferences(tmp_path):
+    tokenizer = Tokenizer.train(["a lovely film\u200b", "a dull plot"], 40, kind="characters", markers=True)
+    config = TransformerConfig(
+        architecture="decoder",
+        vocab_size=tokenizer.vocab_size,
+        d_model=6,
+        num_heads=2,
+        num_layers=1,
+        positions="none",
+        max_len=8,
+    )
+    letters = sorted({*"alovelyfilmdullplot", "⟨U+200B⟩"})
+    for seed in (1, 2):
+        normal = np.random.default_rng(seed).normal
+        parameters = {
+            name: normal(size=shape).astype("f4") for name, shape in config.parameter_shapes().items()
+        }
+        folder = store.write_model(
+            "letters",
+            config=config,
+            tokenizer=tokenizer.to_json(),
+            card={},
+            parameters=parameters,
+            folder=tmp_path,
+            dtype="float32",
+            overwrite=True,
+        )
+        keys = np.arange(4, tokenizer.vocab_size)  # after [PAD], [UNK], [START] and [END]
+        weights = vocabulary_weights(parameters, config, keys, keys).mean(axis=1)
+        for head, expected in zip(preferences_of(str(folder)), weights, strict=True):
+            assert sorted(head.words) == letters
+            np.testing.assert_allclose(head.ratios, np.sort(expected)[::-1], rtol=1e-5)
+
+
 def test_a_query_outside_the_vocabulary_and_a_model_that_is_gone_have_none():
     assert preferences_of("imdb-sentiment", "xyzzy") == ()
     assert preferences_of("never-there") == ()

@@ -51,6 +51,18 @@ def test_the_best_temperature_of_two_classes_has_a_closed_form():
     assert_allclose(softmax(logits, best_temperature(logits, labels))[:, 0], 0.75, rtol=1e-6)
 
 
+@pytest.mark.parametrize(("scale", "wrong", "expected"), [(5.0, 4, 100.0), (0.001, 2, 0.01)])
+def test_the_best_temperature_is_one_that_a_config_may_have(scale, wrong, expected):
+    """Right in half of the rows, no T is too high; with logits of 0.001, z / ln 3 is 0.0009."""
+    logits, labels = np.tile([scale, 0.0], (8, 1)), [0] * (8 - wrong) + [1] * wrong
+    assert_allclose(best_temperature(logits, labels), expected, rtol=1e-9)
+
+
+def test_the_best_temperature_is_the_same_for_logits_that_are_all_higher():
+    logits, labels = np.tile([5.0, 0.0], (8, 1)), [0, 0, 0, 1] * 2
+    assert_allclose(best_temperature(logits + 1e5, labels), best_temperature(logits, labels), rtol=1e-6)
+
+
 @given(st.integers(0, 10**6))
 def test_no_other_temperature_has_less_loss(seed):
     random = np.random.default_rng(seed)

@@ -160,9 +160,12 @@ def test_a_share_is_a_share_and_a_key_is_a_key(seed, queries, keys, causal, cros
         assert 0 <= found.share <= most + 1e-9
 
 
-def test_the_order_of_heads_is_kept():
-    weights = np.stack([np.eye(SIZE), to(2), even(ALL)])
-    assert [found.name for found in roles(weights, ALL, WORDS, WORDS)] == ["itself", "token", "even"]
+def test_the_order_of_heads_is_kept_with_their_numbers():
+    found = roles(np.stack([np.eye(SIZE), to(2), to(5), even(ALL)]), ALL, WORDS, WORDS)
+    assert [each.name for each in found] == ["itself", "token", "token", "even"]
+    assert [each.key for each in found] == [0, 2, 5, 0]
+    assert [each.leading for each in found] == [1, 7, 7, 7]
+    assert found[3].share == pytest.approx(SIZE)
 
 
 def test_a_pattern_of_a_few_rows_says_how_many_they_are():

@@ -65,6 +65,19 @@ def test_parts_of_a_contraction_with_other_letters_have_the_place_of_the_whole(f
     assert [found.text[start:end] for start, end in found.words] == ["Va", "au", "au", "lac"]
 
 
+def test_the_word_after_such_a_contraction_stands_behind_it(file):
+    words = rows(
+        (1, "Es", "PRON", 2, "nsubj"),
+        (2, "endet", "VERB", 0, "root"),
+        ("3-4", "am", "_", "_", "_"),
+        (3, "an", "ADP", 5, "case"),
+        (4, "dem", "DET", 5, "det"),
+        (5, "a", "NOUN", 2, "obl"),
+    )
+    (found,) = read_treebank(file(f"# text = Es endet am a\n{words}\n\n"))
+    assert found.words == ((0, 2), (3, 8), (9, 11), (9, 11), (12, 13))
+
+
 def test_a_word_that_occurs_twice_has_two_places(file):
     words = rows((1, "no", "INTJ", 0, "root"), (2, "no", "INTJ", 1, "conj"))
     (found,) = read_treebank(file(f"# text = no no\n{words}\n\n"))

@@ -56,6 +56,13 @@ def test_roles_are_replaced_and_go_with_the_parameters_they_were_measured_of(kep
     assert store.read_head_roles(kept) is None
 
 
+def test_roles_are_written_with_a_new_model_if_they_are_of_its_heads(tmp_path):
+    assert store.read_head_roles(write(tmp_path, head_roles=some())) == some()
+    with refused_with("roles.json cannot be used", "encoder 1 x 2; in this model: encoder 1 x 3"):
+        write(tmp_path, "other", head_roles=some(heads=2))
+    assert [model.name for model in store.list_models(tmp_path)] == ["tiny"]
+
+
 def test_roles_stay_with_a_model_that_is_copied_renamed_packed_and_shortened(kept):
     folder = kept.parent
     store.duplicate_model("tiny", "copy", folder)

@@ -7,6 +7,7 @@ from transformer_viz.runs import TrainingJob, TrainingSettings
 from transformer_viz.text.tokenizer import Tokenizer
 from transformer_viz.training.dataset import word_dropout
 from transformer_viz.training.labelled_texts import LabelledTexts, crop
+from transformer_viz.training.rows import choose_role_texts
 from transformer_viz.training.text_pairs import TextPairs
 from transformer_viz.values.config import PAD_ID, START_ID, UNK_ID, TransformerConfig
 from transformer_viz.values.presets import PRESETS
@@ -39,7 +40,7 @@ def test_a_crop_is_a_part_of_its_text():
     ("kind", "task", "architecture", "joined"),
     [
         (LabelledTexts, "parity", "encoder", True),
-        (TextPairs, "copy", "encoder-decoder", False),
+        (TextPairs, "addition", "encoder-decoder", False),
         (TextPairs, "repeat", "decoder", True),
     ],
 )
@@ -56,6 +57,18 @@ def test_roles_are_measured_over_at_most_300_texts_in_the_form_the_model_reads(
         assert len(texts) == most
         assert all(isinstance(text, str if joined else tuple) for text in texts)
         assert len(set(texts)) == most
+        assert joined or all("+" in text and "+" not in target for text, target in texts)
+
+
+def test_the_texts_for_roles_are_drawn_from_all_of_a_hundred_or_more_and_always_the_same():
+    texts = [f"text {number}" for number in range(1000)]
+    chosen = choose_role_texts(texts)
+    places = np.array([texts.index(text) for text in chosen])
+    assert len(set(chosen)) == 300
+    assert abs(places.mean() - 499.5) < 50  # three standard errors
+    assert choose_role_texts(texts) == chosen
+    assert choose_role_texts(texts[:100]) == texts[:100]
+    assert choose_role_texts(texts[:99]) == []
 
 
 @pytest.mark.parametrize(

@@ -258,6 +258,55 @@ def test_pictures_of_the_probes_are_kept_as_they_form(tmp_path):
     assert isinstance(sample["written"], str)
 
 
+def test_a_run_stopped_while_it_measures_the_roles_of_heads_resumes_where_it_has_saved(tmp_path, monkeypatch):
+    job = TrainingJob(
+        config=CONFIG,
+        settings=TrainingSettings(epochs=1, validation=0.1),
+        data="parity",
+        rows=1100,
+        out=tmp_path / "models" / "mine",
+    )
+    run, measure = create_run(job, folder=tmp_path / "runs"), job_module.Evaluator.head_roles
+
+    def stopped(evaluator, keep_going):
+        run.stop()
+        return measure(evaluator, keep_going)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(job_module.Evaluator, "head_roles", stopped)
+        work(run)
+    assert run.state().status == "stopped"
+    assert store.read_head_roles(job.out) is None
+    run.queue()
+    work(run)
+    assert run.state().status == "finished"
+    roles, stored = store.read_head_roles(run.model), store.read_model(job.out)
+    assert roles.texts == 110
+    assert stored.head_roles == roles
+    assert stored.card == store.read_model(run.model).card
+
+
+def test_a_run_that_is_resumed_leaves_the_model_of_another_alone(tmp_path):
+    """It was stopped before it saved anything, and another run has taken the name since."""
+    models = tmp_path / "models"
+
+    def begun(seed):
+        settings = TrainingSettings(epochs=2, seed=seed)
+        job = TrainingJob(config=CONFIG, settings=settings, data="parity", rows=200, out=models / "mine")
+        return create_run(job, folder=tmp_path / f"runs-{seed}")
+
+    run = begun(1)
+    work(run, watch=lambda event: event["event"] == "epoch" and run.stop())
+    assert (run.state().status, run.model.exists(), [*models.glob("*")]) == ("stopped", True, [])
+    work(begun(2))
+    before = store.read_hash("mine", models)
+    run.queue()
+    work(run)
+    assert run.state().status == "failed"
+    assert "exists already" in run.state().message
+    assert store.read_hash("mine", models) == before
+
+
 def test_the_best_so_far_becomes_a_model(undisturbed, tmp_path):
     undisturbed.save("mine", folder=tmp_path, dtype="float32")
     stored = store.read_model("mine", tmp_path)

@@ -46,6 +46,14 @@ def a_dataset(path, config=CONFIG, settings=SETTINGS, **options):
     return RunningText(TrainingJob(**parts | options))
 
 
+def test_roles_are_measured_over_texts_that_are_not_trained_on(file):
+    dataset = a_dataset(file([f"{line} {number}" for number in range(10) for line in LINES]))
+    tokenizer = Tokenizer.from_json(dataset.tokenizers["tokenizer"])
+    read = {tuple(ids) for ids in tokenizer.encode_batch(dataset.role_texts, max_len=99)}
+    assert len(read) == dataset.num_validation == 120
+    assert read.isdisjoint(map(tuple, dataset._train))
+
+
 @pytest.mark.parametrize("padding_position", [False, True])
 @pytest.mark.parametrize("positions", ["learned", "sinusoidal"])
 def test_the_logits_of_a_text_in_a_packed_row_are_those_of_the_text_alone(

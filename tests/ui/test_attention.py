@@ -389,6 +389,8 @@ def test_the_words_that_heads_prefer_are_listed_where_they_are_the_same_in_every
     rows = box.table[0].value
     assert list(rows["Head"]) == ["1", "2", "3", "4"]
     assert rows["Most weight"][1].startswith("disappointing\u00a0×5.5, dull\u00a0×5.5, poor\u00a0×4.9")
+    assert r", let\'s" in rows["Least weight"][0]  # an apostrophe is no Markdown
+    assert {text.count("×") for text in (*rows["Most weight"], *rows["Least weight"])} == {10}
     box.selectbox[0].set_value("not").run()
     [box] = [box for box in app.expander if box.label == PREFERRED]
     for text, head in zip(

@@ -380,24 +380,35 @@ def test_lines_are_those_between_the_chosen_sentences(show, masked):
     assert edges(drawing(page))[0] == strong(weights, 0.02) < every
 
 
-def evidence_of(numbers):
-    return views.Evidence(["itself", "previous"], ["On itself", "On the one before"], [100, 90], numbers)
+MEANINGS = ["On itself", "On the one before"]
+
+
+def evidence_of(numbers, texts=(100, 90)):
+    return views.Evidence(["itself", "previous"], MEANINGS, [*texts], numbers)
 
 
 def test_the_evidence_follows_the_head_and_is_drawn_to_scale(show, masked):
     numbers = np.random.default_rng(6).random((5, 2, 3, 2)) / 2
     numbers[:, 0, 2, 1] = np.nan  # a pattern that this head cannot have
-    page = show(masked, evidence={"encoder": evidence_of(numbers)}, roles={"encoder": [["previous"] * 3] * 2})
+    numbers[:2, 0, 0] = [[0.9, 0.1], [0.3, 0.4]]  # mean and spread reach beyond both ends
+    roles = [["previous"] * 3, ["itself", "itself", "previous"]]
+    page = show(masked, evidence={"encoder": evidence_of(numbers)}, roles={"encoder": roles})
     panel = page.locator(".evidence")
-    for head in (0, 2):
+    for layer, head, measured, role in (
+        (0, 0, ["itself", "previous"], ["previous"]),
+        (0, 2, ["itself"], []),
+        (1, 1, ["itself", "previous"], ["itself"]),
+    ):
+        choose(page, "Layer", str(layer + 1))
         head_button(page, head + 1).click()
-        measured = ["itself", "previous"] if head == 0 else ["itself"]
         assert panel.locator("th").all_inner_texts() == measured
-        assert panel.locator("tr.role th").all_inner_texts() == measured[1:]
+        assert panel.locator("tr.role th").all_inner_texts() == role
         assert panel.locator("h4").inner_text() == "Patterns over 100 texts"
         for place, row in enumerate(panel.locator("tr").all()):
-            mean, spread, _, uniform, here = numbers[:, 0, head, place]
-            assert row.locator(".share").inner_text() == f"{np.floor(100 * mean + 0.5):.0f}%"
+            mean, spread, _, uniform, here = numbers[:, layer, head, place]
+            share = f"{np.floor(100 * mean + 0.5):.0f}%"
+            assert row.locator(".share").inner_text() == share
+            assert row.get_attribute("title").startswith(f"{MEANINGS[place]}: {share} ± ")
             track = row.locator(".track div").bounding_box()
             width = track["width"]
             assert_allclose(row.locator(".mean").bounding_box()["width"], mean * width, atol=1)
@@ -411,6 +422,31 @@ def test_the_evidence_follows_the_head_and_is_drawn_to_scale(show, masked):
                 assert_allclose(mark["x"] + mark["width"] / 2 - track["x"], share * width, atol=1)
     choose(page, "View", "Matrix")
     expect(panel).to_be_hidden()
+
+
+def test_evidence_of_this_text_alone_is_drawn_in_the_place_of_the_mean(show, masked):
+    numbers = np.full((5, 2, 3, 2), np.nan)
+    numbers[3:] = [[[[0.2, 0.3]]], [[[0.45, 0.65]]]]
+    page = show(masked, evidence={"encoder": evidence_of(numbers, (0, 0))})
+    panel = page.locator(".evidence")
+    assert panel.locator("h4").inner_text() == "Patterns in this text"
+    assert panel.locator(".legend > span").all_inner_texts() == ["this text", "uniform attention"]
+    assert panel.locator(".share").all_inner_texts() == ["45%", "65%"]
+    for row, uniform, here in zip(panel.locator("tr").all(), (0.2, 0.3), (0.45, 0.65), strict=True):
+        track = row.locator(".track div").bounding_box()
+        assert_allclose(row.locator(".mean").bounding_box()["width"], here * track["width"], atol=1)
+        mark = row.locator(".uniform").bounding_box()
+        assert_allclose(mark["x"] + mark["width"] / 2 - track["x"], uniform * track["width"], atol=1)
+        assert row.locator(".spread, .here").count() == 0
+
+
+def test_a_pattern_that_this_text_cannot_show_has_no_mark_of_it(show, masked):
+    numbers = np.full((5, 2, 3, 2), 0.5)
+    numbers[4, ..., 1] = np.nan
+    page = show(masked, evidence={"encoder": evidence_of(numbers)})
+    rows = page.locator(".evidence tr")
+    assert [row.locator(".here").count() for row in rows.all()] == [1, 0]
+    assert rows.nth(1).get_attribute("title").endswith("In this text: not shown by it.")
 
 
 def test_without_evidence_nothing_is_shown_of_it(show, masked):

@@ -272,6 +272,17 @@ class TrainingRun:
             overwrite=overwrite,
         )
 
+    def has_saved(self, place: Path) -> bool:
+        """Return whether the model in a folder is of this run: its card tells of the same training.
+
+        A run that was stopped while it measured its model had saved it already.
+        """
+        try:
+            own, found = (store.read_model(path).card for path in (self.model, place))
+        except store.ModelError:
+            return False
+        return all(own.get(fact) == found.get(fact) for fact in ("data", "settings", "history", "validation"))
+
     def delete(self) -> None:
         """Remove the folder atomically.
 

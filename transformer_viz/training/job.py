@@ -183,8 +183,8 @@ class _Worker:
         self._check_stop()
         wanted = self.job.out if self.cluster.is_chief else ""
         self.out = Path(wanted or self.run.model).resolve()
-        overwrite = self.job.overwrite or not wanted
-        store.check_writable(self.out.name, folder=self.out.parent, overwrite=overwrite)
+        self.overwrite = self.job.overwrite or not wanted or self.run.has_saved(self.out)
+        store.check_writable(self.out.name, folder=self.out.parent, overwrite=self.overwrite)
         parent = store.read_model(self.run.parent) if self.job.parent else None
         self.dataset = _dataset(self.job, parent)
         store.check_limits(self.dataset.config)
@@ -379,7 +379,7 @@ class _Worker:
         self._write_model(best)
         elsewhere = self.out != self.run.model.resolve()
         if elsewhere:
-            self.run.save(self.out.name, folder=self.out.parent, overwrite=self.job.overwrite)
+            self.run.save(self.out.name, folder=self.out.parent, overwrite=self.overwrite)
         measured = self.dataset.test_metrics(load(self.out))
         self._write_model(best, test=measured, head_roles=self.evaluator.head_roles(self._check_stop))
         if elsewhere:
