@@ -275,18 +275,24 @@ def test_a_press_on_a_likely_token_appends_it_to_the_text(decoders, writer):
     assert facts(app, "decoder")["keyTokens"][-1] == writer.labels[likeliest[2]]
 
 
-def test_the_end_of_a_text_cannot_be_appended(writer, models_folder):
+@pytest.fixture
+def ending(writer, models_folder):
+    """A decoder, "ends", for which [END] is the likeliest next token everywhere."""
     parameters = {name: np.array(value.numpy()) for name, value in writer.model.parameters().items()}
     parameters["decoder_norm/beta"] += 9 * parameters["token_embedding/embeddings"][END_ID]
-    tokenizer = writer.tokenizer.to_json()
     store.write_model(
         "ends",
         config=writer.config,
-        tokenizer=tokenizer,
+        tokenizer=writer.tokenizer.to_json(),
         card={},
         parameters=parameters,
         folder=models_folder,
     )
+    yield
+    shutil.rmtree(models_folder / "ends")
+
+
+def test_the_end_of_a_text_cannot_be_appended(ending):
     app = type_sentence(open_page(model="ends"), "A lovely film")
     assert [app.button(key=f"append-{number}").disabled for number in range(4)] == [True, False, False, False]
     assert "[END]" in app.button(key="append-0").label.replace("\\", "")
