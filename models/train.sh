@@ -92,21 +92,24 @@ train_text() { # name, preset, then the arguments of `train`; these two take hou
     train "$name" --preset "$preset" --data "$DATA/imdb/train.csv.gz" "$DATA/imdb/unlabelled.csv.gz" \
         --test "$DATA/imdb/test.csv.gz" --pack --tokens bpe --keep-case \
         --set vocab_size=8000 max_len=256 d_model=256 num_layers=4 num_heads=8 ffn_dim=1024 positions=sinusoidal \
-        scale_embedding=true dropout=0.0 embedding_dropout=0.0 --epochs 4 --learning-rate 0.0015 --weight-decay 0.1 \
+        scale_embedding=true dropout=0.0 embedding_dropout=0.0 --learning-rate 0.0015 --weight-decay 0.1 \
         --clip-norm 1 --validation 0.02 --patience 2 \
         --source "$REVIEWS" --licence "$IMDB_TERMS" "$@"
 }
 
 REVIEWS="IMDB Large Movie Review Dataset, Maas et al., ACL 2011: 25,000 training and 49,891 unlabelled reviews; \
 HTML line breaks read as white space"
-train_text reviews-next gpt-mini --batch-size 16 --warmup 500 --beta-2 0.99 \
+# The shipped one took its first 7,178 of 17,379 steps in float32, the others in bfloat16.
+train_text reviews-next gpt-mini --epochs 3 --precision bfloat16 --batch-size 16 --warmup 500 --beta-2 0.99 \
     --examples "The film was not good, but the acting was" \
     "Wong Kar-wai made this film. I have seen every film by Wong Kar" \
     "Brad Pitt plays a detective. In the last scene, Brad" "I could not stop" \
     --probes "The film was not good, but the acting was not bad at all." \
     "Wong Kar-wai made this film. I have seen every film by Wong Kar-wai." \
-    "The movie that my friends and I saw last night was boring."
-train_text reviews-masked bert-mini --batch-size 32 --warmup 1000 --beta-2 0.98 \
+    "The movie that my friends and I saw last night was boring." \
+    --limits "en=It has read nothing but film reviews: what it writes about films and people is made up." \
+        "zh=它只读过影评：它写到的影片和人物都是编造的。"
+train_text reviews-masked bert-mini --epochs 4 --batch-size 32 --warmup 1000 --beta-2 0.98 \
     --examples "The film was not [MASK] at all." "I could not stop [MASK], what a lovely film." \
     "Brad Pitt plays a detective. In the last scene, Brad [MASK] dies." \
     "The acting was good, but the [MASK] was thin." \
