@@ -27,8 +27,8 @@ ENTROPY_BINS = 10
 TEXTS_SHOWN = 8
 """Texts that a sheet shows."""
 
-Text = str | tuple[str, str]
-"""A text; for an encoder-decoder perhaps with its target."""
+Text = str | tuple[str, str | tuple[int, ...]]
+"""A text; for an encoder-decoder perhaps with its target, as text or token ids."""
 
 
 def length_order(texts: Sequence[Text]) -> list[int]:
