@@ -1,12 +1,13 @@
 """Surveys of heads: what each head of a model does in each of many texts, and the request for one."""
 
+import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 import pandas as pd
 
-from transformer_viz.values.head_roles import FEWEST_TEXTS, HeadRoles, UsualRole
+from transformer_viz.values.head_roles import DIGITS, FEWEST_TEXTS, HeadRoles, UsualRole
 from transformer_viz.values.patterns import MEASURES
 
 MAX_SURVEY_TEXTS = 1_000
@@ -134,3 +135,23 @@ class HeadSurvey:
             columns |= {name: flat[:, number] for number, name in enumerate(MEASURES[kind])}
             frames.append(pd.DataFrame(columns))
         return pd.concat(frames, ignore_index=True)
+
+    def to_json(self) -> str:
+        """Return roles and histograms as JSON: `roles` as `HeadRoles.to_json`, the bins, and shares."""
+        histograms = {
+            name: {kind: _rounded(array) for kind, array in getattr(self, name).items()}
+            for name in ("distances", "even_distances", "entropies")
+        }
+        bins = {"distance_bins": [_open_ended(edges) for edges in DISTANCES], "entropy_bins": ENTROPY_BINS}
+        return json.dumps({"roles": json.loads(self.roles.to_json())} | bins | histograms) + "\n"
+
+
+def _rounded(array):
+    """Return nested lists of rounded numbers, None for NaN."""
+    if array.ndim:
+        return [_rounded(each) for each in array]
+    return None if np.isnan(array) else round(float(array), DIGITS)
+
+
+def _open_ended(edges):
+    return [None if abs(edge) == FAR else edge for edge in edges]

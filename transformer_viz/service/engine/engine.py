@@ -33,7 +33,7 @@ MAX_TARGETS = 256
 QUICK_LIMIT, SLOW_LIMIT = 30, 60
 """Seconds allowed for one portion; far more than needed, except on a very busy machine."""
 
-PART = 32
+PART = 16
 """Texts of a survey that are sent to the child at a time; it answers for as many as fit into a portion."""
 
 POLL = 0.05

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import numpy as np
 import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
 
 from transformer_viz import store
 from transformer_viz.pictures.effects import together_text
@@ -14,6 +15,7 @@ from transformer_viz.text.tokenizer import END, MASK
 from transformer_viz.ui.pages.attention.lens import show_lens
 from transformer_viz.ui.pages.attention.looks import choose_looks
 from transformer_viz.ui.pages.attention.preferences import show_preferences
+from transformer_viz.ui.pages.attention.survey import show_survey
 from transformer_viz.ui.shell.address import choose_whether
 from transformer_viz.ui.shell.answers import answer, head_effects
 from transformer_viz.ui.shell.card_facts import config_of
@@ -50,10 +52,12 @@ def show(model: store.ModelSummary | None) -> None:
     else:
         show_prediction(trace)
     show_reading(trace)
-    show_heads(model, trace, request)
+    own_texts = show_heads(model, trace, request)
     with st.expander(t("attention.what"), icon=":material/help:"):
         st.markdown(t("attention.explained"))
         st.latex(r"\mathrm{weights} = \mathrm{softmax}\left(\frac{Q K^\top}{\sqrt{d_k}}\right)")
+    with own_texts:
+        show_survey(model, trace)
 
 
 def ask_effects(model: store.ModelSummary, request: Request) -> HeadEffects | None:
@@ -111,13 +115,14 @@ def show_tokens(trace: Trace, probs: np.ndarray, key: str, **values: str) -> Non
         bar.progress(float(probs[i]), text=f"{escaped(label_of(trace, i))} · {probs[i]:.1%}")
 
 
-def show_heads(model: store.ModelSummary, trace: Trace, request: Request) -> None:
-    """Show the attention views and the download buttons."""
+def show_heads(model: store.ModelSummary, trace: Trace, request: Request) -> DeltaGenerator:
+    """Show the attention views and the download buttons; return the place for the survey between them."""
     with st.container(horizontal=True, gap="medium", vertical_alignment="center"):
         looks, effects = choose_looks(trace), ask_effects(model, request)
     if effects is not None and effects.num_heads > 1:
         st.caption(escaped(together_text(words(), trace, effects)))
     payload = show_lens(trace, request, looks, effects)
+    own_texts = st.container()
     show_preferences(model, trace)
     with st.container(horizontal=True, gap="small"):
         for kind, mime, make in (
@@ -135,6 +140,7 @@ def show_heads(model: store.ModelSummary, trace: Trace, request: Request) -> Non
                 on_click="ignore",
                 key=f"download-{kind}",
             )
+    return own_texts
 
 
 def npz_of(trace: Trace) -> bytes:
