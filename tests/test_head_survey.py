@@ -1,6 +1,7 @@
 """Surveys of heads: each number by hand, batches beside single texts, and which texts are named."""
 
 import dataclasses
+import json
 
 import numpy as np
 import pytest
@@ -204,6 +205,16 @@ def test_the_frame_has_one_row_for_each_text_and_head(found):
     assert len(frame) == len(TEXTS) * 2 * 3
     [row] = frame[(frame["text"] == 3) & (frame["layer"] == 1) & (frame["head"] == 2)].to_dict("records")
     assert_array_equal([row[name] for name in NAMES], found.shares["encoder"][3, 1, 2])
+
+
+def test_roles_and_histograms_are_written_as_json_with_their_bins(found):
+    content = json.loads(found.to_json())
+    assert HeadRoles.from_json(json.dumps(content["roles"])) == found.roles
+    assert content["distance_bins"][0] == [None, -17]
+    assert content["distance_bins"][-1] == [17, None]
+    assert content["entropy_bins"] == ENTROPY_BINS
+    for name in ("distances", "even_distances", "entropies"):
+        assert_allclose(content[name]["encoder"], getattr(found, name)["encoder"], atol=6e-4)
 
 
 def test_a_survey_cannot_be_changed(found):

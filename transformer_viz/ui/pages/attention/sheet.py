@@ -22,6 +22,13 @@ WIDTH = 64
 MENU = 260
 """Width of a menu, in pixels."""
 
+LAYOUT = """<style>
+.st-key-survey-charts { display: grid; grid-template-columns: repeat(auto-fit, minmax(280px, 1fr)) }
+.st-key-survey-texts { display: grid; grid-template-columns: repeat(auto-fit, minmax(380px, 1fr)) }
+.st-key-survey-texts button, .st-key-survey-texts button * { justify-content: flex-start; text-align: left }
+</style>"""
+"""Charts and lists side by side as far as they fit; the texts of a list begin at one line."""
+
 PLACE, HEAD = "survey-place", "survey-head"
 """Session keys: the component that follows the views, and the head selected in them."""
 
@@ -40,15 +47,14 @@ def show_sheet(model: store.ModelSummary, survey: HeadSurvey, trace: Trace) -> N
         title += " · " + t(f"kind.{kind}")
     said = escaped(sheet_text(words(), survey, trace, place))
     st.markdown(f"**{title}**" + t("lens.stop") + said)
-    evidence, *charts = st.columns([4, 5, 4] if kind in survey.distances else [1, 1], gap="medium")
-    with evidence:
-        component("sheet", "lens")(
-            data=evidence_sheet(words(), survey, trace, place), key=PLACE, on_chosen_change=_follow
-        )
-    if kind in survey.distances:
-        with charts[0]:
+    st.html(LAYOUT)
+    with st.container(key="survey-charts"):
+        with st.container():
+            component("sheet", "lens")(
+                data=evidence_sheet(words(), survey, trace, place), key=PLACE, on_chosen_change=_follow
+            )
+        if kind in survey.distances:
             _draw_distances(survey, *place)
-    with charts[-1]:
         _draw_entropies(survey, *place)
     _show_texts(model, survey, place)
     _offer_downloads(survey, trace.model)
@@ -120,15 +126,14 @@ def _show_texts(model, survey, place):
     )
     st.caption(t(f"measure.{measure}"))
     shares = survey.shares_of(*place, measure)
-    top, some = st.columns(2, gap="medium")
     listed = (
-        ("top", top, t("survey.top"), survey.top_texts(*place, measure)),
-        ("some", some, t("survey.random"), survey.random_texts()),
+        ("top", t("survey.top"), survey.top_texts(*place, measure)),
+        ("some", t("survey.random"), survey.random_texts()),
     )
-    for name, column, title, numbers in listed:
-        with column:
-            st.markdown(f"**{title}**")
+    with st.container(key="survey-texts"):
+        for name, title, numbers in listed:
             with st.container(gap=None):
+                st.markdown(f"**{title}**")
                 for rank, number in enumerate(numbers):
                     _show_text(model, survey.texts[number], shares[number], f"survey-{name}-{rank}")
 
