@@ -147,9 +147,9 @@ def test_of_a_longer_file_a_part_is_measured_and_the_rest_is_said_to_be_left_out
 @pytest.mark.parametrize("language", ["en", "zh"])
 def test_a_file_that_cannot_be_read_or_measured_is_a_sentence(language):
     words = Words(language)
-    app = bring(open_page(text="A dull film.", lang=language), b"\xff\xfe\x00", "mine.txt")
+    app = bring(open_page(text="A dull film.", lang=language), b"\xff\xfe\x00", "My texts.txt")
     assert [error.value for error in app.error] != []
-    assert "mine.txt" in app.error[0].value.replace("\\", "")
+    assert "My texts.txt" in app.error[0].value.replace("\\", "")
     app = press(bring(app, ["film", "plot"]), words("survey.measure"))
     sentence = words.sentences["error.head_roles.no_texts"]
     assert [error.value.replace("\\", "") for error in app.error] == [sentence]
@@ -191,6 +191,12 @@ def test_the_numbers_can_be_downloaded():
     app = measure(bring(open_page(text="A dull film."), TEXTS))
     labels = {button.label for button in app.get("download_button")}
     assert {"Each text and head (CSV)", "Roles and histograms (JSON)"} <= labels
+
+
+def test_a_file_that_is_removed_is_gone():
+    app = measure(bring(open_page(text="A dull film."), TEXTS))
+    next(box for box in app.file_uploader if box.key == "survey-upload").set_value(None)
+    assert not offered(again(app), "top")
 
 
 def test_without_a_file_there_is_nothing_to_press():
