@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from transformer_viz.network.startup import load_upper_floor
 from transformer_viz.values.config import TransformerConfig
 from transformer_viz.values.head_roles import HeadRoles
+from transformer_viz.values.head_survey import HeadSurvey
 from transformer_viz.values.interventions import ActivationPatch
 from transformer_viz.values.presets import PRESETS
 from transformer_viz.values.request import Changes, Request
@@ -22,6 +23,7 @@ __all__ = [
     "Changes",
     "Explorer",
     "HeadRoles",
+    "HeadSurvey",
     "Intervention",
     "Request",
     "Run",
@@ -31,6 +33,7 @@ __all__ = [
     "gradients",
     "head_effects",
     "head_roles",
+    "head_survey",
     "joint_effect",
     "load",
     "read_treebank",
@@ -47,6 +50,7 @@ _NEEDS_KERAS = {
     "gradients": "inspection.gradients",
     "head_effects": "inspection.effects",
     "head_roles": "inspection.head_roles",
+    "head_survey": "inspection.head_survey",
     "joint_effect": "inspection.effects",
     "load": "inspection.explorer",
     "relation_scores": "inspection.relations",
@@ -60,6 +64,7 @@ if TYPE_CHECKING:
     from transformer_viz.inspection.explorer import Explorer, load
     from transformer_viz.inspection.gradients import gradients
     from transformer_viz.inspection.head_roles import head_roles
+    from transformer_viz.inspection.head_survey import head_survey
     from transformer_viz.inspection.relations import relation_scores
     from transformer_viz.network.model import Transformer
     from transformer_viz.pictures.notebook import show

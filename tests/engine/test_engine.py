@@ -12,20 +12,24 @@ from concurrent.futures import ThreadPoolExecutor
 import numpy as np
 import pytest
 import tokenizers
-from numpy.testing import assert_array_equal
+from numpy.testing import assert_allclose, assert_array_equal
 from processes import is_running, long_work_suspended, suspended
-from small_models import with_random_parameters, write, write_endless
+from small_models import REVIEWS, with_random_parameters, write, write_endless
 from tokenizers.models import BPE
 from tokenizers.pre_tokenizers import ByteLevel
 
 from transformer_viz import store
+from transformer_viz.analysis.survey import NoChoiceError
 from transformer_viz.inspection.effects import head_effects
 from transformer_viz.inspection.explorer import Explorer
+from transformer_viz.inspection.head_survey import head_survey
 from transformer_viz.service.engine import MAX_WRITTEN, EngineError, child
 from transformer_viz.service.engine.cost import seems_quick
 from transformer_viz.store import ModelError
 from transformer_viz.text.tokenizer import NoTokensError, Tokenizer
 from transformer_viz.values.config import TransformerConfig
+from transformer_viz.values.head_survey import SurveyRequest
+from transformer_viz.values.patterns import MEASURES
 from transformer_viz.values.request import EFFECTS, Request
 
 TEXT = "A lovely film, not good."
@@ -313,3 +317,60 @@ def test_no_child_outlives_a_parent_that_is_killed(models_folder):
         time.sleep(2)
         parent.kill()
     wait_until(lambda: not is_running(child), seconds=5)
+
+
+def same_surveys(ours, theirs):
+    """Compare two surveys of the same texts; batches of other texts round differently."""
+    assert (ours.texts, [*ours.cut]) == (theirs.texts, [*theirs.cut])
+    for mine, its in zip(ours.roles.kinds.values(), theirs.roles.kinds.values(), strict=True):
+        assert_allclose(mine.share, its.share, atol=2e-3)
+    for name in ("shares", "distances", "even_distances", "entropies"):
+        for kind, array in getattr(ours, name).items():
+            assert_allclose(getattr(theirs, name)[kind], array, atol=2e-5)
+
+
+def test_a_survey_is_the_one_made_in_this_process_and_says_how_far_it_is(engine, explorer):
+    texts, told = [*REVIEWS, "", *(f"{text} {TEXT}" for text in REVIEWS * 8)], []
+    request = SurveyRequest("small", tuple(texts))
+    theirs = engine.survey(request, progress=lambda *each: told.append(each))
+    same_surveys(head_survey(explorer, texts), theirs)
+    done = [count for stage, count, _ in told if stage == "survey"]
+    assert done == sorted(done)
+    assert done[-1] == len(texts) == 55
+    assert {total for stage, _, total in told if stage == "survey"} == {len(texts)}
+    assert "working" not in [stage for stage, *_ in told]
+
+
+def test_a_survey_writes_the_targets_that_texts_lack(engine, endless, translator):
+    written = engine.answer(Request(endless, TEXT)).target_ids[1:]
+    pairs = [(TEXT, "one two three"), ("Great music!", "six")]
+    survey = engine.survey(SurveyRequest(endless, (*pairs, TEXT, "")))
+    last = engine.survey(SurveyRequest(endless, ((TEXT, tuple(map(int, written))),)))
+    for kind, shares in survey.shares.items():
+        assert_allclose(shares[2], last.shares[kind][0], atol=2e-5)
+    trace = engine.answer(Request(endless, *pairs[0]))
+    largest = np.stack([layer.weights for layer in trace.kinds()["cross"].layers]).max(-1).mean(-1)
+    assert_allclose(survey.shares["cross"][0, ..., MEASURES["cross"].index("focused")], largest, atol=2e-5)
+
+
+def test_a_survey_ends_when_it_is_given_up_and_keeps_no_other_visitor_waiting(engine, visitors):
+    texts, begun = tuple(f"{TEXT} {number}" for number in range(1000)), threading.Event()
+
+    def tell(stage, done, total):
+        if stage == "survey" and done:
+            begun.set()
+            raise KeyboardInterrupt  # as Streamlit ends a script whose visitor has left
+
+    surveying = visitors.submit(engine.survey, SurveyRequest("small", texts), progress=tell)
+    assert begun.wait(60)
+    assert isinstance(surveying.exception(60), KeyboardInterrupt)
+    with long_work_suspended(os.getpid()):
+        assert engine.answer(Request.of("small", TEXT)).model == "small"
+    assert engine.survey(SurveyRequest("small", (TEXT,))).roles.texts == 1
+
+
+def test_a_survey_without_a_text_to_measure_or_with_too_many_is_a_sentence(engine):
+    with pytest.raises(NoChoiceError, match="None of the texts has two tokens"):
+        engine.survey(SurveyRequest("small", ("", "film")))
+    with pytest.raises(ValueError, match=r"at most 1,000 texts; .* Received: 1,001\."):
+        SurveyRequest("small", (TEXT,) * 1001)

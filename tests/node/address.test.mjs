@@ -52,3 +52,14 @@ test("widgets take the selection of the views when they appear, and give theirs 
   assert.equal(sent.length, 1);
   assert.deepEqual(kept(), { kind: "encoder", layer: 0, head: 2 });
 });
+
+test("who follows the selection is told of each change, until it is no longer wanted", async () => {
+  const [{ follow, remember }] = await opened("");
+  const told = [];
+  follow(() => told.push("first") > 0);
+  follow(() => told.push("second") < 3);
+  remember({ head: 1 });
+  remember({ head: 2 });
+  remember({ head: 3 });
+  assert.deepEqual(told, ["first", "second", "first", "second", "first"]);
+});

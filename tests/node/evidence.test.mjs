@@ -3,6 +3,7 @@ import { test } from "node:test";
 import { payload, VIEWS } from "./setup.mjs";
 
 const { evidenceTitle, measureText } = await import(`${VIEWS}/evidence.js`);
+const { known } = await import(`${VIEWS}/sheet.js`);
 const { parse } = await import(`${VIEWS}/payload.js`);
 
 const { attentions, words } = parse(payload("evidence"));
@@ -42,4 +43,10 @@ test("a measure is said with what it is over many texts, under uniform attention
 test("the title says how many texts there were", () => {
   assert.equal(evidenceTitle(attention.measured(0, 0), words), "Patterns over 100 texts");
   assert.equal(evidenceTitle([{ texts: 0 }], words), "Patterns in this text");
+});
+
+test("of the numbers of a sheet, null is unknown", () => {
+  const { mean, here, name } = known({ name: "previous", mean: 0, here: null });
+  assert.deepEqual([name, mean], ["previous", 0]);
+  assert.ok(Number.isNaN(here));
 });

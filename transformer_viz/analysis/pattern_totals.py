@@ -6,8 +6,10 @@ import numpy as np
 
 from transformer_viz.analysis.patterns import PatternShares
 from transformer_viz.analysis.roles import held_patterns
+from transformer_viz.values.config import TransformerConfig
 from transformer_viz.values.head_roles import DIGITS, KindRoles
-from transformer_viz.values.patterns import MEASURES
+from transformer_viz.values.interventions import all_heads
+from transformer_viz.values.patterns import MEASURES, patterns_of_config
 
 
 class PatternTotals:
@@ -17,11 +19,16 @@ class PatternTotals:
         kind: "encoder", "decoder" or "cross".
         possible: Patterns that each layer can have, as `patterns_of_config` returns them.
         heads: Heads of each layer.
+
+    Attributes:
+        names: Names of the measures.
+        is_possible: bool (layer, measure), which patterns each layer can have.
     """
 
     def __init__(self, kind: str, possible: Sequence[Collection[str]], heads: int):
         self.names = MEASURES[kind]
         self.possible = possible
+        self.is_possible = np.array([[name in each for name in self.names] for each in possible])
         shape = len(possible), heads, len(self.names)
         self._sums = {name: np.zeros(shape) for name in ("share", "squares", "even", "held")}
         self._support = np.zeros(len(self.names))
@@ -44,8 +51,7 @@ class PatternTotals:
 
     def result(self) -> KindRoles:
         """Return the averages over the texts so far, with three decimals, as they are stored."""
-        is_possible = np.array([[name in possible for name in self.names] for possible in self.possible])
-        known = is_possible[:, None] & (self._texts > 0)
+        known = self.is_possible[:, None] & (self._texts > 0)
         count = np.where(known, np.maximum(self._texts, 1), np.nan)
         share, squares, even, held = (array / count for array in self._sums.values())
         spread = np.sqrt(np.maximum(squares - share**2, 0))
@@ -59,3 +65,12 @@ class PatternTotals:
             support.round(DIGITS),
             self._texts.copy(),
         )
+
+
+def pattern_totals(config: TransformerConfig) -> dict[str, PatternTotals]:
+    """Return kind of attention -> empty totals, for those of a model."""
+    possible: dict[str, list[frozenset[str]]] = {}
+    for kind, layer, head in all_heads(config):
+        if head == 0:
+            possible.setdefault(kind, []).append(patterns_of_config(config, kind, layer))
+    return {kind: PatternTotals(kind, each, config.num_heads) for kind, each in possible.items()}

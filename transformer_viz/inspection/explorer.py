@@ -156,10 +156,7 @@ class Explorer:
 
         Arguments, result and errors as for `trace`.
         """
-        if request.target is None and self.target_tokenizer is not None:
-            written = self.generate(request.text, keep=None, **request.changes.reading).token_ids
-            request = dataclasses.replace(request, target=written[: self.config.target_max_len - 1])
-        prepared = self.prepare(request)
+        prepared = self.prepare(self.with_target(request))
         source, target, values = prepared.source, prepared.target, self.compute(prepared, keep=keep)
         trace = Trace(
             model=self.name,
@@ -182,6 +179,17 @@ class Explorer:
             target_offsets=target.offsets,
             target_ids=target.ids,
         )
+
+    def with_target(self, request: Request) -> Request:
+        """Return a request with a target: without one, an encoder-decoder generates it, greedily.
+
+        Raises:
+            NoTokensError: If the text has no tokens.
+        """
+        if request.target is not None or self.target_tokenizer is None:
+            return request
+        written = self.generate(request.text, keep=None, **request.changes.reading).token_ids
+        return dataclasses.replace(request, target=written[: self.config.target_max_len - 1])
 
     def prepare(self, request: Request) -> Prepared:
         """Return the inputs of the compiled forward pass for a request; errors as for `trace`."""

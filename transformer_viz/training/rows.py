@@ -12,6 +12,7 @@ import pandas as pd
 from transformer_viz.data import NAMED, DataError, Split
 from transformer_viz.data.tasks import TASKS
 from transformer_viz.runs import TrainingJob
+from transformer_viz.values.head_roles import FEWEST_TEXTS
 
 Reader = Callable[..., pd.DataFrame]
 """`read_labelled` or another reader of `data`."""
@@ -23,9 +24,6 @@ TEST_ROWS = 1_000
 
 ROLE_TEXTS = 300
 """Largest number of validation texts over which the roles of heads are measured."""
-
-FEWEST_ROLE_TEXTS = 100
-"""Fewest of them: over less, roles are not measured."""
 
 NUM_PROBES = 3
 """Validation rows whose attention is recorded if the job names no probes."""
@@ -84,8 +82,11 @@ def choose_probes(job: TrainingJob, validation: Iterable) -> list[tuple[str, str
 
 
 def choose_role_texts(validation: Sequence[RoleText]) -> list[RoleText]:
-    """Return the validation texts over which the roles of heads are measured, drawn at random."""
-    if len(validation) < FEWEST_ROLE_TEXTS:
+    """Return the validation texts over which the roles of heads are measured, drawn at random.
+
+    Empty if there are fewer than `FEWEST_TEXTS`.
+    """
+    if len(validation) < FEWEST_TEXTS:
         return []
     random = np.random.default_rng(0)
     chosen = random.choice(len(validation), min(ROLE_TEXTS, len(validation)), replace=False)

@@ -24,6 +24,9 @@ MAX_CHARS = 2**20
 MAX_TEXTS = 10**9
 """Most texts."""
 
+FEWEST_TEXTS = 100
+"""Fewest texts from which the usual role of a head is stated."""
+
 DIGITS = 3
 """Decimals of all numbers."""
 

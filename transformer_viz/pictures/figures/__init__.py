@@ -3,6 +3,7 @@
 from plotly.graph_objects import Figure
 
 from transformer_viz.pictures.figures.bars import before_after_bars
+from transformer_viz.pictures.figures.histograms import shares_histogram
 from transformer_viz.pictures.figures.learning import learning_curves
 from transformer_viz.pictures.figures.positions import (
     dimension_curves,
@@ -20,5 +21,6 @@ __all__ = [
     "learning_curves",
     "position_heatmap",
     "rotation_circles",
+    "shares_histogram",
     "similarity_map",
 ]

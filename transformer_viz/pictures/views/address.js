@@ -8,6 +8,9 @@
 /** @type {Address | null} */
 let selection = null;
 
+/** @type {Set<() => boolean>} */
+const FOLLOWERS = new Set();
+
 /** Return the last selection on this page; null: none yet. */
 export function kept() {
   return selection;
@@ -28,13 +31,23 @@ export function start() {
 }
 
 /**
- * Keep a selection and write it to the address.
+ * Keep a selection, write it to the address, and tell those who follow it.
  *
  * @param {Partial<Address>} part
  */
 export function remember(part) {
   keep(part);
   write();
+  for (const told of FOLLOWERS) if (!told()) FOLLOWERS.delete(told);
+}
+
+/**
+ * Follow the selection.
+ *
+ * @param {() => boolean} told Called after each change of it; not again once it returns false.
+ */
+export function follow(told) {
+  FOLLOWERS.add(told);
 }
 
 /** Write the selection to the address if something else is there. */

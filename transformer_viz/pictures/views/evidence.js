@@ -3,7 +3,7 @@
 import { element } from "./element.js";
 import { fill } from "./text.js";
 
-/** @import {Attention, Measured, Words} from "./payload.js" */
+/** @import {Measured, Words} from "./payload.js" */
 
 const percent = (/** @type {number} */ share) => `${Math.round(100 * share)}%`;
 const isKnown = (/** @type {number} */ share) => !Number.isNaN(share);
@@ -36,14 +36,12 @@ export function measureText({ meaning, texts, mean, spread, held, uniform, here 
 /**
  * Return the elements that show the evidence for what a head does; none if nothing was measured.
  *
- * @param {Attention} attention
- * @param {{layer: number, head: number}} place
+ * @param {Measured[]} measured
+ * @param {string} role Name of the measure that stands out.
  * @param {Words} words
  */
-export function evidenceOf(attention, { layer, head }, words) {
-  const measured = attention.measured(layer, head);
+export function evidenceOf(measured, role, words) {
   if (!measured.length) return [];
-  const role = attention.roles[layer * attention.heads + head];
   const body = element("tbody", {});
   for (const measure of measured) {
     const share = isKnown(measure.mean) ? measure.mean : measure.here;

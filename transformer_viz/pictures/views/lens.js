@@ -217,7 +217,8 @@ class Lens {
     const words = this.words();
     const name = element("strong", { textContent: headTitle(attention, state) + words.stop });
     this.caption.replaceChildren(name, saying(attention, state), pinnedText(this.selection, words));
-    this.evidence.replaceChildren(...evidenceOf(attention, state, words));
+    const role = attention.roles[state.layer * attention.heads + state.head];
+    this.evidence.replaceChildren(...evidenceOf(attention.measured(state.layer, state.head), role, words));
   }
 
   /** @param {number} query @param {number} key @param {Point | "cell"} place */

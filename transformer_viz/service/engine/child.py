@@ -17,11 +17,13 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Any, Literal
 
 from transformer_viz import store
+from transformer_viz.analysis.survey import MeasuredText
 from transformer_viz.network.startup import load_upper_floor
 from transformer_viz.service.engine.cost import is_quick
 from transformer_viz.service.engine.errors import EngineError
 from transformer_viz.values.config import UNK_ID
 from transformer_viz.values.effects import Certainty, Head
+from transformer_viz.values.head_survey import SurveyRequest, Text
 from transformer_viz.values.request import Request
 from transformer_viz.values.trace import Trace
 
@@ -62,7 +64,7 @@ def start(niceness: int, environment: dict[str, str]) -> None:
 
 def import_keras() -> None:
     """Import the modules that questions need, and exclude them from later garbage collections."""
-    for module in ("explorer", "decode", "effects"):
+    for module in ("explorer", "decode", "effects", "head_survey"):
         load_upper_floor(f"inspection.{module}")
     gc.collect()
     gc.freeze()
@@ -77,12 +79,12 @@ def begin_to_load(model: str) -> None:
     _loaded(model, store.stamp(model))
 
 
-def answer(question: Callable, request: Request, stamp: str, *args: Any) -> Any:
+def answer(question: Callable, request: Request | SurveyRequest, stamp: str, *args: Any) -> Any:
     """Return `question(explorer, request, *args)`; None if the model is still loading.
 
     Args:
         question: A function of this module.
-        request: `Request`.
+        request: `Request` or `SurveyRequest`.
         stamp: Of the model; it changes when its folder is rewritten.
         *args: Further arguments of the question.
 
@@ -125,6 +127,16 @@ def certainties(explorer: Any, request: Request, groups: Sequence[Sequence[Head]
     end, found = time.monotonic() + PORTION, []
     for certainty in load_upper_floor("inspection.effects").certainties(explorer, request, groups):
         found.append(certainty)
+        if time.monotonic() > end:
+            break
+    return found
+
+
+def survey(explorer: Any, request: SurveyRequest, texts: Sequence[Text]) -> list[MeasuredText]:
+    """Return what the heads do in as many of these texts, from the first on, as fit into a portion."""
+    end, found = time.monotonic() + PORTION, []
+    for measured in load_upper_floor("inspection.head_survey").measured_texts(explorer, texts):
+        found.append(measured)
         if time.monotonic() > end:
             break
     return found

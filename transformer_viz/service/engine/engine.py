@@ -14,10 +14,13 @@ from collections.abc import Callable
 from cachetools import LRUCache, cachedmethod
 
 from transformer_viz import store
+from transformer_viz.analysis.survey import SurveyTotals
 from transformer_viz.service.engine import child
 from transformer_viz.service.engine.cost import seems_quick
 from transformer_viz.service.engine.worker import Worker
+from transformer_viz.text.tokenizer import NoTokensError
 from transformer_viz.values.effects import HeadEffects, ablations
+from transformer_viz.values.head_survey import HeadSurvey, SurveyRequest, length_order
 from transformer_viz.values.request import EFFECTS, Request
 from transformer_viz.values.trace import Trace
 
@@ -30,6 +33,9 @@ MAX_TARGETS = 256
 QUICK_LIMIT, SLOW_LIMIT = 30, 60
 """Seconds allowed for one portion; far more than needed, except on a very busy machine."""
 
+PART = 16
+"""Texts of a survey that are sent to the child at a time; it answers for as many as fit into a portion."""
+
 POLL = 0.05
 """Interval in seconds between two checks whether a model is loaded."""
 
@@ -37,8 +43,8 @@ YIELDING = 5
 """Nice value of the slow child."""
 
 Progress = Callable[[str, int, int], None]
-"""Callback with the stage ("starting", "waiting", "loading", "working", "writing", "effects"), the steps done
-and the total, 0 if unknown. If it raises, the request is cancelled."""
+"""Callback with the stage ("starting", "waiting", "loading", "working", "writing", "effects",
+"survey"), the steps done and the total, 0 if unknown. If it raises, the request is cancelled."""
 
 
 class Engine:
@@ -92,6 +98,37 @@ class Engine:
                 return trace
         return self._ask(self._slow, child.trace, request, progress=progress)
 
+    def survey(self, request: SurveyRequest, *, progress: Progress | None = None) -> HeadSurvey:
+        """Measure what each head of a model does in many texts, in portions.
+
+        For an encoder-decoder, targets of at most `MAX_WRITTEN` tokens are generated for texts without one.
+
+        Args:
+            request: Model and texts.
+            progress: Called after each portion, and while there is none.
+
+        Raises:
+            EngineError, ModelError: As `answer`.
+            ValueError: If in none of the texts a token can choose between two keys.
+        """
+        config, texts = _config(request.model, store.stamp(request.model)), request.texts
+        totals, left = SurveyTotals(config, texts), length_order(texts)
+
+        def tell(stage: str, done: int, total: int) -> None:
+            if stage in ("working", "writing"):  # each portion begins anew
+                stage, done, total = "survey", len(texts) - len(left), len(texts)
+            _tell(progress, stage, done, total)
+
+        while left:
+            part = [self._with_target(request.model, texts[each], config, tell) for each in left[:PART]]
+            while part:
+                found = self._ask(self._slow, child.survey, request, part, progress=tell)
+                for number, measured in zip(left, found, strict=False):
+                    totals.add(number, measured)
+                left, part = left[len(found) :], part[len(found) :]
+                tell("working", 0, 0)
+        return totals.result()
+
     def check(self) -> None:
         """Check that the quick child responds.
 
@@ -124,6 +161,19 @@ class Engine:
         lock=lambda self: self._lock,
     )
     def _written(self, request, config, progress):
+        """Return the token ids of the target that an encoder-decoder generates; the last ones are cached."""
+        return self._write(request, config, progress)
+
+    def _with_target(self, model, text, config, progress):
+        """Return a text of a survey with a target, if the model needs one; those are not cached."""
+        if not isinstance(text, str) or config.architecture != "encoder-decoder":
+            return text
+        try:
+            return text, self._write(Request(model, text), config, progress)
+        except NoTokensError:
+            return text, ""
+
+    def _write(self, request, config, progress):
         """Return the token ids of the target that an encoder-decoder generates, in portions."""
         written, finished, most = (), False, min(MAX_WRITTEN, config.target_max_len)
         while not finished:

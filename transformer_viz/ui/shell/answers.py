@@ -20,6 +20,7 @@ from transformer_viz.ui.shell.language import t
 from transformer_viz.ui.shell.problems import error_text, show_problem
 from transformer_viz.ui.shell.server import shared_engine
 from transformer_viz.values.effects import HeadEffects
+from transformer_viz.values.head_survey import HeadSurvey, SurveyRequest
 from transformer_viz.values.request import EFFECTS, Request
 from transformer_viz.values.trace import Trace
 
@@ -53,6 +54,14 @@ def head_effects(request: Request) -> HeadEffects | None:
     return _answered(dataclasses.replace(request, wants=EFFECTS))
 
 
+def head_survey(request: SurveyRequest) -> HeadSurvey | None:
+    """Return what each head does in many texts; if there is nothing, show why and return None.
+
+    It is not cached: the texts are the visitor's own.
+    """
+    return _answered(request, _surveyed)
+
+
 @cached(
     LRUCache(MAX_BYTES, getsizeof=lambda found: found.nbytes),
     key=lambda request, stamp, progress: (request, stamp),
@@ -65,16 +74,26 @@ def cached_answer(
     return shared_engine().answer(request, progress=progress)
 
 
-def _answered(request: Request) -> Any:
-    """Return the answer to a request, of the type that `wants` names; None if cancelled or failed."""
+def _surveyed(request, stamp, progress):
+    return shared_engine().survey(request, progress=progress)
+
+
+def _answered(request: Request | SurveyRequest, ask: Callable[..., Any] | None = None) -> Any:
+    """Return the answer to a request; None if cancelled or failed.
+
+    Args:
+        request: The request.
+        ask: Returns the answer, with the arguments of `cached_answer`; None: that function.
+    """
     if st.session_state.get(CANCELLED) == request:
         st.info(t("work.given_up"), icon=":material/stop_circle:")
         st.button(t("work.again"), icon=":material/replay:", on_click=_resume, key=f"again-{hash(request)}")
         return None
     progress = _Progress(request)
+    compute: Any = ask or cached_answer
     try:
         with st.skeleton(height=PLOT_HEIGHT):
-            return cached_answer(request, store.stamp(request.model), progress)
+            return compute(request, store.stamp(request.model), progress)
     except NoTokensError:
         st.info(t("sentence.no_tokens"), icon=":material/edit:")
     except EngineError as error:

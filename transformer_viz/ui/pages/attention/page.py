@@ -4,6 +4,7 @@ import tempfile
 from pathlib import Path
 
 import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
 
 from transformer_viz import store
 from transformer_viz.pictures.effects import together_text
@@ -12,6 +13,7 @@ from transformer_viz.ui.pages.attention.lens import show_lens
 from transformer_viz.ui.pages.attention.looks import choose_looks
 from transformer_viz.ui.pages.attention.prediction import show_filling, show_prediction, show_writing
 from transformer_viz.ui.pages.attention.preferences import show_preferences
+from transformer_viz.ui.pages.attention.survey import show_survey
 from transformer_viz.ui.shell.address import choose_whether
 from transformer_viz.ui.shell.answers import answer, head_effects
 from transformer_viz.ui.shell.card_facts import config_of
@@ -42,10 +44,12 @@ def show(model: store.ModelSummary | None) -> None:
     else:
         show_prediction(trace)
     show_reading(trace)
-    show_heads(model, trace, request)
+    own_texts = show_heads(model, trace, request)
     with st.expander(t("attention.what"), icon=":material/help:"):
         st.markdown(t("attention.explained"))
         st.latex(r"\mathrm{weights} = \mathrm{softmax}\left(\frac{Q K^\top}{\sqrt{d_k}}\right)")
+    with own_texts:
+        show_survey(model, trace)
 
 
 def ask_effects(model: store.ModelSummary, request: Request) -> HeadEffects | None:
@@ -56,13 +60,14 @@ def ask_effects(model: store.ModelSummary, request: Request) -> HeadEffects | No
     return head_effects(request)
 
 
-def show_heads(model: store.ModelSummary, trace: Trace, request: Request) -> None:
-    """Show the attention views and the download buttons."""
+def show_heads(model: store.ModelSummary, trace: Trace, request: Request) -> DeltaGenerator:
+    """Show the attention views and the download buttons; return the place for the survey between them."""
     with st.container(horizontal=True, gap="medium", vertical_alignment="center"):
         looks, effects = choose_looks(trace), ask_effects(model, request)
     if effects is not None and effects.num_heads > 1:
         st.caption(escaped(together_text(words(), trace, effects)))
     payload = show_lens(trace, request, looks, effects)
+    own_texts = st.container()
     show_preferences(model, trace)
     with st.container(horizontal=True, gap="small"):
         for kind, mime, make in (
@@ -80,6 +85,7 @@ def show_heads(model: store.ModelSummary, trace: Trace, request: Request) -> Non
                 on_click="ignore",
                 key=f"download-{kind}",
             )
+    return own_texts
 
 
 def npz_of(trace: Trace) -> bytes:

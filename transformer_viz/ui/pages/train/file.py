@@ -4,7 +4,6 @@ import re
 from typing import NamedTuple
 
 import streamlit as st
-from streamlit.runtime.uploaded_file_manager import UploadedFile
 
 from transformer_viz.data import (
     COLUMN_ROLES,
@@ -13,7 +12,6 @@ from transformer_viz.data import (
     Preview,
     describe,
     evenly_spaced,
-    preview,
     read_labelled,
     read_pairs,
     read_texts,
@@ -21,14 +19,12 @@ from transformer_viz.data import (
     split_pairs,
     split_texts,
 )
-from transformer_viz.runs import RunError, Upload, keep_upload
+from transformer_viz.runs import RunError, Upload
 from transformer_viz.text.tokenizer import TOKEN_KINDS, Tokenizer
 from transformer_viz.ui.pages.train.material import Material
-from transformer_viz.ui.shell.classroom import keep_visitor, owner
 from transformer_viz.ui.shell.language import escaped, t
 from transformer_viz.ui.shell.problems import show_problem
-
-TYPES = ["csv", "tsv", "jsonl", "txt", "gz"]
+from transformer_viz.ui.shell.upload import TYPES, cached_preview, stored_upload
 
 LENGTHS = (16, 32, 48, 64, 80, 128, 256, 512, 1024)
 
@@ -37,9 +33,6 @@ WIDTH = 182
 
 MAX_VOCABULARY = 20_000
 """Maximum vocabulary size counted for the report."""
-
-MAX_UNPACKED_BYTES = 150 * 2**20
-"""Maximum unpacked size of an upload, in bytes: the server process reads it."""
 
 MAX_COUNTED = 20_000
 """Maximum number of texts tokenized for the report."""
@@ -91,26 +84,6 @@ def ask_file() -> Material | None:
         job={"columns": columns, "tokens": tokens, "keep_case": keep_case, "sha256": upload.sha256},
         changes={"max_len": longest},
     )
-
-
-def stored_upload(file: UploadedFile) -> Upload:
-    """Return an upload as stored beside the runs; store it on the first call.
-
-    Raises:
-        RunError: If it cannot be stored.
-    """
-    file_id, upload = st.session_state.get("upload", ("", None))
-    if file_id != file.file_id or not upload.path.exists():
-        keep_visitor()
-        upload = keep_upload(file.getvalue(), file.name, owner=owner())
-        st.session_state.upload = (file.file_id, upload)
-    return upload
-
-
-@st.cache_data(max_entries=16, show_spinner=False)
-def cached_preview(upload: Upload) -> Preview:
-    """Return the preview of an upload."""
-    return preview(upload.path, sha256=upload.sha256, most_bytes=MAX_UNPACKED_BYTES)
 
 
 def ask_columns(found: Preview) -> tuple[str, dict[str, str]]:

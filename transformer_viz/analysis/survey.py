@@ -1,0 +1,132 @@
+"""Surveys of heads: one text measured, and many texts put together."""
+
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from transformer_viz.analysis.heads import distance_histogram, entropy_histogram
+from transformer_viz.analysis.pattern_totals import pattern_totals
+from transformer_viz.analysis.patterns import PatternShares, pattern_shares, text_patterns
+from transformer_viz.language import Problem
+from transformer_viz.values.config import TransformerConfig
+from transformer_viz.values.head_roles import HeadRoles
+from transformer_viz.values.head_survey import DISTANCES, ENTROPY_BINS, HeadSurvey, Text
+from transformer_viz.values.tensors import Attentions
+
+
+class NoChoiceError(Problem):
+    """In none of the texts can a token choose between two keys."""
+
+
+class MeasuredHeads(NamedTuple):
+    """What the heads of one kind of attention do in one text.
+
+    Attributes:
+        layers: Shares of the patterns, one for each layer.
+        distances: float64 (layer, head, bin), weight at each of `DISTANCES`, summed over queries; None for
+            cross-attention.
+        even_distances: float64 (bin,), the same under uniform attention.
+        entropies: int (layer, head, bin), queries in each of `ENTROPY_BINS`.
+    """
+
+    layers: list[PatternShares]
+    distances: np.ndarray | None
+    even_distances: np.ndarray | None
+    entropies: np.ndarray
+
+
+class MeasuredText(NamedTuple):
+    """One text of a survey.
+
+    Attributes:
+        kinds: Kind of attention -> its heads; only kinds in which some query can choose between two keys.
+        cut: Whether the model reads only a part of the text.
+    """
+
+    kinds: dict[str, MeasuredHeads]
+    cut: bool = False
+
+
+def measure_heads(kind: str, found: Attentions) -> MeasuredHeads | None:
+    """Return what the heads of one kind of attention do in one text; None if no query has a choice."""
+    text = text_patterns(found.mask, found.query_tokens, found.key_tokens, cross=kind == "cross")
+    if not text.has_choice:
+        return None
+    layers = [pattern_shares(text, layer.weights) for layer in found.layers]
+    choices = text.allowed.sum(axis=-1)
+    rows = [np.asarray(layer.weights)[:, text.rows].astype(np.float64) for layer in found.layers]
+    entropies = np.stack([entropy_histogram(each, choices) for each in rows])
+    if kind == "cross":
+        return MeasuredHeads(layers, None, None, entropies)
+    distances = np.stack([distance_histogram(each, text.rows) for each in rows])
+    evenly = text.allowed / choices[:, None]
+    return MeasuredHeads(layers, distances, distance_histogram(evenly[None], text.rows)[0], entropies)
+
+
+class SurveyTotals:
+    """The measurements of many texts, put together in any order.
+
+    Args:
+        config: Config of the model.
+        texts: The texts.
+    """
+
+    def __init__(self, config: TransformerConfig, texts: Sequence[Text]):
+        self.texts = tuple(texts)
+        self.cut = np.zeros(len(texts), bool)
+        self._is_counted = np.zeros(len(texts), bool)
+        self._patterns = pattern_totals(config)
+        self._shares, self._histograms = {}, {}
+        for kind, totals in self._patterns.items():
+            heads = len(totals.possible), config.num_heads
+            self._shares[kind] = np.full((len(texts), *heads, len(totals.names)), np.nan, np.float32)
+            bins = {"entropies": np.zeros((*heads, ENTROPY_BINS))}
+            if kind != "cross":
+                bins |= {"distances": np.zeros((*heads, len(DISTANCES)))}
+                bins |= {"even_distances": np.zeros(len(DISTANCES))}
+            self._histograms[kind] = bins
+
+    def add(self, number: int, found: MeasuredText) -> None:
+        """Add the text of this index."""
+        self.cut[number] = found.cut
+        for kind, heads in found.kinds.items():
+            self._is_counted[number] = True
+            totals = self._patterns[kind]
+            totals.add(heads.layers)
+            can = totals.is_possible[:, None]
+            shares = np.stack([layer.share for layer in heads.layers])
+            self._shares[kind][number] = np.where(can, shares, np.nan)
+            for name in self._histograms[kind]:
+                self._histograms[kind][name] += getattr(heads, name)
+
+    def result(self) -> HeadSurvey:
+        """Return the survey.
+
+        Raises:
+            NoChoiceError: If no text counts. It is a `ValueError`.
+        """
+        roles = roles_of_totals(self._patterns, int(self._is_counted.sum()))
+        histograms: dict[str, dict[str, np.ndarray]] = {}
+        for kind, bins in self._histograms.items():
+            for name, total in bins.items():
+                histograms.setdefault(name, {})[kind] = _normalised(total)
+        return HeadSurvey(roles, self.texts, self.cut, self._shares, **histograms)
+
+
+def roles_of_totals(patterns: Mapping, count: int) -> HeadRoles:
+    """Return the roles of heads over `count` texts.
+
+    Raises:
+        NoChoiceError: If there is none.
+    """
+    if not count:
+        raise NoChoiceError("head_roles.no_texts")
+    return HeadRoles(count, {kind: each.result() for kind, each in patterns.items()})
+
+
+def _normalised(total):
+    """Return a histogram with the sum 1 over its bins; NaN if nothing was counted."""
+    whole = total.sum(axis=-1, keepdims=True)
+    shares = np.divide(total, whole, out=np.full(total.shape, np.nan), where=whole > 0)
+    return shares.astype(np.float32)

@@ -1,0 +1,55 @@
+"""Surveys of heads: what each head of a model does in each of many texts."""
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+
+from transformer_viz.analysis.survey import MeasuredText, SurveyTotals, measure_heads
+from transformer_viz.inspection.batched import batched_attention
+from transformer_viz.inspection.explorer import Explorer
+from transformer_viz.text.tokenizer import NoTokensError
+from transformer_viz.values.head_survey import HeadSurvey, Text, length_order
+from transformer_viz.values.request import Request
+
+
+def head_survey(
+    explorer: Explorer, texts: Sequence[Text], *, progress: Callable[[int], None] | None = None
+) -> HeadSurvey:
+    """Return what each head of a model does in each of many texts, and on average.
+
+    Texts of similar length share a forward pass. Texts in which no token can choose between two keys count
+    nowhere.
+
+    Args:
+        explorer: `Explorer`.
+        texts: Texts; for an encoder-decoder (text, target) pairs, or texts for which it generates the target,
+            which is slower.
+        progress: Called after each text with the number of texts read so far.
+
+    Raises:
+        NoChoiceError: If no text is left. It is a `ValueError`.
+    """
+    totals = SurveyTotals(explorer.config, texts)
+    order = length_order(texts)
+    measured = measured_texts(explorer, [texts[number] for number in order])
+    for done, (number, found) in enumerate(zip(order, measured, strict=True), start=1):
+        totals.add(number, found)
+        if progress is not None:
+            progress(done)
+    return totals.result()
+
+
+def measured_texts(explorer: Explorer, texts: Iterable[Text]) -> Iterator[MeasuredText]:
+    """Yield what the heads do in each text, in order; computed lazily, a batch of texts at a time."""
+    prepared = (_prepared(explorer, each) for each in texts)
+    for text, attention in batched_attention(explorer, prepared):
+        measured = ((kind, measure_heads(kind, found)) for kind, found in attention.items())
+        kinds = {kind: found for kind, found in measured if found is not None}
+        cut = text is not None and bool(text.source.num_dropped or (text.target and text.target.num_dropped))
+        yield MeasuredText(kinds, cut)
+
+
+def _prepared(explorer, each):
+    text, target = (each, None) if isinstance(each, str) else each
+    try:
+        return explorer.prepare(explorer.with_target(Request.of(explorer.name, text, target)))
+    except NoTokensError:
+        return None

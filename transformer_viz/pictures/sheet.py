@@ -1,0 +1,93 @@
+"""The sheet of one head: what it does over many texts, for the page that shows it."""
+
+from typing import Any
+
+import numpy as np
+
+from transformer_viz.language import Words
+from transformer_viz.pictures.captions import HeadsInText, patterns_of_trace, usual_text
+from transformer_viz.pictures.evidence import evidence_of
+from transformer_viz.values.head_roles import FEWEST_TEXTS
+from transformer_viz.values.head_survey import DISTANCES, FAR, HeadSurvey
+from transformer_viz.values.patterns import MEASURES
+from transformer_viz.values.trace import Trace
+
+Place = tuple[str, int, int]
+"""Kind of attention, layer and head, 0-based."""
+
+
+def evidence_sheet(words: Words, survey: HeadSurvey, trace: Trace, place: Place) -> dict[str, Any]:
+    """Return the evidence for a head's role over the texts of a survey, in the format of `sheet.js`.
+
+    Args:
+        words: Sentences of the visitor's language.
+        survey: The survey.
+        trace: The text that is shown beside it.
+        place: The head.
+    """
+    kind, layer, head = place
+    heads = _heads_here(trace, kind)
+    names, meanings, texts, numbers = evidence_of(words, heads, survey.roles.kinds[kind])
+    rows = zip(names, meanings, texts, numbers[:, layer, head].T, strict=True)
+    measured = [
+        {"name": name, "meaning": meaning, "texts": count}
+        | dict(zip(("mean", "spread", "held", "uniform", "here"), map(_known, row), strict=True))
+        for name, meaning, count, row in rows
+        if not np.isnan(row[[0, -1]]).all()
+    ]
+    role = survey.usual(kind, layer, head)
+    return {
+        "place": {"kind": kind, "layer": layer, "head": head},
+        "measured": measured,
+        "role": "" if role is None else words(f"role_name.{role.name}"),
+        "words": words.under("lens"),
+    }
+
+
+def sheet_text(words: Words, survey: HeadSurvey, trace: Trace, place: Place) -> str:
+    """Return the usual role of a head over the texts of a survey as a sentence, or that they are too few."""
+    kind, layer, head = place
+    role = survey.usual(*place)
+    if role is None:
+        return words("survey.few", fewest=FEWEST_TEXTS)
+    named = role.name != "mixed"
+    here = _heads_here(trace, kind).share(layer, head, role.name) if named else np.nan
+    return usual_text(words, role, here)
+
+
+def patterns_of_sheet(survey: HeadSurvey, place: Place) -> list[str]:
+    """Return the measures of a head that some text shows, its usual role first."""
+    kind, *_ = place
+    names = [name for name in MEASURES[kind] if not np.isnan(survey.shares_of(*place, name)).all()]
+    role = survey.usual(*place)
+    first = role.name if role is not None else ""
+    return sorted(names, key=lambda name: name != first)
+
+
+def distance_names() -> list[str]:
+    """Return the names of the bins of distances.
+
+    >>> distance_names()[:5]
+    ['≤ −17', '−16 … −9', '−8 … −5', '−4 … −3', '−2']
+    """
+    return [_distance_name(first, last) for first, last in DISTANCES]
+
+
+def _distance_name(first, last):
+    if first == last:
+        return _signed(first)
+    if first == -FAR:
+        return f"≤ {_signed(last)}"
+    return f"≥ {_signed(first)}" if last == FAR else f"{_signed(first)} … {_signed(last)}"
+
+
+def _signed(number):
+    return f"{number}".replace("-", "\N{MINUS SIGN}")
+
+
+def _heads_here(trace, kind):
+    return HeadsInText(kind, trace.kinds()[kind], patterns_of_trace(trace)[kind])
+
+
+def _known(number):
+    return None if np.isnan(number) else float(number)

@@ -1,0 +1,160 @@
+"""What the selected head does over texts that the visitor brings."""
+
+from typing import NamedTuple
+
+import streamlit as st
+
+from transformer_viz import store
+from transformer_viz.data import DataError, Preview, evenly_spaced, read_pairs, read_texts
+from transformer_viz.runs import RunError, Upload
+from transformer_viz.ui.pages.attention.sheet import MENU, show_sheet
+from transformer_viz.ui.shell.answers import head_survey
+from transformer_viz.ui.shell.card_facts import config_of
+from transformer_viz.ui.shell.language import escaped, t
+from transformer_viz.ui.shell.problems import show_problem
+from transformer_viz.ui.shell.sentence import MAX_CHARS
+from transformer_viz.ui.shell.upload import TYPES, cached_preview, stored_upload
+from transformer_viz.values.head_survey import (
+    MAX_SURVEY_TEXTS,
+    HeadSurvey,
+    SurveyRequest,
+    Text,
+)
+from transformer_viz.values.trace import Trace
+
+KEPT = 3
+"""Surveys kept in a session."""
+
+FILE, ASKED, DONE = "survey-file", "survey-asked", "survey-done"
+"""Session keys: the last file, the survey asked for, and key -> survey."""
+
+
+class Texts(NamedTuple):
+    """The texts of a file.
+
+    Attributes:
+        used: Those that are measured.
+        total: Number of all.
+    """
+
+    used: tuple[Text, ...]
+    total: int
+
+
+def show_survey(model: store.ModelSummary, trace: Trace) -> None:
+    """Show the upload, and what the selected head does over its texts.
+
+    Last on its page: the measurement takes a while.
+    """
+    with st.expander(t("survey.title"), icon=":material/library_books:"):
+        st.markdown(t("survey.why"))
+        upload = _ask_upload()
+        if upload is None:
+            return
+        path = str(upload[0].path)
+        try:
+            columns = _ask_columns(cached_preview(upload[0]), model)
+            texts = _read(upload[0], tuple(columns.items()))
+        except DataError as error:
+            show_problem(error.renamed(path, upload[1]))
+            return
+        _show_size(upload[1], texts)
+        survey = _survey_of(model, (upload[0].sha256, *columns.items()), texts)
+        if survey is not None:
+            show_sheet(model, survey, trace)
+
+
+def _ask_upload() -> tuple[Upload, str] | None:
+    """Show the upload; return the file and its name, the last one if the page was left in between."""
+    file = st.file_uploader(
+        t("survey.file"), TYPES, help=t("survey.file.help"), key="survey-upload", on_change=_forget_file
+    )
+    if file is not None:
+        try:
+            st.session_state[FILE] = stored_upload(file), file.name
+        except RunError as error:
+            show_problem(error)
+            return None
+    kept = st.session_state.get(FILE)
+    return kept if kept and kept[0].path.exists() else None
+
+
+def _forget_file():
+    st.session_state.pop(FILE, None)
+
+
+def _ask_columns(found: Preview, model: store.ModelSummary) -> dict[str, str]:
+    """Show the choice of the columns of a table; return role -> column, {} for plain text."""
+    writes = config_of(model).architecture == "encoder-decoder"
+    if found.format == "text":
+        return {}
+    columns = list(found.columns)
+    guess = {**found.guess.get("texts", {}), **(found.guess.get("pairs", {}) if writes else {})}
+    row = st.container(horizontal=True, gap="small")
+    at = columns.index(guess["text"]) if "text" in guess else 0
+    chosen = {"text": row.selectbox(t("data.text"), columns, at, key="survey-text", width=MENU)}
+    if writes:
+        options = [None, *(column for column in columns if column != chosen["text"])]
+        target = row.selectbox(
+            t("data.target"),
+            options,
+            options.index(guess["target"]) if guess.get("target") in options else 0,
+            format_func=lambda column: t("survey.generated") if column is None else column,
+            key="survey-target",
+            width=MENU,
+        )
+        chosen |= {} if target is None else {"target": target}
+    return chosen
+
+
+@st.cache_data(max_entries=8, show_spinner=False)
+def _read(upload: Upload, columns: tuple[tuple[str, str], ...]) -> Texts:
+    """Return the texts of an upload that are measured, evenly spaced over the file.
+
+    Raises:
+        DataError: If it cannot be used; names the place and the reason.
+    """
+    roles = dict(columns)
+    read = read_pairs if "target" in roles else read_texts
+    rows = read(upload.path, roles, sha256=upload.sha256)
+    chosen = evenly_spaced(rows, MAX_SURVEY_TEXTS)
+    used = chosen["text"].str[:MAX_CHARS]
+    if "target" in roles:
+        used = zip(used, chosen["target"].str[:MAX_CHARS], strict=True)
+    return Texts(tuple(used), len(rows))
+
+
+def _show_size(name, texts):
+    used, total = f"{len(texts.used):,}", f"{texts.total:,}"
+    if len(texts.used) < texts.total:
+        st.caption(t("survey.sampled", name=escaped(name), used=used, total=total))
+    else:
+        st.caption(t("survey.size", name=escaped(name), count=used))
+
+
+def _survey_of(model, file, texts) -> HeadSurvey | None:
+    """Return the survey of a file, kept in the session; without one, show the button that asks for it."""
+    key = (model.reference, store.stamp(model.reference), *file)
+    done = st.session_state.setdefault(DONE, {})
+    if key in done:
+        return done[key]
+    if st.session_state.get(ASKED) != key:
+        st.button(
+            t("survey.measure"),
+            type="primary",
+            icon=":material/query_stats:",
+            on_click=_ask,
+            args=(key,),
+            key="survey-measure",
+        )
+        return None
+    survey = head_survey(SurveyRequest(model.reference, texts.used))
+    if survey is not None:
+        done[key] = survey
+        for oldest in list(done)[:-KEPT]:
+            del done[oldest]
+    return survey
+
+
+def _ask(key):
+    st.session_state[ASKED] = key
