@@ -20,11 +20,12 @@ COMMANDS = [shlex.split(line, comments=True)[1:] for line in LINES]
 
 @pytest.fixture(autouse=True)
 def folder(tmp_path, monkeypatch):
-    """A folder with the files that the README names, and a shelf with its model."""
+    """A folder with the files that the README names, and a shelf with its models."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("TRANSFORMER_VIZ_MODELS", str(tmp_path / "models"))
     monkeypatch.setenv("TRANSFORMER_VIZ_RUNS", str(tmp_path / "runs"))
-    shutil.copytree(ROOT / "models" / "imdb-sentiment", tmp_path / "models" / "imdb-sentiment")
+    for name in ("imdb-sentiment", "reviews-next"):
+        shutil.copytree(ROOT / "models" / name, tmp_path / "models" / name)
     rows = [
         f"a {word} film number {i},{label}" for i in range(40) for word, label in (("good", 1), ("bad", 0))
     ]
