@@ -16,7 +16,14 @@ from streamlit.proto.Metric_pb2 import Metric
 from transformer_viz import store
 from transformer_viz.language import LANGUAGES, Words
 from transformer_viz.ui.pages.models.page import free_name
-from transformer_viz.ui.shell.card import NO_LICENCE, calibration_of, limits_of, metrics_of, origin
+from transformer_viz.ui.shell.card import (
+    NO_LICENCE,
+    calibration_of,
+    limits_of,
+    metric_text,
+    metrics_of,
+    origin,
+)
 from transformer_viz.ui.shell.card_facts import examples_of, history_of
 from transformer_viz.values.config import CHOICES
 
@@ -128,6 +135,14 @@ def test_the_card_of_a_fine_tuned_model_names_its_parent(shelf, layers, shown_la
     rows = [row for table in open_page().table for row in table.value.to_numpy().tolist()]
     assert ["Fine\\-tuned from", "gpt\\-small · fedcba9876543210"] in rows
     assert [row[1] for row in rows if row[0] == "Trained layers"] == shown_layers
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [(54.0, "54.0"), (1072.79, "1,073"), (999.7, "1,000"), (0.0982, "0.0982"), (100.0, "100"), (0.0, "0.00")],
+)
+def test_a_perplexity_has_three_digits_at_least(value, text):
+    assert metric_text("perplexity", value) == text
 
 
 def test_a_card_that_says_little_shows_what_the_config_says(shelf):

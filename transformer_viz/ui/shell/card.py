@@ -288,8 +288,10 @@ def metric_name(metric: str) -> str:
 
 
 def metric_text(metric: str, value: float) -> str:
-    """Return a metric's value as text: shares as percentages."""
-    return f"{value:.1%}" if metric in SHARES and 0 <= value <= 1 else f"{value:.3g}"
+    """Return a metric's value as text: shares as percentages, others with three digits at least."""
+    if metric in SHARES and 0 <= value <= 1:
+        return f"{value:.1%}"
+    return f"{value:#.3g}".rstrip(".") if abs(value) < 999.5 else f"{value:,.0f}"
 
 
 def size_text(size: int) -> str:

@@ -25,6 +25,9 @@ NAME_WIDTH = 130
 
 ICONS = {"rename": ":material/edit:", "duplicate": ":material/content_copy:"}
 
+MOST_WHOLE = 20
+"""Most models of a list that is shown whole; of a longer one, ten rows are in view."""
+
 NEARLY_FULL = 0.8
 """Share of the quota above which the page shows the space used."""
 
@@ -97,6 +100,7 @@ def choose_row(models: list[store.ModelSummary]) -> store.ModelSummary:
             "parameters": st.column_config.NumberColumn(t("models.parameters"), format="localized"),
         },
         alt=t("models.alt"),
+        height="content" if len(models) <= MOST_WHOLE else "auto",
     )
     rows = [row for row in chosen.selection.rows if row < len(models)]
     model = models[rows[0] if rows else 0]
