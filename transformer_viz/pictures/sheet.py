@@ -1,4 +1,4 @@
-"""The sheet of one head: what it does over many texts, for the page that shows it."""
+"""The sheet of one head: its usual role, its weight on each pattern, and the bins of its distances."""
 
 from typing import Any
 

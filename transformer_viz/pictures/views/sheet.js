@@ -42,7 +42,7 @@ export default function ({ data, parentElement, setStateValue }) {
 }
 
 /**
- * Return the measures of a head with NaN for what is unknown.
+ * Return one measure of a head, its nulls replaced by NaN: unknown.
  *
  * @param {Record<string, string | number | null>} measure
  */
