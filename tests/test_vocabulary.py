@@ -76,14 +76,14 @@ def test_only_without_position_encodings_are_they_fixed():
 
 
 def test_the_preferred_words_are_the_likeliest_of_the_frequent_ones():
-    stored = store.read_model("imdb-sentiment")
+    stored = store.read_model("attention-only")
     vocabulary = Tokenizer.from_json(stored.tokenizer).vocabulary
     keys = np.arange(2, 2002)  # after [PAD] and [UNK]
     for query in (None, "not"):
         queries = keys if query is None else [vocabulary.index(query)]
         weights = vocabulary_weights(stored.parameters, stored.config, keys, queries).mean(axis=1)
-        found = preferences_of("imdb-sentiment", query)
-        assert [head.queries for head in found] == [len(queries)] * 4
+        found = preferences_of("attention-only", query)
+        assert [head.queries for head in found] == [len(queries)] * 8
         for head, expected in zip(found, weights, strict=True):
             assert len(set(head.words)) == 2000
             assert head.words[0] == vocabulary[keys[expected.argmax()]]
@@ -126,19 +126,19 @@ def test_marks_are_no_words_and_a_rewritten_model_has_its_own_preferences(tmp_pa
 
 
 def test_a_query_outside_the_vocabulary_and_a_model_that_is_gone_have_none():
-    assert preferences_of("imdb-sentiment", "xyzzy") == ()
+    assert preferences_of("attention-only", "xyzzy") == ()
     assert preferences_of("never-there") == ()
 
 
 def test_a_caption_names_them_where_there_is_no_role():
-    trace, words = load("imdb-sentiment").trace("This film was not good at all."), Words("en")
-    texts = preference_texts(words, preferences_of("imdb-sentiment"))
+    trace, words = load("attention-only").trace("An awful film and a waste of two hours."), Words("en")
+    texts = preference_texts(words, preferences_of("attention-only"))
     heads = HeadsInText("encoder", trace.kinds()["encoder"], patterns_of_trace(trace)["encoder"])
-    usual = store.read_head_roles("imdb-sentiment").usual("encoder")
+    usual = store.read_head_roles("attention-only").usual("encoder")
     captions = captions_of(words, heads, trace.tokens, usual, None, texts)[0]
     assert captions[1] == (
         "In any text it gives most weight to words such as "
-        "“disappointing”, “dull”, “poor”: 4.9 to 5.5 times that of an average word."
+        "“7”, “waste”, “awful”: 13.2 to 40.7 times that of an average word."
     )
 
 

@@ -380,7 +380,7 @@ PREFERRED = "Which words each head prefers, in any text"
 
 @pytest.fixture
 def two_of_the_shelf(models_folder):
-    names = "imdb-sentiment", "hotel-zh"
+    names = "attention-only", "hotel-zh"
     for name in names:
         shutil.copytree(SHELF / name, models_folder / name)
     yield
@@ -390,17 +390,17 @@ def two_of_the_shelf(models_folder):
 
 @pytest.mark.usefixtures("two_of_the_shelf")
 def test_the_words_that_heads_prefer_are_listed_where_they_are_the_same_in_every_text():
-    app = open_page(model="imdb-sentiment")
+    app = open_page(model="attention-only")
     [box] = [box for box in app.expander if box.label == PREFERRED]
     rows = box.table[0].value
-    assert list(rows["Head"]) == ["1", "2", "3", "4"]
-    assert rows["Most weight"][1].startswith("disappointing\u00a0×5.5, dull\u00a0×5.5, poor\u00a0×4.9")
-    assert r", let\'s" in rows["Least weight"][0]  # an apostrophe is no Markdown
+    assert list(rows["Head"]) == [str(head) for head in range(1, 9)]
+    assert rows["Most weight"][1].startswith("7\u00a0×40.7, waste\u00a0×13.3, awful\u00a0×13.2")
+    assert r", i\'ll" in rows["Least weight"][3]  # an apostrophe is no Markdown
     assert {text.count("×") for text in (*rows["Most weight"], *rows["Least weight"])} == {10}
     box.selectbox[0].set_value("not").run()
     [box] = [box for box in app.expander if box.label == PREFERRED]
     for text, head in zip(
-        box.table[0].value["Least weight"], preferences_of("imdb-sentiment", "not"), strict=True
+        box.table[0].value["Least weight"], preferences_of("attention-only", "not"), strict=True
     ):
-        assert text.startswith(f"{head.words[-1]}\u00a0×{head.ratios[-1]:#.2g}")
+        assert text.startswith(f"{head.words[-1]}\u00a0×{head.ratios[-1]:.2f}")
     assert PREFERRED not in {box.label for box in open_page(model="hotel-zh").expander}

@@ -86,7 +86,7 @@ def test_rollout_is_of_self_attention(trace, tokens):
 
 def test_every_look_is_offered_where_it_changes_something(trace):
     assert [look for look in LOOKS if is_possible(trace, look)] == list(LOOKS)
-    sentence = load(SHELF / "imdb-sentiment").trace("not good")
+    sentence = load(SHELF / "single-block").trace("not good")
     assert [look for look in LOOKS if is_possible(sentence, look)] == ["mean", "max"]
 
 

@@ -41,4 +41,13 @@ def show_preferences(model: store.ModelSummary, trace: Trace) -> None:
 def _listed(words, ratios):
     """Return the first words with their weights, as Markdown."""
     pairs = zip(words[:SHOWN], ratios[:SHOWN], strict=True)
-    return t("list.comma").join(f"{escaped(word)}\u00a0×{ratio:#.2g}" for word, ratio in pairs)
+    return t("list.comma").join(f"{escaped(word)}\u00a0×{times(ratio)}" for word, ratio in pairs)
+
+
+def times(ratio: float) -> str:
+    """Return a ratio as text.
+
+    >>> times(0.8912), times(116.53)
+    ('0.89', '116.5')
+    """
+    return f"{ratio:.2f}" if ratio < 10 else f"{ratio:,.1f}"
