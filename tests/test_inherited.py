@@ -39,6 +39,19 @@ def test_a_masked_language_model_becomes_a_classifier_without_its_output():
     assert child.parameter_shapes().keys() - names.keys() == new
 
 
+def test_a_decoder_becomes_a_masked_language_model_with_one_more_token():
+    child = child_config(DECODER, classifies=False, output="tokens")
+    assert (child.architecture, child.causal, child.vocab_size) == ("encoder", False, 14)
+    assert child.fills_in
+    assert child.parameter_shapes().keys() == inherited(DECODER, child).keys()
+    parameters = {name: np.random.default_rng(0).random(s) for name, s in DECODER.parameter_shapes().items()}
+    arrays = inherited_values(parameters, DECODER, child)
+    assert {name: array.shape for name, array in arrays.items()} == child.parameter_shapes()
+    name = "token_embedding/embeddings"
+    assert_array_equal(np.delete(arrays[name], 4, axis=0), parameters[name])
+    assert_array_equal(arrays[name][4], parameters[name].mean(axis=0))
+
+
 @pytest.mark.parametrize("parent", [DECODER, MASKED, TRANSLATOR], ids=lambda config: config.architecture)
 def test_a_model_that_goes_on_with_its_task_takes_over_everything(parent):
     child = child_config(parent, classifies=False, dropout=0.3)

@@ -1,6 +1,7 @@
 """The laws that hold for every kind of token, and what each kind makes of a text."""
 
 import json
+import re
 
 import numpy as np
 import pytest
@@ -10,7 +11,7 @@ from numpy.testing import assert_array_equal
 
 from transformer_viz.store.format import check_vocabulary
 from transformer_viz.text.kinds import TOKEN_KINDS
-from transformer_viz.text.tokenizer import END, PAD, START, UNK, Tokenizer, clean_text
+from transformer_viz.text.tokenizer import END, MASK, PAD, START, UNK, Tokenizer, clean_text
 
 ANY_TEXT = st.text(alphabet=st.characters(exclude_categories=()))
 TEXTS = [
@@ -252,3 +253,22 @@ def test_a_text_is_kept_where_a_token_is_appended(kind, text, number):
     longer = tokenizer.append(text, token)
     assert longer.startswith(text.rstrip())
     assert longer.endswith(token.removeprefix("▁").removeprefix("##"))
+
+
+@every_kind
+def test_a_mask_that_is_added_moves_the_ids_behind_it_and_changes_no_token(kind):
+    plain = Tokenizer.train(TEXTS, SIZE, kind=kind, markers=True)
+    masked = plain.with_mask()
+    assert masked.has_mask
+    assert masked.vocabulary == (*plain.vocabulary[:4], MASK, *plain.vocabulary[4:])
+    for text in TEXTS:
+        before, after = (tokenizer.encode(text, max_len=99) for tokenizer in (plain, masked))
+        assert (before.tokens, before.offsets) == (after.tokens, after.offsets)
+    assert MASK in masked.encode(f"the {MASK} worked", max_len=9).tokens
+    trained = Tokenizer.train(TEXTS, SIZE + 1, kind=kind, mask=True)
+    assert json.loads(masked.to_json())["added_tokens"] == json.loads(trained.to_json())["added_tokens"]
+
+
+def test_a_mask_is_added_only_beside_the_other_special_tokens():
+    with pytest.raises(ValueError, match=re.escape("A [MASK] cannot be added to this tokenizer.")):
+        BY_KIND["words"].with_mask()

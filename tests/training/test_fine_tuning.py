@@ -107,6 +107,22 @@ def test_a_masked_language_model_becomes_a_classifier(place, texts, reviews, tmp
     assert child.tokenizer.to_json() == load(tmp_path / "parent").tokenizer.to_json()
 
 
+def test_a_decoder_becomes_a_masked_language_model_that_reads_both_sides(decoder, texts, tmp_path):
+    config = child_config(store.read_config(decoder), classifies=False, output="tokens")
+    settings = TrainingSettings(epochs=1, batch_size=8, learning_rate=1e-30, schedule="constant", pack=True)
+    run_job(
+        TrainingJob(config=config, settings=settings, data=texts, parent=decoder, out=tmp_path / "child"),
+        runs=tmp_path,
+    )
+    child, before = load(tmp_path / "child"), load(decoder)
+    text = TEXTS[7]
+    read, known = child.trace(f"{text} [MASK]"), before.trace(text)
+    assert read.tokens == (*known.tokens, "[MASK]")
+    assert_allclose(read.encoder[0].resid_pre[:-1], known.decoder[0].resid_pre, atol=1e-6)
+    future = np.triu(read.encoder[0].attention.weights, 1)
+    assert (future.sum(axis=(1, 2)) > 0.1).all()
+
+
 def test_a_language_model_goes_on_with_other_texts_where_it_ended(decoder, tmp_path):
     other = tmp_path / "other.txt"
     other.write_text("\n".join(text.replace("film", "play") for text in TEXTS))

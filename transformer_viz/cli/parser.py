@@ -115,7 +115,8 @@ def _add_train_arguments(sub):
         dest="parent",
         metavar="MODEL",
         help="the model to fine-tune, a name on the shelf or a folder: its tokenizer, sizes and parameters "
-        "are kept; on labelled data, a language model becomes a classifier",
+        "are kept; on labelled data, a language model becomes a classifier, and with --set output=tokens a "
+        "decoder becomes a masked language model",
     )
     sub.add_argument(
         "--trainable-layers",

@@ -130,6 +130,27 @@ class Tokenizer:
         """Return the text of `tokenizer.json`."""
         return self._backend.to_str(pretty=True)
 
+    def with_mask(self) -> Self:
+        """Return the tokenizer with [MASK] as id 4: the ids of the tokens from there on are one higher.
+
+        Raises:
+            ValueError: If it was not trained by `Tokenizer.train` with [START] and [END].
+        """
+        content = json.loads(self.to_json())
+        vocabulary, added = content["model"]["vocab"], content["added_tokens"]
+        if not self.has_markers or not isinstance(vocabulary, dict) or content["post_processor"]:
+            raise Problem("tokenizer.no_mask", mask=MASK)
+        content["model"]["vocab"] = {
+            **{token: place + (place >= MASK_ID) for token, place in vocabulary.items()},
+            MASK: MASK_ID,
+        }
+        [end] = [token for token in added if token["id"] == END_ID]
+        content["added_tokens"] = [
+            *(token | {"id": token["id"] + (token["id"] >= MASK_ID)} for token in added),
+            end | {"id": MASK_ID, "content": MASK},
+        ]
+        return self.from_json(json.dumps(content))
+
     @property
     def vocab_size(self) -> int:
         """Number of tokens, [PAD] and [UNK] included."""

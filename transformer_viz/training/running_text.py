@@ -65,6 +65,8 @@ class RunningText(Dataset):
         train, validation, self._test = split_rows(job, split_texts, rows, test)
         if parent:
             tokenizer = Tokenizer.from_json(parent.tokenizer)
+            if job.config.fills_in and not parent.config.fills_in:
+                tokenizer = tokenizer.with_mask()
         else:
             options: dict[str, Any] = tokenizer_options(job) | {"markers": True, "mask": job.config.fills_in}
             tokenizer = Tokenizer.train(joined_texts(train), job.config.vocab_size, **options)

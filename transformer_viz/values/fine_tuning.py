@@ -3,6 +3,8 @@
 A model may keep the task of its parent. From a language model, a decoder or an encoder that predicts
 masked tokens, a classifier can be made as well (Radford et al., 2018, section 3.2; Devlin et al., 2019,
 section 3.2): its stack, which in a classifier is called the encoder, computes exactly what the parent's did.
+From a decoder, a masked language model can be made (BehnamGhader et al., 2024, section 2): it loses the
+causal mask, and its vocabulary gains [MASK].
 """
 
 import dataclasses
@@ -13,7 +15,7 @@ import numpy as np
 
 from transformer_viz.language import Problem
 from transformer_viz.values.checks import listed
-from transformer_viz.values.config import TransformerConfig
+from transformer_viz.values.config import MASK_ID, TransformerConfig
 
 CHOSEN = {
     "labels",
@@ -37,7 +39,8 @@ def child_config(parent: TransformerConfig, *, classifies: bool, **changes: Any)
     """Return the config of a model fine-tuned from a parent.
 
     A classifier made from a language model keeps its mask and the [START] at the beginning of each text; its
-    output is a softmax over the labels unless `changes` has another.
+    output is a softmax over the labels unless `changes` has another. With the output "tokens", a decoder
+    becomes a masked language model, with one more token: [MASK].
 
     Args:
         parent: Config of the model to fine-tune.
@@ -53,6 +56,8 @@ def child_config(parent: TransformerConfig, *, classifies: bool, **changes: Any)
         fields |= {"causal": parent.causal, "reads_start": parent.reads_start}
     elif not parent.predicts_tokens:
         raise Problem("parent.classifier")
+    elif parent.architecture == "decoder" and changes.get("output") == "tokens":
+        fields = {"architecture": "encoder", "vocab_size": parent.vocab_size + 1}
     if classifies and parent.architecture == "encoder-decoder":
         raise Problem("parent.translator")
     child = parent.replace(**fields | changes)
@@ -85,7 +90,9 @@ def inherited(parent: TransformerConfig, child: TransformerConfig) -> dict[str, 
 def inherited_values(
     parameters: Mapping[str, np.ndarray], parent: TransformerConfig, child: TransformerConfig
 ) -> dict[str, np.ndarray]:
-    """Return name -> array of the parameters that a child inherits; of learned positions the first ones.
+    """Return name -> array of the parameters that a child inherits.
+
+    Of learned positions these are the first ones. The embedding of a new [MASK] is the mean of all others.
 
     Args:
         parameters: Name -> array of the parent.
@@ -96,7 +103,11 @@ def inherited_values(
         ValueError: As `inherited`.
     """
     shapes = child.parameter_shapes()
-    return {name: parameters[source][: shapes[name][0]] for name, source in inherited(parent, child).items()}
+    found = {name: parameters[source] for name, source in inherited(parent, child).items()}
+    if child.fills_in and not parent.fills_in:
+        tokens = found["token_embedding/embeddings"]
+        found["token_embedding/embeddings"] = np.insert(tokens, MASK_ID, tokens.mean(axis=0), axis=0)
+    return {name: array[: shapes[name][0]] for name, array in found.items()}
 
 
 def trained_parameters(config: TransformerConfig, layers: int | None) -> list[str]:
@@ -128,6 +139,9 @@ def _check_fits(parent, child):
     free = CHOSEN
     if parent.predicts_tokens != child.predicts_tokens:
         free = free | {"architecture", "tie_embeddings"} if parent.reads_start else free - {"output"}
+    elif parent.architecture == "decoder" and child.fills_in:
+        free = free | {"architecture"}
+        parent = parent.replace(vocab_size=parent.vocab_size + 1)
     names = [field.name for field in dataclasses.fields(parent) if field.name not in free]
     if fixed := [name for name in names if getattr(parent, name) != getattr(child, name)]:
         raise Problem("parent.fixed", fields=listed(fixed), free=listed(CHOSEN))
