@@ -63,8 +63,8 @@ train translate-en-fr --preset vaswani-tiny --data "$DATA/tatoeba/eng-fra.csv.gz
     --batch-size 128 --learning-rate 0.002 --beta-2 0.98 --average 0.999 --label-smoothing 0.1 \
     --validation 0.01 --test-share 0.02 \
     --source "Tatoeba English-French sentence pairs, 167,130 rows; split by English sentence" \
-    --licence "$TATOEBA_TERMS" --examples "Where is the station?" "She did not want to go home." "I love you." \
-    "The red car is faster than the blue one." \
+    --licence "$TATOEBA_TERMS" --examples "I saw a black cat in the garden." "Where is the station?" "I love you." \
+    "She didn't want to come." \
     --limits "en=The test sentences come from the same collection as those of the training, and 339 of their 3,337 translations also occur there. On captions of pictures, which are unlike these sentences, BLEU is only 9.6." \
         "zh=测试句与训练句来自同一语料，3,337 个测试译文中有 339 个也出现在训练集里。图片说明与这些句子差别很大，BLEU 值只有 9.6。"
 train translate-en-zh --preset vaswani-tiny --data "$DATA/tatoeba/eng-cmn.csv.gz" --tokens bpe --keep-case \
