@@ -11,8 +11,9 @@ import sacrebleu
 from transformer_viz.analysis import Calibration, calibration, induction_score, previous_token_score
 from transformer_viz.data import DataError
 from transformer_viz.data.batches import by_length, pad
-from transformer_viz.inspection.controls import HEADLESS, UNIFORM, with_intervention
+from transformer_viz.inspection.controls import HEADLESS, UNIFORM
 from transformer_viz.inspection.explorer import Explorer
+from transformer_viz.inspection.token_scores import token_scores
 from transformer_viz.values.config import END_ID, PAD_ID, START_ID
 
 
@@ -188,17 +189,15 @@ def evaluate_generation(
     else:
         whole = (rows["text"] + " " + rows["target"]).str.strip()
         source, target = None, explorer.tokenizer.encode_batch(whole, max_len=config.max_len - 1)
-    models = [with_intervention(explorer.model, change) for change in (None, UNIFORM, HEADLESS)]
-    exact, total, tokens = 0, 0, np.zeros(len(models), int)
+    exact, total, tokens = 0, 0, np.zeros(3, int)
     for batch in by_length(target, batch_size):
-        inputs = [pad([[START_ID, *target[row]] for row in batch])]
+        before = pad([[START_ID, *target[row]] for row in batch])
+        inputs = {"token_ids": before}
         if source is not None:
-            inputs.insert(0, pad([source[row] for row in batch]))
+            inputs = {"token_ids": pad([source[row] for row in batch]), "target_ids": before}
         answers = pad([[*target[row], END_ID] for row in batch])
-        real, total = answers != PAD_ID, total + int((answers != PAD_ID).sum())
-        logits = [model(inputs if source is not None else inputs[0]) for model in models]
-        right = np.stack([np.asarray(each).argmax(axis=-1) == answers for each in logits])
+        real, right = answers != PAD_ID, token_scores(explorer, inputs, answers).right
         exact += int((right[0] | ~real).all(axis=-1).sum())
-        tokens += (right & real).sum(axis=(1, 2))
+        total, tokens = total + int(real.sum()), tokens + right.sum(axis=(1, 2))
     shares = (tokens / max(total, 1)).tolist()
     return GenerationEvaluation(len(rows), exact / max(len(rows), 1), *shares)
