@@ -7,6 +7,7 @@ from typing import NamedTuple
 import numpy as np
 import pandas as pd
 import sacrebleu
+from tqdm import tqdm
 
 from transformer_viz.analysis import Calibration, calibration, induction_score, previous_token_score
 from transformer_viz.data import DataError
@@ -15,6 +16,9 @@ from transformer_viz.inspection.controls import HEADLESS, UNIFORM
 from transformer_viz.inspection.explorer import Explorer
 from transformer_viz.inspection.token_scores import token_scores
 from transformer_viz.values.config import END_ID, PAD_ID, START_ID
+
+BATCH_SIZE = 64
+"""Texts per batch."""
 
 
 class Evaluation(NamedTuple):
@@ -64,11 +68,8 @@ def evaluate(explorer: Explorer, rows: pd.DataFrame, *, progress: bool = False) 
         raise DataError("evaluation.label", row=row, label=label, model=explorer.name, labels=known)
     labels = pd.Index(explorer.config.labels)
     truth, token_ids = labels.get_indexer(truth), explorer.encode(rows["text"].tolist())
-    logits = explorer.class_logits(token_ids, progress=progress)
-    uniform, headless = (
-        explorer.class_logits(token_ids, progress=progress, intervention=change).argmax(axis=-1) == truth
-        for change in (UNIFORM, HEADLESS)
-    )
+    logits, *controls = _class_logits(explorer, token_ids, progress)
+    uniform, headless = (each.argmax(axis=-1) == truth for each in controls)
     predicted = logits.argmax(axis=-1)
     confusion = pd.crosstab(labels[truth].to_numpy(), labels[predicted].to_numpy())
     confusion = confusion.reindex(index=labels, columns=labels, fill_value=0)
@@ -92,6 +93,16 @@ def evaluate(explorer: Explorer, rows: pd.DataFrame, *, progress: bool = False) 
         by_label=by_label,
         confusion=confusion,
     )
+
+
+def _class_logits(explorer, token_ids, progress):
+    """Return the logits of a classifier, and those with each control: float32 (3, text, class)."""
+    changes = (None, UNIFORM, HEADLESS)
+    logits = np.zeros((len(changes), len(token_ids), len(explorer.config.labels)), np.float32)
+    for rows in tqdm(by_length(token_ids, BATCH_SIZE), unit="batch", disable=not progress):
+        texts = [token_ids[row] for row in rows]
+        logits[:, rows] = [explorer.class_logits(texts, intervention=change) for change in changes]
+    return logits
 
 
 class GenerationEvaluation(NamedTuple):
@@ -169,7 +180,7 @@ def previous_token_scores(explorer: Explorer, texts: Iterable[str]) -> np.ndarra
 
 
 def evaluate_generation(
-    explorer: Explorer, rows: pd.DataFrame, *, batch_size: int = 64
+    explorer: Explorer, rows: pd.DataFrame, *, batch_size: int = BATCH_SIZE
 ) -> GenerationEvaluation:
     """Evaluate a decoder on pairs of text and target.
 
