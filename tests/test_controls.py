@@ -20,8 +20,9 @@ def chosen(request):
 def logits(chosen, intervention):
     explorer, target = chosen
     trace = explorer.trace(TEXT, **target)
-    ids = [each[None] for each in (trace.token_ids, trace.target_ids) if len(each)]
-    return np.asarray(with_intervention(explorer.model, intervention)(ids if len(ids) == 2 else ids[0]))[0]
+    both = {"token_ids": trace.token_ids, "target_ids": trace.target_ids}
+    inputs = {name: ids[None] for name, ids in both.items() if len(ids)}
+    return np.asarray(with_intervention(explorer.model, intervention)(inputs))[0]
 
 
 def test_uniform_attention_is_the_uniform_pattern_of_every_head(chosen):

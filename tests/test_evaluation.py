@@ -2,12 +2,14 @@ import numpy as np
 import pandas as pd
 import pytest
 from numpy.testing import assert_allclose
+from running_app import ROOT
 
 from transformer_viz.analysis import previous_token_score
 from transformer_viz.data import DataError
+from transformer_viz.data.tasks import TASKS
 from transformer_viz.inspection.effects import head_effects
 from transformer_viz.inspection.evaluation import bleu, evaluate, evaluate_generation, previous_token_scores
-from transformer_viz.inspection.explorer import Explorer
+from transformer_viz.inspection.explorer import Explorer, load
 from transformer_viz.inspection.perplexity import evaluate_texts
 from transformer_viz.network.model import Transformer
 from transformer_viz.text.tokenizer import Tokenizer
@@ -132,6 +134,14 @@ def test_controls_of_a_language_model_are_its_token_accuracy_under_the_same_chan
     assert result.uniform_accuracy != result.headless_accuracy
     pair = pd.DataFrame({"text": [text[:30]], "target": [text[31:]]})  # joined to the same text
     assert evaluate_generation(writer, pair)[2:] == result[-3:]
+
+
+def test_the_card_of_a_shipped_model_gives_what_it_does_on_the_rows_of_its_task():
+    explorer, dates = load(ROOT / "models" / "dates"), TASKS["dates"]
+    seen = [text for text, _ in dates.pairs(20_000)]
+    rows = pd.DataFrame(dates.pairs(1_000, seed=1, unlike=seen), columns=["text", "target"])
+    measured = evaluate_generation(explorer, rows)._asdict()
+    assert {name: explorer.card["test"][name] for name in measured} == pytest.approx(measured, abs=1e-3)
 
 
 def test_a_real_explorer_is_measured_as_it_predicts(explorer, reviews):

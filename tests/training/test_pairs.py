@@ -30,6 +30,8 @@ def test_a_job_on_a_built_in_task_learns_it(copier):
     out, card = copier
     assert card["test"]["exact_match"] > 0.5
     assert card["test"]["rows"] == 1000
+    for control in ("uniform_accuracy", "headless_accuracy"):
+        assert 0 < card["test"][control] < card["test"]["token_accuracy"]
     assert card["task"] == "sequence to sequence"
     assert load(out).generate("3 1 4").text == "3 1 4"
 

@@ -172,7 +172,7 @@ def test_a_job_writes_a_model_and_its_figures_beside_those_of_n_grams(file, tmp_
     lines = test.read_text(encoding="utf-8").splitlines()
     result = evaluate_texts(explorer, lines)
     assert (measured["rows"], measured["tokens"]) == (60, result.tokens)
-    for name in ("perplexity", "bits_per_byte", "token_accuracy"):
+    for name in ("perplexity", "bits_per_byte", "token_accuracy", "uniform_accuracy", "headless_accuracy"):
         assert_allclose(measured[name], getattr(result, name), rtol=1e-6)
     words = [measured["baselines"][name] for name in ("unigram", "bigram", "trigram")]
     assert words[0]["perplexity"] > words[1]["perplexity"] > words[2]["perplexity"] > 1

@@ -35,6 +35,14 @@ def test_heads_joined_and_projected_are_what_each_layer_of_each_model_adds(name)
         assert_allclose(projected, np.stack([layer.output for layer in found.layers]), atol=1e-5)
 
 
+@pytest.mark.parametrize("name", NAMES)
+def test_the_card_of_each_model_says_what_its_attention_is_worth(name):
+    measured = store.read_model(SHELF / name).card["test"]
+    intact = measured.get("accuracy", measured.get("token_accuracy"))
+    assert 0 < measured["headless_accuracy"] < intact
+    assert 0 < measured["uniform_accuracy"] < intact
+
+
 def test_of_a_model_that_is_gone_there_is_nothing_to_compare_with(explorer):
     trace = explorer.trace("A dull film.")
     with pytest.raises(store.ModelError):

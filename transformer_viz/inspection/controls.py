@@ -7,10 +7,13 @@ import keras
 from transformer_viz.network.model import Transformer
 from transformer_viz.values.tensors import BlockIntervention, Intervention, Tensor
 
-UNIFORM = Intervention(head_gate=1.0, score_bias=0.0, weight_gate=1.0, score_gate=0.0)
+INTACT = Intervention(head_gate=1.0, score_bias=0.0, weight_gate=1.0, score_gate=1.0)
+"""No change."""
+
+UNIFORM = INTACT._replace(score_gate=0.0)
 """Every score 0: each query shares its weight equally among its unmasked keys."""
 
-HEADLESS = Intervention(head_gate=0.0, score_bias=0.0, weight_gate=1.0)
+HEADLESS = INTACT._replace(head_gate=0.0)
 """Every context 0: attention adds nothing but the bias of its output projection."""
 
 
@@ -19,7 +22,7 @@ def with_intervention(model: Transformer, intervention: Intervention | None) -> 
 
     Args:
         model: `Transformer`; never modified.
-        intervention: Of numbers instead of tensors; None: the model itself.
+        intervention: Of numbers or scalar tensors; None: the model itself.
     """
     if intervention is None:
         return model.__call__
@@ -28,9 +31,7 @@ def with_intervention(model: Transformer, intervention: Intervention | None) -> 
         tensors = (None if each is None else keras.ops.convert_to_tensor(each) for each in intervention)
         same = Intervention(*tensors)
         changes = [BlockIntervention(same, same)] * sum(model.config.stacks.values())
-        if not isinstance(inputs, dict):
-            both = inputs if isinstance(inputs, list | tuple) else (inputs,)
-            inputs = dict(zip(("token_ids", "target_ids"), both, strict=False))
-        return model.trace(**inputs, interventions=changes).logits
+        named = inputs if isinstance(inputs, dict) else {"token_ids": inputs}
+        return model.trace(**named, interventions=changes).logits
 
     return logits

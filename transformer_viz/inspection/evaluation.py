@@ -7,13 +7,18 @@ from typing import NamedTuple
 import numpy as np
 import pandas as pd
 import sacrebleu
+from tqdm import tqdm
 
 from transformer_viz.analysis import Calibration, calibration, induction_score, previous_token_score
 from transformer_viz.data import DataError
 from transformer_viz.data.batches import by_length, pad
-from transformer_viz.inspection.controls import HEADLESS, UNIFORM, with_intervention
+from transformer_viz.inspection.controls import HEADLESS, UNIFORM
 from transformer_viz.inspection.explorer import Explorer
+from transformer_viz.inspection.token_scores import token_scores
 from transformer_viz.values.config import END_ID, PAD_ID, START_ID
+
+BATCH_SIZE = 64
+"""Texts per batch."""
 
 
 class Evaluation(NamedTuple):
@@ -63,11 +68,8 @@ def evaluate(explorer: Explorer, rows: pd.DataFrame, *, progress: bool = False) 
         raise DataError("evaluation.label", row=row, label=label, model=explorer.name, labels=known)
     labels = pd.Index(explorer.config.labels)
     truth, token_ids = labels.get_indexer(truth), explorer.encode(rows["text"].tolist())
-    logits = explorer.class_logits(token_ids, progress=progress)
-    uniform, headless = (
-        explorer.class_logits(token_ids, progress=progress, intervention=change).argmax(axis=-1) == truth
-        for change in (UNIFORM, HEADLESS)
-    )
+    logits, *controls = _class_logits(explorer, token_ids, progress)
+    uniform, headless = (each.argmax(axis=-1) == truth for each in controls)
     predicted = logits.argmax(axis=-1)
     confusion = pd.crosstab(labels[truth].to_numpy(), labels[predicted].to_numpy())
     confusion = confusion.reindex(index=labels, columns=labels, fill_value=0)
@@ -91,6 +93,16 @@ def evaluate(explorer: Explorer, rows: pd.DataFrame, *, progress: bool = False) 
         by_label=by_label,
         confusion=confusion,
     )
+
+
+def _class_logits(explorer, token_ids, progress):
+    """Return the logits of a classifier, and those with each control: float32 (3, text, class)."""
+    changes = (None, UNIFORM, HEADLESS)
+    logits = np.zeros((len(changes), len(token_ids), len(explorer.config.labels)), np.float32)
+    for rows in tqdm(by_length(token_ids, BATCH_SIZE), unit="batch", disable=not progress):
+        texts = [token_ids[row] for row in rows]
+        logits[:, rows] = [explorer.class_logits(texts, intervention=change) for change in changes]
+    return logits
 
 
 class GenerationEvaluation(NamedTuple):
@@ -168,7 +180,7 @@ def previous_token_scores(explorer: Explorer, texts: Iterable[str]) -> np.ndarra
 
 
 def evaluate_generation(
-    explorer: Explorer, rows: pd.DataFrame, *, batch_size: int = 64
+    explorer: Explorer, rows: pd.DataFrame, *, batch_size: int = BATCH_SIZE
 ) -> GenerationEvaluation:
     """Evaluate a decoder on pairs of text and target.
 
@@ -188,17 +200,15 @@ def evaluate_generation(
     else:
         whole = (rows["text"] + " " + rows["target"]).str.strip()
         source, target = None, explorer.tokenizer.encode_batch(whole, max_len=config.max_len - 1)
-    models = [with_intervention(explorer.model, change) for change in (None, UNIFORM, HEADLESS)]
-    exact, total, tokens = 0, 0, np.zeros(len(models), int)
+    exact, total, tokens = 0, 0, np.zeros(3, int)
     for batch in by_length(target, batch_size):
-        inputs = [pad([[START_ID, *target[row]] for row in batch])]
+        before = pad([[START_ID, *target[row]] for row in batch])
+        inputs = {"token_ids": before}
         if source is not None:
-            inputs.insert(0, pad([source[row] for row in batch]))
+            inputs = {"token_ids": pad([source[row] for row in batch]), "target_ids": before}
         answers = pad([[*target[row], END_ID] for row in batch])
-        real, total = answers != PAD_ID, total + int((answers != PAD_ID).sum())
-        logits = [model(inputs if source is not None else inputs[0]) for model in models]
-        right = np.stack([np.asarray(each).argmax(axis=-1) == answers for each in logits])
+        real, right = answers != PAD_ID, token_scores(explorer, inputs, answers).right
         exact += int((right[0] | ~real).all(axis=-1).sum())
-        tokens += (right & real).sum(axis=(1, 2))
+        total, tokens = total + int(real.sum()), tokens + right.sum(axis=(1, 2))
     shares = (tokens / max(total, 1)).tolist()
     return GenerationEvaluation(len(rows), exact / max(len(rows), 1), *shares)

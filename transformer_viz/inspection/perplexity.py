@@ -1,19 +1,16 @@
 """Perplexity and accuracy of language models on texts."""
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
-import keras
 import numpy as np
 from tqdm import tqdm
 
 from transformer_viz.data.cloze import mask_tokens
 from transformer_viz.data.packing import NO_LIMIT, Stream
-from transformer_viz.inspection.controls import HEADLESS, UNIFORM, with_intervention
 from transformer_viz.inspection.explorer import Explorer
+from transformer_viz.inspection.token_scores import token_scores
 from transformer_viz.values.config import PAD_ID
-
-ops: Any = keras.ops  # its functions have no annotations, and the types inferred for them are wrong
 
 
 class TextEvaluation(NamedTuple):
@@ -79,11 +76,11 @@ def evaluate_texts(
         progress: Show a progress bar on standard error.
     """
     token_ids = explorer.tokenizer.encode_batch(texts, max_len=NO_LIMIT)
-    stream, models = Stream(token_ids, explorer.config.max_len), _models(explorer)
+    stream = Stream(token_ids, explorer.config.max_len)
     nats, right = 0.0, np.zeros(3, int)
     for _, rows in _batches(stream, batch_size, progress):
-        loss, correct = _score(models, rows.inputs(explorer.config), rows.next_ids)
-        nats, right = nats + loss, right + correct
+        scores = token_scores(explorer, rows.inputs(explorer.config), rows.next_ids)
+        nats, right = nats + scores.nats.sum(dtype=float), right + scores.right.sum(axis=(1, 2))
     tokens = sum(len(ids) + 1 for ids in token_ids)
     num_bytes = sum(len(explorer.tokenizer.decode(ids).encode()) for ids in token_ids)
     figures = perplexity_metrics(nats, tokens, num_bytes)
@@ -104,14 +101,13 @@ def evaluate_masked_tokens(
     """
     config, random = explorer.config, np.random.default_rng(seed)
     stream = Stream(explorer.tokenizer.encode_batch(texts, max_len=NO_LIMIT), config.max_len)
-    models = _models(explorer)
     nats, right, places = 0.0, np.zeros(3, int), []
     for numbers, rows in _batches(stream, batch_size, progress):
         cloze = mask_tokens(rows.token_ids, config.vocab_size, random)
         inputs = rows._replace(token_ids=cloze.token_ids).inputs(config)
         inputs["output_positions"] = cloze.positions
-        loss, correct = _score(models, inputs, cloze.targets)
-        nats, right = nats + loss, right + correct
+        scores = token_scores(explorer, inputs, cloze.targets)
+        nats, right = nats + scores.nats.sum(dtype=float), right + scores.right.sum(axis=(1, 2))
         gap = cloze.targets != PAD_ID
         places.append((numbers[:, None] * config.max_len + cloze.positions)[gap] - 1)  # a [START] is no token
     places = np.concatenate(places)
@@ -127,28 +123,10 @@ def _batches(stream, size, progress):
         yield numbers, stream.rows(numbers)
 
 
-def _models(explorer):
-    """Return the model, and the same with uniform attention and without heads, as functions of its inputs."""
-    return [with_intervention(explorer.model, change) for change in (None, UNIFORM, HEADLESS)]
-
-
 def _accuracies(right, tokens):
-    """Return name -> share of the tokens that each of `_models` predicts correctly."""
+    """Return name -> share of the tokens that are predicted correctly, without and with each control."""
     names = ("token_accuracy", "uniform_accuracy", "headless_accuracy")
     return dict(zip(names, (right / max(tokens, 1)).tolist(), strict=True))
-
-
-def _score(models, inputs, answers):
-    """Return the first model's total cross-entropy of the answers, without [PAD], and the number that each
-    predicts correctly.
-    """
-    real, losses, correct = answers != PAD_ID, [], []
-    for model in models:
-        logits = ops.cast(model(inputs), "float32")
-        own = ops.take_along_axis(logits, answers[..., None], axis=-1)[..., 0]
-        losses.append(ops.convert_to_numpy(ops.logsumexp(logits, axis=-1) - own)[real].sum(dtype=np.float64))
-        correct.append(ops.convert_to_numpy(own >= ops.max(logits, axis=-1))[real].sum())
-    return float(losses[0]), np.array(correct)
 
 
 def perplexity_metrics(nats: float, tokens: int, num_bytes: int) -> dict[str, float]:

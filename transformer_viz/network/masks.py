@@ -19,7 +19,7 @@ def padding_mask(token_ids: Tensor) -> Tensor:
     Returns:
         bool (batch, 1, 1, key).
 
-    >>> padding_mask(np.array([[5, 2, 0]]))[0, 0, 0].numpy().tolist()
+    >>> padding_mask(ops.array([[5, 2, 0]]))[0, 0, 0].numpy().tolist()
     [True, True, False]
     """
     return ops.not_equal(token_ids, PAD_ID)[:, None, None, :]

@@ -32,6 +32,7 @@ class Transformer(keras.Model):
         position, num_outputs), of the token after each position; for a masked language model the same, of
         the token at each position.
 
+    >>> from transformer_viz.values.presets import PRESETS
     >>> model = Transformer(PRESETS["attention-only"])
     >>> model.count_params()
     2609281

@@ -28,10 +28,10 @@ METRICS = {
     "bits_per_byte": "figure.bits_per_byte",
     "exact_match": "figure.exact_match",
     "token_accuracy": "figure.token_accuracy",
-    "induction_score": "figure.induction_score",
-    "previous_token_score": "figure.previous_token_score",
     "uniform_accuracy": "figure.uniform_accuracy",
     "headless_accuracy": "figure.headless_accuracy",
+    "induction_score": "figure.induction_score",
+    "previous_token_score": "figure.previous_token_score",
     "calibration_error": "figure.calibration_error",
     "loss": "figure.loss",
 }

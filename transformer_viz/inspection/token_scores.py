@@ -1,0 +1,59 @@
+"""Which tokens a model predicts, as it is and with each control; one compiled graph for all of them."""
+
+import weakref
+from collections.abc import Callable, Mapping
+from typing import NamedTuple
+
+import numpy as np
+import tensorflow as tf
+
+from transformer_viz.inspection.controls import HEADLESS, INTACT, UNIFORM, with_intervention
+from transformer_viz.inspection.cross_entropy import token_cross_entropy
+from transformer_viz.inspection.explorer import Explorer
+from transformer_viz.inspection.forward import compiled
+from transformer_viz.network.model import Transformer
+from transformer_viz.values.config import PAD_ID
+
+_COMPILED = weakref.WeakKeyDictionary()
+
+
+class TokenScores(NamedTuple):
+    """How well a model predicts the tokens of a batch.
+
+    Attributes:
+        nats: float32 (row, position), the cross-entropy of each token; 0 for [PAD].
+        right: bool (3, row, position), whether no other token is likelier: of the model itself, with uniform
+            attention, and with every head set to zero; False for [PAD].
+    """
+
+    nats: np.ndarray
+    right: np.ndarray
+
+
+def token_scores(explorer: Explorer, inputs: Mapping[str, np.ndarray], targets: np.ndarray) -> TokenScores:
+    """Return how well a model predicts tokens.
+
+    Args:
+        explorer: `Explorer`.
+        inputs: Arguments of `Transformer.trace`.
+        targets: int32 (row, position), the tokens to predict.
+    """
+    graphs = _COMPILED.setdefault(explorer, {})
+    if (names := frozenset(inputs)) not in graphs:
+        graphs[names] = _compiled(explorer.model, inputs)
+    controls = (INTACT, UNIFORM, HEADLESS)
+    found = [graphs[names](inputs, targets, change.head_gate, change.score_gate) for change in controls]
+    real = targets != PAD_ID
+    return TokenScores(np.where(real, found[0][0], 0), real & np.stack([right for _, right in found]))
+
+
+def _compiled(model: Transformer, inputs: Mapping[str, np.ndarray]) -> Callable[..., tuple]:
+    """Return the compiled function (inputs, targets, head gate, score gate) -> `token_cross_entropy`."""
+
+    def score(inputs, targets, head_gate, score_gate):
+        change = INTACT._replace(head_gate=head_gate, score_gate=score_gate)
+        return token_cross_entropy(with_intervention(model, change)(inputs), targets)
+
+    arrays = {name: tf.TensorSpec([None] * array.ndim, array.dtype) for name, array in inputs.items()}
+    ids, number = tf.TensorSpec((None, None), tf.int32), tf.TensorSpec((), tf.float32)
+    return compiled(score, [arrays, ids, number, number])
