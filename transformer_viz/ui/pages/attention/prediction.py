@@ -1,5 +1,8 @@
 """What the model predicts for a text: a class, the next token, or the tokens behind [MASK]."""
 
+from collections.abc import Callable
+from typing import Any
+
 import numpy as np
 import streamlit as st
 
@@ -16,7 +19,7 @@ SPECIAL = {PAD, UNK, START, END, MASK}
 """Tokens that no text ends with."""
 
 MAX_OFFERED = 4
-"""Number of next tokens offered to continue a text."""
+"""Number of tokens offered as buttons."""
 
 MAX_GAPS = 3
 """Maximum number of [MASK] positions with predictions."""
@@ -54,21 +57,49 @@ def offer_tokens(model: store.ModelSummary, trace: Trace, probs: np.ndarray) -> 
         trace: The trace of the whole text.
         probs: float (label,), of the next token.
     """
-    likeliest = np.argsort(-probs)[:MAX_OFFERED]
-    best = likeliest[0]
+    best = int(probs.argmax())
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):
         token = escaped(label_of(trace, best))
         st.markdown(t("writing.next", token=token, percent=f"{probs[best]:.1%}"), width="content")
-        for number, i in enumerate(likeliest):
-            st.button(
-                f"{escaped(label_of(trace, i))} · {probs[i]:.1%}",
-                icon=":material/add:",
-                key=f"append-{number}",
-                on_click=append_token,
-                args=(model.reference, trace.labels[i]),
-                disabled=trace.labels[i] in SPECIAL,
-                help=t("writing.append"),
-            )
+        offer_labels(
+            trace,
+            probs,
+            key="append",
+            on_click=append_token,
+            args=(model.reference,),
+            icon=":material/add:",
+            help=t("writing.append"),
+        )
+
+
+def offer_labels(
+    trace: Trace,
+    probs: np.ndarray,
+    *,
+    key: str,
+    on_click: Callable[..., None],
+    args: tuple[Any, ...],
+    **settings: Any,
+) -> None:
+    """Show a button with its probability for each of the likeliest tokens; special tokens cannot be pressed.
+
+    Args:
+        trace: The trace that names the tokens.
+        probs: float (label,).
+        key: Beginning of the keys of the buttons.
+        on_click: Called with `args` and the token.
+        args: First arguments of `on_click`.
+        **settings: As `st.button` takes them.
+    """
+    for number, i in enumerate(np.argsort(-probs)[:MAX_OFFERED]):
+        st.button(
+            f"{escaped(label_of(trace, i))} · {probs[i]:.1%}",
+            key=f"{key}-{number}",
+            on_click=on_click,
+            args=(*args, trace.labels[i]),
+            disabled=trace.labels[i] in SPECIAL,
+            **settings,
+        )
 
 
 def append_token(reference: str, token: str) -> None:
