@@ -1,4 +1,4 @@
-"""What the model predicts for a text: a class, the next token, or the tokens behind [MASK]."""
+"""What the model predicts for a text: a class, or the next token."""
 
 from collections.abc import Callable
 from typing import Any
@@ -8,6 +8,7 @@ import streamlit as st
 
 from transformer_viz import store
 from transformer_viz.pictures.labels import label_of
+from transformer_viz.text.kinds import SPACE
 from transformer_viz.text.tokenizer import END, MASK, PAD, START, UNK, Tokenizer
 from transformer_viz.ui.shell.language import escaped, t
 from transformer_viz.values.trace import Trace
@@ -15,14 +16,11 @@ from transformer_viz.values.trace import Trace
 MAX_BARS = 3
 """Maximum number of labels with a probability bar."""
 
-SPECIAL = {PAD, UNK, START, END, MASK}
-"""Tokens that no text ends with."""
+SPECIAL = {PAD, UNK, START, END, MASK, SPACE}
+"""Tokens that a press cannot put into a text."""
 
 MAX_OFFERED = 4
 """Number of tokens offered as buttons."""
-
-MAX_GAPS = 3
-"""Maximum number of [MASK] positions with predictions."""
 
 
 def show_prediction(trace: Trace) -> None:
@@ -108,26 +106,17 @@ def append_token(reference: str, token: str) -> None:
     st.session_state.sentence = tokenizer.append(st.session_state.sentence, token)
 
 
-def show_filling(trace: Trace) -> None:
-    """Show the predictions for each [MASK]."""
-    if not len(trace.gaps):
-        st.caption(t("filling.none", mask=escaped(MASK)))
-    for place in trace.gaps[:MAX_GAPS]:
-        show_tokens(trace, trace.probs[place], "filling.gap", mask=escaped(MASK))
-
-
-def show_tokens(trace: Trace, probs: np.ndarray, key: str, **values: str) -> None:
+def show_tokens(trace: Trace, probs: np.ndarray, key: str) -> None:
     """Show the likeliest token, with the probabilities of the first ones.
 
     Args:
         trace: The trace that names the labels.
         probs: float (label,).
         key: Key of the sentence.
-        **values: Further values in the sentence.
     """
     likeliest = np.argsort(-probs)[:MAX_BARS]
     sentence, *bars = st.columns([2, *[1] * len(likeliest)], vertical_alignment="center", gap="medium")
     best = likeliest[0]
-    sentence.markdown(t(key, token=escaped(label_of(trace, best)), percent=f"{probs[best]:.1%}", **values))
+    sentence.markdown(t(key, token=escaped(label_of(trace, best)), percent=f"{probs[best]:.1%}"))
     for bar, i in zip(bars, likeliest, strict=True):
         bar.progress(float(probs[i]), text=f"{escaped(label_of(trace, i))} · {probs[i]:.1%}")
