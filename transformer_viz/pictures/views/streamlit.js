@@ -11,6 +11,7 @@ import { mount } from "./lens.js";
  * @property {Data} data From Python.
  * @property {Element} parentElement The same for all runs of the page.
  * @property {(name: string, value: unknown) => void} setStateValue Sends a value to Python.
+ * @property {(name: string, value: unknown) => void} setTriggerValue Sends one that holds for a single run of the page.
  */
 
 /** @type {WeakMap<Element, ReturnType<typeof mount>>} */

@@ -9,9 +9,10 @@ from streamlit.delta_generator import DeltaGenerator
 from transformer_viz import store
 from transformer_viz.pictures.effects import together_text
 from transformer_viz.pictures.views import page
+from transformer_viz.ui.pages.attention.filling import show_filling
 from transformer_viz.ui.pages.attention.lens import show_lens
 from transformer_viz.ui.pages.attention.looks import choose_looks
-from transformer_viz.ui.pages.attention.prediction import show_filling, show_prediction, show_writing
+from transformer_viz.ui.pages.attention.prediction import show_prediction, show_writing
 from transformer_viz.ui.pages.attention.preferences import show_preferences
 from transformer_viz.ui.pages.attention.survey import show_survey
 from transformer_viz.ui.shell.address import choose_whether
@@ -38,7 +39,7 @@ def show(model: store.ModelSummary | None) -> None:
     if trace is None:
         return
     if config_of(model).fills_in:
-        show_filling(trace)
+        show_filling(model, trace)
     elif config_of(model).has_decoder:
         show_writing(model, trace, own=target is None)
     else:

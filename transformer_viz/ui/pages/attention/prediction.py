@@ -1,10 +1,14 @@
-"""What the model predicts for a text: a class, the next token, or the tokens behind [MASK]."""
+"""What the model predicts for a text: a class, or the next token."""
+
+from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 import streamlit as st
 
 from transformer_viz import store
 from transformer_viz.pictures.labels import label_of
+from transformer_viz.text.kinds import SPACE
 from transformer_viz.text.tokenizer import END, MASK, PAD, START, UNK, Tokenizer
 from transformer_viz.ui.shell.language import escaped, t
 from transformer_viz.values.trace import Trace
@@ -12,14 +16,11 @@ from transformer_viz.values.trace import Trace
 MAX_BARS = 3
 """Maximum number of labels with a probability bar."""
 
-SPECIAL = {PAD, UNK, START, END, MASK}
-"""Tokens that no text ends with."""
+SPECIAL = {PAD, UNK, START, END, MASK, SPACE}
+"""Tokens that a press cannot put into a text."""
 
 MAX_OFFERED = 4
-"""Number of next tokens offered to continue a text."""
-
-MAX_GAPS = 3
-"""Maximum number of [MASK] positions with predictions."""
+"""Number of tokens offered as buttons."""
 
 
 def show_prediction(trace: Trace) -> None:
@@ -54,21 +55,49 @@ def offer_tokens(model: store.ModelSummary, trace: Trace, probs: np.ndarray) -> 
         trace: The trace of the whole text.
         probs: float (label,), of the next token.
     """
-    likeliest = np.argsort(-probs)[:MAX_OFFERED]
-    best = likeliest[0]
+    best = int(probs.argmax())
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):
         token = escaped(label_of(trace, best))
         st.markdown(t("writing.next", token=token, percent=f"{probs[best]:.1%}"), width="content")
-        for number, i in enumerate(likeliest):
-            st.button(
-                f"{escaped(label_of(trace, i))} · {probs[i]:.1%}",
-                icon=":material/add:",
-                key=f"append-{number}",
-                on_click=append_token,
-                args=(model.reference, trace.labels[i]),
-                disabled=trace.labels[i] in SPECIAL,
-                help=t("writing.append"),
-            )
+        offer_labels(
+            trace,
+            probs,
+            key="append",
+            on_click=append_token,
+            args=(model.reference,),
+            icon=":material/add:",
+            help=t("writing.append"),
+        )
+
+
+def offer_labels(
+    trace: Trace,
+    probs: np.ndarray,
+    *,
+    key: str,
+    on_click: Callable[..., None],
+    args: tuple[Any, ...],
+    **settings: Any,
+) -> None:
+    """Show a button with its probability for each of the likeliest tokens; special tokens cannot be pressed.
+
+    Args:
+        trace: The trace that names the tokens.
+        probs: float (label,).
+        key: Beginning of the keys of the buttons.
+        on_click: Called with `args` and the token.
+        args: First arguments of `on_click`.
+        **settings: As `st.button` takes them.
+    """
+    for number, i in enumerate(np.argsort(-probs)[:MAX_OFFERED]):
+        st.button(
+            f"{escaped(label_of(trace, i))} · {probs[i]:.1%}",
+            key=f"{key}-{number}",
+            on_click=on_click,
+            args=(*args, trace.labels[i]),
+            disabled=trace.labels[i] in SPECIAL,
+            **settings,
+        )
 
 
 def append_token(reference: str, token: str) -> None:
@@ -77,26 +106,17 @@ def append_token(reference: str, token: str) -> None:
     st.session_state.sentence = tokenizer.append(st.session_state.sentence, token)
 
 
-def show_filling(trace: Trace) -> None:
-    """Show the predictions for each [MASK]."""
-    if not len(trace.gaps):
-        st.caption(t("filling.none", mask=escaped(MASK)))
-    for place in trace.gaps[:MAX_GAPS]:
-        show_tokens(trace, trace.probs[place], "filling.gap", mask=escaped(MASK))
-
-
-def show_tokens(trace: Trace, probs: np.ndarray, key: str, **values: str) -> None:
+def show_tokens(trace: Trace, probs: np.ndarray, key: str) -> None:
     """Show the likeliest token, with the probabilities of the first ones.
 
     Args:
         trace: The trace that names the labels.
         probs: float (label,).
         key: Key of the sentence.
-        **values: Further values in the sentence.
     """
     likeliest = np.argsort(-probs)[:MAX_BARS]
     sentence, *bars = st.columns([2, *[1] * len(likeliest)], vertical_alignment="center", gap="medium")
     best = likeliest[0]
-    sentence.markdown(t(key, token=escaped(label_of(trace, best)), percent=f"{probs[best]:.1%}", **values))
+    sentence.markdown(t(key, token=escaped(label_of(trace, best)), percent=f"{probs[best]:.1%}"))
     for bar, i in zip(bars, likeliest, strict=True):
         bar.progress(float(probs[i]), text=f"{escaped(label_of(trace, i))} · {probs[i]:.1%}")
