@@ -23,17 +23,6 @@ IMDB_TERMS="The publisher (Stanford AI Lab) states no licence and asks to cite t
 TATOEBA_TERMS="CC BY 2.0 FR. Sentences from tatoeba.org, pairs by www.manythings.org/anki"
 MADE="None needed: made by a program"
 
-train imdb-sentiment --preset single-block --data "$DATA/imdb/train.csv.gz" --test "$DATA/imdb/test.csv.gz" \
-    --set vocab_size=10000 d_model=64 ffn_dim=32 num_heads=4 norm=pre attention_bias=true output_projection=true \
-    mask_padding=true output=softmax max_len=1024 truncation=middle dropout=0.5 embedding_dropout=0.5 \
-    --label-names 0=negative 1=positive --seed 4 --epochs 2 --beta-2 0.98 --average 0.998 --word-dropout 0.3 \
-    --crop 0.2 --label-smoothing 0.05 --validation 0.02 --source "$IMDB" --licence "$IMDB_TERMS" \
-    --examples "This film was not good at all." "I could not stop smiling, what a lovely film." \
-    "The plot was thin, but the acting was not bad at all: I loved every minute." \
-    "An hour too long, yet the ending made me cry." \
-    --limits "en=It does not understand negation: it takes “not good” for positive and “not bad” for negative. On single sentences about films (SST-2, validation set) its accuracy is 74.1%, its calibration error 17.8%." \
-        "zh=它不理解否定：把“not good”判为 positive，把“not bad”判为 negative。在关于电影的单句（SST-2 验证集）上，准确率为 74.1%，校准误差为 17.8%。"
-
 train_block() { # name, then more arguments of `train`
     train "$1" --preset "$@" --data imdb-words --set truncation=beginning --epochs 3 --patience 2 \
         --schedule constant --warmup 0 --source "$WORDS" --licence "$IMDB_TERMS" \
@@ -85,22 +74,15 @@ train hotel-zh --preset single-block --data "$DATA/chinese_sentiment/chnsenticor
     --licence "None stated; compiled from Ctrip reviews for research; the texts are not included" \
     --examples "房间很干净，服务也很好，下次还会来。" "隔音太差，一晚上没睡好。" "位置不错，就是早餐一般。"
 
-train_text() { # name, preset, then the arguments of `train`; these two take hours
-    name=$1
-    preset=$2
-    shift 2
-    train "$name" --preset "$preset" --data "$DATA/imdb/train.csv.gz" "$DATA/imdb/unlabelled.csv.gz" \
-        --test "$DATA/imdb/test.csv.gz" --pack --tokens bpe --keep-case \
-        --set vocab_size=8000 max_len=256 d_model=256 num_layers=4 num_heads=8 ffn_dim=1024 positions=sinusoidal \
-        scale_embedding=true dropout=0.0 embedding_dropout=0.0 --learning-rate 0.0015 --weight-decay 0.1 \
-        --clip-norm 1 --validation 0.02 --patience 2 \
-        --source "$REVIEWS" --licence "$IMDB_TERMS" "$@"
-}
-
 REVIEWS="IMDB Large Movie Review Dataset, Maas et al., ACL 2011: 25,000 training and 49,891 unlabelled reviews; \
 HTML line breaks read as white space"
-# The shipped one took its first 7,178 of 17,379 steps in float32, the others in bfloat16.
-train_text reviews-next gpt-mini --epochs 3 --precision bfloat16 --batch-size 16 --warmup 500 --beta-2 0.99 \
+# Hours. The shipped one took its first 7,178 of 17,379 steps in float32, the others in bfloat16.
+train reviews-next --preset gpt-mini --data "$DATA/imdb/train.csv.gz" "$DATA/imdb/unlabelled.csv.gz" \
+    --test "$DATA/imdb/test.csv.gz" --pack --tokens bpe --keep-case \
+    --set vocab_size=8000 max_len=256 d_model=256 num_layers=4 num_heads=8 ffn_dim=1024 positions=sinusoidal \
+    scale_embedding=true dropout=0.0 embedding_dropout=0.0 --epochs 3 --precision bfloat16 --batch-size 16 \
+    --learning-rate 0.0015 --warmup 500 --beta-2 0.99 --weight-decay 0.1 --clip-norm 1 --validation 0.02 --patience 2 \
+    --source "$REVIEWS" --licence "$IMDB_TERMS" \
     --examples "The film was not good, but the acting was" \
     "Wong Kar-wai made this film. I have seen every film by Wong Kar" \
     "Brad Pitt plays a detective. In the last scene, Brad" "I could not stop" \
@@ -109,9 +91,13 @@ train_text reviews-next gpt-mini --epochs 3 --precision bfloat16 --batch-size 16
     "The movie that my friends and I saw last night was boring." \
     --limits "en=It has read nothing but film reviews: what it writes about films and people is made up." \
         "zh=它只读过影评：它写到的影片和人物都是编造的。"
-train_text reviews-masked bert-mini --epochs 4 --batch-size 32 --warmup 1000 --beta-2 0.98 \
-    --examples "The film was not [MASK] at all." "I could not stop [MASK], what a lovely film." \
-    "Brad Pitt plays a detective. In the last scene, Brad [MASK] dies." \
-    "The acting was good, but the [MASK] was thin." \
-    --probes "The film was not [MASK] at all." "I could not stop [MASK], what a lovely film." \
-    "Brad Pitt plays a detective. In the last scene, Brad [MASK] dies."
+train imdb-sentiment --from models/reviews-next --data "$DATA/imdb/train.csv.gz" --test "$DATA/imdb/test.csv.gz" \
+    --set max_len=512 truncation=middle pooling=mean dropout=0.2 embedding_dropout=0.1 --epochs 3 --batch-size 32 \
+    --learning-rate 0.0002 --weight-decay 0.05 --clip-norm 1 --beta-2 0.99 --average 0.998 --word-dropout 0.1 \
+    --precision bfloat16 --seed 1 --label-names 0=negative 1=positive --source "$IMDB" --licence "$IMDB_TERMS" \
+    --examples "This film was not good at all." \
+    "The plot is thin, but the acting is wonderful and I loved every minute." \
+    "The acting is wonderful, but the plot is thin and I was bored." \
+    "It is not perfect, but it is a wonderful film." \
+    --limits "en=It understands “not good”, but takes “not bad” for negative. It learned from whole reviews: on single sentences about films (SST-2, validation set) its accuracy is 78.8%, its calibration error 5.8%." \
+        "zh=它能理解“not good”，却把“not bad”判为 negative。它是用整篇影评训练的：在关于电影的单句（SST-2 验证集）上，准确率为 78.8%，校准误差为 5.8%。"

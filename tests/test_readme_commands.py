@@ -52,11 +52,11 @@ def test_every_command_line_does_what_it_says(folder, capsys):
 
 
 def test_every_line_of_python_runs(folder):
-    known = {"mask": np.tri(5, dtype=bool)}
+    known = {"mask": np.tri(6, dtype=bool)}
     for language, code in BLOCKS:
         if language == "python":
             exec(code, known)
-    assert known["trace"].tokens == ("the", "film", "was", "not", "good")
+    assert known["trace"].tokens == ("[START]", "▁the", "▁film", "▁was", "▁not", "▁good")
 
 
 @pytest.mark.skipif(not shutil.which("make"), reason="no make here")

@@ -14,7 +14,7 @@ from transformer_viz.pictures.vocabulary import Preferences, preference_texts, p
 from transformer_viz.text.tokenizer import Tokenizer
 from transformer_viz.values.config import TransformerConfig
 
-FIXED = ["attention-only", "imdb-sentiment", "single-block"]
+FIXED = ["attention-only", "single-block"]
 TEXT = "the plot was thin but the acting was not bad at all"
 
 

@@ -42,12 +42,12 @@ def test_chinese_characters_are_no_parts_of_words():
 
 
 def test_a_minus_sign_of_a_text_is_no_mark():
-    trace = load(SHELF / "imdb-sentiment").trace("a so-so film")
+    trace = load(SHELF / "hotel-zh").trace("a so-so film")
     assert axis_tokens(trace, trace.tokens) == list(trace.tokens)
 
 
 def test_an_unknown_word_stands_there_as_typed():
-    trace = load(SHELF / "imdb-sentiment").trace("a zyzzyva film")
+    trace = load(SHELF / "single-block").trace("a zyzzyva film")
     assert axis_tokens(trace, trace.tokens) == ["a", "zyzzyva [UNK]", "film"]
 
 

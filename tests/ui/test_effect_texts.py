@@ -58,10 +58,10 @@ def test_each_caption_tells_what_a_run_without_the_head_gives(found):
     explorer, trace, effects = found
     said = effect_texts(ENGLISH, trace, effects, "encoder")
     payload = payload_of(trace, ENGLISH, (), effects)
-    assert np.shape(said) == (1, 4)
+    assert np.shape(said) == (4, 8)
     best = trace.probs.argmax()
-    for head, sentence in enumerate(said[0]):
-        after = explorer.trace(TEXT, ablate=[(0, head)]).probs[best]
+    for head, sentence in enumerate(said[2]):
+        after = explorer.trace(TEXT, ablate=[(2, head)]).probs[best]
         assert f"{trace.probs[best]:.1%}" in sentence
         assert f"{after:.1%}" in sentence
         assert sentence in payload.decode("utf-8", "replace")
@@ -71,10 +71,10 @@ def test_each_caption_tells_what_a_run_without_the_head_gives(found):
 
 def test_the_effect_of_all_heads_stands_beside_the_sum_of_single_ones(found):
     explorer, trace, effects = found
-    heads = [(0, head) for head in range(4)]
+    heads = [(layer, head) for layer in range(4) for head in range(8)]
     after = explorer.trace(TEXT, ablate=heads).probs[trace.probs.argmax()]
     said = together_text(ENGLISH, trace, effects)
-    assert said.startswith("With all 4 heads set to zero, the probability of “positive” falls from ")
+    assert said.startswith("With all 32 heads set to zero, the probability of “positive” falls from ")
     assert f" to {after:.1%} (" in said
     points, log_odds = -100 * effects["encoder"].sum(), -effects.log_odds["encoder"].sum()
     assert f"add up to {signed(points)} points, {signed(log_odds)} log-odds." in said

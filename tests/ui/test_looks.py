@@ -92,7 +92,7 @@ def test_every_look_is_offered_where_it_changes_something(trace):
 
 @pytest.mark.parametrize("looks", [(), ("words",), ("special",), ("words", "sink")])
 def test_every_token_knows_its_sentence_however_it_is_looked_at(looks):
-    explorer = load(SHELF / "imdb-sentiment")
+    explorer = load(SHELF / "single-block")
     trace = explorer.trace("A dull film! I left early, at 9.30. She stayed.")
     rows = apply_looks(trace, {"encoder": (trace.tokens, trace.tokens)}, looks)["encoder"].rows
     by_sentence = ["".join(rows.labels[i] for i in np.flatnonzero(rows.sentences == s)) for s in range(3)]

@@ -75,7 +75,7 @@ class Explorer:
 
     >>> explorer = load("imdb-sentiment")
     >>> explorer.trace("the film was not good").encoder[0].attention.weights.shape
-    (4, 5, 5)
+    (8, 6, 6)
     """
 
     def __init__(
