@@ -3,7 +3,7 @@ import { test } from "node:test";
 import { payload, VIEWS } from "./setup.mjs";
 
 const { cellText, figuresText, figureText, headTitle, pairNames, pinnedText, titlesOf } = await import(`${VIEWS}/captions.js`);
-const { orderOf } = await import(`${VIEWS}/grid.js`);
+const { orderOf } = await import(`${VIEWS}/order.js`);
 const { parse } = await import(`${VIEWS}/payload.js`);
 const { NOTHING, Selection } = await import(`${VIEWS}/selection.js`);
 const { pooledOf } = await import(`${VIEWS}/thumbnails.js`);

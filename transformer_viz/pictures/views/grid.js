@@ -1,10 +1,12 @@
 // All heads of one kind of attention as thumbnails: a row for each layer, or sorted by a figure.
 
 import { figureText } from "./captions.js";
+import { corner, GAP, layoutOf } from "./layout.js";
+import { orderOf } from "./order.js";
 import { PIXELS } from "./text.js";
 import { thumbnailsOf } from "./thumbnails.js";
 
-/** @import {Attention} from "./payload.js" */
+/** @import {Layout} from "./layout.js" */
 /** @import {Pen} from "./pen.js" */
 /** @import {Selection, State} from "./selection.js" */
 /** @import {View} from "./surface.js" */
@@ -29,21 +31,6 @@ import { thumbnailsOf } from "./thumbnails.js";
  * @property {(choice: Partial<State>) => void} select
  * @property {(head: Hovered | null, place: Point) => void} hover
  */
-
-/**
- * @typedef {object} Layout
- * @property {boolean} sorted
- * @property {number} left
- * @property {number} top
- * @property {number} columns
- * @property {number} rows
- * @property {number} side Width of a thumbnail.
- * @property {number} tall Height of a thumbnail.
- * @property {number} below Height of the texts below it.
- */
-
-const MOST_SIDE = 96;
-const GAP = 6;
 
 /**
  * Return the view.
@@ -114,46 +101,6 @@ export function grid(host) {
     },
   };
 }
-
-/**
- * Return the heads in the order of a figure, the largest first; without it, by layer.
- *
- * @param {Attention} attention
- * @param {string} sort
- */
-export function orderOf({ layers, heads, figures }, sort) {
-  const numbers = Array.from({ length: layers * heads }, (_, i) => i);
-  const figure = figures[sort];
-  if (!figure) return numbers;
-  return numbers.sort((a, b) => (figure[b] ?? -Infinity) - (figure[a] ?? -Infinity) || a - b);
-}
-
-/**
- * @param {Selection} selection
- * @param {number} width
- * @returns {Layout}
- */
-function layoutOf({ attention, state }, width) {
-  const { layers, heads } = attention;
-  const sorted = Boolean(attention.figures[state.sort]);
-  const left = sorted ? 0 : 22;
-  const columns = sorted ? Math.max(1, Math.min(layers * heads, Math.floor(width / 70))) : heads;
-  const rows = sorted ? Math.ceil((layers * heads) / columns) : layers;
-  const shape = Math.max(0.4, Math.min(2.5, attention.queries / attention.keys));
-  const side = Math.min(MOST_SIDE, (width - left) / columns - GAP);
-  const below = sorted ? 2 * PIXELS + 8 : 0; // the head's name and figure
-  return { sorted, left, top: 24, columns, rows, side, tall: side * shape, below };
-}
-
-/**
- * @param {Layout} layout
- * @param {number} place
- * @returns {Point}
- */
-const corner = ({ left, top, columns, side, tall, below }, place) => [
-  left + (place % columns) * (side + GAP),
-  top + Math.floor(place / columns) * (tall + GAP + below),
-];
 
 /**
  * @param {Pen} pen
