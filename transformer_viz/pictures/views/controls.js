@@ -3,6 +3,7 @@
 import { button, group } from "./buttons.js";
 import { pairNames } from "./captions.js";
 import { element } from "./element.js";
+import { legend } from "./legend.js";
 
 /** @import {Attention, Label, Words} from "./payload.js" */
 /** @import {Selection, State, Token} from "./selection.js" */
@@ -68,7 +69,8 @@ export class Controls {
     switch (state.view) {
       case "grid": {
         const many = attention.layers * attention.heads > 1;
-        return many ? [this.menu("sort", [["place", words.sorts.place], ...sorts(attention, words)])] : [];
+        const menu = many && this.menu("sort", [["place", words.sorts.place], ...sorts(attention, words)]);
+        return [menu, selection.usualRoles().size > 0 && legend(this.host)].filter((part) => part !== false);
       }
       case "matrix": {
         const values = attention.hasScores ? /** @type {const} */ (["weights", "scores", "masked", "norms"]) : [state.value];
