@@ -135,6 +135,16 @@ def filled(svg):
     ]
 
 
+def thumbnails(page):
+    """Return the middle of each small picture in the order they stand in."""
+    boxes = [
+        tuple(float(rect.get(name)) for name in ("x", "y", "width", "height"))
+        for rect in drawing(page).iter(f"{SVG}rect")
+        if rect.get("fill") == "none"
+    ]
+    return [(x + width / 2, y + height / 2) for x, y, width, height in dict.fromkeys(boxes)]
+
+
 def middles(page, allowed):
     """Return (query, key) -> the middle of its cell on the canvas, for cells that are no gaps."""
     cells = filled(drawing(page))[: allowed.sum()]

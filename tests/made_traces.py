@@ -7,7 +7,9 @@ import numpy as np
 from transformer_viz.analysis import project_heads
 from transformer_viz.language import Words
 from transformer_viz.pictures import views
+from transformer_viz.pictures.captions import role_name, role_order, share_texts
 from transformer_viz.pictures.lens import head_metrics
+from transformer_viz.values.head_roles import UsualRole
 from transformer_viz.values.tensors import AttentionTrace, DecoderBlockTrace, EncoderBlockTrace, ModelTrace
 from transformer_viz.values.trace import Trace
 
@@ -166,6 +168,21 @@ def packed(trace, *, language="en", **changes):
         )
         shown[kind] = facts._replace(**{name: of[kind] for name, of in changes.items() if kind in of})
     return views.payload_bytes(trace.model, shown, Words(language).under("lens"))
+
+
+def usually(kinds, language="en"):
+    """Return changes for `packed`: heads with usual roles.
+
+    Kind of attention -> (role, share) of each head, by layer; None: the head has none.
+    """
+    words, changes = Words(language), {"roles": {}, "shares": {}, "metrics": {}}
+    for kind, layers in kinds.items():
+        facts = (0.1, 1.0, 90, 100)
+        usual = [[UsualRole(*(head or ("mixed", np.nan)), *facts) for head in layer] for layer in layers]
+        changes["roles"][kind] = [[role_name(words, role) for role in layer] for layer in usual]
+        changes["shares"][kind] = share_texts(usual)
+        changes["metrics"][kind] = {"role": role_order(usual)}
+    return changes | {"language": language}
 
 
 def unpack(payload):

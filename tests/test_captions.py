@@ -6,8 +6,15 @@ import numpy as np
 import pytest
 
 import transformer_viz as tv
+from transformer_viz.analysis import Role
 from transformer_viz.language import Words
-from transformer_viz.pictures.captions import HeadsInText, captions_of, patterns_of_trace, role_order
+from transformer_viz.pictures.captions import (
+    HeadsInText,
+    captions_of,
+    patterns_of_trace,
+    role_name,
+    role_order,
+)
 from transformer_viz.pictures.lens import payload_of
 from transformer_viz.values.head_roles import UsualRole
 from transformer_viz.values.patterns import MEASURES, ROLES
@@ -127,6 +134,13 @@ def test_every_role_has_a_sentence_of_its_own_with_and_without_evidence(language
     assert len(others) == len(MEASURES[kind])
 
 
+@pytest.mark.parametrize("language", ["en", "zh"])
+def test_every_role_has_a_name_of_its_own(language):
+    """The views group heads by it."""
+    named = [Role(name, 0.5, 0) for name in ROLES] + [usual("mixed", np.nan)]
+    assert len({role_name(Words(language), role) for role in named}) == len(ROLES) + 1
+
+
 def test_heads_are_sorted_by_what_they_usually_do():
     order = role_order(
         [[usual("mixed", np.nan), usual("previous", 0.5), usual("previous", 0.9), usual("itself")]]
@@ -165,9 +179,13 @@ def test_captions_and_names_of_a_payload_rest_on_the_evidence_unless_the_matrix_
             else f"in {role.held} of {role.texts} texts"
         )
         assert count in text
-    names = [Words("en")(f"role_name.{role.name}") for layer in roles for role in layer]
-    quoted = ", ".join(f'"{name}"' for name in names)
+    named = [role for layer in roles for role in layer]
+    names = [Words("en")(f"role_name.{role.name}") for role in named]
+    assert "mixed" in names
+    quoted = ", ".join(f'"{name}"' for name in names).replace("mixed", "no usual role")
     assert f'"roles": [{quoted}]' in text
+    shares = ", ".join('""' if np.isnan(role.share) else f'"{role.share:.0%}"' for role in named)
+    assert f'"shares": [{shares}]' in text
     for plain in (
         payload_of(trace, Words("en")),
         payload_of(trace, Words("en"), ("mean",), head_roles=found),
@@ -176,3 +194,4 @@ def test_captions_and_names_of_a_payload_rest_on_the_evidence_unless_the_matrix_
         (shown,) = header["attentions"]
         assert all("this text" in said and " texts" not in said for said in shown["sayings"])
         assert {measure["texts"] for measure in shown["measures"]} == {0}
+        assert "shares" not in shown

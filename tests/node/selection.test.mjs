@@ -3,7 +3,7 @@ import { test } from "node:test";
 import { payload, VIEWS } from "./setup.mjs";
 
 const { cellText, figuresText, figureText, headTitle, pairNames, pinnedText, titlesOf } = await import(`${VIEWS}/captions.js`);
-const { orderOf } = await import(`${VIEWS}/grid.js`);
+const { orderOf } = await import(`${VIEWS}/order.js`);
 const { parse } = await import(`${VIEWS}/payload.js`);
 const { NOTHING, Selection } = await import(`${VIEWS}/selection.js`);
 const { pooledOf } = await import(`${VIEWS}/thumbnails.js`);
@@ -109,7 +109,7 @@ test("heads are in the order of a figure, the largest first and those without on
   assert.deepEqual(orderOf(encoder, "entropy").map((head) => figureText(encoder, "entropy", head)), ["0.90", "0.70", "0.50", "0.30", "0.10", "–"]);
   assert.deepEqual(orderOf({ layers: 1, heads: 3, figures: { a: [-1, null, 2] } }, "a"), [2, 0, 1]);
   assert.deepEqual(orderOf(encoder, "role"), [4, 0, 5, 3, 1, 2]);
-  const roles = orderOf(encoder, "role").map((head) => figureText(encoder, "role", head));
+  const roles = orderOf(encoder, "role").map((head) => encoder.roles[head]);
   assert.deepEqual(roles, ["previous", "previous", "even", "even", "even", "mixed"]);
   assert.equal(figuresText(encoder, sorted.words, 3), "entropy 0.90");
 });

@@ -66,12 +66,12 @@ def test_a_head_is_measured_over_a_file_and_shown_with_its_texts(explorer):
     assert found["place"] == {"kind": "encoder", "layer": 1, "head": 2}
     numbers = {each["name"]: each for each in found["measured"]}
     roles = survey.roles.kinds["encoder"]
-    for name in ("itself", "previous", "focused"):
-        place = MEASURES["encoder"].index(name)
+    for pattern, name in (("itself", "itself"), ("previous", "previous token"), ("focused", "focused")):
+        place = MEASURES["encoder"].index(pattern)
         assert numbers[name]["mean"] == pytest.approx(roles.share[1, 2, place], abs=2e-3)
         assert numbers[name]["texts"] == 120
     here = np.diagonal(explorer.trace("A dull film.").encoder[1].attention.weights[2], -1).mean()
-    assert numbers["previous"]["here"] == pytest.approx(here, abs=1e-5)
+    assert numbers["previous token"]["here"] == pytest.approx(here, abs=1e-5)
     (distance, even), (entropy,) = charts(app)
     assert_allclose(distance, survey.distances["encoder"][1, 2], atol=1e-5)
     assert_allclose(even, survey.even_distances["encoder"], atol=1e-5)

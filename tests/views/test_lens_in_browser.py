@@ -29,9 +29,9 @@ from lens_page import (
     point,
     saved,
     table,
-    watched_pages,
+    thumbnails,
 )
-from made_traces import TOKENS, VALUES, encoder_trace, half, masked_trace, numbers, packed, writing_trace
+from made_traces import TOKENS, VALUES, encoder_trace, half, numbers, packed
 from numpy.testing import assert_allclose
 from playwright.sync_api import expect
 
@@ -39,34 +39,6 @@ from transformer_viz.pictures import views
 from transformer_viz.pictures.figures.theme import BACKGROUND, DIVERGING, SEQUENTIAL
 from transformer_viz.values.tensors import weights_only
 from transformer_viz.values.trace import Trace
-
-
-@pytest.fixture(scope="module")
-def masked():
-    return masked_trace()
-
-
-@pytest.fixture(scope="module")
-def writing():
-    return writing_trace(TOKENS, ["[START]", "w1", "w2", "w3", "w4"])
-
-
-@pytest.fixture
-def show(browser, tmp_path):
-    """Return what opens a page of a trace."""
-    with watched_pages(browser) as new_page:
-
-        def opened(trace, *, start=None, width=1440, theme="light", **changes):
-            page = new_page(viewport={"width": width, "height": 1000}, color_scheme=theme)
-            file = tmp_path / "page.html"
-            payload = trace if isinstance(trace, bytes) else packed(trace, **changes)
-            file.write_text(views.page(payload, title="Lens", start=start), encoding="utf-8")
-            page.goto(file.as_uri())
-            expect(page.locator(".says")).to_be_visible()
-            painted(page)
-            return page
-
-        yield opened
 
 
 def colour(number, largest, *, signed=False, theme="light"):
@@ -145,16 +117,6 @@ def test_the_wheel_zooms_about_the_pointer_dragging_moves_and_a_double_click_sho
         page.keyboard.press("Escape")
     painted(page)
     assert picture(page, "matrix") == everything
-
-
-def thumbnails(page):
-    """Return the middle of each small picture in the order they stand in."""
-    boxes = [
-        tuple(float(rect.get(name)) for name in ("x", "y", "width", "height"))
-        for rect in drawing(page).iter(f"{SVG}rect")
-        if rect.get("fill") == "none"
-    ]
-    return [(x + width / 2, y + height / 2) for x, y, width, height in dict.fromkeys(boxes)]
 
 
 def test_a_click_on_a_small_picture_chooses_it_everywhere(show, masked):

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from made_traces import TOKENS, VALUES, encoder_trace, masked_trace, numbers, packed, writing_trace
+from made_traces import TOKENS, VALUES, encoder_trace, masked_trace, numbers, packed, usually, writing_trace
 
 from transformer_viz.pictures import views
 from transformer_viz.pictures.figures.theme import DIVERGING, SEQUENTIAL
@@ -17,6 +17,15 @@ from transformer_viz.values.trace import Trace
 
 FOLDER = Path(__file__).parents[1] / "node"
 SENTENCES = np.array([0, 0, 0, 0, 1, 1, 1])
+USUAL = {
+    "encoder": [
+        [("previous", 0.41), None, ("previous", 1.0)],
+        [("even", 0.95), ("itself", 0.62), ("previous", 0.54)],
+    ],
+    "decoder": [[("focused", 0.8), ("previous", 0.5), None], [None] * 3, [None] * 3],
+    "cross": [[None] * 3] * 3,
+}
+"""Kind of attention -> usual role of each head and its share, by layer."""
 
 
 def nullable(array):
@@ -102,6 +111,7 @@ def payloads(tmp_path_factory):
         "roles": {"encoder": [["previous", "even", "mixed"], ["even", "previous", "even"]]},
     }
     (folder / "sorted.bin").write_bytes(packed(made["masked"], **sorted_by))
+    (folder / "roles.bin").write_bytes(packed(made["writing"], **usually(USUAL)))
     (folder / "evidence.bin").write_bytes(packed(made["masked"], evidence={"encoder": evidence()}))
     (folder / "expected.json").write_text(json.dumps(expected(made)))
     return folder

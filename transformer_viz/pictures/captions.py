@@ -139,6 +139,17 @@ def role_order(named: Sequence[Sequence[Said]]) -> np.ndarray:
     )
 
 
+def role_name(words: Words, role: Said) -> str:
+    """Return the short name of a role; "mixed" over many texts is none at all."""
+    has_none = isinstance(role, UsualRole) and role.name == "mixed"
+    return words("role_name.none" if has_none else f"role_name.{role.name}")
+
+
+def share_texts(usual: Sequence[Sequence[UsualRole]]) -> list[list[str]]:
+    """Return the share of each head's usual role as text; "" if it has none."""
+    return [["" if role.name == "mixed" else f"{role.share:.0%}" for role in layer] for layer in usual]
+
+
 def role_text(words: Words, role: Role, labels: Sequence[str]) -> str:
     """Return a head's role in one text as a sentence; `labels` are those of the columns."""
     return words(

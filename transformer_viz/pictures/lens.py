@@ -9,7 +9,14 @@ from transformer_viz import store
 from transformer_viz.analysis import distance, entropy, previous_token_score, project_heads
 from transformer_viz.language import Words
 from transformer_viz.pictures import views
-from transformer_viz.pictures.captions import HeadsInText, captions_of, patterns_of_trace, role_order
+from transformer_viz.pictures.captions import (
+    HeadsInText,
+    captions_of,
+    patterns_of_trace,
+    role_name,
+    role_order,
+    share_texts,
+)
 from transformer_viz.pictures.effects import effect_texts
 from transformer_viz.pictures.evidence import evidence_of
 from transformer_viz.pictures.labels import axis_labels
@@ -70,11 +77,12 @@ def payload_of(
             title=words("heatmap.query" if kind == "encoder" else "heatmap.writes"),
             head_title=title_of(words, looks, kind),
             metrics=metrics,
-            roles=[[words(f"role_name.{role.name}") for role in layer] for layer in named],
+            roles=[[role_name(words, role) for role in layer] for layer in named],
             captions=captions_of(words, heads, labels, usual, said, () if shown else preferred),
             vectors={} if looks else views.vectors_of(trace, kind, projected.get(kind)),
             sentences=(look.rows.sentences, look.columns.sentences),
             evidence=evidence_of(words, heads, measured and measured.kinds[kind]),
+            shares=None if usual is None else share_texts(usual),
         )
     labels = words.under("lens")
     if looks:

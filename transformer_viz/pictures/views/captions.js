@@ -1,5 +1,6 @@
 // The texts of a lens: titles, tooltips and names of choices.
 
+import { headsByRole, placeOf } from "./order.js";
 import { fill } from "./text.js";
 
 /** @import {Attention, Words} from "./payload.js" */
@@ -20,6 +21,17 @@ export function headTitle(attention, { layer, head }) {
 }
 
 /**
+ * Return the short name of a head.
+ *
+ * @param {Attention} attention
+ * @param {number} number Of the head, counted over all layers.
+ */
+export function headName(attention, number) {
+  const { layer, head } = placeOf(attention, number);
+  return `L${layer + 1} H${head + 1}`;
+}
+
+/**
  * Return the sentence about what a head does.
  *
  * @param {Attention} attention
@@ -34,12 +46,15 @@ export const saying = (attention, { layer, head }) => attention.sayings[layer * 
  * @param {Words} words
  * @param {Count} lines
  */
-export function titlesOf({ attention, state }, words, { count, of }) {
+export function titlesOf(selection, words, { count, of }) {
+  const { attention, state } = selection;
   const { layers, heads } = attention;
+  const lit = selection.litRole();
+  const role = lit === null ? "" : ` · ${countText(lit, headsByRole(attention).get(lit) ?? [])}`;
   const strongest = fill(words.some, { count: thousands(count), of: thousands(of) });
   const some = of === 0 ? ` · ${words.no_line}` : count < of ? ` · ${strongest}` : "";
   return {
-    grid: fill(words.grid_title, { layers, heads }),
+    grid: fill(words.grid_title, { layers, heads }) + role,
     matrix: `${headTitle(attention, state)} · ${words.values[state.value]}`,
     lines: linesTitle(attention, state, words) + some,
     steps: "",
@@ -93,9 +108,28 @@ export function pinnedText(selection, words) {
  * @param {number} number Of the head, counted over all layers.
  */
 export function figureText(attention, name, number) {
-  if (name === "role") return attention.roles[number];
+  if (name === "role") return attention.shares?.[number] ?? "";
   return attention.figures[name][number]?.toPrecision(2) ?? "–";
 }
+
+/**
+ * Return the usual role of a head with its share; "" if it has none, or none is known.
+ *
+ * @param {Attention} attention
+ * @param {number} number Of the head, counted over all layers.
+ */
+export function roleText({ roles, shares }, number) {
+  const share = shares?.[number];
+  return share ? `${roles[number]} · ${share}` : "";
+}
+
+/**
+ * Return a role with the number of heads that have it.
+ *
+ * @param {string} role
+ * @param {number[]} numbers Of the heads.
+ */
+export const countText = (role, numbers) => `${role} ${numbers.length}`;
 
 /**
  * Return all figures of a head that are numbers, as a text.

@@ -1,7 +1,9 @@
 // The controls above the views, and the downloads below them.
 
+import { button, group } from "./buttons.js";
 import { pairNames } from "./captions.js";
 import { element } from "./element.js";
+import { legend } from "./legend.js";
 
 /** @import {Attention, Label, Words} from "./payload.js" */
 /** @import {Selection, State, Token} from "./selection.js" */
@@ -67,7 +69,8 @@ export class Controls {
     switch (state.view) {
       case "grid": {
         const many = attention.layers * attention.heads > 1;
-        return many ? [this.menu("sort", [["place", words.sorts.place], ...sorts(attention, words)])] : [];
+        const menu = many && this.menu("sort", [["place", words.sorts.place], ...sorts(attention, words)]);
+        return [menu, selection.usualRoles().size > 0 && legend(this.host)].filter((part) => part !== false);
       }
       case "matrix": {
         const values = attention.hasScores ? /** @type {const} */ (["weights", "scores", "masked", "norms"]) : [state.value];
@@ -90,15 +93,6 @@ export class Controls {
     return { selection: this.host.selection, words: this.host.words() };
   }
 
-  /** @param {string} label @param {...HTMLElement} children */
-  group(label, ...children) {
-    const group = element("div", { className: "group" }, element("span", { textContent: label }), ...children);
-    group.setAttribute("role", "group");
-    group.setAttribute("aria-label", label);
-    roving(group);
-    return group;
-  }
-
   /** @param {Choice} name @param {Options} options */
   choice(name, options) {
     const { selection, words } = this.of();
@@ -106,7 +100,7 @@ export class Controls {
       const pressed = selection.state[name] === value;
       return button(text, `${name}-${value}`, () => this.host.select({ [name]: value }), { pressed });
     });
-    return this.group(words[name], element("div", { className: "buttons" }, ...buttons));
+    return group(words[name], element("div", { className: "buttons" }, ...buttons));
   }
 
   /** Return a swatch for each head: a click shows it alone; with Shift or Ctrl, it adds or removes the head. */
@@ -127,7 +121,7 @@ export class Controls {
     const every = state.shown.size === attention.heads;
     const showAll = () => this.host.select({ shown: new Set(every ? [state.head] : all) });
     const last = button(words.all_heads, "head-all", showAll, { className: "plain", pressed: every });
-    return this.group(words.head, element("div", { className: "swatches" }, ...swatches, last));
+    return group(words.head, element("div", { className: "swatches" }, ...swatches, last));
   }
 
   /** @param {number} head @param {boolean} several */
@@ -161,7 +155,7 @@ export class Controls {
     select.value = value;
     select.setAttribute("aria-label", words[name]);
     select.addEventListener("change", () => choose(select.value));
-    return this.group(words[name], select);
+    return group(words[name], select);
   }
 
   /** Return the slider of the smallest weight that is a line. */
@@ -178,7 +172,7 @@ export class Controls {
       value.textContent = shown();
       this.host.redraw();
     });
-    return this.group(words.threshold, element("div", { className: "range" }, range, value));
+    return group(words.threshold, element("div", { className: "range" }, range, value));
   }
 
   /** Show the downloads. */
@@ -187,41 +181,8 @@ export class Controls {
     const buttons = kinds.map((kind) =>
       button(kind.toUpperCase(), `download-${kind}`, () => this.host.download(kind), { className: "plain" }),
     );
-    this.below.replaceChildren(this.group(this.host.words().download, element("div", { className: "buttons" }, ...buttons)));
+    this.below.replaceChildren(group(this.host.words().download, element("div", { className: "buttons" }, ...buttons)));
   }
-}
-
-/**
- * @param {string} text
- * @param {string} key Name by which the button is found again after an update.
- * @param {(event: MouseEvent) => void} press
- * @param {{className?: string, pressed?: boolean}} options `pressed`: of a button that stays pressed.
- */
-function button(text, key, press, { className = "", pressed }) {
-  const made = element("button", { type: "button", textContent: text, className });
-  made.dataset.key = key;
-  if (pressed !== undefined) made.setAttribute("aria-pressed", String(pressed));
-  made.addEventListener("click", press);
-  return made;
-}
-
-/**
- * Let the Tab key stop at one button of a group only; the arrow keys move between its buttons.
- *
- * @param {HTMLElement} group
- */
-function roving(group) {
-  const buttons = [...group.querySelectorAll("button")];
-  if (buttons.length < 3) return;
-  const stop = buttons.find((button) => button.ariaCurrent || button.ariaPressed === "true") ?? buttons[0];
-  for (const button of buttons) button.tabIndex = button === stop ? 0 : -1;
-  group.addEventListener("keydown", (event) => {
-    const by = event.key === "ArrowLeft" ? -1 : event.key === "ArrowRight" ? 1 : 0;
-    const at = buttons.findIndex((button) => button === event.target);
-    if (!by || at < 0) return;
-    buttons[(at + by + buttons.length) % buttons.length].focus();
-    event.preventDefault();
-  });
 }
 
 /** @param {Attention} attention @param {Words} words @returns {Options} */

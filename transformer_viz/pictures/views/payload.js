@@ -37,7 +37,8 @@
  * @property {number[]} querySentences Number of the sentence of each token.
  * @property {number[]} keySentences
  * @property {Record<string, (number | null)[]>} figures Name -> a number of each head, to sort by.
- * @property {string[]} roles Attention pattern of each head.
+ * @property {string[]} roles Name of the role of each head.
+ * @property {string[]} [shares] Share of its usual role; "": it has none. Without shares, the roles are of this text.
  * @property {string[]} sayings What each head does, in a sentence.
  * @property {Measure[]} [measures] One for each pattern, for the chart of the selected head.
  */
@@ -85,7 +86,7 @@
  *   | "table" | "table_query" | "table_keys" | "query_of" | "key_vector" | "value_vector" | "weighted_value" | "masked"
  *   | "equal" | "unequal" | "too_long" | "token_embedding" | "position" | "sum" | "stream" | "normalised"
  *   | "joined" | "output" | "projected" | "unprojected" | "every" | "within" | "between" | "evidence" | "evidence_here"
- *   | "measured" | "measured_here" | "unshown" | "mean" | "uniform" | "here", string>} Words
+ *   | "measured" | "measured_here" | "unshown" | "mean" | "uniform" | "here" | "usual_role", string>} Words
  */
 
 /**

@@ -63,6 +63,7 @@ class AttentionPayload(NamedTuple):
         vectors: Name -> float32 array, from `vectors_of`; empty: no step-by-step view.
         sentences: Index of the sentence of each row and column: int (query,), int (key,).
         evidence: The evidence for the roles; None: not shown.
+        shares: Share of each head's usual role as text, by layer; "": the head has none. None: unknown.
     """
 
     found: Attentions
@@ -76,6 +77,7 @@ class AttentionPayload(NamedTuple):
     vectors: dict[str, np.ndarray]
     sentences: tuple[np.ndarray, np.ndarray]
     evidence: Evidence | None = None
+    shares: list[list[str]] | None = None
 
 
 def payload_bytes(model: str, shown: dict[str, AttentionPayload], words: dict) -> bytes:
@@ -156,6 +158,8 @@ def _attention(kind, shown, arrays):
             {"name": name, "meaning": meaning, "texts": count}
             for name, meaning, count in zip(names, meanings, texts, strict=True)
         ]
+    if shown.shares is not None:
+        facts["shares"] = [share for layer in shown.shares for share in layer]
     rows, columns = shown.tokens
     return facts | {
         "kind": kind,

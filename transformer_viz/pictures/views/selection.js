@@ -1,5 +1,7 @@
 // The selection of a lens, shared by all its views. Nothing here draws.
 
+import { headsByUsualRole } from "./order.js";
+
 /** @import {Attention, Value} from "./payload.js" */
 
 /** @typedef {"all" | "grid" | "matrix" | "lines" | "steps"} ViewName "all": grid, matrix and lines side by side. */
@@ -16,6 +18,8 @@
  * @property {"head" | "one"} scale Where the colour scale of the weights ends: at the head's maximum, or at 1.
  * @property {number | null} threshold Smallest weight that is a line; null: the default.
  * @property {string} sort Name of a figure to sort the heads by; any other: by layer and head.
+ * @property {string | null} role Its heads stay lit in the view of all heads.
+ * @property {string | null} pointedRole Its heads are lit as long as it is pointed at.
  * @property {string} sentences Lines to show: "every", "within", "between", or a pair such as "0-1".
  * @property {Set<number>} shown Heads whose lines are shown.
  * @property {number | null} query Pointed at.
@@ -37,7 +41,7 @@ export class Selection {
     /** @type {State} */
     this.state = {
       ...{ layer: 0, head: 0, view: "all", value: "weights", scale: "head", threshold: null, sort: "place" },
-      ...{ sentences: "every", shown: new Set(), ...NOTHING, pinned: NOTHING },
+      ...{ sentences: "every", shown: new Set(), ...NOTHING, pinned: NOTHING, role: null, pointedRole: null },
       ...start,
       kind: start.kind ?? "",
     };
@@ -62,13 +66,15 @@ export class Selection {
     this.correct();
   }
 
-  /** Keep layer, head, shown heads, sentences and values within the selected attention. */
+  /** Keep layer, head, shown heads, roles, sentences and values within the selected attention. */
   correct() {
     const { state, attention } = this;
     state.layer = Math.min(state.layer, attention.layers - 1);
     state.head = Math.min(state.head, attention.heads - 1);
     const shown = [...state.shown].filter((head) => head < attention.heads);
     state.shown = new Set(shown.length ? shown : [state.head]);
+    if (!this.usualRoles().has(state.role ?? "")) state.role = null;
+    state.pointedRole = null;
     if (!this.pairs().includes(state.sentences)) state.sentences = "every";
     if (!attention.hasScores) state.value = "weights";
   }
@@ -115,6 +121,20 @@ export class Selection {
   focus() {
     const { query, key, pinned } = this.state;
     return query === null && key === null ? pinned : { query, key };
+  }
+
+  /**
+   * The usual roles that can be lit, with the heads of each: only the view of all heads shows them.
+   *
+   * @returns {Map<string, number[]>}
+   */
+  usualRoles() {
+    return this.state.view === "grid" ? headsByUsualRole(this.attention) : new Map();
+  }
+
+  /** The role whose heads are lit: the one pointed at, else the one that is kept; null: all heads are alike. */
+  litRole() {
+    return this.state.pointedRole ?? this.state.role;
   }
 
   /** Smallest weight that is a line; by default at most 0.02, in long texts 1.5 times the uniform weight. */
