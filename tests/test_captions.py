@@ -9,7 +9,7 @@ import transformer_viz as tv
 from transformer_viz.language import Words
 from transformer_viz.pictures.captions import HeadsInText, captions_of, patterns_of_trace, role_order
 from transformer_viz.pictures.lens import payload_of
-from transformer_viz.values.head_roles import UsualRole
+from transformer_viz.values.kind_roles import UsualRole
 from transformer_viz.values.patterns import MEASURES, ROLES
 from transformer_viz.values.tensors import Attentions, AttentionTrace
 

@@ -6,7 +6,7 @@ import pytest
 from transformer_viz.language import Words
 from transformer_viz.pictures.captions import HeadsInText
 from transformer_viz.pictures.evidence import evidence_of
-from transformer_viz.values.head_roles import KindRoles
+from transformer_viz.values.kind_roles import KindRoles
 from transformer_viz.values.patterns import MEASURES, ROLES
 from transformer_viz.values.tensors import Attentions, AttentionTrace
 

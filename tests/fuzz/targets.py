@@ -26,7 +26,8 @@ from transformer_viz.data import preview, read_labelled, read_pairs, read_texts
 from transformer_viz.runs import TrainingJob, TrainingSettings, create_run
 from transformer_viz.text.tokenizer import TOKEN_KINDS, Tokenizer, clean_text, visible
 from transformer_viz.values.config import TransformerConfig
-from transformer_viz.values.head_roles import HeadRoles, KindRoles
+from transformer_viz.values.head_roles import HeadRoles
+from transformer_viz.values.kind_roles import KindRoles
 from transformer_viz.values.patterns import MEASURES, ROLES
 from transformer_viz.values.trace import Trace
 

@@ -8,7 +8,8 @@ from zipping import signed
 
 import transformer_viz as tv
 from transformer_viz import store
-from transformer_viz.values.head_roles import HeadRoles, KindRoles
+from transformer_viz.values.head_roles import HeadRoles
+from transformer_viz.values.kind_roles import KindRoles
 from transformer_viz.values.patterns import MEASURES
 
 DAMAGED = (

@@ -7,8 +7,9 @@ import numpy as np
 from transformer_viz.analysis.patterns import PatternShares
 from transformer_viz.analysis.roles import held_patterns
 from transformer_viz.values.config import TransformerConfig
-from transformer_viz.values.head_roles import DIGITS, KindRoles
+from transformer_viz.values.head_roles import DIGITS
 from transformer_viz.values.interventions import all_heads
+from transformer_viz.values.kind_roles import KindRoles
 from transformer_viz.values.patterns import MEASURES, patterns_of_config
 
 

@@ -7,7 +7,7 @@ import numpy as np
 from transformer_viz.analysis import PatternShares, Role, pattern_shares, roles_of_shares, text_patterns
 from transformer_viz.language import Words
 from transformer_viz.text.tokenizer import START, visible
-from transformer_viz.values.head_roles import UsualRole
+from transformer_viz.values.kind_roles import UsualRole
 from transformer_viz.values.patterns import MEASURES, ROLES, possible_patterns
 from transformer_viz.values.tensors import Attentions
 from transformer_viz.values.trace import Trace

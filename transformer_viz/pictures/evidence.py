@@ -5,7 +5,7 @@ import numpy as np
 from transformer_viz.language import Words
 from transformer_viz.pictures.captions import HeadsInText
 from transformer_viz.pictures.views import Evidence
-from transformer_viz.values.head_roles import KindRoles
+from transformer_viz.values.kind_roles import KindRoles
 from transformer_viz.values.patterns import MEASURES
 
 

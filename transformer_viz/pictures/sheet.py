@@ -7,8 +7,8 @@ import numpy as np
 from transformer_viz.language import Words
 from transformer_viz.pictures.captions import HeadsInText, patterns_of_trace, usual_text
 from transformer_viz.pictures.evidence import evidence_of
-from transformer_viz.values.head_roles import FEWEST_TEXTS
 from transformer_viz.values.head_survey import DISTANCES, FAR, HeadSurvey
+from transformer_viz.values.kind_roles import FEWEST_TEXTS
 from transformer_viz.values.patterns import MEASURES
 from transformer_viz.values.trace import Trace
 

@@ -7,7 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
-from transformer_viz.values.head_roles import DIGITS, FEWEST_TEXTS, HeadRoles, UsualRole
+from transformer_viz.values.head_roles import DIGITS, HeadRoles
+from transformer_viz.values.kind_roles import FEWEST_TEXTS, UsualRole
 from transformer_viz.values.patterns import MEASURES
 
 MAX_SURVEY_TEXTS = 1_000
