@@ -171,7 +171,9 @@ def made(shares, texts=None, held=1.0):
     mean[..., column] = 0.9
     texts = count if texts is None else texts
     counts = np.full(len(NAMES), texts)
-    numbers = KindRoles(NAMES, mean, mean, mean / 9, held * (mean > 0), np.ones(len(NAMES)), counts)
+    no_words = np.empty((1, 1, 0))
+    measured = mean, mean, mean / 9, held * (mean > 0), np.ones(len(NAMES)), counts, no_words, no_words
+    numbers = KindRoles(NAMES, *measured)
     roles = HeadRoles(max(texts, 1), {"encoder": numbers})
     named = tuple(f"text {number}" for number in range(count))
     return HeadSurvey(roles, named, np.zeros(count, bool), {"encoder": array}, {}, {}, {})

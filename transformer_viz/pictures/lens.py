@@ -6,17 +6,23 @@ from collections.abc import Collection, Mapping
 import numpy as np
 
 from transformer_viz import store
-from transformer_viz.analysis import distance, entropy, previous_token_score, project_heads
+from transformer_viz.analysis import (
+    distance,
+    entropy,
+    previous_token_score,
+    project_heads,
+    typical_keys,
+)
 from transformer_viz.language import Words
 from transformer_viz.pictures import views
 from transformer_viz.pictures.captions import HeadsInText, captions_of, patterns_of_trace, role_order
 from transformer_viz.pictures.effects import effect_texts
-from transformer_viz.pictures.evidence import evidence_of
+from transformer_viz.pictures.evidence import evidence_of, role_name
 from transformer_viz.pictures.labels import axis_labels
 from transformer_viz.pictures.looks import ONE_HEAD, apply_looks
 from transformer_viz.pictures.vocabulary import Preferences, preference_texts
 from transformer_viz.values.effects import HeadEffects
-from transformer_viz.values.head_roles import HeadRoles
+from transformer_viz.values.head_roles import HeadRoles, kept_words
 from transformer_viz.values.tensors import Attentions
 from transformer_viz.values.trace import Trace
 
@@ -54,9 +60,11 @@ def payload_of(
     projected = projected or {}
     measured = None if looks else head_roles
     preferred = [] if looks else preference_texts(words, preferences)
+    typical = typical_keys(trace.text, trace.offsets, trace.tokens, kept_words(measured))
     possible, shown = patterns_of_trace(trace), {}
     for kind, look in apply_looks(trace, axis_labels(trace), looks).items():
-        heads, labels = HeadsInText(kind, look.found, possible[kind]), look.columns.labels
+        heads = HeadsInText(kind, look.found, possible[kind], typical)
+        labels = look.columns.labels
         usual = measured and measured.usual(kind)
         named = heads.roles if usual is None else usual
         said = None if effects is None else effect_texts(words, trace, effects, kind)
@@ -70,11 +78,11 @@ def payload_of(
             title=words("heatmap.query" if kind == "encoder" else "heatmap.writes"),
             head_title=title_of(words, looks, kind),
             metrics=metrics,
-            roles=[[words(f"role_name.{role.name}") for role in layer] for layer in named],
+            roles=[[role_name(words, role) for role in layer] for layer in named],
             captions=captions_of(words, heads, labels, usual, said, () if shown else preferred),
             vectors={} if looks else views.vectors_of(trace, kind, projected.get(kind)),
             sentences=(look.rows.sentences, look.columns.sentences),
-            evidence=evidence_of(words, heads, measured and measured.kinds[kind]),
+            evidence=evidence_of(words, heads, measured),
         )
     labels = words.under("lens")
     if looks:

@@ -1,7 +1,7 @@
 // All heads of one kind of attention as thumbnails: a row for each layer, or sorted by a figure.
 
 import { figureText } from "./captions.js";
-import { PIXELS } from "./text.js";
+import { fitted, PIXELS } from "./text.js";
 import { thumbnailsOf } from "./thumbnails.js";
 
 /** @import {Attention} from "./payload.js" */
@@ -174,7 +174,7 @@ function drawHead(pen, { attention, state }, { theme, heads }, layout, place, { 
   pen.strokeRect(x, y, side, tall);
   if (!sorted) return;
   write(pen, theme, `L${layer + 1} H${head + 1}`, x + side / 2, y + tall + 11, isChosen);
-  write(pen, theme, figureText(attention, state.sort, number), x + side / 2, y + tall + 26, isChosen);
+  write(pen, theme, figureText(attention, state.sort, number), x + side / 2, y + tall + 26, isChosen, side);
 }
 
 /**
@@ -202,10 +202,11 @@ function drawNumbers(pen, { attention, state }, theme, layout) {
  * @param {number} x
  * @param {number} y
  * @param {boolean} bold
+ * @param {number} room Width that the text may have.
  */
-function write(pen, theme, text, x, y, bold) {
+function write(pen, theme, text, x, y, bold, room = Infinity) {
   pen.font = `${bold ? 600 : 400} ${PIXELS - 1}px ${theme.font}`;
   pen.fillStyle = bold ? theme.text : theme.muted;
   pen.textAlign = "center";
-  pen.fillText(text, x, y);
+  pen.fillText(fitted(pen, text, room), x, y);
 }
