@@ -8,6 +8,7 @@ the examples of its card: too few to judge a head by. For each model:
 - agree: chance that a head has the same role in two of the texts;
 - usual: share of the named roles of one text that are the head's usual role over all texts;
 - heads: share of heads whose usual role names a pattern;
+- words: share of heads that usually read the words typical of some labels more than evenly;
 - texts/s: texts measured in a second.
 """
 
@@ -72,7 +73,8 @@ def row_of(name, data, rows):
         **{role: sum(counts[role] for counts in seen.values()) / total for role in UNNAMED},
         "agree": sum(map(agreement, seen.values())) / len(seen),
         "usual": right / max(sum(named.values()), 1),
-        "heads": sum(role not in UNNAMED for role in usual.values()) / len(usual),
+        "heads": sum(role not in (*UNNAMED, "words") for role in usual.values()) / len(usual),
+        "words": sum(role == "words" for role in usual.values()) / len(usual),
         "texts/s": speed,
     }
 

@@ -11,6 +11,24 @@ REVIEWS = [
     "Terrible dialogue, wooden acting and no plot.",
 ]
 
+TYPICAL = {
+    "bad": ["dull", "lifeless", "story", "not", "good", "at", "all", "terrible", "dialogue", "wooden"],
+    "good": ["great", "acting", "music", "clever", "plot", "funny", "warm", "beautifully", "shot", "lovely"],
+}
+"""Label -> words of `REVIEWS` that `labelled_reviews` has in texts of that label alone."""
+
+
+def labelled_reviews(count=240):
+    """Return so many labelled rows with different texts, each with two of the ten words of its label."""
+    import pandas as pd
+
+    rows = []
+    for number in range(count):
+        label = ("bad", "good")[number % 2]
+        words = [TYPICAL[label][(number // 2 + step) % 10] for step in (0, 1)]
+        rows.append((f"a {words[0]} film and a {words[1]} film, number {number}", label))
+    return pd.DataFrame(rows, columns=["text", "label"])
+
 
 def with_random_parameters(config):
     """Return a model with parameters large enough for its attention to be far from uniform."""

@@ -16,7 +16,7 @@ from transformer_viz.pictures.captions import (
     role_order,
 )
 from transformer_viz.pictures.lens import payload_of
-from transformer_viz.values.head_roles import UsualRole
+from transformer_viz.values.kind_roles import UsualRole, WordsRead
 from transformer_viz.values.patterns import MEASURES, ROLES
 from transformer_viz.values.tensors import Attentions, AttentionTrace
 
@@ -26,11 +26,11 @@ EVEN = np.full((SIZE, SIZE), 1 / SIZE)
 KEYS = np.eye(SIZE)
 
 
-def heads_of(*weights, kind="encoder", possible=ROLES, tokens=TOKENS):
+def heads_of(*weights, kind="encoder", possible=ROLES, tokens=TOKENS, typical=None):
     """Return the heads of one layer."""
     layer = AttentionTrace(None, None, None, None, np.stack(weights), None, None)
     mask = np.ones((1, len(tokens), len(tokens)), bool)
-    return HeadsInText(kind, Attentions([layer], mask, tokens, tokens), [frozenset(possible)])
+    return HeadsInText(kind, Attentions([layer], mask, tokens, tokens), [frozenset(possible)], typical)
 
 
 def said(weights, role=None, language="en", **options):
@@ -119,8 +119,51 @@ def test_numbers_of_many_texts_are_grouped():
     assert "in 1,900 of 2,000 texts" in said(EVEN, usual("next", held=1900, texts=2000))
 
 
+def reads(*labels, ratio=5.87):
+    """Return the usual role of a head that reads the words of these labels."""
+    words = tuple(WordsRead(label, ratio, 4.96, 1259) for label in labels)
+    return usual("words", 0.12)._replace(words=words)
+
+
+PETS = {"words:pets": np.isin(TOKENS, ["cat", "dog"]), "words:cars": np.zeros(SIZE, bool)}
+
+
+def test_of_words_read_more_than_evenly_the_ratio_and_its_spread_are_said_with_the_ratio_here():
+    weights = np.tile([0.1, 0.3, 0.1, 0.1, 0.3, 0.1], (SIZE, 1))
+    assert said(weights, reads("pets"), typical=PETS) == (
+        "Usually reads words typical of “pets” texts: 5.9 ± 5.0 times an even share over 1,259 texts "
+        "(here 1.8 times)."
+    )
+    assert said(weights, reads("pets"), "zh", typical=PETS) == (
+        "通常更关注“pets”文本的典型字词：权重为均匀注意力的 5.9 ± 5.0 倍（1,259 段文本；本例中为 1.8 倍）。"
+    )
+
+
+def test_of_several_labels_each_has_a_sentence_and_a_text_without_such_words_is_said_to_have_none():
+    assert said(EVEN, reads("pets", "cars"), typical=PETS) == (
+        "Usually reads words typical of “pets” texts: 5.9 ± 5.0 times an even share over 1,259 texts "
+        "(here 1.0 times). Also those typical of “cars” texts: 5.9 ± 5.0 times over 1,259 texts (none here)."
+    )
+    chinese = said(EVEN, reads("pets", "cars"), "zh", typical=PETS)
+    assert chinese.endswith(
+        "也更关注“cars”文本的典型字词：5.9 ± 5.0 倍（1,259 段文本；本例中没有这类字词）。"
+    )
+
+
+def test_at_most_three_labels_are_said():
+    typical = {f"words:{label}": np.zeros(SIZE, bool) for label in "abcd"}
+    caption = said(EVEN, reads(*"abcd"), typical=typical)
+    assert "“c” texts" in caption
+    assert "“d” texts" not in caption
+
+
+def test_a_text_of_one_token_shows_no_ratio():
+    keys = {"words:pets": np.array([True])}
+    assert "(none here)" in said(np.ones((1, 1)), reads("pets"), tokens=("cat",), typical=keys)
+
+
 @pytest.mark.parametrize("language", ["en", "zh"])
-@pytest.mark.parametrize("name", ROLES)
+@pytest.mark.parametrize("name", [name for name in ROLES if name != "words"])
 def test_every_role_has_a_sentence_of_its_own_with_and_without_evidence(language, name):
     words, kind = Words(language), "cross" if "diagonal" in name else "encoder"
     assert name in (*MEASURES[kind], "mixed")
@@ -137,8 +180,9 @@ def test_every_role_has_a_sentence_of_its_own_with_and_without_evidence(language
 @pytest.mark.parametrize("language", ["en", "zh"])
 def test_every_role_has_a_name_of_its_own(language):
     """The views group heads by it."""
-    named = [Role(name, 0.5, 0) for name in ROLES] + [usual("mixed", np.nan)]
-    assert len({role_name(Words(language), role) for role in named}) == len(ROLES) + 1
+    read = [usual("words")._replace(words=(WordsRead(label, 2.0, 0.5, 9),)) for label in ("good", "bad")]
+    named = [Role(name, 0.5, 0) for name in ROLES if name != "words"] + [usual("mixed", np.nan), *read]
+    assert len({role_name(Words(language), role) for role in named}) == len(named) == len(ROLES) + 2
 
 
 def test_heads_are_sorted_by_what_they_usually_do():
@@ -146,6 +190,19 @@ def test_heads_are_sorted_by_what_they_usually_do():
         [[usual("mixed", np.nan), usual("previous", 0.5), usual("previous", 0.9), usual("itself")]]
     )
     assert list(np.argsort(-order[0])) == [3, 2, 1, 0]
+
+
+def test_heads_that_read_words_are_sorted_by_the_label_whose_words_they_read_most():
+    roles = [
+        reads("b"),
+        reads("a", "b"),
+        usual("mixed", np.nan),
+        reads("b", "a"),
+        usual("previous"),
+        reads("a"),
+    ]
+    roles[0], roles[5] = roles[0]._replace(share=0.1), roles[5]._replace(share=0.2)
+    assert list(np.argsort(-role_order([roles])[0])) == [4, 5, 1, 3, 0, 2]
 
 
 def test_patterns_are_those_of_the_model_as_it_was_run(explorer, writer):
@@ -195,3 +252,18 @@ def test_captions_and_names_of_a_payload_rest_on_the_evidence_unless_the_matrix_
         assert all("this text" in said and " texts" not in said for said in shown["sayings"])
         assert {measure["texts"] for measure in shown["measures"]} == {0}
         assert "shares" not in shown
+
+
+def test_words_that_are_kept_with_a_model_are_measures_of_its_heads_unless_the_matrix_is_transformed(
+    explorer, reviews
+):
+    words = {"good": ("lovely", "great"), "bad": ("dull",)}
+    trace, found = explorer.trace(reviews[0]), tv.head_roles(explorer, reviews, words=words)
+
+    def measures(*looks):
+        payload = payload_of(trace, Words("en"), looks, head_roles=found)
+        header = json.loads(payload[8 : 8 + int.from_bytes(payload[:8], "little")])
+        return [measure["name"] for measure in header["attentions"][0]["measures"]]
+
+    assert measures()[7:9] == ["“good” words", "“bad” words"]
+    assert not any("words" in name for name in measures("mean"))

@@ -6,8 +6,9 @@ import pytest
 from transformer_viz.language import Words
 from transformer_viz.pictures.captions import HeadsInText
 from transformer_viz.pictures.evidence import evidence_of
-from transformer_viz.values.head_roles import KindRoles
-from transformer_viz.values.patterns import MEASURES, ROLES
+from transformer_viz.values.head_roles import HeadRoles
+from transformer_viz.values.kind_roles import KindRoles
+from transformer_viz.values.patterns import MEASURES, ROLES, measures_of
 from transformer_viz.values.tensors import Attentions, AttentionTrace
 
 TOKENS = ("the", "cat", "the", "cat", "the", ".")
@@ -16,12 +17,12 @@ NAMES = MEASURES["encoder"]
 WORDS = Words("en")
 
 
-def heads_of(*layers, tokens=TOKENS, possible=ROLES):
+def heads_of(*layers, tokens=TOKENS, possible=ROLES, typical=None):
     """Return the heads of some layers, each an array (head, query, key)."""
     traces = [AttentionTrace(None, None, None, None, layer, None, None) for layer in layers]
     mask = np.ones((1, len(tokens), len(tokens)), bool)
     patterns = [frozenset(possible)] * len(layers)
-    return HeadsInText("encoder", Attentions(traces, mask, tokens, tokens), patterns)
+    return HeadsInText("encoder", Attentions(traces, mask, tokens, tokens), patterns, typical)
 
 
 @pytest.fixture
@@ -72,11 +73,51 @@ def test_over_many_texts_the_kept_numbers_are_shown(weights):
     random = np.random.default_rng(5)
     share, spread, even, held = random.random((4, 2, 3, len(NAMES)))
     texts = np.arange(90, 90 + len(NAMES))
-    kept = KindRoles(NAMES, share, spread, even, held, np.ones(len(NAMES)), texts)
-    found = evidence_of(WORDS, heads_of(*weights), kept)
+    ratio = np.empty((2, 3, 0))
+    kept = KindRoles(NAMES, share, spread, even, held, np.ones(len(NAMES)), texts, ratio, ratio)
+    found = evidence_of(WORDS, heads_of(*weights), HeadRoles(200, {"encoder": kept}))
     np.testing.assert_array_equal(found.numbers[:4], np.stack([share, spread, held, even]))
     np.testing.assert_array_equal(found.numbers[4], evidence_of(WORDS, heads_of(*weights)).numbers[4])
     assert found.texts == texts.tolist()
+
+
+TYPICAL = {"pets": ("cat",), "<b>*wild*</b>": ("lion", "bear", "wolf", "lynx", "boar", "deer")}
+
+
+def kept_words():
+    """Return the kept roles of heads that were measured with the words of two labels."""
+    names = measures_of("encoder", TYPICAL)
+    shares = np.random.default_rng(6).random((4, 2, 3, len(names)))
+    ratios = np.ones((2, 2, 3, 2))
+    kind = KindRoles(names, *shares, np.ones(len(names)), np.full(len(names), 200), *ratios)
+    return HeadRoles(200, {"encoder": kind}, TYPICAL)
+
+
+def test_words_typical_of_each_label_are_measures_of_their_own_even_if_a_layer_has_no_places(weights):
+    keys = np.isin(TOKENS, ["cat"])
+    typical = {"words:pets": keys, "words:<b>*wild*</b>": np.zeros(SIZE, bool)}
+    found = evidence_of(WORDS, heads_of(*weights, possible={"even"}, typical=typical), kept_words())
+    names = measures_of("encoder", TYPICAL)
+    pets, wild = (names.index(name) for name in typical)
+    np.testing.assert_allclose(found.numbers[4, ..., pets], weights[..., keys].sum(-1).mean(-1), rtol=1e-6)
+    assert np.isnan(found.numbers[4, ..., wild]).all()  # this text has none
+    assert found.numbers.shape == (5, 2, 3, len(names))
+    assert found.texts[wild] == 200
+
+
+@pytest.mark.parametrize(
+    ("language", "name", "meaning"),
+    [
+        ("en", "“pets” words", "Weight on words typical of “pets” texts, such as cat"),
+        ("zh", "“pets”字词", "“pets”文本的典型字词（如cat）的权重"),
+    ],
+)
+def test_a_measure_of_words_names_its_label_and_some_of_them(weights, language, name, meaning):
+    typical = dict.fromkeys(("words:pets", "words:<b>*wild*</b>"), np.zeros(SIZE, bool))
+    found = evidence_of(Words(language), heads_of(*weights, typical=typical), kept_words())
+    assert (name, meaning) == (found.names[7], found.meanings[7])
+    assert "lynx" in found.meanings[8]
+    assert "deer" not in found.meanings[8]
 
 
 @pytest.mark.parametrize("language", ["en", "zh"])

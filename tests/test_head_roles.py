@@ -102,6 +102,7 @@ def test_every_kind_of_attention_has_every_layer_and_head(translator, found):
         "support",
         "held",
         "texts",
+        "words",
     ]
 
 
@@ -162,13 +163,43 @@ def test_a_head_that_averages_is_even():
     assert 0.99 < role.share <= 1
 
 
-def test_json_and_back_is_the_same(found):
+WORDS = {"bad": ("dull", "story"), "good": ("lovely",)}
+
+
+@pytest.fixture(scope="module")
+def classified(explorer, reviews):
+    return tv.head_roles(explorer, reviews, words=WORDS)
+
+
+@pytest.mark.parametrize("kind", ["found", "classified"])
+def test_json_and_back_is_the_same(kind, request):
+    found = request.getfixturevalue(kind)
     text = found.to_json()
     again = HeadRoles.from_json(text)
     assert again == found
     assert again.to_json() == text
     assert again.to_frame().equals(found.to_frame())
+    assert again.words == found.words
     assert again != "anything else"
+
+
+def first_version(found):
+    """Return roles as version 1 wrote them: without words."""
+    content = json.loads(found.to_json())
+    del content["words"]
+    for kind in content["kinds"].values():
+        del kind["ratio"], kind["ratio_spread"]
+    return json.dumps(content | {"format_version": 1})
+
+
+def test_roles_of_version_1_are_read_and_have_no_words(found):
+    assert HeadRoles.from_json(first_version(found)) == found
+    assert HeadRoles.from_json(first_version(found)).words == {}
+
+
+def test_roles_of_version_1_are_checked_as_well(found):
+    with refused(DAMAGED):
+        HeadRoles.from_json(first_version(found).replace('"texts"', '"tests"', 1))
 
 
 def test_of_a_model_of_144_heads_the_json_is_small():
@@ -186,6 +217,15 @@ def test_roles_of_another_model_are_refused(found, explorer):
         "decoder 3 x 3, cross 3 x 3; in this model: encoder 2 x 3. Compute them again."
     ):
         found.check(explorer.config)
+
+
+def test_words_of_the_labels_of_another_model_are_refused(classified, small_config):
+    classified.check(small_config)
+    with refused(
+        "These are the roles of the heads of another model. They have words typical of the labels 'bad', "
+        "'good'; this model has 'no', 'yes'. Compute them again."
+    ):
+        classified.check(small_config.replace(labels=("no", "yes")))
 
 
 def damaged(found, change):
@@ -215,7 +255,7 @@ DAMAGE = {
     "no layers": lambda top, kind: kind.update(share=[]),
     "a number for a list": lambda top, kind: kind.update(share=3),
     "other patterns": lambda top, kind: kind["names"].__setitem__(0, "verbs"),
-    "more texts than all": lambda top, kind: kind["texts"].__setitem__(0, 4),
+    "more texts than all": lambda top, kind: kind["texts"].__setitem__(0, 7),
     "half a text": lambda top, kind: kind["texts"].__setitem__(0, 0.5),
     "no texts": lambda top, kind: top.update(texts=0),
     "too many texts": lambda top, kind: top.update(texts=10**10),
@@ -224,15 +264,26 @@ DAMAGE = {
     "more": lambda top, kind: top.update(more=1),
     "more of a kind": lambda top, kind: kind.update(more=1),
     "less of a kind": lambda top, kind: kind.pop("even"),
+    "words of no label": lambda top, kind: top["words"].update(fair=["film"]),
+    "a label without words": lambda top, kind: top["words"].update(bad=[]),
+    "the same word twice": lambda top, kind: top["words"].update(bad=["dull", "dull"]),
+    "an empty word": lambda top, kind: top["words"].update(bad=["dull", ""]),
+    "too many words": lambda top, kind: top["words"].update(bad=[f"word{n}" for n in range(101)]),
+    "a number for words": lambda top, kind: top["words"].update(bad=3),
+    "words that are a list": lambda top, kind: top.update(words=[]),
+    "a ratio below 0": lambda top, kind: kind["ratio"][0][0].__setitem__(0, -0.1),
+    "an endless ratio": lambda top, kind: kind["ratio"][0][0].__setitem__(0, float("inf")),
+    "a ratio too few": lambda top, kind: kind["ratio_spread"][0][0].pop(),
+    "no words": lambda top, kind: top.pop("words"),
     "no version": lambda top, kind: top.pop("format_version"),
     "a version of half": lambda top, kind: top.update(format_version=1.5),
 }
 
 
 @pytest.mark.parametrize("change", DAMAGE.values(), ids=DAMAGE)
-def test_json_that_is_not_as_it_was_written_is_refused(found, change):
+def test_json_that_is_not_as_it_was_written_is_refused(classified, change):
     with refused(DAMAGED):
-        HeadRoles.from_json(damaged(found, change))
+        HeadRoles.from_json(damaged(classified, change))
 
 
 @pytest.mark.parametrize("text", ["", "[]", "3", "{}", "[" * 9_999])
@@ -247,9 +298,9 @@ def test_more_text_than_any_model_needs_is_not_read(found):
 
 
 def test_roles_of_a_newer_version_are_told_from_damaged_ones(found):
-    newer = damaged(found, lambda top, kind: top.update(format_version=2))
+    newer = damaged(found, lambda top, kind: top.update(format_version=3))
     with refused(
-        "The roles of heads have format version 2, made by a newer version of Transformer Viz; this one "
-        "reads up to 1. Update the program."
+        "The roles of heads have format version 3, made by a newer version of Transformer Viz; this one "
+        "reads up to 2. Update the program."
     ):
         HeadRoles.from_json(newer)

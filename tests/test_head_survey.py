@@ -11,8 +11,9 @@ from small_models import with_random_parameters
 import transformer_viz as tv
 from transformer_viz.analysis.heads import distance_histogram, entropy_histogram
 from transformer_viz.inspection.explorer import Explorer
-from transformer_viz.values.head_roles import FEWEST_TEXTS, HeadRoles, KindRoles
+from transformer_viz.values.head_roles import HeadRoles
 from transformer_viz.values.head_survey import DISTANCES, ENTROPY_BINS, HeadSurvey
+from transformer_viz.values.kind_roles import FEWEST_TEXTS, KindRoles
 from transformer_viz.values.patterns import MEASURES
 
 TEXTS = ["A lovely film.", "film", "", "A dull and lifeless story; not good at all.", "a film a film"]
@@ -170,7 +171,9 @@ def made(shares, texts=None, held=1.0):
     mean[..., column] = 0.9
     texts = count if texts is None else texts
     counts = np.full(len(NAMES), texts)
-    numbers = KindRoles(NAMES, mean, mean, mean / 9, held * (mean > 0), np.ones(len(NAMES)), counts)
+    no_words = np.empty((1, 1, 0))
+    measured = mean, mean, mean / 9, held * (mean > 0), np.ones(len(NAMES)), counts, no_words, no_words
+    numbers = KindRoles(NAMES, *measured)
     roles = HeadRoles(max(texts, 1), {"encoder": numbers})
     named = tuple(f"text {number}" for number in range(count))
     return HeadSurvey(roles, named, np.zeros(count, bool), {"encoder": array}, {}, {}, {})

@@ -1,5 +1,6 @@
 """The command line: what is printed where, and the exit status, mostly in this process."""
 
+import dataclasses
 import json
 import os
 import re
@@ -9,6 +10,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from small_models import labelled_reviews
 
 import transformer_viz as tv
 from transformer_viz import PRESETS, Trace, store
@@ -95,6 +97,53 @@ def test_roles_are_measured_over_a_file_kept_with_the_model_and_shown_from_there
     assert rows[0] == ["kind", "layer", "head", "role", "share", "spread", "texts"]
     assert [row[:3] for row in rows[1:]] == [["encoder", str(i), str(j)] for i in range(2) for j in range(3)]
     shutil.rmtree(models_folder / "measured")
+
+
+@pytest.fixture
+def worded(models_folder):
+    """A copy of the small model."""
+    yield shutil.copytree(models_folder / "small", models_folder / "worded")
+    shutil.rmtree(models_folder / "worded")
+
+
+def test_roles_over_labelled_texts_say_which_words_are_typical_of_each_label(run, worded, tmp_path):
+    rows = labelled_reviews()
+    rows.to_csv(tmp_path / "labelled.csv", index=False)
+    done = run("roles", "--model", worded, "--data", tmp_path / "labelled.csv", "--rows", 120, "--save")
+    assert (done.returncode, done.stderr) == (0, "")
+    explorer = tv.load("worded")
+    words = tv.typical_words(explorer, rows)
+    assert explorer.head_roles.words == words
+    assert f"Words typical of bad: {', '.join(words['bad'])}\n" in done.stdout
+
+
+def test_the_words_that_a_head_usually_reads_are_printed_beside_its_role(run, worded, explorer, reviews):
+    roles = tv.head_roles(explorer, reviews, words={"good": ("lovely",), "bad": ("dull",)})
+    found = roles.kinds["encoder"]
+    place = found.names.index("words:good")
+    found.texts[place] = 200
+    found.ratio[1, 2, 0], found.ratio_spread[1, 2, 0] = 2.46, 0.81
+    for name, number in (("share", 0.27), ("spread", 0.1), ("held", 0.9)):
+        getattr(found, name)[1, 2, place] = number
+    store.write_head_roles("worded", dataclasses.replace(roles, texts=300), worded.parent)
+    lines = run("roles", "--model", worded).stdout.splitlines()
+    assert lines[0].split()[-1] == "words"
+    assert " ".join(lines[6].split()) == "encoder 1 2 words 0.27 0.10 180 of 200 good 2.5 ± 0.8"
+
+
+def test_roles_over_texts_without_the_models_labels_keep_the_words_that_are_known(
+    run, worded, tmp_path, reviews
+):
+    rows = labelled_reviews()
+    other = rows.replace({"label": {"bad": "1 star", "good": "5 stars"}})
+    other.to_csv(tmp_path / "stars.csv", index=False)
+    (tmp_path / "plain.txt").write_text("\n".join(reviews))
+    words = {"good": ("lovely",)}
+    store.write_head_roles("worded", tv.head_roles(tv.load("worded"), reviews, words=words), worded.parent)
+    for name in ("stars.csv", "plain.txt"):
+        done = run("roles", "--model", worded, "--data", tmp_path / name)
+        assert (done.returncode, done.stderr) == (0, "")
+        assert done.stdout.endswith("Words typical of good: lovely\n")
 
 
 def test_roles_can_be_measured_over_texts_that_a_task_generates(run):

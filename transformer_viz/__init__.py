@@ -39,6 +39,7 @@ __all__ = [
     "read_treebank",
     "relation_scores",
     "show",
+    "typical_words",
 ]
 
 Run = Request.of
@@ -54,6 +55,7 @@ _NEEDS_KERAS = {
     "joint_effect": "inspection.effects",
     "load": "inspection.explorer",
     "relation_scores": "inspection.relations",
+    "typical_words": "inspection.typical_words",
 }
 
 _ON_FIRST_USE = {"read_treebank": "data.treebank", "show": "pictures.notebook"}
@@ -66,6 +68,7 @@ if TYPE_CHECKING:
     from transformer_viz.inspection.head_roles import head_roles
     from transformer_viz.inspection.head_survey import head_survey
     from transformer_viz.inspection.relations import relation_scores
+    from transformer_viz.inspection.typical_words import typical_words
     from transformer_viz.network.model import Transformer
     from transformer_viz.pictures.notebook import show
 else:  # hidden from type checkers, which would accept every name

@@ -22,6 +22,7 @@ from transformer_viz import store
 from transformer_viz.analysis.survey import NoChoiceError
 from transformer_viz.inspection.effects import head_effects
 from transformer_viz.inspection.explorer import Explorer
+from transformer_viz.inspection.head_roles import head_roles
 from transformer_viz.inspection.head_survey import head_survey
 from transformer_viz.service.engine import MAX_WRITTEN, EngineError, child
 from transformer_viz.service.engine.cost import seems_quick
@@ -339,6 +340,21 @@ def test_a_survey_is_the_one_made_in_this_process_and_says_how_far_it_is(engine,
     assert done[-1] == len(texts) == 55
     assert {total for stage, _, total in told if stage == "survey"} == {len(texts)}
     assert "working" not in [stage for stage, *_ in told]
+
+
+@pytest.fixture
+def worded(models_folder):
+    """A copy of the small model."""
+    yield shutil.copytree(models_folder / "small", models_folder / "worded")
+    shutil.rmtree(models_folder / "worded")
+
+
+def test_a_survey_measures_the_words_that_are_kept_with_the_model(engine, explorer, worded):
+    kept = head_roles(explorer, REVIEWS, words={"good": ("lovely", "great"), "bad": ("dull",)})
+    store.write_head_roles("worded", kept, worded.parent)
+    survey = engine.survey(SurveyRequest("worded", tuple(REVIEWS)))
+    assert survey.roles.words == kept.words
+    assert_allclose(survey.roles.kinds["encoder"].ratio, kept.kinds["encoder"].ratio, atol=2e-3)
 
 
 def test_a_survey_writes_the_targets_that_texts_lack(engine, endless, translator):

@@ -26,8 +26,9 @@ from transformer_viz.data import preview, read_labelled, read_pairs, read_texts
 from transformer_viz.runs import TrainingJob, TrainingSettings, create_run
 from transformer_viz.text.tokenizer import TOKEN_KINDS, Tokenizer, clean_text, visible
 from transformer_viz.values.config import TransformerConfig
-from transformer_viz.values.head_roles import HeadRoles, KindRoles
-from transformer_viz.values.patterns import MEASURES, ROLES
+from transformer_viz.values.head_roles import HeadRoles
+from transformer_viz.values.kind_roles import KindRoles
+from transformer_viz.values.patterns import ROLES, measures_of
 from transformer_viz.values.trace import Trace
 
 TEXTS = [
@@ -317,11 +318,13 @@ def _log():
 
 @functools.cache
 def _head_roles():
-    names = MEASURES["cross"]
-    numbers = np.random.default_rng(5).random((4, 2, 3, len(names))).round(3)
+    words = {"bad": ("dull", "wooden"), "good": ("lovely",)}
+    names, random = measures_of("cross", words), np.random.default_rng(5)
+    numbers = random.random((4, 2, 3, len(names))).round(3)
     numbers[:, 0, :, 1] = np.nan
-    kind = KindRoles(names, *numbers, np.ones(len(names)), np.full(len(names), 7))
-    return HeadRoles(9, {"cross": kind}).to_json().encode()
+    ratios = random.random((2, 2, 3, len(words))).round(3)
+    kind = KindRoles(names, *numbers, np.ones(len(names)), np.full(len(names), 7), *ratios)
+    return HeadRoles(9, {"cross": kind}, words).to_json().encode()
 
 
 def _saved_trace():

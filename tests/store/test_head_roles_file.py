@@ -1,5 +1,7 @@
 """What the heads usually do, kept with a model: written, read, packed, and refused if it does not fit."""
 
+import json
+
 import numpy as np
 import pytest
 from model_folders import CARD, FILES, PAYLOAD, refused, refused_with, write
@@ -8,21 +10,25 @@ from zipping import signed
 
 import transformer_viz as tv
 from transformer_viz import store
-from transformer_viz.values.head_roles import HeadRoles, KindRoles
-from transformer_viz.values.patterns import MEASURES
+from transformer_viz.values.head_roles import HeadRoles
+from transformer_viz.values.kind_roles import KindRoles
+from transformer_viz.values.patterns import measures_of
 
+WORDS = {"positive": ("lovely", "great")}
 DAMAGED = (
     "The roles of heads are damaged, or were not written by this program. Copy them again from where they "
     "came from, or compute them again."
 )
 
 
-def some(heads=3, seed=7):
+def some(heads=3, seed=7, words=WORDS):
     """Return roles of one layer with random numbers."""
-    names = MEASURES["encoder"]
-    random = np.random.default_rng(seed).random((4, 1, heads, len(names)))
+    names, random = measures_of("encoder", words), np.random.default_rng(seed)
     ones = np.ones(len(names))
-    return HeadRoles(9, {"encoder": KindRoles(names, *random, ones, 9 * ones.astype(int))})
+    ratios = 9 * random.random((2, 1, heads, len(words)))
+    shares = random.random((4, 1, heads, len(names)))
+    numbers = KindRoles(names, *shares, ones, 9 * ones.astype(int), *ratios)
+    return HeadRoles(9, {"encoder": numbers}, words)
 
 
 @pytest.fixture
@@ -92,6 +98,22 @@ def test_roles_of_other_heads_are_refused_before_anything_is_written(model):
     for read in (store.read_head_roles, store.read_model):
         with refused_with(f"{model / 'roles.json'} cannot be used", fit):
             read(model)
+
+
+def test_words_of_other_labels_are_refused(model):
+    other = some(words={"fair": ("film",)})
+    with refused_with("words typical of the labels 'fair'; this model has 'negative', 'positive'"):
+        store.write_head_roles("tiny", other, model.parent)
+    put_roles(model, other.to_json())
+    with refused_with("words typical of the labels 'fair'; this model has 'negative', 'positive'"):
+        store.read_head_roles(model)
+
+
+def test_roles_that_an_earlier_version_wrote_are_read_without_words(model):
+    content = json.loads(some(words={}).to_json())
+    del content["words"], content["kinds"]["encoder"]["ratio"], content["kinds"]["encoder"]["ratio_spread"]
+    put_roles(model, json.dumps(content | {"format_version": 1}))
+    assert store.read_head_roles(model) == some(words={})
 
 
 @pytest.mark.parametrize("text", ["", "{}", "[" * 9999, '{"format_version": 1}'])

@@ -4,12 +4,14 @@ import json
 import numpy as np
 import pandas as pd
 import pytest
+from small_models import TYPICAL, labelled_reviews
 
 from transformer_viz import store
 from transformer_viz.analysis import calibration_error, softmax
 from transformer_viz.inspection.evaluation import evaluate
 from transformer_viz.inspection.explorer import load
 from transformer_viz.inspection.head_roles import head_roles
+from transformer_viz.inspection.typical_words import typical_words
 from transformer_viz.runs import RunError, TrainingJob, TrainingSettings
 from transformer_viz.training import job as job_module
 from transformer_viz.training.job import run_job
@@ -118,6 +120,28 @@ def test_the_roles_of_its_heads_are_those_in_texts_it_was_not_trained_on(noisy):
     measured = head_roles(explorer, texts)
     assert list(kept.to_frame()["role"]) == list(measured.to_frame()["role"])
     np.testing.assert_allclose(kept.kinds["encoder"].share, measured.kinds["encoder"].share, atol=2e-3)
+
+
+def test_the_words_typical_of_each_label_are_those_of_the_training_texts(tmp_path):
+    labelled_reviews(400).to_csv(tmp_path / "rows.csv", index=False)
+    job = TrainingJob(
+        config=CONFIG,
+        settings=TrainingSettings(epochs=1, validation=0.3),
+        data=tmp_path / "rows.csv",
+        out=tmp_path / "out",
+        label_names={"bad": "thumbs down"},
+    )
+    run_job(job)
+    dataset, roles = LabelledTexts(job), store.read_head_roles(job.out)
+    assert len(dataset.labelled) == dataset.num_rows
+    assert set(dataset.labelled["text"]).isdisjoint(dataset.role_texts)
+    assert roles.words == typical_words(load(job.out), dataset.labelled)
+    assert {label: set(words) for label, words in roles.words.items()} == {
+        "thumbs down": set(TYPICAL["bad"]),
+        "good": set(TYPICAL["good"]),
+    }
+    assert roles.kinds["encoder"].ratio.shape == (1, 2, 2)
+    assert not np.isnan(roles.kinds["encoder"].ratio).any()
 
 
 def test_over_few_texts_roles_are_not_measured(trained):

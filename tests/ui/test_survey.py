@@ -14,6 +14,7 @@ from pages import again, go_to_page, open_page, press, shown
 from small_models import write
 
 import transformer_viz as tv
+from transformer_viz import store
 from transformer_viz.language import Words
 from transformer_viz.values.head_survey import MAX_SURVEY_TEXTS, SurveyRequest
 from transformer_viz.values.patterns import MEASURES
@@ -86,6 +87,38 @@ def test_a_head_is_measured_over_a_file_and_shown_with_its_texts(explorer):
         assert [label.partition(" · ")[0] for label in labels] == [
             "—" if np.isnan(shares[number]) else f"{shares[number]:.0%}" for number in expected
         ]
+
+
+WORDS = {"good": ("film", "lovely", "*great*"), "bad": ("plot", "dull")}
+
+
+@pytest.fixture
+def worded(models_folder):
+    """A copy of the small model."""
+    yield shutil.copytree(models_folder / "small", models_folder / "worded")
+    shutil.rmtree(models_folder / "worded")
+
+
+def test_words_typical_of_a_label_are_measured_if_they_are_kept_with_the_model(worded, explorer):
+    store.write_head_roles("worded", tv.head_roles(explorer, TEXTS, words=WORDS))
+    app = measure(bring(open_page(model="worded", text="A dull film.", layer="2", head="3"), TEXTS))
+    survey = tv.head_survey(tv.load("worded"), TEXTS)
+    row = next(each for each in sheet(app)["measured"] if each["name"] == "“bad” words")
+    assert row["meaning"] == "Weight on words typical of “bad” texts, such as plot, dull"
+    kind = survey.roles.kinds["encoder"]
+    place = kind.names.index("words:bad")
+    assert row["mean"] == pytest.approx(kind.share[1, 2, place], abs=2e-3)
+    assert row["uniform"] == pytest.approx(kind.even[1, 2, place], abs=2e-3)
+    here = explorer.trace("A dull film.").encoder[1].attention.weights[2][:, 1].mean()
+    assert row["here"] == pytest.approx(here, abs=1e-5)
+    patterns = next(box for box in app.selectbox if box.label == "Pattern")
+    assert "“good” words" in patterns.options
+    patterns.set_value("words:good")
+    app = again(app)
+    said = shown(app)
+    assert "such as film, lovely, *great*" in said.replace("\\", "")
+    assert " *great*" not in said  # Markdown would make it italic
+    assert len(offered(app, "top")) == 8
 
 
 def test_another_head_and_another_pattern_need_no_new_measurement(monkeypatch):

@@ -49,6 +49,7 @@ from transformer_viz.analysis.reshape import (
 )
 from transformer_viz.analysis.roles import Role, held_patterns, roles, roles_of_shares
 from transformer_viz.analysis.softmax import sigmoid, softmax
+from transformer_viz.analysis.typical_words import typical_keys, typical_words, words_of
 from transformer_viz.analysis.vocabulary import has_fixed_scores, vocabulary_weights
 
 __all__ = [
@@ -104,8 +105,11 @@ __all__ = [
     "softmax",
     "strongest_in_blocks",
     "text_patterns",
+    "typical_keys",
+    "typical_words",
     "vocabulary_weights",
     "window_mask",
     "word_of_token",
     "words_at",
+    "words_of",
 ]

@@ -1,6 +1,6 @@
 """How much of each head's attention lies on each pattern, in one text."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -16,7 +16,7 @@ class TextPatterns(NamedTuple):
     Rows with fewer than two unmasked keys show nothing and are left out, if there are others.
 
     Attributes:
-        names: Of the measures: the patterns, and `SHAPES`.
+        names: Of the measures: the patterns, the words typical of labels, and `SHAPES`.
         cells: float32 (row, key, pattern), 1 where the pattern is.
         able: bool (row, pattern), rows that could show the pattern: it is somewhere in them.
         rows: int (row,), their indices among the queries.
@@ -41,7 +41,7 @@ class PatternShares(NamedTuple):
     """What the heads of a layer do in one text, beside the same under uniform attention.
 
     Attributes:
-        names: Of the measures, as in `MEASURES`.
+        names: Of the measures, as `measures_of` returns them.
         share: float (head, measure): weight on the pattern, averaged over rows that could show it; NaN if no
             row could. For "token" the weight of the most-read key, for "focused" the mean weight of each
             row's most-read key, for "even" the entropy relative to that of uniform attention.
@@ -66,7 +66,12 @@ class PatternShares(NamedTuple):
 
 
 def text_patterns(
-    mask: ArrayLike, query_tokens: Sequence[str], key_tokens: Sequence[str], *, cross: bool = False
+    mask: ArrayLike,
+    query_tokens: Sequence[str],
+    key_tokens: Sequence[str],
+    *,
+    cross: bool = False,
+    typical: Mapping[str, np.ndarray] | None = None,
 ) -> TextPatterns:
     """Return where the patterns are in the attention matrix of a text.
 
@@ -77,15 +82,18 @@ def text_patterns(
         query_tokens: Texts of the rows.
         key_tokens: Texts of the columns.
         cross: Whether this is cross-attention.
+        typical: Keys in words typical of each label, as `typical_keys` returns them; None: not measured.
     """
     shape = len(query_tokens), len(key_tokens)
     allowed = np.broadcast_to(np.asarray(mask).any(axis=0), shape)
     free = allowed.sum(axis=-1) > 1
     rows = np.flatnonzero(free if free.any() else allowed.any(axis=-1))
-    names = CROSS_PATTERNS if cross else SELF_PATTERNS
+    typical = typical or {}
+    names = (*(CROSS_PATTERNS if cross else SELF_PATTERNS), *typical)
     found: dict[str, np.ndarray] = _cross_cells(*shape) if cross else _self_cells(query_tokens)
     found["first"] = np.broadcast_to(np.arange(shape[1]) == 0, shape)
     found["punctuation"] = np.broadcast_to([*map(is_punctuation, key_tokens)], shape).astype(bool)
+    found |= {name: np.broadcast_to(keys, shape) for name, keys in typical.items()}
     cells = np.stack([found[name][rows] & allowed[rows] for name in names], axis=-1)
     able = cells.any(axis=1)
     able &= able.sum(axis=0) >= min(2, len(rows))

@@ -10,7 +10,7 @@ from transformer_viz.analysis.pattern_totals import pattern_totals
 from transformer_viz.analysis.patterns import PatternShares, pattern_shares, text_patterns
 from transformer_viz.language import Problem
 from transformer_viz.values.config import TransformerConfig
-from transformer_viz.values.head_roles import HeadRoles
+from transformer_viz.values.head_roles import HeadRoles, Typical
 from transformer_viz.values.head_survey import DISTANCES, ENTROPY_BINS, HeadSurvey, Text
 from transformer_viz.values.tensors import Attentions
 
@@ -48,9 +48,18 @@ class MeasuredText(NamedTuple):
     cut: bool = False
 
 
-def measure_heads(kind: str, found: Attentions) -> MeasuredHeads | None:
-    """Return what the heads of one kind of attention do in one text; None if no query has a choice."""
-    text = text_patterns(found.mask, found.query_tokens, found.key_tokens, cross=kind == "cross")
+def measure_heads(
+    kind: str, found: Attentions, typical: Mapping[str, np.ndarray] | None = None
+) -> MeasuredHeads | None:
+    """Return what the heads of one kind of attention do in one text; None if no query has a choice.
+
+    Args:
+        kind: "encoder", "decoder" or "cross".
+        found: Its attention.
+        typical: Keys in words typical of each label, as `typical_keys` returns them; None: not measured.
+    """
+    tokens = found.query_tokens, found.key_tokens
+    text = text_patterns(found.mask, *tokens, cross=kind == "cross", typical=typical)
     if not text.has_choice:
         return None
     layers = [pattern_shares(text, layer.weights) for layer in found.layers]
@@ -70,13 +79,15 @@ class SurveyTotals:
     Args:
         config: Config of the model.
         texts: The texts.
+        words: The words typical of each label.
     """
 
-    def __init__(self, config: TransformerConfig, texts: Sequence[Text]):
+    def __init__(self, config: TransformerConfig, texts: Sequence[Text], words: Typical):
         self.texts = tuple(texts)
+        self._words = words
         self.cut = np.zeros(len(texts), bool)
         self._is_counted = np.zeros(len(texts), bool)
-        self._patterns = pattern_totals(config)
+        self._patterns = pattern_totals(config, words)
         self._shares, self._histograms = {}, {}
         for kind, totals in self._patterns.items():
             heads = len(totals.possible), config.num_heads
@@ -106,7 +117,7 @@ class SurveyTotals:
         Raises:
             NoChoiceError: If no text counts. It is a `ValueError`.
         """
-        roles = roles_of_totals(self._patterns, int(self._is_counted.sum()))
+        roles = roles_of_totals(self._patterns, int(self._is_counted.sum()), self._words)
         histograms: dict[str, dict[str, np.ndarray]] = {}
         for kind, bins in self._histograms.items():
             for name, total in bins.items():
@@ -114,15 +125,15 @@ class SurveyTotals:
         return HeadSurvey(roles, self.texts, self.cut, self._shares, **histograms)
 
 
-def roles_of_totals(patterns: Mapping, count: int) -> HeadRoles:
-    """Return the roles of heads over `count` texts.
+def roles_of_totals(patterns: Mapping, count: int, words: Typical) -> HeadRoles:
+    """Return the roles of heads over `count` texts; `words` are those typical of each label.
 
     Raises:
         NoChoiceError: If there is none.
     """
     if not count:
         raise NoChoiceError("head_roles.no_texts")
-    return HeadRoles(count, {kind: each.result() for kind, each in patterns.items()})
+    return HeadRoles(count, {kind: each.result() for kind, each in patterns.items()}, words)
 
 
 def _normalised(total):

@@ -99,7 +99,8 @@ def _add_model_commands(add):
     sub = add("roles", roles.roles, text)
     sub.add_argument("--model", required=True, help="a name on the shelf, or a folder")
     tasks = ", ".join(TASKS)
-    text = f"texts to measure it over: {FILES}; or {', '.join(NAMED)}; or a task: {tasks}"
+    text = f"texts to measure it over: {FILES}; or {', '.join(NAMED)}; or a task: {tasks}; their labels tell "
+    text += "which words are typical of each"
     sub.add_argument("--data", type=Path, help=text)
     sub.add_argument("--rows", type=int, default=500, help="most texts, chosen at random (default 500)")
     sub.add_argument("--save", action="store_true", help="keep the result with the model, for its captions")

@@ -10,12 +10,23 @@ from tqdm import tqdm
 from transformer_viz import store
 from transformer_viz.cli.arguments import columns
 from transformer_viz.cli.program import program
-from transformer_viz.data import NAMED, read_for_decoder, read_pairs, read_texts
+from transformer_viz.data import (
+    NAMED,
+    DataError,
+    preview,
+    read_for_decoder,
+    read_labelled,
+    read_pairs,
+    read_texts,
+)
 from transformer_viz.data.tasks import TASKS
 from transformer_viz.language import Problem, Words
 from transformer_viz.network.startup import load_upper_floor
 from transformer_viz.values.config import TransformerConfig
 from transformer_viz.values.head_roles import HeadRoles
+
+SHOWN = 10
+"""Words typical of a label that are printed."""
 
 UNSEEN = 1
 """Seed of the texts that a task generates; trainings have 0 by default."""
@@ -36,9 +47,10 @@ def roles(arguments: Namespace) -> None:
         raise Problem("command.rows", received=arguments.rows)
     explorer = load_upper_floor("inspection.explorer").load(arguments.model)
     texts = texts_of(explorer.config, arguments.data, arguments.rows, columns(arguments.columns))
+    words = _typical_words(explorer, arguments.data, columns(arguments.columns))
     measure = load_upper_floor("inspection.head_roles").head_roles
     with tqdm(total=len(texts), unit="text", disable=not sys.stderr.isatty()) as bar:
-        found = measure(explorer, texts, progress=lambda _: bar.update())
+        found = measure(explorer, texts, words=words, progress=lambda _: bar.update())
     _print(found)
     if arguments.save:
         is_path = store.is_path(arguments.model)
@@ -75,15 +87,33 @@ def texts_of(
     return [f"{text} {target}".strip() if joined and target else text for text, target in pairs]
 
 
+def _typical_words(explorer, data, names):
+    """Return the words typical of each label; None if the texts have no labels, or not those of the model."""
+    if not explorer.config.labels or str(data) in TASKS:
+        return None
+    if str(data) in NAMED:
+        rows = NAMED[str(data)]()[1]
+    elif "label" in names or preview(data).kind == "labels":
+        rows = read_labelled(data, names)
+    else:
+        return None
+    try:
+        return load_upper_floor("inspection.typical_words").typical_words(explorer, rows)
+    except DataError:
+        return None
+
+
 def _print(found: HeadRoles) -> None:
     """Print a table of the usual roles; layers and heads are counted from 0."""
     frame, words = found.to_frame(), Words("en")
     has_role = frame["role"] != "mixed"
-    frame["role"] = [words(f"role_name.{role}") for role in frame["role"]]
+    frame["role"] = [role if role == "words" else words(f"role_name.{role}") for role in frame["role"]]
     held = [f"{held} of {texts}" for held, texts in zip(frame["held"], frame["texts"], strict=True)]
     for name in ("share", "spread"):
         frame[name] = frame[name].map("{:.2f}".format).where(has_role, "")
     frame["texts"] = pd.Series(held).where(has_role, "")
-    shown = ["kind", "layer", "head", "role", "share", "spread", "texts"]
+    shown = ["kind", "layer", "head", "role", "share", "spread", "texts", *["words"] * bool(found.words)]
     print(frame[shown].to_string(index=False))
     print(f"Usual roles in {found.texts:,} texts.")
+    for label, typical in found.words.items():
+        print(f"Words typical of {label}: {', '.join(typical[:SHOWN])}")

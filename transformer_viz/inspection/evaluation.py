@@ -59,15 +59,9 @@ def evaluate(explorer: Explorer, rows: pd.DataFrame, *, progress: bool = False) 
     Raises:
         DataError: If a label is not one of the model's.
     """
-    names = {value: name for name, value in explorer.card.get("label_values", {}).items()}
-    truth = pd.Series(rows["label"]).map(lambda label: names.get(label, label))
-    strange = truth.loc[~truth.isin(explorer.config.labels)]
-    if len(strange):
-        known = ", ".join(f"'{label}'" for label in (*explorer.config.labels, *names))
-        row, label = int(strange.index[0]) + 1, strange.iloc[0]
-        raise DataError("evaluation.label", row=row, label=label, model=explorer.name, labels=known)
     labels = pd.Index(explorer.config.labels)
-    truth, token_ids = labels.get_indexer(truth), explorer.encode(rows["text"].tolist())
+    truth = labels.get_indexer(true_labels(explorer, rows))
+    token_ids = explorer.encode(rows["text"].tolist())
     logits, *controls = _class_logits(explorer, token_ids, progress)
     uniform, headless = (each.argmax(axis=-1) == truth for each in controls)
     predicted = logits.argmax(axis=-1)
@@ -93,6 +87,18 @@ def evaluate(explorer: Explorer, rows: pd.DataFrame, *, progress: bool = False) 
         by_label=by_label,
         confusion=confusion,
     )
+
+
+def true_labels(explorer: Explorer, rows: pd.DataFrame) -> pd.Series:
+    """Return the labels of rows by the model's names; arguments and errors as for `evaluate`."""
+    names = {value: name for name, value in explorer.card.get("label_values", {}).items()}
+    truth = pd.Series(rows["label"]).map(lambda label: names.get(label, label))
+    strange = truth.loc[~truth.isin(explorer.config.labels)]
+    if len(strange):
+        known = ", ".join(f"'{label}'" for label in (*explorer.config.labels, *names))
+        row, label = int(strange.index[0]) + 1, strange.iloc[0]
+        raise DataError("evaluation.label", row=row, label=label, model=explorer.name, labels=known)
+    return truth
 
 
 def _class_logits(explorer, token_ids, progress):

@@ -7,7 +7,7 @@ from transformer_viz.analysis.pattern_totals import pattern_totals
 from transformer_viz.analysis.survey import NoChoiceError, roles_of_totals
 from transformer_viz.inspection.explorer import Explorer
 from transformer_viz.inspection.head_survey import measured_texts
-from transformer_viz.values.head_roles import HeadRoles
+from transformer_viz.values.head_roles import HeadRoles, Typical, kept_words
 from transformer_viz.values.head_survey import Text, length_order
 
 __all__ = ["NoChoiceError", "head_roles"]
@@ -20,6 +20,7 @@ def head_roles(
     explorer: Explorer,
     texts: Iterable[Text],
     *,
+    words: Typical | None = None,
     progress: Callable[[int], None] | None = None,
 ) -> HeadRoles:
     """Return what each head of a model usually does, measured over many texts: some hundreds are enough.
@@ -31,20 +32,23 @@ def head_roles(
         explorer: `Explorer`.
         texts: Texts; for an encoder-decoder (text, target) pairs, or texts for which it generates the target,
             which is slower.
+        words: The words typical of each label of a classifier, as `typical_words` returns them; None: those
+            that are kept with the model, if there are any.
         progress: Called after each text with the number of texts read so far.
 
     Raises:
         NoChoiceError: If no text is left. It is a `ValueError`.
     """
-    totals = pattern_totals(explorer.config)
+    words = kept_words(explorer.head_roles) if words is None else words
+    totals = pattern_totals(explorer.config, words)
     count = 0
-    for number, found in enumerate(measured_texts(explorer, _by_length(texts)), start=1):
+    for number, found in enumerate(measured_texts(explorer, _by_length(texts), words), start=1):
         for kind, heads in found.kinds.items():
             totals[kind].add(heads.layers)
         count += bool(found.kinds)
         if progress is not None:
             progress(number)
-    return roles_of_totals(totals, count)
+    return roles_of_totals(totals, count, words)
 
 
 def _by_length(texts) -> Iterator[Text]:

@@ -2,10 +2,12 @@
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
+from transformer_viz.analysis import typical_keys
 from transformer_viz.analysis.survey import MeasuredText, SurveyTotals, measure_heads
 from transformer_viz.inspection.batched import batched_attention
 from transformer_viz.inspection.explorer import Explorer
 from transformer_viz.text.tokenizer import NoTokensError
+from transformer_viz.values.head_roles import Typical, kept_words
 from transformer_viz.values.head_survey import HeadSurvey, Text, length_order
 from transformer_viz.values.request import Request
 
@@ -27,9 +29,10 @@ def head_survey(
     Raises:
         NoChoiceError: If no text is left. It is a `ValueError`.
     """
-    totals = SurveyTotals(explorer.config, texts)
+    words = kept_words(explorer.head_roles)
+    totals = SurveyTotals(explorer.config, texts, words)
     order = length_order(texts)
-    measured = measured_texts(explorer, [texts[number] for number in order])
+    measured = measured_texts(explorer, [texts[number] for number in order], words)
     for done, (number, found) in enumerate(zip(order, measured, strict=True), start=1):
         totals.add(number, found)
         if progress is not None:
@@ -37,11 +40,19 @@ def head_survey(
     return totals.result()
 
 
-def measured_texts(explorer: Explorer, texts: Iterable[Text]) -> Iterator[MeasuredText]:
-    """Yield what the heads do in each text, in order; computed lazily, a batch of texts at a time."""
+def measured_texts(explorer: Explorer, texts: Iterable[Text], words: Typical) -> Iterator[MeasuredText]:
+    """Yield what the heads do in each text, in order; computed lazily, a batch of texts at a time.
+
+    Args:
+        explorer: `Explorer`.
+        texts: As for `head_survey`.
+        words: The words typical of each label.
+    """
     prepared = (_prepared(explorer, each) for each in texts)
     for text, attention in batched_attention(explorer, prepared):
-        measured = ((kind, measure_heads(kind, found)) for kind, found in attention.items())
+        read = None if text is None else text.source
+        keys = None if read is None else typical_keys(read.text, read.offsets, read.tokens, words)
+        measured = ((kind, measure_heads(kind, found, keys)) for kind, found in attention.items())
         kinds = {kind: found for kind, found in measured if found is not None}
         cut = text is not None and bool(text.source.num_dropped or (text.target and text.target.num_dropped))
         yield MeasuredText(kinds, cut)

@@ -1,19 +1,22 @@
 """Captions of heads: the usual role, the role in this text, and the effect of ablation."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 
 from transformer_viz.analysis import PatternShares, Role, pattern_shares, roles_of_shares, text_patterns
 from transformer_viz.language import Words
 from transformer_viz.text.tokenizer import START, visible
-from transformer_viz.values.head_roles import UsualRole
-from transformer_viz.values.patterns import MEASURES, ROLES, possible_patterns
+from transformer_viz.values.kind_roles import UsualRole, WordsRead
+from transformer_viz.values.patterns import ROLES, WORDS, possible_patterns
 from transformer_viz.values.tensors import Attentions
 from transformer_viz.values.trace import Trace
 
 EMPTY = "\u2205"
 """Shown where there is no token."""
+
+MOST_LABELS = 3
+"""Most labels whose words a caption says that a head reads."""
 
 WHOLE_FROM = 10
 """Effective numbers of tokens from here on are shown without decimals."""
@@ -29,16 +32,25 @@ class HeadsInText:
         kind: "encoder", "decoder" or "cross".
         found: Its attention.
         possible: Patterns that each layer can have, as `patterns_of_trace` returns them.
+        typical: Keys in words typical of each label, as `typical_keys` returns them; None: not measured.
 
     Attributes:
         roles: Role of each head in this text, by layer.
+        names: Names of the measures.
     """
 
-    def __init__(self, kind: str, found: Attentions, possible: Sequence[frozenset[str]]):
+    def __init__(
+        self,
+        kind: str,
+        found: Attentions,
+        possible: Sequence[frozenset[str]],
+        typical: Mapping[str, np.ndarray] | None = None,
+    ):
         self.kind = kind
         self.possible = possible
         tokens = found.query_tokens, found.key_tokens
-        patterns = text_patterns(found.mask, *tokens, cross=kind == "cross")
+        patterns = text_patterns(found.mask, *tokens, cross=kind == "cross", typical=typical)
+        self.names = patterns.names
         self._has_choice = patterns.has_choice
         self._shares: list[PatternShares] = []
         self.roles = [[Role("mixed", 0.0, 0)] * len(layer.weights) for layer in found.layers]
@@ -50,13 +62,12 @@ class HeadsInText:
         """Return the measures of all heads in this text, and the same under uniform attention.
 
         Returns:
-            Two arrays float (layer, head, measure), in the order of `MEASURES`; NaN if the text cannot show a
+            Two arrays float (layer, head, measure), in the order of `names`; NaN if the text cannot show a
             pattern, the layer cannot have it, or no query can choose between two keys.
         """
-        names = MEASURES[self.kind]
-        found = np.full((2, len(self.roles), len(self.roles[0]), len(names)), np.nan)
+        found = np.full((2, len(self.roles), len(self.roles[0]), len(self.names)), np.nan)
         for layer, shares in enumerate(self._shares if self._has_choice else []):
-            can = [name in self.possible[layer] for name in names]
+            can = [name in self.possible[layer] or name.startswith(WORDS) for name in self.names]
             found[:, layer] = np.where(can, (shares.share, shares.even), np.nan)
         return found[0], found[1]
 
@@ -64,7 +75,14 @@ class HeadsInText:
         """Return the share of a head's weight on a pattern in this text; NaN if the text cannot show it."""
         if not self._shares:
             return np.nan
-        return float(self._shares[layer].share[head, MEASURES[self.kind].index(name)])
+        return float(self._shares[layer].share[head, self.names.index(name)])
+
+    def ratio(self, layer: int, head: int, label: str) -> float:
+        """Return how many times an even share the words of a label get here; NaN if there are none."""
+        if not self._has_choice:
+            return np.nan
+        found, number = self._shares[layer], self.names.index(f"{WORDS}{label}")
+        return float(found.share[head, number] / found.even[head, number])
 
 
 def patterns_of_trace(trace: Trace) -> dict[str, list[frozenset[str]]]:
@@ -117,10 +135,8 @@ def captions_of(
         for head, role in enumerate(roles):
             sentences = [role_text(words, role, labels)]
             if usual is not None:
-                name = usual[layer][head].name
-                here = np.nan if name == "mixed" else heads.share(layer, head, name)
-                sentences = [usual_text(words, usual[layer][head], here)]
-                if name in ("token", "mixed"):
+                sentences = [usual_text(words, usual[layer][head], heads, layer, head)]
+                if usual[layer][head].name in ("token", "mixed"):
                     sentences.append(role_text(words, role, labels))
             if preferences and layer == 0 and preferences[head] and role.name in ("mixed", "token"):
                 has_usual = usual is not None and usual[layer][head].name != "mixed"
@@ -132,22 +148,45 @@ def captions_of(
 
 
 def role_order(named: Sequence[Sequence[Said]]) -> np.ndarray:
-    """Return a sort key that groups heads by role, the strongest first: float (layer, head)."""
+    """Return a sort key that groups heads by role, the strongest first: float (layer, head).
+
+    Heads that read words are grouped by the label whose words they read most.
+    """
     shares = np.nan_to_num([[role.share for role in layer] for layer in named])
-    return np.array([[-2 * ROLES.index(role.name) for role in layer] for layer in named]) + shares / (
-        1 + shares
-    )
+    roles = [[(ROLES.index(role.name), measure_of(role)) for role in layer] for layer in named]
+    order = sorted({role for layer in roles for role in layer})
+    return np.array([[-2 * order.index(role) for role in layer] for layer in roles]) + shares / (1 + shares)
+
+
+def measure_of(role: Said) -> str:
+    """Return the name of the measure that shows a role."""
+    return role.measure if isinstance(role, UsualRole) else role.name
 
 
 def role_name(words: Words, role: Said) -> str:
     """Return the short name of a role; "mixed" over many texts is none at all."""
     has_none = isinstance(role, UsualRole) and role.name == "mixed"
-    return words("role_name.none" if has_none else f"role_name.{role.name}")
+    return words("role_name.none") if has_none else measure_name(words, measure_of(role))
+
+
+def measure_name(words: Words, measure: str) -> str:
+    """Return the short name of a measure."""
+    if measure.startswith(WORDS):
+        return words("role_name.words", label=measure.removeprefix(WORDS))
+    return words(f"role_name.{measure}")
 
 
 def share_texts(usual: Sequence[Sequence[UsualRole]]) -> list[list[str]]:
-    """Return the share of each head's usual role as text; "" if it has none."""
-    return [["" if role.name == "mixed" else f"{role.share:.0%}" for role in layer] for layer in usual]
+    """Return the share of each head's usual role as text, of words how many times an even one it is; "" if
+    it has none.
+    """
+    return [[_share_text(role) for role in layer] for layer in usual]
+
+
+def _share_text(role):
+    if role.words:
+        return f"×{role.words[0].ratio:.1f}"
+    return "" if role.name == "mixed" else f"{role.share:.0%}"
 
 
 def role_text(words: Words, role: Role, labels: Sequence[str]) -> str:
@@ -163,16 +202,24 @@ def role_text(words: Words, role: Role, labels: Sequence[str]) -> str:
     )
 
 
-def usual_text(words: Words, role: UsualRole, here: float) -> str:
-    """Return a head's usual role as a sentence.
+def usual_text(words: Words, role: UsualRole, heads: HeadsInText, layer: int, head: int) -> str:
+    """Return a head's usual role as a sentence, and how far it has it in the text that is shown.
 
     Args:
         words: Sentences of the visitor's language.
         role: The usual role.
-        here: Its share in the text that is shown; NaN if that cannot show it.
+        heads: The heads in this text.
+        layer: Layer of the head, 0-based.
+        head: Head, 0-based.
     """
     if role.name == "mixed":
         return words("usual.mixed", texts=f"{role.texts:,}")
+    if role.name == "words":
+        read = role.words[:MOST_LABELS]
+        return " ".join(
+            _words_text(words, each, heads.ratio(layer, head, each.label), is_first=each == read[0])
+            for each in read
+        )
     said = words(
         f"usual.{role.name}",
         percent=f"{role.share:.0%}",
@@ -180,4 +227,19 @@ def usual_text(words: Words, role: UsualRole, here: float) -> str:
         held=f"{role.held:,}",
         texts=f"{role.texts:,}",
     )
+    here = heads.share(layer, head, role.name)
     return said + (words("usual.nowhere") if np.isnan(here) else words("usual.here", percent=f"{here:.0%}"))
+
+
+def _words_text(words, read: WordsRead, here, *, is_first):
+    """Return how much a head reads the words typical of a label as a sentence."""
+    return words(
+        "usual.words" if is_first else "usual.words_also",
+        label=read.label,
+        ratio=f"{read.ratio:.1f}",
+        spread=f"{read.spread:.1f}",
+        texts=f"{read.texts:,}",
+        here=words("usual.words_nowhere")
+        if np.isnan(here)
+        else words("usual.words_here", ratio=f"{here:.1f}"),
+    )

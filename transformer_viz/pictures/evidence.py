@@ -3,30 +3,42 @@
 import numpy as np
 
 from transformer_viz.language import Words
-from transformer_viz.pictures.captions import HeadsInText
+from transformer_viz.pictures.captions import HeadsInText, measure_name
 from transformer_viz.pictures.views import Evidence
-from transformer_viz.values.head_roles import KindRoles
-from transformer_viz.values.patterns import MEASURES
+from transformer_viz.values.head_roles import HeadRoles, Typical, kept_words
+from transformer_viz.values.patterns import WORDS
+
+EXAMPLES = 5
+"""Words typical of a label that the description of its measure names."""
 
 
-def evidence_of(words: Words, heads: HeadsInText, usual: KindRoles | None = None) -> Evidence:
+def evidence_of(words: Words, heads: HeadsInText, usual: HeadRoles | None = None) -> Evidence:
     """Return the evidence for the roles of the heads of one kind of attention.
 
     Args:
         words: Sentences of the visitor's language.
         heads: The heads in this text.
-        usual: The same heads over many texts; None: unknown.
+        usual: What the model's heads usually do; None: unknown.
     """
     here, uniform = heads.shares()
     unknown = np.full_like(here, np.nan)
     mean, spread, held, texts = unknown, unknown, unknown, [0] * here.shape[-1]
     if usual is not None:
-        mean, spread, held, uniform = usual.share, usual.spread, usual.held, usual.even
-        texts = usual.texts.tolist()
-    names = MEASURES[heads.kind]
+        found = usual.kinds[heads.kind]
+        mean, spread, held, uniform = found.share, found.spread, found.held, found.even
+        texts = found.texts.tolist()
+    typical = kept_words(usual)
     return Evidence(
-        names=[words(f"role_name.{name}") for name in names],
-        meanings=[words(f"measure.{name}") for name in names],
+        names=[measure_name(words, name) for name in heads.names],
+        meanings=[meaning_of(words, name, typical) for name in heads.names],
         texts=texts,
         numbers=np.stack([mean, spread, held, uniform, here]),
     )
+
+
+def meaning_of(words: Words, measure: str, typical: Typical) -> str:
+    """Return what a measure measures; `typical` are the words typical of each label."""
+    if not measure.startswith(WORDS):
+        return words(f"measure.{measure}")
+    label = measure.removeprefix(WORDS)
+    return words("measure.words", label=label, words=words("list.comma").join(typical[label][:EXAMPLES]))

@@ -6,7 +6,13 @@ from collections.abc import Collection, Mapping
 import numpy as np
 
 from transformer_viz import store
-from transformer_viz.analysis import distance, entropy, previous_token_score, project_heads
+from transformer_viz.analysis import (
+    distance,
+    entropy,
+    previous_token_score,
+    project_heads,
+    typical_keys,
+)
 from transformer_viz.language import Words
 from transformer_viz.pictures import views
 from transformer_viz.pictures.captions import (
@@ -23,7 +29,7 @@ from transformer_viz.pictures.labels import axis_labels
 from transformer_viz.pictures.looks import ONE_HEAD, apply_looks
 from transformer_viz.pictures.vocabulary import Preferences, preference_texts
 from transformer_viz.values.effects import HeadEffects
-from transformer_viz.values.head_roles import HeadRoles
+from transformer_viz.values.head_roles import HeadRoles, kept_words
 from transformer_viz.values.tensors import Attentions
 from transformer_viz.values.trace import Trace
 
@@ -61,9 +67,11 @@ def payload_of(
     projected = projected or {}
     measured = None if looks else head_roles
     preferred = [] if looks else preference_texts(words, preferences)
+    typical = typical_keys(trace.text, trace.offsets, trace.tokens, kept_words(measured))
     possible, shown = patterns_of_trace(trace), {}
     for kind, look in apply_looks(trace, axis_labels(trace), looks).items():
-        heads, labels = HeadsInText(kind, look.found, possible[kind]), look.columns.labels
+        heads = HeadsInText(kind, look.found, possible[kind], typical)
+        labels = look.columns.labels
         usual = measured and measured.usual(kind)
         named = heads.roles if usual is None else usual
         said = None if effects is None else effect_texts(words, trace, effects, kind)
@@ -81,7 +89,7 @@ def payload_of(
             captions=captions_of(words, heads, labels, usual, said, () if shown else preferred),
             vectors={} if looks else views.vectors_of(trace, kind, projected.get(kind)),
             sentences=(look.rows.sentences, look.columns.sentences),
-            evidence=evidence_of(words, heads, measured and measured.kinds[kind]),
+            evidence=evidence_of(words, heads, measured),
             shares=None if usual is None else share_texts(usual),
         )
     labels = words.under("lens")

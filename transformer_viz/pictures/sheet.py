@@ -4,12 +4,12 @@ from typing import Any
 
 import numpy as np
 
+from transformer_viz.analysis import typical_keys
 from transformer_viz.language import Words
-from transformer_viz.pictures.captions import HeadsInText, patterns_of_trace, usual_text
+from transformer_viz.pictures.captions import HeadsInText, patterns_of_trace, role_name, usual_text
 from transformer_viz.pictures.evidence import evidence_of
-from transformer_viz.values.head_roles import FEWEST_TEXTS
 from transformer_viz.values.head_survey import DISTANCES, FAR, HeadSurvey
-from transformer_viz.values.patterns import MEASURES
+from transformer_viz.values.kind_roles import FEWEST_TEXTS
 from transformer_viz.values.trace import Trace
 
 Place = tuple[str, int, int]
@@ -26,8 +26,8 @@ def evidence_sheet(words: Words, survey: HeadSurvey, trace: Trace, place: Place)
         place: The head.
     """
     kind, layer, head = place
-    heads = _heads_here(trace, kind)
-    names, meanings, texts, numbers = evidence_of(words, heads, survey.roles.kinds[kind])
+    heads = _heads_here(survey, trace, kind)
+    names, meanings, texts, numbers = evidence_of(words, heads, survey.roles)
     rows = zip(names, meanings, texts, numbers[:, layer, head].T, strict=True)
     measured = [
         {"name": name, "meaning": meaning, "texts": count}
@@ -39,7 +39,7 @@ def evidence_sheet(words: Words, survey: HeadSurvey, trace: Trace, place: Place)
     return {
         "place": {"kind": kind, "layer": layer, "head": head},
         "measured": measured,
-        "role": "" if role is None else words(f"role_name.{role.name}"),
+        "role": "" if role is None else role_name(words, role),
         "words": words.under("lens"),
     }
 
@@ -50,18 +50,16 @@ def sheet_text(words: Words, survey: HeadSurvey, trace: Trace, place: Place) -> 
     role = survey.usual(*place)
     if role is None:
         return words("survey.few", fewest=FEWEST_TEXTS)
-    named = role.name != "mixed"
-    here = _heads_here(trace, kind).share(layer, head, role.name) if named else np.nan
-    return usual_text(words, role, here)
+    return usual_text(words, role, _heads_here(survey, trace, kind), layer, head)
 
 
 def patterns_of_sheet(survey: HeadSurvey, place: Place) -> list[str]:
     """Return the measures of a head that some text shows, its usual role first."""
-    kind, *_ = place
-    names = [name for name in MEASURES[kind] if not np.isnan(survey.shares_of(*place, name)).all()]
+    names = survey.roles.kinds[place[0]].names
+    shown = [name for name in names if not np.isnan(survey.shares_of(*place, name)).all()]
     role = survey.usual(*place)
-    first = role.name if role is not None else ""
-    return sorted(names, key=lambda name: name != first)
+    first = role.measure if role is not None else ""
+    return sorted(shown, key=lambda name: name != first)
 
 
 def distance_names() -> list[str]:
@@ -85,8 +83,9 @@ def _signed(number):
     return f"{number}".replace("-", "\N{MINUS SIGN}")
 
 
-def _heads_here(trace, kind):
-    return HeadsInText(kind, trace.kinds()[kind], patterns_of_trace(trace)[kind])
+def _heads_here(survey, trace, kind):
+    typical = typical_keys(trace.text, trace.offsets, trace.tokens, survey.roles.words)
+    return HeadsInText(kind, trace.kinds()[kind], patterns_of_trace(trace)[kind], typical)
 
 
 def _known(number):

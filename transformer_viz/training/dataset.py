@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from typing import Any, Protocol
 
 import numpy as np
+import pandas as pd
 import tensorflow as tf
 
 from transformer_viz.inspection.explorer import Explorer
@@ -35,6 +36,8 @@ class Dataset(Protocol):
         probes: (text, target) pairs whose attention is recorded; the target of an encoder is None.
         role_texts: Validation texts over which the roles of heads are measured, of an encoder-decoder
             (text, target) pairs; empty if there are too few.
+        labelled: Training rows with columns text and label, by the config's names, that tell which words are
+            typical of each label; None for a model without labels.
     """
 
     config: TransformerConfig
@@ -45,6 +48,7 @@ class Dataset(Protocol):
     signature: Any
     probes: list[tuple[str, str | None]]
     role_texts: list[str] | list[tuple[str, str]]
+    labelled: pd.DataFrame | None = None
 
     def objective(self, settings: TrainingSettings) -> objectives.Objective:
         """Return the training loss and its metrics, a function of `objectives`."""

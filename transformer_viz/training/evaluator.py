@@ -9,6 +9,7 @@ from transformer_viz.inspection.decode import generate_all
 from transformer_viz.inspection.explorer import Explorer
 from transformer_viz.inspection.forward import compiled
 from transformer_viz.inspection.head_roles import NoChoiceError, head_roles
+from transformer_viz.inspection.typical_words import typical_words
 from transformer_viz.network.model import Transformer
 from transformer_viz.runs import TrainingSettings
 from transformer_viz.text.tokenizer import NoTokensError, Tokenizer
@@ -69,14 +70,17 @@ class Evaluator:
     def head_roles(self, keep_going: Callable[[], None] = lambda: None) -> HeadRoles | None:
         """Return what the heads usually do in the validation texts; None if there are too few.
 
+        The words typical of each label are those of the training texts.
+
         Args:
             keep_going: Called after each text; may raise to stop.
         """
-        texts = self._dataset.role_texts
+        texts, labelled = self._dataset.role_texts, self._dataset.labelled
         if not texts:
             return None
+        words = {} if labelled is None else typical_words(self._explorer, labelled)
         try:
-            return head_roles(self._explorer, texts, progress=lambda _: keep_going())
+            return head_roles(self._explorer, texts, words=words, progress=lambda _: keep_going())
         except NoChoiceError:
             return None
 

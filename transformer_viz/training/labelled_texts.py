@@ -10,6 +10,7 @@ from transformer_viz.data import DataError, read_labelled, split
 from transformer_viz.data.batches import by_length, pad, shuffled_by_length
 from transformer_viz.inspection.evaluation import evaluate
 from transformer_viz.inspection.explorer import Explorer
+from transformer_viz.inspection.typical_words import labelled_sample
 from transformer_viz.runs import TrainingJob, TrainingSettings
 from transformer_viz.store import StoredModel
 from transformer_viz.text.tokenizer import Tokenizer
@@ -56,6 +57,7 @@ class LabelledTexts(Dataset):
         watched = choose_probes(job, sorted(validation["text"], key=len))
         self.probes = [(text, None) for text, _ in watched]
         self.role_texts = choose_role_texts(validation["text"].tolist())
+        self.labelled = labelled_sample(train.assign(label=[names[label] for label in train["label"]]))
         self.card = {
             "task": "classification",
             "label_values": {name: value for value, name in names.items()},

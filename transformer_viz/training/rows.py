@@ -12,7 +12,7 @@ import pandas as pd
 from transformer_viz.data import NAMED, DataError, Split
 from transformer_viz.data.tasks import TASKS
 from transformer_viz.runs import TrainingJob
-from transformer_viz.values.head_roles import FEWEST_TEXTS
+from transformer_viz.values.kind_roles import FEWEST_TEXTS
 
 Reader = Callable[..., pd.DataFrame]
 """`read_labelled` or another reader of `data`."""

@@ -3,20 +3,21 @@
 import dataclasses
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Any, NamedTuple
+from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 import pandas as pd
 
 from transformer_viz.language import Problem
-from transformer_viz.values.checks import quoted
+from transformer_viz.values.checks import listed, quoted
 from transformer_viz.values.config import TransformerConfig
 from transformer_viz.values.interventions import attention_kinds
-from transformer_viz.values.patterns import MEASURES, MIN_TEXTS, holds, name_role
+from transformer_viz.values.kind_roles import KindRoles, UsualRole
+from transformer_viz.values.patterns import MEASURES, WORDS, measures_of
 
-FORMAT_VERSION = 1
-"""Version of the JSON form; a higher one was written by a newer program."""
+FORMAT_VERSION = 2
+"""Version of the JSON form; a higher one was written by a newer program. Version 1 has no words."""
 
 MAX_CHARS = 2**20
 """Longest JSON text; 12 x 12 heads take 40,000 characters."""
@@ -24,76 +25,20 @@ MAX_CHARS = 2**20
 MAX_TEXTS = 10**9
 """Most texts."""
 
-FEWEST_TEXTS = 100
-"""Fewest texts from which the usual role of a head is stated."""
+MAX_RATIO = 10**6
+"""Most times an even share, which is no smaller than one token of the longest text."""
+
+MOST_LABELS = 20
+"""Most labels with words typical of them: each is a measure of every head."""
+
+MOST_WORDS = 100
+"""Most words typical of a label."""
+
+Typical = Mapping[str, tuple[str, ...]]
+"""Label -> the words typical of it, the most typical first."""
 
 DIGITS = 3
 """Decimals of all numbers."""
-
-
-class UsualRole(NamedTuple):
-    """What a head does in at least half of the texts that could show it.
-
-    Attributes:
-        name: One of `ROLES`; "mixed" if nothing is.
-        share: Mean share of its weight; for "even" the relative entropy; NaN for "mixed".
-        spread: Standard deviation of that share across texts.
-        support: Mean share of rows that could show it.
-        held: Number of texts in which the head does it.
-        texts: Number of texts that could show it.
-    """
-
-    name: str
-    share: float
-    spread: float
-    support: float
-    held: int
-    texts: int
-
-
-@dataclass(frozen=True, eq=False)
-class KindRoles:
-    """The evidence about all heads of one kind of attention.
-
-    Averages are over the texts that could show the pattern. Share, spread, even and held are NaN where no
-    text could, and where the layer cannot have the pattern (see `possible_patterns`).
-
-    Attributes:
-        names: Names of the measures, as in `MEASURES`.
-        share: float (layer, head, measure), mean share of weight, as `pattern_shares` measures it.
-        spread: float (layer, head, measure), its standard deviation across texts.
-        even: float (layer, head, measure), the same share under uniform attention over the unmasked keys.
-        held: float (layer, head, measure), share of texts in which the head holds the role of that name,
-            whichever other it holds too.
-        support: float (measure,), mean share of rows that could show the pattern.
-        texts: int (measure,), number of texts that could show it.
-    """
-
-    names: tuple[str, ...]
-    share: np.ndarray
-    spread: np.ndarray
-    even: np.ndarray
-    held: np.ndarray
-    support: np.ndarray
-    texts: np.ndarray
-
-    def usual(self, layer: int, head: int) -> UsualRole:
-        """Return the usual role of a head.
-
-        It is named by the rule for one text (`name_role`), applied to the averages; and the head has to hold
-        it in at least half of the texts that could show it.
-        """
-        held = holds(self.names, self.share[layer, head], self.even[layer, head])
-        held &= self.held[layer, head] >= MIN_TEXTS
-        name = name_role(self.names, self.share[layer, head], self.support, held)
-        if name == "mixed":
-            return UsualRole(name, np.nan, np.nan, 1.0, 0, int(self.texts.max()))
-        number = self.names.index(name)
-        share, spread, times = (each[layer, head, number] for each in (self.share, self.spread, self.held))
-        texts = int(self.texts[number])
-        return UsualRole(
-            name, float(share), float(spread), float(self.support[number]), round(times * texts), texts
-        )
 
 
 @dataclass(frozen=True, eq=False)
@@ -105,10 +50,12 @@ class HeadRoles:
     Attributes:
         texts: Number of texts.
         kinds: Kind of attention ("encoder", "decoder", "cross") -> `KindRoles`.
+        words: The words typical of each label, as `typical_words` returns them; empty: none were known.
     """
 
     texts: int
     kinds: Mapping[str, KindRoles]
+    words: Typical = field(default_factory=dict)
 
     def usual(self, kind: str) -> list[list[UsualRole]]:
         """Return the usual role of each head of a kind of attention, by layer."""
@@ -120,11 +67,11 @@ class HeadRoles:
         """Return a data frame with one row per head.
 
         Returns:
-            Columns kind, layer, head (0-based), role, and share, spread, support, held and texts as in
-            `UsualRole`.
+            Columns kind, layer, head (0-based), role, and share, spread, support, held, texts and words as in
+            `UsualRole`; the words as text, "bad 2.3 ± 0.4, good 1.9 ± 0.6".
         """
         rows = [
-            (kind, layer, head, *role)
+            (kind, layer, head, *role[:-1], _words_text(role.words))
             for kind in self.kinds
             for layer, heads in enumerate(self.usual(kind))
             for head, role in enumerate(heads)
@@ -136,23 +83,26 @@ class HeadRoles:
         """Check that these are the roles of the heads of a config.
 
         Raises:
-            ValueError: If kinds of attention, layers or heads differ.
+            ValueError: If kinds of attention, layers or heads differ, or there are words of other labels.
         """
         layers = config.stacks | ({"cross": config.num_decoder_layers} if len(config.stacks) == 2 else {})
         expected = {kind: (layers[kind], config.num_heads) for kind in attention_kinds(config)}
         found = {kind: each.share.shape[:2] for kind, each in self.kinds.items()}
         if found != expected:
             raise Problem("head_roles.fit", found=_sizes(found), expected=_sizes(expected))
+        if not self.words.keys() <= set(config.labels):
+            raise Problem("head_roles.labels", found=listed(self.words), expected=listed(config.labels))
 
     def to_json(self) -> str:
         """Return the roles as JSON, with three decimals."""
         kinds = {
             kind: {"names": list(each.names)}
-            | {name: _lists(getattr(each, name)) for name in (*_BY_HEAD, "support")}
+            | {name: _lists(getattr(each, name)) for name in (*_BY_HEAD, *_BY_LABEL, "support")}
             | {"texts": each.texts.tolist()}
             for kind, each in self.kinds.items()
         }
-        content = {"format_version": FORMAT_VERSION, "texts": self.texts, "kinds": kinds}
+        words = {label: list(words) for label, words in self.words.items()}
+        content = {"format_version": FORMAT_VERSION, "texts": self.texts, "words": words, "kinds": kinds}
         return json.dumps(content, separators=(",", ":")) + "\n"
 
     @classmethod
@@ -171,7 +121,7 @@ class HeadRoles:
                 raise ValueError
             if version > FORMAT_VERSION:
                 raise Problem("head_roles.version", version=quoted(version), newest=FORMAT_VERSION)
-            return _read(content)
+            return _read(_with_words(content) if version == 1 else content)
         except Problem:
             raise
         except (ValueError, TypeError, LookupError, AttributeError, RecursionError):
@@ -185,11 +135,22 @@ class HeadRoles:
     __hash__ = None  # pyright: ignore[reportAssignmentType]  as the data model prescribes
 
 
+def kept_words(head_roles: HeadRoles | None) -> Typical:
+    """Return the words typical of each label that are kept with the roles of a model; empty without roles."""
+    return {} if head_roles is None else head_roles.words
+
+
 _BY_HEAD = ("share", "spread", "even", "held")
+
+_BY_LABEL = ("ratio", "ratio_spread")
 
 
 def _sizes(shapes):
     return ", ".join(f"{kind} {layers} x {heads}" for kind, (layers, heads) in shapes.items())
+
+
+def _words_text(words):
+    return ", ".join(f"{label} {ratio:.1f} ± {spread:.1f}" for label, ratio, spread, _ in words)
 
 
 def _lists(array):
@@ -199,22 +160,41 @@ def _lists(array):
     return None if np.isnan(array) else round(float(array), DIGITS)
 
 
+def _with_words(content):
+    """Return the content of version 1 as version 2: without words."""
+    kinds = {
+        kind: each | {name: [[[] for _ in layer] for layer in each["share"]] for name in _BY_LABEL}
+        for kind, each in content["kinds"].items()
+    }
+    return content | {"words": {}, "kinds": kinds}
+
+
 def _read(content: Any) -> HeadRoles:
     """Return the roles of parsed JSON; whatever differs from the result of `to_json` is an error."""
     texts, kinds = content["texts"], content["kinds"]
+    words = {label: _read_words(each) for label, each in content["words"].items()}
     if (
-        content.keys() != {"format_version", "texts", "kinds"}
+        content.keys() != {"format_version", "texts", "words", "kinds"}
+        or len(words) > MOST_LABELS
         or not kinds
         or not kinds.keys() <= MEASURES.keys()
     ):
         raise ValueError
     if not _is_count(texts, MAX_TEXTS) or not texts:
         raise ValueError
-    return HeadRoles(texts, {kind: _read_kind(kind, each, texts) for kind, each in kinds.items()})
+    read = {kind: _read_kind(measures_of(kind, words), each, texts) for kind, each in kinds.items()}
+    return HeadRoles(texts, read, words)
 
 
-def _read_kind(kind, content, texts):
-    names = MEASURES[kind]
+def _read_words(words):
+    if type(words) is not list or not 1 <= len(words) <= MOST_WORDS:
+        raise ValueError
+    if not all(type(word) is str and word for word in words) or len(set(words)) < len(words):
+        raise ValueError
+    return tuple(words)
+
+
+def _read_kind(names, content, texts):
     if content.keys() != {field.name for field in dataclasses.fields(KindRoles)}:
         raise ValueError
     if content["names"] != list(names):
@@ -224,25 +204,27 @@ def _read_kind(kind, content, texts):
     unknown = [np.isnan(array) for array in arrays.values()]
     if not all(np.array_equal(unknown[0], each) for each in unknown) or not shape[1]:
         raise ValueError
+    labels = *shape[:2], sum(name.startswith(WORDS) for name in names)
+    ratios = {name: np.array(_numbers(content[name], labels, MAX_RATIO), float) for name in _BY_LABEL}
     counts = content["texts"]
     if type(counts) is not list or len(counts) != len(names) or not all(_is_count(n, texts) for n in counts):
         raise ValueError
     support = np.nan_to_num(np.array(_numbers(content["support"], shape[2:]), float))
-    return KindRoles(names, **arrays, support=support, texts=np.array(counts))
+    return KindRoles(names, **arrays, support=support, texts=np.array(counts), **ratios)
 
 
 def _is_count(value, most):
     return type(value) is int and 0 <= value <= most
 
 
-def _numbers(value, shape):
-    """Return nested lists of numbers from 0 to 1, with NaN for None, after checking their lengths."""
+def _numbers(value, shape, most=1):
+    """Return nested lists of numbers from 0 to `most`, with NaN for None, after checking their lengths."""
     if shape:
         if type(value) is not list or len(value) != shape[0]:
             raise ValueError
-        return [_numbers(each, shape[1:]) for each in value]
+        return [_numbers(each, shape[1:], most) for each in value]
     if value is None:
         return np.nan
-    if type(value) not in (int, float) or not 0 <= value <= 1:
+    if type(value) not in (int, float) or not 0 <= value <= most:
         raise ValueError
     return value

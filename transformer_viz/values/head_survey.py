@@ -7,8 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
-from transformer_viz.values.head_roles import DIGITS, FEWEST_TEXTS, HeadRoles, UsualRole
-from transformer_viz.values.patterns import MEASURES
+from transformer_viz.values.head_roles import DIGITS, HeadRoles
+from transformer_viz.values.kind_roles import FEWEST_TEXTS, UsualRole
 
 MAX_SURVEY_TEXTS = 1_000
 """Most texts of a survey in the app."""
@@ -74,8 +74,8 @@ class HeadSurvey:
         roles: The averages over the texts, as `head_roles` returns them.
         texts: The texts, in the order in which they were given.
         cut: bool (text,), whether the model reads only a part of it.
-        shares: Kind of attention -> float32 (text, layer, head, measure), the weight on each pattern of
-            `MEASURES`, as `pattern_shares` measures it; NaN where the text has no such place, or the layer
+        shares: Kind of attention -> float32 (text, layer, head, measure), the weight on each measure of the
+            roles, as `pattern_shares` measures it; NaN where the text has no such place, or the layer
             cannot have the pattern.
         distances: Kind of self-attention -> float32 (layer, head, bin), share of the weight of all queries at
             each of the `DISTANCES`.
@@ -118,7 +118,7 @@ class HeadSurvey:
 
     def shares_of(self, kind: str, layer: int, head: int, measure: str) -> np.ndarray:
         """Return the weight of a head on a pattern in each text: float32 (text,), a view."""
-        return self.shares[kind][:, layer, head, MEASURES[kind].index(measure)]
+        return self.shares[kind][:, layer, head, self.roles.kinds[kind].names.index(measure)]
 
     def to_frame(self) -> pd.DataFrame:
         """Return a data frame with one row per text and head.
@@ -132,7 +132,7 @@ class HeadSurvey:
             text, layer, head = (axis.ravel() for axis in np.indices(shares.shape[:3]))
             columns = {"text": text, "kind": kind, "layer": layer, "head": head}
             flat = shares.reshape(-1, shares.shape[-1])
-            columns |= {name: flat[:, number] for number, name in enumerate(MEASURES[kind])}
+            columns |= {name: flat[:, number] for number, name in enumerate(self.roles.kinds[kind].names)}
             frames.append(pd.DataFrame(columns))
         return pd.concat(frames, ignore_index=True)
 

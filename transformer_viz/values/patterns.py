@@ -1,5 +1,7 @@
 """Attention patterns: their names, which of them a layer can have, and the rule that names a head."""
 
+from collections.abc import Iterable
+
 import numpy as np
 from numpy.typing import ArrayLike
 
@@ -28,8 +30,13 @@ MEASURES = {
 }
 """Kind of attention -> names of the measures of its heads."""
 
-ROLES = (*SELF_PATTERNS, "diagonal", "antidiagonal", *SHAPES, "mixed")
-"""All roles of heads; "mixed" is none of the others."""
+WORDS = "words:"
+"""Prefix of the measure of the words typical of a label, whose name follows."""
+
+ROLES = (*SELF_PATTERNS, "diagonal", "antidiagonal", "words", *SHAPES, "mixed")
+"""All roles of heads; "words", which only many texts show, is reading the words typical of some labels more
+than evenly, "mixed" none of the others.
+"""
 
 MIN_SHARE = 0.35
 """Least share of a head's weight on a pattern for that role."""
@@ -48,6 +55,22 @@ MIN_TEXTS = 0.5
 
 _CONTENT = {"itself", "same", "punctuation", *SHAPES}
 """Patterns that follow from the tokens alone, wherever they are."""
+
+_PLACES = {*SELF_PATTERNS, *CROSS_PATTERNS}
+
+
+def words_measures(labels: Iterable[str]) -> tuple[str, ...]:
+    """Return the names of the measures of the words typical of labels.
+
+    >>> words_measures(["bad", "good"])
+    ('words:bad', 'words:good')
+    """
+    return tuple(f"{WORDS}{label}" for label in labels)
+
+
+def measures_of(kind: str, labels: Iterable[str] = ()) -> tuple[str, ...]:
+    """Return the names of the measures of a kind of attention, those of words typical of labels included."""
+    return (*MEASURES[kind][: -len(SHAPES)], *words_measures(labels), *SHAPES)
 
 
 def possible_patterns(kind: str, layer: int, *, positions: bool, masked: bool, start: bool) -> frozenset[str]:
@@ -100,17 +123,18 @@ def patterns_of_config(config: TransformerConfig, kind: str, layer: int) -> froz
 
 
 def holds(names: tuple[str, ...], share: ArrayLike, even: ArrayLike) -> np.ndarray:
-    """Return which shares are large enough for a role of that name.
+    """Return which shares are large enough for a role of that name; words of a label need only the ratio.
 
     Args:
-        names: Of the measures, as in `MEASURES`.
+        names: Of the measures, as `measures_of` returns them.
         share: float (..., measure); NaN where it cannot be measured.
         even: float (..., measure), the same under uniform attention.
 
     Returns:
         bool (..., measure).
     """
-    least = np.array([{"focused": MIN_FOCUS, "even": MIN_EVENNESS}.get(name, MIN_SHARE) for name in names])
+    bounds = {"focused": MIN_FOCUS, "even": MIN_EVENNESS}
+    least = np.array([bounds.get(name, 0 if name.startswith(WORDS) else MIN_SHARE) for name in names])
     ratio = np.array([0 if name == "even" else MIN_RATIO for name in names])
     return (np.asarray(share) >= least) & (np.asarray(share) >= ratio * np.asarray(even))
 
@@ -121,7 +145,7 @@ def name_role(names: tuple[str, ...], share: np.ndarray, support: np.ndarray, he
     Without one, "token", "focused" or "even", in this order; else "mixed".
 
     Args:
-        names: Of the measures, as in `MEASURES`.
+        names: Of the measures, as `measures_of` returns them; words typical of a label name no role here.
         share: float (measure,), over rows that could show it.
         support: float (measure,), share of these rows.
         held: bool (measure,), which of them are large enough.
@@ -129,7 +153,7 @@ def name_role(names: tuple[str, ...], share: np.ndarray, support: np.ndarray, he
     weight = {
         name: share[number] * support[number]
         for number, name in enumerate(names)
-        if held[number] and name not in SHAPES
+        if held[number] and name in _PLACES
     }
     if weight:
         return max(weight, key=lambda name: weight[name])

@@ -23,6 +23,7 @@ from transformer_viz.service.engine.cost import is_quick
 from transformer_viz.service.engine.errors import EngineError
 from transformer_viz.values.config import UNK_ID
 from transformer_viz.values.effects import Certainty, Head
+from transformer_viz.values.head_roles import Typical
 from transformer_viz.values.head_survey import SurveyRequest, Text
 from transformer_viz.values.request import Request
 from transformer_viz.values.trace import Trace
@@ -132,10 +133,12 @@ def certainties(explorer: Any, request: Request, groups: Sequence[Sequence[Head]
     return found
 
 
-def survey(explorer: Any, request: SurveyRequest, texts: Sequence[Text]) -> list[MeasuredText]:
+def survey(
+    explorer: Any, request: SurveyRequest, texts: Sequence[Text], words: Typical
+) -> list[MeasuredText]:
     """Return what the heads do in as many of these texts, from the first on, as fit into a portion."""
     end, found = time.monotonic() + PORTION, []
-    for measured in load_upper_floor("inspection.head_survey").measured_texts(explorer, texts):
+    for measured in load_upper_floor("inspection.head_survey").measured_texts(explorer, texts, words):
         found.append(measured)
         if time.monotonic() > end:
             break

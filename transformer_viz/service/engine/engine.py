@@ -20,6 +20,7 @@ from transformer_viz.service.engine.cost import seems_quick
 from transformer_viz.service.engine.worker import Worker
 from transformer_viz.text.tokenizer import NoTokensError
 from transformer_viz.values.effects import HeadEffects, ablations
+from transformer_viz.values.head_roles import kept_words
 from transformer_viz.values.head_survey import HeadSurvey, SurveyRequest, length_order
 from transformer_viz.values.request import EFFECTS, Request
 from transformer_viz.values.trace import Trace
@@ -112,7 +113,8 @@ class Engine:
             ValueError: If in none of the texts a token can choose between two keys.
         """
         config, texts = _config(request.model, store.stamp(request.model)), request.texts
-        totals, left = SurveyTotals(config, texts), length_order(texts)
+        words = kept_words(store.read_head_roles(request.model))
+        totals, left = SurveyTotals(config, texts, words), length_order(texts)
 
         def tell(stage: str, done: int, total: int) -> None:
             if stage in ("working", "writing"):  # each portion begins anew
@@ -122,7 +124,7 @@ class Engine:
         while left:
             part = [self._with_target(request.model, texts[each], config, tell) for each in left[:PART]]
             while part:
-                found = self._ask(self._slow, child.survey, request, part, progress=tell)
+                found = self._ask(self._slow, child.survey, request, part, words, progress=tell)
                 for number, measured in zip(left, found, strict=False):
                     totals.add(number, measured)
                 left, part = left[len(found) :], part[len(found) :]

@@ -6,6 +6,8 @@ from pathlib import Path
 import streamlit as st
 
 from transformer_viz import store
+from transformer_viz.pictures.captions import measure_name
+from transformer_viz.pictures.evidence import meaning_of
 from transformer_viz.pictures.figures import shares_histogram
 from transformer_viz.pictures.sheet import distance_names, evidence_sheet, patterns_of_sheet, sheet_text
 from transformer_viz.ui.shell.card_facts import config_of
@@ -120,11 +122,11 @@ def _show_texts(model, survey, place):
     measure = st.selectbox(
         t("survey.pattern"),
         names,
-        format_func=lambda name: t(f"role_name.{name}"),
+        format_func=lambda name: measure_name(words(), name),
         key="survey-pattern-{}-{}-{}".format(*place),
         width=MENU,
     )
-    st.caption(t(f"measure.{measure}"))
+    st.caption(escaped(meaning_of(words(), measure, survey.roles.words)))
     shares = survey.shares_of(*place, measure)
     listed = (
         ("top", t("survey.top"), survey.top_texts(*place, measure)),
