@@ -13,6 +13,7 @@ from transformer_viz.pictures.captions import HeadsInText, captions_of, patterns
 from transformer_viz.pictures.vocabulary import Preferences, preference_texts, preferences_of
 from transformer_viz.text.tokenizer import Tokenizer
 from transformer_viz.values.config import TransformerConfig
+from transformer_viz.values.kind_roles import UsualRole
 
 FIXED = ["attention-only", "single-block"]
 TEXT = "the plot was thin but the acting was not bad at all"
@@ -134,7 +135,7 @@ def test_a_caption_names_them_where_there_is_no_role():
     trace, words = load("attention-only").trace("An awful film and a waste of two hours."), Words("en")
     texts = preference_texts(words, preferences_of("attention-only"))
     heads = HeadsInText("encoder", trace.kinds()["encoder"], patterns_of_trace(trace)["encoder"])
-    usual = store.read_head_roles("attention-only").usual("encoder")
+    usual = [[UsualRole("mixed", np.nan, np.nan, 1.0, 0, 300)] * 8]
     captions = captions_of(words, heads, trace.tokens, usual, None, texts)[0]
     assert captions[1] == (
         "In any text it gives most weight to words such as "
