@@ -83,6 +83,8 @@ test("a role is written as far as there is room: with its share, its name, its b
   assert.deepEqual(under(laid(encoder, 1000)), encoder.roles.map((_, number) => roleText(encoder, number)));
   assert.deepEqual(under(laid(encoder, 22 + 3 * 100)).slice(0, 4), ["previous token", "", "previous token", "even"]);
   assert.deepEqual(under(laid(encoder, 22 + 3 * 60)).slice(0, 4), ["previous…", "", "previous…", "even"]);
+  const apart = [1000, 22 + 3 * 110, 22 + 3 * 60].map((width) => laid(encoder, width).across);
+  assert.deepEqual(apart, [6 + Math.ceil(wide("previous token · 100%")), 6 + 96, 60]); // further for texts alone
   for (const { texts } of [...laid(encoder, 22 + 3 * 53).placed, ...laid(cross, 1000).placed, ...laid(unknown, 1000).placed]) {
     assert.deepEqual(texts, []);
   }

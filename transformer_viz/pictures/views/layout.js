@@ -86,7 +86,8 @@ function rolesIn(attention, ruler, room) {
   const wide = widest(ruler, strongest, Infinity);
   if (wide <= room) return { roles: attention.roles.map((_, number) => roleText(attention, number)), wide };
   const names = new Map(groups.map(([role], i) => [role, strongest[i] && fitted(ruler, role, room)]));
-  return { roles: attention.roles.map((role) => names.get(role) ?? ""), wide: room };
+  const widestName = Math.min(room, widest(ruler, [...names.values()], room));
+  return { roles: attention.roles.map((role) => names.get(role) ?? ""), wide: widestName };
 }
 
 /**
