@@ -75,6 +75,12 @@ def test_a_word_of_few_texts_is_typical_of_none_however_often_they_repeat_it():
         assert ("ghost" in found(bad=bad, good=texts(50, *other)).get("bad", ())) == is_enough
 
 
+def test_a_word_without_an_end_is_typical_of_none():
+    other = [f"other{number}" for number in range(10)]
+    words = found(bad=texts(50, *MARKS, "a" * 100, "b" * 101), good=texts(50, *other))["bad"]
+    assert ("a" * 100 in words, "b" * 101 in words) == (True, False)
+
+
 def test_some_words_are_no_class():
     assert found(bad=texts(50, *MARKS), good=texts(50)) == {}
     assert found(bad=texts(50, *MARKS, "ghost"), good=texts(50)) == {"bad": ("ghost", *MARKS)}

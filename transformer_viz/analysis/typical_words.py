@@ -7,7 +7,7 @@ import numpy as np
 
 from transformer_viz.analysis.reshape import word_of_token
 from transformer_viz.text.tokenizer import UNK
-from transformer_viz.values.head_roles import MOST_LABELS, MOST_WORDS, Typical
+from transformer_viz.values.head_roles import MAX_WORD, MOST_LABELS, MOST_WORDS, Typical
 from transformer_viz.values.patterns import words_measures
 
 LEAST_TEXTS = 20
@@ -70,7 +70,9 @@ def typical_words(texts: Iterable[Sequence[str]], labels: Sequence[str]) -> dict
     for words, label in zip(texts, labels, strict=True):
         counts[label].update(words)
         with_word.update(set(words))
-    known = sorted(word for word, number in with_word.items() if word and number >= LEAST_TEXTS)
+    known = sorted(
+        word for word, number in with_word.items() if 1 <= len(word) <= MAX_WORD and number >= LEAST_TEXTS
+    )
     count = np.array([[counts[name][word] for word in known] for name in names], float)
     total = np.array([[counts[name].total()] for name in names], float)
     others, rest = count.sum(axis=0) - count, total.sum() - total

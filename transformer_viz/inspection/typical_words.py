@@ -13,8 +13,8 @@ MOST_TEXTS = 5_000
 def typical_words(explorer: Explorer, rows: pd.DataFrame) -> dict[str, tuple[str, ...]]:
     """Return the words typical of each label of a classifier: a head may read them more than evenly.
 
-    A word is typical of a label if its odds among the words of texts with that label are at least twice as
-    high as in other texts, significantly, and if it is in enough texts (`analysis.typical_words`).
+    A word is typical of a label if it is at least twice as frequent in texts with that label as in others,
+    significantly, and in enough texts (`analysis.typical_words`).
 
     Args:
         explorer: `Explorer`.

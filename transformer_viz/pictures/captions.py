@@ -15,7 +15,7 @@ from transformer_viz.values.trace import Trace
 EMPTY = "\u2205"
 """Shown where there is no token."""
 
-MOST_LABELS = 3
+LABELS_SAID = 3
 """Most labels whose words a caption says that a head reads."""
 
 WHOLE_FROM = 10
@@ -215,7 +215,7 @@ def usual_text(words: Words, role: UsualRole, heads: HeadsInText, layer: int, he
     if role.name == "mixed":
         return words("usual.mixed", texts=f"{role.texts:,}")
     if role.name == "words":
-        read = role.words[:MOST_LABELS]
+        read = role.words[:LABELS_SAID]
         return " ".join(
             _words_text(words, each, heads.ratio(layer, head, each.label), is_first=each == read[0])
             for each in read

@@ -5,6 +5,7 @@ import numpy as np
 from transformer_viz.language import Words
 from transformer_viz.pictures.captions import HeadsInText, measure_name
 from transformer_viz.pictures.views import Evidence
+from transformer_viz.text.tokenizer import visible
 from transformer_viz.values.head_roles import HeadRoles, Typical, kept_words
 from transformer_viz.values.patterns import WORDS
 
@@ -41,4 +42,5 @@ def meaning_of(words: Words, measure: str, typical: Typical) -> str:
     if not measure.startswith(WORDS):
         return words(f"measure.{measure}")
     label = measure.removeprefix(WORDS)
-    return words("measure.words", label=label, words=words("list.comma").join(typical[label][:EXAMPLES]))
+    examples = words("list.comma").join(map(visible, typical[label][:EXAMPLES]))
+    return words("measure.words", label=label, words=examples)

@@ -118,12 +118,13 @@ def _is_labels(value):
     return (
         isinstance(value, tuple)
         and len(value) >= 2
-        and all(isinstance(label, str) and label.strip() and _is_utf8(label) for label in value)
+        and all(isinstance(label, str) and label.strip() and is_utf8(label) for label in value)
         and len(set(value)) == len(value)
     )
 
 
-def _is_utf8(text):
+def is_utf8(text: str) -> bool:
+    """Return whether a text can be written as UTF-8: it has no half of a surrogate pair."""
     return not any("\ud800" <= character <= "\udfff" for character in text)
 
 

@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 
 from transformer_viz.language import Problem
-from transformer_viz.values.checks import listed, quoted
+from transformer_viz.values.checks import is_utf8, listed, quoted
 from transformer_viz.values.config import TransformerConfig
 from transformer_viz.values.interventions import attention_kinds
 from transformer_viz.values.kind_roles import KindRoles, UsualRole
@@ -33,6 +33,9 @@ MOST_LABELS = 20
 
 MOST_WORDS = 100
 """Most words typical of a label."""
+
+MAX_WORD = 100
+"""Characters of the longest of them."""
 
 Typical = Mapping[str, tuple[str, ...]]
 """Label -> the words typical of it, the most typical first."""
@@ -189,7 +192,9 @@ def _read(content: Any) -> HeadRoles:
 def _read_words(words):
     if type(words) is not list or not 1 <= len(words) <= MOST_WORDS:
         raise ValueError
-    if not all(type(word) is str and word for word in words) or len(set(words)) < len(words):
+    if not all(type(word) is str and 1 <= len(word) <= MAX_WORD and is_utf8(word) for word in words):
+        raise ValueError
+    if len(set(words)) < len(words):
         raise ValueError
     return tuple(words)
 
