@@ -97,6 +97,12 @@ def test_a_ratio_is_said_if_half_of_the_texts_have_it(many, said):
     assert len(found.words_read(0, 0)) == said
 
 
+def test_a_ratio_is_not_said_if_the_other_half_of_the_texts_pulls_the_mean_down():
+    found = added(*[text(1.7)] * 52, *[text(0.2)] * (FEWEST_TEXTS - 52))
+    assert found.held[0, 0, found.names.index("words:bad")] > 0.5
+    assert found.words_read(0, 0) == ()
+
+
 def test_of_several_labels_all_that_are_read_more_than_evenly_are_said_the_most_first():
     weights = np.tile([0.16, 0.16, 0.3, 0.2, *[0.18 / 6] * 6], (SIZE, 1))
     keys = {"words:bad": np.arange(SIZE) < 2, "words:good": np.isin(np.arange(SIZE), [2, 3])}

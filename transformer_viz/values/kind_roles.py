@@ -124,6 +124,8 @@ class KindRoles:
                 int(self.texts[number]),
             )
             for label, number in enumerate(measures)
-            if self.texts[number] >= FEWEST_TEXTS and self.ratio[layer, head, label] >= MIN_RATIO
+            if self.texts[number] >= FEWEST_TEXTS
+            and self.held[layer, head, number] >= MIN_TEXTS
+            and self.ratio[layer, head, label] >= MIN_RATIO
         ]
         return tuple(sorted(found, key=lambda read: -read.ratio))
