@@ -189,5 +189,5 @@ class Visitor:
             self.views += 1
         elif kind == "exception":
             self.errors.append(f"{delta.new_element.exception.type}: {delta.new_element.exception.message}")
-        elif kind == "text_area":
-            self.box = delta.new_element.text_area
+        elif kind == "text_input":
+            self.box = delta.new_element.text_input

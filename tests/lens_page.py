@@ -77,29 +77,59 @@ def picture(page, view):
     return canvas(page, view).evaluate("(canvas) => canvas.toDataURL()")
 
 
+@contextlib.contextmanager
+def opened(page, menu):
+    """Open a menu of the lens, "view" or "export", as long as the block lasts; no menu: do nothing."""
+    button = page.locator(f".menu.{menu} > summary")
+    has_menu = button.count() > 0
+    if has_menu:
+        button.click()
+    yield
+    if has_menu:
+        button.click()
+
+
 def choose(page, group, option):
-    page.get_by_role("group", name=group, exact=True).get_by_role("button", name=option, exact=True).click()
+    with opened(page, "view"):
+        page.get_by_role("group", name=group, exact=True).get_by_role(
+            "button", name=option, exact=True
+        ).click()
+    painted(page)
+
+
+def choose_layer(page, layer):
+    """Choose the head of another layer with the same number."""
+    head_button(page, chosen(page)[1], layer).click()
+    painted(page)
+
+
+def choose_kind(page, name):
+    """Choose a kind of attention: by its tab, or by the first head of its card."""
+    tab = page.locator(".tabs").get_by_role("button", name=name, exact=True)
+    card = page.locator(".card").filter(has=page.get_by_role("heading", name=name, exact=True))
+    (tab if tab.count() else card.locator("button").first).click()
     painted(page)
 
 
 def pick(page, menu, value):
-    page.get_by_role("combobox", name=menu).select_option(value)
+    with opened(page, "view"):
+        page.get_by_role("combobox", name=menu).select_option(value)
     painted(page)
 
 
-def head_button(page, head):
-    return page.get_by_role("group", name="Head", exact=True).get_by_role(
-        "button", name=str(head), exact=True
-    )
+def head_button(page, head, layer=None):
+    """Return the thumbnail of a head of the selected kind, by default in the selected layer."""
+    rows = page.locator(".card.current .row")
+    row = rows.filter(has=page.locator("[aria-current]")) if layer is None else rows.nth(layer - 1)
+    return row.locator("button").nth(head - 1)
 
 
 def chosen(page):
     """Return (layer, head) as every part of the page shows them, which is one and the same."""
-    said = re.match(r"Layer (\d+), head (\d+)\.", page.locator(".says").inner_text()).groups()
-    pressed = page.get_by_role("group", name="Layer", exact=True).locator("[aria-pressed=true]").inner_text()
-    current = page.locator(".swatch[aria-current]").inner_text()
-    assert said == (pressed, current)
-    return int(pressed), int(current)
+    read = re.compile(r"Layer (\d+), head (\d+)")
+    said = read.search(page.locator(".place").inner_text()).groups()
+    assert read.search(page.locator(".heads [aria-current]").get_attribute("aria-label")).groups() == said
+    return tuple(map(int, said))
 
 
 def open_table(page):
@@ -115,8 +145,8 @@ def table(page):
 
 def saved(page, kind):
     """Return (name, content) of a download."""
-    with page.expect_download() as download:
-        page.get_by_role("button", name=kind, exact=True).click()
+    with page.expect_download() as download, opened(page, "export"):
+        page.get_by_role("button", name=re.compile(rf"^{kind}$|[(]{kind}[)]")).click()
     with open(download.value.path(), "rb") as file:
         return download.value.suggested_filename, file.read()
 

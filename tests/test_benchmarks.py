@@ -32,7 +32,7 @@ async def weary(socket):
     """Answer the arrival with a box and a view, and nothing after that."""
     await socket.recv()
     box, view, end = ForwardMsg(), ForwardMsg(), ForwardMsg(script_finished=ForwardMsg.FINISHED_SUCCESSFULLY)
-    box.delta.new_element.text_area.id = "box"
+    box.delta.new_element.text_input.id = "box"
     view.delta.new_element.bidi_component.SetInParent()
     for message in (box, view, end):
         await socket.send(message.SerializeToString())

@@ -16,6 +16,7 @@ import pytest
 from lens_page import (
     canvas,
     choose,
+    choose_layer,
     chosen,
     four_digits,
     head_button,
@@ -70,7 +71,7 @@ def is_foreign(url, home):
 
 def open_app(page, app, address=""):
     page.goto(app[1] + address)
-    page.locator(".lens .says").wait_for()
+    page.locator(".lens .said").wait_for()
     settle(page)
 
 
@@ -121,13 +122,13 @@ def test_what_is_open_shows_the_new_sentence_and_the_new_language(page, app):
 def test_a_head_stands_in_the_address_and_the_address_opens_it(page, app):
     open_app(page, app)
     head_button(page, 3).click()
-    choose(page, "Layer", "2")
+    choose_layer(page, 2)
     choose(page, "View", "Matrix")
     assert chosen(page) == (2, 3)
     for part in ("head=3", "layer=2", "view=matrix", "kind=encoder"):
         expect(page).to_have_url(re.compile(part))
     page.reload()
-    page.locator(".lens .says").wait_for()
+    page.locator(".lens .said").wait_for()
     assert chosen(page) == (2, 3)
     expect(canvas(page, "matrix")).to_be_visible()
     expect(canvas(page, "lines")).to_be_hidden()
@@ -151,7 +152,7 @@ def test_choosing_in_the_views_asks_nothing_of_the_server(page, app):
     before = len(sent)
     assert before
     head_button(page, 3).click()
-    choose(page, "Layer", "2")
+    choose_layer(page, 2)
     choose(page, "View", "Lines")
     choose(page, "View", "Side by side")
     canvas(page, "grid").focus()
@@ -164,7 +165,7 @@ def test_choosing_in_the_views_asks_nothing_of_the_server(page, app):
 def test_a_choice_outlives_a_new_sentence_and_stays_in_the_address(page, app):
     open_app(page, app)
     head_button(page, 3).click()
-    choose(page, "Layer", "2")
+    choose_layer(page, 2)
     type_sentence(page, "A dull film.")
     expect_tokens(page, ["a", "dull", "film", "."])
     settle(page)
@@ -180,7 +181,7 @@ def test_a_choice_outlives_a_new_sentence_and_stays_in_the_address(page, app):
     expect(page.locator(".table summary")).to_have_text("Show as table")
     settle(page)
     page.reload()
-    page.locator(".lens .says").wait_for()
+    page.locator(".lens .said").wait_for()
     assert chosen(page) == (2, 3)
     expect_tokens(page, ["a", "dull", "film", "."])
 
@@ -188,11 +189,11 @@ def test_a_choice_outlives_a_new_sentence_and_stays_in_the_address(page, app):
 def test_what_is_pinned_stays_pinned_when_the_page_runs_again(page, app):
     open_app(page, app, "/?text=A%20dull%20film.&view=matrix")
     page.mouse.click(*page_place(page, middles(page, np.ones((4, 4), bool))[1, 2]))
-    expect(page.locator(".says")).to_contain_text("Pinned: “dull” → “film”")
+    expect(page.locator(".said")).to_contain_text("Pinned: “dull” → “film”")
     page.get_by_role("button", name="Show attention").click()
     settle(page)
     page.wait_for_timeout(500)
-    expect(page.locator(".says")).to_contain_text("Pinned: “dull” → “film”")
+    expect(page.locator(".said")).to_contain_text("Pinned: “dull” → “film”")
 
 
 def test_the_exact_weight_stands_under_the_pointer(page, app, explorer):
@@ -247,7 +248,7 @@ def test_the_pictures_follow_the_theme(page, app):
     painted(page)
     changed = canvas(page, "matrix").evaluate("canvas => canvas.toDataURL()")
     page.reload()
-    page.locator(".lens .says").wait_for()
+    page.locator(".lens .said").wait_for()
     settle(page)
     painted(page)
     assert canvas(page, "matrix").evaluate("canvas => canvas.toDataURL()") == changed != light
@@ -491,7 +492,7 @@ def test_a_deleted_model_is_taken_back_and_opened(page, app, second):
     expect(heading(page)).to_have_text("twin")
     settle(page)  # while the page is drawn anew, the former button stands beside the new one
     page.get_by_role("button", name="打开").click()
-    page.locator(".lens .says").wait_for()
+    page.locator(".lens .said").wait_for()
     expect(page).to_have_url(re.compile(r"[?&]model=twin"))
     expect(page).to_have_url(re.compile(r"[?&]lang=zh"))
     page.get_by_test_id("stTopNavLink").first.click()
@@ -506,7 +507,7 @@ def test_a_deleted_model_is_taken_back_and_opened(page, app, second):
 def test_going_to_the_models_and_back_changes_nothing(page, app, second):
     open_app(page, app, "/?model=twin&text=A%20dull%20film.")
     head_button(page, 3).click()
-    choose(page, "Layer", "2")
+    choose_layer(page, 2)
     choose(page, "View", "Matrix")
     page.get_by_test_id("stTopNavLink").filter(has_text="Models").click()
     expect(heading(page)).to_have_text("twin")
@@ -544,7 +545,7 @@ def marked(page, key):
 def test_model_sentence_layer_and_head_go_along_from_page_to_page(page, app, second):
     open_app(page, app, "/?model=twin&text=A%20dull%20film.")
     head_button(page, 3).click()
-    choose(page, "Layer", "2")
+    choose_layer(page, 2)
     for name in ("Masks", "Positions", "Masks"):
         go_to(page, name)
         expect(page.get_by_role("combobox", name="Model")).to_have_value("twin")

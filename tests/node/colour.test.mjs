@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { expected, randoms, VIEWS } from "./setup.mjs";
 
-const { css, entry, ramp } = await import(`${VIEWS}/colour.js`);
+const { css, entry, inkOn, ramp } = await import(`${VIEWS}/colour.js`);
 
 const channels = (packed) => css(packed).match(/\d+/g).map(Number);
 
@@ -42,3 +42,44 @@ test("a scale of zeros has one colour", () => {
   assert.equal(entry(0, 0, false), 0);
   assert.equal(entry(0, 0, true), 128);
 });
+
+/** Luminance of (r, g, b) from 0 to 255, as WCAG 2.2 defines it. */
+const luminance = (parts) => {
+  const [r, g, b] = parts.map((part) => (part / 255 <= 0.04045 ? part / 255 / 12.92 : ((part / 255 + 0.055) / 1.055) ** 2.4));
+  return 0.2126 * r + 0.7152 * g + 0.0722 * b;
+};
+
+const contrast = (one, other) => {
+  const [dark, light] = [luminance(one), luminance(other)].sort((a, b) => a - b);
+  return (light + 0.05) / (dark + 0.05);
+};
+
+const hex = (colour) => [1, 3, 5].map((i) => Number.parseInt(colour.slice(i, i + 2), 16));
+const packedOf = ([r, g, b]) => ((255 << 24) | (b << 16) | (g << 8) | r) >>> 0;
+
+/** The inks that there are: that on black and that on white. */
+const INKS = [0, 255].map((part) => hex(inkOn(packedOf([part, part, part]))));
+
+test("what is written on a colour has the better contrast of both inks", () => {
+  const random = randoms();
+  const greys = Array.from({ length: 256 }, (_, part) => [part, part, part]);
+  const others = Array.from({ length: 500 }, () => [0, 1, 2].map(() => Math.floor(256 * random())));
+  for (const colour of [...greys, ...others]) {
+    const best = Math.max(...INKS.map((ink) => contrast(ink, colour)));
+    assert.equal(contrast(hex(inkOn(packedOf(colour))), colour), best, `on ${colour}`);
+    assert.ok(best > 4, `${best} on ${colour}`);
+  }
+});
+
+for (const [scale, themes] of Object.entries(expected.palettes)) {
+  for (const [theme, [stops]] of Object.entries(themes)) {
+    test(`what is written on the ${scale} scale of the ${theme} theme has a contrast of 4.5, or the better one`, () => {
+      for (const packed of ramp(stops)) {
+        const colour = channels(packed);
+        const found = contrast(hex(inkOn(packed)), colour);
+        const best = Math.max(...INKS.map((ink) => contrast(ink, colour)));
+        assert.ok(found >= 4.5 || found === best, `${found} on ${colour}`);
+      }
+    });
+  }
+}

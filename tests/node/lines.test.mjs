@@ -8,11 +8,11 @@ const { HALF, parse } = await import(`${VIEWS}/payload.js`);
 const { Selection } = await import(`${VIEWS}/selection.js`);
 const { SvgContext } = await import(`${VIEWS}/svg.js`);
 
-const WIDTH = 500;
+const [WIDTH, TALL] = [500, 600];
 const LOOK = { theme: THEME, ramps: {}, heads: ["#100000", "#200000", "#300000"] };
 
 /** Return the lines of a payload, the selection, and a function that draws them. */
-function shown(name, start = {}) {
+function shown(name, start = {}, aligned = undefined) {
   const { attentions, words } = parse(payload(name));
   const selection = new Selection(attentions, start);
   const counts = [];
@@ -22,6 +22,8 @@ function shown(name, start = {}) {
     look: () => LOOK,
     point: (token) => selection.point(token),
     pin: (token) => selection.pin(token),
+    tall: () => TALL,
+    aligned: () => aligned,
     counted: (count) => counts.push(count),
   });
   const draw = () => {
@@ -132,6 +134,35 @@ test("only lines of the chosen sentences are drawn", () => {
   found.selection.select({ sentences: "1-0" });
   const wanted = (query, key) => querySentences[query] === 1 && querySentences[key] === 0;
   assert.equal(found.edges().length, strong(found, [0, 1, 2], 0.02, wanted));
+});
+
+test("the tokens stand in the rows of the matrix beside them, or over all the height that is left", () => {
+  const { selection, draw, view } = shown("masked");
+  const middles = (svg, anchor) => selection.attention.queryTokens.map((token) => placeOf(svg, token, anchor)[1]);
+  const own = middles(draw(), "end");
+  const steps = own.slice(1).map((y, i) => y - own[i]);
+  assert.ok(steps.every((step) => Math.abs(step - steps[0]) < 0.02));
+  assert.ok(view.height(WIDTH) <= TALL && view.height(WIDTH) >= TALL - 20);
+  assert.ok(Math.abs(shown("long").view.height(WIDTH) - TALL) < 1);
+  const beside = shown("masked", {}, { top: 90, down: 210 });
+  const rows = selection.attention.queryTokens.map((_, i) => 90 + 30 * (i + 0.5));
+  assert.deepEqual([middles(beside.draw(), "end"), middles(beside.draw(), "start")], [rows, rows]);
+  assert.deepEqual([...new Set(beside.edges().map(({ y }) => y))].sort((a, b) => a - b), rows.filter((_, i) => beside.edges().some(({ y }) => y === rows[i])));
+});
+
+test("as many queries as keys or not, both sides are as high as the matrix", () => {
+  const beside = shown("writing", { kind: "cross" }, { top: 50, down: 350 });
+  const { queryTokens, keyTokens } = beside.selection.attention;
+  const drawn = beside.draw();
+  assert.notEqual(queryTokens.length, keyTokens.length);
+  for (const [tokens, anchor] of [[queryTokens, "end"], [keyTokens, "start"]]) {
+    const row = 350 / tokens.length;
+    tokens.forEach((token, i) => assert.ok(Math.abs(placeOf(drawn, token, anchor)[1] - (50 + row * (i + 0.5))) < 0.02));
+  }
+  beside.view.press(...placeOf(drawn, queryTokens[3], "end"));
+  assert.deepEqual(beside.selection.state.pinned, { query: 3, key: null });
+  beside.view.press(...placeOf(drawn, keyTokens[6], "start"));
+  assert.deepEqual(beside.selection.state.pinned, { query: null, key: 6 });
 });
 
 test("tokens on both sides are pointed at and pinned, and nothing between them", () => {

@@ -9,7 +9,7 @@ const { Selection } = await import(`${VIEWS}/selection.js`);
 
 const { attentions, words } = parse(payload("masked"));
 const RAMPS = { sequential: new Uint32Array(256), diverging: new Uint32Array(256) };
-const headOf = (changes) => sceneOf(new Selection(attentions, { layer: 1, head: 1, ...changes }), words, { ramps: RAMPS });
+const headOf = (changes) => sceneOf(new Selection(attentions, { layer: 1, head: 1, ...changes }), words, { ramps: RAMPS }, 600);
 
 /** Read quoted and bare fields. */
 const parsed = (csv) =>

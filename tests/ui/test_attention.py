@@ -28,7 +28,7 @@ pytestmark = pytest.mark.usefixtures("engine")
 
 
 def type_sentence(app, text):
-    app.text_area(key="sentence").set_value(text).run()
+    app.text_input(key="sentence").set_value(text).run()
     assert not app.exception
     return app
 
@@ -57,7 +57,7 @@ def held(layers):
 def test_every_head_stands_there_without_a_click(explorer, reviews):
     app = open_page()
     expected = explorer.trace(reviews[0])
-    assert app.text_area(key="sentence").value == reviews[0]
+    assert app.text_input(key="sentence").value == reviews[0]
     assert_array_equal(weights(app), held([block.attention for block in expected.encoder]))
     assert facts(app)["keyTokens"] == [*expected.tokens]
 
@@ -86,7 +86,7 @@ def test_every_head_is_described_in_words():
 
 def test_a_run_that_changes_nothing_writes_over_nothing_that_is_being_typed_or_dragged():
     app = again(open_page(text="A dull film.", lang="en"))
-    assert not app.text_area(key="sentence").proto.set_value
+    assert not app.text_input(key="sentence").proto.set_value
     assert not app.selectbox(key="model").proto.set_value
     masks = again(open_page("masks", pads="2"))
     assert not masks.slider(key="pads").proto.set_value
@@ -98,13 +98,14 @@ def test_another_sentence_is_another_picture_and_prediction(explorer):
     assert_array_equal(weights(app), held([block.attention for block in trace.encoder]))
     best = trace.probs.argmax()
     assert f"The model predicts **{trace.labels[best]}**" in shown(app)
-    assert f"{trace.probs[best]:.1%}" in shown(app)
+    bars = [bar.proto.text for bar in app.get("progress")]
+    assert bars == [f"{name} · {share:.1%}" for name, share in zip(trace.labels, trace.probs, strict=True)]
 
 
 def test_an_example_is_one_click_away(reviews):
     app = open_page()
     app.button(key="example-2").click().run()
-    assert app.text_area(key="sentence").value == reviews[2]
+    assert app.text_input(key="sentence").value == reviews[2]
     assert facts(app)["queries"] == 11
 
 
@@ -222,7 +223,7 @@ def test_an_encoder_decoder_shows_what_it_writes_and_its_cross_attention(decoder
     written = translator.generate(reviews[0])
     trace = translator.trace(reviews[0], target=written.token_ids[:16])
     assert not written.finished
-    assert f"The model generates **{trace.target_text} …**" in shown(app)
+    assert f"The model writes **{trace.target_text} …**" in shown(app)
     cross = np.stack([block.cross_attention.weights for block in trace.decoder])
     assert_allclose(weights(app, "cross"), cross, atol=1e-3)
     assert facts(app, "cross")["queryTokens"][0] == f"[START] → {trace.target_tokens[1]}"
@@ -231,7 +232,7 @@ def test_an_encoder_decoder_shows_what_it_writes_and_its_cross_attention(decoder
 def test_each_attention_of_an_encoder_decoder_is_a_choice(decoders, translator, reviews):
     app = open_page(model="translator")
     app.text_input(key="target").set_value("one two three").run()
-    assert "Next, the model predicts" in shown(app)
+    assert "The model continues with **" in shown(app)
     trace = translator.trace(reviews[0], target="one two three")
     assert [found["name"] for found in lens(app)[0]["attentions"]] == [
         "encoder self-attention",
@@ -257,7 +258,7 @@ def test_a_translation_of_a_word_or_two_is_shown_too(decoders, text, target):
 def test_a_decoder_shows_its_next_token_and_gaps_for_what_comes_later(decoders, writer):
     app = type_sentence(open_page(model="writer"), "A lovely film")
     trace = writer.trace("A lovely film")
-    assert f"{trace.probs[-1].max():.1%}" in shown(app)
+    assert f"{trace.probs[-1].max():.1%}" in app.button(key="append-0").label
     assert_array_equal(lens(app)[1]["decoder"]["mask"][0], np.tril(np.ones((4, 4), bool)))
     assert_allclose(weights(app, "decoder")[1], trace.decoder[1].self_attention.weights, atol=1e-3)
 
@@ -271,7 +272,7 @@ def test_a_press_on_a_likely_token_appends_it_to_the_text(decoders, writer):
     assert [button.label.replace("\\", "") for button in buttons] == expected
     assert not any(button.disabled for button in buttons)
     buttons[2].click().run()
-    assert app.text_area(key="sentence").value == f"A lovely film {writer.labels[likeliest[2]]}"
+    assert app.text_input(key="sentence").value == f"A lovely film {writer.labels[likeliest[2]]}"
     assert facts(app, "decoder")["keyTokens"][-1] == writer.labels[likeliest[2]]
 
 
@@ -300,7 +301,7 @@ def test_the_end_of_a_text_cannot_be_appended(ending):
 
 def test_a_text_that_is_cut_is_not_continued(decoders):
     app = type_sentence(open_page(model="writer"), "film " * 40)
-    assert "Next, the model predicts" in shown(app)
+    assert "The model continues with **" in shown(app)
     assert not [button.key for button in app.button if (button.key or "").startswith("append")]
 
 
@@ -308,19 +309,19 @@ def test_another_model_brings_its_own_example_unless_something_was_typed(decoder
     app = open_page(model="small")
     card = json.loads((models_folder / "writer" / "card.json").read_text())
     app.selectbox(key="model").set_value("writer").run()
-    assert app.text_area(key="sentence").value == card["examples"][0]
+    assert app.text_input(key="sentence").value == card["examples"][0]
     type_sentence(app, "A dull film")
     app.selectbox(key="model").set_value("small").run()
-    assert app.text_area(key="sentence").value == "A dull film"
+    assert app.text_input(key="sentence").value == "A dull film"
 
 
 def test_every_language_says_everything():
     app = open_page(lang="zh")
-    assert app.header[0].value == "每个注意力头在关注什么？"
+    assert "模型预测" in shown(app)
     assert lens(app)[0]["words"]["views"]["matrix"] == "矩阵"
     assert facts(app)["sayings"][0].endswith("。")
     app.segmented_control(key="lang").set_value("en").run()
-    assert app.header[0].value == "What does each head attend to?"
+    assert "The model predicts" in shown(app)
     assert lens(app)[0]["words"]["views"]["matrix"] == "Matrix"
 
 

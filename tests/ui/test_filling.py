@@ -56,7 +56,7 @@ def offered(app, place):
 
 
 def in_box(app):
-    return app.text_area(key="sentence").value
+    return app.text_input(key="sentence").value
 
 
 def labels(buttons):
@@ -106,7 +106,7 @@ def test_a_press_on_a_likely_token_fills_in_its_gap_alone(filler):
 
 def test_a_press_on_a_token_for_a_text_that_was_typed_in_since_changes_nothing(filler):
     app = open_page(model="filler", text=TEXT)
-    app.text_area(key="sentence").set_value("Not a [MASK] film.")
+    app.text_input(key="sentence").set_value("Not a [MASK] film.")
     next(
         button for button in app.button if (button.key or "").startswith("fill-") and not button.disabled
     ).click()
@@ -156,7 +156,7 @@ def test_an_original_of_several_tokens_has_no_probability_and_comes_back_too(fil
 def test_what_was_hidden_is_forgotten_once_the_text_is_typed_in():
     app = opened("What a lovely film.", "lovely")
     assert "restore" in {(button.key or "").split("-")[0] for button in app.button}
-    app.text_area(key="sentence").set_value("Not a [MASK] film.")
+    app.text_input(key="sentence").set_value("Not a [MASK] film.")
     again(app)
     assert "restore" not in {(button.key or "").split("-")[0] for button in app.button}
     [gap] = [part for part in parts(app) if isinstance(part, dict) and part["hidden"]]

@@ -22,7 +22,7 @@ def log(tmp_path, monkeypatch):
 @pytest.mark.usefixtures("engine")
 def test_a_page_is_a_line_with_visitor_model_time_and_end_but_no_text(log):
     app = open_page(text=SECRET)
-    app.text_area(key="sentence").set_value(f"{SECRET} again")
+    app.text_input(key="sentence").set_value(f"{SECRET} again")
     again(app)
     lines = [line for line in log.read_text().splitlines() if " page " in line]
     assert len(lines) == 2

@@ -395,7 +395,7 @@ def test_a_long_text_cannot_be_painted_and_is_named_in_blocks(monkeypatch):
 @pytest.mark.parametrize("text", ["", "  "])
 def test_no_sentence_is_a_hint_and_no_picture(text):
     app = open_page()
-    app.text_area(key="sentence").set_value(text)
+    app.text_input(key="sentence").set_value(text)
     again(app)
     assert not panels(app)
     assert "Type a sentence above" in shown(app)

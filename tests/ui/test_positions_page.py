@@ -99,7 +99,7 @@ def test_a_model_without_positions_is_shuffled_and_nothing_changes():
 
 def test_what_was_shuffled_is_drawn_in_the_first_order(engine):
     app = open_page(model="hotel-zh", seed="4", head="2")
-    text = app.text_area(key="sentence").value
+    text = app.text_input(key="sentence").value
     first = engine.answer(Request.of("hotel-zh", text))
     order = shuffled_order(len(first.tokens), 4)
     after = engine.answer(Request.of("hotel-zh", text, order=order))
@@ -132,7 +132,7 @@ def test_a_decoder_is_causal_and_the_page_says_so():
 
 def test_without_positions_an_encoder_decoder_writes_something_else(engine):
     app = open_page(model="reverse-digits", do="remove")
-    text = app.text_area(key="sentence").value
+    text = app.text_input(key="sentence").value
     written = engine.answer(Request.of("reverse-digits", text, positions="none")).target_text
     assert written != text[::-1]
     assert f"“{text[::-1]}” → “{written}”" in shown(app)
@@ -141,7 +141,7 @@ def test_without_positions_an_encoder_decoder_writes_something_else(engine):
 def test_another_table_is_put_in(engine):
     app = open_page(model="hotel-zh", do="swap")
     assert app.segmented_control(key="swap").value == "sinusoidal-halves"
-    text = app.text_area(key="sentence").value
+    text = app.text_input(key="sentence").value
     after = engine.answer(Request.of("hotel-zh", text, positions="sinusoidal-halves"))
     assert_allclose(panels(app)[1], after.encoder[0].attention.weights[0], atol=1e-6)
     assert "one-hot" not in app.segmented_control(key="swap").options
@@ -318,7 +318,7 @@ def test_an_address_somebody_made_up_opens_the_page_all_the_same(address):
 @pytest.mark.parametrize("text", ["", "  ", "<br />"])
 def test_no_words_are_a_hint_and_no_picture(text):
     app = open_page(model="attention-only")
-    app.text_area(key="sentence").set_value(text)
+    app.text_input(key="sentence").set_value(text)
     again(app)
     assert not figures(app)
     assert not panels(app)
@@ -336,10 +336,10 @@ def test_whatever_a_person_types_gives_pictures(text, name):
 
 def test_the_sentence_stays_from_page_to_page():
     app = open_page(model="hotel-zh")
-    app.text_area(key="sentence").set_value("早餐很好。")
+    app.text_input(key="sentence").set_value("早餐很好。")
     again(app)
     pages.go_to_page(app, "attention")
-    assert app.text_area(key="sentence").value == "早餐很好。"
+    assert app.text_input(key="sentence").value == "早餐很好。"
 
 
 def test_another_model_has_the_actions_that_fit_it():

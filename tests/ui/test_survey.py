@@ -140,7 +140,7 @@ def test_a_text_of_the_list_is_opened_on_the_page():
     first = offered(app, "top")[0]
     first.click()
     app = again(app)
-    text = app.text_area(key="sentence").value
+    text = app.text_input(key="sentence").value
     assert text in TEXTS
     assert first.label.replace("\\", "").endswith(text)
     assert len(offered(app, "top")) == 8

@@ -27,7 +27,7 @@ def show(browser, tmp_path):
             payload = trace if isinstance(trace, bytes) else packed(trace, **changes)
             file.write_text(views.page(payload, title="Lens", start=start), encoding="utf-8")
             page.goto(file.as_uri())
-            expect(page.locator(".says")).to_be_visible()
+            expect(page.locator(".said")).to_be_visible()
             painted(page)
             return page
 

@@ -15,6 +15,8 @@ from lens_page import (
     address_of,
     canvas,
     choose,
+    choose_kind,
+    choose_layer,
     chosen,
     drawing,
     four_digits,
@@ -109,11 +111,11 @@ def test_the_wheel_zooms_about_the_pointer_dragging_moves_and_a_double_click_sho
     page.mouse.up()
     point(page, "matrix", (place[0] + 30, place[1] + 40))
     assert cell_of(page.locator(".tip").inner_text())[0] == (10, 20)
-    expect(page.locator(".says")).not_to_contain_text("Pinned")
+    expect(page.locator(".said")).not_to_contain_text("Pinned")
     page.mouse.dblclick(*page_place(page, place))
     page.mouse.move(0, 0)
     canvas(page, "matrix").focus()
-    if "Pinned" in page.locator(".says").inner_text():
+    if "Pinned" in page.locator(".said").inner_text():
         page.keyboard.press("Escape")
     painted(page)
     assert picture(page, "matrix") == everything
@@ -199,7 +201,7 @@ def test_swatches_choose_one_head_and_with_shift_several(show, masked):
     assert len(shown_heads(page)) == 1  # never none
     page.get_by_role("button", name="all", exact=True).click()
     assert shown_heads(page) == [1, 2, 3]
-    choose(page, "Layer", "2")
+    choose_layer(page, 2)
     assert (shown_heads(page), chosen(page)) == ([1, 2, 3], (2, 2))
 
 
@@ -207,9 +209,9 @@ def test_another_kind_is_another_attention_in_every_view(show, writing):
     page = show(writing, start={"view": "matrix"})
     stacks = {"encoder": "encoder self-attention", "decoder": "masked self-attention"}
     for kind, name in ({"cross": "cross-attention"} | stacks).items():
-        choose(page, "Attention", name)
+        choose_kind(page, name)
         found = writing.kinds()[kind]
-        expect(page.locator(".says")).to_contain_text(f"{kind} 0 0 looks around.")
+        expect(page.locator(".said")).to_contain_text(f"{kind} 0 0 looks around.")
         layers = page.get_by_role("group", name="Layer", exact=True).get_by_role("button")
         expect(layers).to_have_count(len(found.layers))
         weights = half(found.layers[0].weights[0])
@@ -310,17 +312,17 @@ def test_a_cell_is_moved_to_said_and_pinned_by_keys_alone(show):
         page.keyboard.press(key)
     expect(page.locator(".spoken")).to_contain_text("“t1” → “t1”: weight")
     page.keyboard.press("Enter")
-    expect(page.locator(".says")).to_contain_text("Pinned: “t1” → “t1”: weight")
+    expect(page.locator(".said")).to_contain_text("Pinned: “t1” → “t1”: weight")
     page.keyboard.press("Enter")
-    expect(page.locator(".says")).not_to_contain_text("Pinned")
+    expect(page.locator(".said")).not_to_contain_text("Pinned")
 
 
 def test_a_pinned_cell_is_said_and_is_the_only_line_until_escape(show):
     trace = encoder_trace(TOKENS)
     page = show(trace, start={"view": "matrix"})
     page.mouse.click(*page_place(page, middles(page, np.ones((7, 7), bool))[2, 5]))
-    expect(page.locator(".says")).to_contain_text("Pinned: “t2” → “t5”: weight")
-    number = page.locator(".says").inner_text().split()[-1]
+    expect(page.locator(".said")).to_contain_text("Pinned: “t2” → “t5”: weight")
+    number = page.locator(".said").inner_text().split()[-1]
     assert Decimal(number) == four_digits(half(trace.encoder[0].attention.weights[0, 2, 5]))
     choose(page, "View", "Lines")
     page.get_by_role("button", name="all", exact=True).click()
@@ -328,7 +330,7 @@ def test_a_pinned_cell_is_said_and_is_the_only_line_until_escape(show):
     choose(page, "View", "Matrix")
     canvas(page, "matrix").focus()
     page.keyboard.press("Escape")
-    expect(page.locator(".says")).not_to_contain_text("Pinned")
+    expect(page.locator(".said")).not_to_contain_text("Pinned")
 
 
 def test_lines_are_those_between_the_chosen_sentences(show, masked):
@@ -361,7 +363,7 @@ def test_the_evidence_follows_the_head_and_is_drawn_to_scale(show, masked):
         (0, 2, ["itself"], []),
         (1, 1, ["itself", "previous"], ["itself"]),
     ):
-        choose(page, "Layer", str(layer + 1))
+        choose_layer(page, layer + 1)
         head_button(page, head + 1).click()
         assert panel.locator("th").all_inner_texts() == measured
         assert panel.locator("tr.role th").all_inner_texts() == role
@@ -555,7 +557,7 @@ def test_hostile_tokens_are_shown_and_never_run(show):
     trace = encoder_trace(HOSTILE, layers=1, heads=2)
     said = '<img src=x onerror="window.__x=1">'
     page = show(trace, captions={"encoder": [[said] * 2]}, name={"encoder": said}, title={"encoder": said})
-    expect(page.locator(".says")).to_contain_text(said)
+    expect(page.locator(".said")).to_contain_text(said)
     open_table(page)
     assert [row[0] for row in table(page)] == HOSTILE
     canvas(page, "matrix").focus()
@@ -641,7 +643,7 @@ def test_another_payload_takes_the_place_of_the_first_and_keeps_the_choice(show,
     page.evaluate("window.next()")
     painted(page)
     assert [row[0] for row in table(page)] == ["un", "deux", "trois"]
-    expect(page.locator(".says")).to_contain_text("第 2 层")
+    expect(page.locator(".said")).to_contain_text("第 2 层")
     expect(page.locator(".swatch[aria-current]")).to_have_text("1")
     expect(canvas(page, "matrix")).to_have_attribute("aria-label", re.compile("矩阵"))
     expect(page.locator(".below")).to_contain_text("保存")
@@ -653,7 +655,7 @@ def test_another_payload_takes_the_place_of_the_first_and_keeps_the_choice(show,
 
 def test_the_words_are_those_of_the_language(show, masked):
     page = show(masked, language="zh")
-    expect(page.locator(".says")).to_contain_text("第 1 层")
+    expect(page.locator(".said")).to_contain_text("第 1 层")
 
 
 def test_many_heads_of_long_texts_are_few_nodes_and_answer_the_pointer(show):
@@ -666,7 +668,7 @@ def test_many_heads_of_long_texts_are_few_nodes_and_answer_the_pointer(show):
     point(page, "matrix", (box["width"] * 0.6, box["height"] * 0.5))
     cell, number = cell_of(page.locator(".tip").inner_text())
     assert number == four_digits(half(trace.encoder[0].attention.weights[0])[cell])
-    choose(page, "Layer", "12")
+    choose_layer(page, 12)
     assert chosen(page) == (12, 1)
 
 
@@ -679,7 +681,7 @@ def test_a_row_is_chosen_with_arrow_keys_and_a_key_is_pinned(show, masked):
     point(page, "steps", (40, 92 + 2.5 * 26))
     page.mouse.click(*page_place(page, (40, 92 + 2.5 * 26), "steps"))
     painted(page)
-    expect(page.locator(".says")).to_contain_text("“t5” → “t2”")
+    expect(page.locator(".said")).to_contain_text("“t5” → “t2”")
 
 
 @pytest.mark.parametrize(("language", "said"), [("en", "1 other"), ("zh", "其余 1 个")])

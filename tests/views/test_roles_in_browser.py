@@ -8,6 +8,7 @@ from lens_page import (
     SVG,
     canvas,
     choose,
+    choose_kind,
     chosen,
     drawing,
     page_place,
@@ -170,14 +171,14 @@ def test_each_kind_of_attention_has_its_own_roles(show, writing):
     page = show(writing, start={"view": "grid"}, **usually({"encoder": ENCODER, "cross": CROSS}))
     assert legend(page).get_by_role("button").all_inner_texts() == ["in order 2", "no usual role 7"]
     role(page, "no usual role 7").click()
-    choose(page, "Attention", "encoder self-attention")
+    choose_kind(page, "encoder self-attention")
     page.mouse.move(0, 0)
     assert legend(page).get_by_role("button").all_inner_texts() == ROLES
     assert lit(page, thumbnails(page)) == {1}
-    choose(page, "Attention", "masked self-attention")
+    choose_kind(page, "masked self-attention")
     expect(legend(page)).to_have_count(0)
     assert lit(page, thumbnails(page)) == {*range(9)}
-    choose(page, "Attention", "encoder self-attention")
+    choose_kind(page, "encoder self-attention")
     assert lit(page, thumbnails(page)) == {*range(6)}
 
 

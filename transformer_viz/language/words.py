@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from importlib import resources
 from typing import Any
 
-LANGUAGES = {"en": "English", "zh": "简体中文"}
+LANGUAGES = {"en": "English", "zh": "中文"}
 
 VARIABLES = ("LC_ALL", "LC_MESSAGES", "LANG")
 """Environment variables with the language of messages; the first that is set counts."""

@@ -68,9 +68,22 @@ export function titlesOf(selection, words, { count, of }) {
  */
 function linesTitle(attention, { layer, head, shown }, words) {
   if (shown.size === 1 && shown.has(head)) return headTitle(attention, { layer, head });
+  return fill(words.lines_title, { layer: layer + 1, heads: numbersOf(attention, shown) });
+}
+
+/**
+ * Return which heads have lines, as a text.
+ *
+ * @param {Attention} attention
+ * @param {Set<number>} shown
+ * @param {Words} words
+ */
+export const linesOf = (attention, shown, words) => `${words.lines_of}: ${numbersOf(attention, shown)}`;
+
+/** @param {Attention} attention @param {Set<number>} shown */
+function numbersOf(attention, shown) {
   const numbers = [...shown].sort((a, b) => a - b).map((number) => number + 1);
-  const every = numbers.length === attention.heads;
-  return fill(words.lines_title, { layer: layer + 1, heads: every ? `1–${numbers.length}` : numbers.join(", ") });
+  return numbers.length === attention.heads ? `1–${numbers.length}` : numbers.join(", ");
 }
 
 /**
@@ -144,14 +157,22 @@ export function figuresText(attention, words, number) {
 }
 
 /**
+ * Return the name of a choice of sentences.
+ *
+ * @param {string} pair
+ * @param {Words} words
+ */
+export function pairName(pair, { every, within, between }) {
+  /** @type {Record<string, string>} */
+  const named = { every, within, between };
+  return named[pair] ?? pair.split("-").map((number) => Number(number) + 1).join(" → ");
+}
+
+/**
  * Return the choices of sentences with their names.
  *
  * @param {string[]} pairs As `Selection.pairs` returns them.
  * @param {Words} words
  * @returns {[pair: string, name: string][]}
  */
-export function pairNames(pairs, { every, within, between }) {
-  /** @type {Record<string, string>} */
-  const named = { every, within, between };
-  return pairs.map((pair) => [pair, named[pair] ?? pair.split("-").map((number) => Number(number) + 1).join(" → ")]);
-}
+export const pairNames = (pairs, words) => pairs.map((pair) => [pair, pairName(pair, words)]);

@@ -1,7 +1,8 @@
 // The cells of a matrix and its colour scale.
 
-import { css, entry } from "./colour.js";
+import { css, entry, inkOn } from "./colour.js";
 import { contextOf } from "./pen.js";
+import { middleOf } from "./place.js";
 import { valueAt } from "./scene.js";
 
 /** @import {Drawing} from "./matrix.js" */
@@ -12,6 +13,11 @@ import { valueAt } from "./scene.js";
 const SEPARATE = 9; // pixels from which lines separate the cells of any scene
 const VECTORS = 4000; // cells in view up to which each is a rectangle of its own
 const STEPS = 128; // of the scale
+const ROOMY = 26; // pixels of a cell that its share fits into
+const LETTERS = 0.28; // height of its digits, as a share of the cell
+const LARGEST = 18; // pixels of its digits
+const LEAST_SHARE = 0.045; // smaller ones are not written
+const BOLD = 0.3; // from this share on
 
 /**
  * Draw the cells in view.
@@ -78,6 +84,30 @@ function drawImage(pen, { scene, at, part }, { first, last, begin, end }) {
   pen.imageSmoothingEnabled = false;
   const { left, top, across, down } = at;
   pen.drawImage(image, part.column - begin, part.row - first, part.columns, part.rows, left, top, across, down);
+}
+
+/**
+ * Write shares into their cells as percentages, if there is room.
+ *
+ * @param {Pen} pen
+ * @param {Drawing} drawing
+ */
+export function drawShares(pen, { scene, at, part, theme }) {
+  const { ramp, limit } = scene.scale;
+  const [across, down] = [at.across / part.columns, at.down / part.rows];
+  if (Math.min(across, down) < ROOMY) return;
+  pen.textAlign = "center";
+  const pixels = Math.min(LARGEST, LETTERS * Math.min(across, down));
+  for (let row = Math.ceil(part.row - 0.5); row < Math.min(scene.rows.length, part.row + part.rows - 0.5); row++) {
+    for (let column = Math.ceil(part.column - 0.5); column < Math.min(scene.columns.length, part.column + part.columns - 0.5); column++) {
+      const value = valueAt(scene, row, column);
+      if (!(value >= LEAST_SHARE)) continue;
+      pen.font = `${value >= BOLD ? 600 : 400} ${pixels}px ${theme.font}`;
+      pen.fillStyle = inkOn(ramp[entry(value, limit, false)]);
+      const [x, y] = middleOf(at, part, { row, column });
+      pen.fillText(String(Math.round(100 * value)), x, y + 1);
+    }
+  }
 }
 
 /**

@@ -43,3 +43,19 @@ export function entry(number, largest, signed) {
   const share = largest ? number / largest : 0;
   return Math.max(0, Math.min(255, Math.round(255 * (signed ? (share + 1) / 2 : share))));
 }
+
+const [DARK, WHITE] = ["#10141c", "#ffffff"];
+const EVEN = 0.1945; // luminance of a colour with which both have the same contrast
+
+/**
+ * Return a dark ink or white, whichever has more contrast with a colour (WCAG 2.2, contrast ratio).
+ *
+ * @param {number} packed
+ */
+export function inkOn(packed) {
+  const [r, g, b] = [packed & 255, (packed >> 8) & 255, (packed >> 16) & 255].map((channel) => {
+    const part = channel / 255;
+    return part <= 0.04045 ? part / 12.92 : ((part + 0.055) / 1.055) ** 2.4;
+  });
+  return 0.2126 * r + 0.7152 * g + 0.0722 * b > EVEN ? DARK : WHITE;
+}

@@ -1,9 +1,10 @@
-// The controls above the views, and the downloads below them.
+// The menus, what is set by them, and the controls above a view.
 
 import { button, group } from "./buttons.js";
-import { pairNames } from "./captions.js";
+import { linesOf, pairName, pairNames } from "./captions.js";
 import { element } from "./element.js";
 import { legend } from "./legend.js";
+import { menuOf } from "./menu.js";
 
 /** @import {Attention, Label, Words} from "./payload.js" */
 /** @import {Selection, State, Token} from "./selection.js" */
@@ -20,13 +21,16 @@ import { legend } from "./legend.js";
  * @property {(token: Token) => void} pin
  * @property {() => void} redraw
  * @property {(kind: FileKind) => void} download
+ * @property {() => OtherFile[]} files More files that the page around the lens offers.
  */
 
 /** @typedef {"png" | "svg" | "csv"} FileKind */
 
+/** @typedef {{name: string, save: () => void}} OtherFile */
+
 /** @typedef {[value: string | number, text: string][]} Options */
 
-/** @typedef {"view" | "kind" | "layer"} Choice Set by buttons. */
+/** @typedef {"view" | "kind"} Choice Set by buttons. */
 
 /** @typedef {"value" | "scale" | "sort" | "sentences"} Menu Set by a menu. */
 
@@ -34,59 +38,101 @@ export class Controls {
   /** @param {ControlsHost} host */
   constructor(host) {
     this.host = host;
+    this.chips = element("div", { className: "chips" });
+    this.view = menuOf("view");
+    this.files = menuOf("export");
+    this.top = element("div", { className: "menus" }, this.chips, this.view.element, this.files.element);
     this.bar = element("div", { className: "bar" });
-    this.below = element("div", { className: "bar below" });
+    this.files.element.addEventListener("toggle", () => this.files.element.open && this.offerFiles());
   }
 
   /** Show the controls of the selected view, without taking the focus from them. */
   update() {
     const active = document.activeElement?.shadowRoot?.activeElement ?? document.activeElement;
-    const focused = active instanceof HTMLElement && this.bar.contains(active) ? active.dataset.key : null;
-    this.bar.replaceChildren(...this.general(), ...this.ofView());
-    const next = focused && this.bar.querySelector(`[data-key="${focused}"]`);
+    const parts = [this.view.body, this.bar];
+    const focused = active instanceof HTMLElement && parts.some((part) => part.contains(active)) ? active.dataset.key : null;
+    const pressed = [...this.chips.children].findIndex((each) => each === active);
+    this.view.body.replaceChildren(...this.general(), ...this.ofMatrix(), ...this.ofLines());
+    this.bar.replaceChildren(...this.ofView());
+    this.chips.replaceChildren(...this.changes().map(([text, undo]) => chip(text, undo)));
+    const next = focused && parts.map((part) => part.querySelector(`[data-key="${focused}"]`)).find(Boolean);
     if (next instanceof HTMLElement) next.focus();
+    if (pressed >= 0) this.nextChip(pressed).focus();
   }
 
-  /** Return the controls that all views share. */
+  /** Return what has the focus after a chip is gone. @param {number} place */
+  nextChip(place) {
+    const { children } = this.chips;
+    const next = children[Math.min(place, children.length - 1)] ?? this.view.element.firstElementChild;
+    return /** @type {HTMLElement} */ (next);
+  }
+
+  /** Return the choice of the view, and that of the heads whose lines are shown. */
   general() {
     const { selection, words } = this.of();
-    const { attention, attentions } = selection;
-    const kinds = Object.values(attentions);
-    const layers = Array.from({ length: attention.layers }, (_, i) => /** @type {[number, string]} */ ([i, String(i + 1)]));
+    const { attention, state } = selection;
     const views = /** @type {const} */ (["all", "grid", "matrix", "lines", "steps"]);
-    return [
-      this.choice("view", views.map((name) => [name, words.views[name]])),
-      kinds.length > 1 && this.choice("kind", kinds.map(({ kind, name }) => [kind, name])),
-      attention.layers > 1 && this.choice("layer", layers),
-      attention.heads > 1 && this.heads(),
-    ].filter((part) => part !== false);
+    const view = this.choice("view", views.map((name) => [name, words.views[name]]));
+    if (attention.heads < 2 || !["all", "lines"].includes(state.view)) return [view];
+    const every = state.shown.size === attention.heads;
+    const all = new Set(Array.from({ length: attention.heads }, (_, head) => head));
+    const press = () => this.host.select({ shown: every ? new Set([state.head]) : all });
+    return [view, group(words.lines_of, button(words.all_heads, "head-all", press, { pressed: every }))];
   }
 
-  /** Return the controls of one view; side by side, there is room only for the shared ones. */
-  ofView() {
+  /** Return what is set off from the rest, each with the way back. @returns {[text: string, undo: () => void][]} */
+  changes() {
+    const { selection, words } = this.of();
+    const { state, attention } = selection;
+    /** @type {(choice: Partial<State>) => () => void} */
+    const back = (choice) => () => this.host.select(choice);
+    const hasMatrix = ["all", "matrix"].includes(state.view);
+    const hasLines = ["all", "lines"].includes(state.view);
+    /** @type {[boolean, string, () => void][]} */
+    const all = [
+      [state.view !== "all", words.views[state.view], back({ view: "all" })],
+      [hasMatrix && state.value !== "weights", words.values[state.value], back({ value: "weights" })],
+      [hasMatrix && state.scale === "one" && state.value === "weights", words.scale_one, back({ scale: "head" })],
+      [hasLines && state.threshold !== null, `≥ ${selection.threshold()}`, back({ threshold: null })],
+      [hasLines && state.sentences !== "every", pairName(state.sentences, words), back({ sentences: "every" })],
+      [hasLines && state.shown.size > 1, linesOf(attention, state.shown, words), back({ shown: new Set([state.head]) })],
+      [state.view === "grid" && state.sort !== "place", words.sorts[state.sort], back({ sort: "place" })],
+    ];
+    return all.filter(([on]) => on).map(([, text, undo]) => [text, undo]);
+  }
+
+  /** Return the controls of the matrix. */
+  ofMatrix() {
     const { selection, words } = this.of();
     const { attention, state } = selection;
-    switch (state.view) {
-      case "grid": {
-        const many = attention.layers * attention.heads > 1;
-        const menu = many && this.menu("sort", [["place", words.sorts.place], ...sorts(attention, words)]);
-        return [menu, selection.usualRoles().size > 0 && legend(this.host)].filter((part) => part !== false);
-      }
-      case "matrix": {
-        const values = attention.hasScores ? /** @type {const} */ (["weights", "scores", "masked", "norms"]) : [state.value];
-        const value = this.menu("value", values.map((name) => [name, words.values[name]]));
-        if (state.value !== "weights") return [value];
-        return [value, this.menu("scale", [["head", words.scale_head], ["one", words.scale_one]])];
-      }
-      case "lines": {
-        const pairs = selection.pairs();
-        return [this.threshold(), ...(pairs.length ? [this.menu("sentences", pairNames(pairs, words))] : [])];
-      }
-      case "steps":
-        return [this.row()];
-      default:
-        return [];
-    }
+    if (!["all", "matrix"].includes(state.view)) return [];
+    const values = attention.hasScores ? /** @type {const} */ (["weights", "scores", "masked", "norms"]) : [state.value];
+    const value = this.menu("value", values.map((name) => [name, words.values[name]]));
+    if (state.value !== "weights") return [value];
+    return [value, this.menu("scale", [["head", words.scale_head], ["one", words.scale_one]])];
+  }
+
+  /** Return the controls of the lines. */
+  ofLines() {
+    const { selection, words } = this.of();
+    if (!["all", "lines"].includes(selection.state.view)) return [];
+    const pairs = selection.pairs();
+    return [this.threshold(), ...(pairs.length ? [this.menu("sentences", pairNames(pairs, words))] : [])];
+  }
+
+  /** Return the controls that a view has above it. */
+  ofView() {
+    const { selection, words } = this.of();
+    const { attention, attentions, state } = selection;
+    if (state.view === "steps") return [this.row()];
+    if (state.view !== "grid") return [];
+    const kinds = Object.values(attentions);
+    const many = attention.layers * attention.heads > 1;
+    return [
+      kinds.length > 1 && this.choice("kind", kinds.map(({ kind, name }) => [kind, name])),
+      many && this.menu("sort", [["place", words.sorts.place], ...sorts(attention, words)]),
+      selection.usualRoles().size > 0 && legend(this.host),
+    ].filter((part) => part !== false);
   }
 
   of() {
@@ -101,35 +147,6 @@ export class Controls {
       return button(text, `${name}-${value}`, () => this.host.select({ [name]: value }), { pressed });
     });
     return group(words[name], element("div", { className: "buttons" }, ...buttons));
-  }
-
-  /** Return a swatch for each head: a click shows it alone; with Shift or Ctrl, it adds or removes the head. */
-  heads() {
-    const { selection, words } = this.of();
-    const { state, attention } = selection;
-    const { heads: colours } = this.host.look();
-    const all = Array.from({ length: attention.heads }, (_, head) => head);
-    const swatches = all.map((head) => {
-      const press = (/** @type {MouseEvent} */ { shiftKey, ctrlKey, metaKey }) =>
-        this.pressHead(head, shiftKey || ctrlKey || metaKey);
-      const swatch = button(String(head + 1), `head-${head}`, press, { className: "swatch", pressed: state.shown.has(head) });
-      swatch.title = words.head_help;
-      swatch.style.setProperty("--swatch", colours[head % colours.length]);
-      if (head === state.head) swatch.setAttribute("aria-current", "true");
-      return swatch;
-    });
-    const every = state.shown.size === attention.heads;
-    const showAll = () => this.host.select({ shown: new Set(every ? [state.head] : all) });
-    const last = button(words.all_heads, "head-all", showAll, { className: "plain", pressed: every });
-    return group(words.head, element("div", { className: "swatches" }, ...swatches, last));
-  }
-
-  /** @param {number} head @param {boolean} several */
-  pressHead(head, several) {
-    if (!several) return this.host.select({ head });
-    const shown = new Set(this.host.selection.state.shown);
-    if (!shown.delete(head)) shown.add(head);
-    return this.host.select({ shown: shown.size ? shown : new Set([head]) });
   }
 
   /** @param {Menu} name @param {Options} options */
@@ -172,18 +189,34 @@ export class Controls {
       value.textContent = shown();
       this.host.redraw();
     });
+    range.addEventListener("change", () => this.update());
     return group(words.threshold, element("div", { className: "range" }, range, value));
   }
 
-  /** Show the downloads. */
+  /** Name the menus. */
   offer() {
+    const { words } = this.of();
+    this.files.name(words.download);
+    this.view.name(words.view);
+    this.offerFiles();
+  }
+
+  /** Show the downloads; those of the page are there only after the lens, and are named anew with its language. */
+  offerFiles() {
+    const { words } = this.of();
     const kinds = /** @type {const} */ (["png", "svg", "csv"]);
-    const buttons = kinds.map((kind) =>
-      button(kind.toUpperCase(), `download-${kind}`, () => this.host.download(kind), { className: "plain" }),
-    );
-    this.below.replaceChildren(group(this.host.words().download, element("div", { className: "buttons" }, ...buttons)));
+    const own = kinds.map((kind) => button(words.files[kind], `download-${kind}`, () => this.host.download(kind), {}));
+    const others = this.host.files().map(({ name, save }, i) => button(name, `file-${i}`, save, {}));
+    this.files.body.replaceChildren(...own, ...others);
+  }
+
+  destroy() {
+    for (const menu of [this.view, this.files]) menu.destroy();
   }
 }
 
 /** @param {Attention} attention @param {Words} words @returns {Options} */
 const sorts = (attention, words) => Object.keys(attention.figures).map((name) => [name, words.sorts[name]]);
+
+/** @param {string} text @param {() => void} undo */
+const chip = (text, undo) => button(`${text} ×`, `chip-${text}`, undo, { className: "chip" });

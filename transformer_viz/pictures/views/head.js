@@ -2,6 +2,10 @@
 
 import { PIXELS } from "./text.js";
 
+const LARGEST = 18; // pixels of the labels
+const LETTERS = 0.28; // of the height of a row
+const MARGINS = 2; // rows that the labels of the columns and the scale take
+
 /** @import {Words} from "./payload.js" */
 /** @import {Scene} from "./scene.js" */
 /** @import {Selection} from "./selection.js" */
@@ -13,9 +17,10 @@ import { PIXELS } from "./text.js";
  * @param {Selection} selection
  * @param {Words} words
  * @param {Look} look
+ * @param {number} tall Height of the whole picture, in pixels.
  * @returns {Scene}
  */
-export function sceneOf({ attention, state }, words, { ramps }) {
+export function sceneOf({ attention, state }, words, { ramps }, tall) {
   const { data, largest, signed } = attention.field(state.layer, state.head, state.value);
   const limit = state.scale === "one" && state.value === "weights" ? 1 : largest;
   const end = `${limit.toPrecision(3)} ${words.values[state.value]}`;
@@ -29,6 +34,8 @@ export function sceneOf({ attention, state }, words, { ramps }) {
     values: data,
     scale: { ramp: signed ? ramps.diverging : ramps.sequential, limit, signed, ticks },
     fit: "bounded",
-    pixels: PIXELS,
+    pixels: Math.min(LARGEST, Math.max(PIXELS, LETTERS * (tall / (attention.queries + MARGINS)))),
+    tall,
+    written: state.value === "weights",
   };
 }

@@ -7,11 +7,14 @@ import { evidenceOf } from "./evidence.js";
 import { download } from "./exports.js";
 import { grid } from "./grid.js";
 import { sceneOf } from "./head.js";
+import { Heads } from "./heads.js";
 import { lines } from "./lines.js";
 import { matrix } from "./matrix.js";
+import { placeOf } from "./order.js";
 import { parse } from "./payload.js";
 import { contextOf } from "./pen.js";
 import { Selection } from "./selection.js";
+import { Stage } from "./stage.js";
 import { steps } from "./steps.js";
 import { surface } from "./surface.js";
 import { tableOf } from "./table.js";
@@ -19,9 +22,10 @@ import { looks, PageTheme } from "./theme.js";
 import { tipOf } from "./tip.js";
 
 /** @import {Count} from "./captions.js" */
-/** @import {FileKind} from "./controls.js" */
+/** @import {FileKind, OtherFile} from "./controls.js" */
 /** @import {Drawn, ExportsHost} from "./exports.js" */
-/** @import {Hovered} from "./grid.js" */
+/** @import {Hovered} from "./heads.js" */
+/** @import {Hovered as HoveredInGrid} from "./grid.js" */
 /** @import {Start, State, Token, ViewName} from "./selection.js" */
 /** @import {Scene} from "./scene.js" */
 /** @import {Surface, View} from "./surface.js" */
@@ -34,13 +38,14 @@ import { tipOf } from "./tip.js";
  * @property {Start} start The first selection.
  * @property {(choice: {kind: string, layer: number, head: number, view: ViewName}) => void} remember Called when the
  *   selection changes.
+ * @property {() => OtherFile[]} [files] More files that the page offers; none: no others.
  */
 
 /** @typedef {{panel: HTMLElement, title: HTMLElement, surface: Surface}} Panel */
 
 /** @type {Drawn[]} */
 const VIEWS = ["grid", "matrix", "lines", "steps"];
-const TOGETHER = VIEWS.slice(0, 3);
+const TOGETHER = VIEWS.slice(1, 3);
 
 /**
  * Show a packed trace in an element; return functions that show another one, and remove the lens.
@@ -75,12 +80,18 @@ class Lens {
     const { selection, words, look, select, pin, redraw } = this;
     const point = (/** @type {Token} */ token) => this.point(token, null);
     const saves = (/** @type {FileKind} */ kind) => download(this.exported, kind);
-    this.controls = new Controls({ selection, words, look, select, pin, redraw, download: saves });
-    this.caption = element("p", { className: "says", ariaLive: "polite" });
+    const files = host.files ?? (() => []);
+    this.controls = new Controls({ selection, words, look, select, pin, redraw, files, download: saves });
+    this.heads = new Heads({ selection, words, look, select, hover: (head) => this.hoverHead(head) });
+    this.caption = element("h2", { className: "says" });
+    this.place = element("p", { className: "place" });
+    const said = element("div", { className: "said", ariaLive: "polite" }, this.caption, this.place);
     this.panels = element("div", { className: "panels" });
     this.tip = tipOf(this.root);
     this.announced = element("p", { className: "spoken", ariaLive: "polite" });
-    this.root.append(this.controls.bar, this.caption, this.panels, this.tip.element, this.announced);
+    const top = element("div", { className: "top" }, said, this.controls.top);
+    this.root.append(top, this.controls.bar, this.panels, this.tip.element, this.announced);
+    this.stage = new Stage(this.panels, () => this.fit());
     this.matrix = matrix({
       scene: () => this.scene(),
       theme: () => this.page.theme,
@@ -89,17 +100,20 @@ class Lens {
       pin: ({ row, column }) => pin({ query: row, key: column }),
       redraw,
     });
+    const aligned = () => (selection.state.view === "all" ? this.matrix.drawing()?.at : undefined);
+    const tall = () => this.stage.height;
     this.views = {
       grid: this.panel("grid", grid({ selection, look, select, hover: (head, place) => this.hover(head, place) })),
       matrix: this.panel("matrix", this.matrix),
-      lines: this.panel("lines", lines({ selection, words, look, point, pin, counted: (count) => this.title(count) })),
+      lines: this.panel("lines", lines({ ...{ selection, words, look, point, pin, tall, aligned }, counted: (count) => this.title(count) })),
       steps: this.panel("steps", steps({ selection, words, look, point, pin })),
     };
     this.evidence = element("section", { className: "panel evidence" });
-    this.panels.append(this.evidence);
+    this.column = element("div", { className: "column" }, this.heads.element, this.evidence);
+    this.panels.prepend(this.column);
     this.table = element("details", { className: "table" });
     this.table.addEventListener("toggle", () => this.fillTable());
-    this.root.append(this.controls.below, this.table);
+    this.root.append(this.table);
     this.root.addEventListener("transitionend", redraw); // another theme has another colour of text
     this.show();
   }
@@ -150,9 +164,16 @@ class Lens {
     this.controls.update();
     this.panels.dataset.view = view;
     for (const name of VIEWS) this.views[name].panel.hidden = view === "all" ? !TOGETHER.includes(name) : view !== name;
-    this.evidence.hidden = view !== "all";
-    this.redraw();
+    this.column.hidden = view === "grid";
     this.describe();
+    this.fit();
+  }
+
+  /** Let the heads and the views fill the height that is left. */
+  fit() {
+    this.stage.measure();
+    this.heads.fit(this.heads.element.clientWidth, this.stage.height);
+    this.redraw();
   }
 
   /** Change the selection in all views. @param {Partial<State>} choice */
@@ -192,14 +213,16 @@ class Lens {
   scene() {
     const { attention, state } = this.selection;
     const look = this.look();
-    const from = [attention, look.ramps, state.layer, state.head, state.value, state.scale];
+    const { height } = this.stage;
+    const from = [attention, look.ramps, state.layer, state.head, state.value, state.scale, height];
     if (!this.drawn || from.some((each, i) => each !== this.drawn?.from[i])) {
-      this.drawn = { from, scene: sceneOf(this.selection, this.words(), look) };
+      this.drawn = { from, scene: sceneOf(this.selection, this.words(), look, height) };
     }
     return this.drawn.scene;
   }
 
   redraw = () => {
+    this.heads.update();
     for (const name of VIEWS) this.views[name].surface.redraw();
     this.title(this.count);
   };
@@ -215,8 +238,10 @@ class Lens {
   describe() {
     const { attention, state } = this.selection;
     const words = this.words();
-    const name = element("strong", { textContent: headTitle(attention, state) + words.stop });
-    this.caption.replaceChildren(name, saying(attention, state), pinnedText(this.selection, words));
+    const several = Object.keys(this.selection.attentions).length > 1;
+    const place = [several && attention.name, headTitle(attention, state)].filter(Boolean).join(" · ");
+    this.caption.textContent = saying(attention, state);
+    this.place.textContent = place + pinnedText(this.selection, words);
     const role = attention.roles[state.layer * attention.heads + state.head];
     this.evidence.replaceChildren(...evidenceOf(attention.measured(state.layer, state.head), role, words));
   }
@@ -229,7 +254,20 @@ class Lens {
     if (at) this.tip.show(this.views.matrix.surface.canvas, at, [text]);
   }
 
-  /** Show an enlarged thumbnail beside the pointer. @param {Hovered | null} head @param {Point} place */
+  /** Show an enlarged thumbnail beside its button. @param {Hovered | null} hovered */
+  hoverHead(hovered) {
+    this.tip.hide();
+    if (!hovered) return;
+    const { attention, number, image, button } = hovered;
+    const picture = element("canvas", { width: image.width, height: image.height });
+    contextOf(picture).drawImage(image, 0, 0);
+    const head = placeOf(attention, number);
+    const name = element("strong", { textContent: headTitle(attention, head) });
+    const figures = figuresText(attention, this.words(), number);
+    this.tip.show(button, [button.offsetWidth, 0], [picture, name, saying(attention, head), figures]);
+  }
+
+  /** Show an enlarged thumbnail beside the pointer. @param {HoveredInGrid | null} head @param {Point} place */
   hover(head, place) {
     this.tip.hide();
     if (!head) return;
@@ -251,6 +289,8 @@ class Lens {
 
   destroy() {
     for (const name of VIEWS) this.views[name].surface.destroy();
+    this.controls.destroy();
+    this.stage.destroy();
     this.root.remove();
   }
 }

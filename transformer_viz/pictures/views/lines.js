@@ -9,6 +9,7 @@ import { fill, fitted, PIXELS, stride, widest } from "./text.js";
 /** @import {Limit} from "./edges.js" */
 /** @import {Attention, Words} from "./payload.js" */
 /** @import {Pen, Ruler} from "./pen.js" */
+/** @import {Place} from "./place.js" */
 /** @import {Selection, Token} from "./selection.js" */
 /** @import {View} from "./surface.js" */
 /** @import {Look, Theme} from "./theme.js" */
@@ -22,12 +23,15 @@ import { fill, fitted, PIXELS, stride, widest } from "./text.js";
  * @property {() => Look} look
  * @property {(token: Token) => void} point
  * @property {(token: Token) => void} pin
+ * @property {() => number} tall Height of the picture, in pixels.
+ * @property {() => Place | undefined} aligned The layout of the matrix beside them; undefined: there is none.
  * @property {(count: Count) => void} counted Called with the number of lines before they are drawn.
  */
 
 /**
  * @typedef {object} Layout
- * @property {number} row Height of a token.
+ * @property {number} row Height of a query.
+ * @property {number} keyRow Height of a key.
  * @property {number} left Where the lines begin.
  * @property {number} right Where they end.
  * @property {number} top
@@ -35,11 +39,12 @@ import { fill, fitted, PIXELS, stride, widest } from "./text.js";
  * @property {number} height
  */
 
-const MOST_ROW = 34;
+const MOST_ROW = 76;
 const LEAST_ROW = 2;
-const MOST_HEIGHT = 560;
+const [TOP, BOTTOM] = [34, 24]; // pixels above and below the tokens
 const MOST_LABEL = 120;
 const REACH = 60; // pixels beside a token's text that still point at it
+const WIDEST = 7; // pixels
 const MANY = 1000; // from so many lines on they are thin
 const SHADES = 8; // opacities; the lines of one head and opacity are one stroke
 
@@ -56,15 +61,17 @@ export function lines(host) {
   let layout = null;
 
   /** @param {number} width */
-  const measured = (width) => (layout = layoutOf(selection.attention, ruler, host.look().theme, width));
+  const measured = (width) => {
+    return (layout = layoutOf(selection.attention, ruler, host.look().theme, width, host.tall(), host.aligned()));
+  };
 
   /** @param {number} x @param {number} y @returns {Token} */
   function at(x, y) {
     if (!layout) return NOTHING;
     const { queries, keys } = selection.attention;
-    const index = Math.floor((y - layout.top) / layout.row);
-    if (index < 0) return NOTHING;
     const isQuery = x < (layout.left + layout.right) / 2;
+    const index = Math.floor((y - layout.top) / (isQuery ? layout.row : layout.keyRow));
+    if (index < 0) return NOTHING;
     if (isQuery) return index < queries && x < layout.left + REACH ? { query: index, key: null } : NOTHING;
     return index < keys && x > layout.right - REACH ? { query: null, key: index } : NOTHING;
   }
@@ -77,8 +84,8 @@ export function lines(host) {
       drawEdges(pen, selection, look, found, limit);
       pen.textBaseline = "middle";
       const { query, key } = selection.focus();
-      drawTokens(pen, selection.attention.queryTokens, found.left - 6, "right", query, look.theme, found);
-      drawTokens(pen, selection.attention.keyTokens, found.right + 6, "left", key, look.theme, found);
+      drawTokens(pen, selection.attention.queryTokens, found.left - 6, "right", query, look.theme, found, found.row);
+      drawTokens(pen, selection.attention.keyTokens, found.right + 6, "left", key, look.theme, found, found.keyRow);
       drawTexts(pen, selection.attention, host.words(), look.theme, found, width, limit.strongest);
     },
     point: (x, y) => host.point(at(x, y)),
@@ -101,17 +108,25 @@ export function lines(host) {
  * @param {Ruler} ruler
  * @param {Theme} theme
  * @param {number} width
+ * @param {number} tall
+ * @param {Place | undefined} aligned
  * @returns {Layout}
  */
-function layoutOf({ queries, keys, queryTokens, keyTokens }, ruler, theme, width) {
+function layoutOf({ queries, keys, queryTokens, keyTokens }, ruler, theme, width, tall, aligned) {
   const most = Math.max(queries, keys);
-  ruler.font = `${PIXELS}px ${theme.font}`;
+  const top = aligned?.top ?? TOP;
+  const down = aligned?.down ?? most * Math.max(LEAST_ROW, Math.min(MOST_ROW, (tall - TOP - BOTTOM) / most));
+  const [row, keyRow] = [down / queries, down / keys];
+  const pixels = lettersOf(Math.min(row, keyRow));
+  ruler.font = `${pixels}px ${theme.font}`;
   const room = Math.min(MOST_LABEL, width * 0.34);
-  const row = Math.max(LEAST_ROW, Math.min(MOST_ROW, MOST_HEIGHT / most));
   const left = widest(ruler, queryTokens, room) + 10;
   const right = width - widest(ruler, keyTokens, room) - 10;
-  return { row, left, right, top: 34, room, height: 34 + row * most + 24 };
+  return { row, keyRow, left, right, top, room, height: top + down + BOTTOM };
 }
+
+/** @param {number} row */
+const lettersOf = (row) => Math.min(16, Math.max(PIXELS, 0.26 * row));
 
 /**
  * @param {Pen} pen
@@ -121,9 +136,9 @@ function layoutOf({ queries, keys, queryTokens, keyTokens }, ruler, theme, width
  * @param {Limit} limit
  */
 function drawEdges(pen, selection, { heads }, layout, limit) {
-  const widest = limit.count > MANY ? 1 : 2.2; // without a GPU, lines wider than 1 pixel take 8 times as long
+  const widest = limit.count > MANY ? 1 : WIDEST; // without a GPU, lines wider than 1 pixel take 8 times as long
   const isStrong = strongestOf(limit);
-  pen.lineWidth = Math.max(0.6, Math.min(widest, layout.row / 9));
+  const most = Math.max(0.6, Math.min(widest, Math.min(layout.row, layout.keyRow) / 9));
   for (const head of selection.state.shown) {
     /** @type {number[][]} */
     const shades = Array.from({ length: SHADES }, () => []);
@@ -134,7 +149,9 @@ function drawEdges(pen, selection, { heads }, layout, limit) {
     pen.strokeStyle = heads[head % heads.length];
     shades.forEach((edges, shade) => {
       if (!edges.length) return;
-      pen.globalAlpha = 0.06 + 0.9 * ((shade + 0.5) / SHADES) ** 0.8;
+      const share = (shade + 0.5) / SHADES;
+      pen.globalAlpha = 0.06 + 0.9 * share ** 0.8;
+      pen.lineWidth = Math.max(0.6, most * share);
       drawShade(pen, edges, layout);
     });
   }
@@ -153,15 +170,15 @@ function drawShade(pen, edges, layout) {
   const bend = (right - left) * 0.4;
   pen.beginPath();
   for (let i = 0; i < edges.length; i += 2) {
-    const [from, to] = [middleOf(layout, edges[i]), middleOf(layout, edges[i + 1])];
+    const [from, to] = [middleOf(layout.top, layout.row, edges[i]), middleOf(layout.top, layout.keyRow, edges[i + 1])];
     pen.moveTo(left, from);
     pen.bezierCurveTo(left + bend, from, right - bend, to, right, to);
   }
   pen.stroke();
 }
 
-/** @type {(layout: Layout, index: number) => number} */
-const middleOf = ({ top, row }, index) => top + (index + 0.5) * row;
+/** @type {(top: number, row: number, index: number) => number} */
+const middleOf = (top, row, index) => top + (index + 0.5) * row;
 
 /**
  * Draw as many tokens as have room, and the highlighted one.
@@ -173,16 +190,18 @@ const middleOf = ({ top, row }, index) => top + (index + 0.5) * row;
  * @param {number | null} highlighted
  * @param {Theme} theme
  * @param {Layout} layout
+ * @param {number} row Height of a token.
  */
-function drawTokens(pen, tokens, x, align, highlighted, theme, layout) {
-  const every = stride(layout.row, PIXELS + 1);
+function drawTokens(pen, tokens, x, align, highlighted, theme, layout, row) {
+  const pixels = lettersOf(Math.min(layout.row, layout.keyRow));
+  const every = stride(row, pixels + 1);
   pen.textAlign = align;
   tokens.forEach((token, index) => {
     if (index % every && index !== highlighted) return;
-    if (index !== highlighted && highlighted !== null && Math.abs(index - highlighted) * layout.row < PIXELS) return;
-    pen.font = `${index === highlighted ? 600 : 400} ${PIXELS}px ${theme.font}`;
+    if (index !== highlighted && highlighted !== null && Math.abs(index - highlighted) * row < pixels) return;
+    pen.font = `${index === highlighted ? 600 : 400} ${pixels}px ${theme.font}`;
     pen.fillStyle = index === highlighted ? theme.text : theme.soft;
-    pen.fillText(fitted(pen, token, layout.room), x, middleOf(layout, index));
+    pen.fillText(fitted(pen, token, layout.room), x, middleOf(layout.top, row, index));
   });
 }
 

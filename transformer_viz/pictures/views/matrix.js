@@ -1,6 +1,6 @@
 // A matrix: zoom with the wheel, pan by dragging, move from cell to cell with the arrow keys.
 
-import { drawCells, drawScale } from "./cells.js";
+import { drawCells, drawScale, drawShares } from "./cells.js";
 import { drawHighlighted, drawLabels, drawSums, drawTitles } from "./labels.js";
 import { newRuler } from "./pen.js";
 import { cellAt, middleOf, nearestCell, place } from "./place.js";
@@ -150,6 +150,7 @@ export function matrix(host) {
 function drawMatrix(pen, drawing) {
   pen.textBaseline = "middle";
   drawCells(pen, drawing);
+  if (drawing.scene.written) drawShares(pen, drawing);
   drawLabels(pen, drawing);
   drawTitles(pen, drawing);
   if (drawing.scene.sums) drawSums(pen, drawing, drawing.scene.sums);
@@ -174,7 +175,7 @@ function layoutOf(host) {
     /** @param {number} width */
     at(width) {
       const [scene, { font }] = [host.scene(), host.theme()];
-      const now = [scene.rows, scene.columns, width, font];
+      const now = [scene.rows, scene.columns, width, font, scene.tall];
       if (last && now.every((each, i) => each === from[i])) return last;
       ruler.font = `${scene.pixels}px ${font}`;
       [last, from] = [place(scene, ruler, width), now];

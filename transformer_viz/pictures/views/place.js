@@ -33,6 +33,7 @@ const SHARE = 0.3; // of the width: the most for the labels of the rows
 const TITLE = 18; // beside the rows, and above the columns
 const SCALE = 34; // below the cells, for the scale; the same where there is none
 const [LEAST_CELL, MOST_CELL, MOST_HEIGHT] = [3, 44, 640];
+const [MOST_TALL, WIDER] = [76, 1.4]; // height of a cell that fills the picture, and its width as a share of that
 const [LOW, LOW_LINE] = [190, 30]; // pixels that are enough for all rows, and for each row
 const FEW = 40; // rows that all have a label
 const LINE = { bounded: 1.08, square: 1, wide: 1.25 }; // distance of labels, in font sizes
@@ -42,10 +43,15 @@ const WITH_SUMS = 0.74; // share of the width for the cells
 /**
  * Width and height of all cells in so much width.
  *
- * @type {Record<Fit, (room: number, rows: number, columns: number, pixels: number) => [number, number]>}
+ * @type {Record<Fit, (room: number, rows: number, columns: number, pixels: number, tall?: number) => [number, number]>}
  */
 const FITS = {
-  bounded(room, rows, columns) {
+  bounded(room, rows, columns, _pixels, tall) {
+    if (tall) {
+      const high = Math.min(MOST_TALL, tall / rows);
+      const across = Math.min(Math.max(60, room), Math.max(high, LEAST_CELL) * WIDER * columns);
+      return [across, Math.min(high, (across / columns) * WIDER) * rows];
+    }
     const cell = Math.min(MOST_CELL, Math.max(LEAST_CELL, MOST_HEIGHT / rows), Math.max(60, room) / columns);
     return [cell * columns, Math.min(MOST_HEIGHT, cell * rows)];
   },
@@ -77,20 +83,24 @@ export function place(scene, ruler, width) {
   const beside = widest(ruler, rows, Math.min(most, spare, width * SHARE));
   const left = beside + 6 + title;
   const longest = widest(ruler, columns, most);
-  const size = (/** @type {number} */ right) =>
-    FITS[scene.fit]((width - left - right) * (scene.sums ? WITH_SUMS : 1), lines, count, pixels);
+  const above = { 0: pixels, 45: (longest + pixels) * TILTED, 90: longest };
+  const topOf = (/** @type {Tilt} */ tilt) =>
+    Math.ceil(Math.max(scene.sums ? 20 : 0, above[tilt] + 7)) + (scene.columnTitle ? TITLE : 0);
+  const size = (/** @type {number} */ right, /** @type {Tilt} */ tilt = 0) => {
+    const tall = scene.tall && Math.max(60, scene.tall - topOf(tilt) - SCALE);
+    return FITS[scene.fit]((width - left - right) * (scene.sums ? WITH_SUMS : 1), lines, count, pixels, tall);
+  };
   const room = size(4)[0] / count;
   /** @returns {[tilt: Tilt, right: number]} */
   const tilted = () => {
     if (scene.fit === "square") return [90, 4]; // a tilted label would take room from the cells
     const beyond = columns.map((text, i) => (widest(ruler, [text], most) + pixels) * TILTED - (count - i - 0.5) * room);
     const right = scene.sums ? 4 : Math.max(4, ...beyond);
-    return size(right)[0] / count >= needed(45, scene, longest) ? [45, right] : [90, 4];
+    return size(right, 45)[0] / count >= needed(45, scene, longest) ? [45, right] : [90, 4];
   };
   const [tilt, right] = longest + 4 <= Math.max(room, pixels * 1.4 + 4) ? /** @type {const} */ ([0, 4]) : tilted();
-  const [across, down] = size(right).map(Math.floor);
-  const above = { 0: pixels, 45: (longest + pixels) * TILTED, 90: longest }[tilt] + 7;
-  const top = Math.ceil(Math.max(scene.sums ? 20 : 0, above)) + (scene.columnTitle ? TITLE : 0);
+  const [across, down] = size(right, tilt).map(Math.floor);
+  const top = topOf(tilt);
   return { left, top, across, down, beside, longest, tilt, width, height: top + down + SCALE };
 }
 

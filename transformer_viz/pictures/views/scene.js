@@ -16,6 +16,8 @@
  * @property {Fit} fit
  * @property {boolean} [lines] Whether lines separate even the smallest cells.
  * @property {number} pixels Font size.
+ * @property {number} [tall] Height of the whole picture, where the cells are to fill it.
+ * @property {boolean} [written] Whether the values are shares, which stand in the cells as percentages if they fit.
  * @property {number} [digits] After the decimal point, in texts.
  */
 

@@ -22,7 +22,15 @@ export default function ({ data, parentElement }) {
   const root = parentElement.querySelector("div");
   const lens = MOUNTED.get(parentElement);
   if (lens) lens.update(data);
-  else if (root) MOUNTED.set(parentElement, mount(root, data, { start: start(), remember }));
+  else if (root) MOUNTED.set(parentElement, mount(root, data, { start: start(), remember, files }));
   write();
   return undefined;
+}
+
+/** Return the download buttons of the page, which are hidden there. */
+function files() {
+  const buttons = [...document.querySelectorAll("[class*='st-key-download-'] button")];
+  return buttons.flatMap((button) => {
+    return button instanceof HTMLButtonElement ? [{ name: button.textContent?.trim() ?? "", save: () => button.click() }] : [];
+  });
 }

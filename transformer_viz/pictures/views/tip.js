@@ -2,14 +2,14 @@
 
 import { element } from "./element.js";
 
-/** @typedef {[x: number, y: number]} Point In pixels, from the top left of a canvas. */
+/** @typedef {[x: number, y: number]} Point In pixels, from the top left of an element. */
 
 /**
  * @typedef {object} Tip
  * @property {HTMLElement} element
  * @property {() => void} hide
- * @property {(canvas: HTMLCanvasElement, place: Point, parts: (string | HTMLElement)[]) => void} show Shows texts and
- *   elements, one below the other, beside a point of a canvas.
+ * @property {(beside: HTMLElement, place: Point, parts: (string | HTMLElement)[]) => void} show Shows texts and
+ *   elements, one below the other, beside a point of an element.
  */
 
 /**
@@ -25,11 +25,11 @@ export function tipOf(root) {
     hide() {
       tip.hidden = true;
     },
-    show(canvas, [x, y], parts) {
+    show(beside, [x, y], parts) {
       const lines = parts.map((part) => (typeof part === "string" ? element("span", { textContent: part }) : part));
       tip.replaceChildren(...lines);
       tip.hidden = false;
-      const [edge, own] = [canvas.getBoundingClientRect(), root.getBoundingClientRect()];
+      const [edge, own] = [beside.getBoundingClientRect(), root.getBoundingClientRect()];
       const left = Math.min(edge.left - own.left + x + 16, own.width - tip.offsetWidth - 4);
       const above = edge.top - own.top + y + 18;
       const fits = edge.top + y + 18 + tip.offsetHeight < window.innerHeight;

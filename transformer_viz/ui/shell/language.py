@@ -37,7 +37,7 @@ def choose_language() -> None:
         format_func=LANGUAGES.__getitem__,
         key="lang",
         required=True,
-        width="stretch",
+        label_visibility="collapsed",
         persist_state="session",
     )
     to_address("lang", language)

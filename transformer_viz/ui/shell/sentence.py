@@ -1,8 +1,9 @@
-"""Text boxes for source and target, with examples; their texts are kept in the URL."""
+"""The line with the text, its examples, the target and the answer; the texts are kept in the URL."""
 
-import textwrap
+from typing import NamedTuple
 
 import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
 
 from transformer_viz import store
 from transformer_viz.ui.shell.address import keep, to_address
@@ -19,46 +20,68 @@ MAX_TARGET_CHARS = 2_000
 MAX_URL_CHARS = 2_000
 """Maximum length of a text kept in the URL, in characters."""
 
+STYLE = """<style>
+.st-key-line { padding-top: 0.5rem; column-gap: 1.25rem; row-gap: 0.25rem }
+[data-testid=stLayoutWrapper]:has(> .st-key-asked) { flex: 2 1 20rem; min-width: min(100%, 20rem); max-width: 44rem }
+[data-testid=stLayoutWrapper]:has(> .st-key-answer) { flex: 1 1 11rem; min-width: min(100%, 11rem) }
+.st-key-asked { flex-wrap: nowrap }
+.st-key-line [data-testid=InputInstructions] { display: none }
+.st-key-answer { column-gap: 0.6rem; row-gap: 0.25rem }
+.st-key-answer .stButton button { min-height: 2.1rem; padding: 0.1rem 0.6rem }
+.st-key-answer .stMarkdown p { font-size: 1.05rem }
+</style>"""
 
-def ask_sentence(examples: list[str]) -> str:
-    """Show the text box, filled from the URL or with the first example, and return its text."""
-    text = ask_source(examples)
-    offer(examples)
-    return text
+
+class Asked(NamedTuple):
+    """What a visitor asks.
+
+    Attributes:
+        text: The text.
+        target: Of an encoder-decoder, what the decoder reads; None: the model generates it.
+        answer: Place for what the model answers, on the same line.
+        options: Place for what the page lets a visitor choose, at the end of the line.
+    """
+
+    text: str
+    target: str | None
+    answer: DeltaGenerator
+    options: DeltaGenerator
 
 
-def ask_texts(model: store.ModelSummary) -> tuple[str, str | None]:
-    """Show the box for the text and, for an encoder-decoder, that for the target; return both."""
+def ask_texts(model: store.ModelSummary) -> Asked:
+    """Show the line: the box for the text, for an encoder-decoder that for the target, and the examples."""
     examples = examples_of(model.card)
-    if config_of(model).architecture != "encoder-decoder":
-        return ask_sentence(examples), None
-    reads, writes = st.columns([3, 2], gap="medium")
-    with reads:
-        text = ask_source(examples)
-    with writes:
-        target = ask_target()
-    offer(examples)
-    return text, target
-
-
-def ask_source(examples: list[str]) -> str:
-    """Show the text box."""
+    translates = config_of(model).architecture == "encoder-decoder"
     first = examples[0] if examples else ""
     former, st.session_state.examples = st.session_state.get("examples", examples), examples
     keep("sentence", st.query_params.get("text", first))
     if former != examples and st.session_state.sentence in former:  # another model, an example in the box
         st.session_state.sentence = first
-    text = st.text_area(
-        t("sentence.label"),
-        key="sentence",
-        height=68,
-        placeholder=t("sentence.placeholder"),
-        persist_state="session",
-    )
+    st.html(STYLE)
+    with st.container(key="line", horizontal=True, vertical_alignment="center"):
+        with st.container(key="asked", horizontal=True, vertical_alignment="center", gap="xsmall"):
+            text = ask_source()
+            target = ask_target() if translates else None
+            st.button(t("sentence.show"), help=t("sentence.show.help"))
+            offer(examples)
+        answer = st.container(key="answer", horizontal=True, vertical_alignment="center", gap="small")
+        options = st.container(width="content")
     keep_in_url(text, examples)
     if len(text) > MAX_CHARS:
         st.caption(t("sentence.cut", read=f"{MAX_CHARS:,}", total=f"{len(text):,}"))
-    return text[:MAX_CHARS]
+    return Asked(text[:MAX_CHARS], target, answer, options)
+
+
+def ask_source() -> str:
+    """Show the box for the text."""
+    return st.text_input(
+        t("sentence.label"),
+        key="sentence",
+        placeholder=t("sentence.placeholder"),
+        on_change=leave_target,
+        persist_state="session",
+        label_visibility="collapsed",
+    )
 
 
 def ask_target() -> str | None:
@@ -69,31 +92,37 @@ def ask_target() -> str | None:
         key="target",
         persist_state="session",
         placeholder=t("target.placeholder"),
-        help=t("target.help"),
         max_chars=MAX_TARGET_CHARS,
+        label_visibility="collapsed",
     )
     to_address("target", typed)
     return typed if typed and typed.strip() else None
 
 
 def offer(examples: list[str]) -> None:
-    """Show the button, and the examples."""
-    with st.container(horizontal=True, vertical_alignment="center", gap="small"):
-        st.button(t("sentence.show"), type="primary", icon=":material/visibility:")
+    """Show the examples, if there are any."""
+    if not examples:
+        return
+    with st.popover(t("sentence.examples"), key="example-menu", type="tertiary"):
         for number, example in enumerate(examples):
             st.button(
-                escaped(textwrap.shorten(example, 30, placeholder=" …")),
+                escaped(example),
                 key=f"example-{number}",
                 on_click=use_example,
                 args=(example,),
                 type="tertiary",
-                help=escaped(example),
             )
 
 
 def use_example(text: str) -> None:
-    """Put an example into the text box."""
+    """Put an example into the box."""
     st.session_state.sentence = text
+    leave_target()
+
+
+def leave_target() -> None:
+    """Leave the target to the model: one that was typed belongs to another text."""
+    st.session_state.target = ""
 
 
 def keep_in_url(text: str, examples: list[str]) -> None:

@@ -7,10 +7,12 @@ from typing import NamedTuple
 import streamlit as st
 
 from transformer_viz import store
+from transformer_viz.data.tasks import TASKS
 from transformer_viz.store.format import NAME
 from transformer_viz.store.places import command
+from transformer_viz.ui.shell.card_facts import config_of, part, text_in
 from transformer_viz.ui.shell.classroom import is_classroom, is_teacher, own_models, owner, visitors_folder
-from transformer_viz.ui.shell.language import escaped, t
+from transformer_viz.ui.shell.language import escaped, sendable, t
 from transformer_viz.ui.shell.server import sorted_models
 
 VISITOR_BYTES = 100 * 10**6
@@ -18,6 +20,10 @@ VISITOR_BYTES = 100 * 10**6
 
 VISITORS_BYTES = 4 * 10**9
 """Quota of all visitors' models together, in bytes: each new browser is another visitor."""
+
+
+FEW_LABELS = 3
+"""Most labels that are named where a model is chosen."""
 
 
 class Home(NamedTuple):
@@ -57,8 +63,21 @@ def is_own(model: store.ModelSummary) -> bool:
     return model.path.parent == (home().folder or store.models_folder())
 
 
+def purpose_of(model: store.ModelSummary) -> str:
+    """Return in a few words what a usable model does."""
+    config, task = config_of(model), text_in(part(model.card, "data"), "task")
+    if config.labels:
+        few = len(config.labels) <= FEW_LABELS
+        return sendable(" / ".join(config.labels)) if few else t("purpose.labels", count=len(config.labels))
+    if task in TASKS:
+        return t(f"purpose.{task}")
+    if config.fills_in:
+        return t("purpose.hidden")
+    return t("purpose.continues" if config.architecture == "decoder" else "purpose.writes")
+
+
 def select_model(name: str) -> None:
-    """Set the choice of model in the sidebar."""
+    """Set the choice of model in the header."""
     st.session_state.model = name
 
 

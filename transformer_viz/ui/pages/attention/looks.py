@@ -8,26 +8,30 @@ from transformer_viz.ui.shell.language import t
 from transformer_viz.values.trace import Trace
 
 
-def choose_looks(trace: Trace) -> tuple[str, ...]:
-    """Show the transformations possible for this trace, kept in the URL; return the active ones."""
+def kept_looks(trace: Trace) -> list[str]:
+    """Return the transformations that are active for this trace, kept in the URL."""
     wanted = st.query_params.get("looks", "").split(".")
     keep("looks", [look for look in LOOKS if look in wanted])
-    possible = [look for look in LOOKS if is_possible(trace, look)]
-    on = [look for look in possible if look in st.session_state.looks]
-    named = t("list.comma").join(t(f"looks.{look}") for look in on)
-    with st.popover(
-        f"{t('looks.label')} **{named}**" if on else t("looks.label"), icon=":material/filter_alt:"
-    ):
-        chosen = st.pills(
-            t("looks.label"),
-            possible,
-            selection_mode="multi",
-            format_func=lambda look: t(f"looks.{look}"),
-            key="looks",
-            persist_state="session",
-            label_visibility="collapsed",
-        )
-        st.caption(t("looks.help"))
+    return [look for look in possible_looks(trace) if look in st.session_state.looks]
+
+
+def possible_looks(trace: Trace) -> list[str]:
+    """Return the transformations possible for this trace."""
+    return [look for look in LOOKS if is_possible(trace, look)]
+
+
+def choose_looks(trace: Trace) -> tuple[str, ...]:
+    """Show the transformations possible for this trace; return the active ones."""
+    chosen = st.pills(
+        t("looks.label"),
+        possible_looks(trace),
+        selection_mode="multi",
+        format_func=lambda look: t(f"looks.{look}"),
+        key="looks",
+        persist_state="session",
+        label_visibility="collapsed",
+    )
+    st.caption(t("looks.help"))
     to_address("looks", ".".join(chosen))
     on = [look for look in LOOKS if look in chosen]
     single = [look for look in on if look in ONE_HEAD]

@@ -4,14 +4,13 @@ import tempfile
 from pathlib import Path
 
 import streamlit as st
-from streamlit.delta_generator import DeltaGenerator
 
 from transformer_viz import store
 from transformer_viz.pictures.effects import together_text
 from transformer_viz.pictures.views import page
 from transformer_viz.ui.pages.attention.filling import show_filling
 from transformer_viz.ui.pages.attention.lens import show_lens
-from transformer_viz.ui.pages.attention.looks import choose_looks
+from transformer_viz.ui.pages.attention.looks import choose_looks, kept_looks
 from transformer_viz.ui.pages.attention.prediction import show_prediction, show_writing
 from transformer_viz.ui.pages.attention.preferences import show_preferences
 from transformer_viz.ui.pages.attention.survey import show_survey
@@ -22,55 +21,61 @@ from transformer_viz.ui.shell.language import escaped, t, words
 from transformer_viz.ui.shell.reading import show_reading
 from transformer_viz.ui.shell.sentence import ask_texts
 from transformer_viz.ui.shell.shelf import show_no_model
-from transformer_viz.values.effects import HeadEffects, ablations
+from transformer_viz.values.effects import ablations
 from transformer_viz.values.request import Request
 from transformer_viz.values.trace import Trace
+
+HIDDEN = "<style>[data-testid=stLayoutWrapper]:has(> .st-key-downloads) { display: none }</style>"
 
 
 def show(model: store.ModelSummary | None) -> None:
     """Show the page for one model."""
-    st.header(t("attention.title"), anchor=False)
     if model is None:
         show_no_model()
         return
-    text, target = ask_texts(model)
-    request = Request(model.reference, text, target)
+    asked = ask_texts(model)
+    request = Request(model.reference, asked.text, asked.target)
     trace = answer(request)
     if trace is None:
         return
+    with asked.answer:
+        if config_of(model).architecture == "encoder" and not config_of(model).fills_in:
+            show_prediction(trace)
+        elif config_of(model).has_decoder:
+            show_writing(model, trace, own=asked.target is None)
     if config_of(model).fills_in:
         show_filling(model, trace)
-    elif config_of(model).has_decoder:
-        show_writing(model, trace, own=target is None)
-    else:
-        show_prediction(trace)
     show_reading(trace)
-    own_texts = show_heads(model, trace, request)
-    with st.expander(t("attention.what"), icon=":material/help:"):
-        st.markdown(t("attention.explained"))
-        st.latex(r"\mathrm{weights} = \mathrm{softmax}\left(\frac{Q K^\top}{\sqrt{d_k}}\right)")
-    with own_texts:
-        show_survey(model, trace)
-
-
-def ask_effects(model: store.ModelSummary, request: Request) -> HeadEffects | None:
-    """Show the switch for head ablation; return the effects of the heads, None if it is off."""
-    runs = len(ablations(config_of(model)))
-    if not choose_whether("effects", t("effects.label", count=runs), help=t("effects.help")):
-        return None
-    return head_effects(request)
-
-
-def show_heads(model: store.ModelSummary, trace: Trace, request: Request) -> DeltaGenerator:
-    """Show the attention views and the download buttons; return the place for the survey between them."""
-    with st.container(horizontal=True, gap="medium", vertical_alignment="center"):
-        looks, effects = choose_looks(trace), ask_effects(model, request)
+    with asked.options:
+        looks, wants_effects = choose_changes(model, trace)
+    effects = head_effects(request) if wants_effects else None
     if effects is not None and effects.num_heads > 1:
         st.caption(escaped(together_text(words(), trace, effects)))
     payload = show_lens(trace, request, looks, effects)
-    own_texts = st.container()
+    show_downloads(trace, payload)
+    show_survey(model, trace)
     show_preferences(model, trace)
-    with st.container(horizontal=True, gap="small"):
+    with st.expander(t("attention.what"), icon=":material/help:"):
+        st.markdown(t("attention.explained"))
+        st.latex(r"\mathrm{weights} = \mathrm{softmax}\left(\frac{Q K^\top}{\sqrt{d_k}}\right)")
+
+
+def choose_changes(model: store.ModelSummary, trace: Trace) -> tuple[tuple[str, ...], bool]:
+    """Show the menu of what else can be worked out; return the looks, and whether heads are to be ablated."""
+    on = [t(f"looks.{look}") for look in kept_looks(trace)]
+    runs = len(ablations(config_of(model)))
+    named = t("list.comma").join(on)
+    label = f"{t('looks.label')} **{named}**" if on else t("looks.label")
+    with st.popover(label, icon=":material/filter_alt:"):
+        looks = choose_looks(trace)
+        ablated = choose_whether("effects", t("effects.label", count=runs), help=t("effects.help"))
+    return looks, ablated
+
+
+def show_downloads(trace: Trace, payload: bytes) -> None:
+    """Show the buttons that save the whole trace; the menu of the views presses them."""
+    st.html(HIDDEN)
+    with st.container(key="downloads"):
         for kind, mime, make in (
             ("csv", "text/csv", lambda: trace.to_frame().to_csv(index=False)),
             ("npz", "application/zip", lambda: npz_of(trace)),
@@ -81,12 +86,9 @@ def show_heads(model: store.ModelSummary, trace: Trace, request: Request) -> Del
                 make,
                 file_name=f"{trace.model}-attention.{kind}",
                 mime=mime,
-                icon=":material/download:",
-                type="tertiary",
                 on_click="ignore",
                 key=f"download-{kind}",
             )
-    return own_texts
 
 
 def npz_of(trace: Trace) -> bytes:

@@ -16,6 +16,9 @@ from transformer_viz.values.trace import Trace
 MAX_BARS = 3
 """Maximum number of labels with a probability bar."""
 
+BAR_WIDTH = 150
+"""Width of a probability bar, in pixels."""
+
 SPECIAL = {PAD, UNK, START, END, MASK, SPACE}
 """Tokens that a press cannot put into a text."""
 
@@ -27,12 +30,10 @@ def show_prediction(trace: Trace) -> None:
     """Show the prediction, with the probabilities of the likeliest labels."""
     best = int(trace.probs.argmax())
     likeliest = sorted(np.argsort(-trace.probs)[:MAX_BARS])
-    sentence, *bars = st.columns([2, *[1] * len(likeliest)], vertical_alignment="center", gap="medium")
-    sentence.markdown(
-        t("prediction.sentence", label=escaped(trace.labels[best]), percent=f"{trace.probs[best]:.1%}")
-    )
-    for bar, i in zip(bars, likeliest, strict=True):
-        bar.progress(float(trace.probs[i]), text=f"{escaped(trace.labels[i])} · {trace.probs[i]:.1%}")
+    st.markdown(t("prediction.sentence", label=escaped(trace.labels[best])), width="content")
+    for i in likeliest:
+        text = f"{escaped(trace.labels[i])} · {trace.probs[i]:.1%}"
+        st.progress(float(trace.probs[i]), text=text, width=BAR_WIDTH)
 
 
 def show_writing(model: store.ModelSummary, trace: Trace, *, own: bool) -> None:
@@ -48,26 +49,22 @@ def show_writing(model: store.ModelSummary, trace: Trace, *, own: bool) -> None:
 
 
 def offer_tokens(model: store.ModelSummary, trace: Trace, probs: np.ndarray) -> None:
-    """Show the prediction for the next token, and a button for each of the likeliest that appends it.
+    """Show a button for each of the likeliest next tokens that appends it.
 
     Args:
         model: The model, a decoder.
         trace: The trace of the whole text.
         probs: float (label,), of the next token.
     """
-    best = int(probs.argmax())
-    with st.container(horizontal=True, vertical_alignment="center", gap="small"):
-        token = escaped(label_of(trace, best))
-        st.markdown(t("writing.next", token=token, percent=f"{probs[best]:.1%}"), width="content")
-        offer_labels(
-            trace,
-            probs,
-            key="append",
-            on_click=append_token,
-            args=(model.reference,),
-            icon=":material/add:",
-            help=t("writing.append"),
-        )
+    st.markdown(t("writing.offer"), width="content")
+    offer_labels(
+        trace,
+        probs,
+        key="append",
+        on_click=append_token,
+        args=(model.reference,),
+        help=t("writing.append"),
+    )
 
 
 def offer_labels(
@@ -115,8 +112,9 @@ def show_tokens(trace: Trace, probs: np.ndarray, key: str) -> None:
         key: Key of the sentence.
     """
     likeliest = np.argsort(-probs)[:MAX_BARS]
-    sentence, *bars = st.columns([2, *[1] * len(likeliest)], vertical_alignment="center", gap="medium")
     best = likeliest[0]
-    sentence.markdown(t(key, token=escaped(label_of(trace, best)), percent=f"{probs[best]:.1%}"))
-    for bar, i in zip(bars, likeliest, strict=True):
-        bar.progress(float(probs[i]), text=f"{escaped(label_of(trace, i))} · {probs[i]:.1%}")
+    token = escaped(label_of(trace, best))
+    st.markdown(t(key, token=token, percent=f"{probs[best]:.1%}"), width="content")
+    for i in likeliest:
+        text = f"{escaped(label_of(trace, i))} · {probs[i]:.1%}"
+        st.progress(float(probs[i]), text=text, width=BAR_WIDTH)

@@ -25,7 +25,8 @@ def show(model: store.ModelSummary | None) -> None:
         show_no_model()
         return
     config = config_of(model)
-    request = Request(model.reference, *ask_texts(model))
+    asked = ask_texts(model)
+    request = Request(model.reference, asked.text, asked.target)
     unchanged = answer(request)
     if unchanged is None:
         return

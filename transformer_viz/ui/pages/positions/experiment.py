@@ -14,14 +14,14 @@ from transformer_viz.ui.pages.positions.lack import show_lack
 from transformer_viz.ui.pages.positions.wording import difference_text, joined, labels
 from transformer_viz.ui.shell.address import choose_one, number_from_address, to_address
 from transformer_viz.ui.shell.answers import answer
-from transformer_viz.ui.shell.card import examples_of, kind_name
+from transformer_viz.ui.shell.card import kind_name
 from transformer_viz.ui.shell.card_facts import config_of
 from transformer_viz.ui.shell.charts import draw, theme
 from transformer_viz.ui.shell.heads import choose, sync_with_views
 from transformer_viz.ui.shell.language import escaped, t
 from transformer_viz.ui.shell.matrix import Captions, show_matrix
 from transformer_viz.ui.shell.reading import show_reading
-from transformer_viz.ui.shell.sentence import ask_sentence
+from transformer_viz.ui.shell.sentence import ask_texts
 from transformer_viz.values.config import CHOICES, TransformerConfig
 from transformer_viz.values.request import Request
 from transformer_viz.values.tensors import Attentions
@@ -49,7 +49,7 @@ def show_experiment(model: store.ModelSummary) -> None:
     if config.positions == "none":
         near = config.causal or config.window is not None
         show_lack(t("positions.lacks.near" if near else "positions.lacks"))
-    text = ask_sentence(examples_of(model.card))
+    text = ask_texts(model).text
     with st.container(horizontal=True, vertical_alignment="bottom"):
         with st.container(horizontal=True, vertical_alignment="bottom", width="content"):
             change = ask_change(config)

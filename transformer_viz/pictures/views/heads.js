@@ -1,0 +1,228 @@
+// The heads as buttons with a thumbnail: a card for each kind of attention, or tabs if the cards do not fit.
+
+import { button } from "./buttons.js";
+import { figureText, headTitle } from "./captions.js";
+import { element } from "./element.js";
+import { placeOf } from "./order.js";
+import { contextOf } from "./pen.js";
+import { fill } from "./text.js";
+import { thumbnailsOf } from "./thumbnails.js";
+
+/** @import {Attention, Words} from "./payload.js" */
+/** @import {Selection, State} from "./selection.js" */
+/** @import {Look} from "./theme.js" */
+
+/**
+ * What the heads need from the lens.
+ *
+ * @typedef {object} HeadsHost
+ * @property {Selection} selection
+ * @property {() => Words} words
+ * @property {() => Look} look
+ * @property {(choice: Partial<State>) => void} select
+ * @property {(head: Hovered | null) => void} hover
+ */
+
+/** @typedef {{attention: Attention, number: number, image: OffscreenCanvas, button: HTMLElement}} Hovered */
+
+/**
+ * @typedef {object} Arranged
+ * @property {boolean} cards Whether each kind of attention has its card.
+ * @property {number} across Heads in a row.
+ * @property {number} side Width of a thumbnail.
+ * @property {boolean} named Whether the role of a head stands under its thumbnail.
+ */
+
+const FEW = 4; // heads that always stand in one row
+const MOST_SIDE = 84;
+const GAP = 6;
+const PADDING = 11; // of a card with its border, and between cards
+const TITLE = 30; // height of the title of a card, or of the tabs
+const LAYER = 20; // height of the number of a layer
+const LEAST_SIDE = 44; // width of a thumbnail that shows enough
+const NAMED = 56; // width of a thumbnail that its role fits under
+const TEXTS = 36; // height of the role and its share
+/** @type {Record<string, [layer: number, head: number]>} */
+const ARROWS = { ArrowLeft: [0, -1], ArrowRight: [0, 1], ArrowUp: [-1, 0], ArrowDown: [1, 0] };
+
+export class Heads {
+  /** @param {HeadsHost} host */
+  constructor(host) {
+    this.host = host;
+    this.element = element("nav", { className: "heads" });
+    this.element.addEventListener("keydown", (event) => this.step(event));
+    /** @type {Map<string, ReturnType<typeof thumbnailsOf>>} */
+    this.thumbnails = new Map();
+    /** @type {unknown[]} */
+    this.from = [];
+    this.size = { width: 0, height: 0 };
+  }
+
+  /** Arrange the heads in so much room. @param {number} width @param {number} height */
+  fit(width, height) {
+    this.size = { width, height };
+    this.update();
+  }
+
+  /** Show the selection; make the buttons anew only if something else has changed. */
+  update() {
+    const { attentions, state } = this.host.selection;
+    if (!this.size.width) return;
+    const arranged = arrangedIn(Object.values(attentions), this.size);
+    const { across, cards, side, named } = arranged;
+    const tab = cards ? "" : state.kind;
+    const now = [attentions, this.host.look().ramps, this.host.words(), across, cards, Math.round(side), named, tab];
+    if (now.some((each, i) => each !== this.from[i])) this.build(arranged);
+    this.from = now;
+    this.mark();
+  }
+
+  /** @param {Arranged} arranged */
+  build(arranged) {
+    const { attentions, state } = this.host.selection;
+    const all = Object.values(attentions);
+    const shown = arranged.cards ? all : all.filter(({ kind }) => kind === state.kind);
+    const parts = shown.map((attention) => this.card(attention, arranged, arranged.cards && all.length > 1));
+    const active = document.activeElement?.shadowRoot?.activeElement ?? document.activeElement;
+    const focused = active instanceof HTMLElement && this.element.contains(active) ? active.dataset.key : null;
+    this.element.replaceChildren(...(arranged.cards ? parts : [this.tabs(all), ...parts]));
+    const next = focused && this.element.querySelector(`[data-key="${focused}"]`);
+    if (next instanceof HTMLElement) next.focus();
+    this.element.setAttribute("aria-label", this.host.words().head);
+  }
+
+  /** @param {Attention[]} all */
+  tabs(all) {
+    const { kind: shown } = this.host.selection.state;
+    const made = all.map(({ kind, name }) => {
+      return button(name, `kind-${kind}`, () => this.host.select({ kind }), { pressed: kind === shown });
+    });
+    return element("div", { className: "tabs" }, ...made);
+  }
+
+  /** @param {Attention} attention @param {Arranged} arranged @param {boolean} titled */
+  card(attention, { across, side, named }, titled) {
+    const { kind, layers, heads, name } = attention;
+    const made = element("section", { className: titled ? "card" : "card plain" });
+    made.dataset.kind = kind;
+    if (titled) made.append(element("h3", { textContent: name }));
+    for (let layer = 0; layer < layers; layer++) {
+      const row = element("div", { className: "row" });
+      row.style.gridTemplateColumns = `repeat(${across}, ${side}px)`;
+      row.append(...Array.from({ length: heads }, (_, head) => this.head(attention, layer * heads + head, side, named)));
+      const number = element("span", { className: "layer", textContent: fill(this.host.words().layer, { layer: layer + 1 }) });
+      made.append(...(layers > 1 ? [number, row] : [row]));
+    }
+    return made;
+  }
+
+  /** @param {Attention} attention @param {number} number @param {number} side @param {boolean} named */
+  head(attention, number, side, named) {
+    const { kind, queries, keys, roles, shares, figures } = attention;
+    const { layer, head } = placeOf(attention, number);
+    const read = this.thumbnails.get(kind) ?? thumbnailsOf();
+    this.thumbnails.set(kind, read);
+    const { image, columns, rows } = read(attention, this.host.look().ramps.sequential)[number];
+    const picture = element("canvas", { width: columns, height: rows });
+    contextOf(picture).drawImage(image, 0, 0);
+    picture.style.height = `${side * Math.max(0.4, Math.min(1.6, queries / keys))}px`;
+    const press = (/** @type {MouseEvent} */ event) => this.press(kind, layer, head, event.shiftKey || event.ctrlKey || event.metaKey);
+    const made = button("", `${kind}-${number}`, press, { className: "head", pressed: false });
+    const effect = figures.effect ? figureText(attention, "effect", number) : "";
+    const share = effect || (shares?.[number] ?? "");
+    made.append(picture);
+    if (named) {
+      made.append(element("span", { className: "role", textContent: roles[number] }));
+      made.append(element("span", { className: "share", textContent: share || "\u00a0" }));
+    }
+    made.ariaLabel = [headTitle(attention, { layer, head }), roles[number], share].filter(Boolean).join(" · ");
+    const { heads: colours } = this.host.look();
+    made.style.setProperty("--head", colours[head % colours.length]);
+    const enter = () => this.host.hover({ attention, number, image, button: made });
+    for (const event of ["pointerenter", "focus"]) made.addEventListener(event, enter);
+    for (const event of ["pointerleave", "blur"]) made.addEventListener(event, () => this.host.hover(null));
+    return made;
+  }
+
+  /** Choose a head; several: add it to the lines, or take it away. @param {string} kind @param {number} layer @param {number} head @param {boolean} several */
+  press(kind, layer, head, several) {
+    const { state } = this.host.selection;
+    const sameLayer = kind === state.kind && layer === state.layer;
+    if (!several || !sameLayer) {
+      return this.host.select(kind === state.kind ? { layer, head } : { kind, layer, head });
+    }
+    const shown = new Set(state.shown);
+    if (!shown.delete(head)) shown.add(head);
+    return this.host.select({ shown: shown.size ? shown : new Set([head]) });
+  }
+
+  /** Mark the chosen head and those whose lines are shown. */
+  mark() {
+    const { state, attention } = this.host.selection;
+    const chosen = `${state.kind}-${state.layer * attention.heads + state.head}`;
+    for (const card of this.element.querySelectorAll(".card")) {
+      const isKind = card instanceof HTMLElement && card.dataset.kind === state.kind;
+      card.classList.toggle("current", isKind);
+    }
+    for (const each of this.element.querySelectorAll("button.head")) {
+      if (!(each instanceof HTMLElement)) continue;
+      const [kind, number] = (each.dataset.key ?? "").split("-");
+      const { layer, head } = placeOf(attention, Number(number));
+      const isShown = kind === state.kind && layer === state.layer && state.shown.has(head);
+      const isChosen = each.dataset.key === chosen;
+      each.ariaPressed = String(isShown);
+      each.ariaCurrent = isChosen ? "true" : null;
+      each.tabIndex = isChosen || (kind !== state.kind && number === "0") ? 0 : -1; // one stop for each kind
+    }
+  }
+
+  /** Choose the head beside the one that has the focus. @param {KeyboardEvent} event */
+  step(event) {
+    const [down, right] = ARROWS[event.key] ?? [0, 0];
+    const focused = event.target instanceof Element && event.target.closest("button.head");
+    if ((!down && !right) || !(focused instanceof HTMLElement)) return;
+    const [kind, number] = (focused.dataset.key ?? "").split("-");
+    const { attentions, state } = this.host.selection;
+    const attention = attentions[kind];
+    const from = placeOf(attention, Number(number));
+    const layer = Math.max(0, Math.min(attention.layers - 1, from.layer + down));
+    const head = Math.max(0, Math.min(attention.heads - 1, from.head + right));
+    event.preventDefault();
+    this.host.select(kind === state.kind ? { layer, head } : { kind, layer, head });
+    const next = this.element.querySelector("button.head[aria-current]");
+    if (next instanceof HTMLElement) next.focus();
+  }
+}
+
+/**
+ * Return how the heads stand in so much room: in large thumbnails if they fit, with a card for each kind if all fit.
+ *
+ * @param {Attention[]} all
+ * @param {{width: number, height: number}} size
+ * @returns {Arranged}
+ */
+export function arrangedIn(all, { width, height }) {
+  const heads = Math.max(...all.map((each) => each.heads));
+  const options = [Math.min(heads, FEW), 2, heads].filter((across) => across <= heads);
+  /** @type {Arranged[]} */
+  const possible = options.flatMap((across) =>
+    (all.length > 1 ? [true, false] : [true]).map((cards) => {
+      const inner = width - (cards && all.length > 1 ? 2 * PADDING : 0);
+      const side = Math.max(4, Math.min(MOST_SIDE, (inner - (across - 1) * GAP) / across));
+      return { cards, across, side, named: side >= NAMED };
+    }),
+  );
+  const fits = (/** @type {Arranged} */ arranged) => {
+    const tall = all.map((each) => cardHeight(each, arranged, all.length > 1));
+    return (arranged.cards ? tall.reduce((sum, one) => sum + one) : Math.max(...tall)) <= height;
+  };
+  const good = possible.find((arranged) => arranged.side >= LEAST_SIDE && fits(arranged));
+  return good ?? possible.find(fits) ?? possible[possible.length - 1];
+}
+
+/** @param {Attention} attention @param {Arranged} arranged @param {boolean} titled */
+function cardHeight({ layers, heads, queries, keys }, { across, side, named }, titled) {
+  const one = side * Math.max(0.4, Math.min(1.6, queries / keys)) + (named ? TEXTS : 0) + GAP;
+  const layer = Math.ceil(heads / across) * one + (layers > 1 ? LAYER : 0);
+  return layers * layer + (titled ? TITLE + 2 * PADDING : 0);
+}

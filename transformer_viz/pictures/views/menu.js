@@ -1,0 +1,29 @@
+// A menu that opens below its button.
+
+import { element } from "./element.js";
+
+/**
+ * Return a menu; a press outside of it, or Escape, closes it.
+ *
+ * @param {string} kind Name of its class.
+ */
+export function menuOf(kind) {
+  const label = element("summary", {});
+  const body = element("div", { className: "body" });
+  const menu = element("details", { className: `menu ${kind}` }, label, body);
+  const close = (/** @type {Event} */ event) => {
+    if (!event.composedPath().includes(menu)) menu.open = false;
+  };
+  menu.addEventListener("keydown", ({ key }) => {
+    if (key !== "Escape" || !menu.open) return;
+    menu.open = false;
+    label.focus();
+  });
+  document.addEventListener("click", close);
+  return {
+    element: menu,
+    body,
+    name: (/** @type {string} */ name) => label.replaceChildren(name),
+    destroy: () => document.removeEventListener("click", close),
+  };
+}

@@ -1,0 +1,43 @@
+// The part of the window that is left for the picture.
+
+const LEAST = 220; // pixels: a smaller picture says nothing, and the page scrolls instead
+const BELOW = 16; // pixels of the page that show below it
+
+/** The height from the top of an element to the lower end of the window, as if the page were not scrolled. */
+export class Stage {
+  /** @param {HTMLElement} element @param {() => void} changed Called when the room may have changed. */
+  constructor(element, changed) {
+    this.element = element;
+    this.height = LEAST;
+    this.observer = new ResizeObserver(changed);
+    this.observer.observe(element);
+    this.changed = changed;
+    window.addEventListener("resize", changed);
+  }
+
+  measure() {
+    let scrolled = window.scrollY;
+    for (let node = outside(this.element); node; node = outside(node)) scrolled += node.scrollTop;
+    const top = this.element.getBoundingClientRect().top + scrolled;
+    this.height = Math.max(LEAST, Math.floor(window.innerHeight - top - BELOW));
+    this.element.style.setProperty("--stage", `${this.height}px`);
+  }
+
+  destroy() {
+    this.observer.disconnect();
+    window.removeEventListener("resize", this.changed);
+  }
+}
+
+/**
+ * Return the element around another one, out of a shadow root too; null at the end of the page.
+ *
+ * @param {Element} element
+ * @returns {Element | null}
+ */
+function outside(element) {
+  const parent = element.parentElement;
+  if (parent) return parent === document.documentElement ? null : parent;
+  const root = element.getRootNode();
+  return root instanceof ShadowRoot ? root.host : null;
+}
