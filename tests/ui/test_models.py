@@ -248,9 +248,9 @@ def test_a_renamed_model_stays_chosen_under_its_new_name(shelf):
     ("name", "sentence"),
     [
         ("beta", "There is already a model “beta”. Choose another name."),
-        ("Big Model", "A name is 1 to 64 of the characters"),
-        ("../x", "A name is 1 to 64 of the characters"),
-        ("", "A name is 1 to 64 of the characters"),
+        ("Big Model", "A name is 1 to 64 letters and digits of any script"),
+        ("../x", "A name is 1 to 64 letters and digits of any script"),
+        ("", "A name is 1 to 64 letters and digits of any script"),
     ],
 )
 def test_a_name_that_will_not_do_is_refused_in_a_sentence(shelf, name, sentence):
@@ -551,7 +551,8 @@ def test_rows_of_several_files_name_them_all():
         ("new", "new"),
         ("a", "a-2"),
         ("My Model", "my-model"),
-        ("日期", "model"),
+        ("日期 2", "日期-2"),
+        ("☺", "model"),
         ("con", "con-2"),
         ("x" * 99, "x" * 60),
     ],

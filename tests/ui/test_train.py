@@ -94,9 +94,9 @@ def trained(tmp_path_factory):
 def finished_run(trained, runs):
     """Return a function that puts a finished run into the folder of this test."""
 
-    def put(epochs=2, probes=()):
+    def put(epochs=2, probes=(), title=""):
         done = trained(epochs, probes)
-        run = create_run(done.job)
+        run = create_run(done.job, title=title)
         return TrainingRun(shutil.copytree(done.path, run.path, dirs_exist_ok=True))
 
     return put
@@ -515,6 +515,21 @@ def test_a_file_is_guessed_counted_and_trained_on():
     assert run.job.columns == {"text": "review", "label": "stars"}
     assert run.id.split("-")[2:4] == ["my", "reviews"]
     until(app, "· finished")
+
+
+def test_the_name_of_a_chinese_file_is_that_of_its_run_and_its_model(finished_run):
+    app = open_page(task="file", lang="zh")
+    app.file_uploader[0].set_value(("外卖评论.csv", CSV.encode(), "text/csv"))
+    again(app)
+    [kept] = (uploads.uploads_folder()).glob("*/*.csv")
+    assert kept.name == "外卖评论.csv"
+    app = open_page(run=finished_run(epochs=1, title="外卖评论").id, lang="zh")
+    assert "**外卖评论 · " in shown(app)
+    assert widget(app.text_input, "名称").value == "我的外卖评论"
+    widget(app.text_input, "名称").set_value("外卖评论")
+    press(app, "保存到模型库")
+    assert "已保存为 **外卖评论**" in shown(app)
+    assert store.read_model("外卖评论").name == "外卖评论"
 
 
 def test_an_upload_is_written_once_however_often_the_page_is_drawn(runs):

@@ -7,7 +7,7 @@ from typing import NamedTuple
 import streamlit as st
 
 from transformer_viz import store
-from transformer_viz.store.format import NAME
+from transformer_viz.store.names import is_name
 from transformer_viz.store.places import command
 from transformer_viz.ui.shell.classroom import is_classroom, is_teacher, own_models, owner, visitors_folder
 from transformer_viz.ui.shell.language import escaped, t
@@ -70,6 +70,6 @@ def show_no_model() -> None:
 
 def name_problem(name: str, names: Collection[str]) -> str | None:
     """Return why a model cannot have a name, in the visitor's language; None if it can."""
-    if not NAME.fullmatch(name):
+    if not is_name(name):
         return t("name.rule")
     return t("name.taken", name=escaped(name)) if name in names else None

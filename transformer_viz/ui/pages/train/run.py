@@ -208,9 +208,9 @@ def ask_name(run: TrainingRun, open_model: Callable[[str], None]) -> None:
         named = (f"{escaped(metric_name(name))} {metric_text(name, value)}" for name, value in measured)
         st.markdown(t("run.test", count=rows, figures=t("list.comma").join(named)))
     with st.container(horizontal=True, vertical_alignment="bottom", gap="small"):
-        slug = title_of(run.id).split(" · ")[0]
+        suggested = t("run.name.own", data=title_of(run.id).split(" · ")[0])
         name = st.text_input(
-            t("run.name"), f"my-{slug}", key=f"name-{run.id}", help=t("run.name.help"), width=280
+            t("run.name"), suggested, key=f"name-{run.id}", help=t("run.name.help"), width=280
         )
         if st.button(t("run.save"), icon=":material/save:", type="primary", key="save"):
             save(run, name)
