@@ -517,6 +517,13 @@ def test_a_file_is_guessed_counted_and_trained_on():
     until(app, "· finished")
 
 
+def test_a_file_in_another_encoding_is_read_and_the_encoding_named():
+    app = open_page(task="file", lang="zh")
+    app.file_uploader[0].set_value(("评论.csv", CSV.replace("film", "电影很好看").encode("gbk"), "text/csv"))
+    assert "已按 GBK 编码读取文件。" in shown(again(app))
+    assert "电影很好看" in app.dataframe[0].value["review"][0]
+
+
 def test_the_name_of_a_chinese_file_is_that_of_its_run_and_its_model(finished_run):
     app = open_page(task="file", lang="zh")
     app.file_uploader[0].set_value(("外卖评论.csv", CSV.encode(), "text/csv"))

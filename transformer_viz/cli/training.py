@@ -16,8 +16,9 @@ from transformer_viz.cli.arguments import assignment, columns, label_name, trans
 from transformer_viz.cli.models import headline_metrics
 from transformer_viz.cli.program import example, localized, program
 from transformer_viz.data import NAMED, preview
+from transformer_viz.data.encodings import UTF_8
 from transformer_viz.data.tasks import TASKS
-from transformer_viz.language import Problem, Words, language_of
+from transformer_viz.language import Phrase, Problem, Words, language_of
 from transformer_viz.network.startup import load_upper_floor
 from transformer_viz.runs import (
     RunError,
@@ -66,7 +67,15 @@ def train(arguments: Namespace) -> None:
         overwrite=arguments.overwrite,
         columns=columns(arguments.columns),
     )
+    show_encodings(job.data, *job.more_data, job.test)
     _train_run(create_run(job))
+
+
+def show_encodings(*paths: str) -> None:
+    """Print the encoding of each data file that is not in UTF-8; tasks, data sets and "" are passed over."""
+    for path in paths:
+        if path and path not in NAMED and path not in TASKS and (found := preview(path).encoding) != UTF_8:
+            print(localized(Phrase("file.decoded", path=path, encoding=found)))
 
 
 def resume(arguments: Namespace) -> None:

@@ -19,6 +19,7 @@ from transformer_viz.data import (
     split_pairs,
     split_texts,
 )
+from transformer_viz.data.encodings import UTF_8
 from transformer_viz.runs import RunError, Upload
 from transformer_viz.text.tokenizer import TOKEN_KINDS, Tokenizer
 from transformer_viz.ui.pages.train.material import Material
@@ -65,6 +66,8 @@ def ask_file() -> Material | None:
         return None
     try:
         found = cached_preview(upload)
+        if found.encoding != UTF_8:
+            st.caption(t("data.encoding", encoding=found.encoding))
         st.dataframe(found.rows, hide_index=True, alt=t("data.rows.alt"))
         kind, columns = ask_columns(found)
         tokens, keep_case, longest = ask_tokens(kind, found)
