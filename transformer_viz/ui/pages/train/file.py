@@ -1,6 +1,5 @@
 """A training file of the visitor: upload, preview, columns, report."""
 
-import re
 from typing import NamedTuple
 
 import streamlit as st
@@ -21,6 +20,7 @@ from transformer_viz.data import (
 )
 from transformer_viz.data.encodings import UTF_8
 from transformer_viz.runs import RunError, Upload
+from transformer_viz.runs.recipes import file_defaults
 from transformer_viz.text.tokenizer import TOKEN_KINDS, Tokenizer
 from transformer_viz.ui.pages.train.material import Material
 from transformer_viz.ui.shell.language import escaped, t
@@ -113,13 +113,12 @@ def ask_columns(found: Preview) -> tuple[str, dict[str, str]]:
 
 def ask_tokens(kind: str, found: Preview) -> tuple[str, bool, int]:
     """Show the choice of tokenization; return kind of tokens, keep case, maximum length in tokens."""
-    chinese = any(re.search("[\u4e00-\u9fff]", str(value)) for value in found.rows.to_numpy().ravel())
-    likely = "bpe" if kind != "labels" else "characters" if chinese else "words"
+    likely = file_defaults(kind, found)
     row = st.container(horizontal=True, gap="small", vertical_alignment="bottom")
     tokens = row.selectbox(
         t("data.tokens"),
         TOKEN_KINDS,
-        TOKEN_KINDS.index(likely),
+        TOKEN_KINDS.index(likely.tokens),
         format_func=lambda name: t(f"data.tokens.{name}"),
         help=t("data.tokens.help"),
         key=f"tokens-{kind}",
@@ -128,12 +127,12 @@ def ask_tokens(kind: str, found: Preview) -> tuple[str, bool, int]:
     longest = row.select_slider(
         t("data.longest"),
         LENGTHS,
-        256 if kind == "labels" else 64,
+        likely.max_len,
         help=t("data.longest.help"),
         key=f"longest-{kind}",
         width=WIDTH,
     )
-    keep_case = row.toggle(t("data.case"), kind != "labels", help=t("data.case.help"), key=f"case-{kind}")
+    keep_case = row.toggle(t("data.case"), likely.keep_case, help=t("data.case.help"), key=f"case-{kind}")
     return tokens, keep_case, longest
 
 
