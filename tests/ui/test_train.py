@@ -18,6 +18,7 @@ from unprivileged import read_only_folder
 
 from transformer_viz import store
 from transformer_viz.analysis import entropy
+from transformer_viz.data import named
 from transformer_viz.language import Words
 from transformer_viz.runs import (
     Quota,
@@ -31,6 +32,7 @@ from transformer_viz.runs import (
     uploads,
 )
 from transformer_viz.ui.pages.train import forming
+from transformer_viz.ui.pages.train.data import what_is_missing
 from transformer_viz.ui.shell.language import escaped
 from transformer_viz.ui.shell.server import shared_trainer
 from transformer_viz.ui.shell.titles import title_of, titles_of
@@ -118,13 +120,25 @@ def test_an_address_opens_a_task_and_one_somebody_made_up_the_first():
     assert "Write the digits backwards" in shown(open_page(task="../etc", run="../../etc"))
 
 
-def test_every_task_can_be_asked_for():
+def test_every_task_can_be_asked_for(tmp_path, monkeypatch):
     from transformer_viz.data.tasks import TASKS
 
+    monkeypatch.setenv("KERAS_HOME", str(tmp_path))
+    (tmp_path / "datasets" / "aclImdb").mkdir(parents=True)
+    what_is_missing.clear()
     for task in (*TASKS, "imdb"):
         app = open_page(task=task)
         assert [button.label for button in app.main.button] == ["Start training"]
         assert not app.error
+
+
+def test_a_data_set_that_cannot_be_fetched_is_a_sentence_before_the_start(tmp_path, monkeypatch):
+    monkeypatch.setenv("KERAS_HOME", str(tmp_path))
+    monkeypatch.setattr(named, "REVIEWS", named.REVIEWS._replace(url="http://127.0.0.1:9/none"))
+    what_is_missing.clear()
+    app = open_page(task="imdb", lang="zh")
+    assert ["请在有网络的地方下载" in error.value for error in app.error] == [True]
+    assert [button.label for button in app.main.button] == []
 
 
 def test_sentences_to_watch_are_short():

@@ -17,6 +17,7 @@ from transformer_viz.cli.models import headline_metrics
 from transformer_viz.cli.program import example, localized, program
 from transformer_viz.data import NAMED, preview
 from transformer_viz.data.encodings import UTF_8
+from transformer_viz.data.named import check_named
 from transformer_viz.data.tasks import TASKS
 from transformer_viz.language import Phrase, Problem, Words, language_of
 from transformer_viz.network.startup import load_upper_floor
@@ -66,6 +67,8 @@ def train(arguments: Namespace) -> None:
         columns=columns(arguments.columns),
     )
     job = dataclasses.replace(job, **_tokens(arguments, job))
+    if job.data in NAMED:
+        check_named(job.data)
     show_encodings(job.data, *job.more_data, job.test)
     _train_run(create_run(job))
 
