@@ -181,6 +181,22 @@ def test_pictures_that_were_left_out_for_want_of_room_are_said_to_be(runs):
     assert "Not all pictures were saved" in shown(open_page(run=run.id))
 
 
+def test_an_answer_is_marked_as_right_or_as_wrong_beside_the_one_expected(runs):
+    run = create_run(TrainingJob(config=CONFIG, settings=TrainingSettings(), data="parity", rows=200))
+    run.claim()  # this process would train it, and so no other one does
+    run.append("data", total_steps=10)
+    run.append("started", step=0, device="CPU")
+    run.append("step", step=1, loss=0.5)
+    answers = [("1 2", "2 1", "2 1"), ("3 4", "4 3", "4 4"), ("5", "", "odd (60%)")]
+    names = ("text", "expected", "written")
+    run.append("samples", step=1, samples=[dict(zip(names, each, strict=True)) for each in answers])
+    said = shown(open_page(run=run.id, lang="zh"))
+    assert "1 2 → :green[2 1 ✓]" in said
+    assert "3 4 → :red[4 4 ✗]  \n应为：4 3" in said
+    assert "5 → odd \\(60\\%\\)\n" in said + "\n"
+    run.append("stopped")
+
+
 def test_what_cannot_be_trained_is_a_sentence():
     app = open_page()
     widget(app.select_slider, "Heads").set_value(8)

@@ -166,12 +166,14 @@ def queue_text(run: TrainingRun) -> str:
 
 
 def sample_text(sample: dict[str, str]) -> str:
-    """Return a sample's text and the model's output, green if correct, red if not."""
-    output = escaped(shortened(sample["written"])) or "∅"
-    if sample["expected"]:
-        colour = "green" if sample["written"] == sample["expected"] else "red"
-        output = f":{colour}[{output}]"
-    return f"{escaped(shortened(sample['text']))} → {output}"
+    """Return a sample's text and the model's output, marked as right or as wrong with the right one."""
+    text, output = escaped(shortened(sample["text"])), escaped(shortened(sample["written"])) or "∅"
+    if not sample["expected"]:
+        return f"{text} → {output}"
+    if sample["written"] == sample["expected"]:
+        return f"{text} → :green[{output} ✓]"
+    expected = t("run.expected", answer=escaped(shortened(sample["expected"])))
+    return f"{text} → :red[{output} ✗]  \n{expected}"
 
 
 def progress_texts(run: TrainingRun, state: RunState, total: int) -> Iterator[str]:
