@@ -547,6 +547,28 @@ def test_a_file_is_guessed_counted_and_trained_on():
     until(app, "· finished")
 
 
+def test_labels_are_named_and_test_rows_set_aside_on_the_page():
+    app = open_page(task="file")
+    app.file_uploader[0].set_value(("reviews.csv", CSV.encode(), "text/csv"))
+    again(app)
+    assert "**6** for testing" in shown(app)
+    widget(app.text_input, "1").set_value("5")
+    assert "Two labels have the same name. Give each its own." in [each.value for each in again(app).error]
+    assert "Start training" not in [button.label for button in app.button]
+    widget(app.text_input, "1").set_value("bad")
+    widget(app.text_input, "5").set_value(" good ")
+    again(app)
+    widget(app.select_slider, "Epochs").set_value(1)
+    press(again(app), "Start training")
+    [run] = list_runs()
+    assert run.job.label_names == {"1": "bad", "5": "good"}
+    until(app, "· finished")
+    assert "Test set (6 rows): **accuracy" in shown(app)
+    best = store.read_model(run.model)
+    assert best.config.labels == ("bad", "good")
+    assert sum(sum(row.values()) for row in best.card["test"]["confusion"].values()) == 6
+
+
 def test_a_file_in_another_encoding_is_read_and_the_encoding_named():
     app = open_page(task="file", lang="zh")
     app.file_uploader[0].set_value(("评论.csv", CSV.replace("film", "电影很好看").encode("gbk"), "text/csv"))

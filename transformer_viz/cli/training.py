@@ -126,6 +126,8 @@ def _settings(arguments, recipe):
     """Return the training settings: those given, else those of the recipe, else the defaults."""
     given = {field.name: getattr(arguments, field.name) for field in dataclasses.fields(TrainingSettings)}
     chosen = {name: value for name, value in given.items() if value is not None}
+    if arguments.test:
+        chosen = {"test_share": 0.0} | chosen
     return recipe.training(**chosen) if recipe else TrainingSettings(**chosen)
 
 

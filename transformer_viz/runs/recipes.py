@@ -83,15 +83,16 @@ RECIPES = {
     "labels": Recipe(
         "single-block",
         {"output": "softmax", "mask_padding": True, "truncation": "middle", "dropout": 0.3},
-        {"epochs": 4},
+        {"epochs": 4, "test_share": 0.1},
     ),
     "imdb": Recipe("attention-only", {"truncation": "beginning"}, {"epochs": 4, "schedule": "constant"}),
     "pairs": Recipe(
         "vaswani-tiny",
         {"d_model": 128, "num_heads": 8, "ffn_dim": 512},
-        {"epochs": 8, "batch_size": 64, "learning_rate": 0.002, "beta_2": 0.98, "label_smoothing": 0.1},
+        {"epochs": 8, "batch_size": 64, "learning_rate": 0.002, "beta_2": 0.98, "label_smoothing": 0.1}
+        | {"test_share": 0.1},
     ),
-    "texts": Recipe("gpt-mini", {}, {"epochs": 4, "beta_2": 0.98}),
+    "texts": Recipe("gpt-mini", {}, {"epochs": 4, "beta_2": 0.98, "test_share": 0.1}),
 }
 """Built-in task, or kind of rows in a file -> recipe."""
 
