@@ -189,8 +189,12 @@ def test_an_answer_is_marked_as_right_or_as_wrong_beside_the_one_expected(runs):
     run.append("step", step=1, loss=0.5)
     answers = [("1 2", "2 1", "2 1"), ("3 4", "4 3", "4 4"), ("5", "", "odd (60%)")]
     names = ("text", "expected", "written")
+    run.append(
+        "epoch", epoch=1, step=1, best=True, loss=1.0, val_loss=2.0, val_accuracy=0.5, val_token_accuracy=0.25
+    )
     run.append("samples", step=1, samples=[dict(zip(names, each, strict=True)) for each in answers])
     said = shown(open_page(run=run.id, lang="zh"))
+    assert "目前最佳：第 1 轮，**准确率 50.0%、词元准确率 25.0%**。" in said
     assert "1 2 → :green[2 1 ✓]" in said
     assert "3 4 → :red[4 4 ✗]  \n应为：4 3" in said
     assert "5 → odd \\(60\\%\\)\n" in said + "\n"
