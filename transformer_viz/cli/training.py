@@ -47,7 +47,7 @@ def train(arguments: Namespace) -> None:
         settings=_settings(arguments, recipe),
         data=arguments.data[0],
         more_data=arguments.data[1:],
-        rows=arguments.rows or (recipe or Recipe).rows,
+        rows=(recipe or Recipe).rows if arguments.rows is None else arguments.rows,
         keep_case=arguments.keep_case,
         test=arguments.test or "",
         label_names=dict(map(label_name, arguments.label_names)),
@@ -125,9 +125,8 @@ def _recipe(arguments):
 def _settings(arguments, recipe):
     """Return the training settings: those given, else those of the recipe, else the defaults."""
     given = {field.name: getattr(arguments, field.name) for field in dataclasses.fields(TrainingSettings)}
-    chosen = {name: value for name, value in given.items() if value is not None}
-    if arguments.test:
-        chosen = {"test_share": 0.0} | chosen
+    chosen: dict[str, Any] = {"test_share": 0.0} if arguments.test else {}
+    chosen |= {name: value for name, value in given.items() if value is not None}
     return recipe.training(**chosen) if recipe else TrainingSettings(**chosen)
 
 
