@@ -5,6 +5,7 @@ import os
 import shlex
 import sys
 from argparse import Namespace
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -69,14 +70,15 @@ def train(arguments: Namespace) -> None:
     job = dataclasses.replace(job, **_tokens(arguments, job))
     if job.data in NAMED:
         check_named(job.data)
-    show_encodings(job.data, *job.more_data, job.test)
+    if _is_file(job.data):
+        show_encodings(filter(None, (job.data, *job.more_data, job.test)))
     _train_run(create_run(job))
 
 
-def show_encodings(*paths: str) -> None:
-    """Print the encoding of each data file that is not in UTF-8; tasks, data sets and "" are passed over."""
+def show_encodings(paths: Iterable[str]) -> None:
+    """Print the encoding of each file that is not in UTF-8."""
     for path in paths:
-        if path and _is_file(path) and (found := preview(path).encoding) != UTF_8:
+        if (found := preview(path).encoding) != UTF_8:
             print(localized(Phrase("file.decoded", path=path, encoding=found)))
 
 
