@@ -17,6 +17,7 @@ from transformer_viz import PRESETS, Trace, store
 from transformer_viz.cli.main import main
 from transformer_viz.cli.program import EXAMPLES
 from transformer_viz.runs import TrainingJob, TrainingSettings, create_run
+from transformer_viz.runs.recipes import RECIPES
 
 ROOT = Path(__file__).parent.parent
 
@@ -208,6 +209,71 @@ def test_train_writes_a_model_and_the_command_to_train_it_again(run, models_fold
     assert stored["source"] == "made up"
     assert stored["limits"] == {"en": "It knows 2 words: good = 1, bad = 0.", "zh": "它只认识 2 个词。"}
     assert "\nValueError" not in done.stderr
+
+
+@pytest.fixture
+def asked(run, monkeypatch, tmp_path):
+    """Return a function that returns the job of a `train` command, without training it."""
+    runs = []
+    monkeypatch.setattr("transformer_viz.cli.training._train_run", runs.append)
+    monkeypatch.setenv("TRANSFORMER_VIZ_RUNS", str(tmp_path / "runs"))
+
+    def call(*arguments):
+        done = run("train", *arguments, "--out", "any")
+        assert done.returncode == 0, done.stderr
+        return runs[-1].job, done.stdout
+
+    return call
+
+
+CHINESE = "text,label\n" + "".join(f"味道不错 {i},好\n送餐很慢 {i},坏\n" for i in range(20))
+PAIRS = "source,target\n" + "".join(f"房间 {i} 号,room number {i}\n" for i in range(20))
+
+
+@pytest.mark.parametrize(
+    ("text", "kind", "tokens", "keep_case", "longest"),
+    [
+        (CHINESE, "labels", "characters", False, 256),
+        (CHINESE.replace("味道不错", "good food").replace("送餐很慢", "slow"), "labels", "words", False, 256),
+        (PAIRS, "pairs", "bpe", True, 64),
+        ("A line of text.\n" * 20, "texts", "bpe", True, 64),
+    ],
+)
+def test_without_a_preset_train_chooses_for_a_file_what_the_page_does(
+    asked, tmp_path, text, kind, tokens, keep_case, longest
+):
+    data = tmp_path / "mine.csv"
+    data.write_text(text)
+    job, said = asked("--data", data)
+    assert job.config == RECIPES[kind].config(max_len=longest)
+    assert job.settings == RECIPES[kind].training()
+    assert (job.tokens, job.keep_case, said) == (tokens, keep_case, "")
+    job, _ = asked("--data", data, "--epochs", 2, "--set", "max_len=9", "--tokens", "wordpiece")
+    assert (job.config.max_len, job.settings) == (9, RECIPES[kind].training(epochs=2))
+    assert (job.tokens, job.keep_case) == ("wordpiece", False)
+
+
+def test_a_preset_is_trained_as_it_is_on_the_tokens_of_the_file_and_the_encoding_is_named(asked, tmp_path):
+    data = tmp_path / "评论.csv"
+    data.write_text(CHINESE, encoding="gbk")
+    job, said = asked("--preset", "attention-only", "--data", data)
+    assert (job.config, job.settings) == (PRESETS["attention-only"], TrainingSettings())
+    assert job.tokens == "characters"
+    assert said == f"{data} was read as GBK.\n"
+    assert asked("--data", "addition", "--epochs", 1)[0].rows == RECIPES["addition"].rows
+
+
+def test_five_labels_are_trained_with_a_preset_for_two(run, models_folder, tmp_path):
+    data, out = tmp_path / "stars.csv", tmp_path / "stars"
+    data.write_text("text,label\n" + "".join(f"film {i} has {i % 5},{i % 5}\n" for i in range(100)))
+    sizes = ["d_model=16", "num_heads=2", "output=sigmoid"]
+    done = run(
+        *("train", "--preset", "single-block", "--data", data, "--out", out),
+        *("--set", *sizes, "--epochs", 1),
+    )
+    assert done.returncode == 0, done.stderr
+    config = store.read_model(out).config
+    assert (config.output, config.labels) == ("softmax", ("0", "1", "2", "3", "4"))
 
 
 def test_a_name_alone_puts_the_trained_model_on_the_shelf(run, models_folder, tmp_path):

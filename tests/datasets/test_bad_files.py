@@ -33,23 +33,19 @@ BAD = {
         ": no column is clearly the text. Its columns are: a, b. "
         "Say which, on the command line: --columns text=NAME label=NAME",
     ),
-    "gbk": (
-        CHINESE.encode("gbk"),
-        ", line 2: not UTF-8; it looks like GBK. Save the file as UTF-8 (in Excel: CSV UTF-8).",
-    ),
-    "gb18030": (
-        (GOOD + CHINESE.partition("\n")[2]).encode("gb18030"),
-        ", line 22: not UTF-8; it looks like GBK. Save the file as UTF-8 (in Excel: CSV UTF-8).",
+    "gbk, damaged": (
+        CHINESE.encode("gbk") + b"\xff\xff,1\n",
+        ", line 2: not UTF-8. Save the file as CSV in UTF-8.",
     ),
     "latin-1": (
         "text,label\nun été à la mer,1\nnaïveté,0\n".encode("latin-1"),
         ", line 2: not UTF-8. Save the file as CSV in UTF-8.",
     ),
-    "windows-1251": (
-        "text,label\nочень хороший фильм,1\n".encode("cp1251"),
+    "windows-1250": (
+        "text,label\npříliš žluťoučký kůň,1\n".encode("cp1250"),
         ", line 2: not UTF-8. Save the file as CSV in UTF-8.",
     ),
-    "utf-16": (GOOD.encode("utf-16"), UTF_16),
+    "utf-16, cut off": (GOOD.encode("utf-16")[:-1], ", line 21: not UTF-8. Save the file as CSV in UTF-8."),
     "utf-16 without mark": (GOOD.encode("utf-16-le"), UTF_16),
     "utf-16 big-endian": (GOOD.encode("utf-16-be"), UTF_16),
     "ragged, too long": (

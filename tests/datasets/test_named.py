@@ -70,6 +70,10 @@ def server():
     """Return a server of what stands in its `content`, by name."""
 
     class Handler(http.server.BaseHTTPRequestHandler):
+        def do_HEAD(self):
+            self.send_response(200 if self.path in self.server.content else 404)
+            self.end_headers()
+
         def do_GET(self):
             body = self.server.content.get(self.path)
             self.send_response(200 if body else 404)
@@ -93,6 +97,22 @@ def server():
 def check_reviews(frames):
     for half, frame in zip(("train", "test"), frames, strict=True):
         assert frame.to_numpy().tolist() == [[text.format(half=half), label] for text, label in EXPECTED]
+
+
+@pytest.mark.parametrize("name", NAMED)
+def test_a_data_set_is_available_if_its_files_are_there_or_their_server_answers(published, server, name):
+    which = {"imdb": ["REVIEWS"], "imdb-words": ["WORD_IDS", "WORD_INDEX"]}[name]
+    paths = [published(each, b"content", url=f"{server.address}/{each}", put=False) for each in which]
+    for path, each in zip(paths, which, strict=True):
+        assert f"{path} is missing and cannot be fetched (Not Found)." in refusal(
+            functools.partial(named.check_named, name)
+        )
+        server.content[f"/{each}"] = b"content"
+    named.check_named(name)
+    server.content.clear()
+    for path in paths:
+        path.write_bytes(b"content")
+    named.check_named(name)
 
 
 def refusal(call):

@@ -121,9 +121,21 @@ def test_too_little_memory_is_a_sentence():
     )
 
 
-def test_the_machine_is_measured_once_and_quickly(monkeypatch):
+def test_the_machine_is_measured_again_and_its_highest_speed_counts(monkeypatch):
     monkeypatch.undo()
-    cost.machine_speed.cache_clear()
+    clock, speeds = [0.0], iter([cost.Speed(1e9, 5e9), cost.Speed(8e9, 4e9), cost.Speed(2e9, 1e9)])
+    monkeypatch.setattr(cost, "_measured_speed", lambda: next(speeds))
+    monkeypatch.setattr(cost.time, "monotonic", lambda: clock[0])
+    speedometer = cost._Speedometer()
+    assert speedometer.read() == speedometer.read() == (1e9, 5e9)
+    for _ in range(2):
+        clock[0] += cost.MEASURED_SECONDS
+        assert speedometer.read() == (8e9, 5e9)
+
+
+def test_the_machine_is_measured_quickly(monkeypatch):
+    monkeypatch.undo()
+    monkeypatch.setattr(cost, "_speedometer", cost._Speedometer())
     start = time.process_time()
     speed = cost.machine_speed()
     assert time.process_time() - start < 1  # about 0.1; ten times as much on a machine that is busy

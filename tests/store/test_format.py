@@ -25,9 +25,11 @@ from safetensors.numpy import save
 
 from transformer_viz import store
 from transformer_viz.store import ModelError, read_model
+from transformer_viz.store.names import is_name, name_from
 
 BAD_NAMES = ["", "..", ".", "CON/..", "con", "lpt1", "a\0b", "\0", "a" * 65, "a" * 300, "Tiny", "-a", "_a"]
-BAD_NAMES += ["a b", "a.b", "a\n", "影评", "a/b", "/a", "a\\b", "~", "\ud800"]
+BAD_NAMES += ["a b", "a.b", "a\n", "影 评", "影评。", "影" * 65, "𠮷" * 49, "É", "e\u0301", "\u0301e"]
+BAD_NAMES += ["\u3164", "①", "a\u200d", "☺", "a/b", "/a", "a\\b", "~", "\ud800"]
 
 
 @pytest.mark.parametrize("name", BAD_NAMES)
@@ -39,6 +41,22 @@ def test_a_name_that_is_no_name_is_refused(model, name):
     with pytest.raises(ModelError):
         read_model(name, model.parent)
     assert sorted(model.parent.rglob("*")) == before
+
+
+@pytest.mark.parametrize("name", ["外卖评论", "影" * 64, "รีวิว-2", "हिन्दी", "отзывы_1", "été", "٣"])
+def test_a_name_of_any_script_is_kept(tmp_path, name):
+    path = write(tmp_path, name)
+    assert (path.name, read_model(name, tmp_path).name) == (name, name)
+    assert [(found.name, found.problem) for found in store.list_models(tmp_path)] == [(name, None)]
+    store.restore_model(store.delete_model(name, tmp_path))
+    assert store.unpack_model(store.pack_model(name, tmp_path), folder=tmp_path / "other") == name
+
+
+@given(st.text(max_size=80), st.integers(1, 40))
+def test_a_name_from_any_text_needs_at_most_a_letter_to_be_valid(text, longest):
+    name = name_from(text, longest)
+    assert len(name) <= longest
+    assert is_name(f"{name}x")
 
 
 @given(st.text(max_size=5) | st.text(alphabet="./\\\0aA", max_size=5))

@@ -53,8 +53,8 @@ def test_english_is_told_from_names_values_and_commands():
 
 FILES = {
     "workbook": (b"PK\x03\x04 and so on", "mine.csv 是 Excel 工作簿或 zip 压缩包，不是 CSV。"),
-    "gbk": (
-        "text,label\n房间很大，服务也很好。,1\n".encode("gbk"),
+    "latin-1": (
+        "text,label\nnaïveté,1\n".encode("latin-1"),
         "mine.csv 第 2 行：不是 UTF-8 编码",
     ),
     "empty": (b"", "mine.csv 是空文件。请每行放一条文本。"),

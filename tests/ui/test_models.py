@@ -137,6 +137,18 @@ def test_the_card_of_a_fine_tuned_model_names_its_parent(shelf, layers, shown_la
     assert [row[1] for row in rows if row[0] == "Trained layers"] == shown_layers
 
 
+def test_a_card_shows_the_confusion_matrix_of_the_test_set(shelf):
+    stored = store.read_model("alpha")
+    parts = {"config": stored.config, "tokenizer": stored.tokenizer, "parameters": stored.parameters}
+    confusion = {"bad": {"bad": 1200, "good": 2}, "good": {"bad": 3, "good": "?"}, "odd": 5}
+    store.write_model(
+        "alpha", **parts, card={**CARD, "test": CARD["test"] | {"confusion": confusion}}, overwrite=True
+    )
+    [table] = [table.value for table in open_page().table if "True label" in table.value.columns]
+    assert table.columns.tolist() == ["True label", "Predicted bad", "Predicted good"]
+    assert table.to_numpy().tolist() == [["bad", "1,200", "2"], ["good", "3", ""]]
+
+
 @pytest.mark.parametrize(
     ("value", "text"),
     [(54.0, "54.0"), (1072.79, "1,073"), (999.7, "1,000"), (0.0982, "0.0982"), (100.0, "100"), (0.0, "0.00")],
@@ -248,9 +260,9 @@ def test_a_renamed_model_stays_chosen_under_its_new_name(shelf):
     ("name", "sentence"),
     [
         ("beta", "There is already a model “beta”. Choose another name."),
-        ("Big Model", "A name is 1 to 64 of the characters"),
-        ("../x", "A name is 1 to 64 of the characters"),
-        ("", "A name is 1 to 64 of the characters"),
+        ("Big Model", "A name is 1 to 64 letters and digits of any script"),
+        ("../x", "A name is 1 to 64 letters and digits of any script"),
+        ("", "A name is 1 to 64 letters and digits of any script"),
     ],
 )
 def test_a_name_that_will_not_do_is_refused_in_a_sentence(shelf, name, sentence):
@@ -551,7 +563,8 @@ def test_rows_of_several_files_name_them_all():
         ("new", "new"),
         ("a", "a-2"),
         ("My Model", "my-model"),
-        ("日期", "model"),
+        ("日期 2", "日期-2"),
+        ("☺", "model"),
         ("con", "con-2"),
         ("x" * 99, "x" * 60),
     ],

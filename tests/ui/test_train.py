@@ -18,6 +18,7 @@ from unprivileged import read_only_folder
 
 from transformer_viz import store
 from transformer_viz.analysis import entropy
+from transformer_viz.data import named
 from transformer_viz.language import Words
 from transformer_viz.runs import (
     Quota,
@@ -31,6 +32,7 @@ from transformer_viz.runs import (
     uploads,
 )
 from transformer_viz.ui.pages.train import forming
+from transformer_viz.ui.pages.train.data import what_is_missing
 from transformer_viz.ui.shell.language import escaped
 from transformer_viz.ui.shell.server import shared_trainer
 from transformer_viz.ui.shell.titles import title_of, titles_of
@@ -94,9 +96,9 @@ def trained(tmp_path_factory):
 def finished_run(trained, runs):
     """Return a function that puts a finished run into the folder of this test."""
 
-    def put(epochs=2, probes=()):
+    def put(epochs=2, probes=(), title=""):
         done = trained(epochs, probes)
-        run = create_run(done.job)
+        run = create_run(done.job, title=title)
         return TrainingRun(shutil.copytree(done.path, run.path, dirs_exist_ok=True))
 
     return put
@@ -118,13 +120,25 @@ def test_an_address_opens_a_task_and_one_somebody_made_up_the_first():
     assert "Write the digits backwards" in shown(open_page(task="../etc", run="../../etc"))
 
 
-def test_every_task_can_be_asked_for():
+def test_every_task_can_be_asked_for(tmp_path, monkeypatch):
     from transformer_viz.data.tasks import TASKS
 
+    monkeypatch.setenv("KERAS_HOME", str(tmp_path))
+    (tmp_path / "datasets" / "aclImdb").mkdir(parents=True)
+    what_is_missing.clear()
     for task in (*TASKS, "imdb"):
         app = open_page(task=task)
         assert [button.label for button in app.main.button] == ["Start training"]
         assert not app.error
+
+
+def test_a_data_set_that_cannot_be_fetched_is_a_sentence_before_the_start(tmp_path, monkeypatch):
+    monkeypatch.setenv("KERAS_HOME", str(tmp_path))
+    monkeypatch.setattr(named, "REVIEWS", named.REVIEWS._replace(url="http://127.0.0.1:9/none"))
+    what_is_missing.clear()
+    app = open_page(task="imdb", lang="zh")
+    assert ["请在有网络的地方下载" in error.value for error in app.error] == [True]
+    assert [button.label for button in app.main.button] == []
 
 
 def test_sentences_to_watch_are_short():
@@ -165,6 +179,26 @@ def test_pictures_that_were_left_out_for_want_of_room_are_said_to_be(runs):
     run.append("full", step=1)
     run.append("failed", message="Oh.")
     assert "Not all pictures were saved" in shown(open_page(run=run.id))
+
+
+def test_an_answer_is_marked_as_right_or_as_wrong_beside_the_one_expected(runs):
+    run = create_run(TrainingJob(config=CONFIG, settings=TrainingSettings(), data="parity", rows=200))
+    run.claim()  # this process would train it, and so no other one does
+    run.append("data", total_steps=10)
+    run.append("started", step=0, device="CPU")
+    run.append("step", step=1, loss=0.5)
+    answers = [("1 2", "2 1", "2 1"), ("3 4", "4 3", "4 4"), ("5", "", "odd (60%)")]
+    names = ("text", "expected", "written")
+    run.append(
+        "epoch", epoch=1, step=1, best=True, loss=1.0, val_loss=2.0, val_accuracy=0.5, val_token_accuracy=0.25
+    )
+    run.append("samples", step=1, samples=[dict(zip(names, each, strict=True)) for each in answers])
+    said = shown(open_page(run=run.id, lang="zh"))
+    assert "目前最佳：第 1 轮，**准确率 50.0%、词元准确率 25.0%**。" in said
+    assert "1 2 → :green[2 1 ✓]" in said
+    assert "3 4 → :red[4 4 ✗]  \n应为：4 3" in said
+    assert "5 → odd \\(60\\%\\)\n" in said + "\n"
+    run.append("stopped")
 
 
 def test_what_cannot_be_trained_is_a_sentence():
@@ -515,6 +549,50 @@ def test_a_file_is_guessed_counted_and_trained_on():
     assert run.job.columns == {"text": "review", "label": "stars"}
     assert run.id.split("-")[2:4] == ["my", "reviews"]
     until(app, "· finished")
+
+
+def test_labels_are_named_and_test_rows_set_aside_on_the_page():
+    app = open_page(task="file")
+    app.file_uploader[0].set_value(("reviews.csv", CSV.encode(), "text/csv"))
+    again(app)
+    assert "**6** for testing" in shown(app)
+    widget(app.text_input, "1").set_value("5")
+    assert "Two labels have the same name. Give each its own." in [each.value for each in again(app).error]
+    assert "Start training" not in [button.label for button in app.button]
+    widget(app.text_input, "1").set_value("bad")
+    widget(app.text_input, "5").set_value(" good ")
+    again(app)
+    widget(app.select_slider, "Epochs").set_value(1)
+    press(again(app), "Start training")
+    [run] = list_runs()
+    assert run.job.label_names == {"1": "bad", "5": "good"}
+    until(app, "· finished")
+    assert "Test set (6 rows): **accuracy" in shown(app)
+    best = store.read_model(run.model)
+    assert best.config.labels == ("bad", "good")
+    assert sum(sum(row.values()) for row in best.card["test"]["confusion"].values()) == 6
+
+
+def test_a_file_in_another_encoding_is_read_and_the_encoding_named():
+    app = open_page(task="file", lang="zh")
+    app.file_uploader[0].set_value(("评论.csv", CSV.replace("film", "电影很好看").encode("gbk"), "text/csv"))
+    assert "已按 GBK 编码读取文件。" in shown(again(app))
+    assert "电影很好看" in app.dataframe[0].value["review"][0]
+
+
+def test_the_name_of_a_chinese_file_is_that_of_its_run_and_its_model(finished_run):
+    app = open_page(task="file", lang="zh")
+    app.file_uploader[0].set_value(("外卖评论.csv", CSV.encode(), "text/csv"))
+    again(app)
+    [kept] = (uploads.uploads_folder()).glob("*/*.csv")
+    assert kept.name == "外卖评论.csv"
+    app = open_page(run=finished_run(epochs=1, title="外卖评论").id, lang="zh")
+    assert "**外卖评论 · " in shown(app)
+    assert widget(app.text_input, "名称").value == "我的外卖评论"
+    widget(app.text_input, "名称").set_value("外卖评论")
+    press(app, "保存到模型库")
+    assert "已保存为 **外卖评论**" in shown(app)
+    assert store.read_model("外卖评论").name == "外卖评论"
 
 
 def test_an_upload_is_written_once_however_often_the_page_is_drawn(runs):

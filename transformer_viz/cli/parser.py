@@ -9,6 +9,7 @@ from transformer_viz.cli.program import example, program, program_name
 from transformer_viz.data import NAMED
 from transformer_viz.data.tasks import TASKS
 from transformer_viz.runs import TrainingSettings
+from transformer_viz.runs.recipes import Recipe
 from transformer_viz.text.kinds import TOKEN_KINDS
 from transformer_viz.values.presets import PRESETS
 from transformer_viz.values.version import __version__
@@ -109,8 +110,9 @@ def _add_model_commands(add):
 
 def _add_train_arguments(sub):
     sub.epilog = f"{sub.epilog}; to fine-tune a model: {example('train --from')}"
-    start = sub.add_mutually_exclusive_group(required=True)
-    start.add_argument("--preset", choices=PRESETS, help="the architecture to start from")
+    text = "the architecture to start from; without it and --from, model and settings are chosen for the data"
+    start = sub.add_mutually_exclusive_group()
+    start.add_argument("--preset", choices=PRESETS, help=text)
     start.add_argument(
         "--from",
         dest="parent",
@@ -134,11 +136,9 @@ def _add_train_arguments(sub):
         f"data: {', '.join(TASKS)}",
     )
     _add_columns(sub)
-    sub.add_argument("--tokens", choices=TOKEN_KINDS, help="tokenisation (default words)")
+    sub.add_argument("--tokens", choices=TOKEN_KINDS, help="tokenisation (default: chosen for the data)")
     sub.add_argument("--keep-case", action="store_true", help="case-sensitive tokens")
-    sub.add_argument(
-        "--rows", type=int, default=20_000, help="examples that a task generates (default 20000)"
-    )
+    sub.add_argument("--rows", type=int, help=f"examples that a task generates (default {Recipe.rows})")
     sub.add_argument("--out", required=True, help="a name for the model on the shelf, or a folder to write")
     sub.add_argument("--test", type=Path, help="test set: a file, evaluated once, after training")
     sub.add_argument("--overwrite", action="store_true", help="replace an existing model of that name")
@@ -166,10 +166,10 @@ def _add_settings(group):
     for field in dataclasses.fields(TrainingSettings):
         name = f"--{field.name.replace('_', '-')}"
         if field.type is bool:
-            group.add_argument(name, action="store_true", help=SETTINGS_HELP[field.name])
+            group.add_argument(name, action="store_true", default=None, help=SETTINGS_HELP[field.name])
             continue
         text = f"{SETTINGS_HELP[field.name]} (default {field.default})"
-        group.add_argument(name, type=field.type, default=field.default, help=text)
+        group.add_argument(name, type=field.type, help=text)
 
 
 def _add_columns(sub):

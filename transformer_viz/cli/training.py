@@ -5,6 +5,7 @@ import os
 import shlex
 import sys
 from argparse import Namespace
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -16,8 +17,10 @@ from transformer_viz.cli.arguments import assignment, columns, label_name, trans
 from transformer_viz.cli.models import headline_metrics
 from transformer_viz.cli.program import example, localized, program
 from transformer_viz.data import NAMED, preview
+from transformer_viz.data.encodings import UTF_8
+from transformer_viz.data.named import check_named
 from transformer_viz.data.tasks import TASKS
-from transformer_viz.language import Problem, Words, language_of
+from transformer_viz.language import Phrase, Problem, Words, language_of
 from transformer_viz.network.startup import load_upper_floor
 from transformer_viz.runs import (
     RunError,
@@ -28,7 +31,7 @@ from transformer_viz.runs import (
     open_run,
     runs_folder,
 )
-from transformer_viz.runs.recipes import RECIPES
+from transformer_viz.runs.recipes import RECIPES, Recipe, file_defaults, recipe_name
 from transformer_viz.values.fine_tuning import child_config
 from transformer_viz.values.presets import PRESETS
 
@@ -38,16 +41,14 @@ UNFINISHED = {"stopped": "Stopped", "queued": "Queued behind a run of another ow
 
 def train(arguments: Namespace) -> None:
     """Train a model in a new run, with a progress bar, and print its metrics."""
-    settings = TrainingSettings(
-        **{field.name: getattr(arguments, field.name) for field in dataclasses.fields(TrainingSettings)}
-    )
+    recipe = _recipe(arguments)
+    preset = arguments.preset or (recipe and recipe.preset)
     job = TrainingJob(
-        config=_config(arguments),
-        settings=settings,
+        config=_config(arguments, recipe),
+        settings=_settings(arguments, recipe),
         data=arguments.data[0],
         more_data=arguments.data[1:],
-        rows=arguments.rows,
-        tokens=arguments.tokens or "words",
+        rows=(recipe or Recipe).rows if arguments.rows is None else arguments.rows,
         keep_case=arguments.keep_case,
         test=arguments.test or "",
         label_names=dict(map(label_name, arguments.label_names)),
@@ -55,7 +56,7 @@ def train(arguments: Namespace) -> None:
         parent=arguments.parent or "",
         trainable_layers=arguments.trainable_layers,
         card={
-            **({"preset": arguments.preset} if arguments.preset else {}),
+            **({"preset": preset} if preset else {}),
             "command": _command_of(arguments),
             "source": arguments.source,
             "licence": arguments.licence,
@@ -66,7 +67,19 @@ def train(arguments: Namespace) -> None:
         overwrite=arguments.overwrite,
         columns=columns(arguments.columns),
     )
+    job = dataclasses.replace(job, **_tokens(arguments, job))
+    if job.data in NAMED:
+        check_named(job.data)
+    if _is_file(job.data):
+        show_encodings(filter(None, (job.data, *job.more_data, job.test)))
     _train_run(create_run(job))
+
+
+def show_encodings(paths: Iterable[str]) -> None:
+    """Print the encoding of each file that is not in UTF-8."""
+    for path in paths:
+        if (found := preview(path).encoding) != UTF_8:
+            print(localized(Phrase("file.decoded", path=path, encoding=found)))
 
 
 def resume(arguments: Namespace) -> None:
@@ -100,9 +113,30 @@ def list_all_runs(arguments: Namespace) -> None:
     print(pd.DataFrame(rows, columns=["run", "status", "steps", "best"]).to_string(index=False))
 
 
-def _config(arguments):
-    """Return the config: of a preset, or of a model fine-tuned from another."""
+def _recipe(arguments):
+    """Return the recipe for the data, as on the Train page; None if a preset or a parent is given."""
+    if arguments.preset or arguments.parent:
+        return None
+    name = recipe_name(arguments.data[0], columns(arguments.columns))
+    if not _is_file(arguments.data[0]):
+        return RECIPES[name]
+    longest = file_defaults(name, preview(arguments.data[0])).max_len
+    return dataclasses.replace(RECIPES[name], changes=RECIPES[name].changes | {"max_len": longest})
+
+
+def _settings(arguments, recipe):
+    """Return the training settings: those given, else those of the recipe, else the defaults."""
+    given = {field.name: getattr(arguments, field.name) for field in dataclasses.fields(TrainingSettings)}
+    chosen: dict[str, Any] = {"test_share": 0.0} if arguments.test else {}
+    chosen |= {name: value for name, value in given.items() if value is not None}
+    return recipe.training(**chosen) if recipe else TrainingSettings(**chosen)
+
+
+def _config(arguments, recipe):
+    """Return the config: of a preset, of a recipe, or of a model fine-tuned from another."""
     changes = dict(map(assignment, arguments.set))
+    if recipe:
+        return recipe.config(**changes)
     if arguments.preset:
         return PRESETS[arguments.preset].replace(**changes)
     if arguments.tokens or arguments.keep_case:
@@ -111,19 +145,26 @@ def _config(arguments):
     return child_config(parent, classifies=_classifies(parent, arguments), **changes)
 
 
+def _tokens(arguments, job):
+    """Return the kind of tokens and whether case is distinguished; for a file, not given, as on the page."""
+    if arguments.tokens:
+        return {"tokens": arguments.tokens}
+    if job.parent or not _is_file(job.data):
+        return {}
+    found = file_defaults("pairs" if job.config.predicts_tokens else "labels", preview(job.data))
+    return {"tokens": found.tokens, "keep_case": job.keep_case or found.keep_case}
+
+
+def _is_file(data):
+    return str(data) not in NAMED and str(data) not in TASKS
+
+
 def _classifies(parent, arguments):
     """Return whether the new model is a classifier: a language model becomes one on labelled data."""
     if not parent.reads_start or not parent.predicts_tokens:
         return not parent.predicts_tokens
-    return not arguments.pack and (parent.fills_in or _has_labels(str(arguments.data[0]), arguments.columns))
-
-
-def _has_labels(data, pairs):
-    """Return whether training data are labelled texts, by their columns if these are named."""
-    roles = columns(pairs).keys()
-    if data in NAMED or data in TASKS:
-        return data in NAMED or RECIPES[data].classifies
-    return "label" in roles or ("target" not in roles and preview(data).kind == "labels")
+    recipe = recipe_name(arguments.data[0], columns(arguments.columns))
+    return not arguments.pack and (parent.fills_in or RECIPES[recipe].classifies)
 
 
 def _train_run(run):

@@ -1,4 +1,4 @@
-"""Text of a file, plain or gzip, in UTF-8, with a specific error for every other format."""
+"""Text of a file, plain or gzip, with a specific error for every other format."""
 
 import gzip
 import hashlib
@@ -8,15 +8,13 @@ import stat
 import zlib
 from pathlib import Path
 
+from transformer_viz.data.encodings import Decoded, decode, has_mark
 from transformer_viz.language import Phrase, Problem
 
 MAX_BYTES = 500 * 2**20
 """Largest file, decompressed."""
 
 _CHUNK = 2**20
-
-_LOOKED_AT = 2**16
-"""Bytes examined to guess an encoding."""
 
 _FOREIGN = {
     b"PK\x03\x04": "file.zip",
@@ -37,8 +35,8 @@ def line_reference(path: Path, line: int) -> Phrase:
     return Phrase("file.line", path=path, line=line)
 
 
-def read_text(path: Path, sha256: str = "", most: int | None = None) -> str:
-    """Return the text of a file, without a byte order mark.
+def read_text(path: Path, sha256: str = "", most: int | None = None) -> Decoded:
+    """Return the text of a file, without a byte order mark, and its encoding.
 
     Args:
         path: The file.
@@ -46,27 +44,26 @@ def read_text(path: Path, sha256: str = "", most: int | None = None) -> str:
         most: Most bytes, decompressed; None: `MAX_BYTES`.
 
     Raises:
-        DataError: If it is not UTF-8 text, has changed, or is too large decompressed, which is determined
-            without holding it in memory.
+        DataError: If it is no text in a known encoding, has changed, or is too large decompressed, which is
+            determined without holding it in memory.
     """
     data = _bytes(path, sha256, MAX_BYTES if most is None else most)
     for magic, kind in _FOREIGN.items():
         if data.startswith(magic):
             raise DataError("file.foreign", path=path, kind=Phrase(kind))
-    if data.startswith((b"\xff\xfe", b"\xfe\xff")) or b"\x00" in data[:1000]:
+    if b"\x00" in data[:1000] and not has_mark(data):
         raise DataError("file.binary", path=path)
     try:
-        text = data.decode("utf-8-sig")
+        text, encoding = decode(data)
     except UnicodeDecodeError as error:
         line = data.count(b"\n", 0, error.start) + 1
-        code = "file.gbk" if _is_gbk(data[max(error.start - 1, 0) :]) else "file.encoding"
-        raise DataError(code, place=line_reference(path, line)) from None
+        raise DataError("file.encoding", place=line_reference(path, line)) from None
     if "\x00" in text:
         line = text.count("\n", 0, text.index("\x00")) + 1
         raise DataError("file.nul", place=line_reference(path, line))
     if re.match(r"\s*<(?:!doctype\s+html|html|head|\?xml)\b", text[:1000], re.IGNORECASE):
         raise DataError("file.html", path=path)
-    return text
+    return Decoded(text, encoding)
 
 
 def _bytes(path, sha256, most):
@@ -105,24 +102,3 @@ def _unpacked_size(file, most):
     while size <= most and (chunk := unpacked.read(_CHUNK)):
         size += len(chunk)
     return size
-
-
-def _is_gbk(data):
-    """Return whether bytes decode as GBK to mostly common Chinese characters and punctuation.
-
-    The common characters are rows B0 to D7 of GB 2312, punctuation A1 to A3; other encodings fall anywhere,
-    or are not valid GBK.
-    """
-    data = data[:_LOOKED_AT]
-    if b"\n" in data:  # so as not to end within a character
-        data = data[: data.rindex(b"\n")]
-    for skipped in (0, 1):  # data may begin within a character
-        try:
-            text = data[skipped:].decode("gb18030")
-        except UnicodeDecodeError:
-            continue
-        foreign = [letter.encode("gb2312", "replace")[0] for letter in text if letter > "\x7f"]
-        common = sum(0xA1 <= lead <= 0xA3 or 0xB0 <= lead <= 0xD7 for lead in foreign)
-        if foreign and common >= 0.8 * len(foreign):
-            return True
-    return False

@@ -1,5 +1,6 @@
 """Data sets known by name, from the folder in which Keras keeps them; downloaded if missing."""
 
+import contextlib
 import functools
 import hashlib
 import http.client
@@ -23,6 +24,9 @@ from transformer_viz.data.files import DataError
 
 TIMEOUT = 30
 """Seconds without data after which a download fails."""
+
+ANSWER_SECONDS = 5
+"""Longest wait for a server that is only asked whether it has a file."""
 
 PER_LABEL = 12_500
 """Reviews of each label in the training and in the test half of IMDB."""
@@ -78,19 +82,47 @@ def imdb(kind: str = "reviews", folder: str | Path | None = None) -> tuple[pd.Da
     readers = {"reviews": _reviews, "words": _words}
     if kind not in readers:
         raise ValueError(f"`kind` must be 'reviews' or 'words'. Received: {kind!r}.")
-    home = os.environ.get("KERAS_HOME") or Path.home() / ".keras"
-    return readers[kind](Path(folder) if folder else Path(home) / "datasets")
+    return readers[kind](Path(folder) if folder else _keras_folder())
 
 
 NAMED = {"imdb": imdb, "imdb-words": functools.partial(imdb, "words")}
 """Name on the command line -> function that returns training and test rows."""
 
 
+def check_named(name: str) -> None:
+    """Check that the files of a data set are there, or at least the servers that have them.
+
+    Args:
+        name: One of `NAMED`.
+
+    Raises:
+        DataError: If a file is missing and its server does not answer; says where to get it.
+    """
+    folder = _keras_folder()
+    if name == "imdb" and _unpacked_folder(folder):
+        return
+    for published in {"imdb": (REVIEWS,), "imdb-words": (WORD_IDS, WORD_INDEX)}[name]:
+        path = folder / published.name
+        if not path.is_file():
+            with _network_errors(published, path):
+                request = urllib.request.Request(published.url, method="HEAD")  # noqa: S310  as in `_fetch`
+                urllib.request.urlopen(request, timeout=ANSWER_SECONDS).close()  # noqa: S310
+
+
+def _keras_folder():
+    return Path(os.environ.get("KERAS_HOME") or Path.home() / ".keras") / "datasets"
+
+
+def _unpacked_folder(folder):
+    """Return the folder that holds the unpacked folder of the reviews; None if there is none."""
+    places = (folder, folder / "aclImdb_v1", folder / "aclImdb_v1_extracted")
+    return next((place for place in places if (place / "aclImdb").is_dir()), None)
+
+
 def _reviews(folder):
     """Read the unpacked folder if it exists, else the archive, without unpacking it to disk."""
-    for place in (folder, folder / "aclImdb_v1", folder / "aclImdb_v1_extracted"):
-        if (place / "aclImdb").is_dir():
-            return _frames(place / "aclImdb", _unpacked(place))
+    if place := _unpacked_folder(folder):
+        return _frames(place / "aclImdb", _unpacked(place))
     path = _present(folder, REVIEWS)
     try:
         return _frames(path, _packed(_content(path, REVIEWS)))
@@ -173,20 +205,27 @@ def _present(folder, published):
     path = folder / published.name
     if path.is_file():
         return path
-    try:
+    with _network_errors(published, path):
         folder.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryDirectory(dir=folder, prefix=f".{published.name}-") as scratch:
             fetched = Path(scratch) / published.name
             if _fetch(published, fetched) != published.sha256:
                 raise DataError("named.sent", url=published.url, path=path)
             fetched.replace(path)
+    return path
+
+
+@contextlib.contextmanager
+def _network_errors(published, path):
+    """Raise the errors of a request as one sentence that says where to get the file."""
+    try:
+        yield
     except (OSError, http.client.HTTPException) as error:
         if isinstance(error, urllib.error.HTTPError):  # it holds the open response
             error.close()
         reason = getattr(error, "reason", error)
         reason = getattr(reason, "strerror", None) or reason
         raise DataError("named.missing", path=path, reason=str(reason), url=published.url) from None
-    return path
 
 
 def _fetch(published, path):

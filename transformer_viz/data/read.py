@@ -28,6 +28,7 @@ class Preview(NamedTuple):
         guess: kind -> role -> column, for each kind of `COLUMN_ROLES` that the file could be.
         rows: The first rows with all columns, unchanged.
         kind: The likeliest kind; None if the columns must be named.
+        encoding: Name of the encoding that was recognised.
     """
 
     format: str
@@ -35,6 +36,7 @@ class Preview(NamedTuple):
     guess: dict[str, dict[str, str]]
     rows: pd.DataFrame
     kind: str | None
+    encoding: str
 
 
 def preview(path: str | Path, *, sha256: str = "", most_bytes: int | None = None) -> Preview:
@@ -57,13 +59,13 @@ def preview(path: str | Path, *, sha256: str = "", most_bytes: int | None = None
             continue
     first = list(zip(*(values[:SHOWN] for values in table.cells), strict=True))
     rows = pd.DataFrame(first, columns=list(table.columns), dtype=object)
-    return Preview(table.format, table.columns, guess, rows, _likeliest(table, guess))
+    return Preview(table.format, table.columns, guess, rows, _likeliest(table, guess), table.encoding)
 
 
 def read_labelled(
     path: str | Path, columns: Mapping[str, str] | None = None, *, sha256: str = ""
 ) -> pd.DataFrame:
-    """Read labelled texts from CSV (commas, semicolons), TSV or JSONL, plain or gzip, in UTF-8.
+    """Read labelled texts from CSV (commas, semicolons), TSV or JSONL, plain or gzip.
 
     Args:
         path: The file; its first line names the columns.

@@ -46,7 +46,7 @@ def read_table(
         DataError: If it cannot be read; names file, line and remedy.
     """
     path = Path(path)
-    text = read_text(path, sha256, most_bytes)
+    text, encoding = read_text(path, sha256, most_bytes)
     kind = _format_of(path, text, needed)
     if kind == "text":
         table = _lines(path, text, most)
@@ -56,7 +56,7 @@ def read_table(
         table = read_delimited(path, text, kind, most)
     if not table.lines:
         raise DataError("table.no_rows", path=path)
-    return table
+    return table._replace(encoding=encoding)
 
 
 def _format_of(path, text, needed):

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
 
+from transformer_viz.data.encodings import UTF_8
 from transformer_viz.data.files import DataError, line_reference
 
 MAX_CHARS = 1_000_000
@@ -30,6 +31,7 @@ class Table(NamedTuple):
         cells: One list for each column, one value for each row: the text as in the file; from JSONL also None
             for a missing key, and lists and dicts.
         lines: The line in which each row ends, from 1.
+        encoding: Name of the encoding of the file.
     """
 
     path: Path
@@ -37,6 +39,7 @@ class Table(NamedTuple):
     columns: tuple[str, ...]
     cells: list[list]
     lines: Sequence[int]
+    encoding: str = UTF_8
 
 
 def column_names(path: Path, row: Sequence[str]) -> tuple[str, ...]:

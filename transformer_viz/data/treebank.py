@@ -42,7 +42,7 @@ def read_treebank(path: str | Path) -> list[ParsedSentence]:
     """
     path = Path(path)
     try:
-        found = [_sentence(each) for each in conllu.parse(read_text(path))]
+        found = [_sentence(each) for each in conllu.parse(read_text(path).text)]
     except (ParseException, KeyError, TypeError, ValueError) as error:
         if isinstance(error, DataError):
             raise

@@ -1,11 +1,10 @@
 """Estimated time and memory of a training run on this machine.
 
-The formulas count arithmetic and memory traffic; the speed of the machine is measured once. The constants
+The formulas count arithmetic and memory traffic; the speed of the machine is measured. The constants
 below stand for the overheads and the efficiency of TensorFlow, fitted to training steps of the presets on two
 cores. GPUs are faster than the estimate.
 """
 
-import functools
 import math
 import os
 import time
@@ -45,6 +44,9 @@ ALONE = 64
 
 FLOAT = 4
 """Bytes of a float32."""
+
+MEASURED_SECONDS = 20
+"""Seconds after which the speed of the machine is measured again."""
 
 
 class Cost(NamedTuple):
@@ -120,12 +122,30 @@ def estimate(
     return Cost(parameters, steps, step_flops, steps * seconds, memory)
 
 
-@functools.cache
-def machine_speed() -> Speed:
-    """Return the speed of this machine, measured on the first call within about 0.1 s.
+class _Speedometer:
+    """The highest speed of this machine measured so far: other work only slows a measurement down."""
 
-    Measured on one core: on a busy machine a product spread over all cores waits for the slowest.
-    """
+    def __init__(self):
+        self._highest, self._due = Speed(0.0, 0.0), 0.0
+
+    def read(self):
+        """Return the highest speed, measured again if the last time was `MEASURED_SECONDS` ago."""
+        if time.monotonic() >= self._due:
+            self._highest = Speed(*map(max, self._highest, _measured_speed()))
+            self._due = time.monotonic() + MEASURED_SECONDS
+        return self._highest
+
+
+_speedometer = _Speedometer()
+
+
+def machine_speed() -> Speed:
+    """Return the speed of this machine when otherwise idle; it is measured within about 0.1 s."""
+    return _speedometer.read()
+
+
+def _measured_speed():
+    """Measure the speed on one core: a product spread over all cores waits for the slowest."""
     matrix, product = np.ones((ALONE, ALONE), np.float32), np.empty((ALONE, ALONE), np.float32)
     source = np.ones(2**21, np.float32)
     target = np.empty_like(source)

@@ -35,7 +35,8 @@ class TrainingJob:
     """The request of a training run.
 
     Attributes:
-        config: `TransformerConfig`; its `labels` and `vocab_size` become those of the data.
+        config: `TransformerConfig`; its `labels` and `vocab_size` become those of the data, and for more than
+            two labels the output "sigmoid" becomes "softmax".
         settings: `TrainingSettings`.
         data: Path of the training and validation rows: labelled texts for an encoder, pairs for a decoder; or
             the name of a built-in task or named data set.

@@ -4,7 +4,6 @@ import collections
 import contextlib
 import datetime
 import os
-import re
 import secrets
 from pathlib import Path
 
@@ -18,13 +17,15 @@ from transformer_viz.runs.events import append_event
 from transformer_viz.runs.folder import TrainingRun
 from transformer_viz.runs.job import TrainingJob
 from transformer_viz.runs.quota import DiskUse, Quota, bytes_in, check_quota
+from transformer_viz.store.names import is_name, name_from
 from transformer_viz.store.places import command, data_folder
 from transformer_viz.values.fine_tuning import inherited
 
-ID = re.compile(r"[a-z0-9][a-z0-9-]{0,80}")
-
 SIGNS = ("job.json", "events.jsonl", "checkpoint.safetensors")
 """Files that identify the folder of a run, valid or broken."""
+
+LONGEST_TITLE = 24
+"""Characters of the longest title in the id of a run."""
 
 QUOTA = Quota(total=20 * 10**9, owner=400 * 10**6)
 """Bytes for all runs that a server starts, and for those of one owner."""
@@ -78,7 +79,7 @@ def create_run(
     size = sum(map(len, parent.values()))
     if job.sha256 and not os.path.exists(job.data):
         raise RunError("file.gone", path=job.data)
-    slug = re.sub(r"[^a-z0-9]+", "-", (title or Path(job.data).stem.split(".")[0]).lower()).strip("-")[:24]
+    slug = name_from(title or Path(job.data).stem.split(".")[0], LONGEST_TITLE)
     stamp = datetime.datetime.now().strftime("%Y%m%d-%H%M%S%f")  # sorts by time of creation
     path = folder / "-".join(filter(None, (stamp, slug, secrets.token_hex(2))))
     with write_errors(folder):
@@ -132,7 +133,7 @@ def list_runs(folder: str | Path | None = None, *, owner: str | None = None) -> 
         found = [
             entry
             for entry in folder.iterdir()
-            if ID.fullmatch(entry.name) and any(os.path.exists(entry / name) for name in SIGNS)
+            if is_name(entry.name) and any(os.path.exists(entry / name) for name in SIGNS)
         ]
     except OSError:
         return []
@@ -146,7 +147,7 @@ def all_job_bytes(folder: Path) -> list[bytes]:
     Raises:
         OSError: If one cannot be read.
     """
-    return [TrainingRun(entry).job_bytes for entry in folder.iterdir() if ID.fullmatch(entry.name)]
+    return [TrainingRun(entry).job_bytes for entry in folder.iterdir() if is_name(entry.name)]
 
 
 def queued_runs(folder: str | Path | None = None) -> list[TrainingRun]:
@@ -184,7 +185,7 @@ def open_run(name: str, folder: str | Path | None = None) -> TrainingRun:
     Raises:
         RunError: If there is none.
     """
-    if ID.fullmatch(str(name)):
+    if is_name(str(name)):
         run = TrainingRun(Path(folder or runs_folder()) / str(name))
         if any(os.path.exists(run.path / name) for name in SIGNS):
             return run

@@ -1,8 +1,13 @@
 """Starting points of trainings: for each task a model and settings known to learn it."""
 
+import re
+from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from pathlib import Path
+from typing import Any, NamedTuple
 
+from transformer_viz.data import NAMED, Preview, preview
+from transformer_viz.data.tasks import TASKS
 from transformer_viz.runs.settings import TrainingSettings
 from transformer_viz.values.config import TransformerConfig
 from transformer_viz.values.presets import PRESETS
@@ -78,17 +83,60 @@ RECIPES = {
     "labels": Recipe(
         "single-block",
         {"output": "softmax", "mask_padding": True, "truncation": "middle", "dropout": 0.3},
-        {"epochs": 4},
+        {"epochs": 4, "test_share": 0.1},
     ),
     "imdb": Recipe("attention-only", {"truncation": "beginning"}, {"epochs": 4, "schedule": "constant"}),
     "pairs": Recipe(
         "vaswani-tiny",
         {"d_model": 128, "num_heads": 8, "ffn_dim": 512},
-        {"epochs": 8, "batch_size": 64, "learning_rate": 0.002, "beta_2": 0.98, "label_smoothing": 0.1},
+        {"epochs": 8, "batch_size": 64, "learning_rate": 0.002, "beta_2": 0.98, "label_smoothing": 0.1}
+        | {"test_share": 0.1},
     ),
-    "texts": Recipe("gpt-mini", {}, {"epochs": 4, "beta_2": 0.98}),
+    "texts": Recipe("gpt-mini", {}, {"epochs": 4, "beta_2": 0.98, "test_share": 0.1}),
 }
 """Built-in task, or kind of rows in a file -> recipe."""
+
+
+class FileDefaults(NamedTuple):
+    """How the texts of a file are read, unless the user chooses otherwise.
+
+    Attributes:
+        tokens: Kind of tokens, as in `TrainingJob`.
+        keep_case: Whether case is distinguished.
+        max_len: Longest text in tokens.
+    """
+
+    tokens: str
+    keep_case: bool
+    max_len: int
+
+
+def file_defaults(kind: str, found: Preview) -> FileDefaults:
+    """Return how a file of that kind of rows is read, unless the user chooses otherwise."""
+    if kind != "labels":
+        return FileDefaults("bpe", keep_case=True, max_len=64)
+    texts = found.guess.get(kind, {}).get("text")
+    shown = found.rows if texts is None else found.rows[[texts]]
+    is_chinese = any(re.search("[\u4e00-\u9fff]", str(value)) for value in shown.to_numpy().ravel())
+    return FileDefaults("characters" if is_chinese else "words", keep_case=False, max_len=256)
+
+
+def recipe_name(data: str | Path, columns: Mapping[str, str]) -> str:
+    """Return the name in `RECIPES` for some data: a built-in task, a named data set, or a file.
+
+    Args:
+        data: As in `TrainingJob`.
+        columns: As in `TrainingJob`; if they name a label or a target, they determine the kind of rows.
+
+    Raises:
+        DataError: If it is a file that cannot be read.
+    """
+    if str(data) in TASKS:
+        return str(data)
+    if str(data) in NAMED:
+        return "imdb"
+    named = {"label": "labels", "target": "pairs"}
+    return next((named[role] for role in columns if role in named), preview(data).kind or "labels")
 
 
 def presets_for(recipe: Recipe) -> list[str]:

@@ -113,6 +113,10 @@ class TrainingSettings:
         """Return the steps of the warm-up for so many training rows."""
         return int(self.warmup if self.warmup >= 1 else self.warmup * self.total_steps(num_rows))
 
+    def training_rows(self, num_rows: int) -> int:
+        """Return about how many of so many rows are trained on."""
+        return int(num_rows * (1 - self.validation - self.test_share))
+
     def steps_per_epoch(self, num_rows: int) -> int:
         """Return the steps of one epoch for so many training rows."""
         return math.ceil(num_rows / self.batch_size)

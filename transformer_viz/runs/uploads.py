@@ -16,6 +16,7 @@ from transformer_viz.runs.disk import new_folder, remove, sweep_hidden, write_ne
 from transformer_viz.runs.errors import write_errors
 from transformer_viz.runs.listing import LOCK_SECONDS, all_job_bytes, runs_folder
 from transformer_viz.runs.quota import DiskUse, Quota, bytes_in, check_quota
+from transformer_viz.store.names import name_from
 
 QUOTA = Quota(total=2 * 10**9, owner=50 * 10**6)
 """Default bytes for all uploads, and for those of one owner."""
@@ -54,7 +55,7 @@ def keep_upload(
 
     Args:
         data: Its content.
-        name: Original file name; only letters, digits and dots of it are kept.
+        name: Original file name; only letters, digits, dots, "_" and "-" of it are kept.
         owner: Its owner; "": shared.
         folder: Folder of runs; None: `runs_folder()`.
         quota: Quota of all uploads, applied after unused ones have been removed; None: `QUOTA`.
@@ -176,6 +177,6 @@ def _lock(home):
 def _file_name(name):
     """Return a portable file name without path: "my-reviews.csv"."""
     stem, _, ending = re.split(r"[/\\]", name)[-1].lower().partition(".")
-    stem = re.sub(r"[^a-z0-9]+", "-", stem).strip("-")[:LONGEST_NAME].strip("-")
+    stem = name_from(stem, LONGEST_NAME)
     ending = re.sub(r"[^a-z0-9.]+", "", ending)[:LONGEST_NAME].strip(".")
     return f"{stem or 'data'}.{ending or 'txt'}"

@@ -13,8 +13,9 @@ from pathlib import Path
 
 from transformer_viz.store.atomic import check_space, move_into_place, sync_folder
 from transformer_viz.store.checking import LIMITS, Check, Limits
-from transformer_viz.store.format import NAME, ModelError, disk_errors, existing_folder, hidden_model
+from transformer_viz.store.format import ModelError, disk_errors, existing_folder, hidden_model
 from transformer_viz.store.hidden import sweep, temporary_beside
+from transformer_viz.store.names import is_name
 from transformer_viz.store.places import folder_of_models
 from transformer_viz.store.quota import QuotaLike, check_quota
 from transformer_viz.store.write import check_target
@@ -124,7 +125,7 @@ def _free_place(name, folder):
     try:
         return check_target(name, folder=folder)
     except ModelError as error:
-        is_unfit = is_taken or not NAME.fullmatch(name)
+        is_unfit = is_taken or not is_name(name)
         raise (UnfitNameError(error, name) if is_unfit else error) from None
 
 

@@ -3,7 +3,6 @@
 import contextlib
 import json
 import os
-import re
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,6 +10,7 @@ from pathlib import Path
 import numpy as np
 
 from transformer_viz.language import Phrase, Problem
+from transformer_viz.store.names import is_name
 from transformer_viz.store.places import models_folder, shelves
 from transformer_viz.values.config import TransformerConfig
 from transformer_viz.values.head_roles import HeadRoles
@@ -41,8 +41,6 @@ HEAD_ROLES = "roles.json"
 OPTIONAL = {TARGET, HEAD_ROLES}
 PAYLOAD = LARGEST.keys() - {"manifest.json"} - OPTIONAL
 DESKTOP = {".DS_Store", "Thumbs.db", "desktop.ini"}  # files of file managers, ignored
-_RESERVED = r"(?:con|prn|aux|nul|com\d|lpt\d)"  # devices on Windows
-NAME = re.compile(rf"(?!{_RESERVED}$)[a-z0-9][a-z0-9_-]{{0,63}}")
 
 
 class ModelError(Problem):
@@ -110,7 +108,7 @@ def is_path(text: str) -> bool:
 
 def checked_name(name: str) -> str:
     """Return a model's name after checking that it is valid on every system."""
-    if not isinstance(name, str) or not NAME.fullmatch(name):
+    if not isinstance(name, str) or not is_name(name):
         raise ModelError("store.name", received=one_line(repr(name)))
     return name
 

@@ -8,14 +8,14 @@ import shutil
 import time
 from pathlib import Path
 
-from transformer_viz.store.format import NAME
+from transformer_viz.store.names import is_name
 from transformer_viz.store.places import folder_of_models
 
 DAY = 24 * 60 * 60
 """Minimum seconds for which a deleted model can be restored."""
 
-_TEMPORARY = re.compile(rf"\.tmp-{NAME.pattern}-(\d+)-[0-9a-f]{{16}}")
-_TRASH = re.compile(rf"\.trash-({NAME.pattern})-(\d+)-[0-9a-f]{{16}}")
+_TEMPORARY = re.compile(r"\.tmp-(.+)-(\d+)-[0-9a-f]{16}")
+_TRASH = re.compile(r"\.trash-(.+)-(\d+)-[0-9a-f]{16}")
 
 
 def temporary_beside(target: Path) -> Path:
@@ -40,7 +40,7 @@ def sweep(folder: Path) -> None:
     with contextlib.suppress(OSError):
         for name in os.listdir(folder):
             match = _TEMPORARY.fullmatch(name)
-            if match and not _is_alive(int(match[1]), folder / name):
+            if match and is_name(match[1]) and not _is_alive(int(match[2]), folder / name):
                 shutil.rmtree(folder / name, ignore_errors=True)
 
 
@@ -56,7 +56,7 @@ def empty_trash(folder: Path | None = None, *, older_than: float = DAY) -> None:
         names = os.listdir(folder)
     for name in names:
         match = _TRASH.fullmatch(name)
-        if match and int(match[2]) <= time.time() - older_than:
+        if match and is_name(match[1]) and int(match[2]) <= time.time() - older_than:
             with contextlib.suppress(OSError):
                 discard(folder / name, folder / match[1])
 

@@ -13,7 +13,6 @@ from transformer_viz.language import Phrase, Problem
 from transformer_viz.store.card import check_card, check_card_size
 from transformer_viz.store.format import (
     HEAD_ROLES,
-    NAME,
     TARGET,
     ModelError,
     StoredModel,
@@ -30,6 +29,7 @@ from transformer_viz.store.format import (
 )
 from transformer_viz.store.limits import check_config
 from transformer_viz.store.manifest import check_hash, checked_files
+from transformer_viz.store.names import is_name
 from transformer_viz.store.places import shelves
 from transformer_viz.values.config import TransformerConfig
 from transformer_viz.values.head_roles import HeadRoles
@@ -134,7 +134,7 @@ def names_in(folder: Path) -> list[str]:
         return []
     except (OSError, ValueError) as error:
         raise ModelError("store.not_listed", place=one_line(folder), reason=reason_of(error)) from None
-    replaced = {name[5:] for name in found if name.startswith(".old-") and NAME.fullmatch(name[5:])}
+    replaced = {name[5:] for name in found if name.startswith(".old-") and is_name(name[5:])}
     return sorted(replaced.union(name for name in found if not name.startswith(".")))
 
 

@@ -51,7 +51,10 @@ class LabelledTexts(Dataset):
             tokenizer = Tokenizer.from_json(parent.tokenizer)
         else:
             tokenizer = Tokenizer.train(train["text"], job.config.vocab_size, **tokenizer_options(job))
-        self.config = job.config.replace(labels=tuple(names.values()), vocab_size=tokenizer.vocab_size)
+        output = "softmax" if len(names) > 2 and job.config.output == "sigmoid" else job.config.output
+        self.config = job.config.replace(
+            labels=tuple(names.values()), vocab_size=tokenizer.vocab_size, output=output
+        )
         self.tokenizers = {"tokenizer": tokenizer.to_json()}
         self.num_rows, self.num_validation = len(train), len(validation)
         watched = choose_probes(job, sorted(validation["text"], key=len))

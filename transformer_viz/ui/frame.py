@@ -7,7 +7,6 @@ from typing import Any
 import streamlit as st
 
 from transformer_viz import store
-from transformer_viz.ui.header import choose_model, show_brand, show_header, show_pages
 from transformer_viz.ui.pages.attention import page as attention
 from transformer_viz.ui.pages.masks import page as masks
 from transformer_viz.ui.pages.models import page as models
@@ -16,6 +15,7 @@ from transformer_viz.ui.pages.teacher import page as teacher
 from transformer_viz.ui.pages.train import page as train
 from transformer_viz.ui.shell.address import follow_history
 from transformer_viz.ui.shell.classroom import is_classroom, is_teacher, owner, record_visit, short_name
+from transformer_viz.ui.shell.header import choose_model, show_brand, show_header, show_pages
 from transformer_viz.ui.shell.journal import timed
 from transformer_viz.ui.shell.language import t
 from transformer_viz.ui.shell.login import admitted, show_logout

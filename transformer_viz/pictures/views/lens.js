@@ -76,6 +76,7 @@ class Lens {
     /** @type {{from: unknown[], scene: Scene} | null} */
     this.drawn = null;
     this.count = { count: 0, of: 0 };
+    this.tall = 0; // height of a view, in pixels
 
     const { selection, words, look, select, pin, redraw } = this;
     const point = (/** @type {Token} */ token) => this.point(token, null);
@@ -101,7 +102,7 @@ class Lens {
       redraw,
     });
     const aligned = () => (selection.state.view === "all" ? this.matrix.drawing()?.at : undefined);
-    const tall = () => this.stage.height;
+    const tall = () => this.tall;
     this.views = {
       grid: this.panel("grid", grid({ selection, look, select, hover: (head, place) => this.hover(head, place) })),
       matrix: this.panel("matrix", this.matrix),
@@ -169,9 +170,14 @@ class Lens {
     this.fit();
   }
 
-  /** Let the heads and the views fill the height that is left. */
+  /** Let the heads and the views fill the height that is left; a view has its title above it. */
   fit() {
+    const { view } = this.selection.state;
+    const { panel, surface } = this.views[view === "all" ? "matrix" : view];
+    this.title(this.count);
     this.stage.measure();
+    const above = (surface.canvas.parentElement?.offsetTop ?? 0) - panel.offsetTop;
+    this.tall = this.stage.height - above;
     this.heads.fit(this.heads.element.clientWidth, this.stage.height);
     this.redraw();
   }
@@ -213,10 +219,10 @@ class Lens {
   scene() {
     const { attention, state } = this.selection;
     const look = this.look();
-    const { height } = this.stage;
-    const from = [attention, look.ramps, state.layer, state.head, state.value, state.scale, height];
+    const { tall } = this;
+    const from = [attention, look.ramps, state.layer, state.head, state.value, state.scale, tall];
     if (!this.drawn || from.some((each, i) => each !== this.drawn?.from[i])) {
-      this.drawn = { from, scene: sceneOf(this.selection, this.words(), look, height) };
+      this.drawn = { from, scene: sceneOf(this.selection, this.words(), look, tall) };
     }
     return this.drawn.scene;
   }

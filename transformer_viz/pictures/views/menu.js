@@ -2,6 +2,8 @@
 
 import { element } from "./element.js";
 
+const EDGE = 8; // pixels that are left of a menu at the edge of the window
+
 /**
  * Return a menu; a press outside of it, or Escape, closes it.
  *
@@ -18,6 +20,11 @@ export function menuOf(kind) {
     if (key !== "Escape" || !menu.open) return;
     menu.open = false;
     label.focus();
+  });
+  menu.addEventListener("toggle", () => {
+    body.style.right = "";
+    const { left } = body.getBoundingClientRect();
+    if (menu.open && left < EDGE) body.style.right = `${Math.min(0, left - EDGE)}px`;
   });
   document.addEventListener("click", close);
   return {

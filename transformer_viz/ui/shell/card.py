@@ -10,6 +10,7 @@ from transformer_viz.pictures.figures import learning_curves
 from transformer_viz.pictures.figures.learning import SHARES
 from transformer_viz.ui.shell.card_facts import config_of, count_in, examples_of, history_of, part, text_in
 from transformer_viz.ui.shell.charts import draw, theme
+from transformer_viz.ui.shell.confusion import show_confusion
 from transformer_viz.ui.shell.language import escaped, t, words
 from transformer_viz.values.config import TransformerConfig
 
@@ -71,6 +72,7 @@ def show_card(model: store.ModelSummary) -> None:
             show_heading(t("card.examples"))
             st.markdown("\n".join(f"- {escaped(example)}" for example in examples))
     show_labels(part(part(model.card, "test"), "by_label"))
+    show_confusion(part(part(model.card, "test"), "confusion"))
     if command := text_in(model.card, "command"):
         show_heading(t("card.again"))
         st.code(command, language="bash", wrap_lines=True)

@@ -22,7 +22,8 @@ MAX_URL_CHARS = 2_000
 
 STYLE = """<style>
 .st-key-line { padding-top: 0.5rem; column-gap: 1.25rem; row-gap: 0.25rem }
-[data-testid=stLayoutWrapper]:has(> .st-key-asked) { flex: 2 1 20rem; min-width: min(100%, 20rem); max-width: 44rem }
+[data-testid=stLayoutWrapper]:has(> .st-key-asked) {
+  flex: 2 1 20rem; min-width: min(100%, 20rem); max-width: 44rem }
 [data-testid=stLayoutWrapper]:has(> .st-key-answer) { flex: 1 1 11rem; min-width: min(100%, 11rem) }
 .st-key-asked { flex-wrap: nowrap }
 .st-key-line [data-testid=InputInstructions] { display: none }

@@ -8,7 +8,7 @@ import streamlit as st
 
 from transformer_viz import store
 from transformer_viz.data.tasks import TASKS
-from transformer_viz.store.format import NAME
+from transformer_viz.store.names import is_name
 from transformer_viz.store.places import command
 from transformer_viz.ui.shell.card_facts import config_of, part, text_in
 from transformer_viz.ui.shell.classroom import is_classroom, is_teacher, own_models, owner, visitors_folder
@@ -89,6 +89,6 @@ def show_no_model() -> None:
 
 def name_problem(name: str, names: Collection[str]) -> str | None:
     """Return why a model cannot have a name, in the visitor's language; None if it can."""
-    if not NAME.fullmatch(name):
+    if not is_name(name):
         return t("name.rule")
     return t("name.taken", name=escaped(name)) if name in names else None

@@ -5,7 +5,7 @@ from collections.abc import Callable
 import streamlit as st
 
 from transformer_viz import store
-from transformer_viz.store.format import NAME
+from transformer_viz.store.names import is_name
 from transformer_viz.store.places import command
 from transformer_viz.ui.pages.models.upload import (
     TRASH_MATTERS,
@@ -154,7 +154,7 @@ def show_actions(model: store.ModelSummary, names: list[str], open_model: Callab
                 on_click="ignore",
                 key=f"download-{model.name}",
             )
-        if not NAME.fullmatch(model.name):
+        if not is_name(model.name):
             return
         if is_own(model):
             ask_name("rename", model, names, rename)

@@ -9,7 +9,7 @@ import streamlit as st
 from streamlit.runtime.uploaded_file_manager import UploadedFile
 
 from transformer_viz import store
-from transformer_viz.store.format import NAME
+from transformer_viz.store.names import is_name, name_from
 from transformer_viz.ui.shell.classroom import keep_visitor
 from transformer_viz.ui.shell.language import escaped, t
 from transformer_viz.ui.shell.problems import error_text
@@ -94,7 +94,7 @@ def ask_fit_name(called: str, names: list[str]) -> str | None:
 
 def free_name(name: str, names: Collection[str]) -> str:
     """Return a valid, unused name similar to this one."""
-    fit = re.sub("[^a-z0-9_-]+", "-", name.lower()).strip("-_")[:60] or "model"
+    fit = name_from(name, 60) or "model"
     stem = re.sub(r"-\d+$", "", fit)
     numbered = itertools.chain([fit], (f"{stem}-{number}" for number in itertools.count(2)))
-    return next(name for name in numbered if name not in names and NAME.fullmatch(name))
+    return next(name for name in numbered if name not in names and is_name(name))

@@ -2,13 +2,15 @@
 
 import streamlit as st
 
-from transformer_viz.data import NAMED
+from transformer_viz.data import NAMED, DataError
+from transformer_viz.data.named import check_named
 from transformer_viz.data.tasks import TASKS
 from transformer_viz.text.tokenizer import Tokenizer
 from transformer_viz.ui.pages.train.file import ask_file
 from transformer_viz.ui.pages.train.material import Material
 from transformer_viz.ui.shell.address import from_address, to_address
 from transformer_viz.ui.shell.language import escaped, t
+from transformer_viz.ui.shell.problems import show_problem
 
 FILE = "file"
 """Option for a file of the visitor, among the tasks."""
@@ -40,12 +42,27 @@ def ask_material(task: str) -> Material | None:
     if task == FILE:
         return ask_file()
     if task in NAMED:
+        with st.spinner(t("data.looking")):
+            missing = what_is_missing(task)
+        if missing:
+            show_problem(DataError.from_json(missing))
+            return None
         return Material(task, "imdb", IMDB["rows"], [], IMDB["vocab"], IMDB["tokens"], {}, {})
     examples, vocab, tokens = of_task(task)
     text, target = examples[0]
     key = "train.example" if target else "train.example.text"
     st.caption(t(key, text=escaped(text), target=escaped(target or "")))
     return Material(task, task, None, examples, vocab, tokens, {}, {})
+
+
+@st.cache_data(ttl=60, show_spinner=False)
+def what_is_missing(task: str) -> dict | None:
+    """Return the error that a named data set can neither be read nor fetched, as JSON; None if it can."""
+    try:
+        check_named(task)
+    except DataError as error:
+        return error.to_json()
+    return None
 
 
 @st.cache_data(max_entries=16, show_spinner=False)

@@ -1,6 +1,6 @@
 """A training file of the visitor: upload, preview, columns, report."""
 
-import re
+from collections.abc import Iterable
 from typing import NamedTuple
 
 import streamlit as st
@@ -19,7 +19,9 @@ from transformer_viz.data import (
     split_pairs,
     split_texts,
 )
+from transformer_viz.data.encodings import UTF_8
 from transformer_viz.runs import RunError, Upload
+from transformer_viz.runs.recipes import RECIPES, file_defaults
 from transformer_viz.text.tokenizer import TOKEN_KINDS, Tokenizer
 from transformer_viz.ui.pages.train.material import Material
 from transformer_viz.ui.shell.language import escaped, t
@@ -27,6 +29,11 @@ from transformer_viz.ui.shell.problems import show_problem
 from transformer_viz.ui.shell.upload import TYPES, cached_preview, stored_upload
 
 LENGTHS = (16, 32, 48, 64, 80, 128, 256, 512, 1024)
+
+TEST_SHARES = (0.0, 0.05, 0.1, 0.2, 0.3)
+
+LONGEST_LABEL = 40
+"""Characters of the longest name given to a label."""
 
 WIDTH = 182
 """Width of a widget, in pixels."""
@@ -65,15 +72,20 @@ def ask_file() -> Material | None:
         return None
     try:
         found = cached_preview(upload)
+        if found.encoding != UTF_8:
+            st.caption(t("data.encoding", encoding=found.encoding))
         st.dataframe(found.rows, hide_index=True, alt=t("data.rows.alt"))
         kind, columns = ask_columns(found)
-        tokens, keep_case, longest = ask_tokens(kind, found)
+        tokens, keep_case, longest, test_share = ask_reading(kind, found)
         with st.spinner(t("data.counting"), show_time=True):
-            counted = count(upload, kind, tuple(columns.items()), tokens, keep_case, longest)
+            counted = count(upload, kind, tuple(columns.items()), tokens, keep_case, longest, test_share)
     except DataError as error:
         show_problem(error.renamed(str(upload.path), file.name))
         return None
     show_report(counted.report)
+    names = ask_label_names(counted.report.labels) if counted.report.labels else {}
+    if names is None:
+        return None
     return Material(
         data=str(upload.path),
         recipe=kind,
@@ -81,8 +93,10 @@ def ask_file() -> Material | None:
         examples=counted.examples,
         vocab=counted.vocab,
         tokens=counted.report.texts["text"].median_tokens or 0,
-        job={"columns": columns, "tokens": tokens, "keep_case": keep_case, "sha256": upload.sha256},
+        job={"columns": columns, "tokens": tokens, "keep_case": keep_case, "sha256": upload.sha256}
+        | {"label_names": names},
         changes={"max_len": longest},
+        test_share=test_share,
     )
 
 
@@ -108,15 +122,14 @@ def ask_columns(found: Preview) -> tuple[str, dict[str, str]]:
     return kind, {} if found.format == "text" else chosen
 
 
-def ask_tokens(kind: str, found: Preview) -> tuple[str, bool, int]:
-    """Show the choice of tokenization; return kind of tokens, keep case, maximum length in tokens."""
-    chinese = any(re.search("[\u4e00-\u9fff]", str(value)) for value in found.rows.to_numpy().ravel())
-    likely = "bpe" if kind != "labels" else "characters" if chinese else "words"
+def ask_reading(kind: str, found: Preview) -> tuple[str, bool, int, float]:
+    """Show how the texts are read; return kind of tokens, keep case, maximum length, share of test rows."""
+    likely = file_defaults(kind, found)
     row = st.container(horizontal=True, gap="small", vertical_alignment="bottom")
     tokens = row.selectbox(
         t("data.tokens"),
         TOKEN_KINDS,
-        TOKEN_KINDS.index(likely),
+        TOKEN_KINDS.index(likely.tokens),
         format_func=lambda name: t(f"data.tokens.{name}"),
         help=t("data.tokens.help"),
         key=f"tokens-{kind}",
@@ -125,13 +138,45 @@ def ask_tokens(kind: str, found: Preview) -> tuple[str, bool, int]:
     longest = row.select_slider(
         t("data.longest"),
         LENGTHS,
-        256 if kind == "labels" else 64,
+        likely.max_len,
         help=t("data.longest.help"),
         key=f"longest-{kind}",
         width=WIDTH,
     )
-    keep_case = row.toggle(t("data.case"), kind != "labels", help=t("data.case.help"), key=f"case-{kind}")
-    return tokens, keep_case, longest
+    test_share = row.select_slider(
+        t("data.share"),
+        TEST_SHARES,
+        RECIPES[kind].settings["test_share"],
+        format_func="{:.0%}".format,
+        help=t("data.share.help"),
+        key=f"test-{kind}",
+        width=WIDTH,
+    )
+    keep_case = row.toggle(t("data.case"), likely.keep_case, help=t("data.case.help"), key=f"case-{kind}")
+    return tokens, keep_case, longest, test_share
+
+
+def ask_label_names(labels: Iterable[str]) -> dict[str, str] | None:
+    """Show boxes for names of the labels; return label -> name, None if two would have the same name."""
+    with (
+        st.expander(t("data.names"), icon=":material/label:"),
+        st.container(horizontal=True, gap="small"),
+    ):
+        typed = {
+            label: st.text_input(
+                escaped(label),
+                placeholder=label,
+                key=f"name-of-{label}",
+                width=WIDTH,
+                max_chars=LONGEST_LABEL,
+            )
+            for label in labels
+        }
+    names = {label: name.strip() for label, name in typed.items() if name.strip()}
+    if len({names.get(label, label) for label in typed}) < len(typed):
+        st.error(t("data.names.same"), icon=":material/error:")
+        return None
+    return names
 
 
 @st.cache_data(max_entries=8, show_spinner=False)
@@ -142,6 +187,7 @@ def count(
     tokens: str,
     keep_case: bool,
     longest: int,
+    test_share: float,
 ) -> Counted:
     """Read an upload and describe its rows.
 
@@ -150,7 +196,7 @@ def count(
     """
     read, split_rows = READERS[kind]
     rows = read(upload.path, dict(columns), sha256=upload.sha256)
-    parts = split_rows(rows)
+    parts = split_rows(rows, test=test_share)
     seen = evenly_spaced(parts.train, MAX_COUNTED)
     sides = [*seen["text"], *(seen["target"] if kind == "pairs" else [])]
     tokenizer = Tokenizer.train(sides, MAX_VOCABULARY, kind=tokens, lowercase=not keep_case)
@@ -167,6 +213,7 @@ def show_report(report: DataReport) -> None:
         "rows": f"{report.rows:,}",
         "train": f"{report.sizes['train']:,}",
         "validation": f"{report.sizes['validation']:,}",
+        **({"test": f"{report.sizes['test']:,}"} if report.sizes["test"] else {}),
         "median": f"{text.median_tokens:,}",
         "cut": f"{text.cut_share:.1%}",
         "unknown": f"{text.unknown_share:.1%}",

@@ -15,6 +15,7 @@ class Material(NamedTuple):
         tokens: Mean length of a text in tokens.
         job: Further fields of `TrainingJob`.
         changes: Fields of the config that the data determine.
+        test_share: Share of the rows on which the finished model is measured; a built-in task has test rows.
     """
 
     data: str
@@ -25,3 +26,4 @@ class Material(NamedTuple):
     tokens: float
     job: dict
     changes: dict
+    test_share: float = 0.0

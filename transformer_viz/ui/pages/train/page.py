@@ -113,7 +113,7 @@ def show_cost(job: TrainingJob, material: Material) -> None:
     config = job.config
     if not job.parent:
         config = config.replace(vocab_size=min(config.vocab_size, material.vocab))
-    rows = int(job.rows * (1 - job.settings.validation))
+    rows = job.settings.training_rows(job.rows)
     tokens = min(material.tokens, config.max_len)
     target = tokens if config.architecture == "encoder-decoder" else 0
     cost = estimate(config, job.settings, rows, tokens, target, job.trainable_layers)

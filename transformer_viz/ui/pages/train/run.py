@@ -150,13 +150,25 @@ def show_progress(run: TrainingRun, stage: Stage) -> None:
             "curves",
         )
     with samples:
-        if state.best and (best := state.best.get(f"val_{metric}")) is not None:
-            value = metric_text(metric, best)
-            best = t("run.best", figure=metric_name(metric), value=value, epoch=state.best["epoch"])
-            st.markdown(best)
+        if state.best:
+            show_best(state.best, run.job.config)
         if state.samples:
             st.caption(t("run.samples"), help=t("run.samples.help"))
             st.markdown("\n\n".join(map(sample_text, state.samples)))
+
+
+def show_best(epoch: dict[str, Any], config: TransformerConfig) -> None:
+    """Show the validation metrics of the best epoch so far, except its loss."""
+    measured = {name.removeprefix("val_"): value for name, value in epoch.items() if name.startswith("val_")}
+    measured.pop("loss", None)
+    if found := metrics_of(measured, config):
+        st.markdown(t("run.best", figures=figures_text(found), epoch=epoch["epoch"]))
+
+
+def figures_text(metrics: dict[str, float]) -> str:
+    """Return metrics with their names, as part of a sentence."""
+    named = (f"{escaped(metric_name(name))} {metric_text(name, value)}" for name, value in metrics.items())
+    return t("list.comma").join(named)
 
 
 def queue_text(run: TrainingRun) -> str:
@@ -166,12 +178,14 @@ def queue_text(run: TrainingRun) -> str:
 
 
 def sample_text(sample: dict[str, str]) -> str:
-    """Return a sample's text and the model's output, green if correct, red if not."""
-    output = escaped(shortened(sample["written"])) or "∅"
-    if sample["expected"]:
-        colour = "green" if sample["written"] == sample["expected"] else "red"
-        output = f":{colour}[{output}]"
-    return f"{escaped(shortened(sample['text']))} → {output}"
+    """Return a sample's text and the model's output, marked as right or as wrong with the right one."""
+    text, output = escaped(shortened(sample["text"])), escaped(shortened(sample["written"])) or "∅"
+    if not sample["expected"]:
+        return f"{text} → {output}"
+    if sample["written"] == sample["expected"]:
+        return f"{text} → :green[{output} ✓]"
+    expected = t("run.expected", answer=escaped(shortened(sample["expected"])))
+    return f"{text} → :red[{output} ✗]  \n{expected}"
 
 
 def progress_texts(run: TrainingRun, state: RunState, total: int) -> Iterator[str]:
@@ -204,13 +218,11 @@ def ask_name(run: TrainingRun, open_model: Callable[[str], None]) -> None:
         return
     test = part(card, "test")
     if rows := count_in(test, "rows"):
-        measured = metrics_of(test, config).items()
-        named = (f"{escaped(metric_name(name))} {metric_text(name, value)}" for name, value in measured)
-        st.markdown(t("run.test", count=rows, figures=t("list.comma").join(named)))
+        st.markdown(t("run.test", count=rows, figures=figures_text(metrics_of(test, config))))
     with st.container(horizontal=True, vertical_alignment="bottom", gap="small"):
-        slug = title_of(run.id).split(" · ")[0]
+        suggested = t("run.name.own", data=title_of(run.id).split(" · ")[0])
         name = st.text_input(
-            t("run.name"), f"my-{slug}", key=f"name-{run.id}", help=t("run.name.help"), width=280
+            t("run.name"), suggested, key=f"name-{run.id}", help=t("run.name.help"), width=280
         )
         if st.button(t("run.save"), icon=":material/save:", type="primary", key="save"):
             save(run, name)

@@ -90,7 +90,7 @@ def ask_settings(material: Material) -> TrainingJob:
         trainable = None
         start_from, origin = ask_preset(material, recipe)
         controls = Controls(f"{material.recipe}-{origin['preset']}")
-    sizes, settings = {}, recipe.training(pack=start_from.fills_in)
+    sizes, settings = {}, recipe.training(pack=start_from.fills_in, test_share=material.test_share)
     if parent:
         settings = dataclasses.replace(settings, learning_rate=FINE_TUNING_RATE)
     with st.container(horizontal=True, gap="small"):
@@ -202,4 +202,4 @@ def title_of_data(data: str) -> str:
 
 def steps_of(job: TrainingJob) -> int:
     """Return the number of training steps, estimated before the data are read."""
-    return job.settings.total_steps(int(job.rows * (1 - job.settings.validation)))
+    return job.settings.total_steps(job.settings.training_rows(job.rows))

@@ -28,7 +28,8 @@ STYLE = """<style>
   background: {background}; border-bottom: 1px solid {line} }}
 [data-testid=stLayoutWrapper]:has(> .st-key-header-model) {{ flex: 0 1 19rem; min-width: 11rem }}
 [data-testid=stLayoutWrapper]:has(> .st-key-pages) {{ flex: 1 1 0; min-width: 0 }}
-.st-key-pages {{ justify-content: safe center; flex-wrap: nowrap; overflow-x: auto; scrollbar-width: none; gap: 1.4rem }}
+.st-key-pages {{ justify-content: safe center; flex-wrap: nowrap; overflow-x: auto; scrollbar-width: none;
+  gap: 1.4rem }}
 .st-key-pages .stPageLink a {{ padding: 0.85rem 0; border-radius: 0; background: none; white-space: nowrap }}
 .st-key-page-shown .stPageLink a {{ box-shadow: inset 0 -3px {primary} }}
 .st-key-page-shown .stPageLink a p {{ font-weight: 650 }}
@@ -40,8 +41,8 @@ STYLE = """<style>
 }}
 @media (max-width: 640px) {{
   .stMainBlockContainer {{ padding: 0 0.9rem 2rem }}
-  .st-key-header {{ width: calc(100% + 1.8rem); margin: 0 -0.9rem; padding: 0.3rem 0.9rem 0; column-gap: 0.6rem;
-    flex-wrap: wrap }}
+  .st-key-header {{ width: calc(100% + 1.8rem); margin: 0 -0.9rem; padding: 0.3rem 0.9rem 0;
+    column-gap: 0.6rem; flex-wrap: wrap }}
   [data-testid=stLayoutWrapper]:has(> .st-key-header-model) {{ flex: 1 1 9rem; min-width: 9rem }}
   [data-testid=stLayoutWrapper]:has(> .st-key-header-language) {{ padding-right: 2.2rem }}
   [data-testid=stLayoutWrapper]:has(> .st-key-pages) {{ order: 1; flex: 1 1 100% }}
