@@ -67,7 +67,7 @@ def main():
         browser = playwright.chromium.launch(executable_path=CHROMIUM, args=flags)
         page = browser.new_page(viewport={"width": 1440, "height": 1000})
         page.goto(f"http://localhost:{port}")
-        page.locator("[data-testid=stTextArea]").wait_for()
+        page.locator(".st-key-sentence input").wait_for()
         print(f"from the command to the frame of the page  {time.perf_counter() - begin:6.2f} s")
         page.locator(".lens .matrix canvas").wait_for()
         page.evaluate(FIND)
@@ -102,7 +102,7 @@ def measure(page, pid):
     page.wait_for_timeout(1000)
     used = processor_seconds(pid)
     change(page)
-    button = page.get_by_role("button", name="Show attention")
+    button = page.get_by_role("button", name="Enter")
     nothing = [click(page, button, ENDED) for _ in range(CLICKS)]
     used = (processor_seconds(pid) - used) / (2 * CLICKS)
     print(f"a click that changes nothing               {statistics.median(nothing):6.0f} ms")
@@ -114,7 +114,7 @@ def measure_pages(page):
     taken = {name: [] for name in PAGES}
     for _ in range(CLICKS // 2):
         for name, drawn in PAGES.items():
-            link = page.get_by_test_id("stTopNavLink").filter(has_text=name)
+            link = page.locator(".st-key-pages").get_by_role("link").filter(has_text=name)
             taken[name].append(click(page, link, DRAWN % drawn))
             page.wait_for_timeout(500)
     for name, each in taken.items():
@@ -146,13 +146,13 @@ def measure_training(browser, page, address):
 
 def change(page):
     """Print the times of another head and another sentence."""
-    heads, sentences = page.locator(".lens .swatch"), []
+    heads, sentences = page.locator(".lens .heads .head"), []
     taken = [click(page, heads.nth(i % 2), CHOSEN) for i in range(CLICKS)]
     print(f"another head, click to painted             {statistics.median(taken):6.0f} ms")
     for i in range(CLICKS):
         for text, kept in (("Not bad.", []), (SENTENCE + "!" * i, sentences)):
-            page.locator("[data-testid=stTextArea] textarea").fill(text)
-            kept.append(click(page, page.get_by_role("button", name="Show attention"), PAINTED))
+            page.locator(".st-key-sentence input").fill(text)
+            kept.append(click(page, page.get_by_role("button", name="Enter"), PAINTED))
     print(f"a sentence of 30 words, press to painted   {statistics.median(sentences):6.0f} ms")
 
 

@@ -56,7 +56,7 @@ HOVER = """{
     canvas.dispatchEvent(new PointerEvent('pointermove', place));
 }"""
 
-HEAD = "document.querySelectorAll('.swatch')[Math.floor(Math.random() * 12)].click()"
+HEAD = "document.querySelectorAll('.heads .head')[Math.floor(Math.random() * 12)].click()"
 
 
 def main():

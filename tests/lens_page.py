@@ -81,17 +81,23 @@ def picture(page, view):
 def opened(page, menu):
     """Open a menu of the lens, "view" or "export", as long as the block lasts; no menu: do nothing."""
     button = page.locator(f".menu.{menu} > summary")
-    has_menu = button.count() > 0
-    if has_menu:
-        button.click()
+    if button.count():
+        toggle(page, menu, True)
     yield
-    if has_menu:
-        button.click()
+    if button.count():
+        toggle(page, menu, False)
+
+
+def toggle(page, menu, is_open):
+    """Open or close a menu of the lens, unless it is so already."""
+    if page.locator(f".menu.{menu}").evaluate("menu => menu.open") != is_open:
+        page.locator(f".menu.{menu} > summary").click()
 
 
 def choose(page, group, option):
+    """Press a button of a group in the menu "View"."""
     with opened(page, "view"):
-        page.get_by_role("group", name=group, exact=True).get_by_role(
+        page.locator(".menu.view").get_by_role("group", name=group, exact=True).get_by_role(
             "button", name=option, exact=True
         ).click()
     painted(page)
@@ -104,17 +110,25 @@ def choose_layer(page, layer):
 
 
 def choose_kind(page, name):
-    """Choose a kind of attention: by its tab, or by the first head of its card."""
-    tab = page.locator(".tabs").get_by_role("button", name=name, exact=True)
+    """Choose a kind of attention: by its button, by its tab, or by the first head of its card."""
+    button = page.locator(".bar, .tabs").get_by_role("button", name=name, exact=True)
     card = page.locator(".card").filter(has=page.get_by_role("heading", name=name, exact=True))
-    (tab if tab.count() else card.locator("button").first).click()
+    (button if button.count() else card.locator("button").first).click()
     painted(page)
 
 
 def pick(page, menu, value):
-    with opened(page, "view"):
+    """Select an option of a menu, above the view or in the menu "View"."""
+    above = page.locator(".bar").get_by_role("combobox", name=menu)
+    with contextlib.nullcontext() if above.count() else opened(page, "view"):
         page.get_by_role("combobox", name=menu).select_option(value)
     painted(page)
+
+
+def options(page, menu):
+    """Return the texts of the options of a menu in the menu "View"."""
+    with opened(page, "view"):
+        return page.get_by_role("combobox", name=menu).locator("option").all_inner_texts()
 
 
 def head_button(page, head, layer=None):
@@ -124,11 +138,21 @@ def head_button(page, head, layer=None):
     return row.locator("button").nth(head - 1)
 
 
+def shown_heads(page):
+    """Return the numbers of the heads of the selected layer whose lines are shown."""
+    read = "(heads) => heads.map((head) => [...head.parentElement.children].indexOf(head) + 1)"
+    return page.locator(".heads .head[aria-pressed=true]").evaluate_all(read)
+
+
 def chosen(page):
     """Return (layer, head) as every part of the page shows them, which is one and the same."""
     read = re.compile(r"Layer (\d+), head (\d+)")
     said = read.search(page.locator(".place").inner_text()).groups()
-    assert read.search(page.locator(".heads [aria-current]").get_attribute("aria-label")).groups() == said
+    column = page.locator(".heads")
+    if column.is_visible():
+        named = column.locator("[aria-current]").get_attribute("aria-label")
+        assert read.search(named).groups() == said
+        assert column.locator(".head[aria-pressed=true]").count() >= 1
     return tuple(map(int, said))
 
 
@@ -146,7 +170,7 @@ def table(page):
 def saved(page, kind):
     """Return (name, content) of a download."""
     with page.expect_download() as download, opened(page, "export"):
-        page.get_by_role("button", name=re.compile(rf"^{kind}$|[(]{kind}[)]")).click()
+        page.locator(f".menu.export [data-key=download-{kind.lower()}]").click()
     with open(download.value.path(), "rb") as file:
         return download.value.suggested_filename, file.read()
 
@@ -179,6 +203,13 @@ def middles(page, allowed):
     """Return (query, key) -> the middle of its cell on the canvas, for cells that are no gaps."""
     cells = filled(drawing(page))[: allowed.sum()]
     places = [(x + width / 2, y + height / 2) for x, y, width, height, _ in cells]
+    return dict(zip(map(tuple, np.argwhere(allowed)), places, strict=True))
+
+
+def corners(page, allowed):
+    """Return (query, key) -> a place in the corner of its cell, where nothing is written, as in `middles`."""
+    cells = filled(drawing(page))[: allowed.sum()]
+    places = [(x + 3, y + 3) for x, y, *_ in cells]
     return dict(zip(map(tuple, np.argwhere(allowed)), places, strict=True))
 
 

@@ -22,11 +22,14 @@ from lens_page import (
     head_button,
     middles,
     open_table,
+    opened,
     page_place,
     painted,
+    pick,
     point,
     saved,
     table,
+    toggle,
 )
 from playwright.sync_api import expect
 from processes import children, is_running
@@ -94,7 +97,16 @@ def expect_tokens(page, wanted):
 
 def type_sentence(page, text):
     page.get_by_label("Sentence").fill(text)
-    page.get_by_role("button", name="Show attention").click()
+    page.get_by_role("button", name="Enter").click()
+
+
+def link(page, name):
+    """Return the link to a page in the header."""
+    return page.locator(".st-key-pages").get_by_role("link").filter(has_text=name)
+
+
+def speak(page, name):
+    page.locator(".st-key-header-language").get_by_text(name, exact=True).click()
 
 
 def test_the_first_picture_comes_by_itself(page, app, explorer, reviews):
@@ -108,15 +120,26 @@ def test_a_typed_sentence_changes_the_tokens(page, app):
     expect_tokens(page, ["a", "dull", "film", "."])
 
 
+def test_the_enter_key_is_enough(page, app):
+    open_app(page, app)
+    page.get_by_label("Sentence").fill("A dull film.")
+    page.get_by_label("Sentence").press("Enter")
+    expect_tokens(page, ["a", "dull", "film", "."])
+
+
 def test_what_is_open_shows_the_new_sentence_and_the_new_language(page, app):
     """The views stay on the page; nothing in them may be of the sentence before."""
     open_app(page, app, "/?text=A%20dull%20film.")
     expect_tokens(page, ["a", "dull", "film", "."])
     type_sentence(page, "A clever plot.")
     expect_tokens(page, ["a", "clever", "plot", "."])
-    page.get_by_test_id("stSidebar").get_by_text("简体中文").click()
+    toggle(page, "view", True)
+    speak(page, "中文")
     expect(page.locator(".table summary")).to_have_text("以表格显示")
-    expect(page.locator(".lens .below")).to_contain_text("保存")
+    expect(page.locator(".menu.export > summary")).to_have_text("导出")
+    settle(page)
+    toggle(page, "view", True)
+    expect(page.get_by_role("group", name="视图", exact=True)).to_be_visible()
 
 
 def test_a_head_stands_in_the_address_and_the_address_opens_it(page, app):
@@ -154,10 +177,16 @@ def test_choosing_in_the_views_asks_nothing_of_the_server(page, app):
     head_button(page, 3).click()
     choose_layer(page, 2)
     choose(page, "View", "Lines")
-    choose(page, "View", "Side by side")
+    choose(page, "View", "All heads")
     canvas(page, "grid").focus()
     page.keyboard.press("ArrowLeft")
     assert chosen(page) == (2, 2)
+    choose(page, "View", "Side by side")
+    head_button(page, 2).focus()
+    page.keyboard.press("ArrowLeft")
+    assert chosen(page) == (2, 1)
+    pick(page, "Values", "scores")
+    page.locator(".chip").click()
     page.wait_for_timeout(1_000)
     assert len(sent) == before
 
@@ -172,12 +201,12 @@ def test_a_choice_outlives_a_new_sentence_and_stays_in_the_address(page, app):
     assert chosen(page) == (2, 3)
     for part in ("head=3", "layer=2", "text=A"):
         expect(page).to_have_url(re.compile(part))
-    page.get_by_test_id("stSidebar").get_by_text("简体中文").click()
+    speak(page, "中文")
     expect(page.locator(".table summary")).to_have_text("以表格显示")
     settle(page)
     for part in ("head=3", "layer=2", "text=A", "lang=zh"):
         expect(page).to_have_url(re.compile(part))
-    page.get_by_test_id("stSidebar").get_by_text("English").click()
+    speak(page, "English")
     expect(page.locator(".table summary")).to_have_text("Show as table")
     settle(page)
     page.reload()
@@ -190,7 +219,7 @@ def test_what_is_pinned_stays_pinned_when_the_page_runs_again(page, app):
     open_app(page, app, "/?text=A%20dull%20film.&view=matrix")
     page.mouse.click(*page_place(page, middles(page, np.ones((4, 4), bool))[1, 2]))
     expect(page.locator(".said")).to_contain_text("Pinned: “dull” → “film”")
-    page.get_by_role("button", name="Show attention").click()
+    page.get_by_role("button", name="Enter").click()
     settle(page)
     page.wait_for_timeout(500)
     expect(page.locator(".said")).to_contain_text("Pinned: “dull” → “film”")
@@ -230,8 +259,8 @@ def test_nothing_is_wider_than_the_window(page, app, width, theme):
     main = page.locator("[data-testid=stMainBlockContainer]")
     assert main.evaluate("element => element.scrollWidth <= element.clientWidth")
     inside = main.bounding_box()
-    for view in ("grid", "matrix", "lines"):
-        box = canvas(page, view).bounding_box()
+    for part in (page.locator(".column"), canvas(page, "matrix"), canvas(page, "lines")):
+        box = part.bounding_box()
         assert inside["x"] <= box["x"]
         assert box["x"] + box["width"] <= inside["x"] + inside["width"]
 
@@ -260,6 +289,46 @@ def test_the_picture_can_be_downloaded_under_its_name(page, app):
     name, content = saved(page, "PNG")
     assert name == "small-encoder-layer1-head3-matrix.png"
     assert content[:8] == b"\x89PNG\r\n\x1a\n"
+
+
+def test_all_that_the_page_can_save_stands_in_the_export_menu(page, app, explorer):
+    open_app(page, app, "/?text=A%20dull%20film.")
+    with opened(page, "export"):
+        assert page.locator(".menu.export button").all_inner_texts() == [
+            *("Picture (PNG)", "Vector picture (SVG)", "This head (CSV)"),
+            *("All weights (CSV)", "Full trace (NPZ)", "Interactive picture (HTML, works offline)"),
+        ]
+    begins = {"csv": b"", "npz": b"PK", "html": b"<!doctype html>"}
+    for place, (kind, begin) in enumerate(begins.items()):
+        with page.expect_download() as download, opened(page, "export"):
+            page.locator(f".menu.export [data-key=file-{place}]").click()
+        assert download.value.suggested_filename == f"small-attention.{kind}"
+        content = Path(download.value.path()).read_bytes()
+        assert content.startswith(begin)
+        if kind == "csv":
+            frame = explorer.trace("A dull film.").to_frame()
+            assert len(content.decode().splitlines()) == len(frame) + 1
+    for button in page.locator("[class*=st-key-download-] button").all():
+        expect(button).to_be_hidden()  # they stand in the menu alone
+    speak(page, "中文")
+    expect(page.locator(".menu.export > summary")).to_have_text("导出")
+    settle(page)
+    with opened(page, "export"):
+        names = page.locator(".menu.export button").all_inner_texts()
+    assert len(names) == 6
+    assert all(re.search("[\u4e00-\u9fff]", name) for name in names)
+
+
+@pytest.mark.parametrize(("width", "height"), [(1280, 720), (720, 450)])
+def test_the_matrix_stays_within_the_window(page, app, width, height):
+    page.set_viewport_size({"width": width, "height": height})
+    open_app(page, app)
+    for view in ("Side by side", "Matrix"):
+        choose(page, "View", view)
+        painted(page)
+        box = canvas(page, "matrix").bounding_box()
+        assert box["y"] + box["height"] <= height
+        assert box["height"] > height / 4
 
 
 def open_masks(page, app, address, text="A dull film."):
@@ -495,13 +564,13 @@ def test_a_deleted_model_is_taken_back_and_opened(page, app, second):
     page.locator(".lens .said").wait_for()
     expect(page).to_have_url(re.compile(r"[?&]model=twin"))
     expect(page).to_have_url(re.compile(r"[?&]lang=zh"))
-    page.get_by_test_id("stTopNavLink").first.click()
-    page.get_by_test_id("stTopNavLink").last.click()
+    page.locator(".st-key-pages").get_by_role("link").first.click()
+    page.locator(".st-key-pages").get_by_role("link").last.click()
     click_row(page, 0)
     expect(heading(page)).to_have_text("small")
     settle(page)
     page.get_by_role("button", name="打开").click()
-    expect(page.get_by_role("combobox", name="模型")).to_have_value("small")
+    expect(page.get_by_role("combobox", name="模型")).to_have_value(re.compile("^small · "))
 
 
 def test_going_to_the_models_and_back_changes_nothing(page, app, second):
@@ -509,10 +578,10 @@ def test_going_to_the_models_and_back_changes_nothing(page, app, second):
     head_button(page, 3).click()
     choose_layer(page, 2)
     choose(page, "View", "Matrix")
-    page.get_by_test_id("stTopNavLink").filter(has_text="Models").click()
+    link(page, "Models").click()
     expect(heading(page)).to_have_text("twin")
-    page.get_by_test_id("stTopNavLink").filter(has_text="Attention").click()
-    expect(page.get_by_text("Layer 2, head 3.")).to_be_visible()
+    link(page, "Attention").click()
+    expect(page.locator(".place")).to_have_text("Layer 2, head 3")
     expect(canvas(page, "lines")).to_be_hidden()
     expect_tokens(page, ["a", "dull", "film", "."])
     for part in ("model=twin", "head=3", "layer=2", "view=matrix", "text=A"):
@@ -532,8 +601,8 @@ def test_going_back_brings_back_the_sentence_before(page, app):
 
 
 def go_to(page, name):
-    page.get_by_test_id("stTopNavLink").filter(has_text=name).click()
-    expect(page.get_by_test_id("stHeading").first).to_be_visible()
+    link(page, name).click()
+    expect(page.locator(".st-key-page-shown")).to_contain_text(name)
     settle(page)
 
 
@@ -548,7 +617,7 @@ def test_model_sentence_layer_and_head_go_along_from_page_to_page(page, app, sec
     choose_layer(page, 2)
     for name in ("Masks", "Positions", "Masks"):
         go_to(page, name)
-        expect(page.get_by_role("combobox", name="Model")).to_have_value("twin")
+        expect(page.get_by_role("combobox", name="Model")).to_have_value(re.compile("^twin · "))
         expect(page.get_by_label("Sentence")).to_have_value("A dull film.")
         expect(marked(page, "layer")).to_have_text("2")
         expect(marked(page, "head")).to_have_text("3")
@@ -558,7 +627,7 @@ def test_model_sentence_layer_and_head_go_along_from_page_to_page(page, app, sec
     page.wait_for_url(re.compile("head=2"))
     settle(page)
     go_to(page, "Attention")
-    expect(page.get_by_text("Layer 2, head 2.")).to_be_visible()
+    expect(page.locator(".place")).to_have_text("Layer 2, head 2")
     expect_tokens(page, ["a", "dull", "film", "."])
 
 
@@ -580,11 +649,28 @@ def test_the_models_are_no_wider_than_the_window(page, app, second, width):
     assert main.evaluate("element => element.scrollWidth <= element.clientWidth")
 
 
-@pytest.mark.parametrize(("language", "more"), [("en", "More"), ("zh", "更多")])
-def test_the_button_of_the_pages_that_do_not_fit_is_in_the_visitors_language(page, app, language, more):
-    page.set_viewport_size({"width": 900, "height": 1000})
-    open_models(page, app, f"?lang={language}")
-    expect(page.get_by_test_id("stTopNavSection")).to_have_accessible_name(more)
+@pytest.mark.parametrize("width", [1440, 1024, 900])
+@pytest.mark.parametrize("language", ["en", "zh"])
+def test_the_links_to_all_pages_are_seen_and_nothing_is_wider_than_the_window(page, app, language, width):
+    page.set_viewport_size({"width": width, "height": 1000})
+    open_app(page, app, f"/?lang={language}")
+    links = page.locator(".st-key-pages").get_by_role("link")
+    expect(links).to_have_count(5)
+    place = page.locator(".st-key-pages").bounding_box()
+    boxes = [each.bounding_box() for each in links.all()]
+    assert boxes[0]["x"] >= place["x"]
+    assert boxes[-1]["x"] + boxes[-1]["width"] <= place["x"] + place["width"] <= width
+    for one, other in itertools.pairwise(boxes):
+        assert one["x"] + one["width"] < other["x"]
+    assert len({box["y"] for box in boxes}) == 1
+    chosen_model = page.get_by_role("combobox").first.bounding_box()
+    spoken = page.locator(".st-key-header-language").bounding_box()
+    assert chosen_model["x"] + chosen_model["width"] <= place["x"]
+    assert place["x"] + place["width"] <= spoken["x"]
+    assert spoken["x"] + spoken["width"] <= width
+    assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+    main = page.locator("[data-testid=stMainBlockContainer]")
+    assert main.evaluate("element => element.scrollWidth <= element.clientWidth")
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")

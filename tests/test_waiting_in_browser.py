@@ -46,7 +46,7 @@ def test_another_visitor_sees_attention_while_models_write_without_end(visitor, 
     rude[-1].get_by_text("tokens so far").wait_for()
     with long_work_suspended(app[0].pid):
         page.get_by_label("Sentence").fill("A clever plot.")
-        page.get_by_role("button", name="Show attention").click()
+        page.get_by_role("button", name="Enter").click()
         expect(page.locator(".table tbody th")).to_have_text(["a", "clever", "plot", "."])
         expect(rude[-1].get_by_role("progressbar")).to_be_visible()
 
@@ -56,6 +56,6 @@ def test_another_sentence_takes_the_place_of_one_that_is_being_answered(visitor,
     page.get_by_text("tokens so far").wait_for()
     with long_work_suspended(app[0].pid):
         page.get_by_label("Sentence").fill("")
-        page.get_by_role("button", name="Show attention").click()
+        page.get_by_role("button", name="Enter").click()
         expect(page.get_by_text("Type a sentence above")).to_be_visible()
         expect(page.get_by_text("tokens so far")).to_have_count(0)

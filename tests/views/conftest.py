@@ -21,8 +21,8 @@ def show(browser, tmp_path):
     """Return what opens a page of a trace."""
     with watched_pages(browser) as new_page:
 
-        def opened(trace, *, start=None, width=1440, theme="light", **changes):
-            page = new_page(viewport={"width": width, "height": 1000}, color_scheme=theme)
+        def opened(trace, *, start=None, width=1440, height=1000, theme="light", **changes):
+            page = new_page(viewport={"width": width, "height": height}, color_scheme=theme)
             file = tmp_path / "page.html"
             payload = trace if isinstance(trace, bytes) else packed(trace, **changes)
             file.write_text(views.page(payload, title="Lens", start=start), encoding="utf-8")

@@ -18,11 +18,14 @@ from lens_page import (
     choose_kind,
     choose_layer,
     chosen,
+    corners,
     drawing,
     four_digits,
     head_button,
     middles,
     open_table,
+    opened,
+    options,
     page_place,
     painted,
     pick,
@@ -30,6 +33,7 @@ from lens_page import (
     pixel,
     point,
     saved,
+    shown_heads,
     table,
     thumbnails,
 )
@@ -58,10 +62,10 @@ def test_the_value_under_the_pointer_and_its_colour_are_the_traces(show, masked)
         pick(page, "Values", value)
         expected, signed = numbers(masked, 1, 2, value), value in {"scores", "masked"}
         largest = np.nanmax(np.abs(expected))
-        places = middles(page, ~np.isnan(expected))
+        places, grounds = middles(page, ~np.isnan(expected)), corners(page, ~np.isnan(expected))
         page.mouse.move(0, 0)
         painted(page)
-        for cell, place in places.items():
+        for cell, place in grounds.items():
             seen = pixel(page, "matrix", place)
             assert_allclose(seen, [*colour(expected[cell], largest, signed=signed), 255], atol=1)
         for cell, place in [*places.items()][::7]:
@@ -132,6 +136,7 @@ def test_a_click_on_a_small_picture_chooses_it_everywhere(show, masked):
         page.mouse.click(*page_place(page, place, "grid"))
         assert chosen(page) == (number // 3 + 1, number % 3 + 1)
     choose(page, "View", "Matrix")
+    assert chosen(page) == (2, 3)
     assert len(middles(page, masked.values.attention_mask[2])) == masked.values.attention_mask[2].sum()
 
 
@@ -149,7 +154,7 @@ def test_a_press_that_leaves_the_picture_is_no_click(show, masked):
 
 
 def test_arrows_in_the_grid_move_the_choice_and_stop_at_the_edge(show, masked):
-    page = show(masked)
+    page = show(masked, start={"view": "grid"})
     canvas(page, "grid").focus()
     steps = {"Right": (1, 2), "Down": (2, 2), "Left": (2, 1), "Up": (1, 1)}
     for key, place in steps.items():
@@ -183,12 +188,7 @@ def test_what_was_said_of_a_cell_goes_when_another_head_is_chosen(show, masked):
     expect(page.locator(".tip")).to_be_hidden()
 
 
-def shown_heads(page):
-    pressed = page.locator(".swatch[aria-pressed=true]").all_inner_texts()
-    return [int(number) for number in pressed]
-
-
-def test_swatches_choose_one_head_and_with_shift_several(show, masked):
+def test_thumbnails_choose_one_head_and_with_shift_several(show, masked):
     page = show(masked)
     assert shown_heads(page) == [1]
     head_button(page, 2).click()
@@ -199,10 +199,10 @@ def test_swatches_choose_one_head_and_with_shift_several(show, masked):
     assert shown_heads(page) == [2]
     head_button(page, 2).click(modifiers=["Shift"])
     assert len(shown_heads(page)) == 1  # never none
-    page.get_by_role("button", name="all", exact=True).click()
+    choose(page, "Lines", "all")
     assert shown_heads(page) == [1, 2, 3]
     choose_layer(page, 2)
-    assert (shown_heads(page), chosen(page)) == ([1, 2, 3], (2, 2))
+    assert (shown_heads(page), chosen(page)) == ([2], (2, 2))
 
 
 def test_another_kind_is_another_attention_in_every_view(show, writing):
@@ -212,8 +212,7 @@ def test_another_kind_is_another_attention_in_every_view(show, writing):
         choose_kind(page, name)
         found = writing.kinds()[kind]
         expect(page.locator(".said")).to_contain_text(f"{kind} 0 0 looks around.")
-        layers = page.get_by_role("group", name="Layer", exact=True).get_by_role("button")
-        expect(layers).to_have_count(len(found.layers))
+        expect(page.locator(".card.current .row")).to_have_count(len(found.layers))
         weights = half(found.layers[0].weights[0])
         allowed = np.broadcast_to(found.mask, (1, *weights.shape))[0]
         places = middles(page, allowed)
@@ -239,11 +238,17 @@ def strong(weights, least):
     return int((half(weights) >= least).sum())
 
 
+def slide(page, key):
+    """Move the smallest weight that is a line."""
+    with opened(page, "view"):
+        page.get_by_role("slider", name="Hide weights below").press(key)
+    painted(page)
+
+
 def show_lines(show, trace, **changes):
     """Open the lines of all heads."""
     page = show(trace, start={"view": "lines"}, **changes)
-    page.get_by_role("button", name="all", exact=True).click()
-    painted(page)
+    choose(page, "Lines", "all")
     return page
 
 
@@ -251,10 +256,10 @@ def test_lines_are_first_of_the_chosen_head_alone(show, masked):
     page = show(masked, start={"view": "lines", "head": 1})
     expect(page.locator(".lines h4")).to_have_text("Layer 1, head 2")
     assert edges(drawing(page))[0] == strong(masked.encoder[0].attention.weights[1], 0.02)
-    page.get_by_role("button", name="all", exact=True).click()
+    choose(page, "Lines", "all")
     expect(page.locator(".lines h4")).to_have_text("Layer 1, heads 1–3")
     assert edges(drawing(page))[0] == strong(masked.encoder[0].attention.weights, 0.02)
-    page.get_by_role("button", name="all", exact=True).click()
+    choose(page, "Lines", "all")
     expect(page.locator(".lines h4")).to_have_text("Layer 1, head 2")
 
 
@@ -262,13 +267,12 @@ def test_lines_are_the_weights_above_the_threshold(show, masked):
     page = show_lines(show, masked)
     weights = masked.encoder[0].attention.weights
     assert edges(drawing(page))[0] == strong(weights, 0.02)
-    slider = page.get_by_role("slider", name="Hide weights below")
-    slider.press("ArrowRight")
+    slide(page, "ArrowRight")
     expect(page.locator(".range output")).to_have_text("0.03")
     assert edges(drawing(page))[0] == strong(weights, 0.03)
-    slider.press("End")
+    slide(page, "End")
     assert edges(drawing(page))[0] == strong(weights, 0.5)
-    slider.press("Home")
+    slide(page, "Home")
     assert edges(drawing(page))[0] == strong(weights, 1e-4)
     head_button(page, 3).click()
     assert edges(drawing(page))[0] == strong(weights[2], 1e-4)
@@ -325,7 +329,7 @@ def test_a_pinned_cell_is_said_and_is_the_only_line_until_escape(show):
     number = page.locator(".said").inner_text().split()[-1]
     assert Decimal(number) == four_digits(half(trace.encoder[0].attention.weights[0, 2, 5]))
     choose(page, "View", "Lines")
-    page.get_by_role("button", name="all", exact=True).click()
+    choose(page, "Lines", "all")
     assert edges(drawing(page))[0] == strong(trace.encoder[0].attention.weights[:, 2, 5], 0.02)
     choose(page, "View", "Matrix")
     canvas(page, "matrix").focus()
@@ -337,8 +341,8 @@ def test_lines_are_those_between_the_chosen_sentences(show, masked):
     sentences = np.array([0, 0, 0, 0, 1, 1, 1])
     page = show_lines(show, masked, sentences={"encoder": (sentences, sentences)})
     every = edges(drawing(page))[0]
-    page.get_by_role("combobox", name="Sentences").select_option(label="2 → 1")
-    painted(page)
+    pick(page, "Sentences", "1-0")
+    expect(page.locator(".chips")).to_contain_text("2 → 1")
     where = (sentences[:, None] == 1) & (sentences[None, :] == 0)
     weights = masked.encoder[0].attention.weights[:, where]
     assert edges(drawing(page))[0] == strong(weights, 0.02) < every
@@ -385,6 +389,8 @@ def test_the_evidence_follows_the_head_and_is_drawn_to_scale(show, masked):
                 mark = row.locator(f".{name}").bounding_box()
                 assert_allclose(mark["x"] + mark["width"] / 2 - track["x"], share * width, atol=1)
     choose(page, "View", "Matrix")
+    expect(panel).to_be_visible()
+    choose(page, "View", "All heads")
     expect(panel).to_be_hidden()
 
 
@@ -420,8 +426,8 @@ def test_without_evidence_nothing_is_shown_of_it(show, masked):
 def test_heads_are_sorted_by_what_is_chosen(show, masked):
     entropy = np.array([[0.5, 0.1, np.nan], [0.9, 0.3, 0.7]])
     page = show(masked, start={"view": "grid"}, metrics={"encoder": {"entropy": entropy}})
-    options = page.get_by_role("combobox", name="Order of heads").locator("option")
-    expect(options).to_have_text(["by layer", "entropy"])
+    orders = page.get_by_role("combobox", name="Order of heads").locator("option")
+    expect(orders).to_have_text(["by layer", "entropy"])
     pick(page, "Order of heads", "entropy")
     said = [text.text for text in drawing(page).iter(f"{SVG}text")]
     labels = [text for text in said if re.fullmatch(r"L\d H\d", text)]
@@ -443,7 +449,7 @@ def test_the_scale_ends_at_the_heads_maximum_or_at_one(show, masked):
     pick(page, "Colour range", "one")
     assert any(text.startswith("1.00 ") for text in texts(drawing(page)))
     cell = np.unravel_index(np.nanargmax(expected), expected.shape)
-    place = middles(page, ~np.isnan(expected))[cell]
+    place = corners(page, ~np.isnan(expected))[cell]
     page.mouse.move(0, 0)
     painted(page)
     assert_allclose(pixel(page, "matrix", place)[:3], colour(largest, 1), atol=1)
@@ -510,19 +516,30 @@ def test_the_table_says_what_each_token_reads_most(show, masked):
             assert_allclose([float(number) for number in numbers_], expected[query, best], atol=0.0005)
 
 
-def test_the_keyboard_reaches_every_control_and_keeps_its_place(show, writing):
-    page = show(writing)
-    controls = """[...document.querySelectorAll(".lens :is(button, select, input, summary, .body canvas)")]
-        .filter((element) => element.checkVisibility() && element.tabIndex >= 0)"""
-    wanted = page.evaluate(f"() => {controls}.length")
-    place = f"() => {controls}.indexOf(document.activeElement)"
+CONTROLS = """[...document.querySelectorAll(".lens :is(button, select, input, summary, .body canvas)")]
+    .filter((element) => element.checkVisibility() && element.tabIndex >= 0)"""
+
+
+@pytest.mark.parametrize("menu", ["none", "view", "export"])
+@pytest.mark.parametrize("height", [1600, 560])  # cards, tabs
+def test_the_keyboard_reaches_every_control_in_its_order(show, writing, menu, height):
+    page = show(writing, height=height)
+    page.evaluate("menu => { if (menu) menu.open = true }", page.query_selector(f".menu.{menu}"))
+    wanted = page.evaluate(f"() => {CONTROLS}.length")
+    place = f"() => {CONTROLS}.indexOf(document.activeElement)"
     reached = []
     for _ in range(wanted):
         page.keyboard.press("Tab")
         reached.append(page.evaluate(place))
         style = page.evaluate("() => getComputedStyle(document.activeElement).outlineStyle")
         assert style not in {"none", ""}
-    assert sorted(reached) == [*range(wanted)]
+    assert reached == [*range(wanted)]
+    if menu != "none":
+        assert page.locator(f".menu.{menu} .body").evaluate("body => body.checkVisibility()")
+
+
+def test_every_control_keeps_its_place_when_it_is_used(show, writing):
+    page = show(writing)
     head_button(page, 1).focus()
     page.keyboard.press("ArrowRight")
     expect(head_button(page, 2)).to_be_focused()
@@ -530,17 +547,180 @@ def test_the_keyboard_reaches_every_control_and_keeps_its_place(show, writing):
     expect(head_button(page, 2)).to_be_focused()
     assert chosen(page)[1] == 2
     choose(page, "View", "Matrix")
-    menu = page.get_by_role("combobox", name="Values")
-    menu.focus()
-    menu.select_option("scores")
-    expect(page.get_by_role("combobox", name="Values")).to_be_focused()
+    with opened(page, "view"):
+        menu = page.get_by_role("combobox", name="Values")
+        menu.focus()
+        menu.select_option("scores")
+        expect(page.get_by_role("combobox", name="Values")).to_be_focused()
+        views_ = page.get_by_role("group", name="View", exact=True)
+        views_.get_by_role("button", name="Matrix").focus()
+        page.keyboard.press("ArrowRight")
+        page.keyboard.press("Enter")
+        expect(views_.get_by_role("button", name="Lines")).to_be_focused()
+        slider = page.get_by_role("slider", name="Hide weights below")
+        slider.press("ArrowRight")
+        expect(page.get_by_role("slider", name="Hide weights below")).to_be_focused()
+
+
+def test_arrows_in_the_column_of_heads_move_the_choice_and_stop_at_its_edges(show, masked):
+    page = show(masked)
+    head_button(page, 1).focus()
+    for key, place in (("Right", (1, 2)), ("Down", (2, 2)), ("Left", (2, 1)), ("Up", (1, 1))):
+        page.keyboard.press(f"Arrow{key}")
+        assert chosen(page) == place
+        expect(head_button(page, place[1])).to_be_focused()
+    for key in ("ArrowLeft", "ArrowUp"):
+        page.keyboard.press(key)
+        assert chosen(page) == (1, 1)
+
+
+def test_every_kind_of_attention_is_reached_by_keys_alone(show, writing):
+    page = show(writing, height=1600)
+    cards = page.locator(".card")
+    expect(cards).to_have_count(3)
+    stops = page.locator(".heads .head[tabindex='0']")
+    expect(stops).to_have_count(3)  # one for each card
+    cards.nth(1).locator(".head[tabindex='0']").focus()
+    page.keyboard.press("ArrowRight")
+    expect(cards.nth(1)).to_have_class(re.compile("current"))
+    expect(head_button(page, 2)).to_be_focused()
+    assert chosen(page) == (1, 2)
+    expect(page.locator(".place")).to_contain_text(cards.nth(1).locator("h3").inner_text())
+    page.set_viewport_size({"width": 1440, "height": 560})
+    tabs = page.locator(".tabs button")
+    expect(tabs).to_have_count(3)
+    tabs.nth(2).focus()
+    page.keyboard.press("Enter")
+    expect(tabs.nth(2)).to_be_focused()
+    expect(tabs.nth(2)).to_have_attribute("aria-pressed", "true")
+    expect(page.locator(".place")).to_contain_text(tabs.nth(2).inner_text())
+
+
+def test_a_thumbnail_says_what_its_head_does_as_long_as_it_is_pointed_at_or_has_the_focus(show, masked):
+    page = show(masked)
+    tip = page.locator(".tip")
+    for layer, head in ((1, 3), (2, 1)):
+        head_button(page, head, layer).hover()
+        expect(tip.locator("strong")).to_have_text(f"Layer {layer}, head {head}")
+        expect(tip).to_contain_text(f"encoder {layer - 1} {head - 1} looks around.")
+    page.mouse.move(0, 0)
+    expect(tip).to_be_hidden()
+    head_button(page, 1).focus()
+    expect(tip.locator("strong")).to_have_text("Layer 1, head 1")
+    page.keyboard.press("ArrowDown")
+    expect(tip.locator("strong")).to_have_text("Layer 2, head 1")
+    page.keyboard.press("Tab")
+    expect(tip).to_be_hidden()
+
+
+@pytest.mark.parametrize("menu", ["view", "export"])
+def test_a_press_outside_of_a_menu_or_escape_closes_it(show, masked, menu):
+    page = show(masked)
+    button, body = page.locator(f".menu.{menu} > summary"), page.locator(f".menu.{menu} > .body")
+    other = page.locator(f".menu.{({'view', 'export'} - {menu}).pop()}")
+    outsides = {
+        page.locator("h1"): 5,
+        page.locator(".says"): 5,
+        canvas(page, "lines"): 500,
+        head_button(page, 2): 5,
+    }
+    for outside, y in outsides.items():
+        button.click()
+        expect(body).to_be_visible()
+        body.click(position={"x": 4, "y": 4})
+        expect(body).to_be_visible()  # inside of it
+        outside.click(position={"x": 5, "y": y})
+        expect(body).to_be_hidden()
+    button.click()
+    other.locator("summary").click()
+    expect(body).to_be_hidden()
+    expect(other.locator(".body")).to_be_visible()
+    page.keyboard.press("Escape")
+    expect(other.locator(".body")).to_be_hidden()
+    button.press("Enter")
+    expect(body).to_be_visible()
+    page.keyboard.press("Tab")
+    expect(button).not_to_be_focused()
+    page.keyboard.press("Escape")
+    expect(body).to_be_hidden()
+    expect(button).to_be_focused()
+
+
+def test_a_press_in_a_menu_leaves_it_open_for_the_next(show, masked):
+    page = show(masked)
+    with opened(page, "view"):
+        for name in ("Lines", "Matrix", "Side by side"):
+            page.locator(".menu.view").get_by_role("button", name=name, exact=True).click()
+            expect(page.locator(".menu.view > .body")).to_be_visible()
+
+
+def chips(page):
+    return [text.removesuffix(" ×") for text in page.locator(".chip").all_inner_texts()]
+
+
+def undo(page, name):
+    page.locator(".chips").get_by_role("button", name=f"{name} ×", exact=True).click()
+    painted(page)
+
+
+def test_what_is_set_stands_in_chips_that_undo_it(show, masked):
+    sentences = np.array([0, 0, 0, 0, 1, 1, 1])
+    page = show(masked, sentences={"encoder": (sentences, sentences)})
+    assert chips(page) == []
+    first = [picture(page, view) for view in ("matrix", "lines")]
+    pick(page, "Values", "scores")
+    slide(page, "ArrowRight")
+    pick(page, "Sentences", "within")
+    choose(page, "Lines", "all")
+    assert chips(page) == ["score", "≥ 0.03", "within a sentence", "Lines: 1–3"]
+    undo(page, "score")
+    assert options(page, "Colour range") == ["0 to this head's maximum", "0 to 1"]
+    pick(page, "Colour range", "one")
+    assert chips(page) == ["0 to 1", "≥ 0.03", "within a sentence", "Lines: 1–3"]
+    undo(page, "Lines: 1–3")
+    assert shown_heads(page) == [1]
+    undo(page, "≥ 0.03")
+    expect(page.locator(".range output")).to_have_text("0.02")
+    undo(page, "within a sentence")
+    undo(page, "0 to 1")
+    assert chips(page) == []
+    page.mouse.move(0, 0)
+    painted(page)
+    assert [picture(page, view) for view in ("matrix", "lines")] == first
+
+
+def test_the_view_and_the_order_of_heads_stand_in_chips_too(show, masked):
+    page = show(masked, metrics={"encoder": {"entropy": np.arange(6).reshape(2, 3) / 10}})
+    choose(page, "View", "All heads")
+    pick(page, "Order of heads", "entropy")
+    assert chips(page) == ["All heads", "entropy"]
+    undo(page, "entropy")
+    assert page.get_by_role("combobox", name="Order of heads").input_value() == "place"
+    assert chips(page) == ["All heads"]
+    undo(page, "All heads")
+    expect(canvas(page, "matrix")).to_be_visible()
+    expect(canvas(page, "lines")).to_be_visible()
+    assert chips(page) == []
+
+
+def test_a_chip_that_is_pressed_by_keys_leaves_the_focus_among_the_controls(show, masked):
+    page = show(masked)
+    pick(page, "Values", "scores")
+    choose(page, "Lines", "all")
+    page.locator(".chip").first.press("Enter")
+    expect(page.locator(".chip")).to_be_focused()
+    page.keyboard.press("Enter")
+    expect(page.locator(".chip")).to_have_count(0)
+    expect(page.locator(".menu.view > summary")).to_be_focused()
 
 
 def test_every_control_and_picture_has_a_name(show, writing):
     page = show(writing)
-    for role in ("img", "button", "combobox", "slider", "group"):
-        for found in page.get_by_role(role).all():
-            assert found.get_attribute("aria-label") or found.inner_text(), role
+    for menu in ("view", "export"):
+        with opened(page, menu):
+            for role in ("img", "button", "combobox", "slider", "group", "navigation"):
+                for found in page.get_by_role(role).all():
+                    assert found.get_attribute("aria-label") or found.inner_text(), role
 
 
 HOSTILE = [
@@ -563,8 +743,10 @@ def test_hostile_tokens_are_shown_and_never_run(show):
     canvas(page, "matrix").focus()
     page.keyboard.press("ArrowDown")
     expect(page.locator(".tip")).to_contain_text("“<img src=x onerror=z()>” → “<img src=x onerror=z()>”")
-    box = canvas(page, "grid").bounding_box()
-    page.mouse.move(box["x"] + 40, box["y"] + 40)
+    head_button(page, 2).hover()
+    expect(page.locator(".tip")).to_contain_text(said)
+    choose(page, "View", "All heads")
+    point(page, "grid", (40, 40))
     expect(page.locator(".tip")).to_contain_text(said)
     for view in ("All heads", "Matrix", "Lines"):
         choose(page, "View", view)
@@ -580,7 +762,7 @@ def test_hostile_tokens_are_shown_and_never_run(show):
 def test_the_pictures_follow_when_the_system_turns_dark(show, masked):
     page = show(masked, start={"view": "matrix"})
     expected = numbers(masked, 0, 0, "weights")
-    places = middles(page, ~np.isnan(expected))
+    places = corners(page, ~np.isnan(expected))
     page.mouse.move(0, 0)
     painted(page)
     light = picture(page, "matrix")
@@ -597,26 +779,36 @@ def test_nothing_is_wider_than_the_window(show, width):
     trace = encoder_trace([f"rather-long-word-{number}" for number in range(60)], layers=6, heads=12)
     page = show(trace, width=width)
     too_wide = """() => [...document.querySelectorAll(".lens *")]
-        .filter((part) => part.getBoundingClientRect().right > innerWidth + 0.5)
-        .map((part) => part.className)"""
+        .filter((part) => part.checkVisibility() && part.className !== "spoken")
+        .map((part) => [part.getBoundingClientRect(), part.className])
+        .filter(([{ left, right }]) => right > innerWidth + 0.5 || left < -0.5)"""
     for view in ("All heads", "Matrix", "Lines", "Side by side"):
         choose(page, "View", view)
         page.mouse.move(width - 60, 600)
         painted(page)
-        assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
-        assert page.evaluate(too_wide) == []
+        for menu in ("none", "view", "export"):
+            with opened(page, menu):
+                assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+                assert page.evaluate(too_wide) == []
 
 
 def test_a_trace_of_weights_alone_offers_no_scores(show, masked):
     page = show(Trace(**{**vars(masked), "values": weights_only(masked.values)}), start={"view": "matrix"})
-    expect(page.get_by_role("combobox", name="Values").locator("option")).to_have_text(["weight"])
+    assert options(page, "Values") == ["weight"]
     assert picture(page, "matrix") == picture(show(masked, start={"view": "matrix"}), "matrix")
 
 
 def test_one_token_and_one_head_have_no_choice_to_make(show):
     page = show(encoder_trace(["film"], layers=1, heads=1))
-    expect(page.get_by_role("group", name="Layer", exact=True)).to_have_count(0)
-    expect(page.get_by_role("combobox", name="Order of heads")).to_have_count(0)
+    expect(page.locator(".heads button")).to_have_count(1)
+    expect(page.locator(".heads .layer, .heads .tabs, .chip")).to_have_count(0)
+    with opened(page, "view"):
+        expect(page.get_by_role("group", name="View", exact=True)).to_have_count(1)
+        expect(page.get_by_role("group", name="Lines", exact=True)).to_have_count(0)
+    choose(page, "View", "All heads")
+    expect(page.get_by_role("combobox")).to_have_count(0)
+    expect(page.get_by_role("group", name="Attention", exact=True)).to_have_count(0)
+    choose(page, "View", "Side by side")
     canvas(page, "matrix").focus()
     page.keyboard.press("ArrowDown")
     expect(page.locator(".tip")).to_have_text("“film” → “film”: weight 1.000")
@@ -644,9 +836,14 @@ def test_another_payload_takes_the_place_of_the_first_and_keeps_the_choice(show,
     painted(page)
     assert [row[0] for row in table(page)] == ["un", "deux", "trois"]
     expect(page.locator(".said")).to_contain_text("第 2 层")
-    expect(page.locator(".swatch[aria-current]")).to_have_text("1")
+    expect(page.locator(".heads [aria-current]")).to_have_attribute(
+        "aria-label", re.compile("^第 2 层，?.*1")
+    )
     expect(canvas(page, "matrix")).to_have_attribute("aria-label", re.compile("矩阵"))
-    expect(page.locator(".below")).to_contain_text("保存")
+    expect(page.locator(".menu.view > summary")).to_have_text("视图")
+    expect(page.locator(".menu.export > summary")).to_have_text("导出")
+    with opened(page, "export"):
+        assert page.locator(".menu.export button").all_inner_texts()[1] == "矢量图（SVG）"
     expect(page.locator(".table summary")).to_have_text("以表格显示")
     assert page.evaluate("window.chosen") == [{"kind": "encoder", "layer": 1, "head": 0, "view": "all"}]
     page.evaluate("window.mounted.destroy()")
@@ -689,3 +886,89 @@ def test_a_single_smallest_weight_is_named_in_the_singular(show, language, said)
     trace = encoder_trace([f"t{number}" for number in range(21)], layers=1, heads=1)
     page = show(trace, start={"view": "steps"}, language=language)
     assert said in texts(drawing(page))
+
+
+def shares_in(svg):
+    """Return place -> percentage of the numbers that stand in cells."""
+    middle = [text for text in svg.iter(f"{SVG}text") if text.get("text-anchor") == "middle"]
+    return {
+        (float(text.get("x")), float(text.get("y"))): int(text.text)
+        for text in middle
+        if text.text.isdecimal()
+    }
+
+
+def test_the_share_of_a_roomy_cell_stands_in_it(show, masked):
+    page = show(masked, start={"view": "matrix", "layer": 1})
+    weights = numbers(masked, 1, 0, "weights")
+    said, least = shares_in(drawing(page)), 0.045
+    assert len(said) == (weights >= least).sum() > 10
+    for cell, (x, y) in middles(page, ~np.isnan(weights)).items():
+        near = [share for (left, top), share in said.items() if abs(left - x) < 2 and abs(top - y) < 3]
+        assert near == ([np.floor(100 * weights[cell] + 0.5)] if weights[cell] >= least else [])
+    pick(page, "Values", "norms")
+    assert shares_in(drawing(page)) == {}
+
+
+def test_cells_without_room_have_no_share_in_them(show):
+    trace = encoder_trace([f"t{number}" for number in range(40)], layers=1, heads=1)
+    trace.encoder[0].attention.weights[:] = np.eye(40)
+    page = show(trace, start={"view": "matrix"}, height=720)
+    assert shares_in(drawing(page)) == {}
+
+
+WINDOWS = [(1280, 720), (720, 450), (1440, 1000)]
+
+
+@pytest.mark.parametrize(("width", "height"), WINDOWS)
+@pytest.mark.parametrize("size", [4, 20, 90])
+def test_the_matrix_stays_within_the_window(show, width, height, size):
+    page = show(
+        encoder_trace([f"t{number}" for number in range(size)], layers=2, heads=4), width=width, height=height
+    )
+    for view in ("Side by side", "Matrix", "Lines"):
+        choose(page, "View", view)
+        for panel in ("matrix", "lines"):
+            if canvas(page, panel).is_visible():
+                box = canvas(page, panel).bounding_box()
+                assert box["y"] + box["height"] <= height
+        column = page.locator(".column").bounding_box()
+        assert column["y"] + column["height"] <= height + 3
+
+
+def test_the_matrix_fills_the_height_that_is_left_and_follows_the_window(show):
+    page = show(encoder_trace([f"t{number}" for number in range(24)], layers=1, heads=2))
+    for height in (1000, 720, 850):
+        page.set_viewport_size({"width": 1440, "height": height})
+        painted(page)
+        box = canvas(page, "matrix").bounding_box()
+        assert height - 60 <= box["y"] + box["height"] <= height
+
+
+def test_lines_share_the_rows_of_the_matrix_beside_them(show):
+    tokens = ["a", "rather-uncharacteristic", "t2", "t3", "t4", "t5", "t6"]
+    page = show(encoder_trace(tokens))
+    tops = [canvas(page, view).bounding_box()["y"] for view in ("matrix", "lines")]
+    assert tops[0] == tops[1]
+    rows = [place[1] for cell, place in middles(page, np.ones((7, 7), bool)).items() if cell[1] == 0]
+    for query, y in enumerate(rows):
+        for inside in (y - 0.4 * (rows[1] - rows[0]), y, y + 0.4 * (rows[1] - rows[0])):
+            page.mouse.click(*page_place(page, (8, inside), "lines"))
+            choose(page, "View", "Step by step")
+            assert page.get_by_role("combobox", name="Row (query)").input_value() == str(query)
+            choose(page, "View", "Side by side")
+            canvas(page, "lines").press("Escape")
+
+
+def test_more_heads_than_fit_are_scrolled_in_their_column_and_the_chosen_one_is_seen(show):
+    trace = encoder_trace(TOKENS, layers=12, heads=12)
+    page = show(trace, height=720)
+    column = page.locator(".column").bounding_box()
+    assert column["y"] + column["height"] <= 720
+    head_button(page, 1).focus()
+    for _ in range(11):
+        page.keyboard.press("ArrowDown")
+    assert chosen(page) == (12, 1)
+    box = head_button(page, 1).bounding_box()
+    assert column["y"] <= box["y"]
+    assert box["y"] + box["height"] <= column["y"] + column["height"]

@@ -24,7 +24,7 @@ export function menuOf(kind) {
   menu.addEventListener("toggle", () => {
     body.style.right = "";
     const { left } = body.getBoundingClientRect();
-    if (menu.open && left < EDGE) body.style.right = `${Math.min(0, left - EDGE)}px`;
+    if (menu.open && left < EDGE) body.style.right = `${left - EDGE}px`;
   });
   document.addEventListener("click", close);
   return {
