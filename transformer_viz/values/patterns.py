@@ -47,8 +47,8 @@ MIN_FOCUS = 0.5
 MIN_COMMON = 2 / 3
 """Least ratio of the share "token" to the share "focused" for the role "token"; with less, different queries
 read different tokens, and the role is "focused". In the 78 heads of the shipped translators that have
-`MIN_FOCUS` over 15 sentences, the most-read token is that of 49 to 64 % of the queries above this ratio, of 41
-to 49 % down to 0.6, and of 20 to 45 % below.
+`MIN_FOCUS` over 15 sentences, the most-read token is that of 49 to 64 % of the queries above this ratio, of
+41 to 49 % down to 0.6, and of 20 to 45 % below.
 """
 
 MIN_RATIO = 1.5

@@ -1,5 +1,6 @@
 // One head of a lens as a matrix.
 
+import { weightLimit } from "./colour.js";
 import { PIXELS } from "./text.js";
 
 /** @import {Words} from "./payload.js" */
@@ -15,9 +16,10 @@ import { PIXELS } from "./text.js";
  * @param {Look} look
  * @returns {Scene}
  */
-export function sceneOf({ attention, state }, words, { ramps }) {
+export function sceneOf(selection, words, { ramps }) {
+  const { attention, state } = selection;
   const { data, largest, signed } = attention.field(state.layer, state.head, state.value);
-  const limit = state.scale === "one" && state.value === "weights" ? 1 : largest;
+  const limit = state.value === "weights" ? limitOf(selection, largest) : largest;
   const end = `${limit.toPrecision(3)} ${words.values[state.value]}`;
   const ticks = [signed ? (-limit).toPrecision(3) : "0", end];
   return {
@@ -31,4 +33,14 @@ export function sceneOf({ attention, state }, words, { ramps }) {
     fit: "bounded",
     pixels: PIXELS,
   };
+}
+
+/**
+ * Return where the scale of the selected head's weights ends.
+ *
+ * @param {Selection} selection
+ * @param {number} largest
+ */
+function limitOf({ attention, state }, largest) {
+  return state.scale === "one" ? 1 : weightLimit(largest, attention.seen(state.head));
 }

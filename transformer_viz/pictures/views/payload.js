@@ -177,6 +177,10 @@ function attentionOf({ arrays, ...facts }, array) {
   /** @type {(head: number, query: number, key: number) => boolean} */
   const allowed = (head, query, key) => mask[(maskHeads > 1 ? head * cells : 0) + query * keys + key] > 0;
 
+  const rows = Array.from({ length: maskHeads * queries }, (_, row) => mask.subarray(row * keys, (row + 1) * keys));
+  const counts = rows.map((row) => row.reduce((count, isAllowed) => count + isAllowed, 0));
+  const widest = Array.from({ length: maskHeads }, (_, head) => Math.max(...counts.slice(head * queries, (head + 1) * queries)));
+
   /** @type {(layer: number, head: number, value: Value) => Field} */
   function computed(layer, head, value) {
     const at = (layer * heads + head) * cells;
@@ -201,6 +205,13 @@ function attentionOf({ arrays, ...facts }, array) {
 
     /** Whether a query may attend to a key. */
     allowed,
+
+    /**
+     * Return the number of keys that the query with the most of them may attend to.
+     *
+     * @param {number} head
+     */
+    seen: (head) => widest[maskHeads > 1 ? head : 0],
 
     /**
      * Return the measures of one head that it can have and that are known.
