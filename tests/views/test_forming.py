@@ -116,7 +116,8 @@ def test_every_head_is_a_panel_of_its_own_with_the_end_of_its_scale(show):
     for head in range(HEADS):
         svg = drawing(page, head)
         texts = [text.text for text in svg.iter(f"{SVG}text")]
-        assert {"0 %", f"{100 * max(WEIGHTS[-1][head].max(), 3 / KEY):.0f} %", f"Head {head + 1} · Step 100"} <= set(texts)
+        end = f"{100 * max(WEIGHTS[-1][head].max(), 3 / KEY):.0f} %"
+        assert {"0 %", end, f"Head {head + 1} · Step 100"} <= set(texts)
         assert [text.text for text in svg.iter(f"{SVG}text") if text.get("class") == "column"] == KEYS
         assert [text.text for text in svg.iter(f"{SVG}text") if text.get("class") == "row"] == QUERIES
         assert len(filled(svg)) >= QUERY * KEY
