@@ -117,6 +117,8 @@ def payloads(tmp_path_factory):
     }
     (folder / "sorted.bin").write_bytes(packed(made["masked"], **sorted_by))
     (folder / "roles.bin").write_bytes(packed(made["writing"], **usually(USUAL)))
+    opening = {"encoder": (1, 2), "cross": (2, 1)}
+    (folder / "opening.bin").write_bytes(packed(made["writing"], opening=opening))
     (folder / "evidence.bin").write_bytes(packed(made["masked"], evidence={"encoder": evidence()}))
     (folder / "expected.json").write_text(json.dumps(expected(made)))
     return folder

@@ -26,6 +26,7 @@
  * @property {string} name
  * @property {string} queryTitle
  * @property {string} headTitle With {layer} and {head}.
+ * @property {[layer: number, head: number]} opening The head that is shown first.
  * @property {number} layers
  * @property {number} heads
  * @property {number} queries
