@@ -3,7 +3,7 @@
 import { weightLimit } from "./colour.js";
 import { PIXELS } from "./text.js";
 
-/** @import {Words} from "./payload.js" */
+/** @import {Attention, Words} from "./payload.js" */
 /** @import {Scene} from "./scene.js" */
 /** @import {Selection} from "./selection.js" */
 /** @import {Look} from "./theme.js" */
@@ -16,10 +16,9 @@ import { PIXELS } from "./text.js";
  * @param {Look} look
  * @returns {Scene}
  */
-export function sceneOf(selection, words, { ramps }) {
-  const { attention, state } = selection;
+export function sceneOf({ attention, state }, words, { ramps }) {
   const { data, largest, signed } = attention.field(state.layer, state.head, state.value);
-  const limit = state.value === "weights" ? limitOf(selection, largest) : largest;
+  const limit = state.value === "weights" ? limitOf(attention, state, largest) : largest;
   const end = `${limit.toPrecision(3)} ${words.values[state.value]}`;
   const ticks = [signed ? (-limit).toPrecision(3) : "0", end];
   return {
@@ -36,11 +35,12 @@ export function sceneOf(selection, words, { ramps }) {
 }
 
 /**
- * Return where the scale of the selected head's weights ends.
+ * Return where the scale of a head's weights ends.
  *
- * @param {Selection} selection
+ * @param {Attention} attention
+ * @param {{head: number, scale: "head" | "one"}} state
  * @param {number} largest
  */
-function limitOf({ attention, state }, largest) {
+function limitOf(attention, state, largest) {
   return state.scale === "one" ? 1 : weightLimit(largest, attention.seen(state.head));
 }

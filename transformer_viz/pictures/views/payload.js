@@ -180,7 +180,8 @@ function attentionOf({ arrays, ...facts }, array) {
 
   const rows = Array.from({ length: maskHeads * queries }, (_, row) => mask.subarray(row * keys, (row + 1) * keys));
   const counts = rows.map((row) => row.reduce((count, isAllowed) => count + isAllowed, 0));
-  const widest = Array.from({ length: maskHeads }, (_, head) => Math.max(...counts.slice(head * queries, (head + 1) * queries)));
+  const countsOf = (/** @type {number} */ head) => counts.slice(head * queries, (head + 1) * queries);
+  const widest = Array.from({ length: maskHeads }, (_, head) => Math.max(...countsOf(head)));
 
   /** @type {(layer: number, head: number, value: Value) => Field} */
   function computed(layer, head, value) {

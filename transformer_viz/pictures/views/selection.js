@@ -15,7 +15,7 @@ import { headsByUsualRole } from "./order.js";
  * @property {number} head
  * @property {ViewName} view
  * @property {Value} value What the matrix shows.
- * @property {"head" | "one"} scale Where the colour scale of the weights ends: at the head's maximum (see `weightLimit`), or at 1.
+ * @property {"head" | "one"} scale Where the colour scale of the weights ends: at the head's own `weightLimit`, or at 1.
  * @property {number | null} threshold Smallest weight that is a line; null: the default.
  * @property {string} sort Name of a figure to sort the heads by; any other: by layer and head.
  * @property {string | null} role Its heads stay lit in the view of all heads.
