@@ -55,7 +55,9 @@ def test_what_holds_for_one_text_is_said_of_this_text():
     assert (
         said(half(np.eye(SIZE, k=-1))) == "In this text it attends to the previous token: 58% of the weight."
     )
-    assert said(EVEN) == "In this text its weight is spread evenly over about 6.0 tokens: it averages."
+    assert said(EVEN) == (
+        "In this text this head averages: its weight is spread almost uniformly over about 6.0 tokens."
+    )
 
 
 def test_a_pattern_of_some_rows_says_how_many_they_are():
@@ -78,8 +80,8 @@ def test_of_the_most_read_token_it_is_said_in_how_many_rows_it_is_that():
 def test_a_head_that_reads_another_token_in_each_row_is_called_focused():
     weights = KEYS[[2, 4, 5, 1, 0, 3]]
     assert said(weights) == (
-        "In this text it is focused: each query gives one token 100% of its weight on average, "
-        "and not all the same one."
+        "Focused in this text: each query gives 100% of its weight to one token on average, and different "
+        "queries to different tokens."
     )
 
 
@@ -239,7 +241,7 @@ def test_captions_and_names_of_a_payload_rest_on_the_evidence_unless_the_matrix_
     named = [role for layer in roles for role in layer]
     names = [Words("en")(f"role_name.{role.name}") for role in named]
     assert "mixed" in names
-    quoted = ", ".join(f'"{name}"' for name in names).replace("mixed", "no usual role")
+    quoted = ", ".join(f'"{name}"' for name in names).replace("mixed", "no usual pattern")
     assert f'"roles": [{quoted}]' in text
     shares = ", ".join('""' if np.isnan(role.share) else f'"{role.share:.0%}"' for role in named)
     assert f'"shares": [{shares}]' in text

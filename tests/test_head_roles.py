@@ -163,6 +163,22 @@ def test_a_head_that_averages_is_even():
     assert 0.99 < role.share <= 1
 
 
+def test_the_first_head_that_is_shown_has_the_most_weight_beyond_uniform_attention_in_the_most_texts():
+    totals = PatternTotals("encoder", [set(MEASURES["encoder"])] * 2, 3)
+    text = text_patterns(ALL, "abcdef", "abcdef")
+    even, itself, previous = mixture(0), 0.6 * np.eye(SIZE) + 0.4 / SIZE, mixture(0.9)
+    for second in (itself, previous):
+        layers = [[even, itself, second], [even, previous, even]]
+        totals.add([pattern_shares(text, np.stack(layer)) for layer in layers])
+    found = totals.result()
+    assert found.opening() == (1, 1)
+    before = found.usual(1, 1).share  # in five of the six rows: the first token has none before it
+    assert_allclose(found.strength(1, 1), (before - 1 / SIZE) * 5 / 6, atol=ROUNDED)
+    assert_allclose(found.strength(0, 1), 0.6 * 5 / 6, atol=ROUNDED)
+    assert 0 < found.strength(0, 2) < found.strength(0, 1)
+    assert found.strength(0, 0) == found.strength(1, 2) == 0
+
+
 WORDS = {"bad": ("dull", "story"), "good": ("lovely",)}
 
 

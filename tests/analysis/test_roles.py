@@ -5,6 +5,7 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 
 from transformer_viz.analysis import Role, roles
+from transformer_viz.analysis.heads import row_entropy
 
 WORDS = ["the", "cat", "sat", "on", "a", "mat", "."]
 SIZE = len(WORDS)
@@ -141,6 +142,23 @@ def test_a_head_that_reads_another_token_in_each_row_is_focused(order):
         "focused",
     }  # no token is there twice, no key is shared
     assert found.share == 1 if found.name == "focused" else 0.35 <= found.share <= 1
+
+
+@given(st.lists(st.integers(0, SIZE - 1), min_size=SIZE, max_size=SIZE), st.floats(0, 0.11))
+def test_a_head_that_spreads_each_row_over_fewer_than_two_tokens_has_a_pattern(keys, rest):
+    weights = (1 - rest) * np.eye(SIZE)[keys] + rest / SIZE
+    assert row_entropy(weights).max() < np.log(1.9)
+    assert role(weights).name not in {"mixed", "even"}
+
+
+@pytest.mark.parametrize(
+    ("keys", "leading", "name"), [([5, 4, 1, 5, 2, 5, 0], 3, "focused"), ([5, 5, 5, 1, 2, 5, 5], 5, "token")]
+)
+def test_a_sharp_head_that_has_one_token_for_most_rows_reads_that_and_is_focused_otherwise(
+    keys, leading, name
+):
+    found = role(np.eye(SIZE)[keys])
+    assert (found.name, found.leading) == (name, leading)
 
 
 @given(st.integers(0, 2**32 - 1), st.integers(1, 9), st.integers(1, 9), st.booleans(), st.booleans())

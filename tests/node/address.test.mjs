@@ -15,10 +15,10 @@ async function opened(search) {
 
 test("an address is read as counted by people, and what does not exist in it is left out", async () => {
   const [{ start }] = await opened("?kind=cross&layer=3&head=2&view=lines");
-  assert.deepEqual(start(), { kind: "cross", layer: 2, head: 1, view: "lines" });
+  assert.deepEqual(start("m"), { kind: "cross", layer: 2, head: 1, view: "lines" });
   for (const search of ["", "?layer=x&head=-4&view=all", "?layer=0&view=%3Cb%3E"]) {
     const [made] = await opened(search);
-    assert.deepEqual(made.start(), { kind: null, layer: 0, head: 0 });
+    assert.deepEqual(made.start("m"), { kind: null, layer: null, head: null });
   }
 });
 
@@ -27,30 +27,41 @@ test("a selection is written to the address beside what else is there, and again
   assert.equal(kept(), null);
   write();
   assert.equal(window.location.search, "?model=m&lang=zh");
-  remember({ kind: "encoder", layer: 1, head: 0, view: "grid" });
+  remember({ model: "m", kind: "encoder", layer: 1, head: 0, view: "grid" });
   const written = "?model=m&lang=zh&kind=encoder&layer=2&head=1&view=grid";
   assert.equal(window.location.search, written);
   window.location = { href: "http://page/attention?model=m&lang=zh", search: "?model=m&lang=zh" };
   write();
   assert.equal(window.location.search, written);
-  assert.deepEqual(start(), { kind: "encoder", layer: 1, head: 0, view: "grid" });
+  assert.deepEqual(start("m"), { model: "m", kind: "encoder", layer: 1, head: 0, view: "grid" });
 });
 
-test("widgets take the selection of the views when they appear, and give theirs afterwards", async () => {
+test("the selection in one model is none in another", async () => {
+  const [{ kept, remember, start }] = await opened("?model=m");
+  remember({ model: "m", kind: "encoder", layer: 1, head: 0, view: "grid" });
+  globalThis.window.location = { href: "http://page/attention?model=n", search: "?model=n" };
+  assert.deepEqual(start("n"), { kind: null, layer: null, head: null });
+  assert.equal(kept(), null);
+});
+
+test("widgets take the selection of the views of their model when they appear, and give theirs afterwards", async () => {
   await opened("?kind=encoder");
   const { default: choice } = await import(`${VIEWS}/choice.js`);
   const { keep, kept } = await import(`${VIEWS}/address.js`);
   const sent = [];
   const show = (parentElement, data) => choice({ data, parentElement, setStateValue: (name, value) => sent.push([name, value]) });
   const first = {};
-  show(first, { kind: "encoder", layer: 0, head: 0 });
-  assert.deepEqual([sent, kept()], [[], { kind: "encoder", layer: 0, head: 0 }]);
+  const place = { model: "m", kind: "encoder", layer: 0, head: 0 };
+  show(first, place);
+  assert.deepEqual([sent, kept()], [[], place]);
   keep({ layer: 1 });
-  show({}, { kind: "encoder", layer: 0, head: 0 });
-  assert.deepEqual(sent, [["chosen", { kind: "encoder", layer: 1, head: 0 }]]);
-  show(first, { kind: "encoder", layer: 0, head: 2 });
+  show({}, place);
+  assert.deepEqual(sent, [["chosen", { ...place, layer: 1 }]]);
+  show(first, { ...place, head: 2 });
+  assert.deepEqual(kept(), { ...place, head: 2 });
+  show({}, { ...place, model: "another" });
+  assert.deepEqual(kept(), { ...place, model: "another" });
   assert.equal(sent.length, 1);
-  assert.deepEqual(kept(), { kind: "encoder", layer: 0, head: 2 });
 });
 
 test("who follows the selection is told of each change, until it is no longer wanted", async () => {

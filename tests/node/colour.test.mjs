@@ -1,8 +1,10 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { expected, randoms, VIEWS } from "./setup.mjs";
+import { expected, payload, randoms, VIEWS } from "./setup.mjs";
 
-const { css, entry, inkOn, ramp } = await import(`${VIEWS}/colour.js`);
+const { parse } = await import(`${VIEWS}/payload.js`);
+const { thumbnailsOf } = await import(`${VIEWS}/thumbnails.js`);
+const { css, entry, inkOn, ramp, weightLimit } = await import(`${VIEWS}/colour.js`);
 
 const channels = (packed) => css(packed).match(/\d+/g).map(Number);
 
@@ -35,6 +37,30 @@ test("numbers beyond the scale have the colours of its ends, and larger numbers 
     const numbers = Array.from({ length: 200 }, () => 8 * random() - 4).sort((a, b) => a - b);
     const entries = numbers.map((number) => entry(number, 3, signed));
     assert.deepEqual(entries, [...entries].sort((a, b) => a - b));
+  }
+});
+
+test("the scale of weights ends where Python ends it", () => {
+  for (const [largest, keys, limit] of expected.limits) assert.equal(weightLimit(largest, keys), limit);
+});
+
+test("a uniform head is pale, and the scale of a head with a larger weight ends at that weight", () => {
+  const places = [1, 2, 3, 4, 14, 512].map((keys) => entry(1 / keys, weightLimit(1 / keys, keys), false));
+  assert.deepEqual(places, [255, 128, 85, 85, 85, 85]);
+  assert.equal(weightLimit(0.6, 14), 0.6);
+});
+
+test("a thumbnail has the colours of the matrix", () => {
+  const places = Uint32Array.from({ length: 256 }, (_, place) => place);
+  for (const name of ["even", "half", "masked"]) {
+    const { encoder } = parse(payload(name)).attentions;
+    thumbnailsOf()(encoder, places).forEach(({ image }, number) => {
+      const [layer, head] = [Math.floor(number / encoder.heads), number % encoder.heads];
+      const { data, largest } = encoder.field(layer, head, "weights");
+      const limit = weightLimit(largest, encoder.seen(head));
+      const drawn = new Uint32Array(image.context.image.data.buffer);
+      assert.deepEqual([...drawn], [...data].map((weight) => entry(weight || 0, limit, false)), `${name} ${number}`);
+    });
   }
 });
 

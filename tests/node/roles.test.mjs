@@ -23,7 +23,7 @@ const under = ({ placed }) => placed.map(({ texts }) => texts.at(-1));
 /** An attention of 12 x 12 heads with every role in it. */
 const many = {
   ...{ layers: 12, heads: 12, queries: 5, keys: 5 },
-  roles: Array.from({ length: 144 }, (_, i) => ["previous token", "no usual role", "induction", "even"][i % 4]),
+  roles: Array.from({ length: 144 }, (_, i) => ["previous token", "no usual pattern", "induction", "even"][i % 4]),
   shares: Array.from({ length: 144 }, (_, i) => (i % 4 === 1 ? "" : `${100 - (i >> 1)}%`)),
   figures: { role: Array.from({ length: 144 }, (_, i) => -2 * [1, 3, 0, 2][i % 4] - i / 144), entropy: Array(144).fill(0.5) },
 };
@@ -31,15 +31,15 @@ const many = {
 test("heads are grouped by role, and those of a role stand from the strongest to the weakest", () => {
   assert.deepEqual(
     [...headsByUsualRole(encoder)],
-    [["itself", [4]], ["previous token", [2, 5, 0]], ["even", [3]], ["no usual role", [1]]],
+    [["itself", [4]], ["previous token", [2, 5, 0]], ["uniform", [3]], ["no usual pattern", [1]]],
   );
   assert.deepEqual([...headsByUsualRole(decoder)].map(([role, numbers]) => [role, numbers.length]), [
     ["previous token", 1],
     ["focused", 1],
-    ["no usual role", 7],
+    ["no usual pattern", 7],
   ]);
   const groups = headsByUsualRole(many);
-  assert.deepEqual([...groups.keys()], ["induction", "previous token", "even", "no usual role"]);
+  assert.deepEqual([...groups.keys()], ["induction", "previous token", "even", "no usual pattern"]);
   for (const [role, numbers] of groups) {
     assert.deepEqual(numbers, many.roles.flatMap((each, number) => (each === role ? [number] : [])));
   }
@@ -53,7 +53,7 @@ test("without a head that is known to have a usual role there is nothing to choo
 
 test("a usual role has its share, a role in one text has none", () => {
   const shown = encoder.roles.map((_, number) => roleText(encoder, number));
-  assert.deepEqual(shown, ["previous token · 41%", "", "previous token · 100%", "even · 95%", "itself · 62%", "previous token · 54%"]);
+  assert.deepEqual(shown, ["previous token · 41%", "", "previous token · 100%", "uniform · 95%", "itself · 62%", "previous token · 54%"]);
   assert.deepEqual([0, 1].map((number) => figureText(encoder, "role", number)), ["41%", ""]);
   assert.deepEqual([roleText(unknown, 0), figureText(unknown, "role", 0)], ["", ""]);
 });
@@ -62,9 +62,9 @@ test("the role that is pointed at is lit, else the one that is kept, as long as 
   const selection = new Selection(attentions, { view: "grid", kind: "encoder" });
   assert.equal(selection.litRole(), null);
   selection.select({ role: "previous token" });
-  selection.state.pointedRole = "even";
-  assert.equal(selection.litRole(), "even");
-  assert.equal(titlesOf(selection, words, { count: 0, of: 0 }).grid, "All heads · 2 × 3 · even 1");
+  selection.state.pointedRole = "uniform";
+  assert.equal(selection.litRole(), "uniform");
+  assert.equal(titlesOf(selection, words, { count: 0, of: 0 }).grid, "All heads · 2 × 3 · uniform 1");
   selection.select({ head: 2 });
   assert.equal(selection.litRole(), "previous token");
   selection.select({ kind: "decoder" });
@@ -81,8 +81,8 @@ test("the role that is pointed at is lit, else the one that is kept, as long as 
 
 test("a role is written as far as there is room: with its share, its name, its beginning, or not at all", () => {
   assert.deepEqual(under(laid(encoder, 1000)), encoder.roles.map((_, number) => roleText(encoder, number)));
-  assert.deepEqual(under(laid(encoder, 22 + 3 * 100)).slice(0, 4), ["previous token", "", "previous token", "even"]);
-  assert.deepEqual(under(laid(encoder, 22 + 3 * 60)).slice(0, 4), ["previous…", "", "previous…", "even"]);
+  assert.deepEqual(under(laid(encoder, 22 + 3 * 100)).slice(0, 4), ["previous token", "", "previous token", "uniform"]);
+  assert.deepEqual(under(laid(encoder, 22 + 3 * 60)).slice(0, 4), ["previous…", "", "previous…", "uniform"]);
   const apart = [1000, 22 + 3 * 110, 22 + 3 * 60].map((width) => laid(encoder, width).across);
   assert.deepEqual(apart, [6 + Math.ceil(wide("previous token · 100%")), 6 + 96, 60]); // further for texts alone
   for (const { texts } of [...laid(encoder, 22 + 3 * 53).placed, ...laid(cross, 1000).placed, ...laid(unknown, 1000).placed]) {
@@ -111,7 +111,7 @@ test("no text of a head reaches into the next one or out of the view, however wi
 
 test("sorted by role, the heads of each stand under its name, in rows of their own", () => {
   const { placed, headings, height } = laid(encoder, 300, "role");
-  assert.deepEqual(headings.map(({ text }) => text), ["itself 1", "previous token 3", "even 1", "no usual role 1"]);
+  assert.deepEqual(headings.map(({ text }) => text), ["itself 1", "previous token 3", "uniform 1", "no usual pattern 1"]);
   assert.deepEqual(placed.map(({ number }) => number), [4, 2, 5, 0, 3, 1]);
   assert.deepEqual(placed.map(({ texts }) => texts.join(" ")), ["L2 H2 62%", "L1 H3 100%", "L2 H3 54%", "L1 H1 41%", "L2 H1 95%", "L1 H2 "]);
   const sections = [...headings.slice(1).map(({ y }) => y), height];

@@ -11,6 +11,23 @@ const { attentions, words } = parse(payload("masked"));
 const RAMPS = { sequential: new Uint32Array(256), diverging: new Uint32Array(256) };
 const headOf = (changes) => sceneOf(new Selection(attentions, { layer: 1, head: 1, ...changes }), words, { ramps: RAMPS }, 600);
 
+for (const [name, ends] of [["even", 3 / 64], ["half", 1], ["long", null], ["masked", null]]) {
+  test(`the scale of the weights of "${name}" ends at the largest or at three times an even share, and says where`, () => {
+    const selection = new Selection(parse(payload(name)).attentions, {});
+    const { limit, ticks } = sceneOf(selection, words, { ramps: RAMPS }).scale;
+    const { data, largest } = selection.attention.field(0, 0, "weights");
+    const keys = Math.max(...selection.attention.queryTokens.map((_, query) => seenBy(selection.attention, query, data)));
+    assert.equal(limit, ends ?? Math.max(largest, 3 / keys));
+    assert.deepEqual(ticks, ["0", `${limit.toPrecision(3)} weight`]);
+    assert.equal(sceneOf(new Selection(selection.attentions, { scale: "one" }), words, { ramps: RAMPS }).scale.limit, 1);
+  });
+}
+
+/** The number of keys of a query that are no gaps. */
+function seenBy({ keys }, query, data) {
+  return data.subarray(query * keys, (query + 1) * keys).filter((weight) => !Number.isNaN(weight)).length;
+}
+
 /** Read quoted and bare fields. */
 const parsed = (csv) =>
   csv

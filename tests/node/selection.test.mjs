@@ -20,6 +20,22 @@ test("a start that does not exist is corrected to one that does", () => {
   assert.deepEqual(placeOf(of(writing, { kind: "encoder", layer: 9 })), ["encoder", 1, 0]);
 });
 
+test("without a choice, the head on which a kind of attention opens is selected, a given one before it", () => {
+  const { attentions } = parse(payload("opening"));
+  assert.deepEqual(placeOf(new Selection(attentions, {})), ["cross", 2, 1]);
+  assert.deepEqual(placeOf(new Selection(attentions, { kind: "encoder", layer: null })), ["encoder", 1, 2]);
+  assert.deepEqual(placeOf(new Selection(attentions, { kind: "cross", layer: 0, head: 0 })), ["cross", 0, 0]);
+  assert.deepEqual(placeOf(new Selection(attentions, { head: 2 })), ["cross", 2, 2]);
+});
+
+test("another model opens on a head of its own, in the same view", () => {
+  const selection = of(writing, { kind: "decoder", layer: 0, head: 0, view: "grid" });
+  selection.update(parse(payload("opening")).attentions);
+  assert.deepEqual(placeOf(selection), ["decoder", 0, 0]);
+  selection.open({});
+  assert.deepEqual([...placeOf(selection), selection.state.view, ...selection.state.shown], ["cross", 2, 1, "grid", 1]);
+});
+
 test("a layer that another kind of attention lacks becomes its last", () => {
   const selection = of(writing, { kind: "cross", layer: 2, head: 1 });
   selection.select({ kind: "encoder" });

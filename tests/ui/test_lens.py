@@ -5,6 +5,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from made_traces import unpack
 from numpy.testing import assert_allclose
 
 from transformer_viz import store
@@ -41,6 +42,20 @@ def test_the_card_of_each_model_says_what_its_attention_is_worth(name):
     intact = measured.get("accuracy", measured.get("token_accuracy"))
     assert 0 < measured["headless_accuracy"] < intact
     assert 0 < measured["uniform_accuracy"] < intact
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_each_model_opens_on_a_head_with_a_pattern_unless_it_has_none(name):
+    explorer = load(SHELF / name)
+    text = explorer.card["examples"][0]
+    asked = {"target": explorer.generate(text, keep=None).text} if explorer.target_tokenizer else {}
+    header, _ = unpack(payload_of(explorer.trace(text, **asked), Words("en"), head_roles=explorer.head_roles))
+    opened = header["attentions"][-1]
+    assert opened["kind"] == ("cross" if explorer.target_tokenizer else explorer.config.architecture)
+    layer, head = opened["opening"]
+    usual = explorer.head_roles.usual(opened["kind"])
+    none = {"mixed", "even"}
+    assert usual[layer][head].name not in none or {role.name for each in usual for role in each} <= none
 
 
 def test_of_a_model_that_is_gone_there_is_nothing_to_compare_with(explorer):

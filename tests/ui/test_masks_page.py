@@ -429,6 +429,8 @@ def test_the_shipped_models_are_shown_on_their_own_examples(shipped, model, view
 
 
 def test_padding_nobody_masks_turns_a_review_the_other_way(shipped):
-    app = open_page(model="attention-only", text="This film was not good at all", mask="padding", pads="4")
+    app = open_page(
+        model="attention-only", head="1", text="This film was not good at all", mask="padding", pads="4"
+    )
     assert "The prediction flips from **positive**" in shown(app)
     assert "36.0% with the model's own mask" in shown(app)

@@ -33,6 +33,23 @@ def open_page(**address):
     return pages.open_page("positions", **address)
 
 
+def place(app):
+    return app.session_state["layer"], app.session_state["head"]
+
+
+def test_a_model_opens_on_a_head_of_its_own_unless_the_address_names_one():
+    app = open_page(model="induction")
+    assert place(app) == (2, 1)
+    assert not {"layer", "head"} & {*app.query_params}
+    app.selectbox(key="model").set_value("attention-only")
+    assert place(again(app)) == (1, 3)
+    app.session_state["head"] = 5
+    assert place(again(app)) == (1, 5)
+    app.selectbox(key="model").set_value("induction")
+    assert place(again(app)) == (2, 1)
+    assert place(open_page(model="induction", layer="1", head="1")) == (1, 1)
+
+
 def figures(app):
     return [json.loads(chart.proto.spec) for chart in app.get("plotly_chart")]
 
@@ -139,7 +156,7 @@ def test_without_positions_an_encoder_decoder_writes_something_else(engine):
 
 
 def test_another_table_is_put_in(engine):
-    app = open_page(model="hotel-zh", do="swap")
+    app = open_page(model="hotel-zh", head="1", do="swap")
     assert app.segmented_control(key="swap").value == "sinusoidal-halves"
     text = app.text_input(key="sentence").value
     after = engine.answer(Request.of("hotel-zh", text, positions="sinusoidal-halves"))
@@ -201,7 +218,7 @@ def test_a_decoder_without_positions_is_not_said_to_be_blind_to_the_order(engine
     ("name", "lang", "said"),
     [
         ("reverse-digits", "en", "Weights of encoder self-attention, layer 1, head 2."),
-        ("induction", "en", "Weights of masked self-attention, layer 1, head 2."),
+        ("induction", "en", "Weights of masked self-attention, layer 2, head 2."),
         ("hotel-zh", "zh", "编码器自注意力：第 1 层，第 2 个头。三张图"),
     ],
 )

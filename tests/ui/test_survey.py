@@ -149,7 +149,7 @@ def test_a_text_of_the_list_is_opened_on_the_page():
 @pytest.mark.parametrize(("count", "is_named"), [(99, False), (100, True)])
 def test_a_role_is_named_from_a_hundred_texts_on(count, is_named):
     app = measure(bring(open_page(text="A dull film."), TEXTS[:count]))
-    said = "Too few texts to name a usual role: at least 100 must be able to show it."
+    said = "Too few texts to name a usual pattern: at least 100 must be able to show it."
     assert (said not in shown(app).replace("\\", "")) == is_named
     if not is_named:
         assert sheet(app)["role"] == ""
@@ -223,7 +223,7 @@ def test_an_encoder_decoder_reads_targets_or_writes_them(translator, models_fold
 def test_the_numbers_can_be_downloaded():
     app = measure(bring(open_page(text="A dull film."), TEXTS))
     labels = {button.label for button in app.get("download_button")}
-    assert {"Each text and head (CSV)", "Roles and histograms (JSON)"} <= labels
+    assert {"Each text and head (CSV)", "Patterns and histograms (JSON)"} <= labels
 
 
 def test_a_file_that_is_removed_is_gone():

@@ -33,6 +33,15 @@ def test_before_and_after_share_a_scale_and_the_difference_is_centred_on_zero():
     assert [panel["signed"] for panel in (one, other, change)] == [False, False, True]
 
 
+@pytest.mark.parametrize("keys", [3, 5])
+def test_the_scale_of_uniform_weights_ends_at_three_times_them(keys):
+    weights, mask = np.zeros((6, 6)), np.arange(6) < keys
+    weights[:, :keys] = 1 / keys
+    assert_allclose(
+        [panel["limit"] for panel in panels(weights, weights, [*"abcdef"], masks=[mask] * 2)], 3 / keys
+    )
+
+
 def test_rounding_is_not_blown_up_to_a_difference():
     change = panels(after=BEFORE + 1e-8)[2]
     assert change["limit"] == 1

@@ -47,6 +47,13 @@ def test_every_head_of_every_step_is_in_percent():
     assert (header["rows"], header["columns"]) == (QUERIES, KEYS)
 
 
+def test_the_scale_of_a_head_is_one_for_all_steps_and_ends_at_its_largest_weight_or_above_a_uniform_one():
+    weights = np.full((2, 3, QUERY, KEY), 1 / KEY)
+    weights[1, 1], weights[0, 2] = np.eye(KEY)[[2, 3]], [[1, 0, 0, 0, 0, 0, 0], [0.5, 0.5, 0, 0, 0, 0, 0]]
+    weights[1, 2] = weights[0, 2]  # masked but for two keys
+    assert_allclose(unpack_heads(packed(weights, STEPS[:2]))[0]["limits"], [300 / KEY, 100, 100])
+
+
 def test_the_curves_have_a_line_for_each_head_in_its_colour_and_gaps_where_nothing_was_measured():
     heads, good = unpack_heads(lapse())[0]["pictures"]
     assert [line["colour"] for line in heads["lines"]] == COLOURS["light"][:HEADS]
@@ -103,13 +110,14 @@ def largest(weights):
     return np.sort(np.rint(weights * 100), axis=-1)[:, :-4:-1].tolist()
 
 
-def test_every_head_is_a_panel_of_its_own_on_one_scale(show):
+def test_every_head_is_a_panel_of_its_own_with_the_end_of_its_scale(show):
     page = show(packed(WEIGHTS[-1:], [100]))
     expect(page.locator("figcaption")).to_have_text([f"Head {head + 1}" for head in range(HEADS)])
     for head in range(HEADS):
         svg = drawing(page, head)
         texts = [text.text for text in svg.iter(f"{SVG}text")]
-        assert {"0 %", "100 %", f"Head {head + 1} · Step 100"} <= set(texts)
+        end = f"{100 * max(WEIGHTS[-1][head].max(), 3 / KEY):.0f} %"
+        assert {"0 %", end, f"Head {head + 1} · Step 100"} <= set(texts)
         assert [text.text for text in svg.iter(f"{SVG}text") if text.get("class") == "column"] == KEYS
         assert [text.text for text in svg.iter(f"{SVG}text") if text.get("class") == "row"] == QUERIES
         assert len(filled(svg)) >= QUERY * KEY

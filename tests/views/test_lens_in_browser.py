@@ -814,8 +814,8 @@ def test_one_token_and_one_head_have_no_choice_to_make(show):
     expect(page.locator(".tip")).to_have_text("“film” → “film”: weight 1.000")
 
 
-def test_another_payload_takes_the_place_of_the_first_and_keeps_the_choice(show, masked):
-    """What Streamlit does when a sentence is typed or another language is chosen."""
+def test_another_payload_takes_the_place_of_the_first_and_keeps_the_choice_in_the_same_model(show, masked):
+    """What Streamlit does when a sentence is typed, another language is chosen, or another model."""
     page = show(masked)
     other = encoder_trace(["un", "deux", "trois"], seed=8)
     mounting = """async ([address, ...texts]) => {
@@ -823,16 +823,19 @@ def test_another_payload_takes_the_place_of_the_first_and_keeps_the_choice(show,
         document.getElementById("lens").replaceChildren();
         const payloads = texts.map((text) => Uint8Array.from(atob(text), (letter) => letter.charCodeAt(0)));
         window.chosen = [];
-        const host = { start: { layer: 1, head: 2 }, remember: (choice) => window.chosen.push(choice) };
+        const start = () => ({ layer: 1, head: 2 });
+        const host = { start, remember: (choice) => window.chosen.push(choice) };
         window.mounted = mount(document.getElementById("lens"), payloads[0], host);
-        window.next = () => window.mounted.update(payloads[1]);
+        window.next = (number) => window.mounted.update(payloads[number]);
     }"""
-    texts_ = [base64.b64encode(text).decode() for text in (packed(masked), packed(other, language="zh"))]
+    model = Trace(**{**vars(other), "model": "another"})
+    payloads = packed(masked), packed(other, language="zh"), packed(model, opening={"encoder": (0, 2)})
+    texts_ = [base64.b64encode(text).decode() for text in payloads]
     page.evaluate(mounting, [address_of("lens"), *texts_])
     open_table(page)
     assert [row[0] for row in table(page)] == TOKENS
     head_button(page, 1).click()
-    page.evaluate("window.next()")
+    page.evaluate("window.next(1)")
     painted(page)
     assert [row[0] for row in table(page)] == ["un", "deux", "trois"]
     expect(page.locator(".said")).to_contain_text("第 2 层")
@@ -845,7 +848,12 @@ def test_another_payload_takes_the_place_of_the_first_and_keeps_the_choice(show,
     with opened(page, "export"):
         assert page.locator(".menu.export button").all_inner_texts()[1] == "矢量图（SVG）"
     expect(page.locator(".table summary")).to_have_text("以表格显示")
-    assert page.evaluate("window.chosen") == [{"kind": "encoder", "layer": 1, "head": 0, "view": "all"}]
+    place = {"model": masked.model, "kind": "encoder", "layer": 1, "head": 0, "view": "all"}
+    assert page.evaluate("window.chosen") == [place]
+    page.evaluate("window.next(2)")
+    painted(page)
+    expect(page.locator(".swatch[aria-current]")).to_have_text("3")
+    assert page.evaluate("window.chosen") == [place, place | {"model": "another", "layer": 0, "head": 2}]
     page.evaluate("window.mounted.destroy()")
     assert page.locator("#lens *").count() == 0
 

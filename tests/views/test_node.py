@@ -76,6 +76,11 @@ def expected(made):
         "vectors": {name: getattr(attention, name).tolist() for name in ("query", "key", "value", "context")},
         "scores": attention.scores.tolist(),
         "weights": attention.weights.tolist(),
+        "limits": [
+            [largest, keys, views.weight_limit(largest, np.ones((2, keys), bool))]
+            for largest in (0, 0.07, 0.3, 1)
+            for keys in (0, 1, 2, 3, 4, 14, 512)
+        ],
         "long": made["long"].encoder[0].attention.weights[0, 7].tolist(),
         "palettes": {
             name: {theme: [[*map(list, of[theme])], colours(of[theme]).tolist()] for theme in of}
@@ -112,6 +117,8 @@ def payloads(tmp_path_factory):
     }
     (folder / "sorted.bin").write_bytes(packed(made["masked"], **sorted_by))
     (folder / "roles.bin").write_bytes(packed(made["writing"], **usually(USUAL)))
+    opening = {"encoder": (1, 2), "cross": (2, 1)}
+    (folder / "opening.bin").write_bytes(packed(made["writing"], opening=opening))
     (folder / "evidence.bin").write_bytes(packed(made["masked"], evidence={"encoder": evidence()}))
     (folder / "expected.json").write_text(json.dumps(expected(made)))
     return folder

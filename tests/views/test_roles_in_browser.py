@@ -28,7 +28,7 @@ ENCODER = [
     [("even", 0.95), ("itself", 0.62), ("previous", 0.54)],
 ]
 CROSS = [[("diagonal", 0.7), None, None], [None] * 3, [None, None, ("diagonal", 0.8)]]
-ROLES = ["itself 1", "previous token 3", "even 1", "no usual role 1"]
+ROLES = ["itself 1", "previous token 3", "uniform 1", "no usual pattern 1"]
 PREVIOUS = {0, 2, 5}
 
 WIDTHS = """(texts) => {
@@ -51,7 +51,7 @@ def places(grid):
     return found
 
 
-def legend(page, name="Usual role"):
+def legend(page, name="Usual pattern"):
     return page.get_by_role("group", name=name, exact=True)
 
 
@@ -72,7 +72,7 @@ def test_each_thumbnail_has_its_usual_role_and_its_share(grid):
     assert said == [
         "previous token · 41%",
         "previous token · 100%",
-        "even · 95%",
+        "uniform · 95%",
         "itself · 62%",
         "previous token · 54%",
     ]
@@ -87,17 +87,17 @@ def test_a_press_on_a_role_lights_its_heads_until_the_next_press(grid, places):
     assert lit(grid, places) == PREVIOUS
     expect(role(grid, "previous token 3")).to_have_attribute("aria-pressed", "true")
     expect(grid.locator(".grid h4")).to_have_text("All heads · 2 × 3 · previous token 3")
-    role(grid, "no usual role 1").click()
+    role(grid, "no usual pattern 1").click()
     grid.mouse.move(0, 0)
     assert lit(grid, places) == {1}
     assert grid.locator("[data-key^=role][aria-pressed=true]").count() == 1
-    role(grid, "no usual role 1").click()
+    role(grid, "no usual pattern 1").click()
     assert lit(grid, places) == {*range(6)}  # at once, with the pointer still there
     expect(grid.locator(".grid h4")).to_have_text("All heads · 2 × 3")
 
 
 def test_a_role_is_lit_while_it_is_pointed_at(grid, places):
-    role(grid, "even 1").hover()
+    role(grid, "uniform 1").hover()
     assert lit(grid, places) == {3}
     role(grid, "previous token 3").click()
     role(grid, "itself 1").hover()
@@ -169,8 +169,8 @@ def test_where_no_head_has_a_usual_role_nothing_is_shown_of_it(show, masked, sha
 
 def test_each_kind_of_attention_has_its_own_roles(show, writing):
     page = show(writing, start={"view": "grid"}, **usually({"encoder": ENCODER, "cross": CROSS}))
-    assert legend(page).get_by_role("button").all_inner_texts() == ["in order 2", "no usual role 7"]
-    role(page, "no usual role 7").click()
+    assert legend(page).get_by_role("button").all_inner_texts() == ["in order 2", "no usual pattern 7"]
+    role(page, "no usual pattern 7").click()
     choose_kind(page, "encoder self-attention")
     page.mouse.move(0, 0)
     assert legend(page).get_by_role("button").all_inner_texts() == ROLES
@@ -183,7 +183,7 @@ def test_each_kind_of_attention_has_its_own_roles(show, writing):
 
 
 def test_in_another_view_no_head_is_faint(grid, places):
-    role(grid, "even 1").click()
+    role(grid, "uniform 1").click()
     choose(grid, "View", "Side by side")
     expect(legend(grid)).to_have_count(0)
     choose(grid, "View", "All heads")

@@ -58,8 +58,9 @@ def payload_of(
         looks: Transformations to apply: names in `LOOKS`.
         effects: Effect of ablating each head, as `head_effects` returns it; None: unknown.
         projected: Kind of attention -> result of `projected_contexts`; None: unknown.
-        head_roles: What the model's heads usually do; None: unknown. After a transformation, which changes
-            the matrices, only this text is described.
+        head_roles: What the model's heads usually do; None: unknown. The views open on the head with the
+            strongest evidence. After a transformation, which changes the matrices, only this text is
+            described.
         preferences: The words that the heads of the first layer prefer, as `preferences_of` returns them.
     """
     if set(looks) & set(ONE_HEAD):
@@ -91,6 +92,7 @@ def payload_of(
             sentences=(look.rows.sentences, look.columns.sentences),
             evidence=evidence_of(words, heads, measured),
             shares=None if usual is None else share_texts(usual),
+            opening=(0, 0) if head_roles is None else head_roles.kinds[kind].opening(),
         )
     labels = words.under("lens")
     if looks:

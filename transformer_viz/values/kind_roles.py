@@ -109,6 +109,24 @@ class KindRoles:
         support = float(self.support[number])
         return UsualRole(name, float(share), float(spread), support, round(times * texts), texts, words)
 
+    def strength(self, layer: int, head: int) -> float:
+        """Return the strength of the evidence for a head's usual role, up to 1; 0 for "even" and "mixed".
+
+        It is the weight on the pattern beyond that under uniform attention, over all rows, times the share of
+        texts in which the head has that role.
+        """
+        role = self.usual(layer, head)
+        if role.name in ("even", "mixed"):
+            return 0.0
+        even = float(self.even[layer, head, self.names.index(role.measure)])
+        return (role.share - even) * role.support * role.held / role.texts
+
+    def opening(self) -> tuple[int, int]:
+        """Return layer and head, 0-based, with the strongest evidence for a usual role: it is shown first."""
+        layers, heads = self.share.shape[:2]
+        places = [(layer, head) for layer in range(layers) for head in range(heads)]
+        return max(places, key=lambda place: self.strength(*place))
+
     def words_read(self, layer: int, head: int) -> tuple[WordsRead, ...]:
         """Return the labels whose typical words a head reads more than evenly, the most first.
 

@@ -5,7 +5,7 @@ from transformer_viz.pictures.views.change import attention_change
 from transformer_viz.pictures.views.forming import curves_of, heads_forming
 from transformer_viz.pictures.views.modules import module, stylesheet
 from transformer_viz.pictures.views.page import page
-from transformer_viz.pictures.views.panel import Scale, panel
+from transformer_viz.pictures.views.panel import Scale, panel, weight_limit
 from transformer_viz.pictures.views.payload import AttentionPayload, Evidence, payload_bytes, vectors_of
 
 __all__ = [
@@ -23,4 +23,5 @@ __all__ = [
     "payload_bytes",
     "stylesheet",
     "vectors_of",
+    "weight_limit",
 ]

@@ -3,7 +3,11 @@
 
 /** @import {ViewName} from "./selection.js" */
 
-/** @typedef {{kind: string | null, layer: number, head: number, view?: ViewName}} Address The selection in the address. */
+/**
+ * The selection in the address; null: not chosen.
+ *
+ * @typedef {{model?: string, kind: string | null, layer: number | null, head: number | null, view?: ViewName}} Address
+ */
 
 /** @type {Address | null} */
 let selection = null;
@@ -25,8 +29,14 @@ export function keep(part) {
   selection = { ...(selection ?? read()), ...part };
 }
 
-/** Return the first selection: the last one on this page, else that of the address. */
-export function start() {
+/**
+ * Return the first selection of a model: the last one on this page, else that of the address. The last one in another
+ * model is forgotten.
+ *
+ * @param {string} model
+ */
+export function start(model) {
+  if (selection?.model !== model) selection = null;
   return selection ?? read();
 }
 
@@ -55,16 +65,22 @@ export function write() {
   if (!selection) return;
   const { kind, layer, head, view } = selection;
   const address = new URL(window.location.href);
-  for (const [name, value] of Object.entries({ kind, layer: layer + 1, head: head + 1, view })) {
+  for (const [name, value] of Object.entries({ kind, layer: counted(layer), head: counted(head), view })) {
     if (value) address.searchParams.set(name, String(value));
   }
   if (address.href !== window.location.href) window.history.replaceState(window.history.state, "", address);
 }
 
+/** @param {number | null} number */
+const counted = (number) => (number === null ? null : number + 1);
+
 /** @returns {Address} */
 function read() {
   const address = new URLSearchParams(window.location.search);
-  const number = (/** @type {string} */ name) => Math.max(0, (Number.parseInt(address.get(name) ?? "", 10) || 1) - 1);
+  const number = (/** @type {string} */ name) => {
+    const found = Number.parseInt(address.get(name) ?? "", 10);
+    return found > 0 ? found - 1 : null;
+  };
   const found = { kind: address.get("kind"), layer: number("layer"), head: number("head") };
   const views = /** @type {const} */ (["grid", "matrix", "lines", "steps"]);
   const view = views.find((each) => each === address.get("view"));

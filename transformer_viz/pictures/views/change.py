@@ -8,7 +8,7 @@ from numpy.typing import ArrayLike
 from transformer_viz.analysis import strongest_in_blocks
 from transformer_viz.pictures.figures.panels import largest
 from transformer_viz.pictures.views.blocks import MAX_CELLS, block_names
-from transformer_viz.pictures.views.panel import MAX_LARGE, Scale, panel
+from transformer_viz.pictures.views.panel import MAX_LARGE, Scale, panel, weight_limit
 
 ROUNDING = 1e-5
 """Differences below this are rounding errors; the colour scale is not stretched to them."""
@@ -36,8 +36,8 @@ def attention_change(
         theme: "light" or "dark".
 
     Returns:
-        "before", "after" and "difference" -> panel: the first two share one scale from 0 to their maximum,
-        the third is after - before, centred on 0. With more than `MAX_CELLS` tokens, each cell is the
+        "before", "after" and "difference" -> panel: the first two share one scale (`weight_limit`), the
+        third is after - before, centred on 0. With more than `MAX_CELLS` tokens, each cell is the
         strongest value of a block.
 
     Raises:
@@ -56,10 +56,11 @@ def attention_change(
             np.where(mask, each, np.nan) for mask, each in zip(masks, (before, after), strict=True)
         )
         difference = np.where(masks[0] | masks[1], difference, np.nan)
+    visible = ~np.isnan([before, after])
     (before, block), (after, _), (difference, _) = (
         strongest_in_blocks(weights, MAX_CELLS) for weights in (before, after, difference)
     )
-    top, limit = max(largest(before), largest(after)) or 1.0, largest(difference)
+    top, limit = weight_limit(max(largest(before), largest(after)), visible), largest(difference)
     limit = limit if limit >= ROUNDING else top
     names = block_names(tokens, block)
     around = {"rowTitle": labels["query"], "columnTitle": labels["key"], "fit": "square"}

@@ -12,7 +12,7 @@ const MOUNTED = new WeakSet();
 export default function ({ data, parentElement, setStateValue }) {
   const before = kept();
   const names = /** @type {(keyof Address)[]} */ (Object.keys(data));
-  const differs = before && names.some((name) => before[name] !== data[name]);
+  const differs = before?.model === data.model && before && names.some((name) => before[name] !== data[name]);
   if (differs && !MOUNTED.has(parentElement)) setStateValue("chosen", before);
   else keep(data);
   MOUNTED.add(parentElement);

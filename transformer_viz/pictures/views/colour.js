@@ -2,6 +2,8 @@
 
 /** @typedef {[place: number, colour: string]} Stop Place from 0 to 1, and #rrggbb. */
 
+const UNIFORM = 3; // times the weight of uniform attention
+
 /**
  * Return a scale as 256 colours, packed as in ImageData.
  *
@@ -30,6 +32,17 @@ export function ramp(stops) {
  */
 export function css(packed) {
   return `rgb(${packed & 255},${(packed >> 8) & 255},${(packed >> 16) & 255})`;
+}
+
+/**
+ * Return where the scale of attention weights ends: at the largest one, but not below three times the weight of uniform
+ * attention, so that a uniform head is pale; at most at 1. `weight_limit` in panel.py is the same.
+ *
+ * @param {number} largest
+ * @param {number} keys Most keys that a query sees.
+ */
+export function weightLimit(largest, keys) {
+  return Math.max(largest, Math.min(1, UNIFORM / keys));
 }
 
 /**

@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from transformer_viz.pictures.figures.theme import HEADS, SEQUENTIAL
-from transformer_viz.pictures.views.panel import BLANK
+from transformer_viz.pictures.views.panel import BLANK, weight_limit
 from transformer_viz.pictures.views.payload import ALIGNMENT
 from transformer_viz.text.tokenizer import visible
 
@@ -23,6 +23,8 @@ def heads_forming(
     theme: str = "light",
 ) -> bytes:
     """Return attention weights in the format of `lapse.js`: in percent, one byte each.
+
+    Each head has one colour scale for all frames, which ends at its `weight_limit`.
 
     Args:
         weights: float (frame, head, query, key), each in [0, 1].
@@ -52,6 +54,7 @@ def heads_forming(
         "heads": weights.shape[1],
         "rows": [visible(token) or BLANK for token in rows],
         "columns": [visible(token) or BLANK for token in columns],
+        "limits": [100 * weight_limit(head.max(initial=0), head > 0) for head in weights.swapaxes(0, 1)],
         "values": {"dtype": "uint8", "shape": weights.shape, "at": 0},
         "says": [f"{{row}} {labels['reads']} {{column}}: {{value}} %", None],
         "colours": SEQUENTIAL[theme],

@@ -1,12 +1,13 @@
 // One head of a lens as a matrix.
 
+import { weightLimit } from "./colour.js";
 import { PIXELS } from "./text.js";
 
 const LARGEST = 18; // pixels of the labels
 const LETTERS = 0.28; // of the height of a row
 const MARGINS = 2; // rows that the labels of the columns and the scale take
 
-/** @import {Words} from "./payload.js" */
+/** @import {Attention, Words} from "./payload.js" */
 /** @import {Scene} from "./scene.js" */
 /** @import {Selection} from "./selection.js" */
 /** @import {Look} from "./theme.js" */
@@ -22,7 +23,7 @@ const MARGINS = 2; // rows that the labels of the columns and the scale take
  */
 export function sceneOf({ attention, state }, words, { ramps }, tall) {
   const { data, largest, signed } = attention.field(state.layer, state.head, state.value);
-  const limit = state.scale === "one" && state.value === "weights" ? 1 : largest;
+  const limit = state.value === "weights" ? limitOf(attention, state, largest) : largest;
   const end = `${limit.toPrecision(3)} ${words.values[state.value]}`;
   const ticks = [signed ? (-limit).toPrecision(3) : "0", end];
   return {
@@ -38,4 +39,15 @@ export function sceneOf({ attention, state }, words, { ramps }, tall) {
     tall,
     written: state.value === "weights",
   };
+}
+
+/**
+ * Return where the scale of a head's weights ends.
+ *
+ * @param {Attention} attention
+ * @param {{head: number, scale: "head" | "one"}} state
+ * @param {number} largest
+ */
+function limitOf(attention, state, largest) {
+  return state.scale === "one" ? 1 : weightLimit(largest, attention.seen(state.head));
 }

@@ -24,6 +24,7 @@ import { tipOf } from "./tip.js";
  * @property {number} heads
  * @property {string[]} rows
  * @property {string[]} columns
+ * @property {number[]} limits Where the colour scale of each head ends, in percent.
  * @property {Where<"uint8">} values Weights in percent: (frame * head * row * column).
  * @property {PanelScene["says"]} says
  * @property {Stop[]} colours
@@ -160,10 +161,11 @@ class Lapse {
    * @returns {PanelScene}
    */
   scene(head, title) {
-    const { rows, columns, heads, values, words, says, ramp, name } = this.of;
+    const { rows, columns, heads, limits, values, words, says, ramp, name } = this.of;
     const size = rows.length * columns.length;
     const begin = (this.frame * heads + head) * size;
-    const scale = { ramp, limit: 100, signed: false, ticks: ["0 %", "100 %"] };
+    const limit = limits[head];
+    const scale = { ramp, limit, signed: false, ticks: ["0 %", `${Number(limit.toPrecision(2))} %`] };
     return {
       ...{ key: `${rows.length}/${columns.length}`, rows, columns, values: values.subarray(begin, begin + size), scale },
       ...{ fit: "square", lines: columns.length <= CLOSE, pixels: 11, digits: 0 },

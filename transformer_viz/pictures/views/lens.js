@@ -35,9 +35,9 @@ import { tipOf } from "./tip.js";
  * The page around a lens.
  *
  * @typedef {object} LensHost
- * @property {Start} start The first selection.
- * @property {(choice: {kind: string, layer: number, head: number, view: ViewName}) => void} remember Called when the
- *   selection changes.
+ * @property {(model: string) => Start} start Returns the first selection.
+ * @property {(choice: {model: string, kind: string, layer: number, head: number, view: ViewName}) => void} remember
+ *   Called when the selection changes.
  * @property {() => OtherFile[]} [files] More files that the page offers; none: no others.
  */
 
@@ -68,7 +68,7 @@ class Lens {
     this.host = host;
     this.bytes = bytes;
     this.payload = parse(bytes);
-    this.selection = new Selection(this.payload.attentions, host.start);
+    this.selection = new Selection(this.payload.attentions, host.start(this.payload.model));
     this.root = element("div", { className: "lens" });
     root.append(this.root);
     this.page = new PageTheme(this.root);
@@ -140,15 +140,28 @@ class Lens {
     return { panel, title, surface: surface(body, view, this.page.read) };
   }
 
-  /** Show another payload; the selection is kept where it still exists. @param {Uint8Array} bytes */
+  /** Show another payload; the selection is kept where it still exists in the same model. @param {Uint8Array} bytes */
   update(bytes) {
     if (bytes === this.bytes) return;
+    const { model } = this.payload;
     this.bytes = bytes;
     this.payload = parse(bytes);
     this.lookOf = looks(this.payload.themes);
     this.page.read();
     this.selection.update(this.payload.attentions);
+    if (model !== this.payload.model) this.open();
     this.show();
+  }
+
+  /** Open another model on a head of its own. */
+  open() {
+    this.selection.open({});
+    this.remember();
+  }
+
+  remember() {
+    const { kind, layer, head, view } = this.selection.state;
+    this.host.remember({ model: this.payload.model, kind, layer, head, view });
   }
 
   /** Write the texts of the payload. */
@@ -187,8 +200,7 @@ class Lens {
     this.selection.select(choice);
     this.tip.hide();
     this.showSelection();
-    const { kind, layer, head, view } = this.selection.state;
-    this.host.remember({ kind, layer, head, view });
+    this.remember();
     if (this.table.open) this.fillTable();
   };
 

@@ -26,7 +26,7 @@ h1 {{ margin: 0 0 1rem; font-size: 1.15rem; overflow-wrap: anywhere }}
 const text = atob({data});
 const bytes = new Uint8Array(text.length);
 for (let i = 0; i < text.length; i++) bytes[i] = text.charCodeAt(i);
-mount(document.getElementById("lens"), bytes, {{ start: {start}, remember() {{}} }});
+mount(document.getElementById("lens"), bytes, {{ start: () => ({start}), remember() {{}} }});
 </script>
 """
 

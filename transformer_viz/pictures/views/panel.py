@@ -34,8 +34,25 @@ class Scale(NamedTuple):
     drawn: bool = True
 
 
+UNIFORM = 3
+"""The colour scale of attention weights ends at no less than this many times that of uniform attention."""
+
 UNIT_SCALE = Scale()
 """From 0 to 1."""
+
+
+def weight_limit(largest: float, visible: ArrayLike) -> float:
+    """Return where the colour scale of attention weights ends; `weightLimit` in colour.js is the same.
+
+    It ends at the largest weight, but not below three times the weight of uniform attention, so that a
+    uniform head is pale; at most at 1.
+
+    Args:
+        largest: The largest weight, in [0, 1].
+        visible: bool (..., query, key), True = the query may attend to the key.
+    """
+    keys = np.asarray(visible).sum(axis=-1).max(initial=1)
+    return max(float(largest), min(1.0, UNIFORM / int(keys)))
 
 
 def panel(

@@ -26,6 +26,7 @@
  * @property {string} name
  * @property {string} queryTitle
  * @property {string} headTitle With {layer} and {head}.
+ * @property {[layer: number, head: number]} opening The head that is shown first.
  * @property {number} layers
  * @property {number} heads
  * @property {number} queries
@@ -177,6 +178,11 @@ function attentionOf({ arrays, ...facts }, array) {
   /** @type {(head: number, query: number, key: number) => boolean} */
   const allowed = (head, query, key) => mask[(maskHeads > 1 ? head * cells : 0) + query * keys + key] > 0;
 
+  const rows = Array.from({ length: maskHeads * queries }, (_, row) => mask.subarray(row * keys, (row + 1) * keys));
+  const counts = rows.map((row) => row.reduce((count, isAllowed) => count + isAllowed, 0));
+  const countsOf = (/** @type {number} */ head) => counts.slice(head * queries, (head + 1) * queries);
+  const widest = Array.from({ length: maskHeads }, (_, head) => Math.max(...countsOf(head)));
+
   /** @type {(layer: number, head: number, value: Value) => Field} */
   function computed(layer, head, value) {
     const at = (layer * heads + head) * cells;
@@ -201,6 +207,13 @@ function attentionOf({ arrays, ...facts }, array) {
 
     /** Whether a query may attend to a key. */
     allowed,
+
+    /**
+     * Return the number of keys that the query with the most of them may attend to.
+     *
+     * @param {number} head
+     */
+    seen: (head) => widest[maskHeads > 1 ? head : 0],
 
     /**
      * Return the measures of one head that it can have and that are known.

@@ -64,6 +64,7 @@ class AttentionPayload(NamedTuple):
         sentences: Index of the sentence of each row and column: int (query,), int (key,).
         evidence: The evidence for the roles; None: not shown.
         shares: Share of each head's usual role as text, by layer; "": the head has none. None: unknown.
+        opening: Layer and head shown first, 0-based.
     """
 
     found: Attentions
@@ -78,6 +79,7 @@ class AttentionPayload(NamedTuple):
     sentences: tuple[np.ndarray, np.ndarray]
     evidence: Evidence | None = None
     shares: list[list[str]] | None = None
+    opening: tuple[int, int] = (0, 0)
 
 
 def payload_bytes(model: str, shown: dict[str, AttentionPayload], words: dict) -> bytes:
@@ -166,6 +168,7 @@ def _attention(kind, shown, arrays):
         "name": shown.name,
         "queryTitle": shown.title,
         "headTitle": shown.head_title,
+        "opening": shown.opening,
         "layers": num_layers,
         "heads": heads,
         "queries": queries,

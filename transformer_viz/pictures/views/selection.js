@@ -15,7 +15,7 @@ import { headsByUsualRole } from "./order.js";
  * @property {number} head
  * @property {ViewName} view
  * @property {Value} value What the matrix shows.
- * @property {"head" | "one"} scale Where the colour scale of the weights ends: at the head's maximum, or at 1.
+ * @property {"head" | "one"} scale Where the colour scale of the weights ends: at the head's own `weightLimit`, or at 1.
  * @property {number | null} threshold Smallest weight that is a line; null: the default.
  * @property {string} sort Name of a figure to sort the heads by; any other: by layer and head.
  * @property {string | null} role Its heads stay lit in the view of all heads.
@@ -27,7 +27,9 @@ import { headsByUsualRole } from "./order.js";
  * @property {Token} pinned
  */
 
-/** @typedef {Partial<Omit<State, "kind">> & {kind?: string | null}} Start */
+/** @typedef {{kind?: string | null, layer?: number | null, head?: number | null}} Place What is unknown is the model's. */
+
+/** @typedef {Partial<Omit<State, keyof Place>> & Place} Start */
 
 /** @type {Token} */
 export const NOTHING = { query: null, key: null };
@@ -40,17 +42,39 @@ export class Selection {
   constructor(attentions, start) {
     /** @type {State} */
     this.state = {
-      ...{ layer: 0, head: 0, view: "all", value: "weights", scale: "head", threshold: null, sort: "place" },
+      ...{ view: "all", value: "weights", scale: "head", threshold: null, sort: "place" },
       ...{ sentences: "every", shown: new Set(), ...NOTHING, pinned: NOTHING, role: null, pointedRole: null },
       ...start,
-      kind: start.kind ?? "",
+      ...{ kind: "", layer: 0, head: 0 },
     };
     this.attentions = attentions;
-    this.update(attentions);
+    this.open(start);
   }
 
   get attention() {
     return this.attentions[this.state.kind];
+  }
+
+  /**
+   * Select a kind of attention, by default the last, and a head in it, by default the one on which it opens.
+   *
+   * @param {Start} start
+   */
+  open({ kind, layer, head, shown = new Set() }) {
+    this.state.kind = this.existing(kind);
+    const { opening } = this.attention;
+    Object.assign(this.state, { layer: layer ?? opening[0], head: head ?? opening[1], shown });
+    this.correct();
+  }
+
+  /**
+   * Return a kind of attention if it exists, else the last.
+   *
+   * @param {string | null | undefined} kind
+   */
+  existing(kind) {
+    const kinds = Object.keys(this.attentions);
+    return kinds.find((each) => each === kind) ?? kinds[kinds.length - 1];
   }
 
   /**
@@ -60,8 +84,7 @@ export class Selection {
    */
   update(attentions) {
     this.attentions = attentions;
-    const kinds = Object.keys(attentions);
-    if (!kinds.includes(this.state.kind)) this.state.kind = kinds[kinds.length - 1];
+    this.state.kind = this.existing(this.state.kind);
     Object.assign(this.state, NOTHING, { pinned: NOTHING });
     this.correct();
   }

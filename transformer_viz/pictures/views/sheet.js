@@ -1,6 +1,6 @@
 // The evidence for what one head does over the visitor's own texts; it follows the selection of the lens on its page.
 
-import { follow, start } from "./address.js";
+import { follow, kept } from "./address.js";
 import { element } from "./element.js";
 import { evidenceOf } from "./evidence.js";
 
@@ -33,7 +33,7 @@ export default function ({ data, parentElement, setStateValue }) {
   follower.sheet.replaceChildren(...evidenceOf(data.measured.map(known), data.role, data.words));
   follower.asked = JSON.stringify(data.place);
   follower.tell = () => {
-    const place = JSON.stringify(placeOf(start(), data.place));
+    const place = JSON.stringify(placeOf(kept(), data.place));
     if (place === follower.asked) return;
     follower.asked = place;
     setStateValue("chosen", JSON.parse(place));
@@ -51,9 +51,9 @@ export function known(measure) {
   return /** @type {Measured} */ (Object.fromEntries(entries));
 }
 
-/** @param {Address} address @param {Place} shown */
-function placeOf({ kind, layer, head }, shown) {
-  return { kind: kind ?? shown.kind, layer, head };
+/** @param {Address | null} chosen @param {Place} shown @returns {Place} */
+function placeOf(chosen, shown) {
+  return { kind: chosen?.kind ?? shown.kind, layer: chosen?.layer ?? shown.layer, head: chosen?.head ?? shown.head };
 }
 
 /** @param {Element} parent @param {Element} root @returns {Follower} */

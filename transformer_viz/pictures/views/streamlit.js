@@ -22,7 +22,7 @@ export default function ({ data, parentElement }) {
   const root = parentElement.querySelector("div");
   const lens = MOUNTED.get(parentElement);
   if (lens) lens.update(data);
-  else if (root) MOUNTED.set(parentElement, mount(root, data, { start: start(), remember, files }));
+  else if (root) MOUNTED.set(parentElement, mount(root, data, { start, remember, files }));
   write();
   return undefined;
 }

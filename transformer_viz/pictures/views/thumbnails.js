@@ -1,5 +1,6 @@
 // Heads as small images.
 
+import { entry, weightLimit } from "./colour.js";
 import { HALF } from "./payload.js";
 import { contextOf } from "./pen.js";
 
@@ -43,11 +44,11 @@ function thumbnailOf(attention, layer, head, table) {
   const pooled = pooledOf(attention, attention.bits(layer, head), rows, columns);
   let largest = 0;
   for (const weight of pooled) largest = Math.max(largest, weight);
-  const scale = 255 / (HALF[largest] || 1);
+  const limit = weightLimit(HALF[largest], attention.seen(head));
   const pixels = new ImageData(columns, rows);
   const colours = new Uint32Array(pixels.data.buffer);
   pooled.forEach((weight, pixel) => {
-    colours[pixel] = table[Math.round(HALF[weight] * scale)];
+    colours[pixel] = table[entry(HALF[weight], limit, false)];
   });
   const image = new OffscreenCanvas(columns, rows);
   contextOf(image).putImageData(pixels, 0, 0);

@@ -9,6 +9,7 @@ from transformer_viz.language import Words
 from transformer_viz.pictures.lens import payload_of, projected_contexts
 from transformer_viz.pictures.vocabulary import preferences_of
 from transformer_viz.ui.shell.components import component
+from transformer_viz.ui.shell.heads import forget_other_model, head_roles_of
 from transformer_viz.ui.shell.language import words
 from transformer_viz.values.effects import HeadEffects
 from transformer_viz.values.request import Request
@@ -29,6 +30,7 @@ def show_lens(
         looks: As in `payload_of`.
         effects: As in `payload_of`.
     """
+    forget_other_model(request.model)
     try:
         stamp = store.stamp(request.model)
     except store.ModelError:  # deleted in the meantime; its answer is still shown
@@ -47,11 +49,4 @@ def _payload(trace, words: Words, looks, effects, request, stamp):
     """Return the payload of an answer; a rewritten model has another stamp."""
     model = request.model
     projected = {} if looks else {kind: projected_contexts(trace, kind, model) for kind in trace.kinds()}
-    return payload_of(trace, words, looks, effects, projected, _head_roles(model), preferences_of(model))
-
-
-def _head_roles(model):
-    try:
-        return store.read_head_roles(model)
-    except store.ModelError:  # deleted or replaced in the meantime
-        return None
+    return payload_of(trace, words, looks, effects, projected, head_roles_of(model), preferences_of(model))

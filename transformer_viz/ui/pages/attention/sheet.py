@@ -13,6 +13,7 @@ from transformer_viz.pictures.sheet import distance_names, evidence_sheet, patte
 from transformer_viz.ui.shell.card_facts import config_of
 from transformer_viz.ui.shell.charts import draw, theme
 from transformer_viz.ui.shell.components import component
+from transformer_viz.ui.shell.heads import SURVEY_HEAD, opening_of
 from transformer_viz.ui.shell.language import escaped, t, words
 from transformer_viz.ui.shell.sentence import use_example
 from transformer_viz.values.head_survey import ENTROPY_BINS, HeadSurvey
@@ -31,14 +32,14 @@ LAYOUT = """<style>
 </style>"""
 """Charts and lists side by side as far as they fit; the texts of a list begin at one line."""
 
-PLACE, HEAD = "survey-place", "survey-head"
-"""Session keys: the component that follows the views, and the head selected in them."""
+PLACE = "survey-place"
+"""Session key of the component that follows the views."""
 
 
 @st.fragment  # another head runs only this part of the page again
 def show_sheet(model: store.ModelSummary, survey: HeadSurvey, trace: Trace) -> None:
     """Show what the selected head does: evidence, histograms and texts."""
-    kind, layer, head = place = _place(survey)
+    kind, layer, head = place = _place(model, survey)
     left = len(survey.texts) - survey.roles.texts
     if left:
         st.caption(t("survey.left_out", count=left))
@@ -63,24 +64,28 @@ def show_sheet(model: store.ModelSummary, survey: HeadSurvey, trace: Trace) -> N
 
 
 def _follow():
-    st.session_state[HEAD] = st.session_state[PLACE].chosen
+    st.session_state[SURVEY_HEAD] = st.session_state[PLACE].chosen
 
 
-def _place(survey):
-    """Return the head selected in the views, or in the URL: kind, layer, head."""
-    asked = st.session_state.get(HEAD) or {
+def _place(model, survey):
+    """Return the head selected in the views, or in the URL, or shown first: kind, layer, head."""
+    asked = st.session_state.get(SURVEY_HEAD) or {
         "kind": st.query_params.get("kind"),
         **{name: _number(st.query_params.get(name)) for name in ("layer", "head")},
     }
     kinds = list(survey.shares)
     kind = asked["kind"] if asked["kind"] in kinds else kinds[-1]
-    layers, heads = survey.shares[kind].shape[1:3]
-    return kind, min(asked["layer"], layers - 1), min(asked["head"], heads - 1)
+    sizes, opening = survey.shares[kind].shape[1:3], opening_of(model.reference, kind)
+    layer, head = (
+        first if asked[name] is None else min(asked[name], size - 1)
+        for name, size, first in zip(("layer", "head"), sizes, opening, strict=True)
+    )
+    return kind, layer, head
 
 
 def _number(text):
-    """Return a 1-based number of the URL as a 0-based one."""
-    return max(0, int(text) - 1) if text and text.isdecimal() and len(text) < 6 else 0
+    """Return a 1-based number of the URL as a 0-based one; None if it is none."""
+    return int(text) - 1 if text and text.isdecimal() and len(text) < 6 and int(text) else None
 
 
 def _draw_distances(survey, kind, layer, head):

@@ -10,7 +10,7 @@ from transformer_viz.ui.pages.masks.views import LAYOUT, VIEWS
 from transformer_viz.ui.shell.address import choose_one
 from transformer_viz.ui.shell.answers import answer
 from transformer_viz.ui.shell.card_facts import config_of
-from transformer_viz.ui.shell.heads import choose, choose_attention, sync_with_views
+from transformer_viz.ui.shell.heads import choose_attention, choose_head, forget_other_model, sync_with_views
 from transformer_viz.ui.shell.language import t
 from transformer_viz.ui.shell.reading import show_reading
 from transformer_viz.ui.shell.sentence import ask_texts
@@ -32,15 +32,15 @@ def show(model: store.ModelSummary | None) -> None:
         return
     show_reading(unchanged)
     with st.container(horizontal=True, gap="medium"):
+        forget_other_model(model.reference)
         kind = choose_attention(unchanged)
         found = unchanged.kinds()[kind]
-        layer = choose("layer", len(found.layers))
-        head = choose("head", len(found.layers[layer - 1].weights))
+        layer, head = choose_head(model.reference, kind, len(found.layers), config.num_heads)
         views = list(VIEWS)
         view = choose_one(
             "mask_view", views, t("masks.view"), format_func=lambda view: t(f"masks.view_{view}")
         )
-    sync_with_views(kind=kind, layer=layer, head=head)
+    sync_with_views(model=unchanged.model, kind=kind, layer=layer, head=head)
     size = max(len(found.query_tokens), len(found.key_tokens))
     with st.container():  # keeps the elements below in place, however many runs are requested
         choice = ask_mask(size, room_for_padding(unchanged, config, kind), ordered=kind != "cross")

@@ -14,7 +14,7 @@ from transformer_viz.analysis import (
     masked_scores,
     multiplied_mask_weights,
 )
-from transformer_viz.pictures.views import MAX_CELLS, Scale, block_names, panel
+from transformer_viz.pictures.views import MAX_CELLS, Scale, block_names, panel, weight_limit
 from transformer_viz.pictures.views.panel import MAX_LARGE
 from transformer_viz.ui.pages.masks.choice import show_brushes, take_strokes
 from transformer_viz.ui.pages.masks.sides import Head
@@ -59,7 +59,7 @@ def show_steps(chosen: Head, other: Head) -> None:
         show_panel(
             "weights",
             r"\mathrm{softmax}(s)",
-            head_panel(chosen, weights, "weight", Scale(scale_limit(weights))),
+            head_panel(chosen, weights, "weight", weights_scale(weights, visible=chosen.mask)),
         )
     if chosen.name == "painted":
         show_brushes()
@@ -87,7 +87,7 @@ def show_change(chosen: Head, other: Head) -> None:
     """Show the weights with both masks and their difference."""
     show_heading("change", len(chosen.rows), len(chosen.columns))
     sides = [np.where(side.mask, side.weights, np.nan) for side in (chosen, other)]
-    scale = Scale(max(map(scale_limit, sides)))
+    scale = weights_scale(*sides, visible=np.stack([chosen.mask, other.mask]))
     difference = chosen.weights - other.weights
     difference = np.where(chosen.mask | other.mask, difference, np.nan)
     with grid(chosen, three=True):
@@ -103,7 +103,7 @@ def show_ways(chosen: Head, other: Head) -> None:
     show_heading("ways", len(chosen.rows), len(chosen.columns))
     added = added_mask_weights(chosen.scores, chosen.mask)
     multiplied = multiplied_mask_weights(chosen.scores, chosen.mask)
-    scale = Scale(max(scale_limit(added), scale_limit(multiplied)))
+    scale = weights_scale(added, multiplied, visible=chosen.mask)
     with grid(chosen):
         for name, formula, weights in (
             ("added", r"\mathrm{softmax}(s - 10^9\,(1 - M))", added),
@@ -185,6 +185,11 @@ def blocks_of(head: Head, values: np.ndarray) -> tuple[np.ndarray, tuple[list[st
 def block_size(values: np.ndarray) -> int:
     """Return the number of rows and columns per block."""
     return math.ceil(max(values.shape) / MAX_CELLS)
+
+
+def weights_scale(*drawn: np.ndarray, visible: np.ndarray) -> Scale:
+    """Return the scale that matrices of attention weights share; `visible` as in `weight_limit`."""
+    return Scale(weight_limit(max(map(scale_limit, drawn)), visible))
 
 
 def scale_limit(values: np.ndarray) -> float:

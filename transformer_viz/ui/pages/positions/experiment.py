@@ -17,7 +17,7 @@ from transformer_viz.ui.shell.answers import answer
 from transformer_viz.ui.shell.card import kind_name
 from transformer_viz.ui.shell.card_facts import config_of
 from transformer_viz.ui.shell.charts import draw, theme
-from transformer_viz.ui.shell.heads import choose, sync_with_views
+from transformer_viz.ui.shell.heads import choose_head, forget_other_model, sync_with_views
 from transformer_viz.ui.shell.language import escaped, t
 from transformer_viz.ui.shell.matrix import Captions, show_matrix
 from transformer_viz.ui.shell.reading import show_reading
@@ -54,13 +54,14 @@ def show_experiment(model: store.ModelSummary) -> None:
         with st.container(horizontal=True, vertical_alignment="bottom", width="content"):
             change = ask_change(config)
         with st.container(horizontal=True, vertical_alignment="bottom", width="content"):
-            layer = choose("layer", next(iter(config.stacks.values())))
-            head = choose("head", config.num_heads)
-    sync_with_views(layer=layer, head=head)
+            forget_other_model(model.reference)
+            kind, layers = next(iter(config.stacks.items()))
+            layer, head = choose_head(model.reference, kind, layers, config.num_heads)
     request = Request(model.reference, text)
     before = answer(request)
     if before is None:
         return
+    sync_with_views(model=before.model, layer=layer, head=head)
     changed = change_of(request, change, before)
     after = answer(changed)
     if after is None:
