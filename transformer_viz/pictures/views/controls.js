@@ -43,7 +43,7 @@ export class Controls {
     this.files = menuOf("export");
     this.top = element("div", { className: "menus" }, this.chips, this.view.element, this.files.element);
     this.bar = element("div", { className: "bar" });
-    this.files.element.addEventListener("toggle", () => this.files.element.open && this.offerFiles());
+    this.files.element.firstElementChild?.addEventListener("click", () => this.offerFiles());
   }
 
   /** Show the controls of the selected view, without taking the focus from them. */
