@@ -38,9 +38,12 @@ def reader(models_folder):
 def test_the_attention_page_predicts_what_the_model_predicts(reader):
     trace = reader.trace(TEXT)
     assert trace.token_ids[0] == START_ID
-    said = shown(open_page(model="reader", text=TEXT))
-    assert reader.labels[trace.probs.argmax()] in said
-    assert f"{trace.probs.max():.1%}" in said
+    app = open_page(model="reader", text=TEXT)
+    best = trace.probs.argmax()
+    assert f"The model predicts **{trace.labels[best]}**" in shown(app)
+    assert f"{trace.labels[best]} · {trace.probs[best]:.1%}" in [
+        bar.proto.text for bar in app.get("progress")
+    ]
 
 
 def test_the_masks_page_can_show_it_the_words_after(reader):

@@ -54,13 +54,12 @@ def show() -> None:
 
         return show_model
 
-    def show_train():
-        show_brand(header.model)
-        train.show(open_model)
+    def without_model(show_page, *args):
+        def show_branded():
+            show_brand(header.model)
+            show_page(*args)
 
-    def show_models():
-        show_brand(header.model)
-        models.show(open_model)
+        return show_branded
 
     def open_model(name):
         st.session_state.model = name
@@ -69,11 +68,11 @@ def show() -> None:
     attention_page = page_of(with_model(attention.show), "attention", "visibility", default=True)
     positions_page = page_of(with_model(positions.show), "positions", "format_list_numbered")
     masks_page = page_of(with_model(masks.show), "masks", "grid_off")
-    train_page = page_of(show_train, "train", "school")
-    models_page = page_of(show_models, "models", "inventory_2")
+    train_page = page_of(without_model(train.show, open_model), "train", "school")
+    models_page = page_of(without_model(models.show, open_model), "models", "inventory_2")
     pages = [attention_page, positions_page, masks_page, train_page, models_page]
     if is_teacher():
-        pages.append(page_of(teacher.show, "teacher", "co_present"))
+        pages.append(page_of(without_model(teacher.show), "teacher", "co_present"))
     page = st.navigation(pages, position="hidden")
     with header.pages:
         show_pages(pages, page)

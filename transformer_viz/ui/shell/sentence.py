@@ -25,6 +25,10 @@ STYLE = """<style>
 [data-testid=stLayoutWrapper]:has(> .st-key-asked) {
   flex: 2 1 20rem; min-width: min(100%, 20rem); max-width: 44rem }
 [data-testid=stLayoutWrapper]:has(> .st-key-answer) { flex: 1 1 11rem; min-width: min(100%, 11rem) }
+@media (min-width: 1100px) {
+  [data-testid=stLayoutWrapper]:has(> .st-key-asked) { flex: 1 1 18rem }
+  [data-testid=stLayoutWrapper]:has(> .st-key-answer) { flex: 1 1 30rem }
+}
 .st-key-asked { flex-wrap: nowrap }
 .st-key-line [data-testid=InputInstructions] { display: none }
 .st-key-answer { column-gap: 0.6rem; row-gap: 0.25rem }

@@ -16,7 +16,7 @@ from transformer_viz.values.trace import Trace
 MAX_BARS = 3
 """Maximum number of labels with a probability bar."""
 
-BAR_WIDTH = 150
+BAR_WIDTH = 130
 """Width of a probability bar, in pixels."""
 
 SPECIAL = {PAD, UNK, START, END, MASK, SPACE}
