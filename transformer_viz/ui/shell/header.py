@@ -14,8 +14,10 @@ from transformer_viz.ui.shell.problems import error_text
 from transformer_viz.ui.shell.shelf import purpose_of, shown_models
 
 STYLE = """<style>
-.stAppHeader {{ height: 3.5rem; min-height: 3.5rem; background: transparent; pointer-events: none }}
-.stAppHeader .stMainMenu, .stAppHeader .stStatusWidget {{ pointer-events: auto }}
+.stAppHeader {{ height: 3.5rem; min-height: 3.5rem; background: transparent }}
+.stAppHeader.stAppHeader, .stAppHeader.stAppHeader * {{ pointer-events: none }}
+.stAppHeader .stMainMenu, .stAppHeader .stMainMenu * {{ pointer-events: auto }}
+.stAppHeader .stStatusWidget, .stAppHeader .stStatusWidget * {{ pointer-events: auto }}
 .stMainBlockContainer {{ padding: 0 1.5rem 2rem }}
 .stMainBlockContainer > .stVerticalBlock {{ gap: 0.75rem }}
 .stMainBlockContainer .stHeading h2 {{ padding: 0 0 0.25rem; font-size: 1.4rem }}
@@ -31,7 +33,7 @@ STYLE = """<style>
 .st-key-pages {{ justify-content: safe center; flex-wrap: nowrap; overflow-x: auto; scrollbar-width: none;
   gap: 1.4rem }}
 .st-key-pages .stPageLink a {{ padding: 0.85rem 0; border-radius: 0; background: none; white-space: nowrap }}
-.st-key-page-shown .stPageLink a {{ box-shadow: inset 0 -3px {primary} }}
+.st-key-page-shown {{ box-shadow: inset 0 -3px {primary} }}
 .st-key-page-shown .stPageLink a p {{ font-weight: 650 }}
 @media (max-width: 1100px) {{ .st-key-pages a > span:has([data-testid=stIconMaterial]) {{ display: none }} }}
 @media (max-width: 960px) {{
