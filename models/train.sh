@@ -91,6 +91,15 @@ train reviews-next --preset gpt-mini --data "$DATA/imdb/train.csv.gz" "$DATA/imd
     "The movie that my friends and I saw last night was boring." \
     --limits "en=It has read nothing but film reviews: what it writes about films and people is made up." \
         "zh=它只读过影评：它写到的影片和人物都是编造的。"
+# 88 minutes. The test figures of the shipped one are those of the first 2,500 test reviews.
+train reviews-masked --from models/reviews-next --data "$DATA/imdb/train.csv.gz" "$DATA/imdb/unlabelled.csv.gz" \
+    --test "$DATA/imdb/test.csv.gz" --pack --columns text=text --set output=tokens --epochs 1 --precision bfloat16 \
+    --batch-size 32 --learning-rate 0.001 --warmup 200 --beta-2 0.98 --weight-decay 0.05 --clip-norm 1 \
+    --validation 0.01 --source "$REVIEWS" --licence "$IMDB_TERMS" \
+    --examples "The acting was [MASK], but the plot was boring." "This is the [MASK] film I have ever seen." \
+    "She [MASK] him because he had killed her brother." "The music is beautiful and the pictures [MASK] wonderful." \
+    --limits "en=It has read nothing but film reviews. It restores single tokens, which may be parts of words." \
+        "zh=它只读过影评，每次只补出一个词元，而一个词元可能只是词的一部分。"
 train imdb-sentiment --from models/reviews-next --data "$DATA/imdb/train.csv.gz" --test "$DATA/imdb/test.csv.gz" \
     --set max_len=512 truncation=middle pooling=mean dropout=0.2 embedding_dropout=0.1 --epochs 3 --batch-size 32 \
     --learning-rate 0.0002 --weight-decay 0.05 --clip-norm 1 --beta-2 0.99 --average 0.998 --word-dropout 0.1 \
