@@ -319,7 +319,7 @@ def test_all_that_the_page_can_save_stands_in_the_export_menu(page, app, explore
     assert all(re.search("[\u4e00-\u9fff]", name) for name in names)
 
 
-@pytest.mark.parametrize(("width", "height"), [(1280, 720), (720, 450)])
+@pytest.mark.parametrize(("width", "height"), [(1440, 1000), (1280, 720), (1024, 600)])
 def test_the_matrix_stays_within_the_window(page, app, width, height):
     page.set_viewport_size({"width": width, "height": height})
     open_app(page, app)
@@ -329,6 +329,18 @@ def test_the_matrix_stays_within_the_window(page, app, width, height):
         box = canvas(page, "matrix").bounding_box()
         assert box["y"] + box["height"] <= height
         assert box["height"] > height / 4
+
+
+def test_in_a_low_window_the_matrix_is_seen_as_a_whole_once_it_is_scrolled_to(page, app):
+    page.set_viewport_size({"width": 720, "height": 450})
+    open_app(page, app)
+    matrix = canvas(page, "matrix")
+    matrix.scroll_into_view_if_needed()
+    settle(page)
+    box, header = matrix.bounding_box(), page.locator(".st-key-header").bounding_box()
+    assert box["height"] >= 190
+    assert header["y"] + header["height"] <= box["y"]
+    assert box["y"] + box["height"] <= 450
 
 
 def open_masks(page, app, address, text="A dull film."):
