@@ -4,6 +4,7 @@ import functools
 
 import numpy as np
 import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
 
 from transformer_viz import store
 from transformer_viz.analysis import word_of_token
@@ -24,11 +25,21 @@ CLOZE, CHANGED = "cloze", "changed"
 """Session keys: the component with the tokens of the text, and the `ChangedText`."""
 
 
-def show_filling(model: store.ModelSummary, trace: Trace) -> None:
-    """Show the tokens of the text, which a press hides, and the predictions for each [MASK]."""
+def show_filling(model: store.ModelSummary, trace: Trace, answer: DeltaGenerator) -> None:
+    """Show the tokens of the text, which a press hides, and the predictions for each [MASK].
+
+    Args:
+        model: The model.
+        trace: The trace of the text.
+        answer: Place of the predictions if there is a single [MASK]; those of several stand below the tokens.
+    """
     changed = _changed()
-    st.caption(t("filling.label", mask=escaped(MASK)))
     component("cloze", "cloze")(data=cloze_of(words(), trace, changed), key=CLOZE, on_pressed_change=_press)
+    if len(trace.gaps) == 1:
+        with answer:
+            _show_gap(model, trace, changed, trace.gaps[0])
+        return
+    st.caption(t("filling.label", mask=escaped(MASK)))
     for place in trace.gaps[:MAX_GAPS]:
         with st.container(horizontal=True, vertical_alignment="center", gap="small"):
             _show_gap(model, trace, changed, place)

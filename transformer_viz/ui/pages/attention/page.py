@@ -44,7 +44,7 @@ def show(model: store.ModelSummary | None) -> None:
         elif config_of(model).has_decoder:
             show_writing(model, trace, own=asked.target is None)
     if config_of(model).fills_in:
-        show_filling(model, trace)
+        show_filling(model, trace, asked.answer)
     show_reading(trace)
     with asked.options:
         looks, wants_effects = choose_changes(model, trace)
