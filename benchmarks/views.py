@@ -36,7 +36,7 @@ MOUNT = f"""async ([file, view]) => {{
     await {FRAMES};
     const shown = new Set(Array({HEADS}).keys()); // the lines of all heads
     const start = performance.now();
-    const host = {{ start: {{ view, shown }}, remember() {{}} }};
+    const host = {{ start: () => ({{ view, shown }}), remember() {{}} }};
     const lens = window.mount(document.body.firstChild, bytes, host);
     await {FRAMES};
     const taken = performance.now() - start;
