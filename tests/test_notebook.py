@@ -22,7 +22,7 @@ def test_a_trace_shows_itself_in_a_notebook_and_begins_where_it_is_told(browser,
     page = browser.new_page()
     page.set_content(f"<!doctype html><body>{frame}")
     inside = page.frame_locator("iframe")
-    expect(inside.locator(".says")).to_contain_text("Layer 1, head 2.")
+    expect(inside.locator(".place")).to_contain_text("Layer 1, head 2")
     expect(inside.locator(".matrix canvas")).to_be_visible()
     expect(inside.locator(".lines canvas")).to_be_hidden()
     page.close()
@@ -33,7 +33,7 @@ def test_what_is_saved_opens_by_itself_and_asks_for_nothing(browser, trace, tmp_
     page, asked = browser.new_page(), []
     page.on("request", lambda request: asked.append(request.url))
     page.goto((tmp_path / "attention.html").as_uri())
-    expect(page.locator(".says")).to_contain_text("第 1 层")
+    expect(page.locator(".place")).to_contain_text("第 1 层")
     assert {re.match("[a-z]+", url)[0] for url in asked} <= {"file", "data", "blob"}
     page.close()
 
