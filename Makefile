@@ -9,13 +9,13 @@ LICENCES = pip-licenses==5.5.5
 app: .venv/app            ## set up and open the app
 	$(BIN)/streamlit run app.py
 
-test: .venv/dev browser   ## set up and pass the tests
+test: .venv/dev browser tests/node/node_modules  ## set up and pass the tests
 	$(BIN)/python -m pytest
 
-test-all: .venv/dev browser  ## and those that repeat random trials at length
+test-all: .venv/dev browser tests/node/node_modules  ## and those that repeat random trials at length
 	$(BIN)/python -m pytest -m ""
 
-coverage: .venv/dev browser  ## which lines the tests run
+coverage: .venv/dev browser tests/node/node_modules  ## which lines the tests run
 	$(BIN)/python -m pytest --cov=transformer_viz --cov-report=term:skip-covered
 
 lint: .venv/dev tests/node/node_modules  ## style, format, which room imports which, and types

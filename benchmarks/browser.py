@@ -1,10 +1,11 @@
-"""Latencies in headless Chromium: first view, another head, another sentence, another page, a training.
+"""Latencies in headless Chromium: first view, another head, sentence or page, a comparison, a training.
 
 `python benchmarks/browser.py`. Starts the app itself. Another head is timed until the second frame after the
 click, as the server is not involved; a sentence from the button press until two frames after the canvas has
-its new height; a click without a change until Streamlit reports the end of the run; another page until two
-frames after its last picture. Then a training is started on the Train page, and the first two are measured
-again in another window.
+its new height; a head that is switched off until two frames after both runs and their difference are there;
+a click without a change until Streamlit reports the end of the run; another page until two frames after its
+last picture. Then a training is started on the Train page, and the first two are measured again in another
+window.
 """
 
 import os
@@ -32,6 +33,14 @@ PAINTED = f"""() => new Promise(done => {{
     const height = () => window.__lens().style.height;
     const before = height();
     const check = () => height() === before ? requestAnimationFrame(check) : {FRAMES}.then(done);
+    window.__clicked();
+    check();
+}}).then(end => end - window.__start)"""
+
+SWITCHED = f"""() => new Promise(done => {{
+    const root = window.__lens().getRootNode();
+    const height = () => parseFloat(root.querySelector('.compared .panel.change canvas')?.style.height);
+    const check = () => height() > 0 ? {FRAMES}.then(done) : requestAnimationFrame(check);
     window.__clicked();
     check();
 }}).then(end => end - window.__start)"""
@@ -73,6 +82,7 @@ def main():
         page.evaluate(FIND)
         print(f"from the command to the first picture      {time.perf_counter() - begin:6.2f} s")
         measure(page, process.pid)
+        measure_comparisons(page)
         measure_pages(page)
         measure_training(browser, page, f"http://localhost:{port}/train?task=addition")
         browser.close()
@@ -107,6 +117,21 @@ def measure(page, pid):
     used = (processor_seconds(pid) - used) / (2 * CLICKS)
     print(f"a click that changes nothing               {statistics.median(nothing):6.0f} ms")
     print(f"processor time of the server for one run   {1000 * used:6.1f} ms")
+
+
+def measure_comparisons(page):
+    """Print the time from switching a head off to the painted comparison, beside that of a sentence."""
+    lens, taken, sentences = page.locator(".lens"), [], []
+    for i in range(CLICKS):
+        for text, kept in (("Not bad.", []), (SENTENCE + "?" * (i + 1), sentences)):
+            page.locator(".st-key-sentence input").fill(text)
+            kept.append(click(page, page.get_by_role("button", name="Enter"), PAINTED))
+        taken.append(click(page, lens.locator(".power").nth(i), SWITCHED))
+        for key in ("chip", "compare"):  # takes it back and ends the comparison
+            click(page, lens.locator(f"[data-key^={key}]").first, ENDED)
+        lens.locator(".panels:not(.compared)").wait_for()
+    first, painted = statistics.median(taken), statistics.median(sentences)
+    print(f"a head switched off, click to painted      {first:6.0f} ms, {first / painted:.2f} of a sentence")
 
 
 def measure_pages(page):

@@ -9,6 +9,7 @@ import os
 import shutil
 import sys
 from pathlib import Path
+from urllib.parse import urlencode
 
 from PIL import Image
 from playwright.sync_api import sync_playwright
@@ -16,7 +17,17 @@ from playwright.sync_api import sync_playwright
 CHROMIUM = os.environ.get("CHROMIUM") or shutil.which("chromium") or shutil.which("google-chrome")
 FOLDER = Path(__file__).parent / "images"
 
+COMPARED = {
+    "lang": "en",
+    "layer": 4,
+    "head": 8,
+    "text": "This film was not good.",
+    "before": '{"model": "imdb-sentiment", "text": "This film was good."}',
+}
+
 PICTURES = {
+    "compare": (f"/?{urlencode(COMPARED)}", 1440, 900, "light"),
+    "lesson": ("/?lang=zh&lesson=06-how-translation-aligns", 1440, 900, "dark"),
     "attention": ("/?lang=en&model=induction&layer=2&head=1", 1440, 900, "light"),
     "attention-zh": ("/?lang=zh&model=reverse-digits&kind=cross&layer=1&head=4", 1440, 900, "dark"),
     "heads": ("/?lang=en&model=translate-en-fr&view=grid&effects=1", 1440, 800, "light"),

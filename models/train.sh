@@ -1,8 +1,8 @@
 #!/bin/sh
 # Trains every model of the shelf: sh models/train.sh DATA [NAME ...], or `make models DATA=...`
-# DATA holds imdb/train.csv.gz and test.csv.gz (text,label), imdb/unlabelled.csv.gz (text), tatoeba/eng-fra.csv.gz
-# and eng-cmn.csv.gz (source,target) and chinese_sentiment/chnsenticorp_htl.csv.gz (text,label). IMDB as words comes
-# from Keras' cache.
+# DATA holds imdb/train.csv.gz and test.csv.gz (text,label), imdb/unlabelled.csv.gz (text), sst2/train.csv.gz
+# (text,label), tatoeba/eng-fra.csv.gz and eng-cmn.csv.gz (source,target), chinese_sentiment/chnsenticorp_htl.csv.gz
+# (text,label) and poetry/tang-song.csv.gz (text). IMDB as words comes from Keras' cache.
 set -eu
 DATA=$1
 shift
@@ -19,10 +19,12 @@ train() { # name, then the arguments of `train`
 
 IMDB="IMDB Large Movie Review Dataset, Maas et al., ACL 2011; 25,000 training and 25,000 test reviews"
 WORDS="IMDB as keras.datasets.imdb has it: 25,000 training and 25,000 test reviews as words, Maas et al., ACL 2011"
+PHRASES="SST-2, Socher et al., EMNLP 2013: 67,349 phrases from film reviews"
 IMDB_TERMS="The publisher (Stanford AI Lab) states no licence and asks to cite the paper; the texts belong to their authors and are not included"
 TATOEBA_TERMS="CC BY 2.0 FR. Sentences from tatoeba.org, pairs by www.manythings.org/anki"
 MADE="None needed: made by a program"
 
+# The shelf holds the matrices of these three in eight bits: store.write_model(..., dtype="int8").
 train_block() { # name, then more arguments of `train`
     train "$1" --preset "$@" --data imdb-words --set truncation=beginning --epochs 3 --patience 2 \
         --schedule constant --warmup 0 --source "$WORDS" --licence "$IMDB_TERMS" \
@@ -74,6 +76,15 @@ train hotel-zh --preset single-block --data "$DATA/chinese_sentiment/chnsenticor
     --licence "None stated; compiled from Ctrip reviews for research; the texts are not included" \
     --examples "房间很干净，服务也很好，下次还会来。" "隔音太差，一晚上没睡好。" "位置不错，就是早餐一般。"
 
+# An hour on two free cores.
+train poems-zh --preset gpt-mini --data "$DATA/poetry/tang-song.csv.gz" --columns text=text --pack --tokens characters \
+    --set vocab_size=4500 max_len=128 d_model=128 num_layers=4 num_heads=4 ffn_dim=512 positions=sinusoidal \
+    scale_embedding=true dropout=0.0 embedding_dropout=0.0 --epochs 6 --batch-size 32 --learning-rate 0.003 --warmup 300 \
+    --beta-2 0.98 --weight-decay 0.05 --clip-norm 1 --average 0.998 --validation 0.01 --test-share 0.02 \
+    --source "Tang and Song regulated verse from github.com/chinese-poetry/chinese-poetry: 81,727 poems of 4 or 8 lines of \
+5 or 7 characters, in simplified characters" \
+    --licence "MIT; the poems are in the public domain" --examples "床前明月光，" "春风又绿江南岸，" "白日依山尽，黄河入海流。"
+
 REVIEWS="IMDB Large Movie Review Dataset, Maas et al., ACL 2011: 25,000 training and 49,891 unlabelled reviews; \
 HTML line breaks read as white space"
 # Hours. The shipped one took its first 7,178 of 17,379 steps in float32, the others in bfloat16.
@@ -100,13 +111,15 @@ train reviews-masked --from models/reviews-next --data "$DATA/imdb/train.csv.gz"
     "She [MASK] him because he had killed her brother." "The music is beautiful and the pictures [MASK] wonderful." \
     --limits "en=It has read nothing but film reviews. It restores single tokens, which may be parts of words." \
         "zh=它只读过影评，每次只补出一个词元，而一个词元可能只是词的一部分。"
-train imdb-sentiment --from models/reviews-next --data "$DATA/imdb/train.csv.gz" --test "$DATA/imdb/test.csv.gz" \
-    --set max_len=512 truncation=middle pooling=mean dropout=0.2 embedding_dropout=0.1 --epochs 3 --batch-size 32 \
-    --learning-rate 0.0002 --weight-decay 0.05 --clip-norm 1 --beta-2 0.99 --average 0.998 --word-dropout 0.1 \
-    --precision bfloat16 --seed 1 --label-names 0=negative 1=positive --source "$IMDB" --licence "$IMDB_TERMS" \
+# 67 minutes on two busy cores. The phrases teach it single sentences and negations.
+train imdb-sentiment --from models/reviews-masked --data "$DATA/imdb/train.csv.gz" "$DATA/sst2/train.csv.gz" \
+    --test "$DATA/imdb/test.csv.gz" --set max_len=512 truncation=middle pooling=mean dropout=0.2 embedding_dropout=0.1 \
+    --epochs 3 --batch-size 32 --learning-rate 0.0002 --weight-decay 0.05 --clip-norm 1 --beta-2 0.99 --average 0.998 \
+    --word-dropout 0.1 --precision bfloat16 --seed 1 --label-names 0=negative 1=positive --source "$IMDB; $PHRASES" \
+    --licence "$IMDB_TERMS; none is stated for the phrases" \
     --examples "This film was not good at all." \
     "The plot is thin, but the acting is wonderful and I loved every minute." \
     "The acting is wonderful, but the plot is thin and I was bored." \
     "It is not perfect, but it is a wonderful film." \
-    --limits "en=It understands “not good”, but takes “not bad” for negative. It learned from whole reviews: on single sentences about films (SST-2, validation set) its accuracy is 78.8%, its calibration error 5.8%." \
-        "zh=它能理解“not good”，却把“not bad”判为 negative。它是用整篇影评训练的：在关于电影的单句（SST-2 验证集）上，准确率为 78.8%，校准误差为 5.8%。"
+    --limits "en=It understands “not good”, but still takes “not bad” for negative. On single sentences about films (SST-2, validation set) its accuracy is 87.5%, its calibration error 5.4%." \
+        "zh=它能理解“not good”，却仍把“not bad”判为 negative。在关于电影的单句（SST-2 验证集）上，准确率为 87.5%，校准误差为 5.4%。"

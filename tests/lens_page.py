@@ -135,12 +135,13 @@ def head_button(page, head, layer=None):
     """Return the thumbnail of a head of the selected kind, by default in the selected layer."""
     rows = page.locator(".card.current .row")
     row = rows.filter(has=page.locator("[aria-current]")) if layer is None else rows.nth(layer - 1)
-    return row.locator("button").nth(head - 1)
+    return row.locator("button.head").nth(head - 1)
 
 
 def shown_heads(page):
     """Return the numbers of the heads of the selected layer whose lines are shown."""
-    read = "(heads) => heads.map((head) => [...head.parentElement.children].indexOf(head) + 1)"
+    read = """(heads) => heads.map(
+        (head) => [...head.closest(".row").querySelectorAll(".head")].indexOf(head) + 1)"""
     return page.locator(".heads .head[aria-pressed=true]").evaluate_all(read)
 
 
@@ -178,6 +179,17 @@ def saved(page, kind):
 def drawing(page):
     """Return the picture that can be saved as SVG."""
     return ElementTree.fromstring(saved(page, "SVG")[1])
+
+
+def letters(svg):
+    """Return the height of the letters of every text in a picture, in pixels of the page."""
+    found = []
+    for text in svg.iter(f"{SVG}text"):
+        scale = re.search(r"scale\(([\d.]+)", text.get("transform", ""))
+        if scale or "13px" not in text.get("style"):  # the titles above a saved picture
+            pixels = float(re.search(r"([\d.]+)px", text.get("style"))[1])
+            found.append(round(pixels * float(scale[1] if scale else 1), 2))
+    return found
 
 
 def filled(svg):

@@ -142,14 +142,17 @@ def projected_of(found):
     return np.stack([project_heads(layer.context) for layer in found.layers])
 
 
-def packed(trace, *, language="en", **changes):
+def packed(trace, *, language="en", kinds=None, chosen=None, **changes):
     """Return a trace as the views read it, with the words of the app.
 
-    Changes are fields of what is shown of each kind of attention: kind -> value.
+    Changes are fields of what is shown of each kind of attention: kind -> value. `kinds` are shown, else all;
+    `chosen` is the head that the server has chosen.
     """
     said = Words(language).sentences
     shown = {}
     for kind, found in trace.kinds().items():
+        if kind not in (kinds or trace.kinds()):
+            continue
         heads, queries, keys = found.layers[0].weights.shape
         facts = views.AttentionPayload(
             found,
@@ -167,7 +170,7 @@ def packed(trace, *, language="en", **changes):
             sentences=(np.zeros(queries, int), np.zeros(keys, int)),
         )
         shown[kind] = facts._replace(**{name: of[kind] for name, of in changes.items() if kind in of})
-    return views.payload_bytes(trace.model, shown, Words(language).under("lens"))
+    return views.payload_bytes(trace.model, shown, Words(language).under("lens"), chosen=chosen)
 
 
 def usually(kinds, language="en"):

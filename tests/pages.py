@@ -66,3 +66,8 @@ def shown(app):
         app.toast,
     )
     return "\n".join(element.value for kind in kinds for element in kind)
+
+
+def views_on(app):
+    """Return the views on the page; the component that keeps the browser's history shows nothing."""
+    return [each for each in app.get("bidi_component") if not each.proto.component_name.endswith("history")]

@@ -133,7 +133,9 @@ def test_controls_of_a_language_model_are_its_token_accuracy_under_the_same_chan
         assert found == np.mean(trace.probs.argmax(axis=-1) == [*trace.token_ids[1:], END_ID])
     assert result.uniform_accuracy != result.headless_accuracy
     pair = pd.DataFrame({"text": [text[:30]], "target": [text[31:]]})  # joined to the same text
-    assert evaluate_generation(writer, pair)[2:] == result[-3:]
+    joined = evaluate_generation(writer, pair)
+    assert joined[-3:] == result[-3:]
+    assert_allclose(joined.perplexity, result.perplexity, rtol=1e-6)
 
 
 def test_the_card_of_a_shipped_model_gives_what_it_does_on_the_rows_of_its_task():
@@ -141,6 +143,7 @@ def test_the_card_of_a_shipped_model_gives_what_it_does_on_the_rows_of_its_task(
     seen = [text for text, _ in dates.pairs(20_000)]
     rows = pd.DataFrame(dates.pairs(1_000, seed=1, unlike=seen), columns=["text", "target"])
     measured = evaluate_generation(explorer, rows)._asdict()
+    assert measured.pop("perplexity") == pytest.approx(1, abs=0.2)  # cards give it for language models
     assert {name: explorer.card["test"][name] for name in measured} == pytest.approx(measured, abs=1e-3)
 
 

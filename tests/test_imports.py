@@ -13,7 +13,7 @@ PACKAGE = "transformer_viz"
 LIBRARIES = {
     "language": set(),
     "values": {"numpy", "pandas"},
-    "text": {"numpy", "tokenizers"},
+    "text": {"numpy", "rjieba", "tokenizers"},
     "data": {"conllu", "numpy", "pandas", "tqdm"},
     "store": {"numpy", "platformdirs", "psutil", "safetensors"},
     "runs": {"filelock", "numpy", "psutil"},

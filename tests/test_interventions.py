@@ -81,6 +81,24 @@ def test_a_pattern_takes_the_place_of_a_heads_weights(ask):
         assert_array_equal(attention(traced, kind, 0).weights[2], attention(ask(), kind, 0).weights[2])
 
 
+def test_without_scaling_the_weights_are_the_softmax_of_what_was_divided_times_the_root(ask):
+    scaled, found = ask(), ask(scaling=False)
+    for kind in ask.kinds[:2]:  # the first layer of a stack reads what it read before
+        before, after = attention(scaled, kind, 0), attention(found, kind, 0)
+        assert_array_equal(after.query, before.query)
+        scores = (after.query.astype(np.float64) @ np.swapaxes(after.key, 1, 2)).astype(np.float64)
+        if kind == "decoder":
+            scores = np.where(np.tri(scores.shape[-1]), scores, -np.inf)
+        else:
+            assert_allclose(scores, before.scores * np.sqrt(ask.explorer.config.head_dim), atol=1e-4)
+        expected = np.exp(scores - scores.max(axis=-1, keepdims=True))
+        assert_allclose(after.weights, expected / expected.sum(axis=-1, keepdims=True), atol=1e-5)
+    for kind in ask.kinds:
+        for layer in range(len(found.encoder if kind == "encoder" else found.decoder)):
+            after = attention(found, kind, layer)
+            assert np.abs(after.weights - attention(scaled, kind, layer).weights).max() > 1e-3
+
+
 def test_uniform_attention_is_alike_on_all_that_may_be_read(ask):
     for kind in ask.kinds:
         weights = attention(ask(patterns={(kind, 0, 1): "uniform"}), kind, 0).weights[1]

@@ -73,6 +73,14 @@ def test_trace_writes_a_file_that_loads(run, models_folder, tmp_path):
     assert done.stdout.startswith("a lovely film .\n")
 
 
+def test_a_trace_without_a_target_is_of_the_generated_one(run, tmp_path):
+    asked = ("trace", "--model", ROOT / "models" / "reverse-digits", "--text", "1 2 3")
+    done = run(*asked, "--out", tmp_path / "t.npz")
+    assert (done.returncode, done.stderr) == (0, "")
+    assert Trace.load(tmp_path / "t.npz").target_text == "3 2 1"
+    assert done.stdout.startswith("1 2 3\n[START] 3 2 1\n[END] ")
+
+
 def test_roles_are_measured_over_a_file_kept_with_the_model_and_shown_from_there(
     run, models_folder, csv, reviews
 ):
@@ -227,6 +235,14 @@ def asked(run, monkeypatch, tmp_path):
 
 
 CHINESE = "text,label\n" + "".join(f"味道不错 {i},好\n送餐很慢 {i},坏\n" for i in range(20))
+HOMETOWN = """我冒了严寒，回到相隔二千余里，别了二十余年的故乡去。
+时候既然是深冬；渐近故乡时，天气又阴晦了，冷风吹进船舱中，呜呜的响，从蓬隙向外一望，苍黄的天底下，远近横着几个萧索的荒村。
+阿！这不是我二十年来时时记得的故乡？
+"""
+"""The beginning of a story by Lu Xun (1921)."""
+
+NUMBERED = "编号,正文\n" + "".join(f"{i},{line}\n" for i, line in enumerate(HOMETOWN.splitlines()))
+
 PAIRS = "source,target\n" + "".join(f"房间 {i} 号,room number {i}\n" for i in range(20))
 
 
@@ -235,8 +251,11 @@ PAIRS = "source,target\n" + "".join(f"房间 {i} 号,room number {i}\n" for i in
     [
         (CHINESE, "labels", "characters", False, 256),
         (CHINESE.replace("味道不错", "good food").replace("送餐很慢", "slow"), "labels", "words", False, 256),
-        (PAIRS, "pairs", "bpe", True, 64),
+        (PAIRS.replace("房间", "piece").replace("号", "libre"), "pairs", "bpe", True, 64),
         ("A line of text.\n" * 20, "texts", "bpe", True, 64),
+        (HOMETOWN, "texts", "characters", True, 64),
+        (NUMBERED, "texts", "characters", True, 64),
+        (HOMETOWN + "A line of English text.\n" * 99, "texts", "bpe", True, 64),
     ],
 )
 def test_without_a_preset_train_chooses_for_a_file_what_the_page_does(
@@ -251,6 +270,32 @@ def test_without_a_preset_train_chooses_for_a_file_what_the_page_does(
     job, _ = asked("--data", data, "--epochs", 2, "--set", "max_len=9", "--tokens", "wordpiece")
     assert (job.config.max_len, job.settings) == (9, RECIPES[kind].training(epochs=2))
     assert (job.tokens, job.keep_case) == ("wordpiece", False)
+
+
+def test_text_and_target_of_different_scripts_have_their_own_tokens_and_vocabularies(asked, tmp_path):
+    data = tmp_path / "rooms.csv"
+    data.write_text(PAIRS)
+    job, _ = asked("--data", data)
+    assert (job.tokens, job.target_tokens, job.config.tie_embeddings) == ("characters", "bpe", False)
+    job, _ = asked("--data", data, "--columns", "text=target", "target=source")
+    assert (job.tokens, job.target_tokens, job.config.tie_embeddings) == ("bpe", "characters", False)
+    job, _ = asked("--data", data, "--set", "tie_embeddings=true")
+    assert (job.tokens, job.target_tokens, job.config.tie_embeddings) == ("bpe", "", True)
+    job, _ = asked("--data", data, "--target-tokens", "wordpiece")
+    assert (job.tokens, job.target_tokens, job.config.tie_embeddings) == ("characters", "wordpiece", False)
+    job, _ = asked("--data", data, "--preset", "vaswani-tiny")
+    assert (job.tokens, job.target_tokens, job.config) == ("bpe", "", PRESETS["vaswani-tiny"])
+    job, _ = asked("--data", data, "--preset", "vaswani-tiny", "--tokens", "words", "--target-tokens", "bpe")
+    assert (job.tokens, job.target_tokens, job.config.tie_embeddings) == ("words", "bpe", False)
+
+
+def test_pairs_of_one_script_share_a_vocabulary_of_its_tokens(asked, tmp_path):
+    data = tmp_path / "couplets.csv"
+    data.write_text("source,target\n" + "".join(f"春风 {i} 度,秋雨 {i} 场\n" for i in range(20)))
+    job, _ = asked("--data", data)
+    assert (job.tokens, job.target_tokens) == ("characters", "")
+    assert job.config == RECIPES["pairs"].config(max_len=64)
+    assert job.config.tie_embeddings
 
 
 def test_a_preset_is_trained_as_it_is_on_the_tokens_of_the_file_and_the_encoding_is_named(asked, tmp_path):
@@ -362,7 +407,10 @@ def test_a_writer_is_fine_tuned_to_a_classifier_of_the_labels_in_a_file(run, mod
     assert "preset" not in stored.card
     refused = run(*tune, "--tokens", "words")
     assert refused.returncode == 2
-    assert "--from keeps the tokenizer of the model. Leave --tokens and --keep-case out." in refused.stderr
+    assert (
+        "--from keeps the tokenizer of the model. Leave --tokens, --target-tokens and --keep-case out."
+        in refused.stderr
+    )
     shutil.rmtree(models_folder / "chooses")
 
 

@@ -34,6 +34,7 @@ def test_what_is_saved_opens_by_itself_and_asks_for_nothing(browser, trace, tmp_
     page.on("request", lambda request: asked.append(request.url))
     page.goto((tmp_path / "attention.html").as_uri())
     expect(page.locator(".place")).to_contain_text("第 1 层")
+    expect(page.locator("html")).to_have_attribute("lang", "zh-CN")
     assert {re.match("[a-z]+", url)[0] for url in asked} <= {"file", "data", "blob"}
     page.close()
 

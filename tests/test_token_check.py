@@ -333,6 +333,7 @@ def test_no_character_of_unicode_becomes_longer_than_the_table_says(kind):
 
 
 UNITS = ["a", "A", "1", " ", "\n", " \n", "'", "'s", "!", "中", "\u0301", "a ", " !", "<br ", "  1", "▁a"]
+UNITS += ["🇨", "👍🏻\u200d"]
 
 
 def read_long_runs(pattern):

@@ -159,6 +159,24 @@ def test_characters_are_tokens_and_white_space_is_none():
     assert BY_KIND["characters"].decode(BY_KIND["characters"].encode("好 电影!", max_len=9).ids) == "好电影!"
 
 
+@pytest.mark.parametrize("kind", ["words", "characters"])
+@pytest.mark.parametrize("digits", [False, True])
+def test_an_emoji_with_its_modifiers_is_one_token(kind, digits):
+    emoji = ["👍🏻", "👨‍👩‍👧", "🇨🇳", "🇫🇷", "❤️", "🏳️‍🌈", "🏴󠁧󠁢󠁿", "©"]
+    tokenizer = Tokenizer.train(["".join(emoji) + "a!"], 99, kind=kind, split_digits=digits)
+    found = tokenizer.encode("".join([*emoji, "!", " ", "🇨", "👍", "‍", "a"]), max_len=99)
+    assert found.tokens == (*emoji, "!", *[UNK] * 3, "a")
+    assert [found.text[start:end] for start, end in found.offsets] == [*emoji, "!", "🇨", "👍", "‍", "a"]
+
+
+def test_a_tokenizer_that_cuts_an_emoji_in_two_is_still_read():
+    content = json.loads(BY_KIND["characters"].to_json())
+    content["pre_tokenizer"]["pattern"] = {"Regex": r"\S\p{M}*"}
+    former = Tokenizer.from_json(json.dumps(content))
+    assert former.kind == "characters"
+    assert len(former.encode("👍🏻", max_len=9).ids) == 2
+
+
 def test_bpe_marks_where_a_word_begins_and_knows_its_parts():
     found = tokens("bpe", "the works, workx")
     assert found[0] == "▁the"

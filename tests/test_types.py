@@ -21,6 +21,7 @@ TYPES = {
     'tv.show(tv.load("x").trace("y"))': "Page",
     'tv.Transformer(tv.PRESETS["gpt-mini"]).config': "TransformerConfig",
     'tv.Trace.load("y.npz")': "Trace",
+    'tv.word_attention(tv.load("x").trace("y"))': "dict[str, Attentions]",
 }
 """Expression -> its type."""
 

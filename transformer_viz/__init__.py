@@ -7,6 +7,7 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 from transformer_viz.network.startup import load_upper_floor
+from transformer_viz.values.comparison import Comparison, compare
 from transformer_viz.values.config import TransformerConfig
 from transformer_viz.values.head_roles import HeadRoles
 from transformer_viz.values.head_survey import HeadSurvey
@@ -21,6 +22,7 @@ __all__ = [
     "PRESETS",
     "ActivationPatch",
     "Changes",
+    "Comparison",
     "Explorer",
     "HeadRoles",
     "HeadSurvey",
@@ -30,6 +32,7 @@ __all__ = [
     "Trace",
     "Transformer",
     "TransformerConfig",
+    "compare",
     "gradients",
     "head_effects",
     "head_roles",
@@ -40,6 +43,7 @@ __all__ = [
     "relation_scores",
     "show",
     "typical_words",
+    "word_attention",
 ]
 
 Run = Request.of
@@ -58,7 +62,11 @@ _NEEDS_KERAS = {
     "typical_words": "inspection.typical_words",
 }
 
-_ON_FIRST_USE = {"read_treebank": "data.treebank", "show": "pictures.notebook"}
+_ON_FIRST_USE = {
+    "read_treebank": "data.treebank",
+    "show": "pictures.notebook",
+    "word_attention": "pictures.looks",
+}
 
 if TYPE_CHECKING:
     from transformer_viz.data.treebank import read_treebank
@@ -70,6 +78,7 @@ if TYPE_CHECKING:
     from transformer_viz.inspection.relations import relation_scores
     from transformer_viz.inspection.typical_words import typical_words
     from transformer_viz.network.model import Transformer
+    from transformer_viz.pictures.looks import word_attention
     from transformer_viz.pictures.notebook import show
 else:  # hidden from type checkers, which would accept every name
 

@@ -28,6 +28,24 @@ def test_pieces_that_touch_are_one_word(text, offsets, words):
 
 
 @pytest.mark.parametrize(
+    ("offsets", "words"),
+    [
+        ([(0, 1), (1, 2), (2, 3), (3, 4), (4, 6)], [0, 0, 1, 2, 3]),
+        ([(0, 1), (1, 3), (3, 4), (4, 5), (5, 6)], [0, 0, 1, 2, 2]),  # a token over the end of a word
+        ([(0, 1), (2, 3), (3, 4), (4, 6)], [0, 1, 2, 3]),  # without what stood between
+    ],
+)
+def test_pieces_within_a_given_word_are_one_word(offsets, words):
+    assert word_of_token("房间很好OK", offsets, [(0, 2), (2, 3), (3, 4)]).tolist() == words
+
+
+def test_tokens_without_width_are_words_of_their_own():
+    offsets = [(0, 0), (0, 1), (1, 2), (2, 2), (2, 2)]
+    assert word_of_token("好的", offsets, [(0, 2)]).tolist() == [0, 1, 1, 2, 3]
+    assert word_of_token("ab", offsets).tolist() == [0, 1, 1, 2, 3]
+
+
+@pytest.mark.parametrize(
     ("text", "sentences"),
     [
         ("No. Yes", [0, 0, 1]),
@@ -61,6 +79,21 @@ def test_rows_of_merged_words_still_sum_to_one():
     merged = merge_words(weights, np.array([0, 0, 1, 2, 2, 2, 3]), np.array([0, 1, 1, 2, 2]))
     assert merged.shape == (2, 3, 4, 3)
     assert_allclose(merged.sum(axis=-1), 1, atol=1e-6)
+
+
+def test_words_are_merged_as_a_loop_over_them_does():
+    weights, rows, columns = softmax(2, 3, 7, 5), np.array([0, 0, 1, 2, 2, 2, 3]), np.array([0, 1, 1, 2, 2])
+    expected = np.zeros((2, 3, 4, 3))
+    for query in range(4):
+        for key in range(3):
+            of_key = weights[..., columns == key].sum(axis=-1)
+            expected[..., query, key] = of_key[..., rows == query].mean(axis=-1)
+    assert_allclose(merge_words(weights, rows, columns), expected, atol=1e-6)
+
+
+def test_no_token_is_no_word():
+    none = word_of_token("", [])
+    assert merge_words(np.zeros((2, 0, 0)), none, none).shape == (2, 0, 0)
 
 
 def test_what_is_left_is_shared_out_anew():

@@ -14,6 +14,7 @@ import pytest
 import tokenizers
 from numpy.testing import assert_allclose, assert_array_equal
 from processes import is_running, long_work_suspended, suspended
+from running_app import ROOT
 from small_models import REVIEWS, with_random_parameters, write, write_endless
 from tokenizers.models import BPE
 from tokenizers.pre_tokenizers import ByteLevel
@@ -21,7 +22,7 @@ from tokenizers.pre_tokenizers import ByteLevel
 from transformer_viz import store
 from transformer_viz.analysis.survey import NoChoiceError
 from transformer_viz.inspection.effects import head_effects
-from transformer_viz.inspection.explorer import Explorer
+from transformer_viz.inspection.explorer import Explorer, load
 from transformer_viz.inspection.head_roles import head_roles
 from transformer_viz.inspection.head_survey import head_survey
 from transformer_viz.service.engine import MAX_WRITTEN, EngineError, child
@@ -33,7 +34,7 @@ from transformer_viz.values.head_survey import SurveyRequest
 from transformer_viz.values.patterns import MEASURES
 from transformer_viz.values.request import EFFECTS, Request
 
-TEXT = "A lovely film, not good."
+TEXT, DIGITS = "A lovely film, not good.", "1 2 3 4 5"
 
 
 @pytest.fixture(scope="module")
@@ -91,6 +92,35 @@ def test_masks_and_padding_travel_with_the_run(engine):
     trace = engine.answer(Request.of("small", TEXT, attention_mask="causal", padding=2))
     assert trace.tokens[-2:] == ("[PAD]", "[PAD]")
     assert_array_equal(trace.values.attention_mask[0], np.tri(len(trace.tokens), dtype=bool))
+
+
+CROSS = tuple(("cross", 0, head) for head in range(4))
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {},
+        {"ablate": CROSS},
+        {"ablate": CROSS[:2], "reference": "own", "cut": [(*CROSS[3], 0, 4), (*CROSS[3], 9, 0)]},
+        {"attention_mask": np.tri(5, dtype=bool)},
+        {"target_attention_mask": "window:1+causal", "target_padding": 2, "padding": 3},
+    ],
+)
+def test_a_target_is_written_under_the_changes_as_in_this_process(engine, changes):
+    model = str(ROOT / "models" / "reverse-digits")
+    theirs, ours = engine.answer(Request.of(model, DIGITS, **changes)), load(model).trace(DIGITS, **changes)
+    assert theirs.target_ids.tolist() == ours.target_ids.tolist()
+    assert_allclose(theirs.logits, ours.logits, atol=1e-5)
+
+
+def test_the_effects_of_heads_are_measured_on_the_same_written_target_in_both(engine):
+    model = str(ROOT / "models" / "reverse-digits")
+    theirs = engine.answer(Request(model, DIGITS, wants=EFFECTS))
+    ours, given = (head_effects(load(model), DIGITS, target=target) for target in (None, "5 4 3 2 1"))
+    for found in (theirs, ours):
+        for kind in given:
+            assert_allclose(found[kind], given[kind], atol=1e-6)
 
 
 def test_the_effects_of_heads_are_those_found_in_this_process(engine, explorer):
@@ -179,8 +209,12 @@ def test_work_in_portions_says_how_far_it_is(engine, endless):
     assert {total for stage, _, total in told if stage == "writing"} == {MAX_WRITTEN}
     assert written[-1] == MAX_WRITTEN
     told.clear()
-    engine.answer(request.changed(padding=1), progress=lambda *each: told.append(each))
-    assert "writing" not in [stage for stage, _, _ in told]  # the text is the same, and so is its target
+    padded = request.changed(padding=1)
+    engine.answer(padded, progress=lambda *each: told.append(each))
+    assert "writing" in [stage for stage, _, _ in told]  # what is changed may write another target
+    told.clear()
+    engine.answer(padded, progress=lambda *each: told.append(each))
+    assert "writing" not in [stage for stage, _, _ in told]
     engine.answer(Request("small", TEXT, wants=EFFECTS), progress=lambda *each: told.append(each))
     heads = [done for stage, done, _ in told if stage == "effects"]
     assert heads == sorted(set(heads))

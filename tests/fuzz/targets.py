@@ -236,7 +236,10 @@ def seeds(name: str) -> list[bytes]:
         ],
         "config": [config_json, TransformerConfig(architecture="decoder", vocab_size=43).to_json().encode()],
         "tokenizer": [each.to_json().encode() for each in _tokenizers()],
-        "safetensors": [read["parameters.safetensors"]],
+        "safetensors": [
+            read["parameters.safetensors"],
+            (_model_folder("eight bits", "int8") / "parameters.safetensors").read_bytes(),
+        ],
         "card": [read["card.json"]],
         "head_roles": [_head_roles()],
         "npz": [_saved_trace()],
@@ -272,7 +275,7 @@ def _tokenizers():
 
 
 @functools.cache
-def _model_folder(user):
+def _model_folder(user, dtype="float16"):
     """Write a small model for one user, who may change it; return its folder."""
     small = TransformerConfig(
         vocab_size=_tokenizers()[0].vocab_size, max_len=20, d_model=4, num_heads=2, ffn_dim=4
@@ -286,6 +289,7 @@ def _model_folder(user):
         card={"task": "classification", "examples": TEXTS, "test": {"accuracy": 0.5, "rows": 10}},
         parameters=parameters,
         folder=Path(_scratch()) / user / "models",
+        dtype=dtype,
     )
 
 

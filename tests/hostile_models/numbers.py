@@ -92,6 +92,30 @@ def invalid_numbers(parts, rng):
 
 
 @kind()
+def eight_bits_that_do_not_fit(parts, rng):
+    arrays = load(parts.files["parameters.safetensors"])
+    name = rng.choice(sorted(name for name, array in arrays.items() if array.ndim == 2))
+    bias = rng.choice(sorted(name for name, array in arrays.items() if array.ndim == 1))
+    rows, steps = len(arrays[name]), f"{name}.scale"
+    numbers = np.full(arrays[name].shape, rng.choice((-128, 0, 127)), np.int8)
+    whole = {name: numbers, steps: np.ones(rows, np.float32)}
+    changed = rng.choice(
+        [
+            {name: numbers},
+            {steps: whole[steps]},
+            {bias: np.zeros(arrays[bias].shape, np.int8)},
+            whole | {f"{bias}.scale": np.ones(1, np.float32)},
+            whole | {steps: np.ones((rows, 1), np.float32)},
+            whole | {steps: np.ones(10**6, np.float32)},
+            whole | {steps: np.ones(rows, np.float16)},
+            whole | {steps: np.full(rows, rng.choice((np.nan, np.inf, -1)), np.float32)},
+            whole | {name: np.full_like(numbers, 127), steps: np.full(rows, 3e38, np.float32)},
+        ]
+    )
+    return parts.put("parameters.safetensors", save(arrays | changed)).zip()
+
+
+@kind()
 def numbers_of_another_model(parts, rng):
     arrays = load(parts.files["parameters.safetensors"])
     name = rng.choice(sorted(arrays))

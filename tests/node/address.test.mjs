@@ -13,9 +13,20 @@ async function opened(search) {
   return [await import(`${VIEWS}/address.js?${Math.random()}`), window];
 }
 
+test("what the address chooses is kept for other pages, until one goes back in the history", async () => {
+  const [{ forget, kept, start }] = await opened("?layer=3&head=2");
+  start("m");
+  assert.deepEqual(kept(), { model: "m", kind: null, layer: 2, head: 1 });
+  forget();
+  assert.equal(kept(), null);
+  const [other] = await opened("?view=lines");
+  other.start("m");
+  assert.equal(other.kept(), null);
+});
+
 test("an address is read as counted by people, and what does not exist in it is left out", async () => {
   const [{ start }] = await opened("?kind=cross&layer=3&head=2&view=lines");
-  assert.deepEqual(start("m"), { kind: "cross", layer: 2, head: 1, view: "lines" });
+  assert.deepEqual(start("m"), { model: "m", kind: "cross", layer: 2, head: 1, view: "lines" });
   for (const search of ["", "?layer=x&head=-4&view=all", "?layer=0&view=%3Cb%3E"]) {
     const [made] = await opened(search);
     assert.deepEqual(made.start("m"), { kind: null, layer: null, head: null });
@@ -36,32 +47,20 @@ test("a selection is written to the address beside what else is there, and again
   assert.deepEqual(start("m"), { model: "m", kind: "encoder", layer: 1, head: 0, view: "grid" });
 });
 
+test("the address says whether the page is drawn for a projector, which a selection leaves as it is", async () => {
+  const [{ isProjected, remember }, window] = await opened("?model=m&projector=1");
+  assert.equal(isProjected(), true);
+  remember({ model: "m", kind: "encoder", layer: 1, head: 0, view: "grid" });
+  assert.match(window.location.search, /projector=1/);
+  for (const search of ["", "?projector=0"]) assert.equal((await opened(search))[0].isProjected(), false);
+});
+
 test("the selection in one model is none in another", async () => {
   const [{ kept, remember, start }] = await opened("?model=m");
   remember({ model: "m", kind: "encoder", layer: 1, head: 0, view: "grid" });
   globalThis.window.location = { href: "http://page/attention?model=n", search: "?model=n" };
   assert.deepEqual(start("n"), { kind: null, layer: null, head: null });
   assert.equal(kept(), null);
-});
-
-test("widgets take the selection of the views of their model when they appear, and give theirs afterwards", async () => {
-  await opened("?kind=encoder");
-  const { default: choice } = await import(`${VIEWS}/choice.js`);
-  const { keep, kept } = await import(`${VIEWS}/address.js`);
-  const sent = [];
-  const show = (parentElement, data) => choice({ data, parentElement, setStateValue: (name, value) => sent.push([name, value]) });
-  const first = {};
-  const place = { model: "m", kind: "encoder", layer: 0, head: 0 };
-  show(first, place);
-  assert.deepEqual([sent, kept()], [[], place]);
-  keep({ layer: 1 });
-  show({}, place);
-  assert.deepEqual(sent, [["chosen", { ...place, layer: 1 }]]);
-  show(first, { ...place, head: 2 });
-  assert.deepEqual(kept(), { ...place, head: 2 });
-  show({}, { ...place, model: "another" });
-  assert.deepEqual(kept(), { ...place, model: "another" });
-  assert.equal(sent.length, 1);
 });
 
 test("who follows the selection is told of each change, until it is no longer wanted", async () => {

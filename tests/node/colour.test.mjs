@@ -54,7 +54,7 @@ test("a thumbnail has the colours of the matrix", () => {
   const places = Uint32Array.from({ length: 256 }, (_, place) => place);
   for (const name of ["even", "half", "masked"]) {
     const { encoder } = parse(payload(name)).attentions;
-    thumbnailsOf()(encoder, places).forEach(({ image }, number) => {
+    thumbnailsOf()(encoder, { sequential: places }).forEach(({ image }, number) => {
       const [layer, head] = [Math.floor(number / encoder.heads), number % encoder.heads];
       const { data, largest } = encoder.field(layer, head, "weights");
       const limit = weightLimit(largest, encoder.seen(head));

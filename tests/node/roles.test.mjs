@@ -84,7 +84,7 @@ test("a role is written as far as there is room: with its share, its name, its b
   assert.deepEqual(under(laid(encoder, 22 + 3 * 100)).slice(0, 4), ["previous token", "", "previous token", "uniform"]);
   assert.deepEqual(under(laid(encoder, 22 + 3 * 60)).slice(0, 4), ["previous…", "", "previous…", "uniform"]);
   const apart = [1000, 22 + 3 * 110, 22 + 3 * 60].map((width) => laid(encoder, width).across);
-  assert.deepEqual(apart, [6 + Math.ceil(wide("previous token · 100%")), 6 + 96, 60]); // further for texts alone
+  assert.deepEqual(apart, [6 + 140, 110, 60]); // no further than the largest thumbnails
   for (const { texts } of [...laid(encoder, 22 + 3 * 53).placed, ...laid(cross, 1000).placed, ...laid(unknown, 1000).placed]) {
     assert.deepEqual(texts, []);
   }

@@ -36,8 +36,9 @@ for size in map(int, sys.argv[2:]):
 
 @pytest.fixture(autouse=True)
 def machine(monkeypatch):
-    """A machine of known speed."""
+    """A machine of known speed, and idle."""
     monkeypatch.setattr(cost, "machine_speed", lambda: cost.Speed(1e11, 1e10))
+    monkeypatch.setattr(cost, "slowdown", lambda: 1.0)
 
 
 def of(config=CONFIG, num_rows=3200, num_tokens=50, target_tokens=0, **settings):
@@ -100,6 +101,35 @@ def test_a_large_vocabulary_is_paid_for_at_every_written_token():
     assert long - short > 3 * 32 * 10 * 2 * config.d_model * config.num_outputs
 
 
+def test_the_time_of_a_run_is_that_of_its_epochs_pictures_and_compilation():
+    found = of(CONFIG)
+    assert found.other_seconds == cost.START_SECONDS + cost.COMPILE_SECONDS * 4
+    epochs = found.seconds(3) - found.seconds(1)
+    assert epochs == pytest.approx(2 * found.seconds_per_epoch)
+    assert found.seconds(1) == pytest.approx(found.seconds_per_epoch + found.other_seconds)
+    assert found.seconds(1, 10) - found.seconds(1) == pytest.approx(10 * 4 * cost.PICTURE_SECONDS)
+    assert found._replace(slowdown=2.5).seconds(3, 7) == pytest.approx(2.5 * found.seconds(3, 7))
+    assert of(CONFIG.replace(num_layers=8)).other_seconds > found.other_seconds
+
+
+def test_validation_is_a_forward_pass_of_its_rows():
+    without = of(validation=1e-9).seconds_per_epoch
+    assert of(validation=0.25).seconds_per_epoch == pytest.approx(without * (1 + 0.25 / 0.75 / 3))
+    assert of(validation=0.25, test_share=0.25).seconds_per_epoch == pytest.approx(without * (1 + 0.5 / 3))
+
+
+@pytest.mark.parametrize(
+    ("load", "own", "cores", "times"),
+    [(0, 2, 2, 1), (3, 2, 2, 2.5), (2, 2, 8, 1), (8, 8, 8, 2), (0, 2, None, 2)],
+)
+def test_other_programs_take_their_share_of_the_cores(monkeypatch, load, own, cores, times):
+    monkeypatch.undo()
+    monkeypatch.setattr(cost.psutil, "getloadavg", lambda: (load, 99, 99))
+    monkeypatch.setattr(cost.psutil, "cpu_count", lambda: cores)
+    monkeypatch.setattr(cost, "num_cores", lambda: own)
+    assert cost.slowdown() == times
+
+
 def test_frozen_layers_are_computed_forward_alone_and_need_no_gradients():
     rows, settings = 3200, TrainingSettings(batch_size=32)
     whole = estimate(CONFIG, settings, rows, 50)
@@ -131,6 +161,20 @@ def test_the_machine_is_measured_again_and_its_highest_speed_counts(monkeypatch)
     for _ in range(2):
         clock[0] += cost.MEASURED_SECONDS
         assert speedometer.read() == (8e9, 5e9)
+
+
+def test_what_other_programs_take_meanwhile_is_no_time_of_a_call(monkeypatch):
+    now = {"thread": 0.0, "wall": 0.0}
+    took = iter([3.0, 2.0, 4.0])
+
+    def call():
+        now["thread"] += next(took)
+        now["wall"] += 1000.0
+
+    monkeypatch.setattr(cost.time, "thread_time", lambda: now["thread"])
+    monkeypatch.setattr(cost.time, "perf_counter", lambda: now["wall"])
+    assert cost._best(call) == 2.0
+    assert next(took, None) is None
 
 
 def test_the_machine_is_measured_quickly(monkeypatch):

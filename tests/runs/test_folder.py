@@ -335,6 +335,36 @@ def test_the_time_left_follows_the_pace_of_the_last_steps(run, monkeypatch):
     assert run.state().seconds_left == 7  # ten steps a second
 
 
+def test_the_time_left_has_the_ends_of_epochs_and_the_evaluation(run, monkeypatch):
+    clock = [0.0]
+    monkeypatch.setattr("time.time", lambda: clock[0])
+
+    def log(seconds, event, **facts):
+        clock[0] = seconds
+        run.append(event, **facts)
+
+    run.claim()
+    log(0, "started", step=0, device="CPU")
+    log(10, "data", total_steps=30, steps_per_epoch=10)
+    log(11, "step", step=0)
+    log(16, "step", step=1)  # six seconds of compilation
+    assert run.state().seconds_left is None
+    for step in (4, 7, 10):
+        log(16 + step, "step", step=step)
+    assert run.state().seconds_left == 20 + 6  # a second each; no epoch has ended yet
+    log(30, "epoch", epoch=1, step=10, best=True)
+    log(31, "step", step=11)  # five seconds, of which four are not its own
+    log(33, "step", step=13)
+    assert run.state().seconds_left == 17 + 2 * 4 + 6
+    log(100, "stopped")
+    log(1000, "started", step=13, device="CPU")
+    log(1002, "data", total_steps=30, steps_per_epoch=10)
+    log(1009, "step", step=14)
+    assert run.state().seconds_left is None
+    log(1013, "step", step=16)  # now two seconds each
+    assert run.state().seconds_left == 14 * 2 + 6
+
+
 def test_a_folder_that_cannot_be_written_is_a_sentence(tmp_path):
     (tmp_path / "file").write_text("")
     with pytest.raises(RunError, match=r"cannot be written: .* Make space, or set TRANSFORMER_VIZ_RUNS"):

@@ -19,7 +19,7 @@ PAYLOAD = [name for name in FILES if name != "manifest.json"]
 AGAIN = "Copy the folder again from where it came from, or train the model again."
 MATCH = "Both must come from the same model."
 UNCHANGED = "Nothing was changed: check the space and your rights there, or choose another folder."
-NEWER = "made by a newer version of Transformer Viz; this one reads up to 1. Update the program."
+NEWER = "made by a newer version of Transformer Viz; this one reads up to 2. Update the program."
 NAME_RULE = (
     "A model's name must be 1 to 64 letters and digits of any script, in lower case, '_' and '-', begin with "
     "a letter or digit, and be no device name of Windows."

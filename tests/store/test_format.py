@@ -67,8 +67,7 @@ def test_any_text_as_a_name_is_refused_or_unknown(tmp_path_factory, name):
 
 def test_a_newer_config_is_told_from_a_damaged_one(model):
     put(model, "config.json", CONFIG.to_json().replace('"format_version": 2', '"format_version": 3'))
-    newer = NEWER.replace("up to 1", "up to 2")
-    with refused(f"{model / 'config.json'} cannot be used: config.json has format version 3, {newer}"):
+    with refused(f"{model / 'config.json'} cannot be used: config.json has format version 3, {NEWER}"):
         read_model(model)
 
 

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 from made_traces import unpack
 from numpy.testing import assert_allclose, assert_array_equal
-from pages import again, open_page, shown
+from pages import again, open_page, shown, views_on
 from small_models import write
 
 import transformer_viz as tv
@@ -35,7 +35,7 @@ def type_sentence(app, text):
 
 def lens(app):
     """Return what the views on the page are given: the header, and kind of attention -> its arrays."""
-    [component] = app.get("bidi_component")
+    [component] = views_on(app)
     return unpack(component.proto.bytes)
 
 
@@ -155,13 +155,13 @@ def test_a_text_that_is_too_long_is_said_to_be_cut():
 @pytest.mark.parametrize("text", ["", "   ", "\n"])
 def test_no_sentence_is_a_hint_and_no_picture(text):
     app = type_sentence(open_page(), text)
-    assert not app.get("bidi_component")
+    assert not views_on(app)
     assert "Type a sentence above" in shown(app)
 
 
 def test_a_text_without_words_is_said_to_have_none():
     app = type_sentence(open_page(lang="zh"), "<br />")
-    assert not app.get("bidi_component")
+    assert not views_on(app)
     assert "这段文本中没有任何词" in shown(app)
 
 
@@ -248,6 +248,19 @@ def test_each_attention_of_an_encoder_decoder_is_a_choice(decoders, translator, 
     assert "distance" not in facts(app, "cross")["figures"]  # rows and columns are of two texts
 
 
+def test_a_target_belongs_to_its_text(decoders, reviews):
+    app = open_page(model="translator")
+    app.text_input(key="target").set_value("one two three").run()
+    assert app.query_params["target"] == "one two three"
+    app.button(key="example-1").click().run()
+    assert app.text_input(key="target").value == ""
+    assert "target" not in app.query_params
+    app.text_input(key="target").set_value("one two three").run()
+    type_sentence(app, "A lovely film")
+    assert app.text_input(key="target").value == ""
+    assert "The model writes **" in shown(app)
+
+
 @pytest.mark.parametrize("target", ["one", "one two three four five six seven"])
 @pytest.mark.parametrize("text", ["film", "A lovely film"])
 def test_a_translation_of_a_word_or_two_is_shown_too(decoders, text, target):
@@ -325,6 +338,21 @@ def test_every_language_says_everything():
     assert lens(app)[0]["words"]["views"]["matrix"] == "Matrix"
 
 
+def test_chinese_is_shown_by_words_and_the_address_keeps_that(models_folder):
+    shutil.copytree(Path(__file__).parents[2] / "models" / "hotel-zh", models_folder / "hotel-zh")
+    try:
+        app = open_page(model="hotel-zh", text="房间干净，服务员好。")
+        assert facts(app)["keyTokens"] == [*"房间干净，服务员好。"]
+        app.button_group(key="looks").set_value(["words"]).run()
+        assert app.query_params["looks"] == "words"
+        app = open_page(model="hotel-zh", text="房间干净，服务员好。", looks="words", lang="zh")
+        assert facts(app)["keyTokens"] == ["房间", "干净", "，", "服务员", "好", "。"]
+        assert_allclose(weights(app).sum(axis=-1), 1, atol=0.005)
+        assert facts(app)["sayings"][0].endswith("这里每个词算作一个词元。")
+    finally:
+        shutil.rmtree(models_folder / "hotel-zh")
+
+
 def test_a_killed_engine_is_one_sentence_and_the_picture(engine):
     app = open_page()
     os.kill(engine.pid, signal.SIGKILL)
@@ -359,8 +387,8 @@ import sys
 import pages
 from transformer_viz.ui.shell.server import shared_engine
 if __name__ == "__main__":
-    assert len(pages.open_page().get("bidi_component")) == 1
-    assert len(pages.open_page("masks").get("bidi_component")) == 5  # one hands the choice over
+    assert len(pages.views_on(pages.open_page())) == 1
+    assert len(pages.views_on(pages.open_page("masks"))) == 5  # one hands the choice over
     assert pages.open_page("positions").get("plotly_chart")
     assert pages.open_page("models").dataframe
     print(*sorted({"keras", "tensorflow", "torch", "jax"} & sys.modules.keys()))

@@ -6,7 +6,10 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
+import transformer_viz as tv
 from transformer_viz.inspection.explorer import load
+from transformer_viz.language import Words
+from transformer_viz.pictures.lens import payload_of
 from transformer_viz.pictures.looks import LOOKS, apply_looks, is_possible
 
 SHELF = Path(__file__).parents[2] / "models"
@@ -43,6 +46,33 @@ def test_words_are_what_stands_between_blanks(trace, tokens):
     for look in seen.values():
         for layer in look.found.layers:
             assert_allclose(layer.weights.sum(axis=-1), 1, atol=1e-5)
+
+
+def test_characters_of_a_chinese_word_are_merged():
+    trace = load(SHELF / "hotel-zh").trace("房间干净，服务员好。")
+    assert len(trace.tokens) == len(trace.text)
+    found = tv.word_attention(trace)["encoder"]
+    assert found.query_tokens == found.key_tokens == ("房间", "干净", "，", "服务员", "好", "。")
+    merged, weights = found.layers[0].weights, trace.encoder[0].attention.weights
+    assert_allclose(merged[:, 3, 1], weights[:, 5:8, 2:4].sum(axis=2).mean(axis=1), atol=1e-6)
+    assert_allclose(merged.sum(axis=-1), 1, atol=1e-6)
+
+
+def test_words_are_as_typed_and_special_tokens_stay_alone():
+    trace = load(SHELF / "translate-en-zh").trace("Unbelievable!", target="我们今天去")
+    found = tv.word_attention(trace)
+    assert trace.target_tokens[:2] == ("[START]", "▁我们")
+    assert found["cross"].query_tokens == found["decoder"].key_tokens == ("[START]", "我们", "今天", "去")
+    assert found["cross"].key_tokens == found["encoder"].query_tokens == ("Unbelievable", "!")
+    assert (found["decoder"].mask == np.tri(4, dtype=bool)).all()
+
+
+def test_captions_say_that_words_count_as_tokens(trace):
+    merged, plain = (
+        payload_of(trace, Words("en"), looks).decode("utf-8", "replace") for looks in (["words"], [])
+    )
+    assert merged.count("Each word counts as one token here.") == 3 * 2 * 8
+    assert "counts as one token" not in plain
 
 
 def test_what_a_decoder_writes_next_stands_after_a_whole_word(trace, tokens):

@@ -10,14 +10,18 @@ import pages
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from pages import again, shown
+from running_app import ROOT
 from small_models import write
 from streamlit.testing.v1 import AppTest
 
 from transformer_viz.analysis import future_share, mask_to_bits, named_mask, padding_share
+from transformer_viz.inspection.explorer import load
 from transformer_viz.ui.pages.masks.choice import stroked, take_strokes
+from transformer_viz.values.request import Request
 
 TEXT = "A dull film."
 
+SHELF = ROOT / "models"
 
 pytestmark = pytest.mark.usefixtures("engine", "decoders")
 
@@ -43,8 +47,9 @@ def choose(app, key, value):
 
 def panels(app):
     """Return what each matrix on the page is drawn from."""
-    data = [json.loads(component.proto.json) for component in app.get("bidi_component")]
-    return [each for each in data if "says" in each]
+    return [
+        json.loads(component.proto.json) for component in app.get("bidi_component") if component.proto.json
+    ]
 
 
 def bars(app):
@@ -316,7 +321,8 @@ def test_two_sequences_begin_with_some_padding_that_can_be_taken_away():
 def test_from_one_sequence_to_two_a_causal_mask_becomes_one_of_padding():
     app = open_page(model="translator", target="one two three", kind="encoder")
     assert app.segmented_control(key="mask").value == "causal"
-    choose(app, "kind", "cross")
+    app.session_state["kind"] = "cross"
+    again(app)
     assert app.segmented_control(key="mask").value == "padding"
     assert np.isnan(matrices(app)[1]).any()
 
@@ -426,6 +432,40 @@ def test_the_shipped_models_are_shown_on_their_own_examples(shipped, model, view
     app = pages.open_page("masks", model=model, mask_view=view)
     assert not app.error
     assert len(matrices(app)) == {"steps": 4, "change": 3, "ways": 2}[view]
+
+
+@pytest.mark.parametrize(
+    ("kind", "mask", "field", "name"),
+    [("encoder", "causal", "attention_mask", "causal"), ("cross", "none", "cross_attention_mask", "none")],
+)
+def test_what_is_written_with_a_mask_is_what_python_writes(shipped, engine, kind, mask, field, name):
+    """The matrices are compared on the target of the model as it is; beside it stands the other one."""
+    address = {"model": "reverse-digits", "text": "1 2 3 4 5", "layer": "1", "head": "1", "pads": "3"}
+    app = pages.open_page("masks", **address, kind=kind, mask=mask)
+    explorer = load(SHELF / "reverse-digits")
+    own, changed = (explorer.trace("1 2 3 4 5", padding=3, **change) for change in ({}, {field: name}))
+    held = explorer.trace("1 2 3 4 5", target=own.target_ids[1:].tolist(), padding=3, **{field: name})
+    attention = held.encoder[0].attention if kind == "encoder" else held.decoder[0].cross_attention
+    assert_allclose(np.nan_to_num(matrices(app)[3]), attention.weights[0], atol=1e-6)
+    with_mask = {"causal": "with the causal mask", "none": "with no mask"}[mask]
+    if changed.target_text == own.target_text:
+        assert f"with either mask, the target is **{own.target_text}**." in shown(app)
+    else:
+        said = f"{with_mask}, the target is **{changed.target_text}**; with the model's own mask it is **"
+        assert said + f"{own.target_text}**." in shown(app)
+    request = Request.of("reverse-digits", "1 2 3 4 5", padding=3, **{field: name})
+    assert engine.answer(request).target_text == changed.target_text
+    assert (changed.target_text == own.target_text) == (kind == "cross")
+
+
+@pytest.mark.parametrize(
+    "address",
+    [{"target": "5 4"}, {"kind": "cross", "mask": "painted", "bits": "0"}, {"mask": "own", "pads": "0"}],
+)
+def test_nothing_is_said_to_be_written_where_no_other_target_fits(shipped, address):
+    app = pages.open_page("masks", model="reverse-digits", text="1 2", **{"kind": "encoder"} | address)
+    assert not app.error
+    assert "the target is" not in shown(app)
 
 
 def test_padding_nobody_masks_turns_a_review_the_other_way(shipped):

@@ -17,8 +17,10 @@ from transformer_viz import store
 from transformer_viz.language import LANGUAGES, Words
 from transformer_viz.ui.pages.models.page import free_name
 from transformer_viz.ui.shell.card import (
+    METRICS,
     NO_LICENCE,
     calibration_of,
+    drawn_metric,
     limits_of,
     metric_text,
     metrics_of,
@@ -99,6 +101,8 @@ def test_the_card_shows_everything_that_is_known(shelf):
     assert ("accuracy, test", "75.0%", "1,234 rows") in metrics
     assert ("accuracy, validation", "50.0%", "2 rows") in metrics
     assert len({metric.label for metric in app.metric}) == len(app.metric)
+    [accuracy] = [metric for metric in app.metric if metric.label == "accuracy, test"]
+    assert accuracy.help == "Share of texts whose likeliest label is the right one."
     size = sum(file.stat().st_size for file in (shelf / "alpha").iterdir())
     assert ("Parameters", "3,921", f"{size / 1e3:.0f} kB") in metrics
     assert Metric.MetricColor.GRAY not in {metric.color for metric in app.metric}
@@ -523,6 +527,24 @@ def test_metrics_of_a_decoder_omit_exact_match_and_shares(small_config):
     assert metrics_of(measured, small_config) == {"bleu": 31.5, "exact_match": 0.0, "token_accuracy": 0.5}
     decoder = small_config.replace(architecture="decoder", labels=None, causal=None)
     assert metrics_of(measured, decoder) == {"bleu": 31.5, "token_accuracy": 0.5}
+
+
+def test_a_translation_is_drawn_by_its_tokens(small_config):
+    epoch = {
+        f"{side}{name}": 0.5 for side in ("", "val_") for name in ("loss", "exact_match", "token_accuracy")
+    }
+    validation = {"rows": 5, "exact_match": 0.0, "token_accuracy": 0.5}
+    assert drawn_metric(validation, epoch, small_config) == "exact_match"
+    translated = epoch | {"val_bleu": 20.0}
+    assert drawn_metric(validation | {"bleu": 20.0}, translated, small_config) == "token_accuracy"
+    assert drawn_metric({}, {"loss": 1.0, "val_loss": 1.0}, small_config) is None
+
+
+@pytest.mark.parametrize("language", ["en", "zh"])
+def test_every_metric_has_a_name_and_a_gloss(language):
+    for metric, name in METRICS.items():
+        assert Words(language).has(name)
+        assert Words(language).has(f"gloss.{metric}")
 
 
 def test_the_card_tells_the_temperature_and_what_it_did(small_config, tmp_path):

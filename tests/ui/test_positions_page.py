@@ -64,8 +64,9 @@ def array(packed):
 
 def matrices(app):
     """Return what the weights before, after, and the difference are drawn from."""
-    data = [json.loads(component.proto.json) for component in app.get("bidi_component")]
-    return [each for each in data if "says" in each]
+    return [
+        json.loads(component.proto.json) for component in app.get("bidi_component") if component.proto.json
+    ]
 
 
 def panels(app):
@@ -181,16 +182,23 @@ def test_a_model_without_positions_says_so_and_shows_what_it_lacks():
 
 
 @pytest.mark.parametrize("view", ["experiment", "table"])
-def test_a_model_without_positions_says_so_and_opens_one_that_has_them(view):
+def test_without_positions_a_model_like_it_is_opened_with_the_same_text(view, tmp_path, monkeypatch):
+    for name in (*SHIPPED, "position-attention"):
+        shutil.copytree(ROOT / "models" / name, tmp_path / name)
+    monkeypatch.setenv("TRANSFORMER_VIZ_MODELS", str(tmp_path))
     app = open_page(model="attention-only", view=view)
+    text = app.session_state["sentence"] if view == "experiment" else None
     assert "This model has no position encoding" in app.info[0].value
     offered = [button for button in app.button if (button.key or "").startswith("open-")]
-    assert [button.label for button in offered] == [r"Open hotel\-zh", "Open induction"]
+    assert [button.label for button in offered] == [r"Open position\-attention", r"Open hotel\-zh"]
     offered[1].click()
     again(app)
-    assert app.selectbox(key="model").value == "induction"
+    assert app.selectbox(key="model").value == "hotel-zh"
     assert not app.info
-    assert "Remove encoding" in open_page(model="induction").segmented_control(key="do").options
+    if view == "experiment":
+        assert app.text_input(key="sentence").value == text
+    controls = open_page(model="hotel-zh").segmented_control(key="do")
+    assert "Remove encoding" in controls.options
 
 
 def test_where_no_model_has_positions_none_is_offered(tmp_path, monkeypatch):
@@ -253,21 +261,6 @@ def test_a_row_of_the_table_has_no_space_at_which_it_breaks():
 )
 def test_rounding_is_no_difference(number, said):
     assert difference_text(number) == said
-
-
-def test_layer_and_head_stay_together_and_the_controls_stand_on_one_line():
-    app = open_page(model="attention-only")
-    rows = [block for block in app.main.children.values() if holds(block, "head")]
-    [together] = [block for row in rows for block in row.children.values() if holds(block, "head")]
-    assert holds(together, "layer")
-    assert not holds(together, "do")
-
-
-def holds(block, key):
-    """Return whether a widget of that key is anywhere in a part of the page."""
-    return getattr(block, "key", None) == key or any(
-        holds(child, key) for child in getattr(block, "children", {}).values()
-    )
 
 
 def test_chosen_dimensions_are_drawn_as_curves():

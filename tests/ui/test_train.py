@@ -13,7 +13,7 @@ import pages
 import pytest
 import small_models
 from made_traces import unpack_heads
-from pages import again, press, shown
+from pages import again, press, shown, views_on
 from unprivileged import read_only_folder
 
 from transformer_viz import store
@@ -38,6 +38,7 @@ from transformer_viz.ui.shell.server import shared_trainer
 from transformer_viz.ui.shell.titles import title_of, titles_of
 from transformer_viz.values.config import TransformerConfig
 from transformer_viz.values.fine_tuning import child_config
+from transformer_viz.values.presets import PRESETS
 from transformer_viz.values.trace import Trace
 
 APP = str(Path(__file__).parents[2] / "app.py")
@@ -179,6 +180,61 @@ def test_pictures_that_were_left_out_for_want_of_room_are_said_to_be(runs):
     run.append("full", step=1)
     run.append("failed", message="Oh.")
     assert "Not all pictures were saved" in shown(open_page(run=run.id))
+
+
+@pytest.mark.parametrize(
+    ("lang", "best", "gloss"),
+    [
+        (
+            "en",
+            "Best so far: **BLEU with all references 12.3, exact match 4.0%, token accuracy 45.0%**",
+            "runs of",
+        ),
+        (
+            "zh",
+            "目前最佳：第 1 轮，**BLEU 值（全部参考译文） 12.3、完全匹配率 4.0%、词元准确率 45.0%**",
+            "连续的词",
+        ),
+    ],
+)
+def test_the_metrics_of_pairs_are_shown_beside_one_another_and_explained(runs, lang, best, gloss):
+    config = PRESETS["vaswani-tiny"]
+    run = create_run(TrainingJob(config=config, settings=TrainingSettings(), data="pairs.csv"))
+    run.claim()
+    run.append("data", train=90, validation=10, parameters=1, steps_per_epoch=3, total_steps=30)
+    run.append("started", step=0, device="CPU")
+    run.append("step", step=3, loss=4.0, token_accuracy=0.3, exact_match=0.0, tokens_per_second=1.0)
+    values = {"val_exact_match": 0.04, "val_token_accuracy": 0.45, "val_bleu": 12.34, "val_loss": 4.0}
+    run.append("epoch", epoch=1, step=3, best=True, loss=4.0, token_accuracy=0.3, **values)
+    app = open_page(run=run.id, lang=lang)
+    [line] = [text for text in app.markdown if text.value.startswith(best.split("**")[0])]
+    assert line.value.startswith(best)
+    assert gloss in line.proto.help
+    assert len(line.proto.help.split("\n\n")) == 3
+    [curves] = app.get("plotly_chart")
+    run.append("stopped")
+    assert {0.3, 0.45} <= {y for trace in json.loads(curves.proto.spec)["data"] for y in trace["y"]}
+
+
+@pytest.mark.parametrize(
+    ("lang", "name", "gloss"), [("en", "perplexity", "equally likely"), ("zh", "困惑度", "越低越好")]
+)
+def test_the_perplexity_of_own_texts_is_drawn_and_explained(runs, lang, name, gloss):
+    run = create_run(TrainingJob(config=PRESETS["gpt-mini"], settings=TrainingSettings(), data="poems.txt"))
+    run.claim()
+    run.append("data", train=90, validation=10, parameters=1, steps_per_epoch=3, total_steps=30)
+    run.append("started", step=0, device="CPU")
+    run.append("step", step=3, loss=5.5, perplexity=245.0, token_accuracy=0.1, tokens_per_second=1.0)
+    values = {"val_perplexity": 221.4, "val_token_accuracy": 0.125, "val_loss": 5.4}
+    run.append("epoch", epoch=1, step=3, best=True, loss=5.5, perplexity=245.0, **values)
+    app = open_page(run=run.id, lang=lang)
+    assert f"**{name} 221" in shown(app)
+    [line] = [text for text in app.markdown if f"**{name} 221" in text.value]
+    assert gloss in line.proto.help
+    figure = json.loads(app.get("plotly_chart")[0].proto.spec)
+    assert [words["text"] for words in figure["layout"]["annotations"]][1] == name
+    assert [trace["y"] for trace in figure["data"]][2:] == [[245.0], [221.4]]
+    run.append("stopped")
 
 
 def test_an_answer_is_marked_as_right_or_as_wrong_beside_the_one_expected(runs):
@@ -368,7 +424,7 @@ def test_damaged_pictures_are_left_out_and_a_damaged_model_is_a_sentence(finishe
     assert str(run.path) not in app.error[0].value
     for _, _, path in run.frames():
         damaged(path)
-    assert not open_page(run=run.id).get("bidi_component")
+    assert not views_on(open_page(run=run.id))
 
 
 def test_a_run_with_a_damaged_checkpoint_begins_anew():
@@ -443,7 +499,7 @@ def test_a_run_that_is_gone_leads_to_a_new_one(finished_run):
 
 def heads_drawn(app):
     """Return the header and the weights in percent of the heads on the page."""
-    [component] = app.get("bidi_component")
+    [component] = views_on(app)
     return unpack_heads(component.proto.bytes)
 
 
@@ -549,6 +605,46 @@ def test_a_file_is_guessed_counted_and_trained_on():
     assert run.job.columns == {"text": "review", "label": "stars"}
     assert run.id.split("-")[2:4] == ["my", "reviews"]
     until(app, "· finished")
+
+
+PAIRS = "source,target\n" + "".join(f"room number {i},第{i}号房间\n" for i in range(30))
+
+
+def test_both_sides_of_pairs_have_their_own_tokens_on_the_page():
+    app = open_page(task="file")
+    app.file_uploader[0].set_value(("rooms.csv", PAIRS.encode(), "text/csv"))
+    again(app)
+    assert widget(app.selectbox, "Tokens of the text").value == "bpe"
+    assert widget(app.selectbox, "Tokens of the target").value == "characters"
+    assert "median length **4 → 6** tokens" in shown(app)
+    widget(app.selectbox, "Tokens of the target").set_value("")
+    assert "median length **4 → 2** tokens" in shown(again(app))
+    widget(app.selectbox, "Tokens of the target").set_value("characters")
+    press(again(app), "Start training")
+    [run] = list_runs()
+    assert (run.job.tokens, run.job.target_tokens) == ("bpe", "characters")
+    assert not run.job.config.tie_embeddings
+
+
+def test_chinese_texts_are_read_by_characters_on_the_page():
+    app = open_page(task="file")
+    for line, chosen in (("阿！这不是我二十年来时时记得的故乡？\n", "characters"), ("A line.\n", "bpe")):
+        app.file_uploader[0].set_value((f"{chosen}.txt", (line * 30).encode(), "text/plain"))
+        again(app)
+        assert widget(app.selectbox, "Tokenisation").value == chosen
+
+
+def test_pairs_of_one_script_share_their_tokens_on_the_page():
+    app = open_page(task="file")
+    pairs = PAIRS.replace("第", "chambre ").replace("号房间", " libre")
+    app.file_uploader[0].set_value(("rooms.csv", pairs.encode(), "text/csv"))
+    again(app)
+    target = widget(app.selectbox, "Tokens of the target")
+    assert (target.value, widget(app.selectbox, "Tokens of the text").value) == ("", "bpe")
+    assert target.options[0] == "as the text, one vocabulary"
+    press(app, "Start training")
+    [run] = list_runs()
+    assert (run.job.tokens, run.job.target_tokens, run.job.config.tie_embeddings) == ("bpe", "", True)
 
 
 def test_labels_are_named_and_test_rows_set_aside_on_the_page():

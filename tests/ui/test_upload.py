@@ -194,9 +194,10 @@ def test_where_models_can_no_longer_be_listed_no_others_are_offered(tmp_path, mo
 
 
 def show_what_is_lacking():
+    from transformer_viz import PRESETS
     from transformer_viz.ui.pages.positions.lack import show_lack
 
-    show_lack("This model has no positions.")
+    show_lack("This model has no positions.", PRESETS["attention-only"])
 
 
 def test_paths_are_named_as_in_the_list(tmp_path, monkeypatch):

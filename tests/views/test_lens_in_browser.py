@@ -22,6 +22,7 @@ from lens_page import (
     drawing,
     four_digits,
     head_button,
+    letters,
     middles,
     open_table,
     opened,
@@ -254,13 +255,13 @@ def show_lines(show, trace, **changes):
 
 def test_lines_are_first_of_the_chosen_head_alone(show, masked):
     page = show(masked, start={"view": "lines", "head": 1})
-    expect(page.locator(".lines h4")).to_have_text("Layer 1, head 2")
+    expect(page.locator(".lines h3")).to_have_text("Layer 1, head 2")
     assert edges(drawing(page))[0] == strong(masked.encoder[0].attention.weights[1], 0.02)
     choose(page, "Lines", "all")
-    expect(page.locator(".lines h4")).to_have_text("Layer 1, heads 1–3")
+    expect(page.locator(".lines h3")).to_have_text("Layer 1, heads 1–3")
     assert edges(drawing(page))[0] == strong(masked.encoder[0].attention.weights, 0.02)
     choose(page, "Lines", "all")
-    expect(page.locator(".lines h4")).to_have_text("Layer 1, head 2")
+    expect(page.locator(".lines h3")).to_have_text("Layer 1, head 2")
 
 
 def test_lines_are_the_weights_above_the_threshold(show, masked):
@@ -371,7 +372,7 @@ def test_the_evidence_follows_the_head_and_is_drawn_to_scale(show, masked):
         head_button(page, head + 1).click()
         assert panel.locator("th").all_inner_texts() == measured
         assert panel.locator("tr.role th").all_inner_texts() == role
-        assert panel.locator("h4").inner_text() == "Patterns over 100 texts"
+        assert panel.locator("h3").inner_text() == "Patterns over 100 texts"
         for place, row in enumerate(panel.locator("tr").all()):
             mean, spread, _, uniform, here = numbers[:, layer, head, place]
             share = f"{np.floor(100 * mean + 0.5):.0f}%"
@@ -399,7 +400,7 @@ def test_evidence_of_this_text_alone_is_drawn_in_the_place_of_the_mean(show, mas
     numbers[3:] = [[[[0.2, 0.3]]], [[[0.45, 0.65]]]]
     page = show(masked, evidence={"encoder": evidence_of(numbers, (0, 0))})
     panel = page.locator(".evidence")
-    assert panel.locator("h4").inner_text() == "Patterns in this text"
+    assert panel.locator("h3").inner_text() == "Patterns in this text"
     assert panel.locator(".legend > span").all_inner_texts() == ["this text", "uniform attention"]
     assert panel.locator(".share").all_inner_texts() == ["45%", "65%"]
     for row, uniform, here in zip(panel.locator("tr").all(), (0.2, 0.3), (0.45, 0.65), strict=True):
@@ -672,14 +673,14 @@ def test_what_is_set_stands_in_chips_that_undo_it(show, masked):
     slide(page, "ArrowRight")
     pick(page, "Sentences", "within")
     choose(page, "Lines", "all")
-    assert chips(page) == ["score", "≥ 0.03", "within a sentence", "Lines: 1–3"]
+    assert chips(page) == ["score", "weight ≥ 0.03", "within a sentence", "Lines: 1–3"]
     undo(page, "score")
     assert options(page, "Colour range") == ["fitted to this head", "0 to 1"]
     pick(page, "Colour range", "one")
-    assert chips(page) == ["0 to 1", "≥ 0.03", "within a sentence", "Lines: 1–3"]
+    assert chips(page) == ["0 to 1", "weight ≥ 0.03", "within a sentence", "Lines: 1–3"]
     undo(page, "Lines: 1–3")
     assert shown_heads(page) == [1]
-    undo(page, "≥ 0.03")
+    undo(page, "weight ≥ 0.03")
     expect(page.locator(".range output")).to_have_text("0.02")
     undo(page, "within a sentence")
     undo(page, "0 to 1")
@@ -701,6 +702,27 @@ def test_the_view_and_the_order_of_heads_stand_in_chips_too(show, masked):
     expect(canvas(page, "matrix")).to_be_visible()
     expect(canvas(page, "lines")).to_be_visible()
     assert chips(page) == []
+
+
+@pytest.mark.parametrize("size", [(1440, 900), (1280, 720)])
+def test_a_projector_enlarges_every_view_until_its_chip_is_pressed(show, writing, size):
+    page = show(writing, width=size[0], height=size[1])
+    usual = letters(drawing(page))
+    caption = page.locator(".says").evaluate(FONT)
+    choose(page, "Size", "Projector")
+    assert chips(page) == ["Projector"]
+    assert min(letters(drawing(page))) >= 18 > min(usual)
+    assert page.locator(".says").evaluate(FONT) > caption
+    for view in ("All heads", "Lines", "Step by step", "Matrix"):
+        choose(page, "View", view)
+        assert min(letters(drawing(page))) >= 18
+        assert page.locator(".lens").evaluate("lens => lens.scrollWidth <= lens.clientWidth")
+    undo(page, "Projector")
+    assert chips(page) == ["Matrix"]
+    assert min(letters(drawing(page))) == min(usual)
+
+
+FONT = "element => parseFloat(getComputedStyle(element).fontSize)"
 
 
 def test_a_chip_that_is_pressed_by_keys_leaves_the_focus_among_the_controls(show, masked):
@@ -848,7 +870,8 @@ def test_another_payload_takes_the_place_of_the_first_and_keeps_the_choice_in_th
     with opened(page, "export"):
         assert page.locator(".menu.export button").all_inner_texts()[1] == "矢量图（SVG）"
     expect(page.locator(".table summary")).to_have_text("以表格显示")
-    place = {"model": masked.model, "kind": "encoder", "layer": 1, "head": 0, "view": "all"}
+    place = {"model": masked.model, "kind": "encoder", "layer": 1, "head": 0}
+    place |= {"view": "all", "projected": False}
     assert page.evaluate("window.chosen") == [place]
     page.evaluate("window.next(2)")
     painted(page)

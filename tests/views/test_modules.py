@@ -13,7 +13,7 @@ from transformer_viz.pictures.views.modules import COMMENT, FOLDER
 ROOT = Path(__file__).parents[2]
 SOURCES = sorted(FOLDER.glob("*.js"))
 ADDRESS = re.compile(r"data:text/javascript;base64,([\w+/=]+)")
-ENTRIES = ("streamlit", "lens", "choice", "panel", "lapse", "sheet", "cloze")
+ENTRIES = ("streamlit", "history", "lens", "choice", "panel", "lapse", "sheet", "cloze")
 NAMESPACE = "http://www.w3.org/2000/svg"
 
 
@@ -77,6 +77,12 @@ def test_a_page_is_one_file_with_its_title_and_its_first_choice_as_text():
     assert page.count("<script") == page.count("</script>") == 1
     assert r"\u003c/script>" in page
     assert not re.search(r"https?://", page.replace(NAMESPACE, ""))
+
+
+@pytest.mark.parametrize(("language", "tag"), [("en", "en"), ("zh", "zh-CN")])
+def test_a_page_declares_its_language(language, tag):
+    page = views.page(packed(encoder_trace(["a", "b"])), title="", language=language)
+    assert page.startswith(f'<!doctype html>\n<html lang="{tag}">\n')
 
 
 def test_a_page_in_a_file_and_the_app_have_the_same_background():

@@ -10,8 +10,11 @@ import numpy as np
 import pytest
 from made_traces import TOKENS, VALUES, encoder_trace, masked_trace, numbers, packed, usually, writing_trace
 
+from transformer_viz.language import Words
 from transformer_viz.pictures import views
+from transformer_viz.pictures.compared import compared_payload
 from transformer_viz.pictures.figures.theme import DIVERGING, SEQUENTIAL
+from transformer_viz.values.comparison import compare
 from transformer_viz.values.tensors import weights_only
 from transformer_viz.values.trace import Trace
 
@@ -26,6 +29,10 @@ USUAL = {
     "cross": [[None] * 3] * 3,
 }
 """Kind of attention -> usual role of each head and its share, by layer."""
+
+OTHER_TOKENS = ["t0", "t1", "t3", "x", "t5", "t6", "new"]
+ALIGNED = [(0, 0), (1, 1), (2, None), (3, 2), (4, 3), (5, 4), (6, 5), (None, 6)]
+"""Positions of each aligned token in `TOKENS` and in `OTHER_TOKENS`."""
 
 
 def nullable(array):
@@ -59,6 +66,30 @@ def traces():
     made["unequal"] = encoder_trace(TOKENS, layers=1)
     made["unequal"].encoder[0].attention.context[0, 3] += 0.01
     return made
+
+
+def compared():
+    """Return two runs of different tokens, each with gaps of its own."""
+    a = masked_trace()
+    b = encoder_trace(OTHER_TOKENS, mask=np.logical_not(np.eye(7, dtype=bool))[None], seed=11)
+    return [Trace(**{**vars(each), "token_ids": each.token_ids + 5}) for each in (a, b)]  # no [UNK]
+
+
+def compared_fields(a, b):
+    """Return what the views of two runs show of each head, cell by cell: before, weights and change."""
+    shape = (2, 3, len(ALIGNED), len(ALIGNED))
+    fields = {name: np.full(shape, np.nan, np.float32) for name in ("before", "weights", "change")}
+    for place in np.ndindex(shape):
+        layer, head, row, column = place
+        sides = zip(ALIGNED[row], ALIGNED[column], strict=True)
+        found = [
+            numbers(trace, layer, head, "weights")[query, key] if None not in (query, key) else np.nan
+            for trace, (query, key) in zip((a, b), sides, strict=True)
+        ]
+        fields["before"][place], fields["weights"][place] = found
+        if None not in ALIGNED[row] and not np.isnan(found).all():  # a key of one text: 0 in the other
+            fields["change"][place] = np.subtract(*np.nan_to_num(np.float32(found[::-1])))
+    return {name: nullable(field) for name, field in fields.items()}
 
 
 def expected(made):
@@ -120,7 +151,10 @@ def payloads(tmp_path_factory):
     opening = {"encoder": (1, 2), "cross": (2, 1)}
     (folder / "opening.bin").write_bytes(packed(made["writing"], opening=opening))
     (folder / "evidence.bin").write_bytes(packed(made["masked"], evidence={"encoder": evidence()}))
-    (folder / "expected.json").write_text(json.dumps(expected(made)))
+    sides = compared()
+    (folder / "compared.bin").write_bytes(compared_payload(compare(*sides), Words("en")))
+    facts = expected(made) | {"compared": {"places": ALIGNED, "fields": compared_fields(*sides)}}
+    (folder / "expected.json").write_text(json.dumps(facts))
     return folder
 
 

@@ -86,14 +86,14 @@ def test_a_press_on_a_role_lights_its_heads_until_the_next_press(grid, places):
     grid.mouse.move(0, 0)
     assert lit(grid, places) == PREVIOUS
     expect(role(grid, "previous token 3")).to_have_attribute("aria-pressed", "true")
-    expect(grid.locator(".grid h4")).to_have_text("All heads · 2 × 3 · previous token 3")
+    expect(grid.locator(".grid h3")).to_have_text("All heads · 2 × 3 · previous token 3")
     role(grid, "no usual pattern 1").click()
     grid.mouse.move(0, 0)
     assert lit(grid, places) == {1}
     assert grid.locator("[data-key^=role][aria-pressed=true]").count() == 1
     role(grid, "no usual pattern 1").click()
     assert lit(grid, places) == {*range(6)}  # at once, with the pointer still there
-    expect(grid.locator(".grid h4")).to_have_text("All heads · 2 × 3")
+    expect(grid.locator(".grid h3")).to_have_text("All heads · 2 × 3")
 
 
 def test_a_role_is_lit_while_it_is_pointed_at(grid, places):
@@ -164,7 +164,7 @@ def test_where_no_head_has_a_usual_role_nothing_is_shown_of_it(show, masked, sha
     expect(legend(page)).to_have_count(0)
     said = [text.text for text in drawing(page).iter(f"{SVG}text") if text.get("text-anchor") == "middle"]
     assert said == ["1", "2", "3", "1", "2"]  # of heads and layers
-    assert canvas(page, "grid").bounding_box()["height"] == 24 + 2 * (96 + 6) + 6
+    assert canvas(page, "grid").bounding_box()["height"] == 24 + 2 * (140 + 6) + 6
 
 
 def test_each_kind_of_attention_has_its_own_roles(show, writing):

@@ -3,7 +3,7 @@
 import re
 import unicodedata
 from bisect import bisect_right
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -12,29 +12,34 @@ SENTENCE_END = re.compile(r"[.!?]+[\"'”’)\]]*(?=\s|$)|[。！？]+[”’」
 """The end of a sentence; not a point within a number or a word."""
 
 
-def word_of_token(text: str, offsets: Sequence[tuple[int, int]]) -> np.ndarray:
+def word_of_token(
+    text: str, offsets: Sequence[tuple[int, int]], words: Iterable[tuple[int, int]] = ()
+) -> np.ndarray:
     """Return the word of each token.
 
-    Two tokens belong to one word if they are adjacent and meet at letters or digits; Chinese, Japanese and
-    Korean tokens are words of their own, as word boundaries are not marked.
+    Two tokens belong to one word if they are adjacent and meet at letters or digits, or within one of
+    `words`. Other Chinese, Japanese and Korean tokens are words of their own, as are special tokens, which
+    have no width.
 
     Args:
         text: The text.
         offsets: (start, end) of each token in it, in characters.
+        words: (start, end) of words in it, as `chinese_words` returns them.
 
     Returns:
         int (position,): index of the word.
     """
-    words = []
-    for number, (start, _) in enumerate(offsets):
+    inside = {place for start, end in words for place in range(start + 1, end)}
+    found = []
+    for number, (start, end) in enumerate(offsets):
         joined = (
             number > 0
-            and start > 0
+            and 0 < start < end
             and start == offsets[number - 1][1]
-            and all(map(_is_letter, text[start - 1 : start + 1]))
+            and (start in inside or all(map(_is_letter, text[start - 1 : start + 1])))
         )
-        words.append((words[-1] if words else -1) + (not joined))
-    return np.array(words, int)
+        found.append((found[-1] if found else -1) + (not joined))
+    return np.array(found, int)
 
 
 def sentence_of_token(text: str, offsets: Sequence[tuple[int, int]]) -> np.ndarray:
@@ -58,7 +63,7 @@ def sentence_of_token(text: str, offsets: Sequence[tuple[int, int]]) -> np.ndarr
 def merge_words(weights: ArrayLike, query_words: np.ndarray, key_words: np.ndarray) -> np.ndarray:
     """Return attention between words: columns of a word are summed, rows are averaged.
 
-    Rows that sum to 1 still do.
+    Rows that sum to 1 still do (Clark et al., 2019, "What Does BERT Look At?", section 4.1).
 
     Args:
         weights: float (..., query, key).
@@ -69,8 +74,8 @@ def merge_words(weights: ArrayLike, query_words: np.ndarray, key_words: np.ndarr
         float32 (..., query word, key word).
     """
     weights = np.asarray(weights, dtype=np.float64)
-    rows = np.eye(query_words.max() + 1)[query_words]
-    columns = np.eye(key_words.max() + 1)[key_words]
+    rows = np.eye(query_words.max(initial=-1) + 1)[query_words]
+    columns = np.eye(key_words.max(initial=-1) + 1)[key_words]
     merged = np.swapaxes(rows / rows.sum(axis=0), 0, 1) @ weights @ columns
     return merged.astype(np.float32)
 

@@ -70,6 +70,8 @@ def trace(arguments: Namespace) -> None:
     except OSError as error:
         raise Problem("command.unwritable", file=arguments.out, reason=error.strerror) from None
     print(" ".join(result.tokens))
+    if result.target_tokens:
+        print(" ".join(result.target_tokens))
     if result.num_dropped:
         print(f"{len(result.tokens)} of {len(result.tokens) + result.num_dropped} tokens were read.")
     probs = result.probs if result.probs.ndim == 1 else result.probs[[*result.gaps, -1][0]]
@@ -89,6 +91,7 @@ def evaluate(arguments: Namespace) -> None:
             return
         result = load_upper_floor("inspection.evaluation").evaluate_generation(explorer, rows)
         print(f"rows            {result.rows:,}\nexact match     {result.exact_match:.4f}")
+        print(f"perplexity      {result.perplexity:.4f}")
         _print_accuracies(result)
         return
     if explorer.config.fills_in:

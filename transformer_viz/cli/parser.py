@@ -4,7 +4,7 @@ import argparse
 import dataclasses
 from pathlib import Path
 
-from transformer_viz.cli import app, models, roles, training
+from transformer_viz.cli import app, comparing, models, roles, training
 from transformer_viz.cli.program import example, program, program_name
 from transformer_viz.data import NAMED
 from transformer_viz.data.tasks import TASKS
@@ -90,6 +90,22 @@ def _add_model_commands(add):
     sub.add_argument("--target", help="decoder input of an encoder-decoder; default: the generated text")
     sub.add_argument("--out", required=True, type=Path, help="the .npz file to write")
 
+    text = "Compare two runs: their answers, and the weight that moved in each head."
+    sub = add("compare", comparing.compare, text)
+    sub.add_argument("--model", required=True, help="a name on the shelf, or a folder")
+    sub.add_argument("--text", required=True, help="the text of A, in quotes")
+    sub.add_argument("--with-text", metavar="TEXT", help="the text of B (default: that of A)")
+    sub.add_argument("--with-model", metavar="MODEL", help="the model of B (default: that of A)")
+    text = "heads to switch off in B: 1.3 is layer 1, head 3, from 0; cross.1.3 in cross-attention"
+    sub.add_argument("--ablate", nargs="+", default=[], metavar="HEAD", help=text)
+    text = "replace the output of these heads by their mean over the text instead of zero"
+    sub.add_argument("--mean", action="store_true", help=text)
+    text = "edges to cut in B: 1.3.5.2 is from query 5 to key 2 in layer 1, head 3"
+    sub.add_argument("--cut", nargs="+", default=[], metavar="EDGE", help=text)
+    sub.add_argument("--positions", help="position encoding of B: none, sinusoidal, ...")
+    sub.add_argument("--mask", help="mask over the text of B: none, causal, window:1, ...")
+    sub.add_argument("--unscaled", action="store_true", help="do not divide the scores of B by √d_k")
+
     text = "Evaluate a model on a data set, also with uniform attention and with all heads set to zero."
     sub = add("evaluate", models.evaluate, text)
     sub.add_argument("--model", required=True, help="a name on the shelf, or a folder")
@@ -137,6 +153,8 @@ def _add_train_arguments(sub):
     )
     _add_columns(sub)
     sub.add_argument("--tokens", choices=TOKEN_KINDS, help="tokenisation (default: chosen for the data)")
+    text = "tokenisation of the target, with a vocabulary of its own (default: chosen for the data)"
+    sub.add_argument("--target-tokens", choices=TOKEN_KINDS, help=text)
     sub.add_argument("--keep-case", action="store_true", help="case-sensitive tokens")
     sub.add_argument("--rows", type=int, help=f"examples that a task generates (default {Recipe.rows})")
     sub.add_argument("--out", required=True, help="a name for the model on the shelf, or a folder to write")

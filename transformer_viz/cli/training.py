@@ -120,8 +120,11 @@ def _recipe(arguments):
     name = recipe_name(arguments.data[0], columns(arguments.columns))
     if not _is_file(arguments.data[0]):
         return RECIPES[name]
-    longest = file_defaults(name, preview(arguments.data[0])).max_len
-    return dataclasses.replace(RECIPES[name], changes=RECIPES[name].changes | {"max_len": longest})
+    found = file_defaults(name, preview(arguments.data[0]), columns(arguments.columns))
+    changes: dict[str, Any] = {"max_len": found.max_len}
+    if found.target_tokens:
+        changes["tie_embeddings"] = False
+    return dataclasses.replace(RECIPES[name], changes=RECIPES[name].changes | changes)
 
 
 def _settings(arguments, recipe):
@@ -135,24 +138,36 @@ def _settings(arguments, recipe):
 def _config(arguments, recipe):
     """Return the config: of a preset, of a recipe, or of a model fine-tuned from another."""
     changes = dict(map(assignment, arguments.set))
+    if arguments.target_tokens and not arguments.parent:
+        changes.setdefault("tie_embeddings", False)
     if recipe:
         return recipe.config(**changes)
     if arguments.preset:
         return PRESETS[arguments.preset].replace(**changes)
-    if arguments.tokens or arguments.keep_case:
+    if arguments.tokens or arguments.target_tokens or arguments.keep_case:
         raise Problem("command.tokens")
     parent = store.read_config(arguments.parent)
     return child_config(parent, classifies=_classifies(parent, arguments), **changes)
 
 
 def _tokens(arguments, job):
-    """Return the kind of tokens and whether case is distinguished; for a file, not given, as on the page."""
-    if arguments.tokens:
-        return {"tokens": arguments.tokens}
-    if job.parent or not _is_file(job.data):
-        return {}
-    found = file_defaults("pairs" if job.config.predicts_tokens else "labels", preview(job.data))
-    return {"tokens": found.tokens, "keep_case": job.keep_case or found.keep_case}
+    """Return the kinds of tokens and whether case is distinguished; for a file, not given, as on the page."""
+    given = {"tokens": arguments.tokens, "target_tokens": arguments.target_tokens}
+    given = {name: tokens for name, tokens in given.items() if tokens}
+    if arguments.tokens or job.parent or not _is_file(job.data):
+        return given
+    found = file_defaults(_kind_of_rows(job.config), preview(job.data), job.columns)
+    if job.config.tie_embeddings:
+        found = found.in_one_vocabulary()
+    tokens = {"tokens": found.tokens, "target_tokens": found.target_tokens}
+    return tokens | {"keep_case": job.keep_case or found.keep_case} | given
+
+
+def _kind_of_rows(config):
+    """Return the kind of rows that a model with that config is trained on."""
+    if config.predicts_tokens:
+        return "pairs" if config.architecture == "encoder-decoder" else "texts"
+    return "labels"
 
 
 def _is_file(data):

@@ -11,6 +11,7 @@ from transformer_viz.data.files import DataError, line_reference
 from transformer_viz.data.read_table import read_table
 from transformer_viz.data.table import MAX_CHARS
 from transformer_viz.language import Phrase
+from transformer_viz.text.scripts import main_script
 
 SHOWN = 5
 """Rows of a preview."""
@@ -29,6 +30,7 @@ class Preview(NamedTuple):
         rows: The first rows with all columns, unchanged.
         kind: The likeliest kind; None if the columns must be named.
         encoding: Name of the encoding that was recognised.
+        scripts: column -> script of most of its words, as `main_script` returns it.
     """
 
     format: str
@@ -37,6 +39,7 @@ class Preview(NamedTuple):
     rows: pd.DataFrame
     kind: str | None
     encoding: str
+    scripts: dict[str, str]
 
 
 def preview(path: str | Path, *, sha256: str = "", most_bytes: int | None = None) -> Preview:
@@ -59,7 +62,9 @@ def preview(path: str | Path, *, sha256: str = "", most_bytes: int | None = None
             continue
     first = list(zip(*(values[:SHOWN] for values in table.cells), strict=True))
     rows = pd.DataFrame(first, columns=list(table.columns), dtype=object)
-    return Preview(table.format, table.columns, guess, rows, _likeliest(table, guess), table.encoding)
+    scripts = dict(zip(table.columns, map(main_script, table.cells), strict=True))
+    kind = _likeliest(table, guess)
+    return Preview(table.format, table.columns, guess, rows, kind, table.encoding, scripts)
 
 
 def read_labelled(

@@ -18,6 +18,10 @@ def head_effects(explorer: Explorer, text: str | Sequence[int], **changes: Any) 
     each position; for a masked language model, the likeliest token at each [MASK], or at each position if
     there is none. This takes one forward pass per head and two more, without recompilation.
 
+    For an encoder-decoder the target is held fixed, so that all heads are measured on the same tokens: the
+    given target, or the one that the model writes with all heads, under the other changes. What it would
+    write without a head is `Explorer.trace` with `ablate`.
+
     An ablated head's context is set to zero. With the change `reference`, it is set to its mean instead, over
     the tokens of some texts or of this one (Wang et al., 2023, section 2.1). In a model without feed-forward
     layer and residual connection that pools the mean, the mean over this text changes nothing.
@@ -38,7 +42,7 @@ def head_effects(explorer: Explorer, text: str | Sequence[int], **changes: Any) 
     Raises:
         ValueError: If `ablate` is among the changes; also as `Explorer.trace`.
     """
-    request = explorer.request(text, **changes)
+    request = explorer.with_target(explorer.request(text, **changes))
     return HeadEffects.of(explorer.config, certainties(explorer, request, ablations(explorer.config)))
 
 
@@ -58,7 +62,8 @@ def joint_effect(
     """
     heads = tuple(dict.fromkeys(map(tuple, heads)))
     groups = [(), heads, *((head,) for head in heads)]
-    answer, *without = certainties(explorer, explorer.request(text, **changes), groups)
+    request = explorer.with_target(explorer.request(text, **changes))
+    answer, *without = certainties(explorer, request, groups)
     together, *alone = map(answer.drop_to, without)
     return JointEffect(together, Certainty(*np.sum(alone, axis=0).tolist()) if alone else Certainty(0.0, 0.0))
 
@@ -68,11 +73,11 @@ def certainties(
 ) -> Iterator[Certainty]:
     """Yield the certainty of the answer with each of these groups of heads ablated, computed lazily.
 
-    The answer is the model's prediction with all heads.
+    The answer is the model's prediction with all heads; the target is the same for all groups.
 
     Args:
         explorer: `Explorer`.
-        request: For an encoder-decoder, with a target.
+        request: For an encoder-decoder, with a target, as `Explorer.with_target` returns it.
         groups: Groups of heads; an empty one: no head is ablated.
 
     Raises:

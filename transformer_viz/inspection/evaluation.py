@@ -117,6 +117,7 @@ class GenerationEvaluation(NamedTuple):
     Attributes:
         rows: Number of rows.
         exact_match: Share of targets that greedy decoding generates without an error, [END] included.
+        perplexity: exp of the mean cross-entropy per token, given the correct previous tokens.
         token_accuracy: Share of correct tokens, given the correct previous tokens (teacher forcing).
         uniform_accuracy: Token accuracy with uniform attention: each query shares its weight equally among
             its unmasked keys.
@@ -125,6 +126,7 @@ class GenerationEvaluation(NamedTuple):
 
     rows: int
     exact_match: float
+    perplexity: float
     token_accuracy: float
     uniform_accuracy: float
     headless_accuracy: float
@@ -191,7 +193,7 @@ def evaluate_generation(
     """Evaluate a decoder on pairs of text and target.
 
     Up to the first error, greedy decoding generates the likeliest token given the correct previous ones; one
-    forward pass with teacher forcing therefore gives both metrics.
+    forward pass with teacher forcing therefore gives all metrics.
 
     Args:
         explorer: `Explorer` of an encoder-decoder, or of a decoder.
@@ -206,15 +208,16 @@ def evaluate_generation(
     else:
         whole = (rows["text"] + " " + rows["target"]).str.strip()
         source, target = None, explorer.tokenizer.encode_batch(whole, max_len=config.max_len - 1)
-    exact, total, tokens = 0, 0, np.zeros(3, int)
+    exact, total, nats, tokens = 0, 0, 0.0, np.zeros(3, int)
     for batch in by_length(target, batch_size):
         before = pad([[START_ID, *target[row]] for row in batch])
         inputs = {"token_ids": before}
         if source is not None:
             inputs = {"token_ids": pad([source[row] for row in batch]), "target_ids": before}
         answers = pad([[*target[row], END_ID] for row in batch])
-        real, right = answers != PAD_ID, token_scores(explorer, inputs, answers).right
-        exact += int((right[0] | ~real).all(axis=-1).sum())
-        total, tokens = total + int(real.sum()), tokens + right.sum(axis=(1, 2))
-    shares = (tokens / max(total, 1)).tolist()
-    return GenerationEvaluation(len(rows), exact / max(len(rows), 1), *shares)
+        real, scores = answers != PAD_ID, token_scores(explorer, inputs, answers)
+        exact += int((scores.right[0] | ~real).all(axis=-1).sum())
+        total, nats = total + int(real.sum()), nats + scores.nats.sum(dtype=float)
+        tokens += scores.right.sum(axis=(1, 2))
+    perplexity, shares = float(np.exp(nats / max(total, 1))), (tokens / max(total, 1)).tolist()
+    return GenerationEvaluation(len(rows), exact / max(len(rows), 1), perplexity, *shares)

@@ -2,6 +2,7 @@
 
 import dataclasses
 import functools
+import math
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -21,6 +22,7 @@ from transformer_viz.language import Problem
 from transformer_viz.network.model import Transformer
 from transformer_viz.network.startup import load_upper_floor
 from transformer_viz.text.tokenizer import MASK, Tokenizer
+from transformer_viz.values.growing import with_written
 from transformer_viz.values.head_roles import HeadRoles
 from transformer_viz.values.request import OWN, Request
 from transformer_viz.values.tensors import Intervention, ModelTrace, flatten, restore, weights_only
@@ -104,6 +106,11 @@ class Explorer:
         }
         self._compiled_logits: dict[Intervention | None, Callable] = {}
 
+    def __repr__(self):
+        config, depth = self.config, " + ".join(map(str, self.config.stacks.values()))
+        size = f"{depth} layers of {config.num_heads} heads, {config.num_parameters:,} parameters"
+        return f"Explorer({self.name!r}, {config.architecture}, {size})"
+
     @property
     def num_compilations(self) -> int:
         """Number of compilations of `trace` so far: one for each value of `keep` in use."""
@@ -125,8 +132,6 @@ class Explorer:
         self, text: str | Sequence[int], *, target: str | Sequence[int] | None = None, **changes: Any
     ) -> Request:
         """Return a request to this model; arguments as for `trace`."""
-        if target is None and self.target_tokenizer is not None:
-            target = ""
         return Request.of(self.name, text, target, **changes)
 
     def trace(
@@ -141,7 +146,8 @@ class Explorer:
 
         Args:
             text: Text or token ids; truncated to `config.max_len` tokens, see `Trace.num_dropped`.
-            target: Decoder input of an encoder-decoder, as text or token ids without [START].
+            target: Decoder input of an encoder-decoder, as text or token ids without [START]; None: the model
+                writes it, greedily and under the same changes, see `generate`.
             keep: "all"; "weights": only attention weights, masks and logits; "logits": only logits.
             **changes: Attributes of `Changes`: ablate, cut, attention_mask, positions, ...
 
@@ -152,7 +158,7 @@ class Explorer:
         return self.run(self.request(text, target=target, **changes), keep=keep)
 
     def run(self, request: Request, *, keep: str = "all") -> Trace:
-        """Answer a request; without a target, an encoder-decoder first generates one, greedily.
+        """Answer a request; without a target, an encoder-decoder first writes one, see `with_target`.
 
         Arguments, result and errors as for `trace`.
         """
@@ -181,18 +187,26 @@ class Explorer:
         )
 
     def with_target(self, request: Request) -> Request:
-        """Return a request with a target: without one, an encoder-decoder generates it, greedily.
+        """Return a request with a target: without one, an encoder-decoder writes it, greedily.
+
+        It writes under all changes of the request: every token is the likeliest of the forward pass over the
+        text so far with the same changes.
 
         Raises:
             NoTokensError: If the text has no tokens.
+            ValueError: If a change has the size of the target, which only a given one can fit.
         """
         if request.target is not None or self.target_tokenizer is None:
             return request
-        written = self.generate(request.text, keep=None, **request.changes.reading).token_ids
-        return dataclasses.replace(request, target=written[: self.config.target_max_len - 1])
+        decode, most = load_upper_floor("inspection.decode"), self.config.target_max_len
+        written, _ = decode.continue_generation(self, request, (), most=most, seconds=math.inf)
+        return with_written(self.config, request, written)
 
     def prepare(self, request: Request) -> Prepared:
-        """Return the inputs of the compiled forward pass for a request; errors as for `trace`."""
+        """Return the inputs of the compiled forward pass for a request; errors as for `trace`.
+
+        For an encoder-decoder, a target of None means "": the model writes nothing here.
+        """
         return self.forward.prepare(request, means=self.means_for(request))
 
     def compute(self, prepared: Prepared, *, keep: str = "all") -> ModelTrace:
@@ -213,7 +227,8 @@ class Explorer:
         """Return the mean context of each head over all tokens of some texts.
 
         Args:
-            texts: Texts; for an encoder-decoder (text, target) pairs.
+            texts: Texts; for an encoder-decoder (text, target) pairs, or texts for which it writes the
+                target.
 
         Returns:
             Kind of attention -> float32 (layer, head, value_dim).
@@ -222,7 +237,7 @@ class Explorer:
         return mean_contexts(self.config, (self.trace(text, target=target) for text, target in pairs))
 
     def generate(self, text: str | Sequence[int], **settings: Any) -> "Generation":
-        """Generate text with a decoder; see `decode.generate`."""
+        """Generate text with a decoder, also under changes; see `decode.generate`."""
         return load_upper_floor("inspection.decode").generate(self, text, **settings)
 
     def fill_in(self, text: str | Sequence[int], *, likeliest: int = 5, **changes: Any) -> pd.DataFrame:

@@ -17,6 +17,7 @@ from transformer_viz.network.model import Transformer
 from transformer_viz.text.tokenizer import Encoding, NoTokensError, Tokenizer
 from transformer_viz.values import interventions
 from transformer_viz.values.config import CHOICES
+from transformer_viz.values.one_line import one_line
 from transformer_viz.values.request import UNCHANGED, Request
 from transformer_viz.values.tensors import BlockIntervention, ModelTrace, Tensor, flatten, restore
 
@@ -44,6 +45,9 @@ class Prepared(NamedTuple):
     source: Encoding
     target: Encoding | None
     inputs: dict[str, Tensor]
+
+    def __repr__(self):
+        return one_line(self)
 
 
 class ForwardPass:
@@ -186,7 +190,8 @@ class ForwardPass:
 
     def _interventions(self, changes, source, target, masks, means):
         """Return name -> tensor of the interventions; neutral ones are cached."""
-        if not any((changes.ablate, changes.cut, changes.mute, changes.patterns, changes.patches)):
+        given = (changes.ablate, changes.cut, changes.mute, changes.patterns, changes.patches)
+        if changes.scaling and not any(given):
             return self._neutral
         lengths = {next(iter(self.config.stacks)): len(source.ids)}
         if target is not None:

@@ -14,6 +14,7 @@ import tensorflow as tf
 from transformer_viz.inspection.explorer import Explorer
 from transformer_viz.inspection.forward import compiled
 from transformer_viz.values.interventions import ATTENTION_KINDS, attention_kinds
+from transformer_viz.values.one_line import one_line
 
 _COMPILED = weakref.WeakKeyDictionary()
 
@@ -36,6 +37,9 @@ class Gradients(NamedTuple):
     token_embedding: np.ndarray
     target_token_embedding: np.ndarray | None
 
+    def __repr__(self):
+        return one_line(self)
+
 
 def gradients(
     explorer: Explorer, text: str | Sequence[int], *, output: int, position: int = -1, **changes: Any
@@ -52,7 +56,7 @@ def gradients(
     Raises:
         ValueError: If there is no such logit; also as `Explorer.trace`.
     """
-    prepared = explorer.prepare(explorer.request(text, **changes))
+    prepared = explorer.prepare(explorer.with_target(explorer.request(text, **changes)))
     length = len((prepared.target or prepared.source).ids)
     if not 0 <= output < explorer.config.num_outputs:
         raise ValueError(f"`output` must be from 0 to {explorer.config.num_outputs - 1}. Received: {output}.")

@@ -11,6 +11,7 @@ from transformer_viz.data.packing import NO_LIMIT, Stream
 from transformer_viz.inspection.explorer import Explorer
 from transformer_viz.inspection.token_scores import token_scores
 from transformer_viz.values.config import PAD_ID
+from transformer_viz.values.one_line import one_line
 
 
 class TextEvaluation(NamedTuple):
@@ -59,6 +60,9 @@ class MaskedTokenEvaluation(NamedTuple):
     token_accuracy: float
     uniform_accuracy: float
     headless_accuracy: float
+
+    def __repr__(self):
+        return one_line(self)
 
 
 def evaluate_texts(

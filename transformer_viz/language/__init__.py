@@ -1,6 +1,6 @@
 """All user-visible sentences, in English and Chinese."""
 
 from transformer_viz.language.problems import Phrase, Problem, json_reason, sentence_of
-from transformer_viz.language.words import LANGUAGES, Words, language_of
+from transformer_viz.language.words import LANGUAGES, TAGS, Words, language_of
 
-__all__ = ["LANGUAGES", "Phrase", "Problem", "Words", "json_reason", "language_of", "sentence_of"]
+__all__ = ["LANGUAGES", "TAGS", "Phrase", "Problem", "Words", "json_reason", "language_of", "sentence_of"]

@@ -8,6 +8,9 @@ from typing import Any
 
 LANGUAGES = {"en": "English", "zh": "中文"}
 
+TAGS = {"en": "en", "zh": "zh-CN"}
+"""Language -> its tag in HTML."""
+
 VARIABLES = ("LC_ALL", "LC_MESSAGES", "LANG")
 """Environment variables with the language of messages; the first that is set counts."""
 

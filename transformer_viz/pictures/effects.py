@@ -7,9 +7,6 @@ from transformer_viz.pictures.labels import label_of
 from transformer_viz.values.effects import Certainty, HeadEffects
 from transformer_viz.values.trace import Trace
 
-LEAST_POINTS = 0.05
-"""Smallest change of a probability, in percentage points, that does not round to 0.0."""
-
 LEAST_LOG_ODDS = 1e-6
 """Smallest change of log-odds that is more than rounding of float32."""
 
@@ -49,12 +46,13 @@ def effect_text(words: Words, trace: Trace, heads: str, answer: Certainty, drop:
     if trace.probs.ndim == 1:
         name = words("effects.answer.class", label=label_of(trace, int(trace.probs.argmax())))
     change, what = -100 * drop.probability, {"heads": heads, "answer": name}
-    numbers = {"before": f"{answer.probability:.1%}", "log_odds": signed(-drop.log_odds)}
-    if abs(change) < LEAST_POINTS and abs(drop.log_odds) < LEAST_LOG_ODDS:
+    before, after = (f"{each:.1%}" for each in (answer.probability, answer.probability - drop.probability))
+    numbers = {"before": before, "log_odds": signed(-drop.log_odds)}
+    if before == after and abs(drop.log_odds) < LEAST_LOG_ODDS:
         return words("effects.same", **what)
-    if abs(change) < LEAST_POINTS:
+    if before == after:
         return words("effects.stays", **what, **numbers)
-    numbers |= {"after": f"{answer.probability - drop.probability:.1%}", "points": signed(change)}
+    numbers |= {"after": after, "points": signed(change)}
     return words("effects.falls" if change < 0 else "effects.rises", **what, **numbers)
 
 

@@ -1,9 +1,13 @@
 """Labels of the rows and columns of attention matrices."""
 
+import dataclasses
 from collections.abc import Sequence
 
+import numpy as np
+
 from transformer_viz.text.kinds import is_spaced, shown_piece
-from transformer_viz.text.tokenizer import visible
+from transformer_viz.text.tokenizer import END, visible
+from transformer_viz.values.config import PAD_ID
 from transformer_viz.values.trace import Trace
 
 GAP = "⋯"
@@ -30,6 +34,18 @@ def axis_tokens(trace: Trace, tokens: Sequence[str]) -> list[str]:
     return labels
 
 
+def shown_tokens(tokens: Sequence[str]) -> tuple[str, ...]:
+    """Return tokens without the marks of sub-words."""
+    spaced = is_spaced(tokens)
+    return tuple(visible(shown_piece(token, spaced)) for token in tokens)
+
+
+def as_shown(trace: Trace) -> Trace:
+    """Return a trace whose tokens have no marks of sub-words, to be read by people."""
+    tokens, target = shown_tokens(trace.tokens), shown_tokens(trace.target_tokens)
+    return dataclasses.replace(trace, tokens=tokens, target_tokens=target)
+
+
 def axis_labels(trace: Trace) -> dict[str, tuple[list[str], list[str]]]:
     """Return kind of attention -> labels of its rows and of its columns."""
     labels = {}
@@ -49,3 +65,10 @@ def label_of(trace: Trace, number: int) -> str:
     """Return an output label for display: a class name, or a token without subword marks."""
     are_tokens = trace.probs.ndim == 2
     return visible(shown_piece(trace.labels[number], are_tokens and is_spaced(trace.labels)))
+
+
+def written_text(trace: Trace) -> str:
+    """Return the text that an encoder-decoder has written: "∅" if empty, with "…" where it would go on."""
+    last = np.flatnonzero(trace.target_ids != PAD_ID)[-1]
+    ended = trace.labels[trace.probs[last].argmax()] == END
+    return (trace.target_text or "∅") + ("" if ended else " …")

@@ -2,6 +2,7 @@
 
 import functools
 from collections.abc import Collection, Mapping
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -26,6 +27,7 @@ from transformer_viz.pictures.captions import (
 from transformer_viz.pictures.effects import effect_texts
 from transformer_viz.pictures.evidence import evidence_of
 from transformer_viz.pictures.labels import axis_labels
+from transformer_viz.pictures.lessons import LessonView
 from transformer_viz.pictures.looks import ONE_HEAD, apply_looks
 from transformer_viz.pictures.vocabulary import Preferences, preference_texts
 from transformer_viz.values.effects import HeadEffects
@@ -41,6 +43,22 @@ PROJECTIONS = {
 """Kind of attention -> name of the layer with its output projection; {} is the layer number."""
 
 
+class Around(NamedTuple):
+    """What the page around the views adds.
+
+    Attributes:
+        acts: As `changes.acts_of` returns it; None: nothing can be changed.
+        lesson: The lesson that the views open on; None: there is none.
+    """
+
+    acts: dict[str, Any] | None = None
+    lesson: LessonView | None = None
+
+
+ALONE = Around()
+"""Nothing can be changed, and there is no lesson."""
+
+
 def payload_of(
     trace: Trace,
     words: Words,
@@ -49,6 +67,7 @@ def payload_of(
     projected: Mapping[str, np.ndarray | None] | None = None,
     head_roles: HeadRoles | None = None,
     preferences: tuple[Preferences, ...] = (),
+    around: Around = ALONE,
 ) -> bytes:
     """Return the payload of the attention views of a trace.
 
@@ -62,13 +81,70 @@ def payload_of(
             strongest evidence. After a transformation, which changes the matrices, only this text is
             described.
         preferences: The words that the heads of the first layer prefer, as `preferences_of` returns them.
+        around: What the page around the views adds.
     """
+    labels = words.under("lens")
+    if looks:
+        labels["too_long"] = words("steps.changed")
+    shown = described(trace, words, looks, effects, projected, head_roles, preferences)
+    acts, lesson = around
+    if lesson is None:
+        return views.payload_bytes(trace.model, shown, labels, acts=acts)
+    if lesson.row is not None and not looks:
+        shown[lesson.kind] = _covered(shown[lesson.kind], lesson, lesson.row)
+    return views.payload_bytes(trace.model, shown, labels, acts=acts, lesson=lesson.header())
+
+
+def _covered(payload, lesson, row):
+    """Return a kind of attention without the row to be predicted, and without what would give it away."""
+    captions = [[*layer] for layer in payload.captions]
+    captions[lesson.layer][lesson.head] = lesson.question
+    return payload._replace(covered=(lesson.layer, lesson.head, row), captions=captions, evidence=None)
+
+
+def thumbnails_of(
+    trace: Trace, words: Words, kinds: Collection[str], head_roles: HeadRoles | None, chosen: dict[str, Any]
+) -> bytes:
+    """Return the payload of the thumbnails of a trace's heads: of each its weights and what it does.
+
+    Args:
+        trace: The trace.
+        words: Sentences of the visitor's language.
+        kinds: Kinds of attention to offer.
+        head_roles: As in `payload_of`.
+        chosen: As in `views.payload_bytes`.
+    """
+    shown = {
+        kind: payload._replace(
+            found=payload.found._replace(
+                layers=[layer._replace(scores=None) for layer in payload.found.layers]
+            ),
+            vectors={},
+            evidence=None,
+        )
+        for kind, payload in described(trace, words, head_roles=head_roles).items()
+        if kind in kinds
+    }
+    return views.payload_bytes(trace.model, shown, words.under("lens"), chosen=chosen)
+
+
+def described(
+    trace: Trace,
+    words: Words,
+    looks: Collection[str] = (),
+    effects: HeadEffects | None = None,
+    projected: Mapping[str, np.ndarray | None] | None = None,
+    head_roles: HeadRoles | None = None,
+    preferences: tuple[Preferences, ...] = (),
+) -> dict[str, views.AttentionPayload]:
+    """Return what the views show of each kind of attention, by kind; arguments as for `payload_of`."""
     if set(looks) & set(ONE_HEAD):
         effects = None
     projected = projected or {}
     measured = None if looks else head_roles
     preferred = [] if looks else preference_texts(words, preferences)
     typical = typical_keys(trace.text, trace.offsets, trace.tokens, kept_words(measured))
+    counted = words("looks.counted") if "words" in looks else ""
     possible, shown = patterns_of_trace(trace), {}
     for kind, look in apply_looks(trace, axis_labels(trace), looks).items():
         heads = HeadsInText(kind, look.found, possible[kind], typical)
@@ -76,6 +152,7 @@ def payload_of(
         usual = measured and measured.usual(kind)
         named = heads.roles if usual is None else usual
         said = None if effects is None else effect_texts(words, trace, effects, kind)
+        captions = captions_of(words, heads, labels, usual, said, () if shown else preferred)
         metrics = head_metrics(kind, look.found) | {"role": role_order(named)}
         if effects is not None:
             metrics["effect"] = effects.log_odds[kind]
@@ -87,17 +164,15 @@ def payload_of(
             head_title=title_of(words, looks, kind),
             metrics=metrics,
             roles=[[role_name(words, role) for role in layer] for layer in named],
-            captions=captions_of(words, heads, labels, usual, said, () if shown else preferred),
+            captions=[[caption + counted for caption in layer] for layer in captions],
             vectors={} if looks else views.vectors_of(trace, kind, projected.get(kind)),
             sentences=(look.rows.sentences, look.columns.sentences),
             evidence=evidence_of(words, heads, measured),
             shares=None if usual is None else share_texts(usual),
             opening=(0, 0) if head_roles is None else head_roles.kinds[kind].opening(),
+            has_edges=not looks,
         )
-    labels = words.under("lens")
-    if looks:
-        labels["too_long"] = words("steps.changed")
-    return views.payload_bytes(trace.model, shown, labels)
+    return shown
 
 
 def projected_contexts(trace: Trace, kind: str, model: str) -> np.ndarray | None:

@@ -7,6 +7,7 @@ import numpy as np
 
 from transformer_viz.analysis import merge_words, renormalise, rollout, sentence_of_token, word_of_token
 from transformer_viz.pictures.labels import ARROW, GAP
+from transformer_viz.text.segmentation import chinese_words
 from transformer_viz.text.tokenizer import END, START
 from transformer_viz.values.tensors import Attentions, AttentionTrace
 from transformer_viz.values.trace import Trace
@@ -88,6 +89,28 @@ def apply_looks(
     return looked
 
 
+def word_attention(trace: Trace) -> dict[str, Attentions]:
+    """Return the attention between words, as the app shows it, for each kind of attention of a trace.
+
+    Attention to the tokens of a word is summed, attention from them is averaged, so that rows still sum to 1
+    (Clark et al., 2019, "What Does BERT Look At?", section 4.1). Sub-words that touch at letters or digits
+    are one word; Chinese words are those of `chinese_words`. Special tokens stay alone.
+
+    Returns:
+        Kind of attention ("encoder", "decoder", "cross") -> its layers, of which only the weights (head,
+        query word, key word) are kept, with the words as typed for tokens.
+    """
+    labels = {kind: (found.query_tokens, found.key_tokens) for kind, found in trace.kinds().items()}
+    return {
+        kind: look.found._replace(query_tokens=_typed(look.rows), key_tokens=_typed(look.columns))
+        for kind, look in apply_looks(trace, labels, ("words",)).items()
+    }
+
+
+def _typed(side):
+    return tuple(text or token for text, token in zip(side.texts, side.tokens, strict=True))
+
+
 def _look(kind, found, sides, looks):
     """Return one kind of attention after some transformations."""
     weights = _one_head(kind, np.stack([layer.weights for layer in found.layers]), looks)
@@ -119,7 +142,8 @@ def _one_head(kind, weights, looks):
 
 def _side(text, offsets, tokens, labels):
     special = np.array([token in (START, END) for token in tokens], bool)
-    words, sentences = word_of_token(text, offsets), sentence_of_token(text, offsets)
+    words = word_of_token(text, offsets, chinese_words(text))
+    sentences = sentence_of_token(text, offsets)
     texts = [text[start:end] for start, end in offsets]
     return Side(list(tokens), texts, list(labels), words, sentences, special)
 

@@ -26,6 +26,9 @@ class Page:
 
     html: str
 
+    def __repr__(self):
+        return f"Page({len(self.html):,} characters of HTML)"
+
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the page to a file that any browser can open."""
         Path(path).write_text(self.html, encoding="utf-8")
@@ -57,4 +60,5 @@ def show(
         ValueError: If there is no such language.
     """
     payload = payload_of(trace, Words(language), effects=effects, head_roles=head_roles)
-    return Page(views.page(payload, title=f"{trace.model}: {trace.text}", start=start))
+    title = f"{trace.model}: {trace.text}"
+    return Page(views.page(payload, title=title, language=language, start=start))

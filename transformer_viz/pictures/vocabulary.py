@@ -8,6 +8,7 @@ import numpy as np
 from transformer_viz import store
 from transformer_viz.analysis import has_fixed_scores, vocabulary_weights
 from transformer_viz.language import Words
+from transformer_viz.text.kinds import is_spaced, shown_piece
 from transformer_viz.text.tokenizer import Tokenizer, visible
 from transformer_viz.values.config import MASK_ID
 
@@ -66,7 +67,8 @@ def _preferences(model: str, _stamp: str, query: str | None) -> tuple[Preference
     if not keys or not queries:
         return ()
     weights = vocabulary_weights(stored.parameters, stored.config, keys, queries).mean(axis=1)
-    names = np.array([visible(vocabulary[number]) for number in keys], dtype=object)
+    spaced = is_spaced(vocabulary)
+    names = np.array([visible(shown_piece(vocabulary[number], spaced)) for number in keys], dtype=object)
     orders = np.argsort(-weights, axis=-1, kind="stable")
     return tuple(
         Preferences(tuple(names[order]), tuple(ratios[order].tolist()), len(queries))

@@ -2,7 +2,7 @@
 
 The formulas count arithmetic and memory traffic; the speed of the machine is measured. The constants
 below stand for the overheads and the efficiency of TensorFlow, fitted to training steps of the presets on two
-cores. GPUs are faster than the estimate.
+cores. GPUs are faster than the estimate. Other work on the machine slows everything down alike.
 """
 
 import math
@@ -11,6 +11,7 @@ import time
 from typing import NamedTuple
 
 import numpy as np
+import psutil
 
 from transformer_viz.data.cloze import MASKED_SHARE
 from transformer_viz.language import Phrase
@@ -23,6 +24,14 @@ BASE_BYTES = 850e6
 
 STEP_SECONDS, BLOCK_SECONDS = 2e-3, 7e-4
 """Overhead of a step, and of each block of the model."""
+
+START_SECONDS, COMPILE_SECONDS = 1.0, 1.9
+"""Time apart from the steps: to read the data; and, for each block of the model, to build and compile it, and
+to evaluate it after the last step, which compiles about as much again.
+"""
+
+PICTURE_SECONDS = 0.04
+"""Time to record the probes once, for each block."""
 
 OPTIMIZER_FLOATS = 8
 """Numbers read or written per parameter and step: parameter, gradient and Adam's two moments."""
@@ -45,6 +54,9 @@ ALONE = 64
 FLOAT = 4
 """Bytes of a float32."""
 
+FEWEST_CALLS = 3
+"""Calls that are timed at least, however busy the machine is."""
+
 MEASURED_SECONDS = 20
 """Seconds after which the speed of the machine is measured again."""
 
@@ -56,8 +68,11 @@ class Cost(NamedTuple):
         parameters: Trained numbers.
         steps_per_epoch: Batches of an epoch.
         step_flops: Multiplications and additions of a step, forward and backward.
-        seconds_per_epoch: On the processor of this machine when otherwise idle, without validation.
+        seconds_per_epoch: With validation, on the processor of this machine when otherwise idle.
         memory: Peak memory of the training process in bytes.
+        other_seconds: Time apart from the epochs, mostly of compilation, when otherwise idle.
+        seconds_per_picture: Time to record the probes once, when otherwise idle.
+        slowdown: How many times as long everything takes beside what the machine does at present.
     """
 
     parameters: int
@@ -65,6 +80,14 @@ class Cost(NamedTuple):
     step_flops: float
     seconds_per_epoch: float
     memory: float
+    other_seconds: float
+    seconds_per_picture: float
+    slowdown: float
+
+    def seconds(self, epochs: int, pictures: int = 0) -> float:
+        """Return the estimated time of a whole run of so many epochs and pictures of the probes."""
+        at_work = epochs * self.seconds_per_epoch + pictures * self.seconds_per_picture
+        return self.slowdown * (self.other_seconds + at_work)
 
     def problem(self, available_bytes: float) -> Phrase | None:
         """Return why the run would not fit into so much memory, and how to fix it; None if it fits."""
@@ -114,12 +137,23 @@ def estimate(
     per_parameter = OPTIMIZER_FLOATS + AVERAGE_FLOATS * (settings.average > 0)
     moved = FLOAT * (per_parameter * parameters + PASSES * share * activations)
     steps = settings.steps_per_epoch(num_rows)
-    overhead = STEP_SECONDS + BLOCK_SECONDS * sum(config.stacks.values())
+    blocks = sum(config.stacks.values())
+    overhead = STEP_SECONDS + BLOCK_SECONDS * blocks
+    validated = settings.validation / (1 - settings.validation - settings.test_share) / 3  # forward alone
     seconds = overhead + step_flops / (EFFICIENCY * speed.flops) + moved / speed.bytes
     copies = 3 + (settings.average > 0)  # gradient, Adam's two moments
     values = 2 * config.num_parameters  # the evaluator has a copy
     memory = BASE_BYTES + FLOAT * (values + copies * parameters + AT_ONCE * backward * activations)
-    return Cost(parameters, steps, step_flops, steps * seconds, memory)
+    return Cost(
+        parameters,
+        steps,
+        step_flops,
+        steps * seconds * (1 + validated),
+        memory,
+        START_SECONDS + COMPILE_SECONDS * blocks,
+        PICTURE_SECONDS * blocks,
+        slowdown(),
+    )
 
 
 class _Speedometer:
@@ -154,18 +188,34 @@ def _measured_speed():
     return Speed(num_cores() * 2 * ALONE**3 / multiply, 2 * source.nbytes / copy)
 
 
+def slowdown() -> float:
+    """Return how many times as long a training takes beside the programs of the last minute, at least 1.
+
+    With as many programs waiting as the load average says, and one thread for each core of this process, each
+    gets an equal share of the cores.
+    """
+    load, _, _ = psutil.getloadavg()
+    return max(1.0, (load + num_cores()) / (psutil.cpu_count() or 1))
+
+
 def num_cores() -> int:
     """Return the number of cores this process may use."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
+def _clock():
+    """Return the clock of this thread alone, which stands still while other programs run, if it is exact."""
+    exact = time.get_clock_info("thread_time").resolution < 1e-6
+    return time.thread_time if exact else time.perf_counter
+
+
 def _best(function, seconds=0.05):
     """Return the shortest time of a call, of as many as fit into so many seconds."""
-    times, end = [], time.perf_counter() + seconds
-    while not times or time.perf_counter() < end:
-        start = time.perf_counter()
+    clock, times, end = _clock(), [], time.perf_counter() + seconds
+    while len(times) < FEWEST_CALLS or time.perf_counter() < end:
+        start = clock()
         function()
-        times.append(time.perf_counter() - start)
+        times.append(clock() - start)
     return min(times)
 
 

@@ -8,6 +8,7 @@ import re
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from transformer_viz.data.tasks import TASKS
 from transformer_viz.language import Phrase, Problem, json_reason
 from transformer_viz.runs.settings import TrainingSettings
 from transformer_viz.text.kinds import TOKEN_KINDS
@@ -45,6 +46,8 @@ class TrainingJob:
         rows: Texts generated for a built-in task.
         columns: Role -> column name in the file; the others are guessed.
         tokens: Kind of tokens, as in `Tokenizer.train`.
+        target_tokens: Kind of tokens of the targets of an encoder-decoder without `tie_embeddings`; "":
+            `tokens`.
         keep_case: Distinguish upper and lower case.
         test: Path of the test rows; "": none.
         label_names: label in the file -> name to show; other labels keep theirs.
@@ -53,7 +56,8 @@ class TrainingJob:
             empty: the first validation rows.
         frame_steps: Steps between two pictures of the probes, in addition to one per epoch; 0: only those.
         parent: Model to fine-tune, with its tokenizers and parameters: a name on the shelf or a folder; "":
-            none. `config` must be a `child_config` of its config. `tokens` and `keep_case` do not apply.
+            none. `config` must be a `child_config` of its config. `tokens`, `target_tokens` and `keep_case`
+            do not apply.
         trainable_layers: Train only the output head and this many of the last layers, and freeze the other
             parameters of `parent`; None: train all.
         card: Facts for the model card that no program knows: licence, source, command, examples.
@@ -70,6 +74,7 @@ class TrainingJob:
     rows: int = 20_000
     columns: dict = field(default_factory=dict)
     tokens: str = "words"
+    target_tokens: str = ""
     keep_case: bool = False
     test: str = ""
     label_names: dict = field(default_factory=dict)
@@ -100,6 +105,8 @@ class TrainingJob:
         if longest > LONGEST_PROBE:
             raise Problem("job.probe", most=LONGEST_PROBE, length=longest)
         self._check_pack()
+        if self.target_tokens and not self.parent:
+            self._check_target_tokens()
         if self.trainable_layers is not None:
             if not self.parent:
                 raise Problem("parent.none")
@@ -114,10 +121,27 @@ class TrainingJob:
         elif self.settings.pack and self.config.architecture != "decoder":
             raise Problem("job.may_not_pack", architecture=self.config.architecture)
 
+    def _check_target_tokens(self):
+        if self.config.architecture != "encoder-decoder":
+            raise Problem("job.no_target", architecture=self.config.architecture)
+        if self.config.tie_embeddings:
+            raise Problem("job.tied")
+
     @property
     def metric(self) -> str:
         """Name of the metric that selects the best epoch; higher is better, except in `LOWER_IS_BETTER`."""
         return "perplexity" if self.settings.pack else METRICS[self.config.architecture]
+
+    @property
+    def drawn_metric(self) -> str:
+        """Name of the metric whose curve is drawn.
+
+        Of texts that no task made, a language model has a perplexity, and of pairs, whole targets are rarely
+        exact.
+        """
+        if self.data in TASKS or self.config.architecture == "encoder":
+            return self.metric
+        return "token_accuracy" if self.config.has_encoder else "perplexity"
 
     def to_json(self) -> str:
         """Return the text of `job.json`."""
@@ -204,6 +228,10 @@ _RULES = {
     "columns": (_is_texts, Phrase("rule.columns")),
     "label_names": (_is_texts, Phrase("rule.label_names")),
     "tokens": (lambda value: value in TOKEN_KINDS, Phrase("rule.choice", choices=", ".join(TOKEN_KINDS))),
+    "target_tokens": (
+        lambda value: value in ("", *TOKEN_KINDS),
+        Phrase("rule.choice", choices=", ".join(TOKEN_KINDS)),
+    ),
     "probes": (_are_probes, Phrase("rule.probes")),
     "card": (lambda value: isinstance(value, dict), Phrase("rule.card")),
     "keep_case": (lambda value: isinstance(value, bool), Phrase("rule.flag")),

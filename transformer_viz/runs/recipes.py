@@ -6,9 +6,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from transformer_viz.data import NAMED, Preview, preview
+from transformer_viz.data import COLUMN_ROLES, NAMED, Preview, preview
 from transformer_viz.data.tasks import TASKS
 from transformer_viz.runs.settings import TrainingSettings
+from transformer_viz.text.scripts import UNSPACED
 from transformer_viz.values.config import TransformerConfig
 from transformer_viz.values.presets import PRESETS
 
@@ -82,13 +83,14 @@ RECIPES = {
     ),
     "labels": Recipe(
         "single-block",
-        {"output": "softmax", "mask_padding": True, "truncation": "middle", "dropout": 0.3},
+        {"output": "softmax", "mask_padding": True, "truncation": "middle", "dropout": 0.3}
+        | {"norm": "pre", "positions": "sinusoidal", "scale_embedding": True},
         {"epochs": 4, "test_share": 0.1},
     ),
     "imdb": Recipe("attention-only", {"truncation": "beginning"}, {"epochs": 4, "schedule": "constant"}),
     "pairs": Recipe(
         "vaswani-tiny",
-        {"d_model": 128, "num_heads": 8, "ffn_dim": 512},
+        {"d_model": 128, "num_heads": 8, "ffn_dim": 512, "norm": "pre", "final_norm": True},
         {"epochs": 8, "batch_size": 64, "learning_rate": 0.002, "beta_2": 0.98, "label_smoothing": 0.1}
         | {"test_share": 0.1},
     ),
@@ -104,17 +106,37 @@ class FileDefaults(NamedTuple):
         tokens: Kind of tokens, as in `TrainingJob`.
         keep_case: Whether case is distinguished.
         max_len: Longest text in tokens.
+        target_tokens: Kind of tokens of a target in another script, as in `TrainingJob`; "": one vocabulary.
     """
 
     tokens: str
     keep_case: bool
     max_len: int
+    target_tokens: str = ""
+
+    def in_one_vocabulary(self) -> "FileDefaults":
+        """Return how texts and targets are read with one vocabulary for both."""
+        return self._replace(tokens="bpe", target_tokens="") if self.target_tokens else self
 
 
-def file_defaults(kind: str, found: Preview) -> FileDefaults:
-    """Return how a file of that kind of rows is read, unless the user chooses otherwise."""
-    if kind != "labels":
-        return FileDefaults("bpe", keep_case=True, max_len=64)
+def file_defaults(kind: str, found: Preview, columns: Mapping[str, str] | None = None) -> FileDefaults:
+    """Return how a file of that kind of rows is read, unless the user chooses otherwise.
+
+    Texts alone are read by characters if most words are of a script without spaces between words, else by
+    BPE. So is each side of pairs; text and target share a vocabulary if both are of the same script.
+
+    Args:
+        kind: "labels", "pairs" or "texts".
+        found: Preview of the file.
+        columns: As in `TrainingJob`; the others are those guessed.
+    """
+    if kind in ("pairs", "texts"):
+        named = {"text" if role == "source" else role: name for role, name in (columns or {}).items()}
+        sides = found.guess.get(kind, {}) | named
+        scripts = [found.scripts.get(sides.get(role, ""), "") for role in COLUMN_ROLES[kind]]
+        tokens = ["characters" if script in UNSPACED else "bpe" for script in scripts]
+        own = tokens[-1] if all(scripts) and scripts[0] != scripts[-1] else ""
+        return FileDefaults(tokens[0], keep_case=True, max_len=64, target_tokens=own)
     texts = found.guess.get(kind, {}).get("text")
     shown = found.rows if texts is None else found.rows[[texts]]
     is_chinese = any(re.search("[\u4e00-\u9fff]", str(value)) for value in shown.to_numpy().ravel())

@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Callable, Sequence
+from itertools import pairwise
 from typing import NamedTuple
 
 from transformer_viz.runs.errors import RunError
@@ -33,7 +34,7 @@ class RunState(NamedTuple):
         epochs: One dict for each epoch: epoch, step, loss, val_loss, ... and whether it was the best so far.
         samples: The latest predictions, each a dict of text, expected and written.
         device: Device of the training.
-        seconds_left: Estimated from the pace of the last steps; None if unknown.
+        seconds_left: Estimated from what was measured in this run; None if unknown.
         is_whole: Whether all steps are included; a very long log is thinned.
         is_full: Whether some pictures were not written for lack of room.
         problem: Why it failed, to be translated; None if it has not.
@@ -106,7 +107,7 @@ def run_state(events: Sequence[dict], status: str, *, is_whole: bool) -> RunStat
         by_kind.get("epoch", []),
         by_kind.get("samples", [{}])[-1].get("samples", []),
         by_kind.get("started", [{}])[-1].get("device", ""),
-        _seconds_left(steps, facts) if status == "running" else None,
+        _seconds_left(by_kind) if status == "running" else None,
         is_whole,
         "full" in by_kind,
         problem,
@@ -120,10 +121,48 @@ def _problem_of(failed):
     return RunError(failed["message"]) if failed.get("message") else None
 
 
-def _seconds_left(steps, facts):
-    recent = [event for event in steps[-RECENT:] if event["step"] > 1]  # the first one includes compilation
-    if len(recent) < 2 or "total_steps" not in facts or recent[-1]["step"] == recent[0]["step"]:
+def _seconds_left(by_kind):
+    """Return the estimated seconds until the run has finished; None until the pace is known.
+
+    The steps to come take as long as the last ones; each epoch to come ends as slowly as those that have
+    ended, with validation and checkpoint; and the finished model takes as long to evaluate as it took to
+    compile before the first step.
+    """
+    begun, data = by_kind.get("started", [{"time": 0}])[-1]["time"], by_kind.get("data", [{}])
+    steps = by_kind.get("step", [])
+    here = [event for event in steps if event["step"] > 1 and event["time"] >= begun]  # 1 is compiled
+    total, ends = data[-1].get("total_steps"), [epoch["step"] for epoch in by_kind.get("epoch", [])]
+    if total is None or len(here) < 2 or here[-1]["step"] == here[-RECENT:][0]["step"]:
         return None
-    pace = (recent[-1]["time"] - recent[0]["time"]) / (recent[-1]["step"] - recent[0]["step"])
-    left = max(0.0, pace * (facts["total_steps"] - recent[-1]["step"]))
-    return left if left < LONGEST else None
+    pace = _pace(here[-RECENT:], ends)
+    per_end = _seconds_per_end(here, ends, pace)
+    ends_left = total / data[-1].get("steps_per_epoch", total) - len(ends)
+    left = pace * (total - here[-1]["step"]) + per_end * max(0, ends_left) + _compilation(steps, data)
+    return max(0.0, left) if left < LONGEST else None
+
+
+def _pace(steps, ends):
+    """Return the seconds of a step, without the ends of epochs if steps were logged between them."""
+    pairs = list(pairwise(steps))
+    within = [(one, two) for one, two in pairs if not any(one["step"] <= end < two["step"] for end in ends)]
+    seconds, count = (sum(two[name] - one[name] for one, two in within or pairs) for name in ("time", "step"))
+    return seconds / max(count, 1)
+
+
+def _seconds_per_end(steps, ends, pace):
+    """Return the mean seconds of the ends of epochs between these steps; 0 without any."""
+    found = [
+        two["time"] - one["time"] - pace * (two["step"] - one["step"])
+        for one, two in pairwise(steps)
+        if any(one["step"] <= end < two["step"] for end in ends)
+    ]
+    return max(0.0, sum(found) / len(found)) if found else 0.0
+
+
+def _compilation(steps, data):
+    """Return the seconds from the data to the first step; 0 if that was not logged."""
+    first = next((event["time"] for event in steps if event["step"] == 1), None)
+    read = [
+        event["time"] for event in data if "time" in event and first is not None and event["time"] <= first
+    ]
+    return first - read[-1] if read and first is not None else 0.0

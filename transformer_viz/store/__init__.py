@@ -2,7 +2,8 @@
 
 A folder holds `config.json`, `parameters.safetensors`, `tokenizer.json`, `card.json`, for an encoder-decoder
 `tokenizer_target.json`, if they were measured `roles.json`, and, written last, `manifest.json` with the
-size and SHA-256 of each. Reading it never executes code.
+size and SHA-256 of each. Reading it never executes code. Parameters are stored in float32 or float16,
+matrices also in eight bits (`eight_bit`); the version of the manifest then makes older programs refuse them.
 """
 
 from transformer_viz.store.admit import UnfitNameError, admit_model

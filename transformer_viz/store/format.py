@@ -15,8 +15,11 @@ from transformer_viz.store.places import models_folder, shelves
 from transformer_viz.values.config import TransformerConfig
 from transformer_viz.values.head_roles import HeadRoles
 
-FORMAT_VERSION = 1
-"""Version of `manifest.json`; a higher one was written by a newer program."""
+VERSIONS = {"float32": 1, "float16": 1, "int8": 2}
+"""Type in which a model is written -> version of its `manifest.json`, the first that can be read with it."""
+
+FORMAT_VERSION = max(VERSIONS.values())
+"""Highest version of `manifest.json` that is read; a higher one was written by a newer program."""
 
 MAX_PARAMETERS = 250_000_000
 """Most trained numbers: 1 GB in memory."""
@@ -140,9 +143,8 @@ def json_object(file: Path, text: str) -> dict:
     return content
 
 
-def check_shapes(file: Path, shapes: dict[str, tuple], config: TransformerConfig) -> None:
-    """Check that the names and shapes of parameters are exactly those of a config."""
-    expected = config.parameter_shapes()
+def check_shapes(file: Path, shapes: dict[str, tuple], expected: dict[str, tuple]) -> None:
+    """Check that the names and shapes of parameters are exactly the expected ones."""
     wrong = sorted(name for name in expected | shapes if shapes.get(name) != expected.get(name))
     if wrong:
         found, wanted = (_shape(each.get(wrong[0])) for each in (shapes, expected))

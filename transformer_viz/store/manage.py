@@ -1,5 +1,6 @@
 """Rename, duplicate, delete and restore models, each atomically."""
 
+import json
 import os
 from dataclasses import dataclass
 from pathlib import Path
@@ -87,10 +88,8 @@ def shorten_card(name: str, folder: Path | None = None) -> None:
     """
     target = _target(name, folder)
     files = read_files(name, folder)
-    del files["manifest.json"]
     card = json_object(target / "card.json", files["card.json"].decode("utf-8", "replace"))
-    files["card.json"] = card_text(target / "card.json", card).encode()
-    write_files(target, with_manifest(files))
+    write_files(target, _with(files, "card.json", card_text(target / "card.json", card)))
 
 
 def write_head_roles(
@@ -113,11 +112,10 @@ def write_head_roles(
     """
     target = _target(name, folder)
     file, files = target / HEAD_ROLES, read_files(name, folder)
-    del files["manifest.json"]
     config = TransformerConfig.from_json(files["config.json"].decode())
-    files[HEAD_ROLES] = head_roles_text(file, head_roles, config).encode()
+    files = _with(files, HEAD_ROLES, head_roles_text(file, head_roles, config))
     check_size(file, len(files[HEAD_ROLES]))
-    write_files(target, with_manifest(files), quota)
+    write_files(target, files, quota)
     return file
 
 
@@ -166,6 +164,12 @@ def _target(name, folder):
     if is_shipped(target.parent) or (hidden_model(target) and not existing_folder(target)):
         raise ModelError("store.shipped", name=name)
     return target
+
+
+def _with(files, name, text):
+    """Return the files of a model with another text in one of them."""
+    version = json.loads(files.pop("manifest.json"))["format_version"]
+    return with_manifest(files | {name: text.encode()}, version)
 
 
 def _place(name, folder):

@@ -26,7 +26,7 @@ def app_folder() -> Path:
 
 
 def data_folder() -> Path:
-    """Return the folder of a user's `models/` and `runs/`: the checkout, or the platform's data folder."""
+    """Return the folder of a user's `models/`, `runs/`, `lessons/`: the checkout, or the data folder."""
     if not is_installed():
         return PACKAGE.parent
     return platformdirs.user_data_path("transformer-viz", appauthor=False)
@@ -42,6 +42,11 @@ def models_folder() -> Path:
     `data_folder()`.
     """
     return Path(os.environ.get("TRANSFORMER_VIZ_MODELS") or data_folder() / "models")
+
+
+def lessons_folder() -> Path:
+    """Return the folder of own lessons: TRANSFORMER_VIZ_LESSONS, or `lessons/` in `data_folder()`."""
+    return Path(os.environ.get("TRANSFORMER_VIZ_LESSONS") or data_folder() / "lessons")
 
 
 def folder_of_models(folder: Path | None) -> Path:

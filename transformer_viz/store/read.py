@@ -11,6 +11,7 @@ from safetensors import SafetensorError, safe_open
 
 from transformer_viz.language import Phrase, Problem
 from transformer_viz.store.card import check_card, check_card_size
+from transformer_viz.store.eight_bit import SCALE, restore
 from transformer_viz.store.format import (
     HEAD_ROLES,
     TARGET,
@@ -239,16 +240,37 @@ def _head_roles(folder, config):
 def _parameters(file, config):
     try:
         with safe_open(file, framework="np") as tensors:
-            declared = {name: tensors.get_slice(name) for name in tensors.keys()}  # noqa: SIM118  no mapping
-            check_shapes(file, {name: tuple(part.get_shape()) for name, part in declared.items()}, config)
-            for name, part in declared.items():
-                if part.get_dtype() not in ("F16", "F32"):
-                    dtype = str(part.get_dtype())
-                    raise ModelError("store.dtype", file=file, name=one_line(name), dtype=dtype)
-            parameters = {name: tensors.get_tensor(name).astype(np.float32, copy=False) for name in declared}
+            _check_declared(file, tensors, config)
+            parameters = {name: _parameter(file, tensors, name) for name in config.parameter_shapes()}
     except ModelError:
         raise
     except (SafetensorError, OSError, ValueError, TypeError, MemoryError) as error:
         raise ModelError("store.damaged", file=file, reason=reason_of(error)) from None
     check_finite(file, parameters)
     return parameters
+
+
+def _check_declared(file, tensors, config):
+    """Check names, shapes and types of all arrays before one of them is read."""
+    declared = {name: tensors.get_slice(name) for name in tensors.keys()}  # noqa: SIM118  no mapping
+    types = {name: str(part.get_dtype()) for name, part in declared.items()}
+    shapes = config.parameter_shapes()
+    matrices = {name for name, shape in shapes.items() if len(shape) == 2}
+    scales = {name + SCALE: shapes[name][:1] for name in matrices if types.get(name) == "I8"}
+    check_shapes(file, {name: tuple(part.get_shape()) for name, part in declared.items()}, shapes | scales)
+    for name, found in types.items():
+        known = ("F32",) if name in scales else ("F16", "F32", "I8") if name in matrices else ("F16", "F32")
+        if found not in known:
+            facts = {"name": one_line(name), "dtype": found, "known": ", ".join(known)}
+            raise ModelError("store.dtype", file=file, **facts)
+
+
+def _parameter(file, tensors, name):
+    array = tensors.get_tensor(name)
+    if array.dtype != np.int8:
+        return array.astype(np.float32, copy=False)
+    scale = tensors.get_tensor(name + SCALE)
+    if not ((scale >= 0) & (scale < np.inf)).all():
+        raise ModelError("store.scale", file=file, name=name + SCALE)
+    with np.errstate(over="ignore"):
+        return restore(array, scale)

@@ -10,12 +10,13 @@ from safetensors.numpy import save
 from transformer_viz.language import Problem
 from transformer_viz.store.atomic import write_files
 from transformer_viz.store.card import card_text
+from transformer_viz.store.eight_bit import SCALE, quantise
 from transformer_viz.store.format import (
     DESKTOP,
-    FORMAT_VERSION,
     HEAD_ROLES,
     LARGEST,
     TARGET,
+    VERSIONS,
     ModelError,
     check_finite,
     check_shapes,
@@ -115,7 +116,8 @@ def write_model(  # noqa: PLR0913  the files of a folder, by name
         target_tokenizer: For an encoder-decoder, the text of `tokenizer_target.json`.
         head_roles: What its heads usually do; None: unknown.
         folder: Folder of models; None: `models_folder()`. Created if necessary.
-        dtype: "float16" (half the size, about three digits) or "float32" (exact).
+        dtype: "float16" (half the size, about three digits), "float32" (exact) or "int8" (a quarter of the
+            size: matrices in eight bits, as in `eight_bit.quantise`, everything else in float16).
         overwrite: Replace a model of that name; a shipped one of an installed package is hidden by the new
             one.
         quota: Bytes for all models of the folder, or a `SharedQuota`; None: for `models_folder()`
@@ -145,7 +147,7 @@ def write_model(  # noqa: PLR0913  the files of a folder, by name
     for file, data in files.items():
         check_size(target / file, len(data))
     sweep(target.parent)
-    write_files(target, with_manifest(files), quota)
+    write_files(target, with_manifest(files, VERSIONS[dtype]), quota)
     return target
 
 
@@ -162,24 +164,35 @@ def head_roles_text(file: Path, head_roles: HeadRoles, config: TransformerConfig
     return head_roles.to_json()
 
 
-def with_manifest(files: dict[str, bytes]) -> dict[str, bytes]:
-    """Return the files of a model with their manifest, which is to be written last."""
+def with_manifest(files: dict[str, bytes], version: int) -> dict[str, bytes]:
+    """Return the files of a model with their manifest of this version, which is to be written last."""
     entries = {
         file: {"size": len(data), "sha256": hashlib.sha256(data).hexdigest()} for file, data in files.items()
     }
-    return files | {"manifest.json": dump({"format_version": FORMAT_VERSION, "files": entries}).encode()}
+    return files | {"manifest.json": dump({"format_version": version, "files": entries}).encode()}
 
 
 def _cast(file, parameters, config, dtype):
-    if dtype not in ("float16", "float32"):
-        raise ModelError("store.dtype_choice", received=repr(dtype))
+    if dtype not in VERSIONS:
+        raise ModelError("store.dtype_choice", dtypes=", ".join(VERSIONS), received=repr(dtype))
     arrays = {name: np.asarray(value) for name, value in parameters.items()}
-    check_shapes(file, {name: array.shape for name, array in arrays.items()}, config)
+    check_shapes(file, {name: array.shape for name, array in arrays.items()}, config.parameter_shapes())
     check_finite(file, arrays)
-    with np.errstate(over="ignore"):
-        cast = {name: np.array(array, dtype=dtype, order="C") for name, array in arrays.items()}
-    for name, array in cast.items():
-        if not np.isfinite(array).all():
-            facts = {"name": one_line(name), "largest": float(np.finfo(dtype).max), "dtype": dtype}
-            raise ModelError("store.range", file=file, **facts)
+    cast = {}
+    for name, array in arrays.items():
+        if dtype == "int8" and array.ndim == 2:
+            cast[name], cast[name + SCALE] = quantise(array)
+            with np.errstate(over="ignore"):
+                _check_range(file, name, 127 * cast[name + SCALE])
+        else:
+            with np.errstate(over="ignore"):
+                cast[name] = np.array(array, dtype="float16" if dtype == "int8" else dtype, order="C")
+            _check_range(file, name, cast[name])
     return cast
+
+
+def _check_range(file, name, array):
+    """Check that no number became infinite when it was cast."""
+    if not np.isfinite(array).all():
+        largest, dtype = float(np.finfo(array.dtype).max), str(array.dtype)
+        raise ModelError("store.range", file=file, name=one_line(name), largest=largest, dtype=dtype)

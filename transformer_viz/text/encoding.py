@@ -8,6 +8,7 @@ import numpy as np
 from transformer_viz.language import Problem
 from transformer_viz.text.kinds import PAD
 from transformer_viz.values.config import PAD_ID
+from transformer_viz.values.one_line import one_line
 
 
 class NoTokensError(Problem):
@@ -33,6 +34,9 @@ class Encoding(NamedTuple):
     offsets: tuple[tuple[int, int], ...]
     num_dropped: int
     cut_at: int | None
+
+    def __repr__(self):
+        return one_line(self)
 
     def padded(self, count: int, *, max_len: int) -> Self:
         """Return a copy with `count` [PAD] appended, as in a batch with a longer text.

@@ -27,10 +27,30 @@ SPACE = "▁"
 CONTINUATION = "##"
 """Prefix of a WordPiece token that continues a word."""
 
-WORD = r"\w+(?:'\w+)*|[^\w\s]"
+BLANK = "␠"
+"""Shown for a token of white space."""
+
+CHARACTER = r"\S\p{M}*"
+"""A visible character with its combining marks."""
+
+SIGN = r"[^\w\s]"
+"""A punctuation mark or another sign."""
+
+WORD = rf"\w+(?:'\w+)*|{SIGN}"
 """A word with the apostrophes inside it, or one punctuation mark."""
 
-WORD_WITHOUT_DIGITS = r"[^\W\d]+(?:'[^\W\d]+)*|[^\w\s]"
+WORD_WITHOUT_DIGITS = rf"[^\W\d]+(?:'[^\W\d]+)*|{SIGN}"
+
+_PICTURE = r"\p{Extended_Pictographic}[\p{M}\x{1F3FB}-\x{1F3FF}\x{E0020}-\x{E007F}]*"
+
+EMOJI = rf"[\x{{1F1E6}}-\x{{1F1FF}}]{{2}}|{_PICTURE}(?:\x{{200D}}{_PICTURE})*"
+r"""A flag, or pictures with their modifiers that are joined to one (Unicode Technical Standard 51).
+
+Not \X, which takes quadratic time for flags, and the space after an Arabic number sign.
+"""
+
+FORMER_PATTERNS = {CHARACTER, WORD, rf"\d|{WORD_WITHOUT_DIGITS}"}
+"""Those of older tokenizers of characters and words, for which each part of an emoji is a token."""
 
 LINE_BREAK = r"(?i)<br\s*/?>"
 """HTML line breaks, as in the IMDB reviews; treated as white space."""
@@ -51,17 +71,26 @@ _UNSPACED = re.compile(
 
 
 def shown_piece(token: str, spaced: bool) -> str:
-    """Return the display form of a subword token: "▁film" as "film"; "s", which continues a word, as "-s".
+    """Return the display form of a subword token, without the mark of its vocabulary.
 
     Args:
         token: Token of a vocabulary.
         spaced: Whether that vocabulary marks spaces, from `is_spaced`.
+
+    >>> [shown_piece(token, True) for token in ("▁film", "s", "▁")], shown_piece("##s", False)
+    (['film', '-s', '␠'], '-s')
     """
-    if not spaced or token == SPACE:
-        return token
+    if token == SPACE:
+        return BLANK
     if token.startswith(SPACE):
         return token.removeprefix(SPACE)
-    return f"-{token}" if token[0].isalnum() and not _UNSPACED.match(token) else token
+    if token.startswith(CONTINUATION) and len(token) > len(CONTINUATION):
+        return _continued(token.removeprefix(CONTINUATION))
+    return _continued(token) if spaced else token
+
+
+def _continued(piece):
+    return f"-{piece}" if piece[0].isalnum() and not _UNSPACED.match(piece) else piece
 
 
 def is_spaced(tokens: Iterable[str]) -> bool:
@@ -170,7 +199,9 @@ def _pattern(kind, split_digits):
     """Return the regular expression that splits a text into pre-tokens."""
     word = rf"\d|{WORD_WITHOUT_DIGITS}" if split_digits else WORD
     if kind == "characters":
-        return r"\S\p{M}*"
+        return rf"{EMOJI}|{CHARACTER}"
+    if kind == "words":
+        return word.replace(SIGN, f"{EMOJI}|{SIGN}")
     if kind == "wordpiece":  # as in BERT, each Chinese character is a word
         other = word.replace(r"\w+", r"[\w&&[^\p{Han}]]+")
         return r"\p{Han}|" + other.replace(r"[^\W\d]+", r"[[^\W\d]&&[^\p{Han}]]+")
@@ -182,9 +213,10 @@ def _pattern(kind, split_digits):
 PATTERNS = {
     LINE_BREAK,
     WHITE_SPACE,
+    *FORMER_PATTERNS,
     *(_pattern(kind, digits) for kind in TOKEN_KINDS for digits in (False, True)),
 }
-"""Every regular expression in tokenizers trained here."""
+"""Every regular expression in tokenizers trained here, now or formerly."""
 
 
 def _splitter(kind, split_digits):

@@ -74,9 +74,10 @@ class Tokenizer:
             texts: The texts of the training set alone.
             vocab_size: Most tokens, [PAD] and [UNK] included; fewer if the texts have fewer.
             kind: Kind of tokens.
-                "words": words, separated by spaces and punctuation, and punctuation marks. Not for
+                "words": words, separated by spaces and punctuation, punctuation marks and emoji. Not for
                 Chinese, which has no spaces: a whole clause would be one word.
-                "characters": one visible character with its combining marks; white space is left out.
+                "characters": one visible character with its combining marks, or an emoji with its
+                modifiers; white space is left out.
                 "bpe": frequent parts of words (byte-pair encoding); "▁" marks a space before a token, so
                 `decode` restores the text.
                 "wordpiece": frequent parts of words; "##" marks the continuation of a word. Each Chinese

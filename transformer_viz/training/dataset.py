@@ -71,6 +71,10 @@ class Dataset(Protocol):
         """
         return None
 
+    def written_metrics(self, explorer: Explorer) -> dict[str, float]:
+        """Return metrics of what the model writes for validation texts; empty where it writes nothing."""
+        return {}
+
     def test_metrics(self, explorer: Explorer) -> dict | None:
         """Return the metrics of the stored model on the test rows; None without test rows."""
         ...

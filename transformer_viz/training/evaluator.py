@@ -55,13 +55,15 @@ class Evaluator:
         """Return val_loss and the other validation metrics.
 
         Args:
-            keep_going: Called before each batch; may raise to stop.
+            keep_going: Called before each batch, and before texts are written; may raise to stop.
         """
         totals = Totals()
         for inputs, targets in self._dataset.validation_batches(self._settings):
             keep_going()
             totals.add(to_floats(self._measure(inputs, targets)))
-        return {f"val_{name}": value for name, value in totals.means().items()}
+        keep_going()
+        measured = totals.means() | self._dataset.written_metrics(self._explorer)
+        return {f"val_{name}": value for name, value in measured.items()}
 
     def calibrate(self) -> dict | None:
         """Set the temperature of the data set's config, as `Dataset.calibrate`."""

@@ -48,11 +48,14 @@ def model_card(run: TrainingRun, dataset: Dataset, seconds: float) -> dict:
         "seconds": round(seconds, 1),
         "history": epochs,
         "best_epoch": best["epoch"],
-        "validation": {
-            "rows": dataset.num_validation,
-            job.metric: best[f"val_{job.metric}"],
-        },
+        "validation": {"rows": dataset.num_validation, **_validation_metrics(best)},
     }
+
+
+def _validation_metrics(epoch):
+    """Return the validation metrics of an epoch event, except the loss, which the history has."""
+    measured = {name.removeprefix("val_"): value for name, value in epoch.items() if name.startswith("val_")}
+    return {name: value for name, value in measured.items() if name != "loss"}
 
 
 def _parent_facts(run):

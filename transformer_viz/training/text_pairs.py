@@ -28,6 +28,12 @@ from transformer_viz.training.rows import (
 )
 from transformer_viz.values.config import END_ID, START_ID
 
+BLEU_TEXTS = 200
+"""Validation texts that are translated in each epoch: the first ones of the random order."""
+
+LONGER = 12
+"""Most tokens beyond the longest reference that are written: an untrained model writes no [END]."""
+
 EXAMPLES = 10
 """Test rows whose output the model card shows: the first ones, right or wrong."""
 
@@ -78,6 +84,7 @@ class TextPairs(Dataset):
             return encode(source, frame["text"], self.config.max_len), target_ids
 
         self._train, self._validation = prepare(train), prepare(validation)
+        self._references = references_of(validation).iloc[:BLEU_TEXTS]
 
     def _train_tokenizers(self, job, train):
         """Train the tokenizers of both sides; return them and the vocabulary sizes."""
@@ -87,12 +94,14 @@ class TextPairs(Dataset):
             tokenizer = Tokenizer.train(texts, config.vocab_size, markers=True, **kind)
             return tokenizer, tokenizer, {"vocab_size": tokenizer.vocab_size}
         source = Tokenizer.train(train["text"], config.vocab_size, **kind)
+        kind["kind"] = job.target_tokens or job.tokens
         target = Tokenizer.train(train["target"], config.target_vocab_size, markers=True, **kind)
         return source, target, {"vocab_size": source.vocab_size, "target_vocab_size": target.vocab_size}
 
     def objective(self, settings: TrainingSettings) -> objectives.Objective:
-        """Return the loss and its metrics."""
-        return objectives.next_token(settings.label_smoothing)
+        """Return the loss and its metrics; of a decoder alone, those of running text."""
+        kind = objectives.next_token if self.config.has_encoder else objectives.running_text
+        return kind(settings.label_smoothing)
 
     def batches(self, settings: TrainingSettings, epoch: int) -> Iterator[Batch]:
         """Yield the training batches of one epoch, which follow from the seed and the epoch alone."""
@@ -119,6 +128,14 @@ class TextPairs(Dataset):
         targets = pad([[*target_ids[row], END_ID] for row in rows])
         return before if source_ids is None else (pad([source_ids[row] for row in rows]), before), targets
 
+    def written_metrics(self, explorer: Explorer) -> dict[str, float]:
+        """Return the BLEU of some validation texts of an encoder-decoder, with all references; of a file."""
+        if not explorer.config.has_encoder or self._is_task:
+            return {}
+        longest = max(len(target_ids) for target_ids in self._validation[1])
+        written = generate_all(explorer, self._references.index, max_new=longest + LONGER)
+        return {"bleu": bleu(written, list(self._references))[0]}
+
     def test_metrics(self, explorer: Explorer) -> dict | None:
         """Return the metrics of the stored model on the test rows; None without test rows."""
         if self._test is None or self._test_facts is None:
@@ -127,10 +144,16 @@ class TextPairs(Dataset):
         names = ("exact_match", "token_accuracy", "uniform_accuracy", "headless_accuracy")
         metrics = {name: getattr(result, name) for name in names}
         if not explorer.config.has_encoder:
+            metrics["perplexity"] = result.perplexity
             metrics["induction_score"] = float(induction_scores(explorer).max())
         elif not self._is_task:
             metrics |= translation_metrics(explorer, self._test)
         return self._test_facts | metrics
+
+
+def references_of(rows: pd.DataFrame) -> pd.Series:
+    """Return the targets of each text as a list, indexed by the text."""
+    return pd.Series(rows.groupby("text", sort=False)["target"].agg(list))
 
 
 def translation_metrics(explorer: Explorer, rows: pd.DataFrame) -> dict:
@@ -143,7 +166,7 @@ def translation_metrics(explorer: Explorer, rows: pd.DataFrame) -> dict:
         explorer: `Explorer` of an encoder-decoder.
         rows: Columns text and target.
     """
-    references = rows.groupby("text", sort=False)["target"].agg(list)
+    references = references_of(rows)
     written = generate_all(explorer, references.index)
     score, signature = bleu(written, list(references))
     alone, _ = bleu(written, [right[:1] for right in references])

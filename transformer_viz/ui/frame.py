@@ -8,6 +8,7 @@ import streamlit as st
 
 from transformer_viz import store
 from transformer_viz.ui.pages.attention import page as attention
+from transformer_viz.ui.pages.lessons import page as lessons
 from transformer_viz.ui.pages.masks import page as masks
 from transformer_viz.ui.pages.models import page as models
 from transformer_viz.ui.pages.positions import page as positions
@@ -18,6 +19,7 @@ from transformer_viz.ui.shell.classroom import is_classroom, is_teacher, owner, 
 from transformer_viz.ui.shell.header import choose_model, show_brand, show_header, show_pages
 from transformer_viz.ui.shell.journal import timed
 from transformer_viz.ui.shell.language import t
+from transformer_viz.ui.shell.lessons import begin, begin_from_address
 from transformer_viz.ui.shell.login import admitted, show_logout
 from transformer_viz.ui.shell.problems import error_text
 
@@ -65,17 +67,24 @@ def show() -> None:
         st.session_state.model = name
         st.switch_page(attention_page, query_params={"model": name})
 
+    def start_lesson(lesson):
+        begin(lesson)
+        st.switch_page(attention_page, query_params={"lesson": lesson.name})
+
     attention_page = page_of(with_model(attention.show), "attention", "visibility", default=True)
     positions_page = page_of(with_model(positions.show), "positions", "format_list_numbered")
     masks_page = page_of(with_model(masks.show), "masks", "grid_off")
     train_page = page_of(without_model(train.show, open_model), "train", "school")
     models_page = page_of(without_model(models.show, open_model), "models", "inventory_2")
-    pages = [attention_page, positions_page, masks_page, train_page, models_page]
+    lessons_page = page_of(without_model(lessons.show, start_lesson), "lessons", "menu_book")
+    pages = [attention_page, positions_page, masks_page, train_page, models_page, lessons_page]
     if is_teacher():
         pages.append(page_of(without_model(teacher.show), "teacher", "co_present"))
     page = st.navigation(pages, position="hidden")
     with header.pages:
         show_pages(pages, page)
+    if page is attention_page:
+        begin_from_address()
     if page is not models_page:
         models.leave()
     with timed(page.url_path or "attention"):

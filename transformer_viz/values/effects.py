@@ -8,6 +8,7 @@ import numpy as np
 
 from transformer_viz.values.config import TransformerConfig
 from transformer_viz.values.interventions import all_heads, by_kind
+from transformer_viz.values.one_line import one_line
 
 Head = tuple[Any, ...]
 """(layer, head), or (kind, layer, head), as in `Changes.ablate`."""
@@ -47,6 +48,9 @@ class HeadEffects(Mapping[str, np.ndarray]):
     probability: dict[str, np.ndarray]
     log_odds: dict[str, np.ndarray]
     together: Certainty
+
+    def __repr__(self):
+        return one_line(self, ("answer", "probability", "together"))
 
     @classmethod
     def of(cls, config: TransformerConfig, found: Iterable[Certainty]) -> Self:

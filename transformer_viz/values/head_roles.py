@@ -14,6 +14,7 @@ from transformer_viz.values.checks import is_utf8, listed, quoted
 from transformer_viz.values.config import TransformerConfig
 from transformer_viz.values.interventions import attention_kinds
 from transformer_viz.values.kind_roles import KindRoles, UsualRole
+from transformer_viz.values.one_line import one_line
 from transformer_viz.values.patterns import MEASURES, WORDS, measures_of
 
 FORMAT_VERSION = 2
@@ -59,6 +60,9 @@ class HeadRoles:
     texts: int
     kinds: Mapping[str, KindRoles]
     words: Typical = field(default_factory=dict)
+
+    def __repr__(self):
+        return one_line(self)
 
     def usual(self, kind: str) -> list[list[UsualRole]]:
         """Return the usual role of each head of a kind of attention, by layer."""

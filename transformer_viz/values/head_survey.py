@@ -9,6 +9,7 @@ import pandas as pd
 
 from transformer_viz.values.head_roles import DIGITS, HeadRoles
 from transformer_viz.values.kind_roles import FEWEST_TEXTS, UsualRole
+from transformer_viz.values.one_line import one_line
 
 MAX_SURVEY_TEXTS = 1_000
 """Most texts of a survey in the app."""
@@ -61,6 +62,9 @@ class SurveyRequest:
                 f"Received: {len(self.texts):,}."
             )
 
+    def __repr__(self):
+        return one_line(self)
+
 
 @dataclass(frozen=True, eq=False)
 class HeadSurvey:
@@ -92,6 +96,9 @@ class HeadSurvey:
     distances: Mapping[str, np.ndarray]
     even_distances: Mapping[str, np.ndarray]
     entropies: Mapping[str, np.ndarray]
+
+    def __repr__(self):
+        return one_line(self, ("roles", "texts", "shares"))
 
     def usual(self, kind: str, layer: int, head: int) -> UsualRole | None:
         """Return the usual role of a head; None if fewer than `FEWEST_TEXTS` texts could show it."""

@@ -6,6 +6,7 @@ from typing import NamedTuple
 import numpy as np
 
 from transformer_viz.values.config import TransformerConfig
+from transformer_viz.values.one_line import one_line
 from transformer_viz.values.request import Changes
 from transformer_viz.values.tensors import BlockIntervention, Intervention, Patch
 from transformer_viz.values.trace import Trace
@@ -38,6 +39,9 @@ class ActivationPatch(NamedTuple):
     source: Trace
     site: str
     positions: tuple[int, ...] | None = None
+
+    def __repr__(self):
+        return one_line(self)
 
 
 def attention_kinds(config: TransformerConfig) -> tuple[str, ...]:
@@ -78,7 +82,7 @@ def build(
 
     Args:
         config: `TransformerConfig`.
-        changes: Source of ablate, cut, mute, patterns and patches; the rest is ignored.
+        changes: Source of ablate, cut, mute, patterns, patches and scaling; the rest is ignored.
         lengths: Stack -> its number of positions.
         masks: Kind -> bool, broadcastable to (head, query, key), True = may attend; for the pattern
             "uniform".
@@ -89,6 +93,9 @@ def build(
     """
     heads = config.num_heads
     tensors = {kind: _neutral(config.stacks[ATTENTION_KINDS[kind][0]]) for kind in attention_kinds(config)}
+    if not changes.scaling:
+        for part in tensors.values():
+            part["score_gate"] = part["score_gate"] * np.float32(np.sqrt(config.head_dim))
     shapes = {}
     for kind in tensors:
         stack = ATTENTION_KINDS[kind][0]
@@ -125,7 +132,7 @@ def build(
 
 def _neutral(layers):
     one, zero = np.ones((layers, 1, 1, 1), np.float32), np.zeros((layers, 1, 1, 1), np.float32)
-    gates = dict.fromkeys(("head_gate", "weight_gate"), one)
+    gates = dict.fromkeys(("head_gate", "weight_gate", "score_gate"), one)
     return gates | dict.fromkeys(("score_bias", "weight_patch", "context_patch"), zero)
 
 

@@ -5,7 +5,16 @@ from typing import NamedTuple
 
 import numpy as np
 
-from transformer_viz.values.patterns import MIN_RATIO, MIN_TEXTS, SHAPES, WORDS, holds, name_role
+from transformer_viz.values.one_line import one_line
+from transformer_viz.values.patterns import (
+    MIN_AVERAGING,
+    MIN_RATIO,
+    MIN_TEXTS,
+    SHAPES,
+    WORDS,
+    holds,
+    name_role,
+)
 
 FEWEST_TEXTS = 100
 """Fewest texts from which the usual role of a head is stated."""
@@ -87,6 +96,9 @@ class KindRoles:
     ratio: np.ndarray
     ratio_spread: np.ndarray
 
+    def __repr__(self):
+        return one_line(self, ("names", "share", "texts"))
+
     def usual(self, layer: int, head: int) -> UsualRole:
         """Return the usual role of a head.
 
@@ -120,6 +132,11 @@ class KindRoles:
             return 0.0
         even = float(self.even[layer, head, self.names.index(role.measure)])
         return (role.share - even) * role.support * role.held / role.texts
+
+    def averaging(self) -> list[tuple[int, int]]:
+        """Return layer and head, 0-based, of each head with a mean relative entropy of `MIN_AVERAGING`."""
+        evenness = self.share[..., self.names.index("even")]
+        return [(int(layer), int(head)) for layer, head in np.argwhere(evenness >= MIN_AVERAGING)]
 
     def opening(self) -> tuple[int, int]:
         """Return layer and head, 0-based, with the strongest evidence for a usual role: it is shown first."""

@@ -57,6 +57,11 @@ MIN_RATIO = 1.5
 MIN_EVENNESS = 0.9
 """Least entropy relative to uniform attention for the role "even"."""
 
+MIN_AVERAGING = 0.98
+"""Least entropy relative to uniform attention, over many texts, of a head that averages: its output is nearly
+the mean of the values.
+"""
+
 MIN_TEXTS = 0.5
 """Least share of the texts that could show a role in which it is held, for a head's usual role."""
 

@@ -9,6 +9,8 @@ import typing
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
+from transformer_viz.values.one_line import one_line
+
 Tensor = Any
 
 
@@ -23,6 +25,9 @@ class AttentionTrace(NamedTuple):
     context: Tensor  # (batch, head, query, value_dim)  weights @ value, after the head gate
     output: Tensor  # (batch, query, d_model)  this sub-layer's addition to the residual stream
 
+    def __repr__(self):
+        return one_line(self)
+
 
 class Attentions(NamedTuple):
     """All layers of one kind of attention, without the batch axis."""
@@ -32,12 +37,18 @@ class Attentions(NamedTuple):
     query_tokens: tuple[str, ...]
     key_tokens: tuple[str, ...]
 
+    def __repr__(self):
+        return one_line(self)
+
 
 class FeedForwardTrace(NamedTuple):
     """Both tensors of one feed-forward call; without such a layer, an empty one and zeros."""
 
     hidden: Tensor  # (batch, position, ffn_dim)  after the activation
     output: Tensor  # (batch, position, d_model)  this sub-layer's addition to the residual stream
+
+    def __repr__(self):
+        return one_line(self)
 
 
 class EncoderBlockTrace(NamedTuple):
@@ -57,6 +68,9 @@ class EncoderBlockTrace(NamedTuple):
     ffn_sum: Tensor  # (batch, position, d_model)  resid_mid + ffn.output
     resid_post: Tensor  # (batch, position, d_model)
 
+    def __repr__(self):
+        return one_line(self)
+
 
 class DecoderBlockTrace(NamedTuple):
     """The same for a decoder block; its cross-attention fields are None without an encoder."""
@@ -74,6 +88,9 @@ class DecoderBlockTrace(NamedTuple):
     ffn: FeedForwardTrace
     ffn_sum: Tensor  # (batch, position, d_model)
     resid_post: Tensor  # (batch, position, d_model)
+
+    def __repr__(self):
+        return one_line(self)
 
 
 class ModelTrace(NamedTuple):
@@ -94,6 +111,9 @@ class ModelTrace(NamedTuple):
     pooled: Tensor | None  # (batch, d_model)
     logits: Tensor  # (batch, num_outputs); of a decoder (batch, position, num_outputs)
 
+    def __repr__(self):
+        return one_line(self)
+
 
 class Intervention(NamedTuple):
     """A change to one attention call, as tensors: a new one needs no recompilation.
@@ -109,12 +129,18 @@ class Intervention(NamedTuple):
     context_patch: Tensor | None = None  # (head, query, value_dim)  with a gate of 0, replaces the context
     score_gate: Tensor | None = None  # (head, query, key)  multiplies the scores; 0 makes attention uniform
 
+    def __repr__(self):
+        return one_line(self)
+
 
 class Patch(NamedTuple):
     """A change to the residual stream: resid * gate + value."""
 
     gate: Tensor  # (position or 1, 1)
     value: Tensor  # (position or 1, d_model or 1)
+
+    def __repr__(self):
+        return one_line(self)
 
 
 class BlockIntervention(NamedTuple):
@@ -126,6 +152,9 @@ class BlockIntervention(NamedTuple):
     resid_mid: Patch | None = None
     resid_cross: Patch | None = None
     resid_post: Patch | None = None
+
+    def __repr__(self):
+        return one_line(self)
 
 
 AXES = {

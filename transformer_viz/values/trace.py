@@ -11,6 +11,7 @@ import numpy as np
 import pandas as pd
 
 from transformer_viz.values.config import MASK_ID, UNK_ID
+from transformer_viz.values.one_line import one_line
 from transformer_viz.values.tensors import (
     Attentions,
     AttentionTrace,
@@ -61,6 +62,9 @@ class Trace:
     target_tokens: tuple[str, ...] = ()
     target_offsets: tuple[tuple[int, int], ...] = ()
     target_ids: np.ndarray = dataclasses.field(default_factory=lambda: np.zeros(0, np.int32))
+
+    def __repr__(self):
+        return one_line(self, ("model", "text", "target_text", "encoder", "decoder", "probs"))
 
     @property
     def encoder(self) -> tuple[EncoderBlockTrace, ...]:

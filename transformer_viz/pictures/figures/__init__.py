@@ -3,6 +3,7 @@
 from plotly.graph_objects import Figure
 
 from transformer_viz.pictures.figures.bars import before_after_bars
+from transformer_viz.pictures.figures.enlarged import enlarged
 from transformer_viz.pictures.figures.histograms import shares_histogram
 from transformer_viz.pictures.figures.learning import learning_curves
 from transformer_viz.pictures.figures.positions import (
@@ -17,6 +18,7 @@ __all__ = [
     "Figure",
     "before_after_bars",
     "dimension_curves",
+    "enlarged",
     "kinds_grid",
     "learning_curves",
     "position_heatmap",

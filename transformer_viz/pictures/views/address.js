@@ -37,6 +37,8 @@ export function keep(part) {
  */
 export function start(model) {
   if (selection?.model !== model) selection = null;
+  const { kind, layer, head } = read();
+  if (!selection && [kind, layer, head].some((part) => part !== null)) selection = { model, ...read() };
   return selection ?? read();
 }
 
@@ -60,6 +62,11 @@ export function follow(told) {
   FOLLOWERS.add(told);
 }
 
+/** Forget the selection: back in the history of the browser, that of the address counts. */
+export function forget() {
+  selection = null;
+}
+
 /** Write the selection to the address if something else is there. */
 export function write() {
   if (!selection) return;
@@ -70,6 +77,9 @@ export function write() {
   }
   if (address.href !== window.location.href) window.history.replaceState(window.history.state, "", address);
 }
+
+/** Return whether the page is drawn larger, for a projector: the server keeps that in the address. */
+export const isProjected = () => new URLSearchParams(window.location.search).get("projector") === "1";
 
 /** @param {number | null} number */
 const counted = (number) => (number === null ? null : number + 1);

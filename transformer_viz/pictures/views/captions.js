@@ -55,7 +55,9 @@ export function titlesOf(selection, words, { count, of }) {
   const some = of === 0 ? ` · ${words.no_line}` : count < of ? ` · ${strongest}` : "";
   return {
     grid: fill(words.grid_title, { layers, heads }) + role,
-    matrix: `${headTitle(attention, state)} · ${words.values[state.value]}`,
+    before: words.side_a,
+    matrix: attention.isCompared ? words.side_b : `${headTitle(attention, state)} · ${words.values[state.value]}`,
+    change: words.side_change,
     lines: linesTitle(attention, state, words) + some,
     steps: "",
   };
@@ -97,9 +99,27 @@ function numbersOf(attention, shown) {
 export function cellText({ attention, state }, words, query, key) {
   const { layer, head, value } = state;
   const tokens = { query: attention.queryTokens[query], key: attention.keyTokens[key] };
+  if (attention.isCompared) return fill(words.compared_cell, { ...tokens, ...comparedAt(attention, state, query, key) });
   const pair = fill(attention.allowed(head, query, key) ? words.cell : words.masked_cell, tokens);
   const number = attention.field(layer, head, value).data[query * attention.keys + key];
   return Number.isNaN(number) ? pair : `${pair} ${words.values[value]} ${number.toPrecision(4)}`;
+}
+
+/**
+ * Return the weight of a cell before and now, and the change, as percentages; "–" where there is none.
+ *
+ * @param {Attention} attention
+ * @param {{layer: number, head: number}} place
+ * @param {number} query
+ * @param {number} key
+ */
+function comparedAt(attention, { layer, head }, query, key) {
+  const read = (/** @type {"before" | "weights" | "change"} */ value) => {
+    const number = attention.field(layer, head, value).data[query * attention.keys + key];
+    if (Number.isNaN(number)) return "–";
+    return `${value === "change" && number > 0 ? "+" : ""}${(100 * number).toFixed(1)}%`.replace("-", "−");
+  };
+  return { before: read("before"), after: read("weights"), change: read("change") };
 }
 
 /**

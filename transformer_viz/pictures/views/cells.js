@@ -7,16 +7,20 @@ import { valueAt } from "./scene.js";
 
 /** @import {Drawing} from "./matrix.js" */
 /** @import {Pen} from "./pen.js" */
+/** @import {Theme} from "./theme.js" */
 
 /** @typedef {{first: number, last: number, begin: number, end: number}} Range Rows and columns at least partly in view. */
 
+const EVEN_GREY = 0x40808080; // in place of lines too fine to be seen: a quarter of grey, as in ImageData
+const HATCH = 7; // pixels from one line to the next
 const SEPARATE = 9; // pixels from which lines separate the cells of any scene
 const VECTORS = 4000; // cells in view up to which each is a rectangle of its own
 const STEPS = 128; // of the scale
-const ROOMY = 26; // pixels of a cell that its share fits into
-const LETTERS = 0.28; // height of its digits, as a share of the cell
+const ROOMY = { usual: 26, projected: 16 }; // pixels of a cell that its share fits into
+const LETTERS = { usual: 0.28, projected: 0.44 }; // height of its digits, as a share of the cell
 const LARGEST = 18; // pixels of its digits
 const LEAST_SHARE = 0.045; // smaller ones are not written
+const LEAST_POINT = 0.005; // of a difference, the same
 const BOLD = 0.3; // from this share on
 
 /**
@@ -42,7 +46,7 @@ export function drawCells(pen, drawing) {
  * @param {Drawing} drawing
  * @param {Range} range
  */
-function drawEach(pen, { scene, at, part, scale }, { first, last, begin, end }) {
+function drawEach(pen, { scene, at, part, theme, scale }, { first, last, begin, end }) {
   const { ramp, limit, signed } = scene.scale;
   const [across, down] = [at.across / part.columns, at.down / part.rows];
   const gap = scene.lines || Math.min(across, down) >= SEPARATE ? Math.max(1, Math.round(scale)) / scale : 0;
@@ -53,14 +57,41 @@ function drawEach(pen, { scene, at, part, scale }, { first, last, begin, end }) 
     const bottom = edge(at.top, down, row + 1 - part.row, at.down) - gap;
     for (let column = begin; column < end; column++) {
       const value = valueAt(scene, row, column);
-      if (Number.isNaN(value)) continue;
+      const isHatched = scene.hatched?.(row, column) ?? false;
+      if (Number.isNaN(value) && !isHatched) continue;
       const left = edge(at.left, across, column - part.column, at.across);
       const right = edge(at.left, across, column + 1 - part.column, at.across) - gap;
       if (right <= left || bottom <= top) continue;
+      if (isHatched) {
+        hatch(pen, theme, left, top, right, bottom);
+        continue;
+      }
       pen.fillStyle = css(ramp[entry(value, limit, signed)]);
       pen.fillRect(left, top, right - left, bottom - top);
     }
   }
+}
+
+/**
+ * Fill a rectangle with lines at 45 degrees.
+ *
+ * @param {Pen} pen
+ * @param {Theme} theme
+ * @param {number} left
+ * @param {number} top
+ * @param {number} right
+ * @param {number} bottom
+ */
+function hatch(pen, theme, left, top, right, bottom) {
+  const [across, down] = [right - left, bottom - top];
+  pen.strokeStyle = theme.line;
+  pen.lineWidth = 1;
+  pen.beginPath();
+  for (let sum = HATCH / 2; sum < across + down; sum += HATCH) { // the points (x, y) with x + y = sum
+    pen.moveTo(left + Math.max(0, sum - down), top + Math.min(sum, down));
+    pen.lineTo(left + Math.min(sum, across), top + Math.max(0, sum - across));
+  }
+  pen.stroke();
 }
 
 /**
@@ -77,7 +108,8 @@ function drawImage(pen, { scene, at, part }, { first, last, begin, end }) {
   for (let row = first; row < last; row++) {
     for (let column = begin; column < end; column++, pixel++) {
       const value = valueAt(scene, row, column);
-      if (!Number.isNaN(value)) colours[pixel] = ramp[entry(value, limit, signed)];
+      if (scene.hatched?.(row, column)) colours[pixel] = EVEN_GREY;
+      else if (!Number.isNaN(value)) colours[pixel] = ramp[entry(value, limit, signed)];
     }
   }
   contextOf(image).putImageData(pixels, 0, 0);
@@ -87,25 +119,27 @@ function drawImage(pen, { scene, at, part }, { first, last, begin, end }) {
 }
 
 /**
- * Write shares into their cells as percentages, if there is room.
+ * Write shares into their cells as percentages, and differences with their sign, if there is room.
  *
  * @param {Pen} pen
  * @param {Drawing} drawing
  */
 export function drawShares(pen, { scene, at, part, theme }) {
-  const { ramp, limit } = scene.scale;
+  const { ramp, limit, signed } = scene.scale;
   const [across, down] = [at.across / part.columns, at.down / part.rows];
-  if (Math.min(across, down) < ROOMY) return;
+  const size = scene.projected ? "projected" : "usual";
+  if (Math.min(across, down) < ROOMY[size]) return;
   pen.textAlign = "center";
-  const pixels = Math.min(LARGEST, LETTERS * Math.min(across, down));
+  const pixels = Math.min(LARGEST, LETTERS[size] * Math.min(across, down));
   for (let row = Math.ceil(part.row - 0.5); row < Math.min(scene.rows.length, part.row + part.rows - 0.5); row++) {
     for (let column = Math.ceil(part.column - 0.5); column < Math.min(scene.columns.length, part.column + part.columns - 0.5); column++) {
       const value = valueAt(scene, row, column);
-      if (!(value >= LEAST_SHARE)) continue;
-      pen.font = `${value >= BOLD ? 600 : 400} ${pixels}px ${theme.font}`;
-      pen.fillStyle = inkOn(ramp[entry(value, limit, false)]);
+      if (!(Math.abs(value) >= (signed ? LEAST_POINT : LEAST_SHARE))) continue;
+      pen.font = `${Math.abs(value) >= BOLD ? 600 : 400} ${pixels}px ${theme.font}`;
+      const [isHatched, percent] = [scene.hatched?.(row, column), String(Math.round(100 * value)).replace("-", "−")];
+      pen.fillStyle = isHatched ? theme.text : inkOn(ramp[entry(value, limit, signed)]);
       const [x, y] = middleOf(at, part, { row, column });
-      pen.fillText(String(Math.round(100 * value)), x, y + 1);
+      pen.fillText(signed && value > 0 && !isHatched ? `+${percent}` : percent, x, y + 1);
     }
   }
 }
@@ -116,11 +150,11 @@ export function drawShares(pen, { scene, at, part, theme }) {
  * @param {Pen} pen
  * @param {Drawing} drawing
  */
-export function drawScale(pen, { scene, at, theme }) {
+export function drawScale(pen, { scene, at, theme, scale }) {
   const { ramp, ticks } = scene.scale;
   if (!ticks.length) return;
   const top = at.top + at.down + 8;
-  const edge = (/** @type {number} */ i) => at.left + Math.round((i * at.across) / STEPS);
+  const edge = (/** @type {number} */ i) => Math.round((at.left + (i * at.across) / STEPS) * scale) / scale;
   for (let i = 0; i < STEPS; i++) {
     pen.fillStyle = css(ramp[Math.round((i * 255) / (STEPS - 1))]);
     pen.fillRect(edge(i), top, edge(i + 1) - edge(i), 7);

@@ -1,12 +1,13 @@
-// The menus, what is set by them, and the controls above a view.
+// The menus, the chips that undo a setting, and the controls above a view.
 
 import { button, group } from "./buttons.js";
 import { linesOf, pairName, pairNames } from "./captions.js";
 import { element } from "./element.js";
 import { legend } from "./legend.js";
 import { menuOf } from "./menu.js";
+import { fill } from "./text.js";
 
-/** @import {Attention, Label, Words} from "./payload.js" */
+/** @import {Act, Acts, Attention, Label, Words} from "./payload.js" */
 /** @import {Selection, State, Token} from "./selection.js" */
 /** @import {Look} from "./theme.js" */
 
@@ -22,11 +23,13 @@ import { menuOf } from "./menu.js";
  * @property {() => void} redraw
  * @property {(kind: FileKind) => void} download
  * @property {() => OtherFile[]} files More files that the page around the lens offers.
+ * @property {() => Acts | undefined} acts What can be changed in the run.
+ * @property {(act: Act) => void} act
  */
 
 /** @typedef {"png" | "svg" | "csv"} FileKind */
 
-/** @typedef {{name: string, save: () => void}} OtherFile */
+/** @typedef {{name: string, save: (state: State) => void}} OtherFile */
 
 /** @typedef {[value: string | number, text: string][]} Options */
 
@@ -40,8 +43,11 @@ export class Controls {
     this.host = host;
     this.chips = element("div", { className: "chips" });
     this.view = menuOf("view");
+    this.change = menuOf("change");
+    this.compare = element("div", { className: "compare" });
     this.files = menuOf("export");
-    this.top = element("div", { className: "menus" }, this.chips, this.view.element, this.files.element);
+    const parts = [this.chips, this.compare, this.change.element, this.view.element, this.files.element];
+    this.top = element("div", { className: "menus" }, ...parts);
     this.bar = element("div", { className: "bar" });
     this.files.element.firstElementChild?.addEventListener("click", () => this.offerFiles());
   }
@@ -49,12 +55,13 @@ export class Controls {
   /** Show the controls of the selected view, without taking the focus from them. */
   update() {
     const active = document.activeElement?.shadowRoot?.activeElement ?? document.activeElement;
-    const parts = [this.view.body, this.bar];
+    const parts = [this.view.body, this.change.body, this.compare, this.bar];
     const focused = active instanceof HTMLElement && parts.some((part) => part.contains(active)) ? active.dataset.key : null;
     const pressed = [...this.chips.children].findIndex((each) => each === active);
     this.view.body.replaceChildren(...this.general(), ...this.ofMatrix(), ...this.ofLines());
     this.bar.replaceChildren(...this.ofView());
-    this.chips.replaceChildren(...this.changes().map(([text, undo]) => chip(text, undo)));
+    this.chips.replaceChildren(...[...this.acted(), ...this.changes()].map(([text, undo]) => chip(text, undo)));
+    this.offerActs();
     const next = focused && parts.map((part) => part.querySelector(`[data-key="${focused}"]`)).find(Boolean);
     if (next instanceof HTMLElement) next.focus();
     if (pressed >= 0) this.nextChip(pressed).focus();
@@ -67,17 +74,75 @@ export class Controls {
     return /** @type {HTMLElement} */ (next);
   }
 
-  /** Return the choice of the view, and that of the heads whose lines are shown. */
+  /** Return the choice of the view, of its size, and of the heads whose lines are shown. */
   general() {
     const { selection, words } = this.of();
     const { attention, state } = selection;
-    const views = /** @type {const} */ (["all", "grid", "matrix", "lines", "steps"]);
+    const ofOne = /** @type {const} */ (["all", "grid", "matrix", "lines", "steps"]);
+    const views = ofOne.filter((name) => !attention.isCompared || name === "all" || name === "grid");
     const view = this.choice("view", views.map((name) => [name, words.views[name]]));
-    if (attention.heads < 2 || !["all", "lines"].includes(state.view)) return [view];
+    const enlarge = () => this.host.select({ projected: !state.projected });
+    const size = group(words.size, button(words.projector, "projector", enlarge, { pressed: state.projected }));
+    if (attention.heads < 2 || !this.hasLines()) return [view, size];
     const every = state.shown.size === attention.heads;
     const all = new Set(Array.from({ length: attention.heads }, (_, head) => head));
     const press = () => this.host.select({ shown: every ? new Set([state.head]) : all });
-    return [view, group(words.lines_of, button(words.all_heads, "head-all", press, { pressed: every }))];
+    return [view, size, group(words.lines_of, button(words.all_heads, "head-all", press, { pressed: every }))];
+  }
+
+  /** Return what is changed in the run, each with the way back. @returns {[text: string, undo: () => void][]} */
+  acted() {
+    return (this.host.acts()?.chips ?? []).map(({ text, act }) => [text, () => this.host.act(act)]);
+  }
+
+  /** Show what can be changed in the run, and the button that begins or ends a comparison. */
+  offerActs() {
+    const acts = this.host.acts();
+    this.change.element.hidden = !acts;
+    this.compare.hidden = !acts;
+    if (!acts) return;
+    const { label, act } = acts.compare;
+    this.change.name(acts.title);
+    this.compare.replaceChildren(button(label, "compare", () => this.host.act(act), {}));
+    this.change.body.replaceChildren(
+      group(acts.this_head, element("div", { className: "buttons" }, ...this.ofHead(acts))),
+      ...(this.host.selection.attention.hasEdges ? [this.edge(acts)] : []),
+      ...acts.groups.map(({ title, choices }) => {
+        const made = choices.map((each, i) =>
+          button(each.label, `act-${title}-${i}`, () => this.host.act(each.act), { pressed: each.pressed }),
+        );
+        return group(title, element("div", { className: "buttons" }, ...made));
+      }),
+    );
+  }
+
+  /** @param {Acts} acts */
+  ofHead({ heads }) {
+    const { attention, state } = this.host.selection;
+    const { kind, layer, head } = state;
+    return heads.map(({ name, label, among }) => {
+      const pressed = among.includes(`${kind}-${layer * attention.heads + head}`);
+      return button(label, `head-${name}`, () => this.host.act({ do: "head", name, kind, layer, head }), { pressed });
+    });
+  }
+
+  /** Return the button that cuts the edge of the pinned cell, or what to do to have one. @param {Acts} acts */
+  edge({ edge, no_edge: none }) {
+    const { attention, state } = this.host.selection;
+    const { query, key } = state.pinned;
+    if (query === null || key === null) return element("span", { className: "hint", textContent: none });
+    const places = attention.places ?? [];
+    const place = { query: places[0]?.[query][1] ?? query, key: places[1]?.[key][1] ?? key };
+    if (place.query < 0 || place.key < 0) return element("span", { className: "hint", textContent: none });
+    const { kind, layer, head } = state;
+    const text = fill(edge, { query: attention.queryTokens[query], key: attention.keyTokens[key] });
+    return button(text, "cut", () => this.host.act({ do: "edge", kind, layer, head, ...place }), {});
+  }
+
+  /** Return whether lines are shown; two runs are compared as matrices. */
+  hasLines() {
+    const { attention, state } = this.host.selection;
+    return !attention.isCompared && ["all", "lines"].includes(state.view);
   }
 
   /** Return what is set off from the rest, each with the way back. @returns {[text: string, undo: () => void][]} */
@@ -87,15 +152,16 @@ export class Controls {
     /** @type {(choice: Partial<State>) => () => void} */
     const back = (choice) => () => this.host.select(choice);
     const hasMatrix = ["all", "matrix"].includes(state.view);
-    const hasLines = ["all", "lines"].includes(state.view);
+    const hasLines = this.hasLines();
     /** @type {[boolean, string, () => void][]} */
     const all = [
       [state.view !== "all", words.views[state.view], back({ view: "all" })],
       [hasMatrix && state.value !== "weights", words.values[state.value], back({ value: "weights" })],
       [hasMatrix && state.scale === "one" && state.value === "weights", words.scale_one, back({ scale: "head" })],
-      [hasLines && state.threshold !== null, `≥ ${selection.threshold()}`, back({ threshold: null })],
+      [hasLines && state.threshold !== null, `${words.values.weights} ≥ ${selection.threshold()}`, back({ threshold: null })],
       [hasLines && state.sentences !== "every", pairName(state.sentences, words), back({ sentences: "every" })],
       [hasLines && state.shown.size > 1, linesOf(attention, state.shown, words), back({ shown: new Set([state.head]) })],
+      [state.projected, words.projector, back({ projected: false })],
       [state.view === "grid" && state.sort !== "place", words.sorts[state.sort], back({ sort: "place" })],
     ];
     return all.filter(([on]) => on).map(([, text, undo]) => [text, undo]);
@@ -115,7 +181,7 @@ export class Controls {
   /** Return the controls of the lines. */
   ofLines() {
     const { selection, words } = this.of();
-    if (!["all", "lines"].includes(selection.state.view)) return [];
+    if (!this.hasLines()) return [];
     const pairs = selection.pairs();
     return [this.threshold(), ...(pairs.length ? [this.menu("sentences", pairNames(pairs, words))] : [])];
   }
@@ -206,12 +272,12 @@ export class Controls {
     const { words } = this.of();
     const kinds = /** @type {const} */ (["png", "svg", "csv"]);
     const own = kinds.map((kind) => button(words.files[kind], `download-${kind}`, () => this.host.download(kind), {}));
-    const others = this.host.files().map(({ name, save }, i) => button(name, `file-${i}`, save, {}));
+    const others = this.host.files().map(({ name, save }, i) => button(name, `file-${i}`, () => save(this.host.selection.state), {}));
     this.files.body.replaceChildren(...own, ...others);
   }
 
   destroy() {
-    for (const menu of [this.view, this.files]) menu.destroy();
+    for (const menu of [this.view, this.change, this.files]) menu.destroy();
   }
 }
 

@@ -11,7 +11,7 @@ import { csvOf } from "./scene.js";
 /** @import {Around} from "./surface.js" */
 /** @import {Theme} from "./theme.js" */
 
-/** @typedef {"grid" | "matrix" | "lines" | "steps"} Drawn */
+/** @typedef {"grid" | "before" | "matrix" | "change" | "lines" | "steps"} Drawn */
 
 /**
  * What the exports need from the lens.

@@ -7,8 +7,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from transformer_viz.pictures.figures.theme import HEADS, SEQUENTIAL
-from transformer_viz.pictures.views.panel import BLANK, weight_limit
+from transformer_viz.pictures.views.panel import weight_limit
 from transformer_viz.pictures.views.payload import ALIGNMENT
+from transformer_viz.text.kinds import BLANK
 from transformer_viz.text.tokenizer import visible
 
 

@@ -69,7 +69,7 @@ export function grid(host) {
     draw(pen, width) {
       layout = arranged(width);
       const { theme, ramps } = host.look();
-      const pictures = thumbnails(selection.attention, ramps.sequential);
+      const pictures = thumbnails(selection.attention, ramps);
       pen.textBaseline = "middle";
       pen.imageSmoothingEnabled = false;
       for (const placed of layout.placed) {
@@ -82,7 +82,7 @@ export function grid(host) {
     point(x, y) {
       const number = at([x, y]);
       if (number === undefined) return host.hover(null, [x, y]);
-      const thumbnail = thumbnails(selection.attention, host.look().ramps.sequential)[number];
+      const thumbnail = thumbnails(selection.attention, host.look().ramps)[number];
       return host.hover({ ...placeOf(selection.attention, number), number, thumbnail }, [x, y]);
     },
     leave: () => host.hover(null, [0, 0]),

@@ -5,9 +5,10 @@ import { PIXELS } from "./text.js";
 
 const LARGEST = 18; // pixels of the labels
 const LETTERS = 0.28; // of the height of a row
+const LEAST_CHANGE = 1e-4; // the scale of a difference is not stretched to rounding errors
 const MARGINS = 2; // rows that the labels of the columns and the scale take
 
-/** @import {Attention, Words} from "./payload.js" */
+/** @import {Attention, Value, Words} from "./payload.js" */
 /** @import {Scene} from "./scene.js" */
 /** @import {Selection} from "./selection.js" */
 /** @import {Look} from "./theme.js" */
@@ -19,13 +20,15 @@ const MARGINS = 2; // rows that the labels of the columns and the scale take
  * @param {Words} words
  * @param {Look} look
  * @param {number} tall Height of the whole picture, in pixels.
+ * @param {Value} [value] What it shows.
  * @returns {Scene}
  */
-export function sceneOf({ attention, state }, words, { ramps }, tall) {
-  const { data, largest, signed } = attention.field(state.layer, state.head, state.value);
-  const limit = state.value === "weights" ? limitOf(attention, state, largest) : largest;
-  const end = `${limit.toPrecision(3)} ${words.values[state.value]}`;
-  const ticks = [signed ? (-limit).toPrecision(3) : "0", end];
+export function sceneOf({ attention, state }, words, { ramps }, tall, value = state.value) {
+  const { data, largest, signed } = attention.field(state.layer, state.head, value);
+  const isWeight = value === "weights" || value === "before";
+  const limit = isWeight ? limitOf(attention, state) : value === "change" ? Math.max(largest, LEAST_CHANGE) : largest;
+  const end = `${limit.toPrecision(3)} ${words.values[value === "before" ? "weights" : value]}`;
+  const ticks = value === "change" ? pointsOf(limit, words) : [signed ? (-limit).toPrecision(3) : "0", end];
   return {
     key: `${attention.kind}/${attention.queries}/${attention.keys}`,
     rows: attention.queryTokens,
@@ -37,17 +40,60 @@ export function sceneOf({ attention, state }, words, { ramps }, tall) {
     fit: "bounded",
     pixels: Math.min(LARGEST, Math.max(PIXELS, LETTERS * (tall / (attention.queries + MARGINS)))),
     tall,
-    written: state.value === "weights",
+    written: isWeight || value === "change",
+    hatched: hatchedOf(attention, state, value),
+    covered: coveredOf(attention, state, words),
+    projected: state.projected || attention.isCompared,
   };
 }
 
 /**
- * Return where the scale of a head's weights ends.
+ * Return the ends of the scale of a difference, in percentage points.
+ *
+ * @param {number} limit
+ * @param {Words} words
+ */
+function pointsOf(limit, words) {
+  const points = limit >= 0.1 ? String(Math.round(100 * limit)) : (100 * limit).toPrecision(2);
+  return [`−${points}`, "0", `+${points} ${words.values.change}`];
+}
+
+/**
+ * Return the row that is to be predicted, with what is written on it; undefined: none of this head.
  *
  * @param {Attention} attention
- * @param {{head: number, scale: "head" | "one"}} state
- * @param {number} largest
+ * @param {{layer: number, head: number}} place
+ * @param {Words} words
  */
-function limitOf(attention, state, largest) {
-  return state.scale === "one" ? 1 : weightLimit(largest, attention.seen(state.head));
+function coveredOf({ covered, isCovered }, { layer, head }, words) {
+  if (!covered || !isCovered(layer, head, covered[2])) return undefined;
+  return { row: covered[2], text: words.covered };
+}
+
+/**
+ * Return which cells are hatched: those of a covered row; those of tokens that the text does not have; in the
+ * difference, those that only one of both texts has.
+ *
+ * @param {Attention} attention
+ * @param {{layer: number, head: number}} place
+ * @param {Value} value
+ * @returns {((row: number, column: number) => boolean) | undefined}
+ */
+function hatchedOf({ covered, isCovered, places, exists }, { layer, head }, value) {
+  if (covered) return (row) => isCovered(layer, head, row);
+  if (!places) return undefined;
+  if (value === "change") return (row, column) => !exists(row, column, 0) || !exists(row, column, 1);
+  return (row, column) => !exists(row, column, value === "before" ? 0 : 1);
+}
+
+/**
+ * Return where the scale of a head's weights ends; that of two runs that are compared is the same.
+ *
+ * @param {Attention} attention
+ * @param {{layer: number, head: number, scale: "head" | "one"}} state
+ */
+function limitOf(attention, { layer, head, scale }) {
+  if (scale === "one") return 1;
+  const runs = attention.isCompared ? /** @type {const} */ (["before", "weights"]) : /** @type {const} */ (["weights"]);
+  return weightLimit(Math.max(...runs.map((run) => attention.field(layer, head, run).largest)), attention.seen(head));
 }

@@ -1,7 +1,7 @@
 // The heads as buttons with a thumbnail: a card for each kind of attention, or tabs if the cards do not fit.
 
 import { button } from "./buttons.js";
-import { figureText, headTitle } from "./captions.js";
+import { figuresText, figureText, headTitle, saying } from "./captions.js";
 import { element } from "./element.js";
 import { placeOf } from "./order.js";
 import { contextOf } from "./pen.js";
@@ -21,6 +21,8 @@ import { thumbnailsOf } from "./thumbnails.js";
  * @property {() => Look} look
  * @property {(choice: Partial<State>) => void} select
  * @property {(head: Hovered | null) => void} hover
+ * @property {() => string[] | null} [off] Returns the heads that are switched off, as "kind-number"; null: none can be.
+ * @property {(kind: string, layer: number, head: number) => void} [toggle] Switches a head off, or on again.
  */
 
 /** @typedef {{attention: Attention, number: number, image: OffscreenCanvas, button: HTMLElement}} Hovered */
@@ -33,6 +35,7 @@ import { thumbnailsOf } from "./thumbnails.js";
  * @property {boolean} named Whether the role of a head stands under its thumbnail.
  */
 
+const POWER = "M8 1.8v5.4M4.3 4.2a5.2 5.2 0 1 0 7.4 0"; // the sign of a switch, on 16 × 16
 const FEW = 4; // heads that always stand in one row
 const MOST_SIDE = 84;
 const GAP = 6;
@@ -40,8 +43,9 @@ const PADDING = 11; // of a card with its border, and between cards
 const TITLE = 30; // height of the title of a card, or of the tabs
 const LAYER = 20; // height of the number of a layer
 const LEAST_SIDE = 44; // width of a thumbnail that shows enough
-const NAMED = 56; // width of a thumbnail that its role fits under
-const TEXTS = 36; // height of the role and its share
+const USABLE = 24; // width of a thumbnail that can still be pressed
+const TEXTS = { usual: 36, projected: 50 }; // height of the role and its share
+const WITH_NAME = { usual: 56, projected: 76 }; // width of a thumbnail that its role fits under
 /** @type {Record<string, [layer: number, head: number]>} */
 const ARROWS = { ArrowLeft: [0, -1], ArrowRight: [0, 1], ArrowUp: [-1, 0], ArrowDown: [1, 0] };
 
@@ -68,10 +72,11 @@ export class Heads {
   update() {
     const { attentions, state } = this.host.selection;
     if (!this.size.width) return;
-    const arranged = arrangedIn(Object.values(attentions), this.size);
+    const arranged = arrangedIn(Object.values(attentions), this.size, state.projected);
     const { across, cards, side, named } = arranged;
     const tab = cards ? "" : state.kind;
-    const now = [attentions, this.host.look().ramps, this.host.words(), across, cards, Math.round(side), named, tab];
+    const off = this.host.off?.()?.join() ?? null;
+    const now = [attentions, this.host.look().ramps, this.host.words(), across, cards, Math.round(side), named, tab, off];
     if (now.some((each, i) => each !== this.from[i])) this.build(arranged);
     this.from = now;
     this.mark();
@@ -118,33 +123,65 @@ export class Heads {
 
   /** @param {Attention} attention @param {number} number @param {number} side @param {boolean} named */
   head(attention, number, side, named) {
-    const { kind, queries, keys, roles, shares, figures } = attention;
+    const { kind, roles, shares, figures } = attention;
     const { layer, head } = placeOf(attention, number);
     const read = this.thumbnails.get(kind) ?? thumbnailsOf();
     this.thumbnails.set(kind, read);
-    const { image, columns, rows } = read(attention, this.host.look().ramps.sequential)[number];
+    const { image, columns, rows } = read(attention, this.host.look().ramps)[number];
     const picture = element("canvas", { width: columns, height: rows });
     contextOf(picture).drawImage(image, 0, 0);
-    picture.style.height = `${side * Math.max(0.4, Math.min(1.6, queries / keys))}px`;
-    const press = (/** @type {MouseEvent} */ event) => this.press(kind, layer, head, event.shiftKey || event.ctrlKey || event.metaKey);
+    picture.style.height = `${side * shapeOf(attention)}px`;
+    const press = (/** @type {MouseEvent} */ { shiftKey, ctrlKey, metaKey }) =>
+      this.press(kind, layer, head, shiftKey || ctrlKey || metaKey);
     const made = button("", `${kind}-${number}`, press, { className: "head", pressed: false });
     const effect = figures.effect ? figureText(attention, "effect", number) : "";
     const share = effect || (shares?.[number] ?? "");
     made.append(picture);
     if (named) {
-      made.append(element("span", { className: "role", textContent: roles[number] }));
+      made.append(element("span", { className: "role", textContent: roles[number] }), " ");
       made.append(element("span", { className: "share", textContent: share || "\u00a0" }));
     }
-    made.ariaLabel = [headTitle(attention, { layer, head }), roles[number], share].filter(Boolean).join(" · ");
+    const below = `${roles[number]} ${share}`.trim();
+    made.ariaLabel = [headTitle(attention, { layer, head }), below].filter(Boolean).join(" · ");
     const { heads: colours } = this.host.look();
     made.style.setProperty("--head", colours[head % colours.length]);
     const enter = () => this.host.hover({ attention, number, image, button: made });
     for (const event of ["pointerenter", "focus"]) made.addEventListener(event, enter);
     for (const event of ["pointerleave", "blur"]) made.addEventListener(event, () => this.host.hover(null));
+    const off = this.host.off?.();
+    if (!off || side < USABLE) return made;
+    return element("div", { className: "switched" }, made, this.power(attention, number, off));
+  }
+
+  /**
+   * Return the button that switches a head off, or on again; the keys reach it with O on the head itself.
+   *
+   * @param {Attention} attention
+   * @param {number} number
+   * @param {string[]} off
+   */
+  power(attention, number, off) {
+    const { kind } = attention;
+    const place = placeOf(attention, number);
+    const isOff = off.includes(`${kind}-${number}`);
+    const press = () => this.host.toggle?.(kind, place.layer, place.head);
+    const made = button("", `power-${kind}-${number}`, press, { className: "power", pressed: isOff });
+    made.append(sign(POWER));
+    const { switch_off: offWord, switch_on: onWord } = this.host.words();
+    made.title = fill(isOff ? onWord : offWord, { head: headTitle(attention, place) });
+    made.ariaLabel = made.title;
+    made.tabIndex = -1;
     return made;
   }
 
-  /** Choose a head; several: add it to the lines, or take it away. @param {string} kind @param {number} layer @param {number} head @param {boolean} several */
+  /**
+   * Choose a head.
+   *
+   * @param {string} kind Of attention.
+   * @param {number} layer
+   * @param {number} head
+   * @param {boolean} several Add it to the lines, or take it away.
+   */
   press(kind, layer, head, several) {
     const { state } = this.host.selection;
     const sameLayer = kind === state.kind && layer === state.layer;
@@ -178,6 +215,7 @@ export class Heads {
 
   /** Choose the head beside the one that has the focus. @param {KeyboardEvent} event */
   step(event) {
+    if (event.key.toLowerCase() === "o" && this.switchFocused(event)) return;
     const [down, right] = ARROWS[event.key] ?? [0, 0];
     const focused = event.target instanceof Element && event.target.closest("button.head");
     if ((!down && !right) || !(focused instanceof HTMLElement)) return;
@@ -192,6 +230,30 @@ export class Heads {
     const next = this.element.querySelector("button.head[aria-current]");
     if (next instanceof HTMLElement) next.focus();
   }
+
+  /** Switch the head off that has the focus, or on again; return whether there is one. @param {KeyboardEvent} event */
+  switchFocused({ target }) {
+    const focused = target instanceof Element && target.closest("button.head");
+    if (!(focused instanceof HTMLElement) || !this.host.toggle || !this.host.off?.()) return false;
+    const [kind, number] = (focused.dataset.key ?? "").split("-");
+    const { layer, head } = placeOf(this.host.selection.attentions[kind], Number(number));
+    this.host.toggle(kind, layer, head);
+    return true;
+  }
+}
+
+/**
+ * Return a sign drawn with lines.
+ *
+ * @param {string} path
+ */
+function sign(path) {
+  const [picture, line] = ["svg", "path"].map((name) => document.createElementNS("http://www.w3.org/2000/svg", name));
+  picture.setAttribute("viewBox", "0 0 16 16");
+  picture.setAttribute("aria-hidden", "true");
+  line.setAttribute("d", path);
+  picture.append(line);
+  return picture;
 }
 
 /**
@@ -199,30 +261,53 @@ export class Heads {
  *
  * @param {Attention[]} all
  * @param {{width: number, height: number}} size
+ * @param {boolean} [projected] Whether the texts are larger.
  * @returns {Arranged}
  */
-export function arrangedIn(all, { width, height }) {
+export function arrangedIn(all, { width, height }, projected = false) {
+  const letters = projected ? "projected" : "usual";
   const heads = Math.max(...all.map((each) => each.heads));
-  const options = [Math.min(heads, FEW), 2, heads].filter((across) => across <= heads);
+  const options = [Math.min(heads, FEW), 2, Math.ceil(heads / 2), heads].filter((across) => across <= heads);
   /** @type {Arranged[]} */
   const possible = options.flatMap((across) =>
     (all.length > 1 ? [true, false] : [true]).map((cards) => {
       const inner = width - (cards && all.length > 1 ? 2 * PADDING : 0);
       const side = Math.max(4, Math.min(MOST_SIDE, (inner - (across - 1) * GAP) / across));
-      return { cards, across, side, named: side >= NAMED };
+      return { cards, across, side, named: side >= WITH_NAME[letters] };
     }),
   );
   const fits = (/** @type {Arranged} */ arranged) => {
-    const tall = all.map((each) => cardHeight(each, arranged, all.length > 1));
+    const tall = all.map((each) => cardHeight(each, arranged, all.length > 1, TEXTS[letters]));
     return (arranged.cards ? tall.reduce((sum, one) => sum + one) : Math.max(...tall)) <= height;
   };
   const good = possible.find((arranged) => arranged.side >= LEAST_SIDE && fits(arranged));
-  return good ?? possible.find(fits) ?? possible[possible.length - 1];
+  const usable = possible.filter(({ side }) => side >= USABLE);
+  return good ?? usable.find(fits) ?? usable[usable.length - 1] ?? possible[possible.length - 1];
 }
 
-/** @param {Attention} attention @param {Arranged} arranged @param {boolean} titled */
-function cardHeight({ layers, heads, queries, keys }, { across, side, named }, titled) {
-  const one = side * Math.max(0.4, Math.min(1.6, queries / keys)) + (named ? TEXTS : 0) + GAP;
+/**
+ * Return what is shown of a head that is pointed at: its enlarged thumbnail, and what is known of it.
+ *
+ * @param {Attention} attention
+ * @param {number} number Of the head, counted over all layers.
+ * @param {OffscreenCanvas} image
+ * @param {Words} words
+ */
+export function aboutHead(attention, number, image, words) {
+  const picture = element("canvas", { width: image.width, height: image.height });
+  contextOf(picture).drawImage(image, 0, 0);
+  const head = placeOf(attention, number);
+  const name = element("strong", { textContent: headTitle(attention, head) });
+  return [picture, name, saying(attention, head), figuresText(attention, words, number)];
+}
+
+/** Return the height of a thumbnail as a share of its width. @param {Attention} attention */
+const shapeOf = ({ queries, keys }) => Math.max(0.4, Math.min(1.6, queries / keys));
+
+/** @param {Attention} attention @param {Arranged} arranged @param {boolean} titled @param {number} texts Height of them. */
+function cardHeight(attention, { across, side, named }, titled, texts) {
+  const { layers, heads } = attention;
+  const one = side * shapeOf(attention) + (named ? texts : 0) + GAP;
   const layer = Math.ceil(heads / across) * one + (layers > 1 ? LAYER : 0);
   return layers * layer + (titled ? TITLE + 2 * PADDING : 0);
 }

@@ -137,6 +137,30 @@ export function drawHighlighted(pen, { at, part, theme, highlighted }) {
 }
 
 /**
+ * Frame a row that is to be predicted, and say so.
+ *
+ * @param {Pen} pen
+ * @param {Drawing} drawing
+ * @param {{row: number, text: string}} covered
+ */
+export function drawCovered(pen, { at, part, theme, scene }, { row, text }) {
+  const down = at.down / part.rows;
+  const [top, pixels] = [at.top + (row - part.row) * down, Math.min(scene.pixels, down * 0.5)];
+  if (row < part.row || row + 1 > part.row + part.rows) return;
+  pen.strokeStyle = theme.text;
+  pen.lineWidth = 2;
+  pen.strokeRect(at.left, top, at.across, down);
+  pen.font = `600 ${pixels}px ${theme.font}`;
+  const shown = fitted(pen, text, at.across - 2 * pixels);
+  const [across, middle] = [pen.measureText(shown).width + 2 * pixels, at.left + at.across / 2];
+  pen.fillStyle = theme.background;
+  pen.fillRect(middle - across / 2, top + down / 2 - 0.85 * pixels, across, 1.7 * pixels);
+  pen.fillStyle = theme.text;
+  pen.textAlign = "center";
+  pen.fillText(shown, middle, top + down / 2 + 1);
+}
+
+/**
  * Frame the visible part of a box of cells.
  *
  * @param {Pen} pen

@@ -1,4 +1,4 @@
-// Where the thumbnails of all heads stand, and what is written at them.
+// The layout of the thumbnails of all heads, and the texts below them.
 
 import { countText, figureText, headName, roleText } from "./captions.js";
 import { headsByRole, headsByUsualRole, orderOf } from "./order.js";
@@ -25,7 +25,7 @@ import { fitted, PIXELS, widest } from "./text.js";
 
 export const LETTERS = PIXELS - 1; // height of the letters
 export const LINE = 15; // height of a text
-const MOST_SIDE = 96;
+const MOST_SIDE = 140;
 const LEAST_SORTED = 70; // width for a thumbnail and its figure
 const LEAST_ROLE = 48; // width for the beginning of a role
 const GAP = 6;

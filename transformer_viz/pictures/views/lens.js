@@ -1,18 +1,17 @@
 // All views of a trace's attention, one at a time or side by side, with one selection.
 
-import { cellText, figuresText, headTitle, pinnedText, saying, titlesOf } from "./captions.js";
+import { cellText, headTitle, pinnedText, saying, titlesOf } from "./captions.js";
 import { Controls } from "./controls.js";
 import { element } from "./element.js";
+import { enlarged, onCanvas, PROJECTED } from "./enlarged.js";
 import { evidenceOf } from "./evidence.js";
 import { download } from "./exports.js";
 import { grid } from "./grid.js";
 import { sceneOf } from "./head.js";
-import { Heads } from "./heads.js";
+import { aboutHead, Heads } from "./heads.js";
 import { lines } from "./lines.js";
 import { matrix } from "./matrix.js";
-import { placeOf } from "./order.js";
 import { parse } from "./payload.js";
-import { contextOf } from "./pen.js";
 import { Selection } from "./selection.js";
 import { Stage } from "./stage.js";
 import { steps } from "./steps.js";
@@ -25,6 +24,7 @@ import { tipOf } from "./tip.js";
 /** @import {FileKind, OtherFile} from "./controls.js" */
 /** @import {Drawn, ExportsHost} from "./exports.js" */
 /** @import {Hovered} from "./heads.js" */
+/** @import {Act, LessonStart, Value} from "./payload.js" */
 /** @import {Hovered as HoveredInGrid} from "./grid.js" */
 /** @import {Start, State, Token, ViewName} from "./selection.js" */
 /** @import {Scene} from "./scene.js" */
@@ -36,16 +36,20 @@ import { tipOf } from "./tip.js";
  *
  * @typedef {object} LensHost
  * @property {(model: string) => Start} start Returns the first selection.
- * @property {(choice: {model: string, kind: string, layer: number, head: number, view: ViewName}) => void} remember
+ * @property {(choice: {model: string, kind: string, layer: number, head: number, view: ViewName,
+ *   projected: boolean}) => void} remember
  *   Called when the selection changes.
  * @property {() => OtherFile[]} [files] More files that the page offers; none: no others.
+ * @property {(act: Act) => void} [act] Asks the server for a change of the run; none: nothing can be changed.
  */
 
 /** @typedef {{panel: HTMLElement, title: HTMLElement, surface: Surface}} Panel */
 
 /** @type {Drawn[]} */
-const VIEWS = ["grid", "matrix", "lines", "steps"];
-const TOGETHER = VIEWS.slice(1, 3);
+const VIEWS = ["grid", "before", "matrix", "change", "lines", "steps"];
+
+/** @type {{one: Drawn[], two: Drawn[]}} */
+const TOGETHER = { one: ["matrix", "lines"], two: ["before", "matrix", "change"] };
 
 /**
  * Show a packed trace in an element; return functions that show another one, and remove the lens.
@@ -68,13 +72,13 @@ class Lens {
     this.host = host;
     this.bytes = bytes;
     this.payload = parse(bytes);
-    this.selection = new Selection(this.payload.attentions, host.start(this.payload.model));
+    this.selection = new Selection(this.payload.attentions, { ...host.start(this.payload.model), ...this.payload.lesson });
     this.root = element("div", { className: "lens" });
     root.append(this.root);
     this.page = new PageTheme(this.root);
     this.lookOf = looks(this.payload.themes);
-    /** @type {{from: unknown[], scene: Scene} | null} */
-    this.drawn = null;
+    /** @type {Partial<Record<Value, {from: unknown[], scene: Scene}>>} */
+    this.drawn = {};
     this.count = { count: 0, of: 0 };
     this.tall = 0; // height of a view, in pixels
 
@@ -82,8 +86,13 @@ class Lens {
     const point = (/** @type {Token} */ token) => this.point(token, null);
     const saves = (/** @type {FileKind} */ kind) => download(this.exported, kind);
     const files = host.files ?? (() => []);
-    this.controls = new Controls({ selection, words, look, select, pin, redraw, files, download: saves });
-    this.heads = new Heads({ selection, words, look, select, hover: (head) => this.hoverHead(head) });
+    const [acts, act] = [this.acts, (/** @type {Act} */ asked) => host.act?.(asked)];
+    this.controls = new Controls({ selection, words, look, select, pin, redraw, files, acts, act, download: saves });
+    this.heads = new Heads({
+      ...{ selection, words, look, select, hover: (head) => this.hoverHead(head) },
+      off: () => acts()?.heads.find(({ name }) => name === "ablate")?.among ?? null,
+      toggle: (kind, layer, head) => act({ do: "head", name: "ablate", kind, layer, head }),
+    });
     this.caption = element("h2", { className: "says" });
     this.place = element("p", { className: "place" });
     const said = element("div", { className: "said", ariaLive: "polite" }, this.caption, this.place);
@@ -93,20 +102,17 @@ class Lens {
     const top = element("div", { className: "top" }, said, this.controls.top);
     this.root.append(top, this.controls.bar, this.panels, this.tip.element, this.announced);
     this.stage = new Stage(this.panels, () => this.fit());
-    this.matrix = matrix({
-      scene: () => this.scene(),
-      theme: () => this.page.theme,
-      highlighted: () => ({ row: selection.state.query, column: selection.state.key }),
-      highlight: ({ row, column }, place) => this.point({ query: row, key: column }, place),
-      pin: ({ row, column }) => pin({ query: row, key: column }),
-      redraw,
-    });
+    this.matrices = { before: this.matrixOf("before"), matrix: this.matrixOf("matrix"), change: this.matrixOf("change") };
+    this.matrix = this.matrices.matrix;
     const aligned = () => (selection.state.view === "all" ? this.matrix.drawing()?.at : undefined);
-    const tall = () => this.tall;
+    const tall = () => this.tall / this.factor();
+    const counted = (/** @type {Count} */ count) => this.title(count);
     this.views = {
       grid: this.panel("grid", grid({ selection, look, select, hover: (head, place) => this.hover(head, place) })),
+      before: this.panel("before", this.matrices.before),
       matrix: this.panel("matrix", this.matrix),
-      lines: this.panel("lines", lines({ ...{ selection, words, look, point, pin, tall, aligned }, counted: (count) => this.title(count) })),
+      change: this.panel("change", this.matrices.change),
+      lines: this.panel("lines", lines({ selection, words, look, point, pin, tall, aligned, counted })),
       steps: this.panel("steps", steps({ selection, words, look, point, pin })),
     };
     this.evidence = element("section", { className: "panel evidence" });
@@ -119,6 +125,31 @@ class Lens {
     this.show();
   }
 
+  /**
+   * Return a matrix of the selected head; those of two runs and of their difference point and zoom together.
+   *
+   * @param {"before" | "matrix" | "change"} name
+   */
+  matrixOf(name) {
+    const { selection } = this;
+    return matrix({
+      scene: () => this.scene(name === "matrix" ? selection.state.value : name),
+      theme: () => this.page.theme,
+      highlighted: () => ({ row: selection.state.query, column: selection.state.key }),
+      highlight: ({ row, column }, place) => this.point({ query: row, key: column }, place, name),
+      pin: ({ row, column }) => this.pin({ query: row, key: column }),
+      redraw: this.redraw,
+      zoomed: () => {
+        for (const other of Object.values(this.matrices)) other.part = this.matrices[name].part;
+      },
+    });
+  }
+
+  /** What can be changed in the run; none if there is no server to ask. */
+  acts = () => (this.host.act ? this.payload.acts : undefined);
+
+  /** How many times as large as usual the views are drawn. */
+  factor = () => (this.selection.state.projected ? PROJECTED : 1);
   words = () => this.payload.words;
   look = () => this.lookOf(this.page.theme);
 
@@ -134,34 +165,36 @@ class Lens {
 
   /** @param {Drawn} name @param {View} view @returns {Panel} */
   panel(name, view) {
-    const [title, body] = [element("h4", {}), element("div", { className: "body" })];
+    const [title, body] = [element("h3", {}), element("div", { className: "body" })];
     const panel = element("section", { className: `panel ${name}` }, title, body);
     this.panels.append(panel);
-    return { panel, title, surface: surface(body, view, this.page.read) };
+    return { panel, title, surface: surface(body, enlarged(view, this.factor), this.page.read) };
   }
 
   /** Show another payload; the selection is kept where it still exists in the same model. @param {Uint8Array} bytes */
   update(bytes) {
     if (bytes === this.bytes) return;
-    const { model } = this.payload;
+    const { model, lesson } = this.payload;
     this.bytes = bytes;
     this.payload = parse(bytes);
     this.lookOf = looks(this.payload.themes);
     this.page.read();
     this.selection.update(this.payload.attentions);
-    if (model !== this.payload.model) this.open();
+    if (this.payload.lesson && this.payload.lesson.name !== lesson?.name) this.open(this.payload.lesson);
+    else if (model !== this.payload.model) this.open({});
     this.show();
   }
 
-  /** Open another model on a head of its own. */
-  open() {
-    this.selection.open({});
+  /** Open another model on a head of its own, or a lesson on the head that it is about. @param {Partial<LessonStart>} start */
+  open({ kind, layer, head, view }) {
+    if (view) this.selection.state.view = view;
+    this.selection.open({ kind, layer, head });
     this.remember();
   }
 
   remember() {
-    const { kind, layer, head, view } = this.selection.state;
-    this.host.remember({ model: this.payload.model, kind, layer, head, view });
+    const { kind, layer, head, view, projected } = this.selection.state;
+    this.host.remember({ model: this.payload.model, kind, layer, head, view, projected });
   }
 
   /** Write the texts of the payload. */
@@ -174,10 +207,14 @@ class Lens {
   }
 
   showSelection() {
-    const { view } = this.selection.state;
+    const { view, projected } = this.selection.state;
     this.controls.update();
+    this.root.classList.toggle("projected", projected);
     this.panels.dataset.view = view;
-    for (const name of VIEWS) this.views[name].panel.hidden = view === "all" ? !TOGETHER.includes(name) : view !== name;
+    const { isCompared } = this.selection.attention;
+    const together = TOGETHER[isCompared ? "two" : "one"];
+    this.panels.classList.toggle("compared", isCompared);
+    for (const name of VIEWS) this.views[name].panel.hidden = view === "all" ? !together.includes(name) : view !== name;
     this.column.hidden = view === "grid";
     this.describe();
     this.fit();
@@ -209,11 +246,12 @@ class Lens {
    *
    * @param {Token} token
    * @param {Point | "cell" | null} place Where the tooltip is: at a point, at the cell itself, or nowhere.
+   * @param {"before" | "matrix" | "change"} [within] The matrix with that point.
    */
-  point(token, place) {
+  point(token, place, within = "matrix") {
     const changed = this.selection.point(token);
     const { query, key } = token;
-    if (place && query !== null && key !== null) this.describeCell(query, key, place);
+    if (place && query !== null && key !== null) this.describeCell(query, key, place, within);
     else this.tip.hide();
     if (changed) this.redraw();
   }
@@ -223,20 +261,27 @@ class Lens {
     this.selection.pin(token);
     this.redraw();
     this.describe();
-    if (this.selection.state.view === "steps") this.controls.update(); // the menu of the queries
+    this.controls.update(); // the menu of the queries, and the edge that can be cut
     if (this.table.open) this.fillTable();
   };
 
-  /** The selected head as a matrix; the same object until the selection changes. */
-  scene() {
+  /**
+   * The selected head as a matrix; the same object until the selection changes.
+   *
+   * @param {Value} [value] What it shows, of two runs.
+   * @returns {Scene}
+   */
+  scene(value = this.selection.state.value) {
     const { attention, state } = this.selection;
+    if (!attention.isCompared && value !== state.value) return this.scene();
     const look = this.look();
-    const { tall } = this;
-    const from = [attention, look.ramps, state.layer, state.head, state.value, state.scale, tall];
-    if (!this.drawn || from.some((each, i) => each !== this.drawn?.from[i])) {
-      this.drawn = { from, scene: sceneOf(this.selection, this.words(), look, tall) };
-    }
-    return this.drawn.scene;
+    const tall = this.tall / this.factor();
+    const from = [attention, look.ramps, state.layer, state.head, state.scale, tall, state.projected];
+    const drawn = this.drawn[value];
+    if (drawn && from.every((each, i) => each === drawn.from[i])) return drawn.scene;
+    const scene = sceneOf(this.selection, this.words(), look, tall, value);
+    this.drawn[value] = { from, scene };
+    return scene;
   }
 
   redraw = () => {
@@ -264,38 +309,32 @@ class Lens {
     this.evidence.replaceChildren(...evidenceOf(attention.measured(state.layer, state.head), role, words));
   }
 
-  /** @param {number} query @param {number} key @param {Point | "cell"} place */
-  describeCell(query, key, place) {
+  /**
+   * @param {number} query
+   * @param {number} key
+   * @param {Point | "cell"} place
+   * @param {"before" | "matrix" | "change"} within
+   */
+  describeCell(query, key, place, within) {
     const text = cellText(this.selection, this.words(), query, key);
     if (place === "cell") this.announced.textContent = text; // to a screen reader
-    const at = place === "cell" ? this.matrix.middle({ row: query, column: key }) : place;
-    if (at) this.tip.show(this.views.matrix.surface.canvas, at, [text]);
+    const at = place === "cell" ? this.matrices[within].middle({ row: query, column: key }) : place;
+    if (at) this.tip.show(this.views[within].surface.canvas, onCanvas(at, this.factor()), [text]);
   }
 
   /** Show an enlarged thumbnail beside its button. @param {Hovered | null} hovered */
   hoverHead(hovered) {
-    this.tip.hide();
-    if (!hovered) return;
+    if (!hovered) return this.tip.hide();
     const { attention, number, image, button } = hovered;
-    const picture = element("canvas", { width: image.width, height: image.height });
-    contextOf(picture).drawImage(image, 0, 0);
-    const head = placeOf(attention, number);
-    const name = element("strong", { textContent: headTitle(attention, head) });
-    const figures = figuresText(attention, this.words(), number);
-    this.tip.show(button, [button.offsetWidth, 0], [picture, name, saying(attention, head), figures]);
+    return this.tip.show(button, [button.offsetWidth, 0], aboutHead(attention, number, image, this.words()));
   }
 
-  /** Show an enlarged thumbnail beside the pointer. @param {HoveredInGrid | null} head @param {Point} place */
-  hover(head, place) {
-    this.tip.hide();
-    if (!head) return;
-    const { attention } = this.selection;
-    const { image, columns, rows } = head.thumbnail;
-    const picture = element("canvas", { width: columns, height: rows });
-    contextOf(picture).drawImage(image, 0, 0);
-    const name = element("strong", { textContent: headTitle(attention, head) });
-    const figures = figuresText(attention, this.words(), head.number);
-    this.tip.show(this.views.grid.surface.canvas, place, [picture, name, saying(attention, head), figures]);
+  /** Show an enlarged thumbnail beside the pointer. @param {HoveredInGrid | null} hovered @param {Point} place */
+  hover(hovered, place) {
+    if (!hovered) return this.tip.hide();
+    const { number, thumbnail } = hovered;
+    const parts = aboutHead(this.selection.attention, number, thumbnail.image, this.words());
+    return this.tip.show(this.views.grid.surface.canvas, onCanvas(place, this.factor()), parts);
   }
 
   /** Fill the table of the selected head, for screen readers. */

@@ -45,7 +45,11 @@ const [TOP, BOTTOM] = [34, 24]; // pixels above and below the tokens
 const MOST_LABEL = 120;
 const REACH = 60; // pixels beside a token's text that still point at it
 const WIDEST = 7; // pixels
+const SHARE = { usual: 1 / 9, projected: 1 / 5 }; // of the height of a row: the widest line
 const MANY = 1000; // from so many lines on they are thin
+const FAINTEST = { usual: 0.06, projected: 0.3 }; // opacity of the weakest lines
+const STRONGEST = 0.96; // opacity
+const THINNEST = { usual: 0.6, projected: 1.2 }; // pixels of the weakest lines
 const SHADES = 8; // opacities; the lines of one head and opacity are one stroke
 
 /**
@@ -119,7 +123,7 @@ function layoutOf({ queries, keys, queryTokens, keyTokens }, ruler, theme, width
   const [row, keyRow] = [down / queries, down / keys];
   const pixels = lettersOf(Math.min(row, keyRow));
   ruler.font = `${pixels}px ${theme.font}`;
-  const room = Math.min(MOST_LABEL, width * 0.34);
+  const room = Math.min((MOST_LABEL * pixels) / PIXELS, width * 0.34);
   const left = widest(ruler, queryTokens, room) + 10;
   const right = width - widest(ruler, keyTokens, room) - 10;
   return { row, keyRow, left, right, top, room, height: top + down + BOTTOM };
@@ -136,9 +140,10 @@ const lettersOf = (row) => Math.min(16, Math.max(PIXELS, 0.26 * row));
  * @param {Limit} limit
  */
 function drawEdges(pen, selection, { heads }, layout, limit) {
+  const size = selection.state.projected ? "projected" : "usual";
   const widest = limit.count > MANY ? 1 : WIDEST; // without a GPU, lines wider than 1 pixel take 8 times as long
   const isStrong = strongestOf(limit);
-  const most = Math.max(0.6, Math.min(widest, Math.min(layout.row, layout.keyRow) / 9));
+  const most = Math.max(THINNEST[size], Math.min(widest, SHARE[size] * Math.min(layout.row, layout.keyRow)));
   for (const head of selection.state.shown) {
     /** @type {number[][]} */
     const shades = Array.from({ length: SHADES }, () => []);
@@ -150,8 +155,8 @@ function drawEdges(pen, selection, { heads }, layout, limit) {
     shades.forEach((edges, shade) => {
       if (!edges.length) return;
       const share = (shade + 0.5) / SHADES;
-      pen.globalAlpha = 0.06 + 0.9 * share ** 0.8;
-      pen.lineWidth = Math.max(0.6, most * share);
+      pen.globalAlpha = FAINTEST[size] + (STRONGEST - FAINTEST[size]) * share ** 0.8;
+      pen.lineWidth = Math.max(THINNEST[size], most * share);
       drawShade(pen, edges, layout);
     });
   }

@@ -1,7 +1,7 @@
 // A matrix: zoom with the wheel, pan by dragging, move from cell to cell with the arrow keys.
 
 import { drawCells, drawScale, drawShares } from "./cells.js";
-import { drawHighlighted, drawLabels, drawSums, drawTitles } from "./labels.js";
+import { drawCovered, drawHighlighted, drawLabels, drawSums, drawTitles } from "./labels.js";
 import { newRuler } from "./pen.js";
 import { cellAt, middleOf, nearestCell, place } from "./place.js";
 import { moved, revealed, whole, zoomed } from "./zoom.js";
@@ -156,6 +156,7 @@ function drawMatrix(pen, drawing) {
   if (drawing.scene.sums) drawSums(pen, drawing, drawing.scene.sums);
   drawScale(pen, drawing);
   drawHighlighted(pen, drawing);
+  if (drawing.scene.covered) drawCovered(pen, drawing, drawing.scene.covered);
 }
 
 /**

@@ -1,8 +1,6 @@
-// A menu that opens below its button.
+// A menu that opens below its button, flush with the last one beside it.
 
 import { element } from "./element.js";
-
-const EDGE = 8; // pixels that are left of a menu at the edge of the window
 
 /**
  * Return a menu; a press outside of it, or Escape, closes it.
@@ -20,11 +18,6 @@ export function menuOf(kind) {
     if (key !== "Escape" || !menu.open) return;
     menu.open = false;
     label.focus();
-  });
-  menu.addEventListener("toggle", () => {
-    body.style.right = "";
-    const { left } = body.getBoundingClientRect();
-    if (menu.open && left < EDGE) body.style.right = `${left - EDGE}px`;
   });
   document.addEventListener("click", close);
   return {

@@ -4,10 +4,12 @@ import base64
 import html
 import json
 
+from transformer_viz.language import TAGS
 from transformer_viz.pictures.figures.theme import BACKGROUND
 from transformer_viz.pictures.views.modules import module, stylesheet
 
 PAGE = """<!doctype html>
+<html lang="{lang}">
 <meta charset="utf-8">
 <title>{title}</title>
 <style>
@@ -31,15 +33,17 @@ mount(document.getElementById("lens"), bytes, {{ start: () => ({start}), remembe
 """
 
 
-def page(payload: bytes, *, title: str, start: dict | None = None) -> str:
+def page(payload: bytes, *, title: str, language: str = "en", start: dict | None = None) -> str:
     """Return the HTML of a page that shows a payload.
 
     Args:
         payload: As `payload_bytes` returns it.
         title: Title of the page.
-        start: Initial selection: any of "kind", "layer", "head", "view".
+        language: Of its words, "en" or "zh"; screen readers and fonts follow it.
+        start: Initial selection: any of "kind", "layer", "head" (0-based), "view", "projected".
     """
     return PAGE.format(
+        lang=TAGS[language],
         title=html.escape(title),
         **BACKGROUND,
         style=stylesheet("lens"),

@@ -2,6 +2,7 @@
 
 import { ramp } from "./colour.js";
 import { element } from "./element.js";
+import { enlarged, onCanvas, PROJECTED } from "./enlarged.js";
 import { join, linked } from "./links.js";
 import { matrix, NOTHING } from "./matrix.js";
 import { paint } from "./paint.js";
@@ -32,6 +33,7 @@ import { tipOf } from "./tip.js";
  * @property {string} title Above a saved picture.
  * @property {string} name Of saved files, without their ending.
  * @property {{table: string, rows: string, largest: string}} words
+ * @property {boolean} [projected] Whether it is drawn larger, for a projector.
  * @property {{applied: number} | null} paint Number of the last stroke that is in the matrix; null: it cannot be painted.
  */
 
@@ -48,6 +50,7 @@ import { tipOf } from "./tip.js";
 
 /** @type {WeakMap<Element, Panel>} */
 const PANELS = new WeakMap();
+const LEAST_PROJECTED = 11; // pixels of the labels before they are enlarged
 const DIGITS = 4; // after the decimal point, in tooltips
 const PRECISION = 6; // significant digits of a saved number
 
@@ -66,9 +69,10 @@ export default function ({ data, parentElement, setStateValue }) {
  * @returns {PanelScene}
  */
 export function unpacked({ values, colours, limit, signed, ticks, ...rest }) {
+  const pixels = rest.projected ? Math.max(LEAST_PROJECTED, rest.pixels) : rest.pixels;
   const bytes = Uint8Array.from(atob(values), (letter) => letter.charCodeAt(0));
   const scale = { ramp: ramp(colours), limit, signed, ticks };
-  return { ...rest, key: `${rest.rows.length}/${rest.columns.length}`, values: new Float32Array(bytes.buffer), scale };
+  return { ...rest, pixels, key: `${rest.rows.length}/${rest.columns.length}`, values: new Float32Array(bytes.buffer), scale };
 }
 
 export class Panel {
@@ -109,9 +113,12 @@ export class Panel {
         this.follow(this.cell, this.leads);
       },
     });
-    this.surface = surface(body, this.view, page.read);
+    this.surface = surface(body, enlarged(this.view, this.factor), page.read);
     root.addEventListener("transitionend", () => this.redraw()); // another theme has another colour of text
   }
+
+  /** How many times as large as usual the matrix is drawn. */
+  factor = () => (this.of.projected ? PROJECTED : 1);
 
   /**
    * Show another scene, with the same highlight and zoom.
@@ -128,6 +135,7 @@ export class Panel {
     if ((row ?? 0) >= of.rows.length || (column ?? 0) >= of.columns.length) this.cell = NOTHING;
     this.surface.canvas.setAttribute("aria-label", of.alt);
     this.root.classList.toggle("paint", Boolean(of.paint));
+    this.root.classList.toggle("projected", Boolean(of.projected));
     this.offer();
     this.follow(this.cell, this.leads);
   }
@@ -167,7 +175,7 @@ export class Panel {
     this.cell = cell;
     this.leads = leads;
     const [text, place] = [this.textOf(cell), this.tipPlace(cell)];
-    if (text && place) this.tip.show(this.surface.canvas, place, [text]);
+    if (text && place) this.tip.show(this.surface.canvas, onCanvas(place, this.factor()), [text]);
     else this.tip.hide();
     this.redraw();
   }

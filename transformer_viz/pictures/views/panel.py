@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from transformer_viz.pictures.figures.theme import DIVERGING, GAP, HEADS, SEQUENTIAL
+from transformer_viz.text.kinds import BLANK
 from transformer_viz.text.tokenizer import visible
 
 MAX_LARGE = 16
@@ -15,9 +16,6 @@ MAX_LARGE = 16
 
 MAX_RULED = 40
 """Maximum number of tokens with grid lines between the cells."""
-
-BLANK = "␠"
-"""Shown for a token of white space."""
 
 
 class Scale(NamedTuple):

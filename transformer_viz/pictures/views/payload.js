@@ -1,5 +1,6 @@
 // What Python packed (payload.py), as typed arrays over the same bytes: only the header is parsed, nothing is copied.
 
+/** @import {ViewName} from "./selection.js" */
 /** @import {Palette} from "./theme.js" */
 
 /** @typedef {{float16: Uint16Array, float32: Float32Array, uint8: Uint8Array}} Arrays Type in NumPy -> here. */
@@ -16,7 +17,12 @@
  *   | "projected"} VectorName
  */
 
-/** @typedef {"weights" | "scores" | "masked" | "norms"} Value What a matrix shows; "masked": scores after masking. */
+/**
+ * What a matrix shows. "masked": scores after masking; "before": weights of the run that is compared with; "change": by
+ * how much the weights are larger than those.
+ *
+ * @typedef {"weights" | "scores" | "masked" | "norms" | "before" | "change"} Value
+ */
 
 /**
  * What the header has of one kind of attention.
@@ -33,6 +39,10 @@
  * @property {number} keys
  * @property {Partial<Record<VectorName, number>>} sizes Dimension of each vector.
  * @property {number} maskHeads 1, or one mask for each head.
+ * @property {boolean} hasEdges Whether a cell is an edge of the model, that can be cut.
+ * @property {[rows: Pair[], columns: Pair[]]} [places] Of each row and column, its position before and now; none: both
+ *   are its number.
+ * @property {[layer: number, head: number, query: number] | null} covered A row that is to be predicted first.
  * @property {string[]} queryTokens
  * @property {string[]} keyTokens
  * @property {number[]} querySentences Number of the sentence of each token.
@@ -43,6 +53,8 @@
  * @property {string[]} sayings What each head does, in a sentence.
  * @property {Measure[]} [measures] One for each pattern, for the chart of the selected head.
  */
+
+/** @typedef {[before: number, now: number]} Pair Positions of a token in two texts; -1: it is not there. */
 
 /**
  * A measure of what heads do.
@@ -60,7 +72,7 @@
  */
 
 /**
- * @typedef {{weights: Where<"float16">, mask: Where<"uint8">, scores?: Where<"float16">, norms?: Where<"float16">,
+ * @typedef {{weights: Where<"float16">, mask: Where<"uint8">, before?: Where<"float16">, beforeMask?: Where<"uint8">, scores?: Where<"float16">, norms?: Where<"float16">,
  *   evidence?: Where<"float32">}
  *   & Partial<Record<VectorName, Where<"float32">>>} Described
  */
@@ -82,12 +94,13 @@
  * Texts of the views: `lens.*` in language/en.json.
  *
  * @typedef {Record<"views" | "values" | "sorts" | "others" | "files", Record<string, string>> & Record<Label
- *   | "lines_of" | "all_heads" | "scale_head" | "scale_one" | "download" | "key" | "grid" | "matrix" | "lines" | "steps"
+ *   | "lines_of" | "all_heads" | "scale_head" | "scale_one" | "size" | "projector" | "download" | "key" | "grid" | "matrix" | "lines" | "steps"
  *   | "grid_title" | "lines_title" | "stop" | "some" | "no_line" | "strongest" | "pinned" | "cell" | "masked_cell"
  *   | "table" | "table_query" | "table_keys" | "query_of" | "key_vector" | "value_vector" | "weighted_value" | "masked"
  *   | "equal" | "unequal" | "too_long" | "token_embedding" | "position" | "sum" | "stream" | "normalised"
  *   | "joined" | "output" | "projected" | "unprojected" | "every" | "within" | "between" | "evidence" | "evidence_here"
- *   | "measured" | "measured_here" | "unshown" | "mean" | "uniform" | "here" | "usual_role", string>} Words
+ *   | "measured" | "measured_here" | "unshown" | "mean" | "uniform" | "here" | "usual_role" | "before" | "change" | "side_a"
+ *   | "side_b" | "side_change" | "compared_cell" | "switch_off" | "switch_on" | "covered", string>} Words
  */
 
 /**
@@ -96,6 +109,29 @@
  * @property {Words} words
  * @property {Record<string, Palette>} themes
  * @property {Record<string, Attention>} attentions By kind.
+ * @property {{kind: string, layer: number, head: number, projected?: boolean}} [chosen] The head that the server draws, and
+ *   whether for a projector.
+ * @property {Acts} [acts] What can be changed in the run; none: nothing.
+ * @property {LessonStart} [lesson] The lesson that the views open on.
+ */
+
+/** @typedef {{name: string, kind: string, layer: number, head: number, view: ViewName}} LessonStart */
+
+/** @typedef {Record<string, unknown> & {do: string}} Act Something that the server is asked to do. */
+
+/**
+ * What can be changed in a run, and what is (changes.py).
+ *
+ * @typedef {object} Acts
+ * @property {string} title
+ * @property {string} this_head
+ * @property {{name: string, label: string, among: string[]}[]} heads Changes of the selected head, and the heads that have
+ *   them, as "kind-number".
+ * @property {string} edge With {query} and {key}.
+ * @property {string} no_edge
+ * @property {{title: string, choices: {label: string, act: Act, pressed: boolean}[]}[]} groups
+ * @property {{text: string, act: Act}[]} chips
+ * @property {{label: string, act: Act}} compare
  */
 
 const KINDS = { float16: Uint16Array, float32: Float32Array, uint8: Uint8Array };
@@ -170,30 +206,63 @@ function attentionOf({ arrays, ...facts }, array) {
   const scores = arrays.scores ? array(arrays.scores) : null;
   const norms = arrays.norms ? array(arrays.norms) : null;
   const evidence = arrays.evidence ? array(arrays.evidence) : null;
+  const before = arrays.before && arrays.beforeMask ? { weights: array(arrays.before), mask: array(arrays.beforeMask) } : null;
+  const [rowPlaces, columnPlaces] = facts.places ?? [null, null];
+  /** @type {(query: number, key: number, side: 0 | 1) => boolean} */
+  const exists = (query, key, side) => (rowPlaces?.[query][side] ?? 0) >= 0 && (columnPlaces?.[key][side] ?? 0) >= 0;
   const names = /** @type {VectorName[]} */ (Object.keys(sizes));
   const vectors = new Map(names.flatMap((name) => (arrays[name] ? [[name, array(arrays[name])]] : [])));
   /** @type {Partial<Record<Value, Field>>} */
   const cached = {};
 
-  /** @type {(head: number, query: number, key: number) => boolean} */
-  const allowed = (head, query, key) => mask[(maskHeads > 1 ? head * cells : 0) + query * keys + key] > 0;
+  /** @type {(layer: number, head: number, query: number) => boolean} */
+  const isCovered = (...row) => facts.covered?.every((number, i) => number === row[i]) ?? false;
+
+  /** @type {(mask: Uint8Array) => (head: number, query: number, key: number) => boolean} */
+  const isAllowed = (mask) => (head, query, key) => mask[(maskHeads > 1 ? head * cells : 0) + query * keys + key] > 0;
+  const allowed = isAllowed(mask);
 
   const rows = Array.from({ length: maskHeads * queries }, (_, row) => mask.subarray(row * keys, (row + 1) * keys));
   const counts = rows.map((row) => row.reduce((count, isAllowed) => count + isAllowed, 0));
   const countsOf = (/** @type {number} */ head) => counts.slice(head * queries, (head + 1) * queries);
   const widest = Array.from({ length: maskHeads }, (_, head) => Math.max(...countsOf(head)));
 
+  const isAlone = Array.from({ length: queries }, (_, query) => rowPlaces?.[query].some((place) => place < 0) ?? false);
+
+  /** @type {(layer: number, head: number) => Field} */
+  function difference(layer, head) {
+    const [one, other] = [computed(layer, head, "before").data, computed(layer, head, "weights").data];
+    const data = new Float32Array(cells).fill(NaN); // a row without counterpart, or masked in both
+    let largest = 0;
+    for (let query = 0, cell = 0; query < queries; query++) {
+      if (isAlone[query]) cell += keys;
+      else {
+        for (let key = 0; key < keys; key++, cell++) {
+          const [from, to] = [one[cell], other[cell]];
+          if (Number.isNaN(from) && Number.isNaN(to)) continue;
+          data[cell] = (to || 0) - (from || 0);
+          largest = Math.max(largest, Math.abs(data[cell]));
+        }
+      }
+    }
+    return { layer, head, data, largest, signed: true };
+  }
+
   /** @type {(layer: number, head: number, value: Value) => Field} */
   function computed(layer, head, value) {
+    if (value === "change") return difference(layer, head);
+    const isBefore = value === "before" && before;
+    const seen = isBefore ? isAllowed(before.mask) : allowed;
     const at = (layer * heads + head) * cells;
-    const source = (value === "scores" || value === "masked" ? scores : null) ?? weights;
+    const source = isBefore ? before.weights : ((value === "scores" || value === "masked" ? scores : null) ?? weights);
     const lengths = value === "norms" ? norms : null;
     const data = new Float32Array(cells);
     let largest = 0;
     for (let cell = 0; cell < cells; cell++) {
       let number = HALF[source[at + cell]];
       if (lengths) number *= HALF[lengths[(layer * heads + head) * keys + (cell % keys)]];
-      if (value !== "scores" && !allowed(head, (cell / keys) | 0, cell % keys)) number = NaN;
+      if (isCovered(layer, head, (cell / keys) | 0)) number = NaN;
+      if (value !== "scores" && !seen(head, (cell / keys) | 0, cell % keys)) number = NaN;
       data[cell] = number;
       if (Math.abs(number) > largest) largest = Math.abs(number);
     }
@@ -204,6 +273,13 @@ function attentionOf({ arrays, ...facts }, array) {
     ...facts,
     hasScores: Boolean(scores),
     hasVectors: vectors.has("context"),
+    isCompared: Boolean(before),
+
+    /** Whether both tokens of a cell are in the text before (0), or in this one (1). */
+    exists,
+
+    /** Whether a row of a head is to be predicted before it is shown. */
+    isCovered,
 
     /** Whether a query may attend to a key. */
     allowed,

@@ -65,6 +65,11 @@ class AttentionPayload(NamedTuple):
         evidence: The evidence for the roles; None: not shown.
         shares: Share of each head's usual role as text, by layer; "": the head has none. None: unknown.
         opening: Layer and head shown first, 0-based.
+        before: The run that these layers are compared with; None: none.
+        places: Of each row and of each column, its position in the text before and in this one, -1: none:
+            int (query, 2), int (key, 2). None: both are the number of the row or column.
+        has_edges: Whether a cell is an edge of the model, that can be cut.
+        covered: Layer, head and row, 0-based, whose weights are not shown yet; None: all are.
     """
 
     found: Attentions
@@ -80,9 +85,15 @@ class AttentionPayload(NamedTuple):
     evidence: Evidence | None = None
     shares: list[list[str]] | None = None
     opening: tuple[int, int] = (0, 0)
+    before: Attentions | None = None
+    places: tuple[np.ndarray, np.ndarray] | None = None
+    has_edges: bool = False
+    covered: tuple[int, int, int] | None = None
 
 
-def payload_bytes(model: str, shown: dict[str, AttentionPayload], words: dict) -> bytes:
+def payload_bytes(
+    model: str, shown: dict[str, AttentionPayload], words: dict, **around: dict[str, Any] | None
+) -> bytes:
     """Return the payload: float16 weights and scores, token labels, and words.
 
     Positive float16 numbers sort like their bit patterns, so a value's bits also index the colour scale.
@@ -91,6 +102,10 @@ def payload_bytes(model: str, shown: dict[str, AttentionPayload], words: dict) -
         model: Name of the model.
         shown: Kind of attention ("encoder", "decoder", "cross") -> what to show.
         words: Words of the views, by the names that `lens.js` uses.
+        **around: What else the views are given. chosen: kind, layer and head, 0-based, that the server has
+            chosen, and whether they are drawn larger, "projected"; None: the views choose. acts: as
+            `changes.acts_of` returns it; None: nothing can be changed. lesson: as `LessonView.header` returns
+            it; None: there is none.
 
     Returns:
         Length of the header as uint64, header, arrays.
@@ -102,6 +117,7 @@ def payload_bytes(model: str, shown: dict[str, AttentionPayload], words: dict) -
         for theme in SEQUENTIAL
     }
     header = {"model": model, "words": words, "themes": themes, "attentions": attentions}
+    header |= {name: facts for name, facts in around.items() if facts is not None}
     text = json.dumps(header, ensure_ascii=False).encode()
     text += b" " * (-len(text) % ALIGNMENT)
     return len(text).to_bytes(ALIGNMENT, "little") + text + bytes(arrays.data)
@@ -142,12 +158,22 @@ def vectors_of(trace: Trace, kind: str, projected: np.ndarray | None = None) -> 
 def _attention(kind, shown, arrays):
     """Append the arrays of one kind of attention; return its part of the header."""
     found, vectors = shown.found, shown.vectors
-    weights = np.stack([layer.weights for layer in found.layers])
+    weights = np.nan_to_num(np.stack([layer.weights for layer in found.layers]))
+    if shown.covered is not None:
+        weights[shown.covered] = 0
     num_layers, heads, queries, keys = weights.shape
     mask = np.broadcast_to(found.mask, (len(found.mask), queries, keys))
+    if shown.before is not None:
+        before = np.nan_to_num(np.stack([layer.weights for layer in shown.before.layers]))
+        mask, before_mask = np.broadcast_arrays(mask, shown.before.mask)
     described = {"weights": arrays.add(weights, np.float16), "mask": arrays.add(mask, np.uint8)}
+    if shown.before is not None:
+        described["before"] = arrays.add(before, np.float16)
+        described["beforeMask"] = arrays.add(before_mask, np.uint8)
     if found.layers[0].scores is not None:
         scores = np.stack([layer.scores for layer in found.layers])
+        if shown.covered is not None:
+            scores[shown.covered] = 0
         described["scores"] = arrays.add(scores.clip(-LARGEST, LARGEST), np.float16)
         norms = np.linalg.norm(np.stack([layer.value for layer in found.layers]), axis=-1)
         described["norms"] = arrays.add(norms.clip(max=LARGEST), np.float16)
@@ -162,6 +188,8 @@ def _attention(kind, shown, arrays):
         ]
     if shown.shares is not None:
         facts["shares"] = [share for layer in shown.shares for share in layer]
+    if shown.places is not None:
+        facts["places"] = [side.tolist() for side in shown.places]
     rows, columns = shown.tokens
     return facts | {
         "kind": kind,
@@ -175,6 +203,8 @@ def _attention(kind, shown, arrays):
         "keys": keys,
         "sizes": {name: array.shape[-1] for name, array in vectors.items()},
         "maskHeads": len(mask),
+        "hasEdges": shown.has_edges,
+        "covered": shown.covered,
         "queryTokens": [*map(visible, rows)],
         "keyTokens": [*map(visible, columns)],
         "querySentences": shown.sentences[0].tolist(),

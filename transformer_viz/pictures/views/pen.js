@@ -4,7 +4,7 @@
  * A canvas context, or the `SvgContext` that writes the same drawing as SVG.
  *
  * @typedef {Pick<CanvasRenderingContext2D, "fillStyle" | "strokeStyle" | "globalAlpha" | "lineWidth" | "font" | "textAlign"
- *   | "textBaseline" | "imageSmoothingEnabled" | "save" | "restore" | "translate" | "rotate" | "fillRect" | "strokeRect"
+ *   | "textBaseline" | "imageSmoothingEnabled" | "save" | "restore" | "translate" | "rotate" | "scale" | "fillRect" | "strokeRect"
  *   | "beginPath" | "moveTo" | "lineTo" | "bezierCurveTo" | "stroke"> & Ruler & Images & {role?: string}} Pen
  */
 

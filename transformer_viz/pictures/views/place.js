@@ -1,6 +1,6 @@
 // The layout of a matrix: where its cells, labels and sums are, and which cell is at a point.
 
-import { stride, widest } from "./text.js";
+import { PIXELS, stride, widest } from "./text.js";
 
 /** @import {Ruler} from "./pen.js" */
 /** @import {Fit, Scene} from "./scene.js" */
@@ -32,8 +32,8 @@ const MOST_LABEL = { bounded: 110, square: 96, wide: 96 };
 const SHARE = 0.3; // of the width: the most for the labels of the rows
 const TITLE = 18; // beside the rows, and above the columns
 const SCALE = 34; // below the cells, for the scale; the same where there is none
-const [LEAST_CELL, MOST_CELL, MOST_HEIGHT] = [3, 44, 640];
-const [MOST_TALL, WIDER] = [76, 1.4]; // height of a cell that fills the picture, and its width as a share of that
+const [LEAST_CELL, MOST_CELL, MOST_HEIGHT] = [3, 76, 640];
+const OBLONG = 1.4; // most width of a cell as a share of its height, and most height as a share of its width
 const [LOW, LOW_LINE] = [190, 30]; // pixels that are enough for all rows, and for each row
 const FEW = 40; // rows that all have a label
 const LINE = { bounded: 1.08, square: 1, wide: 1.25 }; // distance of labels, in font sizes
@@ -46,14 +46,10 @@ const WITH_SUMS = 0.74; // share of the width for the cells
  * @type {Record<Fit, (room: number, rows: number, columns: number, pixels: number, tall?: number) => [number, number]>}
  */
 const FITS = {
-  bounded(room, rows, columns, _pixels, tall) {
-    if (tall) {
-      const high = Math.min(MOST_TALL, tall / rows);
-      const across = Math.min(Math.max(60, room), Math.max(high, LEAST_CELL) * WIDER * columns);
-      return [across, Math.min(high, (across / columns) * WIDER) * rows];
-    }
-    const cell = Math.min(MOST_CELL, Math.max(LEAST_CELL, MOST_HEIGHT / rows), Math.max(60, room) / columns);
-    return [cell * columns, Math.min(MOST_HEIGHT, cell * rows)];
+  bounded(room, rows, columns, _pixels, tall = MOST_HEIGHT) {
+    const high = Math.min(MOST_CELL, tall / rows);
+    const across = Math.min(Math.max(60, room), Math.max(high, LEAST_CELL) * OBLONG * columns);
+    return [across, Math.min(high, (across / columns) * OBLONG) * rows];
   },
   square(room, rows, columns) {
     const across = Math.min(room, (MOST_HEIGHT / rows) * columns);
@@ -77,7 +73,7 @@ const FITS = {
 export function place(scene, ruler, width) {
   const { rows, columns, pixels } = scene;
   const [lines, count] = [rows.length, columns.length];
-  const most = MOST_LABEL[scene.fit];
+  const most = MOST_LABEL[scene.fit] * Math.max(1, pixels / PIXELS);
   const title = scene.rowTitle ? TITLE : 0;
   const spare = scene.fit === "square" ? Math.max(SHORTEST, width - title - 10 - lines * pixels * LINE.square) : most;
   const beside = widest(ruler, rows, Math.min(most, spare, width * SHARE));

@@ -22,6 +22,7 @@
 /** @typedef {ReturnType<typeof rowOf>} Row */
 
 const EXACT = 1e-5; // largest difference that counts as rounding
+const DIGITS = 1e-6; // and as much more, times the largest number: float32 has seven digits
 
 /**
  * Return every step from the input of the layer to its output, for one query.
@@ -101,7 +102,10 @@ const known = (attention) => (name, number) => /** @type {Float32Array} */ (atte
  * @returns {Compared}
  */
 function compared(one, other) {
-  let error = 0;
-  for (let i = 0; i < one.length; i++) error = Math.max(error, Math.abs(one[i] - other[i]));
-  return { error, exact: error < EXACT };
+  let [error, size] = [0, 0];
+  for (let i = 0; i < one.length; i++) {
+    error = Math.max(error, Math.abs(one[i] - other[i]));
+    size = Math.max(size, Math.abs(other[i]));
+  }
+  return { error, exact: error < EXACT + DIGITS * size };
 }

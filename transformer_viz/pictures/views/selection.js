@@ -17,6 +17,7 @@ import { headsByUsualRole } from "./order.js";
  * @property {Value} value What the matrix shows.
  * @property {"head" | "one"} scale Where the colour scale of the weights ends: at the head's own `weightLimit`, or at 1.
  * @property {number | null} threshold Smallest weight that is a line; null: the default.
+ * @property {boolean} projected Whether the views are drawn larger, for a projector.
  * @property {string} sort Name of a figure to sort the heads by; any other: by layer and head.
  * @property {string | null} role Its heads stay lit in the view of all heads.
  * @property {string | null} pointedRole Its heads are lit as long as it is pointed at.
@@ -42,7 +43,7 @@ export class Selection {
   constructor(attentions, start) {
     /** @type {State} */
     this.state = {
-      ...{ view: "all", value: "weights", scale: "head", threshold: null, sort: "place" },
+      ...{ view: "all", value: "weights", scale: "head", threshold: null, sort: "place", projected: false },
       ...{ sentences: "every", shown: new Set(), ...NOTHING, pinned: NOTHING, role: null, pointedRole: null },
       ...start,
       ...{ kind: "", layer: 0, head: 0 },
@@ -100,6 +101,7 @@ export class Selection {
     state.pointedRole = null;
     if (!this.pairs().includes(state.sentences)) state.sentences = "every";
     if (!attention.hasScores) state.value = "weights";
+    if (attention.isCompared && state.view !== "grid") state.view = "all"; // the others show a single run
   }
 
   /**
@@ -190,7 +192,9 @@ export class Selection {
 
   /** The query whose row is shown step by step. */
   row() {
-    const { query, pinned } = this.state;
-    return pinned.query ?? query ?? this.attention.queries - 1;
+    const { query, pinned, layer, head } = this.state;
+    const { queries, isCovered } = this.attention;
+    const last = queries - 1;
+    return pinned.query ?? query ?? (isCovered(layer, head, last) ? Math.max(0, last - 1) : last);
   }
 }

@@ -1,7 +1,7 @@
 // The part of the window that is left for the picture.
 
 const LEAST = 220; // pixels: a smaller picture says nothing, and the page scrolls instead
-const BELOW = 16; // pixels of the page that show below it
+const BELOW = 16; // pixels of the page that show below it; the page may take more, as its property --below
 
 /** The height from the top of an element to the lower end of the window, as if the page were not scrolled. */
 export class Stage {
@@ -19,7 +19,8 @@ export class Stage {
     let scrolled = window.scrollY;
     for (let node = outside(this.element); node; node = outside(node)) scrolled += node.scrollTop;
     const top = this.element.getBoundingClientRect().top + scrolled;
-    this.height = Math.max(LEAST, Math.floor(window.innerHeight - top - BELOW));
+    const below = Number.parseFloat(getComputedStyle(document.documentElement).getPropertyValue("--below")) || 0;
+    this.height = Math.max(LEAST, Math.floor(window.innerHeight - below - top - BELOW));
     this.element.style.setProperty("--stage", `${this.height}px`);
   }
 

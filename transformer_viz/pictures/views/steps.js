@@ -65,6 +65,8 @@ export function steps(host) {
       const [words, look, { attention, state }] = [host.words(), host.look(), selection];
       pen.textBaseline = "middle";
       const found = computed(width);
+      const isCovered = found && attention.isCovered(state.layer, state.head, found.row.query);
+      if (isCovered) return write(pen, look, words.covered, 0, 16, { room: width });
       if (!found) return write(pen, look, words.too_long, 0, 16, { room: width });
       const { row } = found;
       if (row.stream) chain(pen, look, before(row, attention, words), 0, width);

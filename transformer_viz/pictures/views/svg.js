@@ -50,6 +50,11 @@ export class SvgContext {
     this.moves = [...this.moves, `rotate(${short((angle * 180) / Math.PI)})`];
   }
 
+  /** @type {Pen["scale"]} */
+  scale(x, y) {
+    this.moves = [...this.moves, `scale(${short(x)} ${short(y)})`];
+  }
+
   /** @type {Pen["fillRect"]} */
   fillRect(x, y, width, height) {
     const size = `width="${short(width)}" height="${short(height)}"`;

@@ -56,7 +56,7 @@ export function themeOf(root) {
     text,
     background,
     soft: mixed(text, background, 0.82),
-    muted: mixed(text, background, 0.62),
+    muted: mixed(text, background, 0.68),
     line: mixed(text, background, 0.2),
     font: read("--st-font", "system-ui, sans-serif"),
     name: luminance(background) < 0.4 ? "dark" : "light",

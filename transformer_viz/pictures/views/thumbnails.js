@@ -5,51 +5,96 @@ import { HALF } from "./payload.js";
 import { contextOf } from "./pen.js";
 
 /** @import {Attention} from "./payload.js" */
+/** @import {Look} from "./theme.js" */
 
 /** @typedef {{image: OffscreenCanvas, columns: number, rows: number}} Thumbnail */
 
+const LEAST_LIMIT = 0.02; // end of the scale of changes, so that small ones are pale
 const FINEST = 64; // pixels a side: of more tokens, each pixel is the largest weight of several
 
 /**
  * Return a function that returns the thumbnails of all heads, drawn once.
  *
- * @returns {(attention: Attention, table: Uint32Array) => Thumbnail[]}
+ * @returns {(attention: Attention, ramps: Look["ramps"]) => Thumbnail[]}
  */
 export function thumbnailsOf() {
   /** @type {unknown[]} */
   let from = [];
   /** @type {Thumbnail[]} */
   let drawn = [];
-  return (attention, table) => {
-    if (from[0] === attention && from[1] === table) return drawn;
+  return (attention, ramps) => {
+    if (from[0] === attention && from[1] === ramps) return drawn;
     const { layers, heads } = attention;
     const places = Array.from({ length: layers * heads }, (_, i) => ({ layer: Math.floor(i / heads), head: i % heads }));
-    drawn = places.map(({ layer, head }) => thumbnailOf(attention, layer, head, table));
-    from = [attention, table];
+    const draw = attention.isCompared ? changesOf(attention, ramps.diverging) : shownWith(attention, ramps.sequential);
+    drawn = places.map(({ layer, head }) => draw(layer, head));
+    from = [attention, ramps];
     return drawn;
   };
 }
 
+/** @typedef {(layer: number, head: number) => Thumbnail} Draw */
+
 /**
- * Return a head as an image of at most FINEST pixels a side.
+ * Return a function that returns a head's weights as an image, each head with a scale of its own.
  *
  * @param {Attention} attention
- * @param {number} layer
- * @param {number} head
  * @param {Uint32Array} table
+ * @returns {Draw}
+ */
+function shownWith(attention, table) {
+  const { rows, columns } = sizeOf(attention);
+  return (layer, head) => {
+    const pooled = pooledOf(attention, attention.bits(layer, head), rows, columns);
+    let largest = 0;
+    for (const weight of pooled) largest = Math.max(largest, weight);
+    const limit = weightLimit(HALF[largest], attention.seen(head));
+    return imageOf(columns, rows, (pixel) => table[entry(HALF[pooled[pixel]], limit, false)]);
+  };
+}
+
+/**
+ * Return a function that returns the change of a head's weights as an image, all heads with one scale.
+ *
+ * @param {Attention} attention
+ * @param {Uint32Array} table
+ * @returns {Draw}
+ */
+function changesOf(attention, table) {
+  const { rows, columns } = sizeOf(attention);
+  const { layers, heads, queries, keys } = attention;
+  const column = Uint16Array.from({ length: keys }, (_, key) => Math.floor((key * columns) / keys));
+  let limit = LEAST_LIMIT;
+  for (let layer = 0; layer < layers; layer++) {
+    for (let head = 0; head < heads; head++) limit = Math.max(limit, attention.field(layer, head, "change").largest);
+  }
+  return (layer, head) => {
+    const strongest = new Float32Array(rows * columns);
+    const { data } = attention.field(layer, head, "change");
+    for (let query = 0, cell = 0; query < queries; query++) {
+      const row = Math.floor((query * rows) / queries) * columns;
+      for (let key = 0; key < keys; key++, cell++) {
+        const pixel = row + column[key];
+        if (Math.abs(data[cell]) > Math.abs(strongest[pixel])) strongest[pixel] = data[cell];
+      }
+    }
+    return imageOf(columns, rows, (pixel) => table[entry(strongest[pixel], limit, true)]);
+  };
+}
+
+/** Return the pixels of a thumbnail, of at most FINEST a side. @param {Attention} attention */
+const sizeOf = ({ queries, keys }) => ({ rows: Math.min(queries, FINEST), columns: Math.min(keys, FINEST) });
+
+/**
+ * @param {number} columns
+ * @param {number} rows
+ * @param {(pixel: number) => number} colour
  * @returns {Thumbnail}
  */
-function thumbnailOf(attention, layer, head, table) {
-  const [rows, columns] = [Math.min(attention.queries, FINEST), Math.min(attention.keys, FINEST)];
-  const pooled = pooledOf(attention, attention.bits(layer, head), rows, columns);
-  let largest = 0;
-  for (const weight of pooled) largest = Math.max(largest, weight);
-  const limit = weightLimit(HALF[largest], attention.seen(head));
+function imageOf(columns, rows, colour) {
   const pixels = new ImageData(columns, rows);
   const colours = new Uint32Array(pixels.data.buffer);
-  pooled.forEach((weight, pixel) => {
-    colours[pixel] = table[entry(HALF[weight], limit, false)];
-  });
+  for (let pixel = 0; pixel < colours.length; pixel++) colours[pixel] = colour(pixel);
   const image = new OffscreenCanvas(columns, rows);
   contextOf(image).putImageData(pixels, 0, 0);
   return { image, columns, rows };

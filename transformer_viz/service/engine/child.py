@@ -169,7 +169,8 @@ def _loaded(model, stamp) -> Future:
 def _load(model):
     """Load a model and compile its trace, so that the first text does not wait for that."""
     explorer = load_upper_floor("inspection.explorer").load(model)
-    explorer.trace([UNK_ID + 1])  # an id, since a sub-word token need not be a valid text
+    target = None if explorer.target_tokenizer is None else ()  # an own one might take long
+    explorer.trace([UNK_ID + 1], target=target)  # an id, since a sub-word token need not be a valid text
     return explorer
 
 

@@ -5,8 +5,8 @@ requested in portions of a tenth of a second, so that visitors take turns, see t
 not requesting the next portion.
 """
 
-import dataclasses
 import functools
+import pickle
 import threading
 import time
 from collections.abc import Callable
@@ -20,6 +20,7 @@ from transformer_viz.service.engine.cost import seems_quick
 from transformer_viz.service.engine.worker import Worker
 from transformer_viz.text.tokenizer import NoTokensError
 from transformer_viz.values.effects import HeadEffects, ablations
+from transformer_viz.values.growing import with_written
 from transformer_viz.values.head_roles import kept_words
 from transformer_viz.values.head_survey import HeadSurvey, SurveyRequest, length_order
 from transformer_viz.values.request import EFFECTS, Request
@@ -74,7 +75,8 @@ class Engine:
     def answer(self, request: Request, *, progress: Progress | None = None) -> Trace | HeadEffects:
         """Answer a request.
 
-        For an encoder-decoder without a target, one of at most `MAX_WRITTEN` tokens is generated first.
+        For an encoder-decoder without a target, one of at most `MAX_WRITTEN` tokens is generated first, under
+        the changes of the request. Head effects are all measured on it, with the same target for each head.
 
         Args:
             request: Model, texts and changes, and whether to return the trace or the head effects.
@@ -90,7 +92,7 @@ class Engine:
         """
         config = _config(request.model, store.stamp(request.model))
         if request.target is None and config.architecture == "encoder-decoder":
-            request = dataclasses.replace(request, target=self._written(request, config, progress))
+            request = with_written(config, request, self._written(request, config, progress))
         if request.wants == EFFECTS:
             return self._effects(request, config, progress)
         if seems_quick(config, request):
@@ -158,7 +160,7 @@ class Engine:
         lambda self: self._targets,
         key=lambda self, request, *_: (
             *(request.model, store.stamp(request.model), request.text),
-            *request.changes.reading.values(),
+            pickle.dumps(request.changes),  # also of arrays, which have no hash
         ),
         lock=lambda self: self._lock,
     )
@@ -171,7 +173,8 @@ class Engine:
         if not isinstance(text, str) or config.architecture != "encoder-decoder":
             return text
         try:
-            return text, self._write(Request(model, text), config, progress)
+            request = Request(model, text)
+            return text, with_written(config, request, self._write(request, config, progress)).target
         except NoTokensError:
             return text, ""
 
@@ -181,7 +184,7 @@ class Engine:
         while not finished:
             written, finished = self._ask(self._slow, child.write, request, written, most, progress=progress)
             _tell(progress, "writing", len(written), most)
-        return written[: config.target_max_len - 1]  # [START] needs a position too
+        return written
 
     def _ask(self, worker, question, request, *args, progress):
         """Send a question to a child, repeatedly while the model is loading."""

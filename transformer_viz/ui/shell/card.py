@@ -8,9 +8,11 @@ from transformer_viz import store
 from transformer_viz.data import tasks
 from transformer_viz.pictures.figures import learning_curves
 from transformer_viz.pictures.figures.learning import SHARES
+from transformer_viz.ui.shell.averaging import show_averaging
 from transformer_viz.ui.shell.card_facts import config_of, count_in, examples_of, history_of, part, text_in
 from transformer_viz.ui.shell.charts import draw, theme
 from transformer_viz.ui.shell.confusion import show_confusion
+from transformer_viz.ui.shell.heads import head_roles_of
 from transformer_viz.ui.shell.language import escaped, t, words
 from transformer_viz.values.config import TransformerConfig
 
@@ -58,6 +60,7 @@ def show_card(model: store.ModelSummary) -> None:
     """Show the card of a usable model."""
     st.html(READABLE)
     show_metrics(model)
+    show_averaging(head_roles_of(model.reference), config_of(model))
     if limits := limits_of(model.card):
         st.markdown(escaped(limits))
     show_training(model)
@@ -89,7 +92,7 @@ def show_metrics(model: store.ModelSummary) -> None:
             rows = t("card.rows.count", count=count_in(measured, "rows") or "?")
             for metric, value in metrics_of(measured, config_of(model)).items():
                 name = t(f"card.{side}", figure=escaped(metric_name(metric)))
-                st.metric(name, metric_text(metric, value), rows, **TILE)
+                st.metric(name, metric_text(metric, value), rows, help=gloss_of(metric), **TILE)
         st.metric(
             t("models.parameters"), f"{config_of(model).num_parameters:,}", size_text(model.size), **TILE
         )
@@ -107,8 +110,7 @@ def show_training(model: store.ModelSummary) -> None:
     if not history:
         return
     best = model.card.get("best_epoch")
-    names = [*metrics_of(part(model.card, "validation"), config_of(model)), *METRICS]
-    metric = next((name for name in names if name != "loss" and f"val_{name}" in history[-1]), None)
+    metric = drawn_metric(part(model.card, "validation"), history[-1], config_of(model))
     last = history[-1]["epoch"]
     show_heading(t("card.training"))
     draw(
@@ -135,6 +137,19 @@ def show_training(model: store.ModelSummary) -> None:
     )
 
 
+def drawn_metric(validation: dict, epoch: dict, config: TransformerConfig) -> str | None:
+    """Return the metric whose curve is drawn; None if an epoch has no other than the loss.
+
+    It is one of both sets: BLEU is that of the validation set alone, and where it is measured, whole texts
+    are rarely exact.
+    """
+    names = [*metrics_of(validation, config), *METRICS]
+    drawn = [name for name in names if name != "loss" and {name, f"val_{name}"} <= epoch.keys()]
+    if "val_bleu" in epoch and "token_accuracy" in drawn:
+        return "token_accuracy"
+    return drawn[0] if drawn else None
+
+
 def kind_name(kind: str) -> str:
     """Return the translated name of a kind of position encoding."""
     return t(f"positions.kind.{kind.replace('-', '_')}")
@@ -156,7 +171,7 @@ def show_labels(by_label: dict) -> None:
 
 def show_heading(text: str) -> None:
     """Show a heading on the card."""
-    st.markdown(f"##### {text}")
+    st.markdown(f"#### {text}")
 
 
 def show_rows(rows: dict[str, str]) -> None:
@@ -287,6 +302,11 @@ def metrics_of(measured: dict, config: TransformerConfig) -> dict[str, float]:
 def metric_name(metric: str) -> str:
     """Return the name of a metric, translated if known."""
     return t(METRICS[metric]) if metric in METRICS else metric[:MAX_NAME].replace("_", " ")
+
+
+def gloss_of(metric: str) -> str | None:
+    """Return what a metric is, in a sentence; None if it is unknown."""
+    return t(f"gloss.{metric}") if metric in METRICS else None
 
 
 def metric_text(metric: str, value: float) -> str:

@@ -4,7 +4,8 @@ from typing import Any
 
 import streamlit as st
 
-from transformer_viz.pictures.figures import Figure
+from transformer_viz.pictures.figures import Figure, enlarged
+from transformer_viz.ui.shell.projector import is_projected
 
 
 def theme() -> str:
@@ -20,7 +21,7 @@ def draw(
     file_name: str | None = None,
     toolbar: bool = True,
 ) -> None:
-    """Show a Plotly figure.
+    """Show a Plotly figure, on a projector enlarged.
 
     Args:
         figure: Plotly figure.
@@ -32,4 +33,5 @@ def draw(
     config: dict[str, Any] = {"displaylogo": False} if toolbar else {"displayModeBar": False}
     if file_name:
         config["toImageButtonOptions"] = {"filename": file_name, "scale": 2}
+    figure = enlarged(figure) if is_projected() else figure
     st.plotly_chart(figure, width="stretch", key=key, config=config, alt=alt)

@@ -11,7 +11,7 @@ def show_confusion(confusion: dict) -> None:
     rows = {label: row for label, row in confusion.items() if isinstance(row, dict)}
     if not rows:
         return
-    st.markdown(f"##### {t('card.confusion')}")
+    st.markdown(f"#### {t('card.confusion')}")
     table = {t("card.true"): list(map(escaped, rows))}
     for label in rows:
         predicted = t("card.predicted", label=escaped(label))

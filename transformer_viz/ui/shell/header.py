@@ -7,23 +7,29 @@ import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 from transformer_viz import store
-from transformer_viz.pictures.figures.theme import BACKGROUND
+from transformer_viz.pictures.figures.theme import BACKGROUND, MUTED
 from transformer_viz.ui.shell.address import from_address, to_address
-from transformer_viz.ui.shell.language import choose_language, escaped, t
+from transformer_viz.ui.shell.components import component
+from transformer_viz.ui.shell.language import choose_language, declare_language, escaped, t
 from transformer_viz.ui.shell.problems import error_text
-from transformer_viz.ui.shell.shelf import purpose_of, shown_models
+from transformer_viz.ui.shell.shelf import kind_of, purpose_of, shown_models
 
 STYLE = """<style>
 .stAppHeader {{ height: 3.5rem; min-height: 3.5rem; background: transparent }}
 .stAppHeader.stAppHeader, .stAppHeader.stAppHeader * {{ pointer-events: none }}
 .stAppHeader .stMainMenu, .stAppHeader .stMainMenu * {{ pointer-events: auto }}
 .stAppHeader .stStatusWidget, .stAppHeader .stStatusWidget * {{ pointer-events: auto }}
+.stAppHeader .stStatusWidget {{ position: fixed; left: 0.75rem; bottom: 0.5rem; padding: 0 0.6rem;
+  border: 1px solid {line}; border-radius: 0.5rem; background: {background} }}
 .stMainBlockContainer {{ padding: 0 1.5rem 2rem }}
 .stMainBlockContainer > .stVerticalBlock {{ gap: 0.75rem }}
-.stMainBlockContainer .stHeading h2 {{ padding: 0 0 0.25rem; font-size: 1.4rem }}
+.stMainBlockContainer .stHeading h2 {{ padding: 0.5rem 0; font-size: 1.4rem }}
 .stMainBlockContainer .stHeading h3 {{ padding: 0.25rem 0; font-size: 1.2rem }}
-.stMainBlockContainer .stElementContainer:has(> .stHtml > style:only-child) {{ display: none }}
-.st-key-hand-over {{ display: none }}
+.stMainBlockContainer .stMarkdown h3 {{ padding: 0.25rem 0; font-size: 1.05rem }}
+.stMainBlockContainer .stMarkdown h4 {{ padding: 0.25rem 0; font-size: 1rem }}
+.stMarkdown [data-testid=stCaptionContainer] {{ color: {muted}; opacity: 1 }}
+.stMainBlockContainer .stElementContainer:has(> .stHtml > :is(style, script):only-child) {{ display: none }}
+[data-testid=stElementContainer].st-key-history {{ position: absolute }}
 [data-testid=stLayoutWrapper]:has(> .st-key-header) {{ position: sticky; top: 0; z-index: 90 }}
 .st-key-header {{ width: calc(100% + 3rem); max-width: none; min-height: 3.5rem; margin: 0 -1.5rem;
   padding: 0.3rem 4.5rem 0 1.5rem; column-gap: 1.5rem; row-gap: 0; flex-wrap: nowrap;
@@ -41,7 +47,12 @@ STYLE = """<style>
   .st-key-pages {{ gap: 1rem }}
   [data-testid=stLayoutWrapper]:has(> .st-key-header-model) {{ flex-basis: 13rem }}
 }}
-@media (max-width: 640px) {{
+@media (max-width: 800px) {{
+  .st-key-header {{ column-gap: 0.7rem; padding-right: 3.75rem }}
+  .st-key-pages {{ gap: 0.75rem }}
+  [data-testid=stLayoutWrapper]:has(> .st-key-header-model) {{ flex-basis: 9rem; min-width: 9rem }}
+}}
+@media (max-width: 700px) {{
   .stMainBlockContainer {{ padding: 0 0.9rem 2rem }}
   .st-key-header {{ width: calc(100% + 1.8rem); margin: 0 -0.9rem; padding: 0.3rem 0.9rem 0;
     column-gap: 0.6rem; flex-wrap: wrap }}
@@ -70,7 +81,7 @@ def show_header() -> Header:
     """Show the header with the choice of language, and return its other places."""
     name = "dark" if st.context.theme.type == "dark" else "light"
     primary = st.get_option(f"theme.{name}.primaryColor")
-    st.html(STYLE.format(background=BACKGROUND[name], line=LINE[name], primary=primary))
+    st.html(STYLE.format(background=BACKGROUND[name], line=LINE[name], muted=MUTED[name], primary=primary))
     with st.container(key="header", horizontal=True, vertical_alignment="center"):
         model = st.container(key="header-model")
         pages = st.container(key="pages", horizontal=True, vertical_alignment="center")
@@ -79,6 +90,8 @@ def show_header() -> Header:
         ):
             choose_language()
             visitor = st.container(horizontal=True, width="content", vertical_alignment="center")
+    declare_language()
+    component("history")(key="history")
     return Header(model, pages, visitor)
 
 
@@ -111,7 +124,7 @@ def choose_model(place: DeltaGenerator) -> store.ModelSummary | None:
     wanted = st.session_state.get("model") or st.query_params.get("model")
     if wanted and wanted not in usable:
         st.toast(t("model.gone", name=escaped(wanted[:64])), icon=":material/search_off:")
-    names = list(usable)
+    names = sorted(usable, key=lambda name: kind_of(usable[name]))  # those of a kind stay in order
     from_address("model", names, names[0])
     chosen = place.selectbox(
         t("model.label"),

@@ -1,13 +1,19 @@
-"""The head on which pages open, and widgets that choose a kind of attention, a layer and a head."""
+"""The head on which pages open, and the choice of a kind of attention, a layer and a head."""
+
+from pathlib import Path
 
 import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
 
 from transformer_viz import store
-from transformer_viz.ui.shell.address import choose_one
+from transformer_viz.pictures.lens import thumbnails_of
+from transformer_viz.ui.shell.address import from_address, to_address
 from transformer_viz.ui.shell.components import component
-from transformer_viz.ui.shell.language import t
+from transformer_viz.ui.shell.language import words
+from transformer_viz.ui.shell.projector import is_projected
 from transformer_viz.ui.shell.session import is_history_navigation
 from transformer_viz.values.head_roles import HeadRoles
+from transformer_viz.values.request import Request
 from transformer_viz.values.trace import Trace
 
 HEADS_OF = "heads-of"
@@ -16,8 +22,19 @@ HEADS_OF = "heads-of"
 SURVEY_HEAD = "survey-head"
 """Session key: the head whose survey is shown."""
 
+STYLE = """<style>
+.st-key-with-heads { align-items: flex-start; gap: 1.5rem }
+[data-testid=stLayoutWrapper]:has(> .st-key-all-heads) { flex: 0 0 17rem }
+[data-testid=stLayoutWrapper]:has(> .st-key-beside-heads) { flex: 1 1 0; min-width: 0 }
+@media (max-width: 640px) {
+  [data-testid=stLayoutWrapper]:has(> .st-key-all-heads) { flex: 1 1 100% }
+  [data-testid=stLayoutWrapper]:has(> .st-key-beside-heads) { flex: 1 1 100% }
+}
+</style>"""
+"""The heads in a column at the left, on small windows above the rest."""
 
-def head_roles_of(model: str) -> HeadRoles | None:
+
+def head_roles_of(model: str | Path) -> HeadRoles | None:
     """Return what the heads of a model usually do; None if unknown, or the model is deleted or replaced."""
     try:
         return store.read_head_roles(model)
@@ -40,54 +57,49 @@ def forget_other_model(model: str) -> None:
     st.session_state[HEADS_OF] = model
 
 
-def choose_head(model: str, kind: str, layers: int, heads: int) -> tuple[int, int]:
-    """Show the choice of a layer and of a head, 1-based and kept in the URL; return both.
+def beside_heads() -> tuple[DeltaGenerator, DeltaGenerator]:
+    """Return the place of the heads, and the one beside them."""
+    st.html(STYLE)
+    with st.container(key="with-heads", horizontal=True):
+        return st.container(key="all-heads"), st.container(key="beside-heads")
+
+
+def choose_head(trace: Trace, request: Request, *kinds: str) -> tuple[str, int, int]:
+    """Show the heads as thumbnails, of which one is chosen and kept in the URL.
 
     Args:
-        model: Reference of the model.
-        kind: Kind of attention.
-        layers: Number of its layers.
-        heads: Number of heads in each.
+        trace: What the heads are shown of.
+        request: Its request.
+        *kinds: Kinds of attention to offer; none: all that the trace has.
+
+    Returns:
+        Kind of attention, and layer and head, 1-based.
     """
-    layer, head = opening_of(model, kind)
-    return (
-        choose_one("layer", range(1, layers + 1), t("layer.label"), default=layer + 1),
-        choose_one("head", range(1, heads + 1), t("head.label"), default=head + 1),
-    )
+    model, offered = request.model, kinds or tuple(trace.kinds())
+    forget_other_model(model)
+    kind = offered[-1]
+    if len(offered) > 1:
+        from_address("kind", offered, kind)
+        to_address("kind", "" if st.session_state.kind == kind else st.session_state.kind)
+        kind = st.session_state.kind
+    layers = trace.kinds()[kind].layers
+    place = {}
+    for name, count, first in zip(
+        ("layer", "head"), (len(layers), len(layers[0].weights)), opening_of(model, kind), strict=True
+    ):
+        from_address(name, range(1, count + 1), first + 1)
+        place[name] = st.session_state[name]
+        to_address(name, "" if place[name] == first + 1 else str(place[name]))
+    layer, head = place["layer"], place["head"]
+    chosen = {"kind": kind, "layer": layer - 1, "head": head - 1, "projected": is_projected()}
+    payload = thumbnails_of(trace, words(), offered, head_roles_of(model), chosen)
+    component("choice", "lens")(data=payload, key="heads", on_chosen_change=apply_choice)
+    return kind, layer, head
 
 
-def choose_attention(trace: Trace) -> str:
-    """Show the choice among a model's kinds of attention if it has several; return the chosen one."""
-    kinds = list(trace.kinds())
-    if len(kinds) == 1:
-        return kinds[0]
-    return choose_one(
-        "kind",
-        kinds,
-        t("kind.label"),
-        format_func=lambda kind: t(f"kind.{kind}"),
-        default="cross",
-        help=t("kind.help"),
-    )
-
-
-def sync_with_views(*, model: str, layer: int, head: int, kind: str | None = None) -> None:
-    """Synchronise the selection with the views.
-
-    Args:
-        model: Name of the model, as its traces have it.
-        layer: As `choose_head` returned it.
-        head: As `choose_head` returned it.
-        kind: As `choose_attention` returned it; None: not chosen on this page.
-    """
-    chosen = {"model": model, "layer": layer - 1, "head": head - 1} | ({"kind": kind} if kind else {})
-    with st.container(key="hand-over"):
-        component("choice")(data=chosen, key="chosen-elsewhere", on_chosen_change=apply_view_selection)
-
-
-def apply_view_selection() -> None:
-    """Set the widgets to the selection in the views."""
-    chosen = st.session_state["chosen-elsewhere"].chosen
+def apply_choice() -> None:
+    """Choose the head that was chosen in the browser."""
+    chosen = st.session_state["heads"].chosen
     for name in ("layer", "head"):
         st.session_state[name] = chosen[name] + 1
     st.session_state["kind"] = chosen["kind"]

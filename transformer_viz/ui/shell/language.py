@@ -4,8 +4,11 @@ import re
 
 import streamlit as st
 
-from transformer_viz.language import LANGUAGES, Words
+from transformer_viz.language import LANGUAGES, TAGS, Words
 from transformer_viz.ui.shell.address import from_address, to_address
+
+DECLARATIONS = {language: f"document.documentElement.lang = '{tag}'" for language, tag in TAGS.items()}
+"""Language -> script that declares it; `web.POLICY` allows these scripts and no other inline ones."""
 
 
 def words() -> Words:
@@ -41,6 +44,14 @@ def choose_language() -> None:
         persist_state="session",
     )
     to_address("lang", language)
+
+
+def declare_language() -> None:
+    """Declare the visitor's language in the page's `lang` attribute, which screen readers and fonts follow.
+
+    Streamlit has no setting for it.
+    """
+    st.html(f"<script>{DECLARATIONS[words().language]}</script>", unsafe_allow_javascript=True)
 
 
 def escaped(text: str) -> str:

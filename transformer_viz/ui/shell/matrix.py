@@ -5,6 +5,7 @@ from typing import Any, NamedTuple
 
 from transformer_viz.ui.shell.components import component
 from transformer_viz.ui.shell.language import t
+from transformer_viz.ui.shell.projector import is_projected
 
 
 class Captions(NamedTuple):
@@ -48,6 +49,7 @@ def show_matrix(
     """
     around: dict[str, Any] = {"alt": captions.alt, "group": group, "title": captions.title}
     around |= {"name": captions.file_name or key, "words": table_words()}
+    around["projected"] = is_projected()
     around["paint"] = {"applied": painting.applied} if painting else None
     events = {"on_strokes_change": painting.on_paint, "default": {"strokes": []}} if painting else {}
     component("panel", "panel")(data=panel | around, key=key, **events)

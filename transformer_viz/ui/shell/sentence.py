@@ -21,16 +21,20 @@ MAX_URL_CHARS = 2_000
 """Maximum length of a text kept in the URL, in characters."""
 
 STYLE = """<style>
+[data-testid=stLayoutWrapper]:has(> .st-key-side-a:empty) { display: none }
 .st-key-line { padding-top: 0.5rem; column-gap: 1.25rem; row-gap: 0.25rem }
 [data-testid=stLayoutWrapper]:has(> .st-key-asked) {
-  flex: 2 1 20rem; min-width: min(100%, 20rem); max-width: 44rem }
-[data-testid=stLayoutWrapper]:has(> .st-key-answer) { flex: 1 1 11rem; min-width: min(100%, 11rem) }
+  flex: 2 1 26rem; min-width: min(100%, 26rem); max-width: 44rem }
+[data-testid=stLayoutWrapper]:has(> .st-key-answer) { flex: 1 1 max-content; min-width: 0; max-width: 100% }
 @media (min-width: 1100px) {
-  [data-testid=stLayoutWrapper]:has(> .st-key-asked) { flex: 1 1 18rem }
-  [data-testid=stLayoutWrapper]:has(> .st-key-answer) { flex: 1 1 30rem }
+  [data-testid=stLayoutWrapper]:has(> .st-key-asked) { flex: 1 1 18rem; min-width: 18rem }
 }
+.st-key-answer .stButton button { white-space: nowrap }
+.st-key-line > :last-child:not(:first-child) { margin-left: auto }
 .st-key-asked { flex-wrap: nowrap }
 .st-key-line [data-testid=InputInstructions] { display: none }
+.st-key-line:has([data-testid=InputInstructions] > *) .st-key-answer,
+[data-testid=stLayoutWrapper]:has(> .st-key-line [data-testid=InputInstructions] > *) ~ * { opacity: 0.4 }
 .st-key-answer { column-gap: 0.6rem; row-gap: 0.25rem }
 .st-key-answer .stButton button { min-height: 2.1rem; padding: 0.1rem 0.6rem }
 .st-key-answer .stMarkdown p { font-size: 1.05rem }
@@ -70,7 +74,7 @@ def ask_texts(model: store.ModelSummary) -> Asked:
             st.button(t("sentence.show"), help=t("sentence.show.help"))
             offer(examples)
         answer = st.container(key="answer", horizontal=True, vertical_alignment="center", gap="small")
-        options = st.container(width="content")
+        options = st.container(horizontal=True, width="content")
     keep_in_url(text, examples)
     if len(text) > MAX_CHARS:
         st.caption(t("sentence.cut", read=f"{MAX_CHARS:,}", total=f"{len(text):,}"))

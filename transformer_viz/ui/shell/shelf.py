@@ -76,6 +76,12 @@ def purpose_of(model: store.ModelSummary) -> str:
     return t("purpose.continues" if config.architecture == "decoder" else "purpose.writes")
 
 
+def kind_of(model: store.ModelSummary) -> int:
+    """Return the place of what a usable model does: labels, next token, hidden tokens, target."""
+    config = config_of(model)
+    return [bool(config.labels), not config.has_encoder, config.fills_in, config.has_decoder].index(True)
+
+
 def select_model(name: str) -> None:
     """Set the choice of model in the header."""
     st.session_state.model = name

@@ -16,6 +16,7 @@ from streamlit import net_util
 
 from transformer_viz.service.engine import EngineError
 from transformer_viz.ui.shell.classroom import is_classroom, set_cookie
+from transformer_viz.ui.shell.language import DECLARATIONS
 from transformer_viz.ui.shell.server import shared_engine
 
 POLICY = (
@@ -32,7 +33,7 @@ POLICY = (
     "base-uri 'self'",
     "form-action 'self'",
 )
-"""Content security policy; {inline}: hashes of the inline scripts of Streamlit's page."""
+"""Content security policy; {inline}: hashes of the inline scripts of Streamlit's page and of ours."""
 
 HEADERS = {
     "X-Frame-Options": "DENY",
@@ -106,9 +107,10 @@ def _give_cookie(scope, headers):
 
 
 def _hashes():
-    """Return the sha256 hashes of the inline scripts in Streamlit's page, as a policy names them."""
+    """Return the sha256 hashes of the inline scripts, Streamlit's and ours, as a policy names them."""
     page = resources.files("streamlit").joinpath("static", "index.html").read_text(encoding="utf-8")
-    digests = (hashlib.sha256(script.encode()).digest() for script in _INLINE.findall(page))
+    scripts = (*_INLINE.findall(page), *DECLARATIONS.values())
+    digests = (hashlib.sha256(script.encode()).digest() for script in scripts)
     return " ".join(f"'sha256-{base64.b64encode(digest).decode()}'" for digest in digests)
 
 

@@ -1,52 +1,138 @@
 """The attention views on the page."""
 
 import threading
+from typing import Any
 
+import streamlit as st
 from cachetools import LRUCache, cached
 
 from transformer_viz import store
 from transformer_viz.language import Words
-from transformer_viz.pictures.lens import payload_of, projected_contexts
+from transformer_viz.pictures.changes import acts_of
+from transformer_viz.pictures.compared import compared_payload
+from transformer_viz.pictures.lens import Around, payload_of, projected_contexts
+from transformer_viz.pictures.lessons import LessonView
 from transformer_viz.pictures.vocabulary import preferences_of
+from transformer_viz.ui.pages.attention.comparing import act
 from transformer_viz.ui.shell.components import component
 from transformer_viz.ui.shell.heads import forget_other_model, head_roles_of
 from transformer_viz.ui.shell.language import words
+from transformer_viz.ui.shell.projector import KEY as PROJECTOR
+from transformer_viz.ui.shell.projector import is_projected, keep_projector
+from transformer_viz.values.comparison import Comparison
+from transformer_viz.values.config import TransformerConfig
 from transformer_viz.values.effects import HeadEffects
 from transformer_viz.values.request import Request
 from transformer_viz.values.trace import Trace
+
+LENS = "lens"
+"""Session key of the views."""
 
 MAX_BYTES = 64 * 2**20
 """Memory of cached payloads, in bytes; a larger one is computed in every rerun."""
 
 
 def show_lens(
-    trace: Trace, request: Request, looks: tuple[str, ...] = (), effects: HeadEffects | None = None
+    trace: Trace,
+    request: Request,
+    config: TransformerConfig,
+    looks: tuple[str, ...] = (),
+    effects: HeadEffects | None = None,
+    before: Request | None = None,
+    lesson: LessonView | None = None,
 ) -> bytes:
     """Show the attention views of a trace; return their payload.
 
     Args:
         trace: The answer to the request.
         request: The request.
+        config: Config of the model.
         looks: As in `payload_of`.
         effects: As in `payload_of`.
+        before: Request of a model with other heads whose answer it is compared with; None: none.
+        lesson: As in `payload_of`.
     """
     forget_other_model(request.model)
-    try:
-        stamp = store.stamp(request.model)
-    except store.ModelError:  # deleted in the meantime; its answer is still shown
-        stamp = ""
-    payload = _payload(trace, words(), looks, effects, request, stamp)
-    component("streamlit", "lens")(data=payload, key="lens")
+    payload = _payload(
+        trace, words(), looks, effects, config, (request, before, _stamp(request.model)), lesson
+    )
+    _show(payload)
     return payload
+
+
+def show_compared(
+    comparison: Comparison,
+    request: Request,
+    before: Request,
+    config: TransformerConfig,
+    lesson: LessonView | None = None,
+) -> bytes:
+    """Show the attention views of a comparison; return their payload.
+
+    Args:
+        comparison: The answers to both requests.
+        request: The request of B.
+        before: The request of A.
+        config: Config of B's model.
+        lesson: As in `compared_payload`.
+
+    Raises:
+        ValueError: If the models differ in their kinds of attention, layers or heads.
+    """
+    forget_other_model(request.model)
+    stamps = _stamp(before.model), _stamp(request.model)
+    payload = _compared_payload(comparison, words(), config, before, request, stamps, lesson)
+    _show(payload)
+    return payload
+
+
+def _show(payload):
+    keep_projector()
+    default = {"exported": None, "projected": is_projected()}
+    events = {"on_exported_change": lambda: None, "on_projected_change": project, "default": default}
+    events["on_acted_change"] = lambda: act(st.session_state[LENS].acted)
+    component("streamlit", "lens")(data=payload, key=LENS, **events)
+
+
+def _stamp(model):
+    try:
+        return store.stamp(model)
+    except store.ModelError:  # deleted in the meantime; its answer is still shown
+        return ""
+
+
+def project() -> None:
+    """Keep the size that was chosen in the views for the other pages."""
+    st.session_state[PROJECTOR] = st.session_state[LENS].projected
+
+
+def last_export() -> tuple[str, dict[str, Any] | None]:
+    """Return the number of the last export of the page, "" for none, and the selection on which it opens."""
+    exported = (st.session_state.get(LENS) or {}).get("exported")
+    return (f"-{exported['number']}", exported["start"]) if exported else ("", None)
 
 
 @cached(
     LRUCache(MAX_BYTES, getsizeof=len),
-    key=lambda trace, words, looks, effects, *asked: (words.language, looks, effects is None, *asked),
+    key=lambda trace, words, looks, effects, config, *asked: (words.language, looks, effects is None, *asked),
     lock=threading.Lock(),
 )
-def _payload(trace, words: Words, looks, effects, request, stamp):
-    """Return the payload of an answer; a rewritten model has another stamp."""
+def _payload(trace, words: Words, looks, effects, config, asked, lesson):
+    """Return the payload of an answer; `asked`: its request, that before, and the stamp of the model."""
+    request, before, _ = asked
     model = request.model
     projected = {} if looks else {kind: projected_contexts(trace, kind, model) for kind in trace.kinds()}
-    return payload_of(trace, words, looks, effects, projected, head_roles_of(model), preferences_of(model))
+    acts = acts_of(words, config, request, before, trace)
+    known = head_roles_of(model), preferences_of(model)
+    return payload_of(trace, words, looks, effects, projected, *known, Around(acts, lesson))
+
+
+@cached(
+    LRUCache(MAX_BYTES, getsizeof=len),
+    key=lambda comparison, words, config, *asked: (words.language, *asked),
+    lock=threading.Lock(),
+)
+def _compared_payload(comparison: Comparison, words: Words, config, before, request, stamps, lesson):
+    """Return the payload of a comparison; a rewritten model has another stamp."""
+    acts = acts_of(words, config, request, before, comparison.b)
+    return compared_payload(comparison, words, acts, lesson)

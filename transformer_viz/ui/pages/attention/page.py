@@ -1,15 +1,26 @@
 """The Attention page: a text, its prediction, and the attention heads."""
 
+import dataclasses
 import tempfile
+from collections.abc import Callable
 from pathlib import Path
 
 import streamlit as st
 
 from transformer_viz import store
 from transformer_viz.pictures.effects import together_text
+from transformer_viz.pictures.labels import as_shown
 from transformer_viz.pictures.views import page
+from transformer_viz.ui.pages.attention.comparing import (
+    changed_run,
+    remember,
+    show_answers,
+    show_way_back,
+)
+from transformer_viz.ui.pages.attention.earlier import remember_run, show_runs
 from transformer_viz.ui.pages.attention.filling import show_filling
-from transformer_viz.ui.pages.attention.lens import show_lens
+from transformer_viz.ui.pages.attention.lens import last_export, show_compared, show_lens
+from transformer_viz.ui.pages.attention.lesson import lesson_view, make_room, show_lesson
 from transformer_viz.ui.pages.attention.looks import choose_looks, kept_looks
 from transformer_viz.ui.pages.attention.prediction import show_prediction, show_writing
 from transformer_viz.ui.pages.attention.preferences import show_preferences
@@ -18,14 +29,19 @@ from transformer_viz.ui.shell.address import choose_whether
 from transformer_viz.ui.shell.answers import answer, head_effects
 from transformer_viz.ui.shell.card_facts import config_of
 from transformer_viz.ui.shell.language import escaped, t, words
+from transformer_viz.ui.shell.lessons import open_lesson
 from transformer_viz.ui.shell.reading import show_reading
-from transformer_viz.ui.shell.sentence import ask_texts
+from transformer_viz.ui.shell.sentence import Asked, ask_texts
 from transformer_viz.ui.shell.shelf import show_no_model
+from transformer_viz.ui.shell.tables import csv_for_excel
+from transformer_viz.values.comparison import Comparison, compare
 from transformer_viz.values.effects import ablations
+from transformer_viz.values.lesson import Lesson
 from transformer_viz.values.request import Request
 from transformer_viz.values.trace import Trace
 
 HIDDEN = "<style>[data-testid=stLayoutWrapper]:has(> .st-key-downloads) { display: none }</style>"
+"""The menu of the views presses the buttons that save the trace; they themselves are not shown."""
 
 
 def show(model: store.ModelSummary | None) -> None:
@@ -33,26 +49,57 @@ def show(model: store.ModelSummary | None) -> None:
     if model is None:
         show_no_model()
         return
+    lesson, all_lessons = open_lesson()
+    make_room(lesson)
+    show_text(model, lesson)
+    if lesson:
+        show_lesson(lesson, all_lessons)
+
+
+def show_text(model: store.ModelSummary, lesson: Lesson | None) -> None:
+    """Show the text, the answer and the attention.
+
+    Args:
+        model: The model.
+        lesson: The lesson that is open; None: none.
+    """
+    changes, before = changed_run(model)
+    above = st.container(key="side-a")  # always: what follows keeps its place when a comparison begins
     asked = ask_texts(model)
-    request = Request(model.reference, asked.text, asked.target)
+    request = Request(model.reference, asked.text, asked.target, changes)
+    remember(request)
     trace = answer(request)
     if trace is None:
+        show_way_back(before, changes)
         return
-    with asked.answer:
-        if config_of(model).architecture == "encoder" and not config_of(model).fills_in:
-            show_prediction(trace)
-        elif config_of(model).has_decoder:
-            show_writing(model, trace, own=asked.target is None)
-    if config_of(model).fills_in:
-        show_filling(model, trace, asked.answer)
+    remember_run(request)
+    with asked.options:
+        show_runs()
+    former = answer(before) if before else None
+    if before and former:
+        comparison = compare(former, trace, orders=(before.changes.order, request.changes.order))
+        show_answers(comparison, above, asked.answer)
+        if comparison.has_same_heads:
+            show_comparison(model, before, request, comparison, lesson)
+            return
+        st.info(t("compare.other_heads", a=escaped(former.model), b=escaped(trace.model)))
+    else:
+        show_answer(model, trace, asked)
     show_reading(trace)
     with asked.options:
-        looks, wants_effects = choose_changes(model, trace)
+        looks, wants_effects = choose_changes(model, trace, changed=bool(request.changes.ablate))
     effects = head_effects(request) if wants_effects else None
     if effects is not None and effects.num_heads > 1:
         st.caption(escaped(together_text(words(), trace, effects)))
-    payload = show_lens(trace, request, looks, effects)
-    show_downloads(trace, payload)
+    opened = lesson_view(lesson, trace, request) if lesson else None
+    payload = show_lens(trace, request, config_of(model), looks, effects, before, opened)
+    show_downloads(
+        trace.model,
+        trace.text,
+        payload,
+        lambda: as_shown(trace).to_frame().to_csv(index=False),
+        lambda: npz_of(trace),
+    )
     show_survey(model, trace)
     show_preferences(model, trace)
     with st.expander(t("attention.what"), icon=":material/help:"):
@@ -60,34 +107,95 @@ def show(model: store.ModelSummary | None) -> None:
         st.latex(r"\mathrm{weights} = \mathrm{softmax}\left(\frac{Q K^\top}{\sqrt{d_k}}\right)")
 
 
-def choose_changes(model: store.ModelSummary, trace: Trace) -> tuple[tuple[str, ...], bool]:
-    """Show the menu of what else can be worked out; return the looks, and whether heads are to be ablated."""
+def show_answer(model: store.ModelSummary, trace: Trace, asked: Asked) -> None:
+    """Show what the model answers."""
+    with asked.answer:
+        if config_of(model).architecture == "encoder" and not config_of(model).fills_in:
+            show_prediction(trace)
+        elif config_of(model).has_decoder:
+            show_writing(model, trace, own=asked.target is None)
+    if config_of(model).fills_in:
+        show_filling(model, trace, asked.answer)
+
+
+def show_comparison(
+    model: store.ModelSummary,
+    before: Request,
+    request: Request,
+    comparison: Comparison,
+    lesson: Lesson | None,
+) -> None:
+    """Show the attention of two runs and their difference.
+
+    Args:
+        model: The model of B.
+        before: The request of A.
+        request: The request of B.
+        comparison: Their answers.
+        lesson: The lesson that is open; None: none.
+    """
+    show_reading(comparison.b)
+    if before == request:
+        st.caption(t("compare.nothing"))
+    opened = lesson_view(lesson, comparison.b, request) if lesson else None
+    payload = show_compared(comparison, request, before, config_of(model), opened)
+    title = f"{comparison.a.text} | {comparison.b.text}"
+    shown = dataclasses.replace(comparison, a=as_shown(comparison.a), b=as_shown(comparison.b))
+    show_downloads(model.name, title, payload, lambda: shown.to_frame().to_csv(index=False))
+
+
+def choose_changes(model: store.ModelSummary, trace: Trace, *, changed: bool) -> tuple[tuple[str, ...], bool]:
+    """Show the menu of what else can be worked out; return the looks, and whether heads are to be ablated.
+
+    In a run in which heads are ablated already, the effects of single heads are not offered.
+    """
     on = [t(f"looks.{look}") for look in kept_looks(trace)]
     runs = len(ablations(config_of(model)))
     named = t("list.comma").join(on)
     label = f"{t('looks.label')} **{named}**" if on else t("looks.label")
     with st.popover(label, icon=":material/filter_alt:"):
         looks = choose_looks(trace)
+        if changed:
+            return looks, False
         ablated = choose_whether("effects", t("effects.label", count=runs), help=t("effects.help"))
     return looks, ablated
 
 
-def show_downloads(trace: Trace, payload: bytes) -> None:
-    """Show the buttons that save the whole trace; the menu of the views presses them."""
+def show_downloads(
+    model: str,
+    text: str,
+    payload: bytes,
+    to_csv: Callable[[], str],
+    to_npz: Callable[[], bytes] | None = None,
+) -> None:
+    """Show the buttons that save all that is shown; the menu of the views presses them.
+
+    That of the page has the number of the export in its key: the views find by it the one that knows what
+    is selected.
+
+    Args:
+        model: Name of the model.
+        text: What is shown, for the title of the page.
+        payload: Payload of the views.
+        to_csv: Returns all weights as a table.
+        to_npz: Returns the trace as a file; None: there is no single one.
+    """
     st.html(HIDDEN)
+    number, start = last_export()
+    title, language = f"{model}: {text}", words().language
     with st.container(key="downloads"):
         for kind, mime, make in (
-            ("csv", "text/csv", lambda: trace.to_frame().to_csv(index=False)),
-            ("npz", "application/zip", lambda: npz_of(trace)),
-            ("html", "text/html", lambda: page(payload, title=f"{trace.model}: {trace.text}")),
+            ("csv", "text/csv", lambda: csv_for_excel(to_csv())),
+            *([("npz", "application/zip", to_npz)] if to_npz else []),
+            ("html", "text/html", lambda: page(payload, title=title, language=language, start=start)),
         ):
             st.download_button(
                 t(f"download.{kind}"),
                 make,
-                file_name=f"{trace.model}-attention.{kind}",
+                file_name=f"{model}-attention.{kind}",
                 mime=mime,
                 on_click="ignore",
-                key=f"download-{kind}",
+                key=f"download-{kind}{number if kind == 'html' else ''}",
             )
 
 

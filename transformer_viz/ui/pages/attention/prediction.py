@@ -7,7 +7,7 @@ import numpy as np
 import streamlit as st
 
 from transformer_viz import store
-from transformer_viz.pictures.labels import label_of
+from transformer_viz.pictures.labels import label_of, written_text
 from transformer_viz.text.kinds import SPACE
 from transformer_viz.text.tokenizer import END, MASK, PAD, START, UNK, Tokenizer
 from transformer_viz.ui.shell.language import escaped, t
@@ -40,8 +40,7 @@ def show_writing(model: store.ModelSummary, trace: Trace, *, own: bool) -> None:
     """Show the generated target, or the prediction for the next token."""
     probs = trace.probs[-1]
     if own and trace.encoder:
-        ellipsis = "" if trace.labels[probs.argmax()] == END else " …"
-        st.markdown(t("writing.sentence", text=(escaped(trace.target_text) or "∅") + ellipsis))
+        st.markdown(t("writing.sentence", text=escaped(written_text(trace))))
     elif trace.encoder or trace.num_dropped:
         show_tokens(trace, probs, "writing.next")
     else:

@@ -3,6 +3,7 @@
 import streamlit as st
 
 from transformer_viz import store
+from transformer_viz.pictures.labels import shown_tokens
 from transformer_viz.pictures.vocabulary import preferences_of
 from transformer_viz.ui.shell.language import escaped, t
 from transformer_viz.values.trace import Trace
@@ -18,17 +19,17 @@ def show_preferences(model: store.ModelSummary, trace: Trace) -> None:
         return
     with st.expander(t("vocabulary.title"), icon=":material/dictionary:"):
         st.markdown(t("vocabulary.why", count=f"{len(every[0].words):,}"))
-        tokens = dict.fromkeys(trace.tokens)
+        tokens = dict(zip(trace.tokens, shown_tokens(trace.tokens), strict=True))
         asked = st.selectbox(
             t("vocabulary.query"),
             [None, *tokens],
-            format_func=lambda token: t("vocabulary.any") if token is None else token,
+            format_func=lambda token: t("vocabulary.any") if token is None else tokens[token],
             key=f"preferences-{model.reference}",
             width=340,
         )
         found = preferences_of(model.reference, asked) if asked else every
         if not found:
-            st.caption(t("vocabulary.unknown", token=escaped(asked or "")))
+            st.caption(t("vocabulary.unknown", token=escaped(tokens[asked] if asked else "")))
             return
         table = {
             t("vocabulary.head"): [str(number + 1) for number in range(len(found))],

@@ -16,6 +16,7 @@ from transformer_viz.ui.shell.components import component
 from transformer_viz.ui.shell.heads import SURVEY_HEAD, opening_of
 from transformer_viz.ui.shell.language import escaped, t, words
 from transformer_viz.ui.shell.sentence import use_example
+from transformer_viz.ui.shell.tables import csv_for_excel
 from transformer_viz.values.head_survey import ENTROPY_BINS, HeadSurvey
 from transformer_viz.values.trace import Trace
 
@@ -170,7 +171,7 @@ def _offer_downloads(survey, name):
     stem = Path(name).name
     with st.container(horizontal=True, gap="small"):
         for kind, mime, make in (
-            ("csv", "text/csv", lambda: survey.to_frame().to_csv(index=False)),
+            ("csv", "text/csv", lambda: csv_for_excel(survey.to_frame().to_csv(index=False))),
             ("json", "application/json", survey.to_json),
         ):
             st.download_button(

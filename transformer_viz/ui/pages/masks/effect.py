@@ -7,13 +7,13 @@ import streamlit as st
 
 from transformer_viz.analysis import blocked_rows, future_share, padding_share
 from transformer_viz.pictures.figures import before_after_bars
-from transformer_viz.pictures.labels import label_of
+from transformer_viz.pictures.labels import label_of, written_text
 from transformer_viz.text.kinds import is_spaced, shown_piece
 from transformer_viz.text.tokenizer import visible
-from transformer_viz.ui.pages.masks.sides import Head, Side
+from transformer_viz.ui.pages.masks.sides import Head, Side, writings
 from transformer_viz.ui.shell.charts import draw, theme
 from transformer_viz.ui.shell.language import escaped, t
-from transformer_viz.values.config import PAD_ID
+from transformer_viz.values.config import PAD_ID, TransformerConfig
 from transformer_viz.values.trace import Trace
 
 MAX_BARS = 4
@@ -90,6 +90,21 @@ def show_prediction(chosen: Side, other: Side) -> None:
         theme=theme(),
     )
     draw(figure, "before-after", alt=t("masks.bars_alt"), toolbar=False)
+
+
+def show_writing(sides: tuple[Side, Side], config: TransformerConfig) -> None:
+    """Show what an encoder-decoder writes with each of the two masks."""
+    if np.array_equal(sides[0].mask, sides[1].mask):
+        return
+    found = writings(sides, config)
+    if found is None:
+        return
+    text, other = (escaped(written_text(trace)) for trace in found)
+    if text == other:
+        st.markdown(t("masks.writes_same", text=text))
+        return
+    mask, other_mask = (t(f"masks.name_{side.name}") for side in sides)
+    st.markdown(t("masks.writes", text=text, mask=mask, other=other, other_mask=other_mask))
 
 
 def show_label_change(labels: Sequence[str], before: np.ndarray, after: np.ndarray) -> None:

@@ -4,23 +4,31 @@ import streamlit as st
 
 from transformer_viz import store
 from transformer_viz.ui.pages.masks.choice import ask_mask, offer_painting
-from transformer_viz.ui.pages.masks.effect import shares_of_weight, show_meters, show_prediction
-from transformer_viz.ui.pages.masks.sides import compare, room_for_padding
+from transformer_viz.ui.pages.masks.effect import shares_of_weight, show_meters, show_prediction, show_writing
+from transformer_viz.ui.pages.masks.sides import compare, room_for_padding, with_target_of
 from transformer_viz.ui.pages.masks.views import LAYOUT, VIEWS
-from transformer_viz.ui.shell.address import choose_one
 from transformer_viz.ui.shell.answers import answer
 from transformer_viz.ui.shell.card_facts import config_of
-from transformer_viz.ui.shell.heads import choose_attention, choose_head, forget_other_model, sync_with_views
+from transformer_viz.ui.shell.heads import beside_heads, choose_head
 from transformer_viz.ui.shell.language import t
 from transformer_viz.ui.shell.reading import show_reading
 from transformer_viz.ui.shell.sentence import ask_texts
 from transformer_viz.ui.shell.shelf import show_no_model
+from transformer_viz.ui.shell.title_row import show_title_row
+from transformer_viz.values.config import TransformerConfig
 from transformer_viz.values.request import Request
+from transformer_viz.values.trace import Trace
 
 
 def show(model: store.ModelSummary | None) -> None:
     """Show the page for one model."""
-    st.header(t("masks.title"), anchor=False)
+    view = show_title_row(
+        t("masks.title"),
+        "mask_view",
+        list(VIEWS),
+        t("masks.view"),
+        format_func=lambda view: t(f"masks.view_{view}"),
+    )
     if model is None:
         show_no_model()
         return
@@ -31,22 +39,43 @@ def show(model: store.ModelSummary | None) -> None:
     if unchanged is None:
         return
     show_reading(unchanged)
-    with st.container(horizontal=True, gap="medium"):
-        forget_other_model(model.reference)
-        kind = choose_attention(unchanged)
-        found = unchanged.kinds()[kind]
-        layer, head = choose_head(model.reference, kind, len(found.layers), config.num_heads)
-        views = list(VIEWS)
-        view = choose_one(
-            "mask_view", views, t("masks.view"), format_func=lambda view: t(f"masks.view_{view}")
-        )
-    sync_with_views(model=unchanged.model, kind=kind, layer=layer, head=head)
+    heads, beside = beside_heads()
+    with heads:
+        kind, layer, head = choose_head(unchanged, request)
+    with beside:
+        show_masked(view, request, unchanged, config, kind, (layer, head))
+    with st.expander(t("attention.what"), icon=":material/help:"):
+        st.markdown(t("masks.explained"))
+        st.latex(r"\mathrm{weights}_{ij} = \frac{M_{ij}\, e^{s_{ij}}}{\sum_k M_{ik}\, e^{s_{ik}}}")
+
+
+def show_masked(
+    view: str,
+    request: Request,
+    unchanged: Trace,
+    config: TransformerConfig,
+    kind: str,
+    place: tuple[int, int],
+) -> None:
+    """Show one head and the prediction with the chosen mask.
+
+    Args:
+        view: A name in `VIEWS`.
+        request: What is asked.
+        unchanged: Its answer, with the model's own mask.
+        config: Of the model.
+        kind: Kind of attention.
+        place: Layer and head, 1-based.
+    """
+    found = unchanged.kinds()[kind]
     size = max(len(found.query_tokens), len(found.key_tokens))
     with st.container():  # keeps the elements below in place, however many runs are requested
         choice = ask_mask(size, room_for_padding(unchanged, config, kind), ordered=kind != "cross")
-        sides = compare(request, choice, kind, translates=config.architecture == "encoder-decoder")
+        fixed = with_target_of(request, unchanged)
+        sides = compare(fixed, choice, kind, translates=config.architecture == "encoder-decoder")
     if sides is None:
         return
+    layer, head = place
     heads = [side.head(layer - 1, head - 1) for side in sides]
     st.html(LAYOUT)
     VIEWS[view](*heads)
@@ -58,6 +87,5 @@ def show(model: store.ModelSummary | None) -> None:
                 show_meters(meters)
         with st.container(border=True, height="stretch"):
             show_prediction(*sides)
-    with st.expander(t("attention.what"), icon=":material/help:"):
-        st.markdown(t("masks.explained"))
-        st.latex(r"\mathrm{weights}_{ij} = \frac{M_{ij}\, e^{s_{ij}}}{\sum_k M_{ik}\, e^{s_{ik}}}")
+            if request.target is None and unchanged.target_ids.size:
+                show_writing(sides, config)

@@ -1,5 +1,6 @@
 """The two runs that the Masks page compares: with the chosen mask and with a reference mask."""
 
+import dataclasses
 from typing import NamedTuple
 
 import numpy as np
@@ -8,6 +9,7 @@ from transformer_viz.pictures.labels import axis_tokens
 from transformer_viz.ui.pages.masks.choice import Choice, name_of
 from transformer_viz.ui.shell.answers import answer
 from transformer_viz.values.config import PAD_ID, TransformerConfig
+from transformer_viz.values.growing import sized
 from transformer_viz.values.request import Request
 from transformer_viz.values.trace import Trace
 
@@ -39,10 +41,11 @@ class Head(NamedTuple):
 
 
 class Side(NamedTuple):
-    """One run: name of its mask, kind of attention that has it, trace."""
+    """One run: name of its mask, kind of attention that has it, request, trace."""
 
     name: str
     kind: str
+    request: Request
     trace: Trace
 
     @property
@@ -126,4 +129,22 @@ def _fields(kind, *, translates):
 
 def _side(name, kind, request) -> Side | None:
     trace = answer(request)
-    return None if trace is None else Side(name, kind, trace)
+    return None if trace is None else Side(name, kind, request, trace)
+
+
+def with_target_of(request: Request, trace: Trace) -> Request:
+    """Return the request with the target that was written to it, on which all masks are compared."""
+    if request.target is not None or not trace.target_ids.size:
+        return request
+    return dataclasses.replace(request, target=tuple(trace.target_ids[1:].tolist()))
+
+
+def writings(sides: tuple[Side, Side], config: TransformerConfig) -> tuple[Trace, Trace] | None:
+    """Return the runs with the targets that an encoder-decoder writes with either mask.
+
+    None if one has no answer, or a painted mask has the size of the target at hand and fits no other.
+    """
+    if any(sized(config, side.request.changes) for side in sides):
+        return None
+    one, other = (answer(dataclasses.replace(side.request, target=None)) for side in sides)
+    return None if one is None or other is None else (one, other)

@@ -26,11 +26,13 @@ MASK_SCALE = Scale(1.6, drawn=False)
 """Colour scale of a mask, which gives allowed cells (1) a medium colour."""
 
 LAYOUT = """<style>
-.st-key-mask-effects { display: grid; grid-template-columns: repeat(auto-fit, minmax(380px, 1fr)) }
-.st-key-mask-effects { align-items: stretch }
-.st-key-panels-few { display: grid; grid-template-columns: repeat(auto-fit, minmax(225px, 1fr)) }
-.st-key-panels-many-3 { display: grid; grid-template-columns: repeat(auto-fit, minmax(max(240px, 30%), 1fr)) }
-.st-key-panels-many { display: grid; grid-template-columns: repeat(auto-fit, minmax(max(240px, 40%), 1fr)) }
+.st-key-mask-effects, [class*=st-key-panels] { display: grid;
+  --wide: max(var(--least) * var(--projected, 1), var(--share, 0%));
+  grid-template-columns: repeat(auto-fit, minmax(min(100%, var(--wide)), 1fr)) }
+.st-key-mask-effects { align-items: stretch; --least: 380px }
+.st-key-panels-few { --least: 215px }
+.st-key-panels-many { --least: 240px; --share: 40% }
+.st-key-panels-many-3 { --least: 240px; --share: 30% }
 .st-key-mask-effects > div > div { height: 100% }
 .st-key-mask-choice .stSlider > [role=group] { height: 2rem; transform: translateY(-2px) }
 .st-key-mask-choice .stCheckbox label { transform: translateY(4px) }
@@ -53,7 +55,7 @@ def show_steps(chosen: Head, other: Head) -> None:
             show_panel("mask", r"M \in \{0, 1\}", head_panel(chosen, allowed, "mask", MASK_SCALE))
         show_panel(
             "masked_scores",
-            r"s_{ij} \text{ if } M_{ij} \text{, else } {-\infty}",
+            r"s + \ln M \quad (\ln 0 = -\infty)",
             head_panel(chosen, masked_scores(scores, chosen.mask), "score", scale),
         )
         show_panel(
@@ -72,7 +74,8 @@ def show_painting(chosen: Head) -> None:
     with st.container():
         show_panel_title("mask", r"M \in \{0, 1\}")
         show_matrix(
-            panel(values, (chosen.rows, chosen.columns), says=says, scale=MASK_SCALE, theme=theme()),
+            panel(values, (chosen.rows, chosen.columns), says=says, scale=MASK_SCALE, theme=theme())
+            | axis_titles(),
             "paint",
             Captions(t("masks.panel_mask"), t("masks.paint_alt")),
             group="masks",
@@ -130,7 +133,7 @@ VIEWS = {"steps": show_steps, "change": show_change, "ways": show_ways}
 
 def show_heading(view: str, *shape: int) -> None:
     """Show the heading and the explanation of a view."""
-    st.markdown(f"##### {t(f'masks.{view}_title')}", help=t(f"masks.{view}_help"))
+    st.markdown(f"### {t(f'masks.{view}_title')}", help=t(f"masks.{view}_help"))
     st.caption(t(f"masks.{view}_explained"))
     if max(shape) > MAX_CELLS:
         block = math.ceil(max(shape) / MAX_CELLS)
@@ -159,7 +162,13 @@ def show_panel_title(name: str, formula: str, **values: str) -> None:
 def head_panel(head: Head, values: np.ndarray, value: str, scale: Scale, **options: Any) -> dict[str, Any]:
     """Return the panel of a matrix of one head."""
     says = f"{cell_text()}\n{t(f'masks.value_{value}')}: {{value}}"
-    return panel(*blocks_of(head, values), says=[says, None], scale=scale, theme=theme(), **options)
+    drawn = panel(*blocks_of(head, values), says=[says, None], scale=scale, theme=theme(), **options)
+    return drawn | axis_titles()
+
+
+def axis_titles() -> dict[str, str]:
+    """Return the titles of the rows and of the columns, as `panel.js` names them."""
+    return {"rowTitle": t("heatmap.query"), "columnTitle": t("lens.key")}
 
 
 def cell_text() -> str:

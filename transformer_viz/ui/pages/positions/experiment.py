@@ -17,7 +17,7 @@ from transformer_viz.ui.shell.answers import answer
 from transformer_viz.ui.shell.card import kind_name
 from transformer_viz.ui.shell.card_facts import config_of
 from transformer_viz.ui.shell.charts import draw, theme
-from transformer_viz.ui.shell.heads import choose_head, forget_other_model, sync_with_views
+from transformer_viz.ui.shell.heads import beside_heads, choose_head
 from transformer_viz.ui.shell.language import escaped, t
 from transformer_viz.ui.shell.matrix import Captions, show_matrix
 from transformer_viz.ui.shell.reading import show_reading
@@ -48,20 +48,23 @@ def show_experiment(model: store.ModelSummary) -> None:
     config = config_of(model)
     if config.positions == "none":
         near = config.causal or config.window is not None
-        show_lack(t("positions.lacks.near" if near else "positions.lacks"))
-    text = ask_texts(model).text
-    with st.container(horizontal=True, vertical_alignment="bottom"):
-        with st.container(horizontal=True, vertical_alignment="bottom", width="content"):
-            change = ask_change(config)
-        with st.container(horizontal=True, vertical_alignment="bottom", width="content"):
-            forget_other_model(model.reference)
-            kind, layers = next(iter(config.stacks.items()))
-            layer, head = choose_head(model.reference, kind, layers, config.num_heads)
-    request = Request(model.reference, text)
+        show_lack(t("positions.lacks.near" if near else "positions.lacks"), config)
+    request = Request(model.reference, ask_texts(model).text)
     before = answer(request)
     if before is None:
         return
-    sync_with_views(model=before.model, layer=layer, head=head)
+    heads, beside = beside_heads()
+    with heads:
+        _, layer, head = choose_head(before, request, stack_of(before))
+    with beside:
+        show_change(model, request, before, layer, head)
+
+
+def show_change(model: store.ModelSummary, request: Request, before: Trace, layer: int, head: int) -> None:
+    """Show one head, with its layer 1-based, and the prediction before and after the chosen change."""
+    config = config_of(model)
+    with st.container(horizontal=True, vertical_alignment="bottom"):
+        change = ask_change(config)
     changed = change_of(request, change, before)
     after = answer(changed)
     if after is None:

@@ -6,28 +6,45 @@ import streamlit as st
 
 from transformer_viz import store
 from transformer_viz.ui.pages.positions.wording import joined
+from transformer_viz.ui.shell.card import examples_of
 from transformer_viz.ui.shell.card_facts import config_of
 from transformer_viz.ui.shell.language import escaped, t
 from transformer_viz.ui.shell.shelf import select_model, shown_models
+from transformer_viz.values.config import TransformerConfig
 
 OFFERED = 2
 """Maximum number of models with positions to offer instead."""
 
 
-def show_lack(note: str) -> None:
-    """Show a note that a model has no positions, with buttons that open models that have them."""
-    others = []
+def show_lack(note: str, config: TransformerConfig) -> None:
+    """Show a note that a model has no positions, with buttons that open the most similar ones that have them.
+
+    Args:
+        note: The note.
+        config: Of the model.
+    """
+    others: list[store.ModelSummary] = []
     with contextlib.suppress(store.ModelError):  # the next page shows this error
         others = [
-            model.name
-            for model in shown_models()
-            if not model.problem and config_of(model).positions != "none"
+            model for model in shown_models() if not model.problem and config_of(model).positions != "none"
         ]
+    others.sort(key=lambda model: distance(config_of(model), config))
     more = [t("positions.lacks.others")] if others else []
     st.info(joined(note, *more), icon=":material/shuffle:")
     with st.container(horizontal=True, gap="small"):
-        for name in others[:OFFERED]:
-            label = t("positions.open", model=escaped(name))
-            st.button(
-                label, key=f"open-{name}", icon=":material/visibility:", on_click=select_model, args=(name,)
-            )
+        for model in others[:OFFERED]:
+            label = t("positions.open", model=escaped(model.name))
+            key = f"open-{model.name}"
+            st.button(label, key=key, icon=":material/visibility:", on_click=open_with_text, args=(model,))
+
+
+def distance(one: TransformerConfig, other: TransformerConfig) -> list[bool]:
+    """Return in what two models differ, the most important first."""
+    names = ("architecture", "labels", "num_layers", "num_heads")
+    return [getattr(one, name) != getattr(other, name) for name in names]
+
+
+def open_with_text(model: store.ModelSummary) -> None:
+    """Open a model with the present text, even if that is an example of another model."""
+    select_model(model.name)
+    st.session_state.examples = examples_of(model.card)

@@ -6,39 +6,38 @@ from transformer_viz import store
 from transformer_viz.ui.pages.positions.experiment import show_experiment
 from transformer_viz.ui.pages.positions.kinds import show_kinds, show_rotation
 from transformer_viz.ui.pages.positions.table import show_table
-from transformer_viz.ui.shell.address import choose_one
 from transformer_viz.ui.shell.language import t
 from transformer_viz.ui.shell.shelf import show_no_model
+from transformer_viz.ui.shell.title_row import show_title_row
 
 ALIGNED = """<style>
 .st-key-shuffle button { min-height: 2rem; padding-top: 0; padding-bottom: 0 }
 .stMarkdown th, .stMarkdown td { word-break: keep-all }
 .st-key-rows, [class*="st-key-dimensions-"] { margin-bottom: -0.5rem }
-.st-key-panels-change { display: grid }
-.st-key-panels-change { grid-template-columns: repeat(auto-fit, minmax(min(300px, 100%), 1fr)) }
+.st-key-panels-change { display: grid;
+  grid-template-columns: repeat(auto-fit, minmax(min(240px * var(--projected, 1), 100%), 1fr)) }
 </style>"""
 """The button as high as the choices beside it, labels on one line, panels side by side as far as they fit."""
 
 
 def show(model: store.ModelSummary | None) -> None:
     """Show the page for one model."""
-    st.header(t("positions.title"), anchor=False)
-    if model is None:
-        show_no_model()
-        return
     views = {
         "experiment": show_experiment,
         "table": show_table,
         "rotation": show_rotation,
         "kinds": show_kinds,
     }
-    chosen = choose_one(
+    chosen = show_title_row(
+        t("positions.title"),
         "view",
         list(views),
         t("positions.view"),
         format_func=lambda view: t(f"positions.view.{view}"),
-        label_visibility="collapsed",
     )
+    if model is None:
+        show_no_model()
+        return
     st.html(ALIGNED)
     views[chosen](model)
     with st.expander(t("attention.what"), icon=":material/help:"):

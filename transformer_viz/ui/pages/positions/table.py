@@ -59,7 +59,7 @@ def show_table(model: store.ModelSummary) -> None:
         st.error(t("model.unreadable", reason=error_text(error)), icon=":material/error:")
         return
     if config.positions == "none":
-        show_lack(t("positions.table.none"))
+        show_lack(t("positions.table.none"), config)
     else:
         kind = kind_name(config.positions)
         st.markdown(t("positions.table.said", kind=kind, rows=f"{len(table):,}", width=table.shape[1]))

@@ -1,28 +1,16 @@
 """A training file of the visitor: upload, preview, columns, report."""
 
 from collections.abc import Iterable
-from typing import NamedTuple
 
 import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
 
-from transformer_viz.data import (
-    COLUMN_ROLES,
-    DataError,
-    DataReport,
-    Preview,
-    describe,
-    evenly_spaced,
-    read_labelled,
-    read_pairs,
-    read_texts,
-    split,
-    split_pairs,
-    split_texts,
-)
+from transformer_viz.data import COLUMN_ROLES, DataError, DataReport, Preview
 from transformer_viz.data.encodings import UTF_8
-from transformer_viz.runs import RunError, Upload
+from transformer_viz.runs import RunError
 from transformer_viz.runs.recipes import RECIPES, file_defaults
-from transformer_viz.text.tokenizer import TOKEN_KINDS, Tokenizer
+from transformer_viz.text.tokenizer import TOKEN_KINDS
+from transformer_viz.ui.pages.train.counting import MAX_COUNTED, Reading, count
 from transformer_viz.ui.pages.train.material import Material
 from transformer_viz.ui.shell.language import escaped, t
 from transformer_viz.ui.shell.problems import show_problem
@@ -37,27 +25,6 @@ LONGEST_LABEL = 40
 
 WIDTH = 182
 """Width of a widget, in pixels."""
-
-MAX_VOCABULARY = 20_000
-"""Maximum vocabulary size counted for the report."""
-
-MAX_COUNTED = 20_000
-"""Maximum number of texts tokenized for the report."""
-
-READERS = {
-    "labels": (read_labelled, split),
-    "pairs": (read_pairs, split_pairs),
-    "texts": (read_texts, split_texts),
-}
-"""Kind of rows -> functions that read and split them."""
-
-
-class Counted(NamedTuple):
-    """Report, vocabulary size and examples of a file."""
-
-    report: DataReport
-    vocab: int
-    examples: list
 
 
 def ask_file() -> Material | None:
@@ -76,9 +43,9 @@ def ask_file() -> Material | None:
             st.caption(t("data.encoding", encoding=found.encoding))
         st.dataframe(found.rows, hide_index=True, alt=t("data.rows.alt"))
         kind, columns = ask_columns(found)
-        tokens, keep_case, longest, test_share = ask_reading(kind, found)
+        reading = ask_reading(kind, found, columns)
         with st.spinner(t("data.counting"), show_time=True):
-            counted = count(upload, kind, tuple(columns.items()), tokens, keep_case, longest, test_share)
+            counted = count(upload, kind, tuple(columns.items()), reading)
     except DataError as error:
         show_problem(error.renamed(str(upload.path), file.name))
         return None
@@ -86,17 +53,21 @@ def ask_file() -> Material | None:
     names = ask_label_names(counted.report.labels) if counted.report.labels else {}
     if names is None:
         return None
+    untied = {"tie_embeddings": False} if reading.target_tokens else {}
+    lengths = [text.median_tokens or 0 for text in counted.report.texts.values()]
     return Material(
         data=str(upload.path),
         recipe=kind,
         rows=counted.report.rows,
         examples=counted.examples,
         vocab=counted.vocab,
-        tokens=counted.report.texts["text"].median_tokens or 0,
-        job={"columns": columns, "tokens": tokens, "keep_case": keep_case, "sha256": upload.sha256}
-        | {"label_names": names},
-        changes={"max_len": longest},
-        test_share=test_share,
+        tokens=lengths[0],
+        job={"columns": columns, "tokens": reading.tokens, "target_tokens": reading.target_tokens}
+        | {"keep_case": reading.keep_case, "sha256": upload.sha256, "label_names": names},
+        changes={"max_len": reading.max_len} | untied,
+        test_share=reading.test_share,
+        target_vocab=counted.target_vocab,
+        target_tokens=lengths[-1],
     )
 
 
@@ -122,19 +93,20 @@ def ask_columns(found: Preview) -> tuple[str, dict[str, str]]:
     return kind, {} if found.format == "text" else chosen
 
 
-def ask_reading(kind: str, found: Preview) -> tuple[str, bool, int, float]:
-    """Show how the texts are read; return kind of tokens, keep case, maximum length, share of test rows."""
-    likely = file_defaults(kind, found)
+def ask_reading(kind: str, found: Preview, columns: dict[str, str]) -> Reading:
+    """Show the choice of how the texts are read; `columns` is role -> column."""
+    likely = file_defaults(kind, found, columns)
     row = st.container(horizontal=True, gap="small", vertical_alignment="bottom")
     tokens = row.selectbox(
-        t("data.tokens"),
+        t("data.tokens.of_text" if kind == "pairs" else "data.tokens"),
         TOKEN_KINDS,
         TOKEN_KINDS.index(likely.tokens),
         format_func=lambda name: t(f"data.tokens.{name}"),
         help=t("data.tokens.help"),
-        key=f"tokens-{kind}",
+        key=f"tokens-{kind}-{likely.tokens}",
         width=WIDTH,
     )
+    target_tokens = ask_target_tokens(row, likely.target_tokens) if kind == "pairs" else ""
     longest = row.select_slider(
         t("data.longest"),
         LENGTHS,
@@ -153,7 +125,21 @@ def ask_reading(kind: str, found: Preview) -> tuple[str, bool, int, float]:
         width=WIDTH,
     )
     keep_case = row.toggle(t("data.case"), likely.keep_case, help=t("data.case.help"), key=f"case-{kind}")
-    return tokens, keep_case, longest, test_share
+    return Reading(tokens, target_tokens, keep_case, longest, test_share)
+
+
+def ask_target_tokens(row: DeltaGenerator, likely: str) -> str:
+    """Show the choice of the tokens of the targets; return "" for one vocabulary with the texts."""
+    options = ["", *TOKEN_KINDS]
+    return row.selectbox(
+        t("data.tokens.of_target"),
+        options,
+        options.index(likely),
+        format_func=lambda name: t(f"data.tokens.{name}") if name else t("data.tokens.shared"),
+        help=t("data.tokens.of_target.help"),
+        key=f"target-tokens-{likely}",
+        width=WIDTH,
+    )
 
 
 def ask_label_names(labels: Iterable[str]) -> dict[str, str] | None:
@@ -179,47 +165,23 @@ def ask_label_names(labels: Iterable[str]) -> dict[str, str] | None:
     return names
 
 
-@st.cache_data(max_entries=8, show_spinner=False)
-def count(
-    upload: Upload,
-    kind: str,
-    columns: tuple[tuple[str, str], ...],
-    tokens: str,
-    keep_case: bool,
-    longest: int,
-    test_share: float,
-) -> Counted:
-    """Read an upload and describe its rows.
-
-    Raises:
-        DataError: If it cannot be used; names the place and the reason.
-    """
-    read, split_rows = READERS[kind]
-    rows = read(upload.path, dict(columns), sha256=upload.sha256)
-    parts = split_rows(rows, test=test_share)
-    seen = evenly_spaced(parts.train, MAX_COUNTED)
-    sides = [*seen["text"], *(seen["target"] if kind == "pairs" else [])]
-    tokenizer = Tokenizer.train(sides, MAX_VOCABULARY, kind=tokens, lowercase=not keep_case)
-    report = describe(rows, tokenizer=tokenizer, max_len=longest, parts=parts, most=MAX_COUNTED)
-    first = parts.validation.iloc[parts.validation["text"].str.len().argsort(kind="stable")[:200:60]]
-    targets = first["target"] if kind == "pairs" else [None] * len(first)
-    return Counted(report, tokenizer.vocab_size, list(zip(first["text"], targets, strict=True)))
-
-
 def show_report(report: DataReport) -> None:
-    """Show the size of the data, and warnings about truncated, unknown, repeated or conflicting rows."""
-    text = report.texts["text"]
+    """Show the size of the data, and warnings about truncated, unknown, repeated or conflicting rows.
+
+    Of pairs, lengths and shares are those of the texts and of the targets.
+    """
+    texts = report.texts.values()
     counts = {
         "rows": f"{report.rows:,}",
         "train": f"{report.sizes['train']:,}",
         "validation": f"{report.sizes['validation']:,}",
         **({"test": f"{report.sizes['test']:,}"} if report.sizes["test"] else {}),
-        "median": f"{text.median_tokens:,}",
-        "cut": f"{text.cut_share:.1%}",
-        "unknown": f"{text.unknown_share:.1%}",
+        "median": " → ".join(f"{text.median_tokens:,}" for text in texts),
+        "cut": " → ".join(f"{text.cut_share:.1%}" for text in texts),
+        "unknown": " → ".join(f"{text.unknown_share:.1%}" for text in texts),
     }
     summary = " · ".join(t(f"data.{name}", value=value) for name, value in counts.items())
-    st.markdown(summary, help=t("data.help", most=f"{text.longest_tokens:,}"))
+    st.markdown(summary, help=t("data.help", most=f"{max(text.longest_tokens or 0 for text in texts):,}"))
     if report.labels:
         balance = " · ".join(
             f"{escaped(label)} {count / report.rows:.0%}" for label, count in report.labels.items()

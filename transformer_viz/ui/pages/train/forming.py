@@ -10,6 +10,7 @@ import streamlit as st
 from cachetools import LRUCache, cached
 
 from transformer_viz.analysis import entropy
+from transformer_viz.pictures.labels import shown_tokens
 from transformer_viz.pictures.views import curves_of, heads_forming
 from transformer_viz.runs import ACTIVE, TrainingRun, file_stamp
 from transformer_viz.ui.shell.card import metric_name
@@ -135,7 +136,7 @@ def curves_over(
     run: TrainingRun, steps: list[int], entropies: list[np.ndarray], words: dict[str, str]
 ) -> list[dict]:
     """Return the charts over the steps of an ended run."""
-    metric, epochs = run.job.metric, run.state().epochs
+    metric, epochs = run.job.drawn_metric, run.state().epochs
     good = [epoch["step"] for epoch in epochs], [epoch.get(f"val_{metric}") for epoch in epochs]
     return curves_of(steps, entropies, good, labels=words | {"metric": metric_name(metric)}, theme=theme())
 
@@ -173,7 +174,7 @@ def heads_in(path: Path, stamp: tuple, kind: str, layer: int, max_tokens: int) -
         return None
     weights = found.layers[layer].weights
     first = weights[:, :max_tokens, :max_tokens].copy()  # a view would keep the whole frame in memory
-    queries, keys = found.query_tokens[:max_tokens], found.key_tokens[:max_tokens]
+    queries, keys = (shown_tokens(tokens)[:max_tokens] for tokens in (found.query_tokens, found.key_tokens))
     return Heads(first, queries, keys, entropy(weights), weights.shape)
 
 

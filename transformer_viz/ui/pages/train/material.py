@@ -16,6 +16,8 @@ class Material(NamedTuple):
         job: Further fields of `TrainingJob`.
         changes: Fields of the config that the data determine.
         test_share: Share of the rows on which the finished model is measured; a built-in task has test rows.
+        target_vocab: Size of the target's own vocabulary; None: it shares that of the texts.
+        target_tokens: Mean length of a target in tokens; None: that of the texts.
     """
 
     data: str
@@ -27,3 +29,5 @@ class Material(NamedTuple):
     job: dict
     changes: dict
     test_share: float = 0.0
+    target_vocab: int | None = None
+    target_tokens: float | None = None

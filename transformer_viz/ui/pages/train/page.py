@@ -16,13 +16,14 @@ from transformer_viz.runs import (
 from transformer_viz.ui.pages.train.data import ask_material, choose_task
 from transformer_viz.ui.pages.train.material import Material
 from transformer_viz.ui.pages.train.run import show_run
-from transformer_viz.ui.pages.train.settings import ask_settings, steps_of
+from transformer_viz.ui.pages.train.settings import ask_settings, pictures_of, steps_of
 from transformer_viz.ui.shell.address import from_address, to_address
 from transformer_viz.ui.shell.classroom import is_classroom, keep_visitor, own_runs
 from transformer_viz.ui.shell.language import t, time_of
 from transformer_viz.ui.shell.problems import error_text, show_problem
 from transformer_viz.ui.shell.server import shared_trainer
 from transformer_viz.ui.shell.titles import titles_of
+from transformer_viz.values.config import TransformerConfig
 
 
 def show(open_model: Callable[[str], None]) -> None:
@@ -112,15 +113,18 @@ def show_cost(job: TrainingJob, material: Material) -> None:
     """Show the estimated cost: parameters, steps, time and memory."""
     config = job.config
     if not job.parent:
-        config = config.replace(vocab_size=min(config.vocab_size, material.vocab))
+        config = config.replace(**vocabulary_sizes(config, material))
     rows = job.settings.training_rows(job.rows)
     tokens = min(material.tokens, config.max_len)
-    target = tokens if config.architecture == "encoder-decoder" else 0
+    target = 0
+    if config.architecture == "encoder-decoder":
+        target = min(material.target_tokens or material.tokens, config.target_max_len)
     cost = estimate(config, job.settings, rows, tokens, target, job.trainable_layers)
     cost_texts = {
         "parameters": f"{cost.parameters:,}",
         "steps": f"{steps_of(job):,}",
-        "time": time_of(max(1, cost.seconds_per_epoch)),
+        "time": time_of(max(1, cost.seconds(job.settings.epochs, pictures_of(job)))),
+        "epoch": time_of(max(1, cost.slowdown * cost.seconds_per_epoch)),
         "memory": f"{cost.memory / 1e9:.1f} GB",
     }
     lines = "  \n".join(t(f"train.{name}", value=value) for name, value in cost_texts.items())
@@ -128,6 +132,14 @@ def show_cost(job: TrainingJob, material: Material) -> None:
     problem = cost.problem(psutil.virtual_memory().available)
     if problem:
         st.warning(error_text(problem), icon=":material/memory:")
+
+
+def vocabulary_sizes(config: TransformerConfig, material: Material) -> dict[str, int]:
+    """Return the sizes of the vocabularies, as fields of the config, as far as the data fill them."""
+    sizes = {"vocab_size": min(config.vocab_size, material.vocab)}
+    if material.target_vocab is not None:
+        sizes["target_vocab_size"] = min(config.target_vocab_size, material.target_vocab)
+    return sizes
 
 
 def start(job: TrainingJob) -> None:

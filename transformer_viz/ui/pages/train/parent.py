@@ -61,8 +61,8 @@ def unknown_share(model: str, stamp: str, texts: tuple[str, ...]) -> float:
 
 
 def config_from(parent: TransformerConfig, material: Material, recipe: Recipe) -> TransformerConfig:
-    """Return the config of a model fine-tuned from a parent on these data."""
-    changes = dict(material.changes)
+    """Return the config of a model fine-tuned from a parent on these data, with its vocabularies."""
+    changes = {name: value for name, value in material.changes.items() if name != "tie_embeddings"}
     if "max_len" in changes and parent.positions == "learned":
         changes["max_len"] = min(changes["max_len"], parent.max_len)
     return child_config(parent, classifies=recipe.classifies, **changes)

@@ -15,9 +15,11 @@ from transformer_viz.ui.pages.train.forming import (
     shortened,
     show_heads,
 )
-from transformer_viz.ui.shell.card import count_in, metric_name, metric_text, metrics_of, part
+from transformer_viz.ui.shell.averaging import show_averaging
+from transformer_viz.ui.shell.card import count_in, gloss_of, metric_name, metric_text, metrics_of, part
 from transformer_viz.ui.shell.charts import draw, theme
 from transformer_viz.ui.shell.classroom import is_classroom, keep_visitor
+from transformer_viz.ui.shell.heads import head_roles_of
 from transformer_viz.ui.shell.language import escaped, t, time_of, words
 from transformer_viz.ui.shell.problems import error_text, show_problem
 from transformer_viz.ui.shell.server import shared_trainer
@@ -132,7 +134,7 @@ def show_progress(run: TrainingRun, stage: Stage) -> None:
         st.caption(t("run.thinned"))
     if state.is_full:
         st.caption(t("run.pictures.full"))
-    metric = run.job.metric
+    metric = run.job.drawn_metric
     curves, samples = st.columns([3, 2], gap="medium")
     with curves:
         labels = {"metric": metric_name(metric), "step": t("run.steps")}
@@ -162,13 +164,19 @@ def show_best(epoch: dict[str, Any], config: TransformerConfig) -> None:
     measured = {name.removeprefix("val_"): value for name, value in epoch.items() if name.startswith("val_")}
     measured.pop("loss", None)
     if found := metrics_of(measured, config):
-        st.markdown(t("run.best", figures=figures_text(found), epoch=epoch["epoch"]))
+        best = t("run.best", figures=figures_text(found), epoch=epoch["epoch"])
+        st.markdown(best, help=glosses_text(found))
 
 
 def figures_text(metrics: dict[str, float]) -> str:
     """Return metrics with their names, as part of a sentence."""
     named = (f"{escaped(metric_name(name))} {metric_text(name, value)}" for name, value in metrics.items())
     return t("list.comma").join(named)
+
+
+def glosses_text(metrics: dict[str, float]) -> str:
+    """Return what each of some metrics is, a line each."""
+    return "\n\n".join(f"**{metric_name(name)}:** {gloss}" for name in metrics if (gloss := gloss_of(name)))
 
 
 def queue_text(run: TrainingRun) -> str:
@@ -218,7 +226,9 @@ def ask_name(run: TrainingRun, open_model: Callable[[str], None]) -> None:
         return
     test = part(card, "test")
     if rows := count_in(test, "rows"):
-        st.markdown(t("run.test", count=rows, figures=figures_text(metrics_of(test, config))))
+        found = metrics_of(test, config)
+        st.markdown(t("run.test", count=rows, figures=figures_text(found)), help=glosses_text(found))
+    show_averaging(head_roles_of(run.model), config)
     with st.container(horizontal=True, vertical_alignment="bottom", gap="small"):
         suggested = t("run.name.own", data=title_of(run.id).split(" · ")[0])
         name = st.text_input(

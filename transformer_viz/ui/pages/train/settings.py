@@ -200,6 +200,11 @@ def title_of_data(data: str) -> str:
     return os.path.basename(data).split(".")[0]
 
 
+def pictures_of(job: TrainingJob) -> int:
+    """Return how often the probes are recorded, estimated before the data are read."""
+    return job.settings.epochs + (steps_of(job) // job.frame_steps if job.frame_steps else 0)
+
+
 def steps_of(job: TrainingJob) -> int:
     """Return the number of training steps, estimated before the data are read."""
     return job.settings.total_steps(job.settings.training_rows(job.rows))

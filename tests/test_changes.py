@@ -1,0 +1,243 @@
+"""What the views offer to change, as chips and acts that go to the page and back as JSON."""
+
+import json
+
+import numpy as np
+import pytest
+from chinese import is_chinese
+from made_traces import TOKENS, encoder_trace, writing_trace
+
+from transformer_viz.language import Words
+from transformer_viz.pictures.changes import acted, acts_of, other_positions
+from transformer_viz.values.config import TransformerConfig
+from transformer_viz.values.request import OWN, UNCHANGED, Changes, Request
+from transformer_viz.values.trace import Trace
+
+ENGLISH, CHINESE = Words("en"), Words("zh")
+ENCODER = TransformerConfig(d_model=14, num_layers=2, num_heads=3, head_dim=5, max_len=23)
+DECODER = TransformerConfig(
+    architecture="decoder", d_model=14, num_layers=2, num_heads=3, head_dim=5, max_len=23
+)
+BOTH = TransformerConfig(
+    architecture="encoder-decoder",
+    d_model=14,
+    num_layers=2,
+    num_decoder_layers=3,
+    num_heads=3,
+    head_dim=5,
+    max_len=23,
+    target_max_len=17,
+)
+A = Request("made", "t0 t1")
+
+EVERYTHING = Changes(
+    ablate=[(0, 1), ("cross", 2, 0)],
+    reference=OWN,
+    cut=[(1, 2, 3, 4), ("decoder", 0, 1, 2, 1), ("cross", 2, 2, 1, 6)],
+    patterns=[((0, 2), "uniform"), (("decoder", 1, 1), "previous")],
+    scaling=False,
+    attention_mask="window:1",
+    positions="none",
+)
+"""All that the page can change, in a model with three kinds of attention."""
+
+
+def offered(changes=UNCHANGED, config=ENCODER, words=ENGLISH, before=A, **asked):
+    """Return what the views are given, as the page reads it."""
+    trace = encoder_trace(TOKENS)
+    if config is BOTH:
+        trace = writing_trace(TOKENS, ["[START]", "w1", "w2", "w3"])
+        trace = Trace(**{**vars(trace), "probs": np.eye(4, 2, dtype=np.float32)})
+    request = Request(**{"model": "made", "text": "t0 t1", "changes": changes} | asked)
+    return json.loads(json.dumps(acts_of(words, config, request, before, trace)))
+
+
+def after(act, changes=UNCHANGED, config=ENCODER):
+    """Return the changes after an act that the page sends, kept in the address and read from there."""
+    found = acted(config, changes, json.loads(json.dumps(act)))
+    assert Changes(**json.loads(json.dumps(found.to_dict()))) == found
+    return found
+
+
+def head(name, layer, number, kind="encoder"):
+    return {"do": "head", "name": name, "kind": kind, "layer": layer, "head": number}
+
+
+def chips(*args, **kwargs):
+    """Return text -> act of each chip."""
+    return {chip["text"]: chip["act"] for chip in offered(*args, **kwargs)["chips"]}
+
+
+def group(title, *args, **kwargs):
+    """Return label -> choice of a group."""
+    [found] = [each for each in offered(*args, **kwargs)["groups"] if each["title"] == title]
+    return {choice["label"]: choice for choice in found["choices"]}
+
+
+def test_a_head_is_switched_off_and_on_again():
+    off = after(head("ablate", 1, 2))
+    assert off == Changes(ablate=[(1, 2)])
+    both = after(head("ablate", 0, 0), off)
+    assert both == Changes(ablate=[(1, 2), (0, 0)])
+    assert after(head("ablate", 1, 2), both) == Changes(ablate=[(0, 0)])
+    assert after(head("ablate", 1, 2), off) == UNCHANGED
+
+
+def test_a_head_has_one_pattern_at_most():
+    uniform = after(head("uniform", 1, 2))
+    assert uniform == Changes(patterns={(1, 2): "uniform"})
+    previous = after(head("previous", 1, 2), uniform)
+    assert previous == Changes(patterns={(1, 2): "previous"})
+    two = after(head("uniform", 0, 1), previous)
+    assert two == Changes(patterns={(1, 2): "previous", (0, 1): "uniform"})
+    assert after(head("previous", 1, 2), two) == Changes(patterns={(0, 1): "uniform"})
+
+
+def test_an_edge_is_cut_once():
+    act = {"do": "edge", "kind": "encoder", "layer": 1, "head": 2, "query": 4, "key": 3}
+    cut = after(act)
+    assert cut == Changes(cut=[(1, 2, 4, 3)])
+    assert after(act, cut) == cut
+    assert after(act | {"key": 1}, cut) == Changes(cut=[(1, 2, 4, 3), (1, 2, 4, 1)])
+
+
+@pytest.mark.parametrize(
+    ("title", "label", "name", "value"),
+    [
+        ("Scores before the softmax", "not divided", "scaling", False),
+        ("Position encoding", "none", "positions", "none"),
+        ("Mask over the text", "no mask", "attention_mask", "none"),
+        ("Mask over the text", "causal", "attention_mask", "causal"),
+        ("Mask over the text", "neighbours only", "attention_mask", "window:1"),
+        ("In place of a head that is off", "its mean over this text", "reference", OWN),
+    ],
+)
+def test_what_holds_for_all_heads_is_set_and_reset(title, label, name, value):
+    first = Changes(ablate=[(0, 1)])
+    choices = group(title, first)
+    own = next(iter(choices))
+    assert [name for name, choice in choices.items() if choice["pressed"]] == [own]
+    changed = after(choices[label]["act"], first)
+    assert changed == Changes(ablate=[(0, 1)], **{name: value})
+    choices = group(title, changed)
+    assert [name for name, choice in choices.items() if choice["pressed"]] == [label]
+    assert after(choices[own]["act"], changed) == first
+
+
+def test_what_takes_the_place_of_a_head_is_offered_where_one_is_off():
+    titles = [each["title"] for each in offered()["groups"]]
+    assert titles == ["Scores before the softmax", "Position encoding", "Mask over the text"]
+    assert list(chips(Changes(reference=OWN))) == []
+
+
+def test_a_model_is_offered_what_it_does_not_have():
+    assert "causal" not in group("Mask over the text", config=DECODER)
+    assert "causal" in group("Mask over the text", config=BOTH)
+    for kind in ("none", "sinusoidal", "sinusoidal-halves", "one-hot"):
+        config = TransformerConfig(d_model=14, num_heads=2, positions=kind, max_len=5)
+        acts = [choice["act"]["value"] for choice in group("Position encoding", config=config).values()]
+        assert sorted(acts[1:]) == sorted({"none", *other_positions(config)} - {kind})
+        assert kind not in acts
+    odd = TransformerConfig(d_model=7, num_heads=1, positions="learned", max_len=8)
+    assert other_positions(odd) == []
+
+
+@pytest.mark.parametrize("changes", [EVERYTHING], ids=["all"])
+def test_each_chip_takes_back_what_it_names(changes):
+    found = chips(changes, BOTH)
+    assert list(found) == [
+        "encoder self-attention, Layer 1, head 2 off",
+        "cross-attention, Layer 3, head 1 off",
+        "encoder self-attention, Layer 1, head 3: Uniform attention",
+        "masked self-attention, Layer 2, head 2: Previous token only",
+        "encoder self-attention, Layer 2, head 3: “t3” → “t4” cut",
+        "masked self-attention, Layer 1, head 2: “w2” → “w1” cut",
+        "cross-attention, Layer 3, head 3: “w1” → “t6” cut",
+        "scores not divided by √dₖ",
+        "position encoding: none",
+        "mask: neighbours only",
+        "off = mean over this text",
+        "Undo all",
+    ]
+    left = {name: set(getattr(changes, name)) for name in ("ablate", "cut", "patterns")}
+    for text, act in list(found.items())[:-1]:
+        now = after(act, changes, BOTH)
+        name = act["name"]
+        if name in left:
+            [gone] = left[name] - set(getattr(now, name))
+            assert len(getattr(now, name)) == len(getattr(changes, name)) - 1
+            left[name].discard(gone)
+        assert now.given == changes.given or set(changes.given) - set(now.given) == {name}
+        assert text not in chips(now, BOTH)
+        changes = now
+    assert changes == UNCHANGED
+
+
+def test_undoing_everything_is_offered_where_there_is_more_than_one_change():
+    assert list(chips(Changes(scaling=False))) == ["scores not divided by √dₖ"]
+    found = chips(Changes(scaling=False, positions="none"))
+    assert list(found)[2:] == ["Undo all"]
+    assert found["Undo all"] == {"do": "undo_all"}
+
+
+@pytest.mark.parametrize(
+    ("name", "made", "text"),
+    [
+        ("ablate", lambda number: (number // 3, number % 3), "5 heads off"),
+        ("cut", lambda number: (0, 0, number, 0), "5 edges cut"),
+    ],
+)
+def test_more_than_four_share_one_chip(name, made, text):
+    four = Changes(**{name: [made(number) for number in range(4)]}, scaling=False)
+    assert len(chips(four)) == 4 + 1 + 1
+    five = Changes(**{name: [made(number) for number in range(5)]}, scaling=False)
+    found = chips(five)
+    assert list(found) == [text, "scores not divided by √dₖ", "Undo all"]
+    assert after(found[text], five) == Changes(scaling=False)
+
+
+def test_an_edge_of_a_longer_text_is_named_by_its_places():
+    found = chips(Changes(cut=[(0, 0, 9, 3)]))
+    assert list(found) == ["Layer 1, head 1: “10” → “4” cut"]
+
+
+def test_heads_are_marked_as_the_thumbnails_count_them():
+    among = {each["name"]: each["among"] for each in offered(EVERYTHING, BOTH)["heads"]}
+    expected = {"ablate": ["encoder-1", "cross-6"], "uniform": ["encoder-2"], "previous": ["decoder-4"]}
+    assert among == expected
+
+
+@pytest.mark.parametrize("kind", ["encoder", "decoder", "cross"])
+def test_each_kind_of_attention_is_changed_by_its_name(kind):
+    place = (1, 2) if kind == "encoder" else (kind, 1, 2)
+    off = after(head("ablate", 1, 2, kind), config=BOTH)
+    assert off == Changes(ablate=[place])
+    assert after(head("ablate", 1, 2, kind), off, BOTH) == UNCHANGED
+    edge = {"do": "edge", "kind": kind, "layer": 1, "head": 2, "query": 3, "key": 0}
+    assert after(edge, config=BOTH) == Changes(cut=[(*place, 3, 0)])
+
+
+def test_a_decoder_alone_needs_no_name_of_its_attention():
+    assert after(head("ablate", 1, 2, "decoder"), config=DECODER) == Changes(ablate=[(1, 2)])
+
+
+def test_another_text_target_or_model_has_a_chip():
+    assert chips(before=None, text="t0") == {}
+    assert chips(text="t0") == {"another text": {"do": "undo", "name": "text"}}
+    assert chips(target="w1") == {"another text": {"do": "undo", "name": "text"}}
+    assert chips(model="other", text="t0") == {"model other": {"do": "undo", "name": "model"}}
+
+
+def test_a_comparison_is_begun_or_ended():
+    assert offered(before=None)["compare"] == {"label": "Compare", "act": {"do": "compare"}}
+    assert offered()["compare"] == {"label": "End comparison", "act": {"do": "end"}}
+
+
+def test_everything_is_said_in_chinese():
+    found = offered(EVERYTHING, BOTH, CHINESE, text="t0")
+    said = [found["title"], found["this_head"], found["edge"], found["no_edge"], found["compare"]["label"]]
+    said += [each["label"] for each in found["heads"]] + [each["text"] for each in found["chips"]]
+    for each in found["groups"]:
+        said += [each["title"], *(choice["label"] for choice in each["choices"])]
+    assert len(found["chips"]) == 13
+    assert [text for text in said if not is_chinese(text)] == []

@@ -1,0 +1,270 @@
+"""The lessons: read in both languages, and true of the models that they are about."""
+
+import functools
+import re
+
+import pytest
+from made_traces import unpack
+from numpy.testing import assert_allclose
+from running_app import ROOT
+
+import transformer_viz as tv
+from transformer_viz.language import LANGUAGES, Problem, Words, sentence_of
+from transformer_viz.pictures.lens import Around, payload_of
+from transformer_viz.pictures.lessons import answer_text, broken_claims, choices_of, truth_of, view_of
+from transformer_viz.store.lessons import (
+    AFTERWARDS,
+    CHOICES,
+    CLAIM,
+    FIELDS,
+    PREDICT,
+    SHIPPED,
+    list_lessons,
+    read_lesson,
+)
+from transformer_viz.values.request import EFFECTS
+
+NAMES = sorted(path.stem for path in (SHIPPED / "en").glob("*.md"))
+KINDS = ("key", "answer", "head")
+
+GOOD = """+++
+title = "A"
+question = "B?"
+minutes = 3
+source = "C"
+model = "single-block"
+text = "not good"
+{more}
++++
+## See
+s
+## Do
+d
+## Reveal
+r
+## Notes
+n
+"""
+
+
+@pytest.fixture(autouse=True)
+def own(tmp_path, monkeypatch):
+    """The folder of a teacher's own lessons."""
+    monkeypatch.setenv("TRANSFORMER_VIZ_LESSONS", str(tmp_path))
+    return tmp_path
+
+
+@functools.cache
+def loaded(model):
+    return tv.load(ROOT / "models" / model)  # whatever shelf other tests have chosen
+
+
+@functools.cache
+def answer(request):
+    explorer = loaded(request.model)
+    if request.wants == EFFECTS:
+        return tv.head_effects(explorer, request.text, target=request.target, **request.changes.to_dict())
+    return explorer.trace(request.text, target=request.target, **request.changes.to_dict())
+
+
+def lesson_of(name, language="en"):
+    return read_lesson(SHIPPED / language / f"{name}.md")
+
+
+def test_there_are_lessons_for_each_kind_of_prediction():
+    lessons = list_lessons("en")
+    assert lessons.problems == []
+    assert [lesson.name for lesson in lessons.lessons] == NAMES
+    assert len(NAMES) >= 8
+    assert {lesson.predict.ask for lesson in lessons.lessons} == set(KINDS)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_lesson_is_the_same_in_every_language_but_for_its_words(name):
+    lessons = [lesson_of(name, language) for language in LANGUAGES]
+    told = ("title", "question", "source", "see", "do", "reveal", "notes")
+    facts = [{key: value for key, value in vars(each).items() if key not in told} for each in lessons]
+    assert facts[0] == facts[1]
+    assert all(vars(lessons[0])[key] != vars(lessons[1])[key] for key in told)
+
+
+def test_every_language_has_the_same_lessons():
+    for language in LANGUAGES:
+        assert sorted(path.stem for path in (SHIPPED / language).glob("*")) == NAMES
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_what_a_lesson_promises_is_what_its_model_does(name):
+    lesson = lesson_of(name)
+    assert lesson.claims
+    assert broken_claims(lesson, lesson.model, answer) == []
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_the_right_choice_is_one_of_those_offered(name):
+    lesson = lesson_of(name)
+    choices = choices_of(Words("en"), lesson, answer(lesson.request(lesson.model)))
+    right, _ = truth_of(lesson, lesson.model, answer)
+    assert right in choices.names
+    assert len(choices.labels) == len(set(choices.labels)) > 1
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_what_is_revealed_names_the_right_choice(name):
+    lesson = lesson_of(name)
+    right, _ = truth_of(lesson, lesson.model, answer)
+    choices = choices_of(Words("en"), lesson, answer(lesson.request(lesson.model)))
+    if lesson.predict.ask == "key" or (right.isdigit() and lesson.predict.ask == "answer"):
+        assert f"**{choices.labels[int(right)]}**" in lesson.reveal
+
+
+def written(folder, text, name="own.md"):
+    (folder / name).write_text(text, encoding="utf-8")
+    return folder / name
+
+
+def test_a_teacher_s_lessons_stand_after_those_of_the_program(own):
+    written(own, GOOD.format(more=""), "a.md")
+    (own / "zh").mkdir()
+    written(own / "zh", GOOD.format(more=""), "b.md")
+    assert [lesson.name for lesson in list_lessons("en").lessons] == [*NAMES, "a"]
+    assert [lesson.name for lesson in list_lessons("zh").lessons] == [*NAMES, "a", "b"]
+
+
+def test_a_lesson_of_the_same_name_takes_the_place_of_one_of_the_program(own):
+    written(own, GOOD.format(more=""), f"{NAMES[1]}.md")
+    lessons = list_lessons("en").lessons
+    assert [lesson.name for lesson in lessons] == NAMES
+    assert lessons[1].question == "B?"
+
+
+@pytest.mark.parametrize(
+    ("text", "sentence"),
+    [
+        ("no lesson", "own.md must begin with a line of +++"),
+        ("+++\na = \n+++\n", "are not TOML"),
+        ("x" * 100_001, "more than 100 kB"),
+        (GOOD.format(more="").replace('title = "A"\n', ""), "own.md does not set “title”."),
+        (
+            GOOD.format(more="").replace("minutes = 3", 'minutes = "3"'),
+            "must be a whole number from 1",
+        ),
+        (GOOD.format(more="").replace("minutes = 3", "minutes = true"), "“minutes” must be a whole number"),
+        (GOOD.format(more="layer = 0"), "“layer” must be a whole number from 1"),
+        (GOOD.format(more="after = 5"), "“after” must be a table"),
+        (GOOD.format(more="claims = 5"), "“claims” must be a list of tables"),
+        (GOOD.format(more="claims = [5]"), "“claims” must be a table"),
+        (
+            GOOD.format(more="title2 = 5"),
+            "which lessons do not have. Possible here: title,",
+        ),
+        (GOOD.format(more='view = "all heads"'), "“view” must be one of: all, grid,"),
+        (GOOD.format(more='predict = { ask = "key" }'), "does not set “query”"),
+        (GOOD.format(more='predict = { ask = "answer" }'), "“predict” speaks of a second run"),
+        (GOOD.format(more='[[claims]]\nof = "moved"'), "“claims” speaks of a second run"),
+        (GOOD.format(more='[[claims]]\nof = "written"\ndiffers = 5'), "“differs” must be true or false"),
+        (GOOD.format(more='[[claims]]\nof = "answer"\nleast = "5"'), "“least” must be a number"),
+        (GOOD.format(more="after = { changes = { scale = 3 } }"), "the changes cannot be understood"),
+        (GOOD.format(more="").replace("## Do\n", ""), "lacks the section “## Do”"),
+    ],
+)
+def test_what_is_wrong_with_a_file_is_said_in_a_sentence_of_both_languages(own, text, sentence):
+    path = written(own, text)
+    with pytest.raises(Problem) as problem:
+        read_lesson(path)
+    assert sentence in str(problem.value)
+    assert "own.md" in sentence_of(problem.value, "zh") != str(problem.value)
+    shelf = list_lessons("en")
+    assert ([lesson.name for lesson in shelf.lessons], list(map(str, shelf.problems))) == (
+        NAMES,
+        [str(problem.value)],
+    )
+
+
+def test_a_file_in_another_encoding_is_refused_with_the_way_out(own):
+    (own / "own.md").write_bytes("+++\ntitle = '课'".encode("gbk"))
+    with pytest.raises(Problem, match=r"own\.md is not in UTF-8\. Save it as UTF-8\."):
+        read_lesson(own / "own.md")
+
+
+@pytest.mark.parametrize(
+    ("more", "sentence"),
+    [
+        ('predict = { ask = "key", query = "terrible" }', "own names “terrible”, but exactly one of"),
+        ('predict = { ask = "key", query = "not" }\nhead = 9', "has no layer 1 with a head 9"),
+        ('predict = { ask = "head" }\nlayer = 2', "has no layer 2 with a head 1"),
+    ],
+)
+def test_a_lesson_that_does_not_fit_its_model_says_so(own, more, sentence):
+    lesson = read_lesson(written(own, GOOD.format(more=more)))
+    with pytest.raises(Problem, match=sentence):
+        truth_of(lesson, lesson.model, answer)
+
+
+@pytest.mark.parametrize(
+    "claim",
+    [
+        'of = "weight"\nquery = "not"\nkey = "good"\nleast = 0.9',
+        'of = "answer"\nlabel = "positive"\nleast = 0.9',
+        'of = "answer"\nlabel = "positive"\ntext = "good"\nmost = 0.1',
+        'of = "moved"\nleast = 0.9',
+        'of = "effect"\nhead = 2\nleast = 5',
+        'of = "written"\ndiffers = true',
+    ],
+)
+def test_a_promise_that_the_model_does_not_keep_is_found(own, claim):
+    more = f"after = {{ changes = {{ scaling = false }} }}\n[[claims]]\n{claim}"
+    lesson = read_lesson(written(own, GOOD.format(more=more)))
+    assert broken_claims(lesson, lesson.model, answer) == list(lesson.claims)
+
+
+def test_tokens_that_occur_twice_are_told_apart():
+    lesson = lesson_of("01-who-looks-where")
+    choices = choices_of(Words("en"), lesson, answer(tv.Request("reverse-digits", "7 7 1")))
+    assert choices.labels == ["7 (1)", "7 (2)", "1"]
+
+
+def test_what_a_model_answers_is_a_label_a_text_or_a_token():
+    found = [answer(tv.Request(*each)) for each in (("single-block", "good"), ("reverse-digits", "1 2"))]
+    assert [answer_text(each) for each in found] == ["positive", "2 1"]
+
+
+def test_the_example_in_the_documentation_is_a_lesson_that_its_model_keeps(own):
+    text = (ROOT / "docs" / "lessons.md").read_text(encoding="utf-8")
+    [example] = re.findall(r"```\n(\+\+\+.*?)```", text, re.DOTALL)
+    lesson = read_lesson(written(own, example))
+    assert broken_claims(lesson, lesson.model, answer) == []
+    assert truth_of(lesson, lesson.model, answer)[0] == "0"
+    assert "**negative**" in lesson.reveal
+
+
+def test_every_setting_of_a_lesson_is_documented():
+    text = (ROOT / "docs" / "lessons.md").read_text(encoding="utf-8")
+    fields = {*FIELDS, *CLAIM, *PREDICT, *AFTERWARDS} | {word for words in CHOICES.values() for word in words}
+    assert [name for name in fields if not re.search(rf"\b{name}\b", text)] == []
+
+
+def test_a_covered_row_is_not_sent_nor_what_would_give_it_away():
+    lesson = lesson_of("06-how-translation-aligns")
+    trace = answer(lesson.request(lesson.model))
+    view = view_of(lesson, trace, covers=True)
+    assert (view.kind, view.layer, view.head, view.view, view.row) == ("cross", 1, 2, "all", 3)
+    header, arrays = unpack(payload_of(trace, Words("en"), around=Around(lesson=view)))
+    cross = header["attentions"][-1]
+    assert cross["covered"] == [1, 2, 3]
+    assert header["lesson"] == {"name": lesson.name, "kind": "cross", "layer": 1, "head": 2, "view": "all"}
+    assert cross["sayings"][cross["heads"] + 2] == lesson.question
+    assert "measures" not in cross
+    weights = arrays["cross"]["weights"].copy()
+    assert not weights[1, 2, 3].any()
+    weights[1, 2, 3] = trace.kinds()["cross"].layers[1].weights[2, 3]
+    assert_allclose(weights, [layer.weights for layer in trace.kinds()["cross"].layers], atol=1e-3)
+
+
+def test_a_revealed_row_is_sent():
+    lesson = lesson_of("06-how-translation-aligns")
+    trace = answer(lesson.request(lesson.model))
+    view = view_of(lesson, trace, covers=False)
+    header, arrays = unpack(payload_of(trace, Words("en"), around=Around(lesson=view)))
+    assert header["attentions"][-1]["covered"] is None
+    assert arrays["cross"]["weights"][1, 2, 3].max() > 0.9

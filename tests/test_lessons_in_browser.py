@@ -1,0 +1,84 @@
+"""Lessons in a real browser, with the shipped models: predicted, revealed, and marked by the model."""
+
+import pytest
+from lens_page import open_table
+from playwright.sync_api import expect
+from running_app import ROOT, running
+
+RIGHT, WRONG = "✓", "✗"
+
+
+@pytest.fixture(scope="module")
+def lessons_app(tmp_path_factory):
+    """The app with the shipped models and a broken lesson of a teacher."""
+    own = tmp_path_factory.mktemp("lessons")
+    (own / "broken.md").write_text("no lesson", encoding="utf-8")
+    with running(TRANSFORMER_VIZ_MODELS=ROOT / "models", TRANSFORMER_VIZ_LESSONS=own) as (_, address):
+        yield address
+
+
+@pytest.fixture
+def page(new_visitor):
+    page = new_visitor()
+    page.set_viewport_size({"width": 1280, "height": 720})
+    return page
+
+
+def guess(page, choice):
+    page.locator(".st-key-lesson-guess").locator("button", has_text=choice).click()
+    page.locator(".st-key-lesson-reveal button").click()
+
+
+def expect_result(page, text):
+    """Wait for a text in the result; while the page is drawn anew, the one before stands beside it."""
+    expect(page.locator(".st-key-lesson-part-predict").filter(has_text=text).first).to_be_visible()
+
+
+@pytest.mark.parametrize(("lang", "title"), [("en", "How translation aligns"), ("zh", "翻译怎样对齐")])
+def test_a_row_is_covered_until_it_is_revealed(lessons_app, page, lang, title):
+    page.goto(f"{lessons_app}/lessons?lang={lang}")
+    expect(page.get_by_text("broken.md")).to_be_visible()
+    page.get_by_role("button", name=title).click()
+    expect(page.locator(".st-key-lesson-reveal button")).to_be_visible()
+    assert "lesson=06-how-translation-aligns" in page.url
+    row = page.locator(".table tr").filter(has_text="un → chat")
+    open_table(page)
+    expect(row).not_to_contain_text("cat 0.")
+    guess(page, "black")
+    expect_result(page, WRONG)
+    expect_result(page, "cat")
+    expect(row).to_contain_text("cat 0.9")
+
+
+@pytest.mark.parametrize(("lang", "choice"), [("en", "another output"), ("zh", "输出改变")])
+def test_the_answer_is_compared_once_it_is_revealed(lessons_app, page, lang, choice):
+    page.goto(f"{lessons_app}/?lesson=07-how-a-head-copies&lang={lang}")
+    expect(page.locator(".st-key-lesson-reveal button")).to_be_visible()
+    expect(page.locator(".panels.compared")).to_have_count(0)
+    guess(page, choice)
+    expect_result(page, RIGHT)
+    expect(page.locator(".panels.compared")).to_be_visible()
+
+
+@pytest.mark.parametrize(("lang", "choice"), [("en", "Head 7"), ("zh", "第 7 个头")])
+def test_the_head_that_matters_most_is_measured(lessons_app, page, lang, choice):
+    page.goto(f"{lessons_app}/?lesson=09-which-head-carries-not&lang={lang}")
+    expect(page.locator(".st-key-lesson-reveal button")).to_be_visible()
+    guess(page, choice)
+    expect_result(page, RIGHT)
+
+
+def test_the_strip_leads_to_the_next_lesson_and_leaves_room_for_the_views(lessons_app, page):
+    page.goto(f"{lessons_app}/?lesson=03-does-order-matter&lang=en")
+    strip = page.locator(".st-key-lesson")
+    expect(page.locator(".st-key-lesson-reveal button")).to_be_visible()
+    expect(page.locator(".lens .panel.matrix canvas")).to_be_visible()
+    top = strip.bounding_box()["y"]
+    matrix = page.locator(".panel.matrix canvas").bounding_box()
+    assert matrix["y"] + matrix["height"] <= top
+    page.locator(".st-key-turn-next button").click()
+    expect(strip).to_contain_text("Why divide by √dₖ?")
+    expect(page.locator(".lens .place")).to_contain_text("Layer 1, head 1")
+    page.locator(".st-key-turn-close button").click()
+    expect(strip).to_have_count(0)
+    assert "lesson=" not in page.url

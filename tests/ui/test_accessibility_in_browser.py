@@ -1,0 +1,99 @@
+"""What axe-core finds on every page: nothing serious that is ours."""
+
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import expect
+
+AXE = Path(__file__).parents[1] / "node" / "node_modules" / "axe-core" / "axe.min.js"
+
+PAGES = {
+    "attention": ("?model=reverse-digits", ".lens .said"),
+    "attention, all heads": ("?model=hotel-zh&view=grid", ".lens .grid canvas"),
+    "attention, step by step": ("?model=hotel-zh&view=steps", ".lens .steps canvas"),
+    "positions": ("positions?model=hotel-zh", "[data-testid=stMain] h3"),
+    "masks": ("masks?model=hotel-zh&mask=painted", ".st-key-paint canvas[style]"),
+    "train": ("train", "[data-testid=stMain] h2"),
+    "models": ("models?show=hotel-zh", "[data-testid=stMain] h4"),
+}
+"""Page -> its address, and what is there once it is shown."""
+
+KNOWN: dict[tuple[str, str], str] = {}
+"""(Rule, selector of the innermost element) -> why a finding in a widget of Streamlit cannot be mended."""
+
+FIND = """async () => {
+    const { violations } = await axe.run(document, { resultTypes: ["violations"] });
+    return violations.flatMap(({ id, impact, nodes }) => nodes.map(({ target, html, any, all, none }) => {
+        const [first] = [...any, ...all, ...none];
+        const place = { target: target.flat(2).at(-1), html: html.slice(0, 200) };
+        return { id, impact, ...place, why: first?.message ?? "" };
+    }));
+}"""
+"""Return every finding of axe, with the elements in shadow roots."""
+
+
+@pytest.fixture(scope="module")
+def axe():
+    """The script of axe-core."""
+    if not AXE.is_file():
+        pytest.fail("axe-core is missing: `make tests/node/node_modules` installs it with npm.")
+    return AXE.read_text(encoding="utf-8")
+
+
+def findings(page, axe):
+    """Return the serious findings on a page that are not Streamlit's, and those of the order of headings."""
+    if not page.evaluate("() => 'axe' in window"):
+        page.evaluate(axe)
+    found = page.evaluate(FIND)
+    wrong = ("serious", "critical")
+    ours = [each for each in found if each["impact"] in wrong or each["id"] == "heading-order"]
+    return [each for each in ours if (each["id"], each["target"]) not in KNOWN]
+
+
+@pytest.mark.parametrize(("language", "theme"), [("en", "light"), ("zh", "dark")])
+@pytest.mark.parametrize("name", PAGES)
+def test_axe_finds_nothing_serious(new_page, app, shipped, axe, name, language, theme):
+    address, there = PAGES[name]
+    page = new_page(viewport={"width": 1440, "height": 1000}, color_scheme=theme)
+    page.goto(f"{app[1]}/{address}{'&' if '?' in address else '?'}lang={language}")
+    page.locator(there).first.wait_for()
+    settle(page)
+    for menu in page.locator("[data-testid=stExpander] summary").all():
+        menu.click()
+        settle(page)
+    assert findings(page, axe) == []
+    for menu in page.locator(".lens .menu > summary").all():
+        menu.click()
+        assert findings(page, axe) == []
+
+
+def test_axe_finds_what_is_wrong(new_page, axe):
+    """Or nothing above would mean anything."""
+    page = new_page()
+    page.set_content("<main><h2>One</h2><h4>Two</h4><button></button></main>")
+    assert {each["id"] for each in findings(page, axe)} >= {"heading-order", "button-name"}
+
+
+FADED = "() => document.getAnimations().every(({ playState }) => playState !== 'running')"
+
+
+def settle(page):
+    """Wait until the page is drawn, and what is new on it no longer faint."""
+    expect(page.locator("[data-testid=stApp]")).to_have_attribute("data-test-script-state", "notRunning")
+    page.wait_for_function(FADED)
+
+
+@pytest.fixture
+def new_page(browser):
+    """Return a function that opens an empty page; its options are those of the browser's context."""
+    contexts = []
+
+    def opened(**options):
+        contexts.append(browser.new_context(**options))
+        page = contexts[-1].new_page()
+        page.set_default_timeout(60_000)
+        return page
+
+    yield opened
+    for context in contexts:
+        context.close()

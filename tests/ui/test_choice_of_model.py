@@ -1,0 +1,37 @@
+"""The choice of model in the header: what each shipped model does, and in which order they stand."""
+
+from pathlib import Path
+
+import pytest
+from pages import open_page
+
+SHELF = Path(__file__).parents[2] / "models"
+
+pytestmark = pytest.mark.usefixtures("engine")
+
+
+@pytest.fixture(autouse=True)
+def shelf(monkeypatch):
+    monkeypatch.setenv("TRANSFORMER_VIZ_MODELS", str(SHELF))
+
+
+def test_models_of_a_kind_stand_together_each_with_what_it_does():
+    options = open_page("positions").selectbox(key="model").options
+    assert [option.partition(" · ")[0] for option in options] == [
+        *("imdb-sentiment", "attention-only", "hotel-zh", "position-attention", "single-block"),
+        *("induction", "poems-zh", "reviews-next"),
+        "reviews-masked",
+        *("dates", "reverse-digits", "translate-en-fr", "translate-en-zh"),
+    ]
+    does = dict(option.split(" · ") for option in options)
+    assert does["hotel-zh"] == "差评 / 好评"
+    assert does["induction"] == "continues repeated letters"
+    assert does["reviews-next"] == "continues a text"
+    assert does["reviews-masked"] == "fills in hidden words"
+    assert does["dates"] == "writes dates as 2021-03-03"
+    assert does["translate-en-zh"] == "translates or rewrites a text"
+
+
+def test_what_a_model_does_is_said_in_the_visitor_s_language():
+    options = open_page("positions", lang="zh").selectbox(key="model").options
+    assert "translate-en-zh · 翻译或改写文本" in options

@@ -1,0 +1,420 @@
+"""Two runs compared in a real browser: what the page says, and saves, is what Python works out."""
+
+import csv
+import dataclasses
+import functools
+import io
+import json
+import re
+import subprocess
+import sys
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
+from typing import Any, NamedTuple
+from urllib.parse import urlencode
+
+import numpy as np
+import pytest
+from chinese import is_chinese
+from lens_page import middles, opened, page_place
+from numpy.testing import assert_allclose
+from playwright.sync_api import expect
+from running_app import ROOT, running
+
+import transformer_viz as tv
+from transformer_viz.pictures.labels import as_shown, label_of, written_text
+from transformer_viz.values.request import Request
+
+MODELS = ROOT / "models"
+GOOD = "This film was good."
+NONE: Mapping[str, Any] = MappingProxyType({})
+
+
+class Pair(NamedTuple):
+    """Two runs, and how a visitor comes from the one to the other.
+
+    Attributes:
+        model: Model of A.
+        text: Text of A.
+        act: Makes the page of A that of B.
+        chips: What the page says is changed, before "Undo all".
+        other: Text of B; None: that of A.
+        changes: Changes of B.
+        other_model: Model of B; None: that of A.
+    """
+
+    model: str
+    text: str
+    act: Callable
+    chips: tuple[str, ...] = ("another text",)
+    other: str | None = None
+    changes: Mapping[str, Any] = NONE
+    other_model: str | None = None
+
+
+def types(text):
+    def act(page):
+        press_compare(page)
+        page.locator(".st-key-sentence input").fill(text)
+        page.locator(".st-key-sentence input").press("Enter")
+
+    return act
+
+
+def switches_off(*heads):
+    def act(page):
+        for number, head in enumerate(heads, 1):
+            switch(page, head)
+            expect(chips(page)).to_have_count(number + (number > 1))
+            settle(page)
+
+    return act
+
+
+def chooses(group, option):
+    def act(page):
+        with opened(page, "change"):
+            change_menu(page).get_by_role("group", name=group, exact=True).get_by_role(
+                "button", name=option, exact=True
+            ).click()
+
+    return act
+
+
+def cuts(cell, size, name):
+    def act(page):
+        page.mouse.click(*page_place(page, middles(page, np.ones((size, size), bool))[cell]))
+        with opened(page, "change"):
+            change_menu(page).get_by_role("button", name=name, exact=True).click()
+
+    return act
+
+
+def takes_model(name):
+    def act(page):
+        press_compare(page)
+        page.locator(".st-key-model input").click()
+        page.get_by_role("option").filter(has_text=name).click()
+
+    return act
+
+
+PAIRS = {
+    "a word added": Pair(
+        "imdb-sentiment", GOOD, types("This film was not good."), other="This film was not good."
+    ),
+    "a word replaced": Pair("imdb-sentiment", GOOD, types("This film was bad."), other="This film was bad."),
+    "Chinese": Pair("hotel-zh", "房间很干净。", types("房间不太干净。"), other="房间不太干净。"),
+    "a translator": Pair(
+        "translate-en-fr", "I love you.", types("I do not love you."), other="I do not love you."
+    ),
+    "two heads of a writer off": Pair(
+        "reviews-next",
+        "The film was",
+        switches_off(1, 26),
+        ("Layer 1, head 2 off", "Layer 4, head 3 off"),
+        changes={"ablate": [[0, 1], [3, 2]]},
+    ),
+    "one head off": Pair(
+        "imdb-sentiment",
+        GOOD,
+        switches_off(13),
+        ("Layer 2, head 6 off",),
+        changes={"ablate": [[1, 5]]},
+    ),
+    "an edge cut": Pair(
+        "imdb-sentiment",
+        GOOD,
+        cuts((4, 3), 6, "Cut “good” → “was”"),
+        ("Layer 1, head 1: “good” → “was” cut",),
+        changes={"cut": [[0, 0, 4, 3]]},
+    ),
+    "scores not divided": Pair(
+        "imdb-sentiment",
+        GOOD,
+        chooses("Scores before the softmax", "not divided"),
+        ("scores not divided by √dₖ",),
+        changes={"scaling": False},
+    ),
+    "no positions": Pair(
+        "imdb-sentiment",
+        GOOD,
+        chooses("Position encoding", "none"),
+        ("position encoding: none",),
+        changes={"positions": "none"},
+    ),
+    "a causal mask": Pair(
+        "imdb-sentiment",
+        GOOD,
+        chooses("Mask over the text", "causal"),
+        ("mask: causal",),
+        changes={"attention_mask": "causal"},
+    ),
+    "a model with other heads": Pair(
+        "imdb-sentiment",
+        GOOD,
+        takes_model("single-block"),
+        ("model single-block",),
+        other_model="single-block",
+    ),
+}
+
+
+@pytest.fixture(scope="module")
+def home():
+    """The address of the app with all shipped models."""
+    with running(TRANSFORMER_VIZ_MODELS=MODELS) as (_, address):
+        yield address
+
+
+@pytest.fixture
+def new_page(browser):
+    """Return a function that opens a page of a new visitor; nothing may go wrong there."""
+    wrong, contexts = [], []
+
+    def opened(**options):
+        contexts.append(browser.new_context(viewport={"width": 1440, "height": 1000}, **options))
+        page = contexts[-1].new_page()
+        page.on("console", lambda message: message.type == "error" and wrong.append(message.text))
+        page.on("pageerror", lambda error: wrong.append(str(error)))
+        page.set_default_timeout(60_000)
+        return page
+
+    yield opened
+    for context in contexts:
+        context.close()
+    assert wrong == []
+
+
+def open_single(page, home, pair, **address):
+    """Open the page of A alone, on the first head."""
+    first = {"model": pair.model, "text": pair.text, "lang": "en", "layer": 1, "head": 1}
+    open_address(page, f"{home}/?{urlencode(first | address)}")
+
+
+def open_both(page, home, pair, **address):
+    """Open the page of A and B."""
+    open_address(page, f"{home}/?{urlencode(query_of(pair) | {'lang': 'en'} | address)}")
+
+
+def open_address(page, address):
+    page.goto(address)
+    page.locator(".lens .said").wait_for()
+    settle(page)
+
+
+def query_of(pair):
+    """Return what the address of A and B holds."""
+    query = {"model": pair.other_model or pair.model, "text": pair.other or pair.text}
+    query["before"] = Request(pair.model, pair.text).to_json()
+    return query | ({"changes": json.dumps(pair.changes)} if pair.changes else {})
+
+
+def settle(page):
+    expect(page.locator("[data-testid=stApp]")).to_have_attribute("data-test-script-state", "notRunning")
+
+
+def press_compare(page):
+    page.locator("[data-key=compare]").click()
+    page.locator(".st-key-side-a .compared").wait_for()
+    settle(page)
+
+
+def switch(page, number, kind="encoder"):
+    """Press the sign on the thumbnail of a head, counted over all layers."""
+    page.locator(".heads .switched").nth(number).hover()
+    page.locator(".heads .power").nth(number).click()
+
+
+def change_menu(page):
+    return page.locator(".menu.change")
+
+
+def chips(page):
+    return page.locator(".lens .chips .chip")
+
+
+def before(page):
+    return page.locator(".st-key-side-a .compared")
+
+
+def after(page):
+    return page.locator(".st-key-answer .compared")
+
+
+def texts_of(pair):
+    """Return the chips of a pair as they are on the page."""
+    all_of_them = (*pair.chips, "Undo all") if len(pair.chips) > 1 else pair.chips
+    return [f"{text} ×" for text in all_of_them]
+
+
+@functools.cache
+def explorer(name):
+    return tv.load(MODELS / name)
+
+
+def traces(pair):
+    """Return A and B, worked out here."""
+    a = explorer(pair.model).trace(pair.text)
+    b = explorer(pair.other_model or pair.model).trace(pair.other or pair.text, **pair.changes)
+    return a, b
+
+
+def distribution(trace):
+    """Return the probabilities of the classes, or of the next token."""
+    return trace.probs if trace.probs.ndim == 1 else trace.probs[-1]
+
+
+def expect_answers(page, pair):
+    """Wait until the page says what A and B answer, and by how much A's answer is more or less likely."""
+    a, b = traces(pair)
+    expect(before(page)).to_contain_text(pair.text)
+    if a.encoder and a.decoder:
+        expect(before(page)).to_contain_text(written_text(a))
+        expect(after(page)).to_contain_text(written_text(b))
+        return
+    ours, theirs = distribution(a), distribution(b)
+    label = int(ours.argmax())
+    expect(before(page)).to_contain_text(f"{label_of(a, label)} {ours[label]:.1%}")
+    expect(after(page)).to_contain_text(f"{label_of(a, label)} {theirs[label]:.1%}")
+    points = re.search(r"([+−]?)(\d+\.\d) points", after(page).inner_text())
+    change = float(points[2]) * (-1 if points[1] == "−" else 1)
+    assert_allclose(change, 100 * (theirs[label] - ours[label]), atol=0.0501)
+    odds = re.search(r"log-odds ([+−]?)(\d+\.\d\d)", after(page).inner_text())
+    expected = tv.compare(a, b).answer().log_odds
+    assert_allclose(float(odds[2]) * (-1 if odds[1] == "−" else 1), expected, atol=0.00502)
+    likeliest = int(theirs.argmax())
+    now = f"now {label_of(b, likeliest)} {theirs[likeliest]:.1%}"
+    assert (now in after(page).inner_text()) == (likeliest != label)
+
+
+def saved_table(page):
+    """Return the rows of the table with all weights, from the menu "Export"."""
+    with page.expect_download() as download, opened(page, "export"):
+        page.locator(".menu.export").get_by_role("button", name="All weights (CSV)").click()
+    with open(download.value.path(), encoding="utf-8-sig", newline="") as file:
+        return [*csv.DictReader(io.StringIO(file.read()))]
+
+
+def expect_table(page, pair):
+    """Compare every weight of A and B and their difference with NumPy's."""
+    found = tv.compare(*traces(pair))
+    shown = dataclasses.replace(found, a=as_shown(found.a), b=as_shown(found.b))
+    rows, frame = saved_table(page), shown.to_frame()
+    assert [row["kind"] for row in rows] == [*frame.kind]
+    assert [row["query_token"] for row in rows] == [*frame.query_token]
+    assert [row["key_token"] for row in rows] == [*frame.key_token]
+    for name in ("layer", "head", "query", "key", "a", "b", "difference"):
+        found = [float(row[name] or "nan") for row in rows]
+        assert_allclose(found, frame[name], atol=2e-6)
+    assert np.nanmax(np.abs(frame.difference)) > 1e-3
+
+
+@pytest.mark.parametrize("name", PAIRS)
+def test_both_answers_and_all_weights_are_those_of_python(new_page, home, name):
+    page, pair = new_page(), PAIRS[name]
+    open_single(page, home, pair)
+    pair.act(page)
+    expect_answers(page, pair)
+    settle(page)
+    expect(chips(page)).to_have_text(texts_of(pair))
+    if pair.other_model:
+        expect(page.get_by_text("have different layers and heads")).to_be_visible()
+        expect(page.locator(".lens .panels")).not_to_have_class(re.compile("compared"))
+    else:
+        expect(page.locator(".lens .panels")).to_have_class(re.compile("compared"))
+        expect_table(page, pair)
+    again = new_page()
+    open_address(again, page.url)
+    expect_answers(again, pair)
+    expect(chips(again)).to_have_text(texts_of(pair))
+
+
+@pytest.mark.parametrize("name", PAIRS)
+def test_what_was_changed_can_be_taken_back_and_the_comparison_ended(new_page, home, name):
+    """The address that Python writes opens both sides."""
+    page, pair = new_page(), PAIRS[name]
+    open_both(page, home, pair)
+    expect_answers(page, pair)
+    expect(chips(page)).to_have_text(texts_of(pair))
+    chips(page).last.click()  # the only one, or "Undo all"
+    expect(page.get_by_text("B is still the same as A.")).to_be_visible()
+    expect(chips(page)).to_have_count(0)
+    settle(page)
+    expect_answers(page, pair._replace(other=None, changes={}, other_model=None))
+    rows = saved_table(page)
+    assert {row["difference"] for row in rows} == {"0.0"}
+    assert [row["a"] for row in rows] == [row["b"] for row in rows]
+    page.locator("[data-key=compare]").click()
+    expect(before(page)).to_have_count(0)
+    expect(page.locator(".lens .panels")).not_to_have_class(re.compile("compared"))
+    expect(page.locator(".lens .panel.lines")).to_be_visible()
+    settle(page)
+    assert "before=" not in page.url
+    assert "changes=" not in page.url
+
+
+def test_one_of_several_changes_is_taken_back(new_page, home):
+    page, pair = new_page(), PAIRS["two heads of a writer off"]
+    open_both(page, home, pair)
+    expect(chips(page)).to_have_text(texts_of(pair))
+    chips(page).nth(1).click()
+    left = pair._replace(chips=pair.chips[:1], changes={"ablate": [[0, 1]]})
+    expect(chips(page)).to_have_text(texts_of(left))
+    settle(page)
+    expect_answers(page, left)
+    expect_table(page, left)
+
+
+def test_a_head_is_switched_off_by_a_key_and_on_again(new_page, home):
+    page, pair = new_page(), PAIRS["one head off"]
+    open_single(page, home, pair, layer=2, head=6)
+    page.locator(".heads [aria-current]").focus()
+    page.keyboard.press("o")
+    expect(chips(page)).to_have_text(texts_of(pair))
+    settle(page)
+    expect_answers(page, pair)
+    page.locator(".heads [aria-current]").focus()
+    page.keyboard.press("o")
+    expect(chips(page)).to_have_count(0)
+
+
+def test_the_page_python_and_the_command_line_say_the_same(new_page, home):
+    page, pair = new_page(), PAIRS["one head off"]
+    open_both(page, home, pair)
+    expect_answers(page, pair)
+    found = tv.compare(*traces(pair)).answer()
+    command = [sys.executable, "-m", "transformer_viz", "compare", "--model", str(MODELS / pair.model)]
+    command += ["--text", pair.text, "--ablate", "1.5"]
+    said = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True).stdout
+    label = explorer(pair.model).config.labels[found.label]
+    points = 100 * (found.after - found.before)
+    expected = f"{label} {found.before:.4f} -> {found.after:.4f}, {points:+.2f} points, "
+    assert expected + f"log-odds {found.log_odds:+.4f}" in said
+    assert f"{label} {found.after:.1%}" in after(page).inner_text()
+
+
+def test_a_comparison_in_chinese_on_a_dark_page(new_page, home):
+    page, pair = new_page(color_scheme="dark"), PAIRS["two heads of a writer off"]
+    changes = {**pair.changes, "cut": [[0, 0, 1, 0]], "scaling": False, "positions": "none"}
+    changes |= {"attention_mask": "window:1", "reference": "own", "patterns": [[[1, 1], "uniform"]]}
+    open_both(page, home, pair._replace(changes=changes), lang="zh")
+    expect(chips(page)).to_have_count(9)
+    change_menu(page).locator("summary").click()
+    said = [*chips(page).all_inner_texts(), *page.locator(".lens .panel:visible h3").all_inner_texts()]
+    said += change_menu(page).locator("h4, button, .hint").all_inner_texts()
+    said += page.locator(".lens .says, .lens .compare").all_inner_texts()
+    said += [page.locator(".heads .power").first.get_attribute("title")]
+    assert [text for text in said if not is_chinese(text)] == []
+    said = after(page).inner_text()
+    assert "个百分点" in said
+    assert "对数几率" in said
+
+
+def test_a_comparison_on_a_light_page_says_which_way_the_answer_went(new_page, home):
+    page, pair = new_page(color_scheme="light"), PAIRS["a word replaced"]
+    open_both(page, home, pair)
+    expect(after(page).locator(".lost")).to_contain_text("points")
+    expect(page.locator(".lens .panel:visible h3")).to_have_text(
+        ["A: before", "B: after", "B − A in points: blue gained, red lost"]
+    )

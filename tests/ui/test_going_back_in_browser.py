@@ -1,0 +1,70 @@
+"""Back in the browser's history: the first step leads to the page before, as it was left."""
+
+import re
+
+import pytest
+from lens_page import choose, chosen, head_button
+from playwright.sync_api import expect
+
+
+@pytest.fixture
+def page(browser):
+    with browser.new_context(viewport={"width": 1440, "height": 900}) as context:
+        page = context.new_page()
+        page.set_default_timeout(60_000)
+        yield page
+
+
+def settle(page):
+    expect(page.locator("[data-testid=stApp]")).to_have_attribute("data-test-script-state", "notRunning")
+
+
+def open_lens(page, address):
+    page.goto(address)
+    page.locator(".lens .said").wait_for()
+    settle(page)
+
+
+def go_to_masks(page, place):
+    """Go to the Masks page, and wait until it shows the head at a place."""
+    page.locator(".st-key-pages").get_by_role("link").filter(has_text="Masks").click()
+    expect(page.locator(".lens .chosen strong")).to_have_text(place)
+    settle(page)
+
+
+def go_back(page):
+    page.go_back()
+    page.locator(".lens .said").wait_for()
+    settle(page)
+
+
+@pytest.mark.parametrize("choose_by", ["address", "thumbnail"])
+def test_the_first_step_back_from_the_masks_brings_head_view_and_text_back(page, app, shipped, choose_by):
+    text = "很好"
+    head = "&layer=1&head=2&view=matrix" if choose_by == "address" else ""
+    open_lens(page, f"{app[1]}/?model=hotel-zh&lang=en&text={text}{head}")
+    if choose_by == "thumbnail":
+        head_button(page, 2).click()
+        choose(page, "View", "Matrix")
+    assert chosen(page) == (1, 2)
+    go_to_masks(page, "Layer 1, head 2")
+    go_back(page)
+    expect(page.locator(".place")).to_contain_text("Layer 1, head 2")
+    assert "masks" not in page.url
+    for part in ("model=hotel-zh", "head=2", "view=matrix"):
+        expect(page).to_have_url(re.compile(part))
+    expect(page.get_by_label("Sentence")).to_have_value(text)
+    expect(page.locator(".chip")).to_have_text("Matrix ×")
+
+
+def test_a_head_of_the_masks_page_is_not_that_of_the_page_before(page, app, shipped):
+    open_lens(page, f"{app[1]}/?model=hotel-zh&lang=en&layer=1&head=2")
+    go_to_masks(page, "Layer 1, head 2")
+    page.get_by_role("button", name=re.compile("^Layer 1, head 3")).click()
+    expect(page).to_have_url(re.compile("head=3"))
+    settle(page)
+    while "masks" in page.url:  # the choice of a head is a step of its own
+        page.go_back()
+        settle(page)
+    page.locator(".lens .said").wait_for()
+    expect(page.locator(".place")).to_contain_text("Layer 1, head 2")

@@ -1,0 +1,73 @@
+"""The command that compares two runs."""
+
+from argparse import Namespace
+
+import pandas as pd
+
+from transformer_viz.language import Problem
+from transformer_viz.network.startup import load_upper_floor
+from transformer_viz.pictures.labels import label_of, written_text
+from transformer_viz.values.comparison import Comparison
+from transformer_viz.values.comparison import compare as compare_traces
+from transformer_viz.values.request import OWN
+from transformer_viz.values.trace import Trace
+
+MOST = 10
+"""Heads that are printed, those of which most weight moved."""
+
+
+def compare(arguments: Namespace) -> None:
+    """Print the answers of two runs, and the heads of which most weight moved."""
+    load = load_upper_floor("inspection.explorer").load
+    explorer = load(arguments.model)
+    other = load(arguments.with_model) if arguments.with_model else explorer
+    changes = {"ablate": [*map(place, arguments.ablate)], "cut": [*map(place, arguments.cut)]}
+    changes |= {"positions": arguments.positions, "attention_mask": arguments.mask}
+    changes |= {"scaling": not arguments.unscaled, "reference": OWN if arguments.mean else ()}
+    before = explorer.trace(arguments.text)
+    after = other.trace(arguments.with_text or arguments.text, **changes)
+    comparison = compare_traces(before, after)
+    print(f"A  {answer_text(before)}  {before.text}")
+    print(f"B  {answer_text(after)}  {after.text}")
+    change = comparison.answer()
+    if change is not None:
+        label = label_of(before, change.label)
+        points = f"{100 * (change.after - change.before):+.2f}"
+        print(f"{label} {change.before:.4f} -> {change.after:.4f}, {points} points, ", end="")
+        print(f"log-odds {change.log_odds:+.4f}")
+    if comparison.has_same_heads:
+        print(f"\n{most_moved(comparison).to_string(index=False, float_format='{:.4f}'.format)}")
+
+
+def place(text: str) -> tuple[str | int, ...]:
+    """Return "1.3" as (1, 3), and "cross.0.2" as ("cross", 0, 2): a head or an edge of `Changes`.
+
+    Raises:
+        Problem: If the text is neither.
+    """
+    kind, *numbers = text.split(".")
+    parts = [kind, *numbers] if kind.isdecimal() else numbers
+    if not parts or not all(part.isdecimal() for part in parts):
+        raise Problem("comparison.place", received=repr(text))
+    found = tuple(map(int, parts))
+    return found if kind.isdecimal() else (kind, *found)
+
+
+def answer_text(trace: Trace) -> str:
+    """Return the answer of a run: the text it writes, or the likeliest label with its probability."""
+    if trace.encoder and trace.decoder:
+        return written_text(trace)
+    probs = trace.probs if trace.probs.ndim == 1 else trace.probs[[*trace.gaps, -1][0]]
+    return f"{label_of(trace, int(probs.argmax()))} {probs.max():.4f}"
+
+
+def most_moved(comparison: Comparison) -> pd.DataFrame:
+    """Return the heads of which most weight moved: columns kind, layer, head (0-based) and moved."""
+    rows = [
+        (kind, layer, head, float(share))
+        for kind, moved in comparison.moved.items()
+        for layer, shares in enumerate(moved)
+        for head, share in enumerate(shares)
+    ]
+    frame = pd.DataFrame(rows, columns=["kind", "layer", "head", "moved"])
+    return frame.sort_values("moved", ascending=False, kind="stable").head(MOST)

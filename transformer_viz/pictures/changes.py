@@ -1,0 +1,227 @@
+"""What a visitor can change in a run: the menu of changes, and chips that take back what is in force."""
+
+import dataclasses
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from transformer_viz.language import Words
+from transformer_viz.pictures.labels import axis_tokens
+from transformer_viz.text.tokenizer import visible
+from transformer_viz.values.config import CHOICES, TransformerConfig
+from transformer_viz.values.interventions import PATTERNS, attention_kinds
+from transformer_viz.values.request import OWN, UNCHANGED, Changes, Request
+from transformer_viz.values.trace import Trace
+
+MOST_CHIPS = 4
+"""Heads or edges with a chip each; more of them share one."""
+
+MASKS = ("none", "causal", "window:1")
+"""Masks over the text that can take the place of the model's own."""
+
+
+def acts_of(
+    words: Words, config: TransformerConfig, request: Request, before: Request | None, trace: Trace
+) -> dict[str, Any]:
+    """Return what the views offer to change, and what is changed: "act"s are understood by `acted`.
+
+    Args:
+        words: Sentences of the visitor's language.
+        config: Config of the model.
+        request: What is shown.
+        before: What it is compared with; None: nothing.
+        trace: The answer to the request.
+
+    Returns:
+        title: name of the menu. heads: changes of the chosen head, each with its name, its label and the
+        heads ("encoder-3", counted over all layers) that it is made to. edge, no_edge: name of the cut of the
+        chosen cell, and what stands there without one. groups: others, each with a title and choices. chips:
+        each with a text and an act. compare: button with a label and an act.
+    """
+    changes = request.changes
+    chips = [*_text_chips(words, request, before), *_chips(words, config, changes, trace)]
+    if len(chips) > 1:
+        chips.append({"text": words("change.undo_all"), "act": {"do": "undo_all"}})
+    label, do = (words("change.end"), "end") if before else (words("change.compare"), "compare")
+    return {
+        "title": words("change.menu"),
+        "this_head": words("change.this_head"),
+        "heads": [
+            {"name": "ablate", "label": words("change.off"), "among": _keys(config, changes.ablate)},
+            *(
+                {
+                    "name": pattern,
+                    "label": words(f"change.{pattern}"),
+                    "among": _keys(config, [head for head, is_now in changes.patterns if is_now == pattern]),
+                }
+                for pattern in PATTERNS
+            ),
+        ],
+        "edge": words("change.edge", query="{query}", key="{key}"),
+        "no_edge": words("change.no_edge"),
+        "groups": _groups(words, config, changes),
+        "chips": chips,
+        "compare": {"label": label, "act": {"do": do}},
+    }
+
+
+def acted(config: TransformerConfig, changes: Changes, act: Mapping[str, Any]) -> Changes:
+    """Return the changes after an act of the visitor.
+
+    Args:
+        config: Config of the model.
+        changes: Those in force.
+        act: "do" is "head" (toggle: name, kind, layer, head), "edge" (cut: kind, layer, head, query, key),
+            "set" (name, value) or "undo" (name; of heads and edges also value, one of them).
+    """
+    first = attention_kinds(config)[0]
+    if act["do"] == "head":
+        head = _place(first, act["kind"], act["layer"], act["head"])
+        if act["name"] == "ablate":
+            return dataclasses.replace(changes, ablate=_toggled(changes.ablate, head))
+        others = tuple((each, pattern) for each, pattern in changes.patterns if each != head)
+        is_on = (head, act["name"]) in changes.patterns
+        return dataclasses.replace(changes, patterns=others if is_on else (*others, (head, act["name"])))
+    if act["do"] == "edge":
+        edge = _place(first, act["kind"], act["layer"], act["head"], act["query"], act["key"])
+        return dataclasses.replace(changes, cut=tuple(dict.fromkeys((*changes.cut, edge))))
+    own = getattr(UNCHANGED, act["name"])
+    if act["do"] == "set":
+        return dataclasses.replace(changes, **{act["name"]: own if act["value"] is None else act["value"]})
+    if act.get("value") is None:
+        return dataclasses.replace(changes, **{act["name"]: own})
+    gone = dataclasses.replace(UNCHANGED, **{act["name"]: [act["value"]]})  # its lists are tuples
+    left = (each for each in getattr(changes, act["name"]) if each not in getattr(gone, act["name"]))
+    return dataclasses.replace(changes, **{act["name"]: tuple(left)})
+
+
+def other_positions(config: TransformerConfig) -> list[str]:
+    """Return the kinds of position encoding that the model can use instead of its own."""
+    longest = max(config.max_len, config.target_max_len or 0) + config.padding_position
+    fits = {
+        "one-hot": longest <= config.d_model,
+        "sinusoidal": config.d_model % 2 == 0,
+        "sinusoidal-halves": config.d_model % 2 == 0,
+    }
+    return [kind for kind in reversed(CHOICES["positions"]) if fits.get(kind) and kind != config.positions]
+
+
+def _groups(words, config, changes):
+    """Return the choices that hold for all heads."""
+    positions = ["none", *other_positions(config)] if config.positions != "none" else other_positions(config)
+    options: dict[str, list[tuple[Any, str]]] = {
+        "scaling": [(None, words("change.scaled")), (False, words("change.unscaled"))],
+        "positions": [(None, words("change.own"))] + [(kind, _encoding(words, kind)) for kind in positions],
+        "attention_mask": [(None, words("change.own"))]
+        + [(mask, words(f"change.mask.{mask.partition(':')[0]}")) for mask in _masks(config)],
+        "reference": [(None, words("change.zero")), (OWN, words("change.mean"))],
+    }
+    return [
+        {
+            "title": words(f"change.{name}"),
+            "choices": [
+                {
+                    "label": label,
+                    "act": {"do": "set", "name": name, "value": value},
+                    "pressed": (name in changes.given) == (value is not None)
+                    and (value is None or getattr(changes, name) == value),
+                }
+                for value, label in choices
+            ],
+        }
+        for name, choices in options.items()
+        if name != "reference" or changes.ablate
+    ]
+
+
+def _encoding(words, kind):
+    return words(f"positions.kind.{kind.replace('-', '_')}")
+
+
+def _masks(config):
+    """Return the masks that differ from the model's own."""
+    own = "causal" if config.causal and config.architecture != "encoder-decoder" else None
+    return [mask for mask in MASKS if mask != own]
+
+
+def _chips(words, config, changes, trace):
+    """Yield a chip for each change in force."""
+    heads = len(changes.ablate)
+    if heads > MOST_CHIPS:
+        yield _chip(words("change.chip.heads", count=heads), "ablate")
+    else:
+        for head in changes.ablate:
+            yield _chip(words("change.chip.ablate", head=_head_name(words, config, head)), "ablate", head)
+    for each in changes.patterns:
+        name = _head_name(words, config, each[0])
+        text = words("change.chip.pattern", head=name, pattern=words(f"change.{each[1]}"))
+        yield _chip(text, "patterns", each)
+    if len(changes.cut) > MOST_CHIPS:
+        yield _chip(words("change.chip.edges", count=len(changes.cut)), "cut")
+    else:
+        kinds = trace.kinds()
+        for edge in changes.cut:
+            kind, (*head, query, key) = _split(config, edge)
+            sides = kinds[kind].query_tokens, kinds[kind].key_tokens
+            rows, columns = (axis_tokens(trace, tokens) for tokens in sides)
+            inside = query < len(rows) and key < len(columns)
+            pair = {"query": visible(rows[query]), "key": visible(columns[key])} if inside else {}
+            name = _head_name(words, config, (kind, *head))
+            text = words("change.chip.cut", head=name, **(pair or {"query": query + 1, "key": key + 1}))
+            yield _chip(text, "cut", edge)
+    for name in ("scaling", "positions", "attention_mask", "reference"):
+        value = getattr(changes, name)
+        if value == getattr(UNCHANGED, name) or (name == "reference" and not changes.ablate):
+            continue
+        if name == "positions":
+            text = words("change.chip.positions", kind=_encoding(words, value))
+        elif name == "attention_mask":
+            text = words("change.chip.mask", mask=words(f"change.mask.{value.partition(':')[0]}"))
+        else:
+            text = words(f"change.chip.{name}")
+        yield _chip(text, name)
+
+
+def _text_chips(words, request, before):
+    """Yield a chip if the text, or its target, is another than before."""
+    if before is None:
+        return
+    asked, former = (request.text, request.target), (before.text, before.target)
+    if request.model == before.model and asked != former:
+        yield {"text": words("change.chip.text"), "act": {"do": "undo", "name": "text"}}
+    if request.model != before.model:
+        text = words("change.chip.model", model=request.model)
+        yield {"text": text, "act": {"do": "undo", "name": "model"}}
+
+
+def _chip(text, name, value=None):
+    return {"text": text, "act": {"do": "undo", "name": name, "value": value}}
+
+
+def _place(first, kind, *numbers):
+    """Return a head or edge as `Changes` has it: the kind of attention in front unless it is the first."""
+    return numbers if kind == first else (kind, *numbers)
+
+
+def _split(config, place) -> tuple[str, Sequence[int]]:
+    """Return kind of attention and numbers of a head or edge."""
+    if isinstance(place[0], str):
+        return place[0], place[1:]
+    return attention_kinds(config)[0], place
+
+
+def _keys(config, heads):
+    """Return heads as "encoder-3", counted over all layers."""
+    split = (_split(config, head) for head in heads)
+    return [f"{kind}-{layer * config.num_heads + head}" for kind, (layer, head) in split]
+
+
+def _head_name(words, config, head):
+    kind, (layer, number) = _split(config, head)
+    name = words("heads.title", layer=layer + 1, head=number + 1)
+    if len(attention_kinds(config)) == 1:
+        return name
+    return words("change.of_kind", kind=words(f"kind.{kind}"), head=name)
+
+
+def _toggled(heads, head):
+    return tuple(each for each in heads if each != head) if head in heads else (*heads, head)

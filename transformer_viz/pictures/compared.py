@@ -1,0 +1,105 @@
+"""The payload of the attention views of two runs, side by side, and their difference."""
+
+from typing import Any
+
+import numpy as np
+
+from transformer_viz.language import Words
+from transformer_viz.pictures import views
+from transformer_viz.pictures.labels import axis_tokens
+from transformer_viz.pictures.lessons import LessonView
+from transformer_viz.text.tokenizer import visible
+from transformer_viz.values.comparison import Comparison, paired
+from transformer_viz.values.tensors import Attentions
+
+STILL = 0.0005
+"""A head of which less weight moved attends as before: it would be shown as 0.0%."""
+
+
+def compared_payload(
+    comparison: Comparison,
+    words: Words,
+    acts: dict[str, Any] | None = None,
+    lesson: LessonView | None = None,
+) -> bytes:
+    """Return the payload of the attention views of a comparison.
+
+    Args:
+        comparison: The two runs.
+        words: Sentences of the visitor's language.
+        acts: As `changes.acts_of` returns it; None: nothing can be changed.
+        lesson: The lesson that the views open on; None: there is none.
+
+    Raises:
+        ValueError: If the models differ in their kinds of attention, layers or heads.
+    """
+    moved, shown = comparison.moved, {}
+    text, target = aligned_labels(comparison)
+    for kind, (before, after) in comparison.sides().items():
+        is_target = kind != "encoder" and bool(comparison.a.encoder)
+        rows, columns = (target if is_target else text), (target if is_target and kind == "decoder" else text)
+        places = [
+            comparison.target_rows if labels is target else comparison.rows for labels in (rows, columns)
+        ]
+        shown[kind] = views.AttentionPayload(
+            after._replace(layers=[layer._replace(scores=None) for layer in after.layers]),
+            (rows, columns),
+            name=words(f"kind.{kind}"),
+            title=words("heatmap.query" if kind == "encoder" else "heatmap.writes"),
+            head_title=words("heads.title", layer="{layer}", head="{head}"),
+            metrics={"moved": moved[kind]},
+            roles=[[words("compare.role")] * after.layers[0].weights.shape[0] for _ in after.layers],
+            captions=_captions(words, (before, after), moved[kind], columns, _off(acts, kind)),
+            vectors={},
+            sentences=(np.zeros(len(rows), int), np.zeros(len(columns), int)),
+            shares=[[f"{share:.0%}" for share in layer] for layer in moved[kind]],
+            opening=divmod(int(moved[kind].argmax()), moved[kind].shape[1]),
+            before=before,
+            places=(places[0], places[1]),
+            has_edges=True,
+        )
+    header = lesson.header() if lesson else None
+    return views.payload_bytes(comparison.b.model, shown, words.under("lens"), acts=acts, lesson=header)
+
+
+def aligned_labels(comparison: Comparison) -> tuple[list[str], list[str]]:
+    """Return the labels of the aligned tokens of the texts, and of the targets."""
+    return tuple(  # pyright: ignore[reportReturnType]  one for each of two
+        [_label(ours, theirs, pair) for pair in rows]
+        for rows, ours, theirs in (
+            (comparison.rows, *(axis_tokens(each, each.tokens) for each in (comparison.a, comparison.b))),
+            (
+                comparison.target_rows,
+                *(axis_tokens(each, each.target_tokens) for each in (comparison.a, comparison.b)),
+            ),
+        )
+    )
+
+
+def _label(ours, theirs, pair):
+    one, other = (visible(side[i]) if i >= 0 else None for side, i in zip((ours, theirs), pair, strict=True))
+    return paired(one, other)
+
+
+def _off(acts, kind):
+    """Return the heads of a kind of attention that are switched off, counted over all layers."""
+    among = [each["among"] for each in acts["heads"] if each["name"] == "ablate"] if acts else []
+    split = (place.split("-") for places in among for place in places)
+    return {int(number) for of, number in split if of == kind}
+
+
+def _captions(words, sides: tuple[Attentions, Attentions], moved, columns: list[str], off: set[int]):
+    """Return for each head how much of its weight moved, and between which keys most of it."""
+    captions: list[list[str]] = []
+    for one, other, shares in zip(sides[0].layers, sides[1].layers, moved, strict=True):
+        absent = np.isnan(one.weights).all(axis=-1) | np.isnan(other.weights).all(axis=-1)
+        change = np.nan_to_num(other.weights) - np.nan_to_num(one.weights)
+        by_key = change[:, np.logical_not(absent[0])].sum(axis=1)
+        captions.append([])
+        for head, share in enumerate(shares):
+            said = [words("compare.off")] if len(shares) * (len(captions) - 1) + head in off else []
+            if share >= STILL:
+                gained, lost = (columns[int(end)] for end in (by_key[head].argmax(), by_key[head].argmin()))
+                said.append(words("compare.moved", share=f"{share:.1%}", gained=gained, lost=lost))
+            captions[-1].append(" ".join(said) or words("compare.still"))
+    return captions

@@ -1,0 +1,40 @@
+// The history of the browser: one entry for a page as it opens, and one for each choice on it.
+
+import { forget, write } from "./address.js";
+
+const VIEWS = ".st-key-lens, .st-key-heads"; // those that have their selection in the address
+const LINKS = ".stPageLink a:not(.st-key-page-shown *)"; // to other pages
+
+let leaving = false; // a link to another page was pressed, which is not there yet
+let untouched = false; // nothing was pressed since the page was opened
+
+const { history } = window;
+const push = history.pushState.bind(history);
+
+/**
+ * Streamlit makes an entry for each change of the address. What a page adds to it while it opens belongs to its own
+ * entry, and is no entry of the page before: otherwise the first step back would lead to neither as it was.
+ *
+ * @type {History["pushState"]}
+ */
+history.pushState = (state, unused, url) => {
+  const stays = new URL(url ?? "", window.location.href).pathname === window.location.pathname;
+  if (stays && leaving) return; // it stands in the address of the next page, too
+  if (stays && untouched) history.replaceState(state, unused, url);
+  else push(state, unused, url);
+  if (!stays) [leaving, untouched] = [false, true];
+  else if (document.querySelector(VIEWS)) write(); // the server does not know the selection
+};
+
+for (const event of ["pointerdown", "keydown"]) {
+  window.addEventListener(event, () => ([leaving, untouched] = [false, false]), true);
+}
+
+window.addEventListener("click", ({ target }) => (leaving = target instanceof Element && target.closest(LINKS) !== null), true);
+
+window.addEventListener("popstate", () => {
+  [leaving, untouched] = [false, true];
+  forget();
+});
+
+export default function () {}

@@ -1,0 +1,50 @@
+"""The runs that a visitor has seen on the Attention page: any of them becomes A or B of a comparison."""
+
+from pathlib import Path
+
+import streamlit as st
+
+from transformer_viz.ui.pages.attention.comparing import compare_with, open_run
+from transformer_viz.ui.shell.language import escaped, t
+from transformer_viz.values.request import Request
+
+RUNS = "earlier-runs"
+"""Session key of the requests, the latest first."""
+
+MOST = 12
+"""Most runs that are kept."""
+
+MOST_CHARS = 48
+"""Longest text that is written out, in characters."""
+
+
+def remember_run(request: Request) -> None:
+    """Put a run first among those seen."""
+    seen = [each for each in st.session_state.get(RUNS, ()) if each != request]
+    st.session_state[RUNS] = [request, *seen][:MOST]
+
+
+def show_runs() -> None:
+    """Show the runs seen so far, if there are several, each with buttons that make it A or B."""
+    runs = st.session_state.get(RUNS, ())
+    if len(runs) < 2:
+        return
+    with st.popover(t("runs.earlier"), icon=":material/history:"):
+        for number, request in enumerate(runs):
+            with st.container(horizontal=True, vertical_alignment="center", gap="small"):
+                for side, use, text in (("A", compare_with, t("runs.a")), ("B", open_run, t("runs.b"))):
+                    st.button(side, key=f"run-{side}-{number}", on_click=use, args=(request,), help=text)
+                st.markdown(name_of(request))
+
+
+def name_of(request: Request) -> str:
+    """Return text, model and number of changes of a run, as Markdown."""
+    text = str(request.text)
+    short = text if len(text) <= MOST_CHARS else f"{text[:MOST_CHARS]} …"
+    parts = [f"**{escaped(short)}**", escaped(Path(request.model).name)]
+    changes = request.changes
+    count = len(changes.ablate) + len(changes.cut) + len(changes.patterns)
+    count += len({"scaling", "positions", "attention_mask"}.intersection(changes.given))
+    if count:
+        parts.append(t("runs.changes", count=count))
+    return " · ".join(parts)

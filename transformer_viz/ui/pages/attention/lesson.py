@@ -1,0 +1,212 @@
+"""The lesson at the bottom of the window: question, what to see, to do and to predict, what it shows."""
+
+import json
+from typing import Any
+
+import streamlit as st
+
+from transformer_viz import store
+from transformer_viz.language import Problem
+from transformer_viz.pictures.lessons import LessonView, broken_claims, choices_of, truth_of, view_of
+from transformer_viz.ui.pages.attention.comparing import BEFORE, CHANGES
+from transformer_viz.ui.shell.answers import answer, head_effects
+from transformer_viz.ui.shell.language import escaped, t, words
+from transformer_viz.ui.shell.lessons import GUESS, GUESSED, REVEALED, begin, close
+from transformer_viz.ui.shell.problems import show_problem
+from transformer_viz.ui.shell.shelf import shown_models
+from transformer_viz.values.lesson import ANSWER, HEAD, KEY, Lesson
+from transformer_viz.values.request import EFFECTS, Request
+from transformer_viz.values.trace import Trace
+
+STYLE = """<style>
+:root { --below: 168px }
+.stMainBlockContainer.stMainBlockContainer { padding-bottom: calc(var(--below) + 1rem) }
+.stAppHeader .stStatusWidget.stStatusWidget { bottom: calc(var(--below) + 0.5rem) }
+[data-testid=stLayoutWrapper]:has(> .st-key-lesson) { position: fixed; left: 0; right: 0; bottom: 0;
+  z-index: 80; height: var(--below); border-top: 2px solid %(primary)s; background: %(background)s }
+.st-key-lesson { height: 100%%; padding: 0.6rem 1.5rem; gap: 0; flex-wrap: nowrap; align-items: stretch }
+[data-testid=stLayoutWrapper]:has(> [class*=st-key-lesson-part]) { flex: 1 1 0; min-width: 0; height: 100%%;
+  overflow: hidden auto; scrollbar-width: thin; padding: 0 1rem; border-left: 1px solid %(line)s }
+[data-testid=stLayoutWrapper]:has(> .st-key-lesson-part-question) { flex-grow: 1.15; padding-left: 0;
+  border: none }
+[data-testid=stLayoutWrapper]:has(> .st-key-lesson-part-predict) { flex-grow: 1.6 }
+[data-testid=stLayoutWrapper]:has(> .st-key-lesson-part-shown) { flex-grow: 2.2 }
+[data-testid=stLayoutWrapper]:has(> .st-key-lesson-part-turn) { flex: 0 0 11rem; padding-right: 0 }
+[class*=st-key-lesson-part] { gap: 0.3rem }
+[class*=st-key-lesson-part] .stMarkdown p { font-size: 0.9rem; line-height: 1.4 }
+[class*=st-key-lesson-part] [data-testid=stMarkdownContainer] { margin-bottom: 0 }
+[class*=st-key-lesson-part] h5 { padding: 0; font-size: 0.8rem; color: %(primary)s }
+.st-key-lesson-part-question .stMarkdown p { font-size: 1.05rem; font-weight: 650; line-height: 1.35 }
+.st-key-lesson button { min-height: 2rem; padding: 0.1rem 0.6rem }
+@media (max-width: 1100px) {
+  :root { --below: 196px }
+  .st-key-lesson { padding: 0.5rem 0.9rem }
+  [data-testid=stLayoutWrapper]:has(> [class*=st-key-lesson-part]) { padding: 0 0.6rem }
+  [data-testid=stLayoutWrapper]:has(> .st-key-lesson-part-turn) { flex-basis: 8rem }
+  [class*=st-key-lesson-part] .stMarkdown p { font-size: 0.85rem }
+  .st-key-lesson-part-question .stMarkdown p { font-size: 0.95rem }
+}
+@media (max-width: 700px) {
+  :root { --below: 0px }
+  [data-testid=stLayoutWrapper]:has(> .st-key-lesson) { position: static; height: auto }
+  .st-key-lesson { flex-direction: column; padding: 0.6rem 0 }
+  [data-testid=stLayoutWrapper]:has(> [class*=st-key-lesson-part]) { flex: none; width: 100%%; height: auto;
+    padding: 0.3rem 0; border: none }
+}
+</style>"""
+"""The strip stays at the bottom of the window; the views leave its height free. On a phone it flows."""
+
+NO_ROOM = "<style>:root { --below: 0px }</style>"
+
+COLOURS = {
+    "light": {"primary": "#1f6fb2", "line": "#e2e7ee", "background": "#f4f7fb"},
+    "dark": {"primary": "#7fb8e6", "line": "#2a3344", "background": "#161c27"},
+}
+"""Theme -> colours of the strip."""
+
+
+def lesson_view(lesson: Lesson, trace: Trace, request: Request) -> LessonView | None:
+    """Return where the views open; the row that is asked for is covered until the lesson is revealed.
+
+    None if the model is not that of the lesson, or does not fit it.
+
+    Args:
+        lesson: The lesson.
+        trace: What the views show.
+        request: Its request.
+    """
+    model = _model_of(lesson)
+    if model is None or model.reference != request.model:
+        return None
+    covers = request == lesson.request(model.reference) and not _is_revealed(lesson)
+    try:
+        return view_of(lesson, trace, covers=covers)
+    except Problem:  # the strip says so
+        return None
+
+
+def make_room(lesson: Lesson | None) -> None:
+    """Leave room for the strip, before the views are drawn; without a lesson, none."""
+    colours = COLOURS["dark" if st.context.theme.type == "dark" else "light"]
+    st.html(STYLE % colours if lesson else NO_ROOM)
+
+
+def show_lesson(lesson: Lesson, all_lessons: list[Lesson]) -> None:
+    """Show the strip.
+
+    Args:
+        lesson: The lesson.
+        all_lessons: All lessons in their order, for the way to the next one.
+    """
+    with st.container(key="lesson", horizontal=True):
+        _show_part("question", t("lesson.question"), escaped(lesson.question))
+        if _is_revealed(lesson):
+            _show_part("shown", t("lesson.shown"), lesson.reveal)
+        else:
+            _show_part("see", t("lesson.see"), lesson.see)
+            _show_part("do", t("lesson.do"), lesson.do)
+        predict = st.container(key="lesson-part-predict")
+        with st.container(key="lesson-part-turn"):
+            _show_turns(lesson, all_lessons)
+        with predict:  # last: it may have to wait for the model
+            _show_prediction(lesson)
+
+
+def _show_part(name, title, text):
+    with st.container(key=f"lesson-part-{name}"):
+        st.markdown(f"##### {title}")
+        st.markdown(text)
+
+
+def _show_turns(lesson, all_lessons):
+    place = all_lessons.index(lesson)
+    st.markdown(f"##### {t('lesson.place', number=place + 1, count=len(all_lessons))}")
+    st.markdown(f"**{escaped(lesson.title)}**")
+    with st.container(horizontal=True, gap="xsmall"):
+        for name, step in (("back", -1), ("next", 1)):
+            there = 0 <= place + step < len(all_lessons)
+            to = all_lessons[place + step] if there else lesson
+            st.button(t(f"lesson.{name}"), on_click=begin, args=(to,), disabled=not there, key=f"turn-{name}")
+        st.button(t("lesson.close"), on_click=close, type="tertiary", key="turn-close")
+
+
+def _show_prediction(lesson):
+    model = _model_of(lesson)
+    if model is None:
+        st.markdown(t("lesson.no_model", model=escaped(lesson.model)))
+        return
+    if lesson.predict is None:
+        st.markdown(f"##### {t('lesson.shown')}")
+        _show_reveal(lesson, model.reference)
+        return
+    st.markdown(f"##### {t('lesson.predict')}")
+    try:
+        choices = choices_of(words(), lesson, _found(lesson.request(model.reference)))
+        labels = dict(zip(choices.names, choices.labels, strict=True))
+        if _is_revealed(lesson):
+            _show_truth(lesson, model.reference, labels)
+        else:
+            question = {
+                KEY: t("lesson.ask.key", query=lesson.predict.query),
+                ANSWER: t("lesson.ask.answer"),
+                HEAD: t("lesson.ask.head"),
+            }[lesson.predict.ask]
+            shown = {name: escaped(label) for name, label in labels.items()}
+            st.pills(escaped(question), choices.names, format_func=shown.__getitem__, key=GUESS)
+            _show_reveal(lesson, model.reference)
+    except Problem as problem:
+        show_problem(problem)
+
+
+def _show_reveal(lesson, model):
+    if not _is_revealed(lesson):
+        st.button(
+            t("lesson.reveal"), type="primary", on_click=_reveal, args=(lesson, model), key="lesson-reveal"
+        )
+
+
+def _show_truth(lesson, model, labels):
+    """Say what the model does, and whether the guess was right."""
+    right, number = truth_of(lesson, model, _found)
+    share = "" if number is None else f"{number:.2f}" if lesson.predict.ask == HEAD else f"{number:.0%}"
+    truth = f"**{escaped(labels[right])}** {share}"
+    guess = st.session_state.get(GUESSED)
+    if guess not in labels:
+        st.markdown(t("lesson.truth", truth=truth))
+    elif guess == right:
+        st.markdown(t("lesson.right", truth=truth))
+    else:
+        st.markdown(t("lesson.wrong", guess=escaped(labels[guess]), truth=truth))
+    if broken_claims(lesson, model, _found):
+        st.caption(t("lesson.broken"))
+    with st.popover(t("lesson.notes"), type="tertiary"):
+        st.markdown(lesson.notes)
+        st.caption(escaped(lesson.source))
+
+
+def _reveal(lesson, model):
+    """Show what the lesson is about: its B, or the effect of the heads."""
+    st.session_state[REVEALED] = lesson.name
+    st.session_state[GUESSED] = st.session_state.get(GUESS)
+    if lesson.compares:
+        st.session_state[BEFORE] = lesson.request(model).to_json()
+        given = lesson.changes.to_dict()
+        st.session_state[CHANGES] = json.dumps(given) if given else ""
+        st.session_state.sentence = lesson.text if lesson.after_text is None else lesson.after_text
+    if lesson.predict and lesson.predict.ask == HEAD:
+        st.session_state.effects = True
+
+
+def _is_revealed(lesson):
+    return st.session_state.get(REVEALED) == lesson.name
+
+
+def _model_of(lesson) -> store.ModelSummary | None:
+    shown = (model for model in shown_models() if model.name == lesson.model and not model.error)
+    return next(shown, None)
+
+
+def _found(request: Request) -> Any:
+    """Return the answer to a request; what keeps it from being found is shown, and the page ends."""
+    found = head_effects(request) if request.wants == EFFECTS else answer(request)
+    return st.stop() if found is None else found

@@ -1,0 +1,51 @@
+"""The Lessons page: all lessons, each of which opens on the Attention page."""
+
+from collections.abc import Callable
+
+import streamlit as st
+
+from transformer_viz.ui.shell.language import escaped, t
+from transformer_viz.ui.shell.lessons import lessons
+from transformer_viz.ui.shell.problems import show_problem
+from transformer_viz.ui.shell.shelf import shown_models
+from transformer_viz.values.lesson import Lesson
+
+STYLE = """<style>
+.st-key-lesson-cards { display: grid; gap: 1rem;
+  grid-template-columns: repeat(auto-fill, minmax(min(100%, 21rem), 1fr)) }
+[class*=st-key-lesson-card-] { position: relative; height: 100%; gap: 0.35rem }
+[class*=st-key-lesson-card-] .stButton button { justify-content: flex-start; padding: 0; min-height: 0;
+  text-align: left }
+[class*=st-key-lesson-card-] .stButton button::after { content: ""; position: absolute; inset: 0 }
+[class*=st-key-lesson-card-] .stButton button p { font-size: 1.1rem; font-weight: 650 }
+[class*=st-key-lesson-card-] .stElementContainer, [class*=st-key-lesson-card-] .stButton { position: static }
+[class*=st-key-lesson-card-]:hover { border-color: currentColor }
+</style>"""
+"""The title of a card is a button over the whole card."""
+
+
+def show(open_lesson: Callable[[Lesson], None]) -> None:
+    """Show the page; `open_lesson(lesson)` opens a lesson on the Attention page."""
+    shelf = lessons()
+    minutes = sum(lesson.minutes for lesson in shelf.lessons)
+    st.html(STYLE)
+    st.header(t("lessons.title"), anchor=False)
+    st.caption(t("lessons.about", count=len(shelf.lessons), minutes=minutes))
+    names = {model.name for model in shown_models() if not model.error}
+    with st.container(key="lesson-cards"):
+        for number, lesson in enumerate(shelf.lessons, 1):
+            show_card(number, lesson, open_lesson, has_model=lesson.model in names)
+    for problem in shelf.problems:
+        show_problem(problem)
+
+
+def show_card(number: int, lesson: Lesson, open_lesson: Callable[[Lesson], None], *, has_model: bool) -> None:
+    """Show a lesson as a card that opens it."""
+    with st.container(border=True, key=f"lesson-card-{number}"):
+        title = f"{number} · {escaped(lesson.title)}"
+        if st.button(title, type="tertiary", disabled=not has_model, key=f"open-lesson-{number}"):
+            open_lesson(lesson)
+        st.markdown(escaped(lesson.question))
+        st.caption(t("lessons.facts", minutes=lesson.minutes, model=escaped(lesson.model)))
+        if not has_model:
+            st.caption(t("lesson.no_model", model=escaped(lesson.model)))

@@ -1,0 +1,53 @@
+"""Heads that average over all tokens: which they are, what it means, and what may make them attend."""
+
+from itertools import groupby
+
+import streamlit as st
+
+from transformer_viz.ui.shell.language import t
+from transformer_viz.values.config import TransformerConfig
+from transformer_viz.values.head_roles import HeadRoles
+from transformer_viz.values.patterns import MIN_AVERAGING
+
+
+def show_averaging(roles: HeadRoles | None, config: TransformerConfig) -> None:
+    """Show the heads of a model that average, if it has any."""
+    if text := averaging_text(roles, config):
+        st.info(text, icon=":material/blur_on:")
+
+
+def averaging_text(roles: HeadRoles | None, config: TransformerConfig) -> str:
+    """Return which heads average, what it means and what to try, a sentence each; "" if none does.
+
+    Args:
+        roles: What the heads usually do; None: unknown.
+        config: Config of the model.
+    """
+    found = {kind: each.averaging() for kind, each in roles.kinds.items()} if roles else {}
+    count = sum(map(len, found.values()))
+    if roles is None or not count:
+        return ""
+    total = sum(each.share[..., 0].size for each in roles.kinds.values())
+    places = " · ".join(_place(kind, heads, config) for kind, heads in found.items() if heads)
+    facts = {"total": total, "places": places, "texts": roles.texts, "share": f"{MIN_AVERAGING:.0%}"}
+    return "  \n".join((t("averaging.heads", count=count, **facts), t("averaging.means"), _advice(config)))
+
+
+def _place(kind, heads, config):
+    """Return layers and heads of one kind of attention, which is named if the model has several."""
+    comma = t("list.comma")
+    layers = " · ".join(
+        t("averaging.layer", layer=layer + 1, heads=comma.join(str(head + 1) for _, head in of_layer))
+        for layer, of_layer in groupby(heads, key=lambda place: place[0])
+    )
+    if len(config.stacks) == 1:
+        return layers
+    return t("averaging.kind", kind=t(f"kind.{kind}"), layers=layers)
+
+
+def _advice(config):
+    """Return what to try as a sentence, without what the model has already."""
+    ways = [t("averaging.try.norm")] if config.norm != "pre" else []
+    ways += [t("averaging.try.positions")] if config.positions == "none" else []
+    ways += [t(f"averaging.try.{name}") for name in ("layers", "longer", "pretrain")]
+    return t("averaging.try", ways=t("list.comma").join(ways))

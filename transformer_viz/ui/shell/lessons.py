@@ -1,0 +1,53 @@
+"""The lesson that is open, kept in the URL; opening one sets everything that its pages show."""
+
+import streamlit as st
+
+from transformer_viz.store.lessons import Shelf, list_lessons
+from transformer_viz.ui.shell.address import keep, to_address
+from transformer_viz.ui.shell.language import words
+from transformer_viz.values.lesson import Lesson
+
+LESSON = "lesson"
+"""Session and URL key of the name of the lesson that is open; "": none."""
+
+GUESS, GUESSED, REVEALED = "lesson-guess", "lesson-guessed", "lesson-revealed"
+"""Session keys: the choice, what was chosen when the lesson was revealed, and the lesson that is revealed."""
+
+
+def lessons() -> Shelf:
+    """Return the lessons in the visitor's language."""
+    return list_lessons(words().language)
+
+
+def begin(lesson: Lesson) -> None:
+    """Open a lesson: set its model, its text and its target, and take back all changes and choices."""
+    plain = {"changes": "", "before": "", "changed-model": lesson.model, "effects": False}
+    shown = {LESSON: lesson.name, "model": lesson.model, "sentence": lesson.text}
+    st.session_state.update(plain | shown | {"target": lesson.target or ""})
+    for key in ("examples", GUESS, GUESSED, REVEALED):
+        st.session_state.pop(key, None)
+
+
+def begin_from_address() -> None:
+    """Open the lesson that the URL names, unless the visitor is in one already or has closed it."""
+    name = st.query_params.get(LESSON, "")
+    if not name or LESSON in st.session_state:
+        return
+    for lesson in lessons().lessons:
+        if lesson.name == name:
+            begin(lesson)
+
+
+def open_lesson() -> tuple[Lesson | None, list[Lesson]]:
+    """Return the lesson that is open, kept in the URL, and all lessons; None: no lesson is open."""
+    keep(LESSON, "")
+    name = st.session_state[LESSON]
+    found = lessons().lessons if name else []
+    lesson = next((each for each in found if each.name == name), None)
+    to_address(LESSON, lesson.name if lesson else "")
+    return lesson, found
+
+
+def close() -> None:
+    """Close the lesson; what is shown stays."""
+    st.session_state[LESSON] = ""

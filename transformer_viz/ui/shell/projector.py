@@ -1,0 +1,38 @@
+"""Pictures and texts drawn larger, for a projector; kept in the URL of the pages that show attention."""
+
+import streamlit as st
+
+from transformer_viz.ui.shell.address import choose_whether, keep, to_address
+from transformer_viz.ui.shell.language import t
+
+KEY = "projector"
+"""Name in the URL and in the session."""
+
+STYLE = """<style>
+.stMainBlockContainer { --projected: 1.65 }
+.stMainBlockContainer :is([data-testid=stMarkdownContainer], [data-testid=stCaptionContainer])
+  :is(p, li, th, td):not(.st-key-header *) { font-size: 1.125rem }
+.stMainBlockContainer .stMarkdown h3 { font-size: 1.25rem }
+.stMainBlockContainer .stTextInput input { font-size: 1.125rem }
+.stMainBlockContainer .stCheckbox label { align-items: center }
+.stMainBlockContainer .stSlider { min-width: 13rem }
+.stMainBlockContainer [role=radiogroup] { flex-wrap: wrap }
+</style>"""
+"""Letters of at least 18 pixels below the header; `--projected` widens the panels."""
+
+
+def is_projected() -> bool:
+    """Return whether the page is drawn larger; a page that does not keep it in its URL is not."""
+    return st.query_params.get(KEY) == "1"
+
+
+def keep_projector() -> None:
+    """Keep in the URL whether the page is drawn larger, on a page whose views choose it."""
+    keep(KEY, is_projected())
+    to_address(KEY, "1" if st.session_state[KEY] else "")
+
+
+def choose_projector() -> None:
+    """Show the switch, and enlarge the texts of the page while it is on."""
+    if choose_whether(KEY, t("lens.projector"), help=t("projector.help")):
+        st.html(STYLE)
