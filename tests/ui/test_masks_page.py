@@ -302,7 +302,7 @@ def test_no_mask_of_two_sequences_speaks_of_time(mask):
     control = app.segmented_control(key="mask")
     assert control.options == ["the model's own", "padding", "none", "painted"]
     assert control.value == (mask if mask in ("own", "none", "painted") else "padding")
-    assert not app.toggle
+    assert [each.key for each in app.toggle] == ["projector"]
     assert np.isnan(matrices(app)[3]).any() == (control.value == "padding")
 
 
