@@ -69,13 +69,22 @@ export function forget() {
 
 /** Write the selection to the address if something else is there. */
 export function write() {
-  if (!selection) return;
-  const { kind, layer, head, view } = selection;
-  const address = new URL(window.location.href);
+  const { href } = withSelection(window.location.href);
+  if (href !== window.location.href) window.history.replaceState(window.history.state, "", href);
+}
+
+/**
+ * Return an address with the selection in it.
+ *
+ * @param {string | URL} address
+ */
+export function withSelection(address) {
+  const { kind = null, layer = null, head = null, view } = selection ?? {};
+  const selected = new URL(address, window.location.href);
   for (const [name, value] of Object.entries({ kind, layer: counted(layer), head: counted(head), view })) {
-    if (value) address.searchParams.set(name, String(value));
+    if (value) selected.searchParams.set(name, String(value));
   }
-  if (address.href !== window.location.href) window.history.replaceState(window.history.state, "", address);
+  return selected;
 }
 
 /** Return whether the page is drawn larger, for a projector: the server keeps that in the address. */

@@ -1,6 +1,6 @@
 // The history of the browser: one entry for a page as it opens, and one for each choice on it.
 
-import { forget, write } from "./address.js";
+import { forget, withSelection } from "./address.js";
 
 const VIEWS = ".st-key-lens, .st-key-heads"; // those that have their selection in the address
 const LINKS = ".stPageLink a:not(.st-key-page-shown *)"; // to other pages
@@ -18,13 +18,29 @@ const push = history.pushState.bind(history);
  * @type {History["pushState"]}
  */
 history.pushState = (state, unused, url) => {
-  const stays = new URL(url ?? "", window.location.href).pathname === window.location.pathname;
+  const asked = new URL(url ?? "", window.location.href);
+  const stays = asked.pathname === window.location.pathname;
   if (stays && leaving) return; // it stands in the address of the next page, too
-  if (stays && untouched) history.replaceState(state, unused, url);
-  else push(state, unused, url);
+  const address = stays && document.querySelector(VIEWS) ? withSelection(asked) : asked; // the server does not know it
+  if (stays && (untouched || isThere(address))) history.replaceState(state, unused, address);
+  else push(state, unused, address);
   if (!stays) [leaving, untouched] = [false, true];
-  else if (document.querySelector(VIEWS)) write(); // the server does not know the selection
 };
+
+/**
+ * Return whether an address differs from that of the page in the order of its parts at most: a view has written its
+ * selection before the server does.
+ *
+ * @param {URL} address
+ */
+function isThere(address) {
+  const [asked, here] = [address.search, window.location.search].map((search) => {
+    const parts = new URLSearchParams(search);
+    parts.sort();
+    return parts.toString();
+  });
+  return asked === here;
+}
 
 for (const event of ["pointerdown", "keydown"]) {
   window.addEventListener(event, () => ([leaving, untouched] = [false, false]), true);
