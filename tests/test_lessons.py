@@ -10,8 +10,9 @@ from running_app import ROOT
 
 import transformer_viz as tv
 from transformer_viz.language import LANGUAGES, Problem, Words, sentence_of
+from transformer_viz.pictures.labels import answer_text
 from transformer_viz.pictures.lens import Around, payload_of
-from transformer_viz.pictures.lessons import answer_text, broken_claims, choices_of, truth_of, view_of
+from transformer_viz.pictures.lessons import broken_claims, choices_of, truth_of, view_of
 from transformer_viz.store.lessons import (
     AFTERWARDS,
     CHOICES,

@@ -6,7 +6,7 @@ import pandas as pd
 
 from transformer_viz.language import Problem
 from transformer_viz.network.startup import load_upper_floor
-from transformer_viz.pictures.labels import label_of, written_text
+from transformer_viz.pictures.labels import answer_text, label_of
 from transformer_viz.values.comparison import Comparison
 from transformer_viz.values.comparison import compare as compare_traces
 from transformer_viz.values.request import OWN
@@ -27,8 +27,8 @@ def compare(arguments: Namespace) -> None:
     before = explorer.trace(arguments.text)
     after = other.trace(arguments.with_text or arguments.text, **changes)
     comparison = compare_traces(before, after)
-    print(f"A  {answer_text(before)}  {before.text}")
-    print(f"B  {answer_text(after)}  {after.text}")
+    print(f"A  {answered(before)}  {before.text}")
+    print(f"B  {answered(after)}  {after.text}")
     change = comparison.answer()
     if change is not None:
         label = label_of(before, change.label)
@@ -53,12 +53,10 @@ def place(text: str) -> tuple[str | int, ...]:
     return found if kind.isdecimal() else (kind, *found)
 
 
-def answer_text(trace: Trace) -> str:
-    """Return the answer of a run: the text it writes, or the likeliest label with its probability."""
-    if trace.encoder and trace.decoder:
-        return written_text(trace)
-    probs = trace.probs if trace.probs.ndim == 1 else trace.probs[[*trace.gaps, -1][0]]
-    return f"{label_of(trace, int(probs.argmax()))} {probs.max():.4f}"
+def answered(trace: Trace) -> str:
+    """Return the answer of a run, a label with its probability."""
+    text = answer_text(trace)
+    return text if trace.encoder and trace.decoder else f"{text} {trace.answer_probs.max():.4f}"
 
 
 def most_moved(comparison: Comparison) -> pd.DataFrame:

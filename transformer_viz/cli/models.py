@@ -74,7 +74,7 @@ def trace(arguments: Namespace) -> None:
         print(" ".join(result.target_tokens))
     if result.num_dropped:
         print(f"{len(result.tokens)} of {len(result.tokens) + result.num_dropped} tokens were read.")
-    probs = result.probs if result.probs.ndim == 1 else result.probs[[*result.gaps, -1][0]]
+    probs = result.answer_probs
     likeliest = probs.argsort()[::-1][:LIKELIEST]
     print(", ".join(f"{result.labels[i]} {probs[i]:.4f}" for i in likeliest))
     print(f"Wrote {arguments.out} ({arguments.out.stat().st_size / 1e3:,.0f} kB).")

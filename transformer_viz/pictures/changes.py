@@ -115,6 +115,7 @@ def _groups(words, config, changes):
         + [(mask, words(f"change.mask.{mask.partition(':')[0]}")) for mask in _masks(config)],
         "reference": [(None, words("change.zero")), (OWN, words("change.mean"))],
     }
+    in_force = {name: getattr(changes, name) if name in changes.given else None for name in options}
     return [
         {
             "title": words(f"change.{name}"),
@@ -122,8 +123,7 @@ def _groups(words, config, changes):
                 {
                     "label": label,
                     "act": {"do": "set", "name": name, "value": value},
-                    "pressed": (name in changes.given) == (value is not None)
-                    and (value is None or getattr(changes, name) == value),
+                    "pressed": value == in_force[name],
                 }
                 for value, label in choices
             ],

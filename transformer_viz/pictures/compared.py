@@ -9,7 +9,7 @@ from transformer_viz.pictures import views
 from transformer_viz.pictures.labels import axis_tokens
 from transformer_viz.pictures.lessons import LessonView
 from transformer_viz.text.tokenizer import visible
-from transformer_viz.values.comparison import Comparison, paired
+from transformer_viz.values.comparison import Comparison, merged
 from transformer_viz.values.tensors import Attentions
 
 STILL = 0.0005
@@ -64,21 +64,15 @@ def compared_payload(
 
 def aligned_labels(comparison: Comparison) -> tuple[list[str], list[str]]:
     """Return the labels of the aligned tokens of the texts, and of the targets."""
-    return tuple(  # pyright: ignore[reportReturnType]  one for each of two
-        [_label(ours, theirs, pair) for pair in rows]
-        for rows, ours, theirs in (
-            (comparison.rows, *(axis_tokens(each, each.tokens) for each in (comparison.a, comparison.b))),
-            (
-                comparison.target_rows,
-                *(axis_tokens(each, each.target_tokens) for each in (comparison.a, comparison.b)),
-            ),
-        )
+    a, b = comparison.a, comparison.b
+    return (
+        _labels(comparison.rows, axis_tokens(a, a.tokens), axis_tokens(b, b.tokens)),
+        _labels(comparison.target_rows, axis_tokens(a, a.target_tokens), axis_tokens(b, b.target_tokens)),
     )
 
 
-def _label(ours, theirs, pair):
-    one, other = (visible(side[i]) if i >= 0 else None for side, i in zip((ours, theirs), pair, strict=True))
-    return paired(one, other)
+def _labels(rows, ours, theirs):
+    return [*merged(rows, *([visible(label) for label in labels] for labels in (ours, theirs)))]
 
 
 def _off(acts, kind):

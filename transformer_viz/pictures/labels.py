@@ -67,6 +67,13 @@ def label_of(trace: Trace, number: int) -> str:
     return visible(shown_piece(trace.labels[number], are_tokens and is_spaced(trace.labels)))
 
 
+def answer_text(trace: Trace) -> str:
+    """Return what a model answers: the text it writes, or the likeliest class or token."""
+    if trace.encoder and trace.decoder:
+        return written_text(trace)
+    return label_of(trace, int(trace.answer_probs.argmax()))
+
+
 def written_text(trace: Trace) -> str:
     """Return the text that an encoder-decoder has written: "∅" if empty, with "…" where it would go on."""
     last = np.flatnonzero(trace.target_ids != PAD_ID)[-1]

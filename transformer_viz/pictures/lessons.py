@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from transformer_viz.language import Problem, Words
-from transformer_viz.pictures.labels import ARROW, axis_labels, label_of, written_text
+from transformer_viz.pictures.labels import ARROW, answer_text, axis_labels, label_of
 from transformer_viz.values.comparison import compare
 from transformer_viz.values.lesson import AFTER, BEFORE, HEAD, KEY, Claim, Lesson
 from transformer_viz.values.request import Request
@@ -126,13 +126,6 @@ def truth_of(lesson: Lesson, model: str, answer: Answer) -> tuple[str, float | N
     return (SAME if answer_text(after) == answer_text(trace) else OTHER), None
 
 
-def answer_text(trace: Trace) -> str:
-    """Return what a model answers: a label, the text it writes, or the likeliest next token."""
-    if trace.encoder and trace.decoder:
-        return written_text(trace)
-    return label_of(trace, int((trace.probs if trace.probs.ndim == 1 else trace.probs[-1]).argmax()))
-
-
 def row_of(lesson: Lesson, trace: Trace, query: str | None = None) -> int:
     """Return the number of a row: that of a token, by default the one that is asked for.
 
@@ -169,7 +162,7 @@ def _holds(claim, lesson, model, answer):
             row = head_weights(lesson, trace)[row_of(lesson, trace, claim.query)]
             found = row[_place(lesson, claim.key, keys)]
         case "answer":
-            probs = trace.probs if trace.probs.ndim == 1 else trace.probs[-1]
+            probs = trace.answer_probs
             labels = [label_of(trace, number) for number in range(len(trace.labels))]
             found = probs[_place(lesson, claim.label, labels)]
         case "moved":

@@ -67,12 +67,12 @@ class Comparison:
     @property
     def tokens(self) -> tuple[str, ...]:
         """The aligned tokens; "good → bad" where one took the place of another."""
-        return _merged(self.rows, self.a.tokens, self.b.tokens)
+        return merged(self.rows, self.a.tokens, self.b.tokens)
 
     @property
     def target_tokens(self) -> tuple[str, ...]:
         """The aligned tokens of the targets."""
-        return _merged(self.target_rows, self.a.target_tokens, self.b.target_tokens)
+        return merged(self.target_rows, self.a.target_tokens, self.b.target_tokens)
 
     @property
     def encoder(self) -> tuple:
@@ -176,10 +176,7 @@ class Comparison:
         writes = any(each.encoder and each.decoder for each in (self.a, self.b))
         if writes or self.a.labels != self.b.labels or self.a.probs.ndim != self.b.probs.ndim:
             return None
-        before, after = (
-            each.probs if each.probs.ndim == 1 else each.probs[[*each.gaps, -1][0]]
-            for each in (self.a, self.b)
-        )
+        before, after = self.a.answer_probs, self.b.answer_probs
         label = int(before.argmax())
         change = _log_odds(after, label) - _log_odds(before, label)
         likeliest = int(after.argmax()), float(after.max())
@@ -278,13 +275,13 @@ def align(
     return np.array(rows, int).reshape(-1, 2)
 
 
-def _merged(rows, ours, theirs):
-    """Return the tokens of aligned rows."""
-    return tuple(paired(ours[i] if i >= 0 else None, theirs[j] if j >= 0 else None) for i, j in rows)
+def merged(rows: np.ndarray, ours: Sequence[str], theirs: Sequence[str]) -> tuple[str, ...]:
+    """Return names of aligned rows from those of A's and of B's tokens: "good → bad" where they differ."""
+    places: list[tuple[int, int]] = rows.tolist()
+    return tuple(_pair(ours[i] if i >= 0 else None, theirs[j] if j >= 0 else None) for i, j in places)
 
 
-def paired(one: str | None, other: str | None) -> str:
-    """Return the name of two aligned tokens: "good → bad" if they differ; None: the text has none there."""
+def _pair(one: str | None, other: str | None) -> str:
     if one is None or other is None or one == other:
         return (one if other is None else other) or ""
     return f"{one}{CHANGED}{other}"

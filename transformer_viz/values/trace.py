@@ -98,6 +98,14 @@ class Trace:
         return np.flatnonzero((self.token_ids == MASK_ID) & fills_in)
 
     @property
+    def answer_probs(self) -> np.ndarray:
+        """Probabilities of the answer: float32 (label,).
+
+        Of the classes, of the token at the first [MASK], or else of the token after the last one.
+        """
+        return self.probs if self.probs.ndim == 1 else self.probs[[*self.gaps, -1][0]]
+
+    @property
     def nbytes(self) -> int:
         """Size of all arrays in bytes."""
         return sum(array.nbytes for array in self._arrays().values())

@@ -4,6 +4,7 @@ import streamlit as st
 
 from transformer_viz.store.lessons import Shelf, list_lessons
 from transformer_viz.ui.shell.address import keep, to_address
+from transformer_viz.ui.shell.changing import begin_unchanged
 from transformer_viz.ui.shell.language import words
 from transformer_viz.values.lesson import Lesson
 
@@ -21,9 +22,9 @@ def lessons() -> Shelf:
 
 def begin(lesson: Lesson) -> None:
     """Open a lesson: set its model, its text and its target, and take back all changes and choices."""
-    plain = {"changes": "", "before": "", "changed-model": lesson.model, "effects": False}
-    shown = {LESSON: lesson.name, "model": lesson.model, "sentence": lesson.text}
-    st.session_state.update(plain | shown | {"target": lesson.target or ""})
+    begin_unchanged(lesson.model)
+    shown = {LESSON: lesson.name, "model": lesson.model, "sentence": lesson.text, "effects": False}
+    st.session_state.update(shown | {"target": lesson.target or ""})
     for key in ("examples", GUESS, GUESSED, REVEALED):
         st.session_state.pop(key, None)
 

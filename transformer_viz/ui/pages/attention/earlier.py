@@ -4,7 +4,7 @@ from pathlib import Path
 
 import streamlit as st
 
-from transformer_viz.ui.pages.attention.comparing import compare_with, open_run
+from transformer_viz.ui.shell.changing import compare_with, use_as_b
 from transformer_viz.ui.shell.language import escaped, t
 from transformer_viz.values.request import Request
 
@@ -32,7 +32,7 @@ def show_runs() -> None:
     with st.popover(t("runs.earlier"), icon=":material/history:"):
         for number, request in enumerate(runs):
             with st.container(horizontal=True, vertical_alignment="center", gap="small"):
-                for side, use, text in (("A", compare_with, t("runs.a")), ("B", open_run, t("runs.b"))):
+                for side, use, text in (("A", compare_with, t("runs.a")), ("B", use_as_b, t("runs.b"))):
                     st.button(side, key=f"run-{side}-{number}", on_click=use, args=(request,), help=text)
                 st.markdown(name_of(request))
 

@@ -13,7 +13,7 @@ from transformer_viz.pictures.compared import compared_payload
 from transformer_viz.pictures.lens import Around, payload_of, projected_contexts
 from transformer_viz.pictures.lessons import LessonView
 from transformer_viz.pictures.vocabulary import preferences_of
-from transformer_viz.ui.pages.attention.comparing import act
+from transformer_viz.ui.shell.changing import act
 from transformer_viz.ui.shell.components import component
 from transformer_viz.ui.shell.heads import forget_other_model, head_roles_of
 from transformer_viz.ui.shell.language import words

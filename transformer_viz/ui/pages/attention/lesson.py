@@ -1,6 +1,5 @@
 """The lesson at the bottom of the window: question, what to see, to do and to predict, what it shows."""
 
-import json
 from typing import Any
 
 import streamlit as st
@@ -8,8 +7,8 @@ import streamlit as st
 from transformer_viz import store
 from transformer_viz.language import Problem
 from transformer_viz.pictures.lessons import LessonView, broken_claims, choices_of, truth_of, view_of
-from transformer_viz.ui.pages.attention.comparing import BEFORE, CHANGES
 from transformer_viz.ui.shell.answers import answer, head_effects
+from transformer_viz.ui.shell.changing import begin_compared
 from transformer_viz.ui.shell.language import escaped, t, words
 from transformer_viz.ui.shell.lessons import GUESS, GUESSED, REVEALED, begin, close
 from transformer_viz.ui.shell.problems import show_problem
@@ -189,9 +188,7 @@ def _reveal(lesson, model):
     st.session_state[REVEALED] = lesson.name
     st.session_state[GUESSED] = st.session_state.get(GUESS)
     if lesson.compares:
-        st.session_state[BEFORE] = lesson.request(model).to_json()
-        given = lesson.changes.to_dict()
-        st.session_state[CHANGES] = json.dumps(given) if given else ""
+        begin_compared(lesson.request(model), lesson.changes)
         st.session_state.sentence = lesson.text if lesson.after_text is None else lesson.after_text
     if lesson.predict and lesson.predict.ask == HEAD:
         st.session_state.effects = True

@@ -5,8 +5,9 @@ import streamlit as st
 
 from transformer_viz import store
 from transformer_viz.analysis import in_original_order, shuffled_order
+from transformer_viz.pictures.changes import other_positions
 from transformer_viz.pictures.figures import before_after_bars
-from transformer_viz.pictures.labels import axis_tokens, label_of
+from transformer_viz.pictures.labels import answer_text, axis_tokens, label_of
 from transformer_viz.pictures.views import MAX_CELLS, attention_change
 from transformer_viz.pictures.views.change import ROUNDING
 from transformer_viz.text.tokenizer import START, visible
@@ -22,7 +23,7 @@ from transformer_viz.ui.shell.language import escaped, t
 from transformer_viz.ui.shell.matrix import Captions, show_matrix
 from transformer_viz.ui.shell.reading import show_reading
 from transformer_viz.ui.shell.sentence import ask_texts
-from transformer_viz.values.config import CHOICES, TransformerConfig
+from transformer_viz.values.config import TransformerConfig
 from transformer_viz.values.request import Request
 from transformer_viz.values.tensors import Attentions
 from transformer_viz.values.trace import Trace
@@ -103,23 +104,12 @@ def ask_change(config: TransformerConfig) -> str:
         return "shuffle"
     if action == "remove":
         return "none"
-    return choose_one("swap", other_kinds(config), t("positions.swap"), format_func=kind_name)
+    return choose_one("swap", other_positions(config), t("positions.swap"), format_func=kind_name)
 
 
 def shuffle_again() -> None:
     """Use the next seed."""
     st.session_state.seed = (st.session_state.seed + 1) % LAST_SEED
-
-
-def other_kinds(config: TransformerConfig) -> list[str]:
-    """Return the kinds of encoding that the model can use instead of its own."""
-    longest = max(config.max_len, config.target_max_len or 0) + config.padding_position
-    fits = {
-        "one-hot": longest <= config.d_model,
-        "sinusoidal": config.d_model % 2 == 0,
-        "sinusoidal-halves": config.d_model % 2 == 0,
-    }
-    return [kind for kind in reversed(CHOICES["positions"]) if fits.get(kind) and kind != config.positions]
 
 
 def change_of(request: Request, change: str, before: Trace) -> Request:
@@ -184,9 +174,7 @@ def answer_of(trace: Trace) -> str:
     """Return the model's answer as a short text."""
     if trace.encoder and trace.decoder:
         return f"“{escaped(trace.target_text) or '∅'}”"
-    probs = answer_probs(trace)
-    best = int(probs.argmax())
-    return f"{escaped(label_of(trace, best))} {probs[best]:.1%}"
+    return f"{escaped(answer_text(trace))} {trace.answer_probs.max():.1%}"
 
 
 def show_answers(before: Trace, after: Trace) -> None:
@@ -210,9 +198,7 @@ def show_answers(before: Trace, after: Trace) -> None:
 
 def answer_probs(trace: Trace) -> np.ndarray:
     """Return the probabilities of the classes, or of the first generated, next or first masked token."""
-    if trace.probs.ndim == 1:
-        return trace.probs
-    return trace.probs[0 if trace.encoder and trace.decoder else [*trace.gaps, -1][0]]
+    return trace.probs[0] if trace.encoder and trace.decoder else trace.answer_probs
 
 
 def show_weights(
