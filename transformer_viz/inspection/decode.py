@@ -8,7 +8,7 @@ import numpy as np
 
 from transformer_viz.data.batches import by_length, pad
 from transformer_viz.inspection.explorer import Explorer
-from transformer_viz.inspection.writing import Writing, next_log_probs
+from transformer_viz.inspection.writing import Continued, Writing
 from transformer_viz.language import Problem
 from transformer_viz.values.config import END_ID, START_ID
 from transformer_viz.values.one_line import one_line
@@ -166,9 +166,10 @@ def generate_all(
     written = [""] * len(source)
     readable = np.array([row for row, ids in enumerate(source) if len(ids)], int)
     for rows in by_length(source, batch_size, readable):
+        continued = Continued(explorer, pad([source[row] for row in rows]))
         ids = np.full((len(rows), 1), START_ID, np.int32)
         while ids.shape[1] <= most and not (ids == END_ID).any(axis=-1).all():
-            log_probs = next_log_probs(explorer, pad([source[row] for row in rows]), ids)
+            log_probs = continued.log_probs(ids, range(len(rows)))
             ids = np.hstack([ids, log_probs.argmax(axis=-1).astype(np.int32)[:, None]])
         for row, line in zip(rows, ids[:, 1:], strict=True):
             end = np.flatnonzero(line == END_ID)

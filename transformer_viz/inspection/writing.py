@@ -13,6 +13,7 @@ from transformer_viz.language import Problem
 from transformer_viz.values.config import PAD_ID, START_ID
 from transformer_viz.values.growing import sized, up_to
 from transformer_viz.values.request import OWN, Request
+from transformer_viz.values.tensors import Past
 
 _COMPILED = weakref.WeakKeyDictionary()
 
@@ -49,7 +50,8 @@ class Writing:
         padding = changes.target_padding if config.has_encoder else changes.padding
         longest = config.target_max_len if config.has_encoder else config.max_len
         self.most = max(longest - padding + 1 - len(self._prompt), 0)
-        self._unchanged = dataclasses.replace(changes, order=None).given == ()
+        unchanged = dataclasses.replace(changes, order=None).given == () and PAD_ID not in self._prompt
+        self._continued = Continued(explorer, self._source[None]) if unchanged else None
         self._means = None if changes.reference == OWN else explorer.means_for(request)
         explorer.forward.prepare(self.request(()))  # an error now, not after some tokens
 
@@ -74,10 +76,10 @@ class Writing:
         Args:
             rows: The token ids written so far, in as many alternatives of the same length.
         """
-        if not self._unchanged:
+        if self._continued is None:
             return np.stack([self._changed(row) for row in rows])
         written = np.array([(*self._prompt, *row) for row in rows], np.int32)
-        return next_log_probs(self._explorer, np.repeat(self._source[None], len(rows), axis=0), written)
+        return self._continued.log_probs(written, [0] * len(rows))
 
     def _changed(self, row):
         """Return the next token's log probabilities after one row, from a pass with all changes."""
@@ -88,31 +90,66 @@ class Writing:
         return _of_possible(tf.nn.log_softmax(logits).numpy())
 
 
-def next_log_probs(explorer: Explorer, source: np.ndarray, written: np.ndarray) -> np.ndarray:
-    """Return the next token's log probabilities without changes: float32 (row, token).
+class Continued:
+    """Next tokens of texts that grow, without changes.
 
-    They are -inf for [PAD] and [START].
+    The keys and values of tokens that are written already are kept, so that a token costs as much behind many
+    tokens as behind few.
 
     Args:
         explorer: `Explorer` of an encoder-decoder or a decoder.
-        source: Encoder input: int32 (row, position); ignored for a decoder-only model.
-        written: int32 (row, position), beginning with [START].
+        sources: Encoder inputs: int32 (source, position); ignored for a decoder-only model.
     """
-    if explorer not in _COMPILED:
-        _COMPILED[explorer] = _compiled_step(explorer.model)
-    sides = [source, written] if explorer.config.has_encoder else [written]
-    return _of_possible(_COMPILED[explorer](sides).numpy())
+
+    def __init__(self, explorer: Explorer, sources: np.ndarray):
+        if explorer not in _COMPILED:
+            _COMPILED[explorer] = _Steps(explorer.model)
+        self._steps: _Steps = _COMPILED[explorer]
+        self._read = self._steps.read(sources) if explorer.config.has_encoder else ()
+        self._rows: dict[tuple[int, ...], int] = {}
+        self._past = ()
+
+    def log_probs(self, written: np.ndarray, of: Sequence[int]) -> np.ndarray:
+        """Return the next token's log probabilities: float32 (row, token); -inf for [PAD] and [START].
+
+        Args:
+            written: int32 (row, position), beginning with [START].
+            of: Source of each row.
+        """
+        names = [(source, *row) for source, row in zip(of, written.tolist(), strict=True)]
+        parents = [self._rows.get(name[:-1]) for name in names]
+        known = None not in parents
+        new, past = (written[:, -1:], self._past) if known else (written, self._steps.nothing)
+        parents = np.array(parents if known else [0] * len(names), np.int32)
+        memory = [tf.gather(each, np.array(of, np.int32)) for each in self._read]
+        log_probs, self._past = self._steps.extend(new, parents, past, memory)
+        self._rows = {name: row for row, name in enumerate(names)}
+        return _of_possible(log_probs.numpy())
 
 
-def _compiled_step(model):
-    """Return the compiled function from token ids of each stack to log probabilities."""
+class _Steps:
+    """The compiled functions of a decoder that writes."""
 
-    def step(sides):
-        logits = model(sides if len(sides) == 2 else sides[0])
-        return tf.nn.log_softmax(logits[:, -1])
+    def __init__(self, model):
+        config = model.config
+        sizes = (config.head_dim, config.value_dim)
+        empty = (tf.zeros((1, config.num_heads, 0, size)) for size in sizes)
+        self.nothing = (Past(*empty),) * len(model.decoder)
+        past = (Past(*(tf.TensorSpec((None, config.num_heads, None, size)) for size in sizes)),)
+        ids, rows = tf.TensorSpec((None, None), tf.int32), tf.TensorSpec((None,), tf.int32)
+        memory = [tf.TensorSpec((None, None, config.d_model)), tf.TensorSpec((None, 1, 1, None), tf.bool)]
 
-    ids = tf.TensorSpec((None, None), tf.int32)
-    return compiled(step, [[ids] * len(model.config.stacks)])
+        def read(sources):
+            return model.memory(sources), model.readable(sources)
+
+        def extend(token_ids, parents, past, memory):
+            past = tf.nest.map_structure(lambda each: tf.gather(each, parents), past)
+            logits, past = model.extend(token_ids, past, *memory)
+            return tf.nn.log_softmax(logits), past
+
+        self.read = compiled(read, [ids])
+        signature = [ids, rows, past * len(model.decoder), memory if config.has_encoder else []]
+        self.extend = compiled(extend, signature)
 
 
 def _of_possible(log_probs):

@@ -5,7 +5,7 @@ from typing import Any
 
 import keras
 
-from transformer_viz.values.tensors import AttentionTrace, Intervention, Tensor
+from transformer_viz.values.tensors import AttentionTrace, Intervention, Past, Tensor
 
 ops: Any = keras.ops  # its functions have no annotations, and the types inferred for them are wrong
 
@@ -81,6 +81,7 @@ class MultiHeadAttention(keras.layers.Layer):
         source: float (batch, key, d_model), the keys' and values' side; `x` itself for self-attention.
         attention_mask: bool, broadcastable to (batch, head, query, key), True = may attend.
         intervention: `Intervention`, or None.
+        past: `Past` of the keys in front of those of `source`, or None.
 
     Returns:
         `AttentionTrace`.
@@ -120,11 +121,14 @@ class MultiHeadAttention(keras.layers.Layer):
         source: Tensor,
         attention_mask: Tensor | None,
         intervention: Intervention | None = None,
+        past: Past | None = None,
     ) -> AttentionTrace:
         """Compute attention; see the class."""
         query = self._split_heads(project(self.query_dense, x))
         key = self._split_heads(project(self.key_dense, source))
         value = self._split_heads(project(self.value_dense, source))
+        if past is not None:
+            key, value = (ops.concatenate(sides, axis=2) for sides in zip(past, (key, value), strict=True))
         scores, weights, context = attend(query, key, value, attention_mask, intervention)
         joined = ops.swapaxes(context, 1, 2)
         joined = ops.reshape(joined, (-1, ops.shape(x)[1], self.value_dense.units))

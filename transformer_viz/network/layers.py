@@ -12,6 +12,7 @@ from transformer_viz.values.tensors import (
     DecoderBlockTrace,
     EncoderBlockTrace,
     FeedForwardTrace,
+    Past,
     Patch,
     Tensor,
 )
@@ -95,11 +96,12 @@ class Block(keras.layers.Layer):
         )
 
     def _attend(
-        self, name, x, source, attention_mask, intervention
+        self, name, x, source, attention_mask, intervention, past=None
     ) -> tuple[Tensor, AttentionTrace, Tensor, Tensor]:
         """Run one attention layer; return its input, its trace, the sum, and the residual stream after it."""
         read = self._before(name, x)
-        trace = getattr(self, name)(read, read if source is None else source, attention_mask, intervention)
+        source = read if source is None else source
+        trace = getattr(self, name)(read, source, attention_mask, intervention, past)
         return read, trace, *self._after(name, x, trace.output)
 
     def _feed_forward(self, x) -> tuple[Tensor, FeedForwardTrace, Tensor, Tensor]:
@@ -163,6 +165,7 @@ class DecoderBlock(Block):
         memory: float (batch, key, d_model), the encoder's output; None without an encoder.
         cross_attention_mask: bool, broadcastable to (batch, head, query, key); None without an encoder.
         intervention: `BlockIntervention`, or None.
+        past: `Past` of the tokens in front of `x`, which are not computed again; None: none.
 
     Returns:
         `DecoderBlockTrace`.
@@ -179,12 +182,13 @@ class DecoderBlock(Block):
         memory: Tensor | None = None,
         cross_attention_mask: Tensor | None = None,
         intervention: BlockIntervention | None = None,
+        past: Past | None = None,
     ) -> DecoderBlockTrace:
         """Run the block; see the class."""
         change = intervention or BlockIntervention()
         x = patch(x, change.resid_pre)
         read, attention, total, mid = self._attend(
-            "self_attention", x, None, self_attention_mask, change.self_attention
+            "self_attention", x, None, self_attention_mask, change.self_attention, past
         )
         mid = patch(mid, change.resid_mid)
         cross, last = (None, None, None, None), mid

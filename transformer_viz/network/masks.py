@@ -25,28 +25,30 @@ def padding_mask(token_ids: Tensor) -> Tensor:
     return ops.not_equal(token_ids, PAD_ID)[:, None, None, :]
 
 
-def causal_mask(length: int | Tensor) -> Tensor:
+def causal_mask(length: int | Tensor, first: int | Tensor = 0) -> Tensor:
     """Return the causal mask: a position attends to itself and earlier positions (section 3.2.3).
 
     Args:
         length: Number of positions; an int or a scalar tensor.
+        first: First position that is a query.
 
     Returns:
         bool (1, 1, query, key).
     """
     index = ops.arange(length)
-    return (index[None, :] <= index[:, None])[None, None]
+    return (index[None, :] <= index[first:, None])[None, None]
 
 
-def window_mask(length: int | Tensor, reach: int) -> Tensor:
+def window_mask(length: int | Tensor, reach: int, first: int | Tensor = 0) -> Tensor:
     """Return the window mask: a position attends to those at most `reach` away, on both sides.
 
     Args:
         length: Number of positions; an int or a scalar tensor.
         reach: Largest distance; 0: each position attends only to itself.
+        first: First position that is a query.
 
     Returns:
         bool (1, 1, query, key).
     """
     index = ops.arange(length)
-    return (ops.abs(index[None, :] - index[:, None]) <= reach)[None, None]
+    return (ops.abs(index[None, :] - index[first:, None]) <= reach)[None, None]

@@ -11,7 +11,7 @@ from transformer_viz.network.attention import Shape, masked_score, project
 from transformer_viz.network.layers import DecoderBlock, EncoderBlock, layer_norm
 from transformer_viz.network.masks import causal_mask, padding_mask, window_mask
 from transformer_viz.values.config import PAD_ID, TransformerConfig
-from transformer_viz.values.tensors import BlockIntervention, ModelTrace, Tensor
+from transformer_viz.values.tensors import BlockIntervention, ModelTrace, Past, Tensor
 
 ops: Any = keras.ops  # its functions have no annotations, and the types inferred for them are wrong
 
@@ -173,6 +173,52 @@ class Transformer(keras.Model):
             x,
             *self._output(x, token_ids, output_positions),
         )
+
+    def memory(self, token_ids: Tensor) -> Tensor:
+        """Return the output of the encoder: float (batch, position, d_model).
+
+        Args:
+            token_ids: int32 (batch, position).
+        """
+        x, *_ = self._embed(token_ids, self.token_embedding, None, self.position_table())
+        mask = self.self_mask(token_ids, causal=False) if self._masks_anything else None
+        return self._encode(x, mask, [None] * len(self.encoder))[0]
+
+    def extend(
+        self,
+        token_ids: Tensor,
+        past: Sequence[Past],
+        memory: Tensor | None = None,
+        cross_attention_mask: Tensor | None = None,
+    ) -> tuple[Tensor, tuple[Past, ...]]:
+        """Run a decoder on new tokens alone, behind others whose keys and values are known.
+
+        Args:
+            token_ids: int32 (batch, new), none of them [PAD].
+            past: `Past` of each block, of 0 tokens before the first.
+            memory: Result of `memory`, for an encoder-decoder.
+            cross_attention_mask: bool (batch, 1, 1, key), which of its positions may be attended to.
+
+        Returns:
+            Logits of the token after the last one, float (batch, num_outputs), and the `past` that includes
+            the new tokens.
+        """
+        config, first = self.config, ops.shape(past[0].key)[2]
+        length = first + ops.shape(token_ids)[1]
+        mask = causal_mask(length, first)
+        if config.window is not None:
+            mask = ops.logical_and(mask, window_mask(length, config.window, first))
+        table = self.position_table() if memory is None else self.target_position_table()
+        embedding = (memory is not None and self.target_token_embedding) or self.token_embedding
+        places = ops.arange(length)[None, first:] + config.padding_position
+        x, *_ = self._embed(token_ids, embedding, places, table)
+        known = []
+        for block, before in zip(self.decoder, past, strict=True):
+            trace = block(x, mask, memory, cross_attention_mask, past=before)
+            x = trace.resid_post
+            known.append(Past(trace.self_attention.key, trace.self_attention.value))
+        *_, logits = self._output(self._norm("decoder", x[:, -1:]), token_ids, None)
+        return logits[:, 0], tuple(known)
 
     @property
     def _masks_anything(self):

@@ -29,6 +29,16 @@ class AttentionTrace(NamedTuple):
         return one_line(self)
 
 
+class Past(NamedTuple):
+    """The keys and values of tokens that are read already, of one attention layer."""
+
+    key: Tensor  # (batch, head, position, head_dim)
+    value: Tensor  # (batch, head, position, value_dim)
+
+    def __repr__(self):
+        return one_line(self)
+
+
 class Attentions(NamedTuple):
     """All layers of one kind of attention, without the batch axis."""
 
