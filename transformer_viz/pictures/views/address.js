@@ -69,8 +69,8 @@ export function forget() {
 
 /** Write the selection to the address if something else is there. */
 export function write() {
-  const { href } = withSelection(window.location.href);
-  if (href !== window.location.href) window.history.replaceState(window.history.state, "", href);
+  const address = withSelection(window.location.href);
+  if (address.href !== window.location.href) window.history.replaceState(window.history.state, "", address);
 }
 
 /**
