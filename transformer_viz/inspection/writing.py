@@ -107,7 +107,7 @@ class Continued:
         self._steps: _Steps = _COMPILED[explorer]
         self._read = self._steps.read(sources) if explorer.config.has_encoder else ()
         self._rows: dict[tuple[int, ...], int] = {}
-        self._past = ()
+        self._past = self._steps.nothing
 
     def log_probs(self, written: np.ndarray, of: Sequence[int]) -> np.ndarray:
         """Return the next token's log probabilities: float32 (row, token); -inf for [PAD] and [START].
@@ -132,10 +132,9 @@ class _Steps:
 
     def __init__(self, model):
         config = model.config
-        sizes = (config.head_dim, config.value_dim)
-        empty = (tf.zeros((1, config.num_heads, 0, size)) for size in sizes)
-        self.nothing = (Past(*empty),) * len(model.decoder)
-        past = (Past(*(tf.TensorSpec((None, config.num_heads, None, size)) for size in sizes)),)
+        layers, heads, sizes = len(model.decoder), config.num_heads, (config.head_dim, config.value_dim)
+        self.nothing = Past(*(tf.zeros((layers, 1, heads, 0, size)) for size in sizes))
+        past = Past(*(tf.TensorSpec((layers, None, heads, None, size)) for size in sizes))
         ids, rows = tf.TensorSpec((None, None), tf.int32), tf.TensorSpec((None,), tf.int32)
         memory = [tf.TensorSpec((None, None, config.d_model)), tf.TensorSpec((None, 1, 1, None), tf.bool)]
 
@@ -143,12 +142,12 @@ class _Steps:
             return model.memory(sources), model.readable(sources)
 
         def extend(token_ids, parents, past, memory):
-            past = tf.nest.map_structure(lambda each: tf.gather(each, parents), past)
-            logits, past = model.extend(token_ids, past, *memory)
+            taken = Past(*(tf.gather(each, parents, axis=1) for each in past))
+            logits, past = model.extend(token_ids, taken, *memory)
             return tf.nn.log_softmax(logits), past
 
         self.read = compiled(read, [ids])
-        signature = [ids, rows, past * len(model.decoder), memory if config.has_encoder else []]
+        signature = [ids, rows, past, memory if config.has_encoder else []]
         self.extend = compiled(extend, signature)
 
 

@@ -187,15 +187,15 @@ class Transformer(keras.Model):
     def extend(
         self,
         token_ids: Tensor,
-        past: Sequence[Past],
+        past: Past,
         memory: Tensor | None = None,
         cross_attention_mask: Tensor | None = None,
-    ) -> tuple[Tensor, tuple[Past, ...]]:
+    ) -> tuple[Tensor, Past]:
         """Run a decoder on new tokens alone, behind others whose keys and values are known.
 
         Args:
             token_ids: int32 (batch, new), none of them [PAD].
-            past: `Past` of each block, of 0 tokens before the first.
+            past: `Past` of all blocks, with a leading layer axis; of 0 positions before the first token.
             memory: Result of `memory`, for an encoder-decoder.
             cross_attention_mask: bool (batch, 1, 1, key), which of its positions may be attended to.
 
@@ -203,7 +203,7 @@ class Transformer(keras.Model):
             Logits of the token after the last one, float (batch, num_outputs), and the `past` that includes
             the new tokens.
         """
-        config, first = self.config, ops.shape(past[0].key)[2]
+        config, first = self.config, ops.shape(past.key)[3]
         length = first + ops.shape(token_ids)[1]
         mask = causal_mask(length, first)
         if config.window is not None:
@@ -213,12 +213,12 @@ class Transformer(keras.Model):
         places = ops.arange(length)[None, first:] + config.padding_position
         x, *_ = self._embed(token_ids, embedding, places, table)
         known = []
-        for block, before in zip(self.decoder, past, strict=True):
-            trace = block(x, mask, memory, cross_attention_mask, past=before)
+        for block, *before in zip(self.decoder, *map(ops.unstack, past), strict=True):
+            trace = block(x, mask, memory, cross_attention_mask, past=Past(*before))
             x = trace.resid_post
-            known.append(Past(trace.self_attention.key, trace.self_attention.value))
+            known.append((trace.self_attention.key, trace.self_attention.value))
         *_, logits = self._output(self._norm("decoder", x[:, -1:]), token_ids, None)
-        return logits[:, 0], tuple(known)
+        return logits[:, 0], Past(*map(ops.stack, zip(*known, strict=True)))
 
     @property
     def _masks_anything(self):
