@@ -1,7 +1,9 @@
 """The lessons: read in both languages, and true of the models that they are about."""
 
 import functools
+import random
 import re
+import string
 
 import pytest
 from made_traces import unpack
@@ -99,6 +101,24 @@ def test_what_a_lesson_promises_is_what_its_model_does(name):
     lesson = lesson_of(name)
     assert lesson.claims
     assert broken_claims(lesson, lesson.model, answer) == []
+
+
+def test_what_the_notes_say_of_a_hundred_words_holds_of_another_hundred():
+    """The numbers stand in the notes on copying, in both languages."""
+    explorer, draw = loaded("induction"), random.Random(11)
+    words = [draw.sample(string.ascii_lowercase, 8) for _ in range(100)]
+
+    def copied(ablate):
+        traces = (explorer.trace(" ".join(word + word[:6]), ablate=ablate) for word in words)
+        return sum(answer_text(trace) == word[6] for trace, word in zip(traces, words, strict=True))
+
+    heads = [(0, head) for head in range(4)]
+    assert min(copied([head]) for head in heads) >= 85
+    alone = [copied([other for other in heads if other != head]) for head in heads]
+    assert 20 <= min(alone) <= max(alone) <= 80
+    for language in ("en", "zh"):
+        lesson = read_lesson(SHIPPED / language / "07-how-a-head-copies.md")
+        assert {"100", "85", "20", "80"} <= set(re.findall(r"\d+", lesson.notes))
 
 
 @pytest.mark.parametrize("name", NAMES)
