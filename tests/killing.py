@@ -36,6 +36,10 @@ LONGEST = 0.4
 """Longest time in seconds that writers run before they are killed."""
 
 
+KINDS = {"upload", "event", "checkpoint", "frame", "created", "deleted"}
+"""What the journal names; the last writers are killed after all of it was written at least once."""
+
+
 class Writers:
     """Threads that write to a folder of runs as fast as they can.
 
@@ -128,6 +132,9 @@ def kill_writers(folder, kills, seed=0) -> Counter:
             assert writers.poll() is None
             time.sleep(0.005)
         time.sleep(rng.uniform(0, LONGEST))
+        while number == kills - 1 and KINDS - journalled(folder).keys():  # a busy machine needs longer
+            assert writers.poll() is None
+            time.sleep(0.05)
         writers.kill()
         writers.wait()
         checked["kills"] += 1
@@ -145,12 +152,18 @@ def size_of(path):
     return path.stat().st_size if path.exists() else 0
 
 
-def check(folder) -> Counter:
-    """Return how many of each kind were checked; fail if any is lost, mixed up or incomplete."""
+def journalled(folder):
+    """Return what is finished: kind -> the facts of each."""
     done = {}
     for line in (folder / "journal").read_bytes().split(b"\n")[:-1]:  # one that is not ended may be cut
         kind, *facts = json.loads(line)
         done.setdefault(kind, []).append(facts)
+    return done
+
+
+def check(folder) -> Counter:
+    """Return how many of each kind were checked; fail if any is lost, mixed up or incomplete."""
+    done = journalled(folder)
     check_uploads(folder, done.get("upload", []))
     run = TrainingRun(folder / "shared")
     check_events(run, {step for [step] in done.get("event", [])})
