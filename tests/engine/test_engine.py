@@ -339,7 +339,9 @@ def test_no_child_outlives_a_parent_that_is_killed(models_folder):
     code = (
         "import time; from transformer_viz.service.engine import Engine\n"
         "if __name__ == '__main__':\n"
-        "    engine = Engine(); engine.warm('small'); print(engine.pid, flush=True); time.sleep(60)\n"
+        "    engine = Engine(); engine.warm('small')\n"
+        "    while engine.pid is None: time.sleep(0.05)\n"
+        "    print(engine.pid, flush=True); time.sleep(60)\n"
     )
     script = models_folder.parent / "parent.py"
     script.write_text(code)

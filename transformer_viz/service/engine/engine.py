@@ -68,7 +68,6 @@ class Engine:
 
     def warm(self, model: str) -> None:
         """Start the children and load a model in advance; return at once."""
-        self._quick.start()
         loading = self._quick.submit(child.begin_to_load, model, limit=QUICK_LIMIT)
         loading.add_done_callback(lambda _: self._slow.start())  # sequentially: the quick one is needed first
 

@@ -43,7 +43,9 @@ class Worker:
         self._closed = False
 
     def start(self) -> Future:
-        """Start the child unless it runs; return at once a future that is done when Keras is imported.
+        """Start the child unless it runs; return a future that is done when Keras is imported.
+
+        The first child of all is forked only once Keras is imported: this takes seconds.
 
         Raises:
             EngineError: If the worker was closed.
