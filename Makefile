@@ -26,7 +26,7 @@ lint: .venv/dev tests/node/node_modules  ## style, format, which room imports wh
 	else echo "The types of the views were not checked: TypeScript could not be fetched."; fi
 
 bench: .venv/dev browser  ## every figure of speed the README states
-	for script in explorer tracing training browser views visitors; do $(BIN)/python benchmarks/$$script.py || exit 1; done
+	for script in explorer tracing writing training browser views visitors; do $(BIN)/python benchmarks/$$script.py || exit 1; done
 
 bench-ui: .venv/dev browser  ## the views alone and beside BertViz, which is fetched: make bench-ui ARGS=--all
 	$(BIN)/python benchmarks/views.py && $(BIN)/python benchmarks/beside_bertviz.py $(ARGS)
