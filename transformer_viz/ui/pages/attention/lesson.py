@@ -41,7 +41,7 @@ STYLE = """<style>
   :root { --below: 196px }
   .st-key-lesson { padding: 0.5rem 0.9rem }
   [data-testid=stLayoutWrapper]:has(> [class*=st-key-lesson-part]) { padding: 0 0.6rem }
-  [data-testid=stLayoutWrapper]:has(> .st-key-lesson-part-turn) { flex-basis: 8rem }
+  [data-testid=stLayoutWrapper]:has(> .st-key-lesson-part-turn) { flex-basis: 9.75rem }
   [class*=st-key-lesson-part] .stMarkdown p { font-size: 0.85rem }
   .st-key-lesson-part-question .stMarkdown p { font-size: 0.95rem }
 }
