@@ -7,6 +7,7 @@ from decimal import ROUND_HALF_UP, Context
 from xml.etree import ElementTree
 
 import numpy as np
+from playwright.sync_api import expect
 
 from transformer_viz.pictures import views
 
@@ -43,6 +44,11 @@ def is_foreign(url):
 def address_of(module):
     """Return an address at which a page can import a module of the views."""
     return f"data:text/javascript;base64,{base64.b64encode(views.module(module).encode()).decode()}"
+
+
+def settle(page):
+    """Wait until the server has run the page."""
+    expect(page.locator("[data-testid=stApp]")).to_have_attribute("data-test-script-state", "notRunning")
 
 
 def painted(page):

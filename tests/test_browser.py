@@ -28,6 +28,7 @@ from lens_page import (
     pick,
     point,
     saved,
+    settle,
     table,
     toggle,
 )
@@ -76,10 +77,6 @@ def open_app(page, app, address=""):
     page.goto(app[1] + address)
     page.locator(".lens .said").wait_for()
     settle(page)
-
-
-def settle(page):
-    expect(page.locator("[data-testid=stApp]")).to_have_attribute("data-test-script-state", "notRunning")
 
 
 def tokens(page):

@@ -2,8 +2,8 @@
 
 from pathlib import Path
 
+import lens_page
 import pytest
-from playwright.sync_api import expect
 
 AXE = Path(__file__).parents[1] / "node" / "node_modules" / "axe-core" / "axe.min.js"
 
@@ -79,7 +79,7 @@ FADED = "() => document.getAnimations().every(({ playState }) => playState !== '
 
 def settle(page):
     """Wait until the page is drawn, and what is new on it no longer faint."""
-    expect(page.locator("[data-testid=stApp]")).to_have_attribute("data-test-script-state", "notRunning")
+    lens_page.settle(page)
     page.wait_for_function(FADED)
 
 

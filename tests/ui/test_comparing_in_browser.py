@@ -16,7 +16,7 @@ from urllib.parse import urlencode
 import numpy as np
 import pytest
 from chinese import is_chinese
-from lens_page import middles, opened, page_place
+from lens_page import middles, opened, page_place, settle
 from numpy.testing import assert_allclose
 from playwright.sync_api import expect
 from running_app import ROOT, running
@@ -208,10 +208,6 @@ def query_of(pair):
     query = {"model": pair.other_model or pair.model, "text": pair.other or pair.text}
     query["before"] = Request(pair.model, pair.text).to_json()
     return query | ({"changes": json.dumps(pair.changes)} if pair.changes else {})
-
-
-def settle(page):
-    expect(page.locator("[data-testid=stApp]")).to_have_attribute("data-test-script-state", "notRunning")
 
 
 def press_compare(page):

@@ -4,7 +4,7 @@ import re
 from contextlib import contextmanager
 
 import pytest
-from lens_page import choose, chosen, head_button
+from lens_page import choose, chosen, head_button, settle
 from playwright.sync_api import expect
 
 
@@ -14,10 +14,6 @@ def page(browser):
         page = context.new_page()
         page.set_default_timeout(60_000)
         yield page
-
-
-def settle(page):
-    expect(page.locator("[data-testid=stApp]")).to_have_attribute("data-test-script-state", "notRunning")
 
 
 def open_lens(page, address):

@@ -4,7 +4,7 @@ import re
 from xml.etree import ElementTree
 
 import pytest
-from lens_page import choose, letters
+from lens_page import choose, letters, settle
 from playwright.sync_api import expect
 
 LEAST = 18
@@ -42,10 +42,6 @@ def page(browser):
         page = context.new_page()
         page.set_default_timeout(60_000)
         yield page
-
-
-def settle(page):
-    expect(page.locator("[data-testid=stApp]")).to_have_attribute("data-test-script-state", "notRunning")
 
 
 def go(page, name):

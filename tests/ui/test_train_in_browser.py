@@ -4,6 +4,7 @@ import json
 import re
 
 import pytest
+from lens_page import settle
 from playwright.sync_api import expect
 from running_app import running
 
@@ -54,7 +55,7 @@ def a_run():
 
 def open_run(page, home, run):
     page.goto(f"{home}/train?run={run.id}")
-    expect(page.locator("[data-testid=stApp]")).to_have_attribute("data-test-script-state", "notRunning")
+    settle(page)
 
 
 def test_what_a_run_says_is_text(page, home):
