@@ -37,7 +37,7 @@ def main():
 
 
 def turn(explorer, whole, prompt, tokens):
-    """Return the time of each token in ms: float (2, token), with keys and values kept and computed anew."""
+    """Return ms per token, with keys and values kept and with whole passes: float (2, token)."""
     writing = load_upper_floor("inspection.writing").Writing(explorer, explorer.request(prompt))
     written, times = (), []
     for _ in range(tokens):

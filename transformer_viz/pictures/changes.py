@@ -1,4 +1,4 @@
-"""What a visitor can change in a run: the menu of changes, and chips that take back what is in force."""
+"""The menu of changes to a run, and the chips that undo those in force."""
 
 import dataclasses
 from collections.abc import Mapping, Sequence
@@ -22,7 +22,7 @@ MASKS = ("none", "causal", "window:1")
 def acts_of(
     words: Words, config: TransformerConfig, request: Request, before: Request | None, trace: Trace
 ) -> dict[str, Any]:
-    """Return what the views offer to change, and what is changed: "act"s are understood by `acted`.
+    """Return the changes that the views offer, and those in force; `acted` carries out an "act".
 
     Args:
         words: Sentences of the visitor's language.

@@ -105,7 +105,7 @@ def _covered(payload, lesson, row):
 def thumbnails_of(
     trace: Trace, words: Words, kinds: Collection[str], head_roles: HeadRoles | None, chosen: dict[str, Any]
 ) -> bytes:
-    """Return the payload of the thumbnails of a trace's heads: of each its weights and what it does.
+    """Return the payload of the thumbnails of all heads of a trace, with the weights and role of each.
 
     Args:
         trace: The trace.
