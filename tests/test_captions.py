@@ -133,7 +133,7 @@ PETS = {"words:pets": np.isin(TOKENS, ["cat", "dog"]), "words:cars": np.zeros(SI
 def test_of_words_read_more_than_evenly_the_ratio_and_its_spread_are_said_with_the_ratio_here():
     weights = np.tile([0.1, 0.3, 0.1, 0.1, 0.3, 0.1], (SIZE, 1))
     assert said(weights, reads("pets"), typical=PETS) == (
-        "Usually reads words typical of “pets” texts: 5.9 ± 5.0 times an even share over 1,259 texts "
+        "Usually attends to words typical of “pets” texts: 5.9 ± 5.0 times an even share over 1,259 texts "
         "(here 1.8 times)."
     )
     assert said(weights, reads("pets"), "zh", typical=PETS) == (
@@ -143,7 +143,7 @@ def test_of_words_read_more_than_evenly_the_ratio_and_its_spread_are_said_with_t
 
 def test_of_several_labels_each_has_a_sentence_and_a_text_without_such_words_is_said_to_have_none():
     assert said(EVEN, reads("pets", "cars"), typical=PETS) == (
-        "Usually reads words typical of “pets” texts: 5.9 ± 5.0 times an even share over 1,259 texts "
+        "Usually attends to words typical of “pets” texts: 5.9 ± 5.0 times an even share over 1,259 texts "
         "(here 1.0 times). Also those typical of “cars” texts: 5.9 ± 5.0 times over 1,259 texts (none here)."
     )
     chinese = said(EVEN, reads("pets", "cars"), "zh", typical=PETS)

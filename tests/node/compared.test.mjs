@@ -120,6 +120,23 @@ test("two runs are shown side by side, or all heads: the views of a single run g
   }
 });
 
+test("the first change that leaves the selected head as it was opens the head that moved most", () => {
+  const { attentions: single } = parse(payload("masked"));
+  const moved = (shares) => ({ encoder: { ...attentions.encoder, figures: { moved: shares } } });
+  const [still, later, other] = [[0, 0, 0, 0, 0, 0], [0, 0.0004, 0, 0.1, 0.3, null], [0.5, 0, 0, 0, 0, 0]].map(moved);
+  const at = ({ state }) => [state.layer, state.head];
+  const selection = new Selection(single, { layer: 0, head: 1 });
+  selection.update(still);
+  assert.deepEqual(at(selection), [0, 1]);
+  selection.update(later);
+  assert.deepEqual(at(selection), [1, 1]);
+  selection.update(other); // the second change leaves the selection alone
+  assert.deepEqual(at(selection), [1, 1]);
+  const watched = new Selection(single, { layer: 1, head: 0 });
+  watched.update(later);
+  assert.deepEqual(at(watched), [1, 0]);
+});
+
 for (const value of VALUES) {
   test(`the drawn cells of "${value}" are those that are neither hatched nor gaps`, () => {
     const scene = headOf(value);

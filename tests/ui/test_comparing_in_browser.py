@@ -326,6 +326,19 @@ def test_both_answers_and_all_weights_are_those_of_python(new_page, home, name):
     expect(chips(again)).to_have_text(texts_of(pair))
 
 
+def test_a_head_switched_off_shows_a_head_that_moved(new_page, home):
+    page, pair = new_page(), PAIRS["one head off"]
+    open_single(page, home, pair, layer=2, head=6)
+    pair.act(page)
+    settle(page)
+    moved = tv.compare(*traces(pair)).moved["encoder"]
+    layer, head = divmod(int(moved.argmax()), moved.shape[1])
+    assert (moved[1, 5], moved[layer, head]) == (0, pytest.approx(moved.max()))
+    expect(page.locator(".lens .place")).to_contain_text(f"Layer {layer + 1}, head {head + 1}")
+    expect(page.locator(".lens .says")).not_to_have_text("This head attends as before.")
+    assert f"layer={layer + 1}&head={head + 1}" in page.url
+
+
 @pytest.mark.parametrize("name", PAIRS)
 def test_what_was_changed_can_be_taken_back_and_the_comparison_ended(new_page, home, name):
     """The address that Python writes opens both sides."""

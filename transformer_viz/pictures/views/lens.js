@@ -175,6 +175,7 @@ class Lens {
   update(bytes) {
     if (bytes === this.bytes) return;
     const { model, lesson } = this.payload;
+    const { kind, layer, head } = this.selection.state;
     this.bytes = bytes;
     this.payload = parse(bytes);
     this.lookOf = looks(this.payload.themes);
@@ -182,6 +183,7 @@ class Lens {
     this.selection.update(this.payload.attentions);
     if (this.payload.lesson && this.payload.lesson.name !== lesson?.name) this.open(this.payload.lesson);
     else if (model !== this.payload.model) this.open({});
+    else if (!this.selection.isAt({ kind, layer, head })) this.remember();
     this.show();
   }
 

@@ -35,6 +35,8 @@ import { headsByUsualRole } from "./order.js";
 /** @type {Token} */
 export const NOTHING = { query: null, key: null };
 
+const STILL = 0.0005; // a head of which less weight moved attends as before, as in compared.py
+
 export class Selection {
   /**
    * @param {Record<string, Attention>} attentions
@@ -79,15 +81,37 @@ export class Selection {
   }
 
   /**
-   * Select from another payload; the selection is kept where it still exists.
+   * Select from another payload; the selection is kept where it still exists. The first change of a comparison that
+   * leaves the selected head as it was opens the head that moved most.
    *
    * @param {Record<string, Attention>} attentions
    */
   update(attentions) {
+    const moved = this.mostMoved().share >= STILL;
     this.attentions = attentions;
     this.state.kind = this.existing(this.state.kind);
     Object.assign(this.state, NOTHING, { pinned: NOTHING });
     this.correct();
+    const { state, attention } = this;
+    const [most, own] = [this.mostMoved(), movedOf(attention)[state.layer * attention.heads + state.head]];
+    if (!moved && most.share >= STILL && own < STILL) this.open(most);
+  }
+
+  /** Return whether a head is the selected one. @param {Place} place */
+  isAt({ kind, layer, head }) {
+    return kind === this.state.kind && layer === this.state.layer && head === this.state.head;
+  }
+
+  /** The head whose weights moved most between two runs, among all kinds of attention; a share of 0: none did. */
+  mostMoved() {
+    const found = { kind: this.state.kind, layer: 0, head: 0, share: 0 };
+    for (const [kind, attention] of Object.entries(this.attentions)) {
+      for (const [number, share] of movedOf(attention).entries()) {
+        if (share <= found.share) continue;
+        Object.assign(found, { kind, layer: Math.floor(number / attention.heads), head: number % attention.heads, share });
+      }
+    }
+    return found;
   }
 
   /** Keep layer, head, shown heads, roles, sentences and values within the selected attention. */
@@ -197,4 +221,13 @@ export class Selection {
     const last = queries - 1;
     return pinned.query ?? query ?? (isCovered(layer, head, last) ? Math.max(0, last - 1) : last);
   }
+}
+
+/**
+ * Return how much of each head's weight moved between two runs, as a share; none for a single run.
+ *
+ * @param {Attention} attention
+ */
+function movedOf({ figures }) {
+  return (figures.moved ?? []).map((share) => share ?? 0);
 }
