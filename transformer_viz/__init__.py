@@ -39,6 +39,7 @@ __all__ = [
     "head_survey",
     "joint_effect",
     "load",
+    "logit_lens",
     "read_treebank",
     "relation_scores",
     "show",
@@ -58,6 +59,7 @@ _NEEDS_KERAS = {
     "head_survey": "inspection.head_survey",
     "joint_effect": "inspection.effects",
     "load": "inspection.explorer",
+    "logit_lens": "inspection.logit_lens",
     "relation_scores": "inspection.relations",
     "typical_words": "inspection.typical_words",
 }
@@ -75,6 +77,7 @@ if TYPE_CHECKING:
     from transformer_viz.inspection.gradients import gradients
     from transformer_viz.inspection.head_roles import head_roles
     from transformer_viz.inspection.head_survey import head_survey
+    from transformer_viz.inspection.logit_lens import logit_lens
     from transformer_viz.inspection.relations import relation_scores
     from transformer_viz.inspection.typical_words import typical_words
     from transformer_viz.network.model import Transformer

@@ -48,13 +48,15 @@ from transformer_viz.analysis.reshape import (
     word_of_token,
 )
 from transformer_viz.analysis.roles import Role, held_patterns, roles, roles_of_shares
-from transformer_viz.analysis.softmax import sigmoid, softmax
+from transformer_viz.analysis.softmax import label_logits, sigmoid, softmax
+from transformer_viz.analysis.stream import Place, output_names, read_out, settled_at, stream_places
 from transformer_viz.analysis.typical_words import typical_keys, typical_words, words_of
 from transformer_viz.analysis.vocabulary import has_fixed_scores, vocabulary_weights
 
 __all__ = [
     "Calibration",
     "PatternShares",
+    "Place",
     "Role",
     "TextPatterns",
     "added_mask_weights",
@@ -73,6 +75,7 @@ __all__ = [
     "in_original_order",
     "induction_score",
     "is_punctuation",
+    "label_logits",
     "mask_from_bits",
     "mask_to_bits",
     "masked_scores",
@@ -83,6 +86,7 @@ __all__ = [
     "named_mask",
     "nearest_word",
     "one_hot_positions",
+    "output_names",
     "padding_mask",
     "padding_share",
     "pattern_shares",
@@ -90,11 +94,13 @@ __all__ = [
     "position_table",
     "previous_token_score",
     "project_heads",
+    "read_out",
     "renormalise",
     "roles",
     "roles_of_shares",
     "rollout",
     "sentence_of_token",
+    "settled_at",
     "shift_error",
     "shift_rotation",
     "shuffled_order",
@@ -103,6 +109,7 @@ __all__ = [
     "sinusoidal_positions",
     "sinusoidal_rates",
     "softmax",
+    "stream_places",
     "strongest_in_blocks",
     "text_patterns",
     "typical_keys",

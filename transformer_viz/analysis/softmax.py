@@ -1,7 +1,9 @@
-"""The softmax and the sigmoid, in NumPy."""
+"""The softmax and the sigmoid, in NumPy, and the logits that they are given."""
 
 import numpy as np
 from numpy.typing import ArrayLike
+
+from transformer_viz.values.config import TransformerConfig
 
 
 def softmax(scores: ArrayLike, temperature: float = 1.0) -> np.ndarray:
@@ -19,3 +21,10 @@ def softmax(scores: ArrayLike, temperature: float = 1.0) -> np.ndarray:
 def sigmoid(log_odds: ArrayLike) -> np.ndarray:
     """Return 1 / (1 + exp(-log_odds)), the probability of these log-odds: float64, without overflow."""
     return np.exp(-np.logaddexp(0, -np.asarray(log_odds, np.float64)))
+
+
+def label_logits(config: TransformerConfig, logits: np.ndarray) -> np.ndarray:
+    """Return one logit per label, on the last axis; the sigmoid of z is the softmax of (0, z)."""
+    if config.output == "sigmoid":
+        return np.concatenate([np.zeros_like(logits), logits], axis=-1)
+    return logits

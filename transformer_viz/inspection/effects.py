@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from transformer_viz.analysis import sigmoid
+from transformer_viz.analysis import label_logits, sigmoid
 from transformer_viz.inspection.explorer import Explorer
 from transformer_viz.values.effects import Certainty, Head, HeadEffects, JointEffect, ablations
 from transformer_viz.values.request import Request
@@ -93,7 +93,7 @@ def certainties(
     answer = trace.probs[where].argmax(axis=-1)
     for heads in groups:
         prepared = explorer.forward.prepare(request.changed(ablate=tuple(heads)), means=means)
-        logits = explorer.label_logits(explorer.compute(prepared, keep="logits").logits)
+        logits = label_logits(explorer.config, explorer.compute(prepared, keep="logits").logits)
         yield certainty(logits[where].astype(np.float64) / explorer.config.temperature, answer)
 
 

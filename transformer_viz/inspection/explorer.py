@@ -13,7 +13,7 @@ import tensorflow as tf
 from tqdm import tqdm
 
 from transformer_viz import store
-from transformer_viz.analysis import softmax
+from transformer_viz.analysis import label_logits, softmax
 from transformer_viz.data.batches import by_length, pad
 from transformer_viz.inspection.controls import with_intervention
 from transformer_viz.inspection.forward import ForwardPass, Prepared, compiled
@@ -173,7 +173,7 @@ class Explorer:
             num_dropped=source.num_dropped,
             cut_at=source.cut_at,
             labels=self.labels,
-            probs=self._probs(self.label_logits(values.logits)),
+            probs=self._probs(label_logits(self.config, values.logits)),
             values=values,
         )
         if target is None:
@@ -324,13 +324,7 @@ class Explorer:
         logits = np.zeros((len(token_ids), self.config.num_outputs), dtype=np.float32)
         for rows in tqdm(by_length(token_ids, batch_size), unit="batch", disable=not progress):
             logits[rows] = compute(pad([token_ids[row] for row in rows])).numpy()
-        return self.label_logits(logits)
-
-    def label_logits(self, logits: np.ndarray) -> np.ndarray:
-        """Return one logit per label, on the last axis; the sigmoid of z is the softmax of (0, z)."""
-        if self.config.output == "sigmoid":
-            return np.concatenate([np.zeros_like(logits), logits], axis=-1)
-        return logits
+        return label_logits(self.config, logits)
 
     def _probs(self, logits):
         return softmax(logits, self.config.temperature)
