@@ -11,6 +11,8 @@ PAGES = {
     "attention": ("?model=reverse-digits", ".lens .said"),
     "attention, all heads": ("?model=hotel-zh&view=grid", ".lens .grid canvas"),
     "attention, step by step": ("?model=hotel-zh&view=steps", ".lens .steps canvas"),
+    "map": ("map?model=reverse-digits", ".map .cell"),
+    "map, a classifier": ("map?model=hotel-zh", ".map .cell"),
     "positions": ("positions?model=hotel-zh", "[data-testid=stMain] h3"),
     "masks": ("masks?model=hotel-zh&mask=painted", ".st-key-paint canvas[style]"),
     "train": ("train", "[data-testid=stMain] h2"),

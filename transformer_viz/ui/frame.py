@@ -9,6 +9,7 @@ import streamlit as st
 from transformer_viz import store
 from transformer_viz.ui.pages.attention import page as attention
 from transformer_viz.ui.pages.lessons import page as lessons
+from transformer_viz.ui.pages.map import page as map_page
 from transformer_viz.ui.pages.masks import page as masks
 from transformer_viz.ui.pages.models import page as models
 from transformer_viz.ui.pages.positions import page as positions
@@ -45,14 +46,14 @@ def show() -> None:
         name = t("classroom.you", name=short_name(owner()))
         header.visitor.caption(name, help=t("classroom.you.help"))
 
-    def with_model(show_page):
+    def with_model(show_page, *args):
         def show_model():
             try:
                 model = choose_model(header.model)
             except store.ModelError as error:
                 st.error(error_text(error), icon=":material/folder_off:")
                 return
-            show_page(model)
+            show_page(model, *args)
 
         return show_model
 
@@ -72,12 +73,15 @@ def show() -> None:
         st.switch_page(attention_page, query_params={"lesson": lesson.name})
 
     attention_page = page_of(with_model(attention.show), "attention", "visibility", default=True)
+    steps_page = page_of(
+        with_model(map_page.show, lambda: st.switch_page(attention_page)), "map", "account_tree"
+    )
     positions_page = page_of(with_model(positions.show), "positions", "format_list_numbered")
     masks_page = page_of(with_model(masks.show), "masks", "grid_off")
     train_page = page_of(without_model(train.show, open_model), "train", "school")
     models_page = page_of(without_model(models.show, open_model), "models", "inventory_2")
     lessons_page = page_of(without_model(lessons.show, start_lesson), "lessons", "menu_book")
-    pages = [attention_page, positions_page, masks_page, train_page, models_page, lessons_page]
+    pages = [attention_page, steps_page, positions_page, masks_page, train_page, models_page, lessons_page]
     if is_teacher():
         pages.append(page_of(without_model(teacher.show), "teacher", "co_present"))
     page = st.navigation(pages, position="hidden")

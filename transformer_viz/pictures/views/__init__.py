@@ -6,10 +6,20 @@ from transformer_viz.pictures.views.forming import curves_of, heads_forming
 from transformer_viz.pictures.views.modules import module, stylesheet
 from transformer_viz.pictures.views.page import page
 from transformer_viz.pictures.views.panel import Scale, panel, weight_limit
-from transformer_viz.pictures.views.payload import AttentionPayload, Evidence, payload_bytes, vectors_of
+from transformer_viz.pictures.views.payload import (
+    LARGEST,
+    Arrays,
+    AttentionPayload,
+    Evidence,
+    packed,
+    payload_bytes,
+    vectors_of,
+)
 
 __all__ = [
+    "LARGEST",
     "MAX_CELLS",
+    "Arrays",
     "AttentionPayload",
     "Evidence",
     "Scale",
@@ -18,6 +28,7 @@ __all__ = [
     "curves_of",
     "heads_forming",
     "module",
+    "packed",
     "page",
     "panel",
     "payload_bytes",

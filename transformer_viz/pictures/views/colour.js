@@ -57,8 +57,8 @@ export function entry(number, largest, signed) {
   return Math.max(0, Math.min(255, Math.round(255 * (signed ? (share + 1) / 2 : share))));
 }
 
-const [DARK, WHITE] = ["#10141c", "#ffffff"];
-const EVEN = 0.1945; // luminance of a colour with which both have the same contrast
+const [DARK, WHITE] = ["#000000", "#ffffff"];
+const EVEN = 0.1791; // luminance of a colour with which both have the same contrast
 
 /**
  * Return a dark ink or white, whichever has more contrast with a colour (WCAG 2.2, contrast ratio).

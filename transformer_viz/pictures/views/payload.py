@@ -16,6 +16,12 @@ ALIGNMENT = 8
 LARGEST = np.finfo(np.float16).max
 """Scores and norms are clipped to it: the largest float16."""
 
+THEMES = {
+    theme: {"sequential": SEQUENTIAL[theme], "diverging": DIVERGING[theme], "heads": HEADS[theme]}
+    for theme in SEQUENTIAL
+}
+"""Theme -> its colour scales."""
+
 MAX_VECTOR_BYTES = 16e6
 """Maximum size of the vectors in bytes; longer texts have no step-by-step view."""
 
@@ -108,17 +114,19 @@ def payload_bytes(
             it; None: there is none.
 
     Returns:
-        Length of the header as uint64, header, arrays.
+        As `packed`.
     """
-    arrays = _Arrays()
+    arrays = Arrays()
     attentions = [_attention(kind, facts, arrays) for kind, facts in shown.items()]
-    themes = {
-        theme: {"sequential": SEQUENTIAL[theme], "diverging": DIVERGING[theme], "heads": HEADS[theme]}
-        for theme in SEQUENTIAL
-    }
-    header = {"model": model, "words": words, "themes": themes, "attentions": attentions}
-    header |= {name: facts for name, facts in around.items() if facts is not None}
-    text = json.dumps(header, ensure_ascii=False).encode()
+    header = {"model": model, "words": words, "attentions": attentions}
+    return packed(header | {name: facts for name, facts in around.items() if facts is not None}, arrays)
+
+
+def packed(header: dict[str, Any], arrays: "Arrays") -> bytes:
+    """Return a header, to which the colours of both themes are added, and its arrays, for `unpack` in
+    payload.js: length of the header as uint64, header, arrays.
+    """
+    text = json.dumps(header | {"themes": THEMES}, ensure_ascii=False).encode()
     text += b" " * (-len(text) % ALIGNMENT)
     return len(text).to_bytes(ALIGNMENT, "little") + text + bytes(arrays.data)
 
@@ -216,7 +224,7 @@ def _attention(kind, shown, arrays):
     }
 
 
-class _Arrays:
+class Arrays:
     """Aligned concatenation of arrays."""
 
     def __init__(self):

@@ -1,0 +1,207 @@
+"""The map of a model: its residual stream from step to step, with what the output layer reads there."""
+
+import functools
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from transformer_viz import store
+from transformer_viz.analysis import Place, output_names, read_out, settled_at, stream_places
+from transformer_viz.language import Words
+from transformer_viz.pictures import views
+from transformer_viz.pictures.labels import axis_tokens, label_of
+from transformer_viz.text.tokenizer import visible
+from transformer_viz.values.config import TransformerConfig
+from transformer_viz.values.tensors import flatten
+from transformer_viz.values.trace import Trace
+
+MAX_ROWS = 40
+"""Maximum number of tokens shown: the last ones of a decoder, else the first."""
+
+COLOURED = 0.99
+"""Share of a tensor's numbers that are within its colour scale."""
+
+OTHER, OWN, FINAL = 0, 1, 2
+"""What is read at a place: another label, the token that stands there, or the model's final answer."""
+
+
+class Reading(NamedTuple):
+    """What the output layer reads at the places of one stack.
+
+    Attributes:
+        labels: int (place, position), the likeliest label.
+        probs: float (place, position), its probability.
+        final: int (position,), the model's own answer; of a classifier the same everywhere.
+        counted: int (any,), the positions whose answer is asked for: those of [MASK], else all.
+    """
+
+    labels: np.ndarray
+    probs: np.ndarray
+    final: np.ndarray
+    counted: np.ndarray
+
+
+def map_payload(
+    trace: Trace, config: TransformerConfig, parameters: Mapping[str, np.ndarray], words: Words
+) -> bytes:
+    """Return the payload of `map.js`.
+
+    Args:
+        trace: A trace with all tensors.
+        config: Config of its model.
+        parameters: Name -> array, of `analysis.output_names`.
+        words: Sentences of the visitor's language.
+    """
+    arrays, tensors = views.Arrays(), flatten(trace.values)
+    places: dict[str, list[Place]] = {}
+    for place in stream_places(config):
+        places.setdefault(place.stack, []).append(place)
+    last = [*places][-1]
+    reading = reading_of(trace, config, parameters, places[last])
+    stacks = []
+    for stack, steps in places.items():
+        tokens = trace.target_tokens if stack == "decoder" and trace.encoder else trace.tokens
+        rows = slice(-MAX_ROWS, None) if stack == "decoder" else slice(MAX_ROWS)
+        read = reading if stack == last else None
+        shown = [_place(config, words, place, tensors, arrays, rows) for place in steps]
+        if read is not None:
+            ids = trace.target_ids if trace.target_ids.size else trace.token_ids
+            for place, (labels, probs) in zip(shown, zip(read.labels, read.probs, strict=True), strict=True):
+                place["read"] = _cells(trace, labels, probs, read.final, ids)[rows]
+            shown.append(_output(trace, words, read, rows))
+        labels = [visible(label) for label in axis_tokens(trace, tokens)]
+        facts = {"stack": stack, "name": words(f"map.{stack}"), "tokens": labels[rows], "of": len(labels)}
+        if len(labels) > MAX_ROWS:
+            some = "map.last" if stack == "decoder" else "map.first"
+            facts["some"] = words(some, count=MAX_ROWS, of=len(labels))
+        stacks.append(facts | {"places": shown})
+    header = {"model": trace.model, "words": words.under("map"), "stacks": stacks}
+    return views.packed(header | {"says": says(trace, config, words, places[last], reading)}, arrays)
+
+
+def reading_of(
+    trace: Trace, config: TransformerConfig, parameters: Mapping[str, np.ndarray], places: list[Place]
+) -> Reading:
+    """Return what the output layer reads at the places of the last stack; arguments as for `map_payload`."""
+    tensors = flatten(trace.values)
+    read = [read_out(tensors[place.stream], config, parameters) for place in places]
+    labels = np.stack([probs.argmax(axis=-1) for probs in read])
+    probs = np.stack([probs.max(axis=-1) for probs in read])
+    final = np.broadcast_to(trace.probs.argmax(axis=-1), labels.shape[1:])
+    counted = trace.gaps if len(trace.gaps) else np.arange(labels.shape[1])
+    return Reading(labels, probs, final, counted)
+
+
+def says(trace: Trace, config: TransformerConfig, words: Words, places: list[Place], reading: Reading) -> str:
+    """Return from which step on most positions have the model's answer, in this text."""
+    answers = np.vstack([reading.labels, reading.final])[:, reading.counted]
+    settled = settled_at(answers)
+    step = int(np.sort(settled)[(len(settled) - 1) // 2])  # the first at which at least half have settled
+    if step == len(places):
+        return words("map.says.output", label=label_of(trace, int(reading.final[0])))
+    facts = {"step": step_name(config, words, places[step])}
+    facts |= {"have": int((settled <= step).sum()), "of": len(settled)}
+    if not config.predicts_tokens:
+        return words("map.says.class", label=label_of(trace, int(reading.final[0])), **facts)
+    if len(settled) == 1:
+        return words("map.says.single", label=label_of(trace, int(answers[-1, 0])), **facts)
+    return words("map.says.tokens", **facts)
+
+
+def step_name(config: TransformerConfig, words: Words, place: Place) -> str:
+    """Return the name of a step within a sentence, with its layer if there are several."""
+    name = words(f"map.step.{place.part}")
+    if place.layer is None or config.stacks[place.stack] == 1:
+        return name
+    return words("map.in_layer", step=name, layer=place.layer + 1)
+
+
+def output_parameters(model: str) -> Mapping[str, np.ndarray]:
+    """Return the parameters of a model that `map_payload` needs.
+
+    Raises:
+        ModelError: If it can no longer be read.
+    """
+    return _parameters(model, store.stamp(model))
+
+
+@functools.lru_cache(2)
+def _parameters(model: str, _stamp: str) -> Mapping[str, np.ndarray]:
+    """Return the parameters; a rewritten model has another stamp."""
+    stored = store.read_model(model)
+    return {name: stored.parameters[name] for name in output_names(stored.config)}
+
+
+def _place(config, words, place, tensors, arrays, rows) -> dict[str, Any]:
+    """Return a place for `map.js`, with its tensors."""
+    made = [(words(f"map.tensor.{what}"), tensors[name]) for what, name in place.made]
+    stream = tensors[place.stream]
+    if not place.part.endswith("_norm") and place.part != "embedding":
+        made.append((words("map.tensor.stream"), stream))
+    masked = place.stack == "decoder" or config.causal
+    title = "map.part.masked" if place.part == "self" and masked else f"map.part.{place.part}"
+    return {
+        "part": place.part,
+        "layer": place.layer,
+        "title": words(title),
+        "step": step_name(config, words, place),
+        "about": words(f"map.about.{place.part}"),
+        "how": "" if place.layer is None else _how(config, words, place),
+        "normed": config.norm == "pre" and place.layer is not None,
+        "kind": {"self": place.stack, "cross": "cross"}.get(place.part),
+        "lengths": [float(length) for length in np.linalg.norm(stream[rows], axis=-1)],
+        "stream": _tensor(arrays, "", stream, rows),
+        "tensors": [_tensor(arrays, name, array, rows) for name, array in made],
+    }
+
+
+def _tensor(arrays, name, array, rows) -> dict[str, Any]:
+    """Return a tensor for `map.js`; its colours end where few numbers are larger, as some are far larger."""
+    shown = array[rows]
+    return {
+        "name": name,
+        "shape": array.shape,
+        "at": arrays.add(np.clip(shown, -views.LARGEST, views.LARGEST), np.float16),
+        "zeros": float((shown == 0).mean()),
+        "limits": [float(shown.min()), float(shown.max())],
+        "end": float(np.quantile(np.abs(shown), COLOURED)),
+    }
+
+
+def _how(config, words, place):
+    """Return what the step does to the stream, in a word: it adds, normalises or replaces."""
+    if place.part.endswith("_norm"):
+        return words("map.how.normed")
+    return words("map.how.added" if config.residual else "map.how.replaced")
+
+
+def _output(trace, words, read, rows) -> dict[str, Any]:
+    """Return the output layer for `map.js`: the model's own answer, of a classifier one for all positions."""
+    place = {
+        "part": "output",
+        "layer": None,
+        "title": words("map.part.output"),
+        "step": words("map.step.output"),
+    }
+    place |= {"about": words("map.about.output" if trace.probs.ndim == 2 else "map.about.class")}
+    place |= {"how": "", "normed": False, "kind": None, "lengths": [], "stream": None, "tensors": []}
+    if trace.probs.ndim == 2:
+        cells = [
+            _cell(trace, number, row[number], FINAL)
+            for number, row in zip(read.final, trace.probs, strict=True)
+        ]
+        return place | {"read": cells[rows], "whole": False}
+    number = int(read.final[0])
+    return place | {"read": [_cell(trace, number, trace.probs[number], FINAL)], "whole": True}
+
+
+def _cells(trace, labels, probs, final, ids):
+    """Return what is read at each position of one place."""
+    is_own = (labels == ids) & (trace.probs.ndim == 2)
+    kinds = np.where(labels == final, FINAL, np.where(is_own, OWN, OTHER))
+    return [_cell(trace, *cell) for cell in zip(labels, probs, kinds, strict=True)]
+
+
+def _cell(trace, label, prob, kind):
+    return {"label": label_of(trace, int(label)), "prob": float(prob), "kind": int(kind)}

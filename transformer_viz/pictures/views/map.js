@@ -1,0 +1,245 @@
+// The map of a model: the steps of its computation, what is read after each, and the tensors of one of them.
+
+import { remember } from "./address.js";
+import { button, group } from "./buttons.js";
+import { element } from "./element.js";
+import { detail } from "./mapdetail.js";
+import { percent, table } from "./maptable.js";
+import { unpack } from "./payload.js";
+import { fill } from "./text.js";
+import { looks, PageTheme } from "./theme.js";
+import { tipOf } from "./tip.js";
+
+/** @import {Arrays, Where} from "./payload.js" */
+/** @import {Component} from "./streamlit.js" */
+/** @import {Palette} from "./theme.js" */
+
+/** @typedef {"reads" | "length" | "values"} Mode */
+
+/** @typedef {{label: string, prob: number, kind: 0 | 1 | 2}} Cell What is read: 0 something else, 1 the token, 2 the answer. */
+
+/**
+ * A tensor; some of its positions may be left out.
+ *
+ * @typedef {object} Tensor
+ * @property {string} name
+ * @property {[rows: number, columns: number]} shape With all positions.
+ * @property {Where<"float16">} at
+ * @property {number} zeros Share of zeros.
+ * @property {[number, number]} limits
+ * @property {number} end Of the colour scale.
+ */
+
+/**
+ * A step of the computation, as Python packs it (pictures/map.py).
+ *
+ * @typedef {object} Place
+ * @property {string} part
+ * @property {number | null} layer
+ * @property {string} title
+ * @property {string} step Its name in a sentence.
+ * @property {string} about
+ * @property {string} how What it does to the stream, in a word.
+ * @property {boolean} normed Whether its input is normalised.
+ * @property {string | null} kind Of attention.
+ * @property {number[]} lengths Of the vector at each position.
+ * @property {Tensor | null} stream After the step.
+ * @property {Tensor[]} tensors
+ * @property {Cell[]} [read] At each position.
+ * @property {boolean} [whole] Whether the only cell is of all positions.
+ */
+
+/** @typedef {{stack: string, name: string, tokens: string[], of: number, some?: string, places: Place[]}} Stack */
+
+/** @typedef {Record<string, string> & {modes: Record<Mode, string>}} Words */
+
+/** @typedef {{model: string, words: Words, says: string, stacks: Stack[], themes: Record<string, Palette>}} Header */
+
+/** @typedef {<D extends keyof Arrays>(where: Where<D>) => Arrays[D]} Read */
+
+/**
+ * What is selected.
+ *
+ * @typedef {object} State
+ * @property {Mode} mode
+ * @property {number} stack
+ * @property {number | null} place Whose tensors are shown.
+ * @property {number | null} row That is followed.
+ * @property {number} step Place at which it is.
+ */
+
+const PACE = 1600; // milliseconds for each step
+const MODES = /** @type {const} */ (["reads", "length", "values"]);
+
+/** @type {WeakMap<Element, MapOfModel>} */
+const MOUNTED = new WeakMap();
+
+/** @param {Component<Uint8Array>} component */
+export default function ({ data, parentElement, setTriggerValue }) {
+  const root = parentElement.querySelector("div");
+  const open = () => setTriggerValue("opened", true);
+  const shown = MOUNTED.get(parentElement);
+  if (shown) shown.update(data);
+  else if (root) MOUNTED.set(parentElement, new MapOfModel(root, data, open));
+  return undefined;
+}
+
+export class MapOfModel {
+  /** @param {HTMLElement} root @param {Uint8Array} bytes @param {() => void} open Opens the page of the heads. */
+  constructor(root, bytes, open) {
+    this.open = (/** @type {string} */ kind, /** @type {number} */ layer) => {
+      remember({ model: this.header.model, kind, layer, head: null });
+      open();
+    };
+    this.root = element("div", { className: "map" });
+    root.append(this.root);
+    this.page = new PageTheme(this.root);
+    this.tip = tipOf(this.root);
+    /** @type {State} */
+    this.state = { mode: "reads", stack: 0, place: null, row: null, step: 0 };
+    /** @type {number | undefined} */
+    this.timer = undefined;
+    this.root.addEventListener("keydown", (event) => this.key(event));
+    this.root.addEventListener("transitionend", () => this.show()); // another theme has another colour of text
+    const { header, array } = unpack(bytes);
+    this.bytes = bytes;
+    /** @type {Header} */
+    this.header = header;
+    /** @type {Read} */
+    this.array = array;
+    this.lookOf = looks(this.header.themes);
+    this.state.stack = this.header.stacks.length - 1;
+    this.show();
+  }
+
+  /** Show another payload; what was selected stays so in the same model. @param {Uint8Array} bytes */
+  update(bytes) {
+    if (bytes === this.bytes) return;
+    this.stop();
+    const { header, array } = unpack(bytes);
+    const isSame = header.model === this.header.model;
+    Object.assign(this, { bytes, header, array, lookOf: looks(header.themes) });
+    Object.assign(this.state, { row: null, step: 0 }, isSame ? {} : { stack: header.stacks.length - 1, place: null });
+    this.show();
+  }
+
+  get stack() {
+    return this.header.stacks[this.state.stack];
+  }
+
+  /** Change the selection. @param {Partial<State>} choice */
+  select = (choice) => {
+    Object.assign(this.state, choice);
+    this.show();
+    if (choice.place !== undefined) this.root.querySelector(".detail")?.scrollIntoView({ block: "nearest" });
+  };
+
+  show() {
+    const { header, state } = this;
+    const { words } = header;
+    this.page.read();
+    const look = this.lookOf(this.page.theme);
+    const focused = this.focused()?.dataset.key;
+    const says = element("h2", { className: "says", textContent: header.says });
+    const told = state.row === null ? words.hint : this.told(state.row);
+    const hint = element("p", { className: state.row === null ? "hint" : "hint told", ariaLive: "polite", textContent: told });
+    const modes = group(
+      words.mode,
+      ...MODES.map((mode) => button(words.modes[mode], mode, () => this.select({ mode }), { pressed: mode === state.mode })),
+    );
+    const said = element("div", { className: "said" }, says, hint);
+    const above = element("div", { className: "above" }, said, this.follower(), modes);
+    const select = this.select;
+    const tables = header.stacks.map((stack, number) =>
+      table({ stack, number, state, words, look, array: this.array, select, tip: this.tip }),
+    );
+    const place = state.place === null ? null : this.stack.places[state.place];
+    const below = place
+      ? detail({ place, tokens: this.stack.tokens, words, look, array: this.array, open: this.open, tip: this.tip })
+      : element("p", { className: "hint", textContent: words.choose });
+    this.root.replaceChildren(above, ...tables, this.legend(), below, this.tip.element);
+    this.tip.hide();
+    const again = focused && this.root.querySelector(`[data-key="${focused}"]`);
+    if (again instanceof HTMLElement) again.focus({ preventScroll: true });
+  }
+
+  /** @returns {HTMLElement | null} */
+  focused = () => this.root.querySelector(":focus");
+
+  /** What the colours of the cells mean. */
+  legend() {
+    const { words } = this.header;
+    const { mode } = this.state;
+    const isClass = this.header.stacks.some(({ places }) => places.some(({ whole }) => whole));
+    const reads = isClass ? ["final", "another"] : ["final", "own", "other"];
+    const entries = { reads, length: ["lengths"], values: ["numbers"] }[mode];
+    const marks = entries.map((name) =>
+      element("span", {}, element("i", { className: `mark ${name}` }), element("span", { textContent: words[name] })),
+    );
+    return element("div", { className: "legend" }, ...marks);
+  }
+
+  /** The buttons that carry one token through the model. */
+  follower() {
+    const { header, state, stack } = this;
+    const { words } = header;
+    const row = state.row ?? stack.tokens.length - 1;
+    const last = stack.places.length - 1;
+    const isRunning = this.timer !== undefined;
+    const name = isRunning ? words.stop : fill(words.follow, { token: stack.tokens[row] });
+    const follow = button(name, "follow", () => (isRunning ? this.stop(true) : this.follow(row)), {});
+    const step = (/** @type {number} */ by) => () => this.step(row, state.row === null ? 0 : state.step + by);
+    const [back, next] = [button("‹", "back", step(-1), {}), button("›", "next", step(1), {})];
+    Object.assign(back, { ariaLabel: words.back, title: words.back, disabled: state.row === null || state.step === 0 });
+    Object.assign(next, { ariaLabel: words.next, title: words.next, disabled: state.row !== null && state.step === last });
+    return element("div", { className: "follower" }, follow, back, next);
+  }
+
+  /** What happened to a position in the step at which it is. @param {number} row */
+  told(row) {
+    const { words } = this.header;
+    const { places, tokens } = this.stack;
+    const place = places[this.state.step];
+    const cell = place.read?.[place.whole ? 0 : row];
+    const facts = { step: place.title, token: tokens[row], length: (place.lengths[row] ?? 0).toFixed(1) };
+    const at = place.layer === null ? "" : `${fill(words.layer, { layer: place.layer + 1 })} · `;
+    if (!cell) return at + fill(words.told_length, facts);
+    const read = { ...facts, label: cell.label, percent: percent(cell.prob) };
+    return at + fill(place.part === "output" ? words.told_output : words.told, read);
+  }
+
+  /** Carry a token through the model; whoever wants less motion presses for each step. @param {number} row */
+  follow(row) {
+    this.step(row, 0);
+    if (matchMedia("(prefers-reduced-motion: reduce)").matches) return;
+    this.timer = window.setInterval(() => {
+      if (!this.root.isConnected || this.state.step >= this.stack.places.length - 1) this.stop(true);
+      else this.step(row, this.state.step + 1);
+    }, PACE);
+    this.show();
+  }
+
+  /** @param {number} row @param {number} step */
+  step(row, step) {
+    this.select({ row, step: Math.max(0, Math.min(step, this.stack.places.length - 1)) });
+  }
+
+  /** @param {boolean} [shown] Whether to draw that it has stopped. */
+  stop(shown = false) {
+    clearInterval(this.timer);
+    this.timer = undefined;
+    if (shown) this.show();
+  }
+
+  /** Arrow keys go from step to step, and from token to token. @param {KeyboardEvent} event */
+  key(event) {
+    const by = { ArrowLeft: [0, -1], ArrowRight: [0, 1], ArrowUp: [-1, 0], ArrowDown: [1, 0] }[event.key];
+    if (!by || event.altKey || event.ctrlKey || event.metaKey) return;
+    event.preventDefault();
+    this.stop();
+    const { row, step } = this.state;
+    const last = this.stack.tokens.length - 1;
+    if (row === null) this.step(last, 0);
+    else this.step(Math.max(0, Math.min(row + by[0], last)), step + by[1]);
+  }
+}

@@ -1,0 +1,62 @@
+"""The Map page: the steps of the model's computation, with its tensors for this text."""
+
+import threading
+from collections.abc import Callable
+
+import streamlit as st
+from cachetools import LRUCache, cached
+
+from transformer_viz import store
+from transformer_viz.language import Words
+from transformer_viz.pictures.map import map_payload, output_parameters
+from transformer_viz.ui.shell.answers import answer
+from transformer_viz.ui.shell.card_facts import config_of
+from transformer_viz.ui.shell.components import component
+from transformer_viz.ui.shell.language import words
+from transformer_viz.ui.shell.problems import error_text
+from transformer_viz.ui.shell.reading import show_reading
+from transformer_viz.ui.shell.sentence import ask_texts
+from transformer_viz.ui.shell.shelf import show_no_model
+from transformer_viz.values.request import Request
+
+KEY = "map"
+"""Session key of the view."""
+
+MAX_BYTES = 16 * 2**20
+"""Memory of cached payloads, in bytes."""
+
+
+def show(model: store.ModelSummary | None, open_heads: Callable[[], None]) -> None:
+    """Show the page for one model.
+
+    Args:
+        model: The model; None: there is none.
+        open_heads: Opens the Attention page, on the layer that was chosen in the view.
+    """
+    if model is None:
+        show_no_model()
+        return
+    asked = ask_texts(model)
+    request = Request(model.reference, asked.text, asked.target)
+    trace = answer(request)
+    if trace is None:
+        return
+    show_reading(trace)
+    try:
+        payload = _payload(trace, words(), config_of(model), request, store.stamp(model.reference))
+    except store.ModelError as error:
+        st.error(error_text(error), icon=":material/folder_off:")
+        return
+    chosen = component("map", "map")(data=payload, key=KEY, on_opened_change=lambda: None)
+    if chosen.opened:
+        open_heads()
+
+
+@cached(
+    LRUCache(MAX_BYTES, getsizeof=len),
+    key=lambda trace, words, config, *asked: (words.language, *asked),
+    lock=threading.Lock(),
+)
+def _payload(trace, words: Words, config, request, stamp):
+    """Return the payload of an answer; a rewritten model has another stamp."""
+    return map_payload(trace, config, output_parameters(request.model), words)
