@@ -65,9 +65,10 @@ def new_visitor(browser):
 
 
 @pytest.fixture(scope="session", autouse=True)
-def runs_folder(tmp_path_factory):
-    """A folder of training runs of the tests' own, also for the processes they start."""
+def own_folders(tmp_path_factory):
+    """A folder of training runs of the tests' own, also for the processes they start, and no cache."""
     os.environ["TRANSFORMER_VIZ_RUNS"] = str(tmp_path_factory.mktemp("runs"))
+    os.environ["TRANSFORMER_VIZ_CACHE"] = f"{os.devnull}/none"  # no answer is kept for another test
 
 
 @pytest.fixture(scope="session")

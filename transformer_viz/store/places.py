@@ -49,6 +49,12 @@ def lessons_folder() -> Path:
     return Path(os.environ.get("TRANSFORMER_VIZ_LESSONS") or data_folder() / "lessons")
 
 
+def cache_folder() -> Path:
+    """Return the folder of what can be computed anew: TRANSFORMER_VIZ_CACHE, or the user's cache folder."""
+    kept = os.environ.get("TRANSFORMER_VIZ_CACHE")
+    return Path(kept) if kept else platformdirs.user_cache_path("transformer-viz", appauthor=False)
+
+
 def folder_of_models(folder: Path | None) -> Path:
     """Return the folder of models; None: `models_folder()`."""
     return models_folder() if folder is None else Path(folder)

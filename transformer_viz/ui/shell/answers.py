@@ -13,12 +13,13 @@ from cachetools import LRUCache, cached
 
 from transformer_viz import store
 from transformer_viz.service.engine import EngineError
+from transformer_viz.service.opening import keep_answer, kept_answer
 from transformer_viz.store.places import command
 from transformer_viz.text.tokenizer import NoTokensError
 from transformer_viz.ui.shell.journal import note
 from transformer_viz.ui.shell.language import t
 from transformer_viz.ui.shell.problems import error_text, show_problem
-from transformer_viz.ui.shell.server import shared_engine
+from transformer_viz.ui.shell.server import opening_request, shared_engine
 from transformer_viz.values.effects import HeadEffects
 from transformer_viz.values.head_survey import HeadSurvey, SurveyRequest
 from transformer_viz.values.request import EFFECTS, Request
@@ -70,8 +71,17 @@ def head_survey(request: SurveyRequest) -> HeadSurvey | None:
 def cached_answer(
     request: Request, stamp: str, progress: Callable[[str, int, int], None]
 ) -> Trace | HeadEffects:
-    """Return the answer to a request, shared by all visitors; a rewritten model has another stamp."""
-    return shared_engine().answer(request, progress=progress)
+    """Return the answer to a request, shared by all visitors; a rewritten model has another stamp.
+
+    The one with which the app opens may be that of an earlier server.
+    """
+    if request != opening_request():
+        return shared_engine().answer(request, progress=progress)
+    if kept := kept_answer(request):
+        return kept
+    found = shared_engine().answer(request, progress=progress)
+    keep_answer(request, found)
+    return found
 
 
 def _surveyed(request, stamp, progress):

@@ -13,8 +13,10 @@ import streamlit as st
 from transformer_viz import store
 from transformer_viz.service.engine import Engine
 from transformer_viz.service.trainer import Trainer
+from transformer_viz.ui.shell.card_facts import examples_of
 from transformer_viz.ui.shell.classroom import TEACHER, is_classroom, teacher_secret
 from transformer_viz.ui.shell.journal import open_log
+from transformer_viz.values.request import Request
 
 FIRST_MODEL = "imdb-sentiment"
 """Name of the model shown first, if it exists."""
@@ -23,14 +25,25 @@ FIRST_MODEL = "imdb-sentiment"
 @functools.cache
 def shared_engine() -> Engine:
     """Return the engine of this server, which loads the first model in advance."""
-    engine, models = Engine(), []
-    with contextlib.suppress(store.ModelError):  # the pages show this error
-        models = sorted_models(store.list_models())
-    for model in models:
-        if not model.problem:
-            engine.warm(model.reference)
-            break
+    engine, model = Engine(), _first_model()
+    if model:
+        engine.warm(model.reference)
     return engine
+
+
+@functools.cache
+def opening_request() -> Request | None:
+    """Return the request with which the app opens, for the first example of the first model; None: none."""
+    model = _first_model()
+    examples = examples_of(model.card) if model else []
+    return Request(model.reference, examples[0]) if model and examples else None
+
+
+def _first_model():
+    """Return the model shown first; None: there is no usable one."""
+    with contextlib.suppress(store.ModelError):  # the pages show this error
+        return next((model for model in sorted_models(store.list_models()) if not model.problem), None)
+    return None
 
 
 @functools.cache

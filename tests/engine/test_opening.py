@@ -1,0 +1,91 @@
+"""The answer that the app opens with, kept from one server to the next."""
+
+import pytest
+from playwright.sync_api import expect
+from running_app import running
+
+from transformer_viz.inspection.explorer import load
+from transformer_viz.service import opening
+from transformer_viz.store.places import cache_folder
+from transformer_viz.ui.shell.server import opening_request
+from transformer_viz.values.request import Request
+
+
+@pytest.fixture(autouse=True)
+def cache(monkeypatch, tmp_path):
+    monkeypatch.setenv("TRANSFORMER_VIZ_CACHE", str(tmp_path / "cache"))
+    return tmp_path / "cache"
+
+
+@pytest.fixture
+def asked(models_folder):
+    """A request and its answer."""
+    request = Request(str(models_folder / "small"), "the film was good")
+    return request, load(request.model).run(request)
+
+
+def test_a_kept_answer_is_the_same_answer(asked):
+    request, trace = asked
+    assert opening.kept_answer(request) is None
+    opening.keep_answer(request, trace)
+    assert opening.kept_answer(request) == trace
+    assert opening.kept_answer(Request(request.model, "the film was bad")) is None
+    assert opening.kept_answer(request.changed(ablate=((0, 0),))) is None
+
+
+def test_an_answer_holds_until_the_model_or_the_code_changes(asked, monkeypatch, models_folder):
+    request, trace = asked
+    opening.keep_answer(request, trace)
+    monkeypatch.setattr(opening, "_code", lambda: 0)
+    assert opening.kept_answer(request) is None
+
+
+def test_only_the_last_answer_is_kept(asked, cache):
+    request, trace = asked
+    for text in ("the film was good", "the film was bad"):
+        opening.keep_answer(Request(request.model, text), trace)
+    assert len([*cache.iterdir()]) == 1
+    assert opening.kept_answer(request) is None
+
+
+@pytest.mark.parametrize("damage", [b"", b"PK\x03\x04 no zip"])
+def test_a_damaged_file_is_no_answer(asked, cache, damage):
+    request, trace = asked
+    opening.keep_answer(request, trace)
+    [path] = cache.iterdir()
+    path.write_bytes(damage)
+    assert opening.kept_answer(request) is None
+
+
+def test_a_folder_that_cannot_be_written_to_keeps_nothing(asked, monkeypatch, tmp_path):
+    request, trace = asked
+    (tmp_path / "file").touch()
+    monkeypatch.setenv("TRANSFORMER_VIZ_CACHE", str(tmp_path / "file" / "cache"))
+    opening.keep_answer(request, trace)
+    assert opening.kept_answer(request) is None
+
+
+def test_a_new_server_opens_with_the_kept_answer(new_visitor, models_folder, cache):
+    request = opening_request.__wrapped__()
+    assert request is not None
+    without = load(request.model).run(request.changed(ablate=((0, 0), (1, 0))))
+    own = load(request.model).run(request)
+    shown = [f"{trace.probs.max():.1%}" for trace in (without, own)]
+    assert shown[0] != shown[1]
+    opening.keep_answer(request, without)  # what no server would keep shows where the answer is from
+    with running(TRANSFORMER_VIZ_CACHE=cache) as (_, address):
+        page = new_visitor()
+        page.goto(address)
+        page.locator(".lens .said").wait_for(timeout=60_000)
+        expect(page.locator(".st-key-answer")).to_contain_text(shown[0])
+    for each in cache.iterdir():
+        each.unlink()
+    with running(TRANSFORMER_VIZ_CACHE=cache) as (_, address):
+        page.goto(address)
+        expect(page.locator(".st-key-answer")).to_contain_text(shown[1], timeout=60_000)
+    assert opening.kept_answer(request) == own
+
+
+def test_the_cache_is_a_folder_of_the_user(monkeypatch):
+    monkeypatch.delenv("TRANSFORMER_VIZ_CACHE")
+    assert cache_folder().name == "transformer-viz"

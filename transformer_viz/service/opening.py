@@ -1,0 +1,61 @@
+"""The answer that the app opens with, kept on disk: it stands while a new server still loads Keras.
+
+It holds only as long as neither the model nor the code of this package has changed.
+"""
+
+import contextlib
+import functools
+import hashlib
+import os
+from pathlib import Path
+
+from transformer_viz import store
+from transformer_viz.store.places import PACKAGE, cache_folder
+from transformer_viz.values.request import Request
+from transformer_viz.values.trace import Trace
+from transformer_viz.values.version import __version__
+
+MAX_BYTES = 32 * 2**20
+"""Size of a trace in bytes from which on it is not kept."""
+
+PATTERN = "opening-*.npz"
+"""Names of the files; only the last answer is kept."""
+
+
+def kept_answer(request: Request) -> Trace | None:
+    """Return the answer that an earlier server kept; None: there is none, or it no longer holds."""
+    with contextlib.suppress(OSError, ValueError):
+        return Trace.load(_path(request))
+    return None
+
+
+def keep_answer(request: Request, trace: Trace) -> None:
+    """Keep an answer for later servers, in place of the former one; a folder that cannot be written to keeps
+    none.
+    """
+    if trace.nbytes > MAX_BYTES:
+        return
+    with contextlib.suppress(OSError):
+        path = _path(request)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        former = {*path.parent.glob(PATTERN)} - {path}
+        temporary = path.with_suffix(f".{os.getpid()}")
+        try:
+            trace.save(temporary)
+            temporary.replace(path)
+        finally:
+            temporary.unlink(missing_ok=True)
+        for each in former:
+            each.unlink(missing_ok=True)
+
+
+def _path(request: Request) -> Path:
+    """Return the file of a request to this model, as computed by this code."""
+    facts = (request.to_json(), store.stamp(request.model), __version__, _code())
+    return cache_folder() / f"opening-{hashlib.sha256(repr(facts).encode()).hexdigest()[:32]}.npz"
+
+
+@functools.cache
+def _code():
+    """Return when the code of this package was last changed, in nanoseconds."""
+    return max(path.stat().st_mtime_ns for path in PACKAGE.rglob("*.py"))
