@@ -80,7 +80,8 @@ def cached_answer(
     if kept := kept_answer(request):
         return kept
     found = shared_engine().answer(request, progress=progress)
-    keep_answer(request, found)
+    if isinstance(found, Trace):
+        keep_answer(request, found)
     return found
 
 
