@@ -30,6 +30,8 @@ PICTURES = {
     "lesson": ("/?lang=zh&lesson=06-how-translation-aligns", 1440, 900, "dark"),
     "attention": ("/?lang=en&model=induction&layer=2&head=1", 1440, 900, "light"),
     "attention-zh": ("/?lang=zh&model=reverse-digits&kind=cross&layer=1&head=4", 1440, 900, "dark"),
+    "map": ("/map?lang=en&model=translate-en-fr", 1440, 1000, "light"),
+    "writing": ("/writing?lang=en&model=reviews-next", 1440, 900, "light"),
     "heads": ("/?lang=en&model=translate-en-fr&view=grid&effects=1", 1440, 800, "light"),
     "lines": ("/?lang=zh&model=translate-en-zh&view=lines&layer=2&head=3", 1440, 900, "light"),
     "steps": ("/?lang=en&model=translate-en-fr&view=steps&kind=encoder&head=3", 1440, 1000, "dark"),
@@ -70,7 +72,7 @@ def opened(browser, address, width, height, theme):
     context = browser.new_context(viewport={"width": width, "height": height}, color_scheme=theme)
     page = context.new_page()
     page.goto(address)
-    page.locator("canvas[style]:visible, .stHeading, .stMain h2").first.wait_for(timeout=60_000)
+    page.locator("canvas[style]:visible, .map .cell, .stHeading, .stMain h2").first.wait_for(timeout=60_000)
     page.locator("[data-testid=stApp][data-test-script-state=notRunning]").wait_for(timeout=60_000)
     page.wait_for_timeout(3_000)
     return page

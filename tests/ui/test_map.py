@@ -194,3 +194,24 @@ def test_a_step_of_attention_leads_to_its_heads(page, home):
     page.get_by_role("button", name="Show its heads").click()
     expect(page.locator(".lens .place")).to_contain_text("Layer 2")
     expect(page.locator(".lens .place")).to_contain_text("cross-attention")
+
+
+def test_the_changes_in_force_hold_on_the_map_and_can_be_taken_back(page, home):
+    heads = [["cross", 0, head] for head in range(4)]
+    page.goto(
+        f"{home}/map?model=reverse-digits&text=3 1 4 1 5&lang=en&changes={json.dumps({'ablate': heads})}"
+    )
+    expect(page.locator(".map .says")).not_to_be_empty()
+    settle(page)
+    explorer = tv.load(MODELS / "reverse-digits")
+    for changes in ({"ablate": [("cross", 0, head) for head in range(4)]}, {}):
+        trace = explorer.trace("3 1 4 1 5", **changes)
+        final = [label_of(trace, number) for number in trace.probs.argmax(axis=-1)]
+        columns = sum(place.stack == "decoder" for place in stream_places(explorer.config)) + 1
+        cells = page.locator(".map .selected .cell b")
+        expect(cells).to_have_count(columns * len(final))
+        assert cells.all_inner_texts()[columns - 1 :: columns] == final
+        if changes:
+            page.get_by_role("button", name="Undo all").click()
+            settle(page)
+    assert "changes" not in page.url

@@ -38,9 +38,6 @@ def acts_of(
         each with a text and an act. compare: button with a label and an act.
     """
     changes = request.changes
-    chips = [*_text_chips(words, request, before), *_chips(words, config, changes, trace)]
-    if len(chips) > 1:
-        chips.append({"text": words("change.undo_all"), "act": {"do": "undo_all"}})
     label, do = (words("change.end"), "end") if before else (words("change.compare"), "compare")
     return {
         "title": words("change.menu"),
@@ -59,9 +56,21 @@ def acts_of(
         "edge": words("change.edge", query="{query}", key="{key}"),
         "no_edge": words("change.no_edge"),
         "groups": _groups(words, config, changes),
-        "chips": chips,
+        "chips": chips_of(words, config, request, before, trace),
         "compare": {"label": label, "act": {"do": do}},
     }
+
+
+def chips_of(
+    words: Words, config: TransformerConfig, request: Request, before: Request | None, trace: Trace
+) -> list[dict[str, Any]]:
+    """Return the changes in force, each with a text and the act that takes it back; arguments as for
+    `acts_of`. Of several, the last takes back all.
+    """
+    chips = [*_text_chips(words, request, before), *_chips(words, config, request.changes, trace)]
+    if len(chips) > 1:
+        chips.append({"text": words("change.undo_all"), "act": {"do": "undo_all"}})
+    return chips
 
 
 def acted(config: TransformerConfig, changes: Changes, act: Mapping[str, Any]) -> Changes:

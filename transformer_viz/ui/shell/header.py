@@ -44,8 +44,8 @@ STYLE = """<style>
 @media (max-width: 1100px) {{ .st-key-pages a > span:has([data-testid=stIconMaterial]) {{ display: none }} }}
 @media (max-width: 960px) {{
   .st-key-header {{ column-gap: 1rem }}
-  .st-key-pages {{ gap: 1rem }}
-  [data-testid=stLayoutWrapper]:has(> .st-key-header-model) {{ flex-basis: 13rem }}
+  .st-key-pages {{ gap: 0.75rem }}
+  [data-testid=stLayoutWrapper]:has(> .st-key-header-model) {{ flex-basis: 11rem }}
 }}
 @media (max-width: 800px) {{
   .st-key-header {{ column-gap: 0.7rem; padding-right: 3.75rem }}

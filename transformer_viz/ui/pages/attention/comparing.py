@@ -1,4 +1,4 @@
-"""The answers of a run and of the one that it is compared with, and the way back to it."""
+"""The answers of a run and of the one that it is compared with."""
 
 import difflib
 import html
@@ -7,10 +7,8 @@ import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 from transformer_viz.pictures.labels import answer_text, label_of, written_text
-from transformer_viz.ui.shell.changing import act
 from transformer_viz.ui.shell.language import sendable, t
 from transformer_viz.values.comparison import Comparison
-from transformer_viz.values.request import Changes, Request
 
 STYLE = """<style>
 .compared, .st-key-asked { %s }
@@ -30,15 +28,6 @@ COLOURS = {
     "dark": "--ink: #eceff5; --background: #0f131b; --lost: #f0958c; --gained: #7fb8e6",
 }
 """Theme -> colours of the line that says what became of the answer."""
-
-
-def show_way_back(before: Request | None, changes: Changes) -> None:
-    """Show buttons that take the changes back and end the comparison, where there is no picture with them."""
-    with st.container(horizontal=True):
-        if before or changes.given:
-            st.button(t("change.undo_all"), on_click=act, args=({"do": "undo_all"},))
-        if before:
-            st.button(t("change.end"), on_click=act, args=({"do": "end"},))
 
 
 def show_answers(comparison: Comparison, above: DeltaGenerator, beside: DeltaGenerator) -> None:

@@ -11,7 +11,7 @@ from transformer_viz import store
 from transformer_viz.pictures.effects import together_text
 from transformer_viz.pictures.labels import as_shown
 from transformer_viz.pictures.views import page
-from transformer_viz.ui.pages.attention.comparing import show_answers, show_way_back
+from transformer_viz.ui.pages.attention.comparing import show_answers
 from transformer_viz.ui.pages.attention.earlier import remember_run, show_runs
 from transformer_viz.ui.pages.attention.filling import show_filling
 from transformer_viz.ui.pages.attention.lens import last_export, show_compared, show_lens
@@ -24,6 +24,7 @@ from transformer_viz.ui.shell.address import choose_whether
 from transformer_viz.ui.shell.answers import answer, head_effects
 from transformer_viz.ui.shell.card_facts import config_of
 from transformer_viz.ui.shell.changing import changed_run, remember
+from transformer_viz.ui.shell.chips import show_way_back
 from transformer_viz.ui.shell.language import escaped, t, words
 from transformer_viz.ui.shell.lessons import open_lesson
 from transformer_viz.ui.shell.reading import show_reading

@@ -11,6 +11,8 @@ from transformer_viz.language import Words
 from transformer_viz.pictures.map import map_payload, output_parameters
 from transformer_viz.ui.shell.answers import answer
 from transformer_viz.ui.shell.card_facts import config_of
+from transformer_viz.ui.shell.changing import changed_run, remember
+from transformer_viz.ui.shell.chips import show_chips, show_way_back
 from transformer_viz.ui.shell.components import component
 from transformer_viz.ui.shell.language import words
 from transformer_viz.ui.shell.problems import error_text
@@ -36,12 +38,16 @@ def show(model: store.ModelSummary | None, open_heads: Callable[[], None]) -> No
     if model is None:
         show_no_model()
         return
+    changes, before = changed_run(model)
     asked = ask_texts(model)
-    request = Request(model.reference, asked.text, asked.target)
+    request = Request(model.reference, asked.text, asked.target, changes)
+    remember(request)
     trace = answer(request)
     if trace is None:
+        show_way_back(before, changes)
         return
     show_reading(trace)
+    show_chips(model, request, before, trace)
     try:
         payload = _payload(trace, words(), config_of(model), request, store.stamp(model.reference))
     except store.ModelError as error:
