@@ -37,6 +37,7 @@ from processes import children, is_running
 from running_app import free_port, start_app
 
 from transformer_viz import store
+from transformer_viz.pictures import views
 
 HOSTILE = '<img src=x onerror="window.__x=1"> $x$ <b>'
 
@@ -122,6 +123,24 @@ def test_the_enter_key_is_enough(page, app):
     page.get_by_label("Sentence").fill("A dull film.")
     page.get_by_label("Sentence").press("Enter")
     expect_tokens(page, ["a", "dull", "film", "."])
+
+
+def test_modules_cross_the_network_once_and_not_with_the_messages(page, app):
+    asked, messages = [], []
+    page.on("request", lambda request: "/views/" in request.url and asked.append(request.url))
+    page.on(
+        "websocket",
+        lambda socket: socket.on("framereceived", lambda message: messages.append(bytes(message))),
+    )
+    open_app(page, app)
+    type_sentence(page, "A dull film.")
+    expect_tokens(page, ["a", "dull", "film", "."])
+    names = [url.rpartition("/")[2] for url in asked]
+    assert {"streamlit.js", "lens.js", "history.js"} <= {*names}
+    assert len(names) == len({*names})
+    assert "MOUNTED" in views.served_modules()["streamlit.js"]
+    assert sum(b"transformer_viz.streamlit" in message for message in messages) >= 2
+    assert not any(b"MOUNTED" in message for message in messages)
 
 
 def test_what_is_open_shows_the_new_sentence_and_the_new_language(page, app):

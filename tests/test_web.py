@@ -13,6 +13,8 @@ import pytest
 from processes import children
 from running_app import running
 
+from transformer_viz.pictures import views
+
 PAGES = ["/", "/train", "/_stcore/health", "/static/nothing.js", "/_stcore/host-config"]
 
 
@@ -49,6 +51,29 @@ def test_a_script_written_into_a_page_does_not_run(app, browser):
     page.wait_for_timeout(500)
     assert page.evaluate("window.__x") is None
     page.close()
+
+
+@pytest.mark.parametrize("folder", ["/views", "/base/path/views"])
+def test_modules_are_kept_by_the_browser(app, folder):
+    status, headers, body = get(f"{app[1]}{folder}/{views.version()}/lens.js")
+    assert (status, body) == (200, views.served_modules()["lens.js"])
+    assert headers["Content-Type"].startswith("text/javascript")
+    assert "immutable" in headers["Cache-Control"]
+
+
+@pytest.mark.parametrize("path", ["0123456789abcdef/lens.js", "{version}/nothing.js", "{version}/modules.py"])
+def test_only_modules_of_this_version_are_served(app, path):
+    status, headers, _ = get(f"{app[1]}/views/{path.format(version=views.version())}")
+    assert status == 404
+    assert "Cache-Control" not in headers
+
+
+def test_every_module_finds_what_it_imports(app, new_visitor):
+    page = new_visitor()
+    page.goto(app[1])
+    addresses = [f"/views/{views.version()}/{name}" for name in views.served_modules()]
+    load = "(addresses) => Promise.all(addresses.map(async (one) => Object.keys(await import(one)).length))"
+    assert all(page.evaluate(load, addresses))
 
 
 @pytest.mark.parametrize("path", ["/_stcore/metrics", "/_stcore/metrics/", "/models/_stcore/metrics"])

@@ -3,7 +3,7 @@
 from transformer_viz.pictures.views.blocks import MAX_CELLS, block_names
 from transformer_viz.pictures.views.change import attention_change
 from transformer_viz.pictures.views.forming import curves_of, heads_forming
-from transformer_viz.pictures.views.modules import module, stylesheet
+from transformer_viz.pictures.views.modules import module, served_modules, stylesheet, version
 from transformer_viz.pictures.views.page import page
 from transformer_viz.pictures.views.panel import Scale, panel, weight_limit
 from transformer_viz.pictures.views.payload import (
@@ -32,7 +32,9 @@ __all__ = [
     "page",
     "panel",
     "payload_bytes",
+    "served_modules",
     "stylesheet",
     "vectors_of",
+    "version",
     "weight_limit",
 ]

@@ -1,4 +1,4 @@
-"""HTTP additions to Streamlit: security headers, a health check, no requests to other servers."""
+"""HTTP additions to Streamlit: security headers, a health check, the views, no requests to other servers."""
 
 import base64
 import hashlib
@@ -16,12 +16,13 @@ from streamlit import net_util
 
 from transformer_viz.service.engine import EngineError
 from transformer_viz.ui.shell.classroom import is_classroom, set_cookie
+from transformer_viz.ui.shell.components import MODULES, served_module
 from transformer_viz.ui.shell.language import DECLARATIONS
 from transformer_viz.ui.shell.server import shared_engine
 
 POLICY = (
     "default-src 'self'",
-    "script-src 'self' data: blob: {inline}",  # views are linked as data: URLs, components as blob: URLs
+    "script-src 'self' blob: {inline}",  # Streamlit runs what loads the views from blob: URLs
     "style-src 'self' 'unsafe-inline'",
     "img-src 'self' data: blob:",
     "font-src 'self' data:",
@@ -78,7 +79,7 @@ class GuardedResponses:
         await app(scope, receive, send_with_headers)
 
 
-_NO_PAGES = ("/_stcore/", "/static/", "/media/", "/component/", HEALTH)
+_NO_PAGES = ("/_stcore/", "/static/", "/media/", "/component/", "/views/", HEALTH)
 _INLINE = re.compile(r"<script>(.*?)</script>", re.DOTALL)
 
 
@@ -114,5 +115,8 @@ def _hashes():
     return " ".join(f"'sha256-{base64.b64encode(digest).decode()}'" for digest in digests)
 
 
-ROUTES = [Route(HEALTH, health)]
+ROUTES = [
+    Route(HEALTH, health),
+    Route(f"/{{base:path}}{MODULES}", served_module),
+]  # base: `server.baseUrlPath`
 MIDDLEWARE = [Middleware(GuardedResponses)]
