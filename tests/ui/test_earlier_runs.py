@@ -5,6 +5,7 @@ import json
 import pytest
 from pages import again, open_page, shown
 
+from transformer_viz.ui.pages.attention.earlier import MENU
 from transformer_viz.ui.shell.language import escaped
 
 pytestmark = pytest.mark.usefixtures("engine")
@@ -13,8 +14,9 @@ OTHER = "A dull and lifeless story."
 
 
 def texts_seen(app):
-    """Type another text behind the first one; return it."""
+    """Type another text behind the first one, and open the list; return the app."""
     app.text_input(key="sentence").set_value(OTHER)
+    app.session_state[MENU] = True
     return again(app)
 
 
@@ -29,9 +31,15 @@ def test_the_first_run_has_no_earlier_ones():
     assert not [button for button in open_page().button if str(button.key).startswith("run-")]
 
 
-def test_an_earlier_run_becomes_a_beside_what_is_shown(reviews):
+def test_the_list_is_made_once_it_is_opened(reviews):
     app = texts_seen(open_page())
     assert f"**{escaped(reviews[0])}** · small" in shown(app)
+    app.session_state[MENU] = False
+    assert "· small" not in shown(again(app))
+
+
+def test_an_earlier_run_becomes_a_beside_what_is_shown(reviews):
+    app = texts_seen(open_page())
     assert use(app, "A", 1) == reviews[0]
     assert app.text_input(key="sentence").value == OTHER
 

@@ -11,6 +11,9 @@ from transformer_viz.values.request import Request
 RUNS = "earlier-runs"
 """Session key of the requests, the latest first."""
 
+MENU = "earlier-runs-menu"
+"""Session key of whether the list is open."""
+
 MOST = 12
 """Most runs that are kept."""
 
@@ -25,11 +28,17 @@ def remember_run(request: Request) -> None:
 
 
 def show_runs() -> None:
-    """Show the runs seen so far, if there are several, each with buttons that make it A or B."""
+    """Show the runs seen so far, if there are several, each with buttons that make it A or B.
+
+    The list is made as it is opened: its elements would be sent with every run of the page, up to 48 of them.
+    """
     runs = st.session_state.get(RUNS, ())
     if len(runs) < 2:
         return
-    with st.popover(t("runs.earlier"), icon=":material/history:"):
+    menu = st.popover(t("runs.earlier"), icon=":material/history:", key=MENU, on_change="rerun")
+    if not menu.open:
+        return
+    with menu:
         for number, request in enumerate(runs):
             with st.container(horizontal=True, vertical_alignment="center", gap="small"):
                 for side, use, text in (("A", compare_with, t("runs.a")), ("B", use_as_b, t("runs.b"))):
