@@ -14,7 +14,7 @@
 
 /**
  * @typedef {"query" | "key" | "value" | "context" | "output" | "stream" | "reads" | "token" | "position"
- *   | "projected"} VectorName
+ *   | "error"} VectorName
  */
 
 /**

@@ -141,7 +141,8 @@ def vectors_of(trace: Trace, kind: str, projected: np.ndarray | None = None) -> 
             layers' outputs: float (layer, query, d_model); None: unknown.
 
     Returns:
-        Name -> float32 array; empty if the trace lacks them or they exceed `MAX_VECTOR_BYTES`.
+        Name -> float32 array; empty if the trace lacks them or they exceed `MAX_VECTOR_BYTES`. "error" is the
+        largest difference of `projected` and the layer's output, of each query.
     """
     layers = trace.kinds()[kind].layers
     if layers[0].query is None:
@@ -159,7 +160,7 @@ def vectors_of(trace: Trace, kind: str, projected: np.ndarray | None = None) -> 
         vectors["token"] = getattr(trace.values, f"{side}token_embedding")
         vectors["position"] = getattr(trace.values, f"{side}position_embedding")
     if projected is not None:
-        vectors["projected"] = projected
+        vectors["error"] = np.abs(projected - vectors["output"]).max(axis=-1, keepdims=True)
     return vectors if sum(array.nbytes for array in vectors.values()) <= MAX_VECTOR_BYTES else {}
 
 

@@ -77,7 +77,7 @@ function around(attention, layer, query) {
     return [...vector("context", (layer * heads + head) * queries + query)];
   });
   const output = attention.vector("output", number);
-  const projected = attention.vector("projected", number);
+  const error = attention.vector("error", number);
   return {
     token,
     position,
@@ -86,7 +86,7 @@ function around(attention, layer, query) {
     embedded: sum && stream ? compared(sum, stream) : null,
     joined: Float64Array.from(joined.flat()),
     output,
-    passed: projected && output ? compared(projected, output) : null,
+    passed: error && output ? judged(error[0], output) : null,
   };
 }
 
@@ -102,10 +102,18 @@ const known = (attention) => (name, number) => /** @type {Float32Array} */ (atte
  * @returns {Compared}
  */
 function compared(one, other) {
-  let [error, size] = [0, 0];
-  for (let i = 0; i < one.length; i++) {
-    error = Math.max(error, Math.abs(one[i] - other[i]));
-    size = Math.max(size, Math.abs(other[i]));
-  }
+  let error = 0;
+  for (let i = 0; i < one.length; i++) error = Math.max(error, Math.abs(one[i] - other[i]));
+  return judged(error, other);
+}
+
+/**
+ * @param {number} error Largest difference from the vector.
+ * @param {Vector} vector
+ * @returns {Compared}
+ */
+function judged(error, vector) {
+  let size = 0;
+  for (const number of vector) size = Math.max(size, Math.abs(number));
   return { error, exact: error < EXACT + DIGITS * size };
 }
