@@ -1,5 +1,6 @@
 """Requests to the engine: a cache shared by all visitors, progress, and errors as sentences."""
 
+import contextlib
 import dataclasses
 import logging
 import threading
@@ -63,8 +64,11 @@ def head_survey(request: SurveyRequest) -> HeadSurvey | None:
     return _answered(request, _surveyed)
 
 
+_ANSWERS = LRUCache(MAX_BYTES, getsizeof=lambda found: found.nbytes)
+
+
 @cached(
-    LRUCache(MAX_BYTES, getsizeof=lambda found: found.nbytes),
+    _ANSWERS,
     key=lambda request, stamp, progress: (request, stamp),
     lock=threading.Lock(),
 )
@@ -103,8 +107,9 @@ def _answered(request: Request | SurveyRequest, ask: Callable[..., Any] | None =
     progress = _Progress(request)
     compute: Any = ask or cached_answer
     try:
-        with st.skeleton(height=PLOT_HEIGHT):
-            return compute(request, store.stamp(request.model), progress)
+        stamp = store.stamp(request.model)
+        with _waiting(is_there=ask is None and (request, stamp) in _ANSWERS):
+            return compute(request, stamp, progress)
     except NoTokensError:
         st.info(t("sentence.no_tokens"), icon=":material/edit:")
     except EngineError as error:
@@ -117,6 +122,14 @@ def _answered(request: Request | SurveyRequest, ask: Callable[..., Any] | None =
     finally:
         progress.clear()
     return None
+
+
+def _waiting(*, is_there):
+    """Return a placeholder for an answer; it starts a thread, which an answer at hand does not need."""
+    if not is_there:
+        return st.skeleton(height=PLOT_HEIGHT)
+    st.empty()  # what follows keeps its place
+    return contextlib.nullcontext()
 
 
 class _Progress:
