@@ -66,9 +66,7 @@ class HeadRoles:
 
     def usual(self, kind: str) -> list[list[UsualRole]]:
         """Return the usual role of each head of a kind of attention, by layer."""
-        found = self.kinds[kind]
-        layers, heads = found.share.shape[:2]
-        return [[found.usual(layer, head) for head in range(heads)] for layer in range(layers)]
+        return self.kinds[kind].roles
 
     def to_frame(self) -> pd.DataFrame:
         """Return a data frame with one row per head.

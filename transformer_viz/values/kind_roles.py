@@ -1,5 +1,6 @@
 """The evidence about the heads of one kind of attention, and the usual role that it gives each."""
 
+import functools
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -121,13 +122,19 @@ class KindRoles:
         support = float(self.support[number])
         return UsualRole(name, float(share), float(spread), support, round(times * texts), texts, words)
 
+    @functools.cached_property
+    def roles(self) -> list[list[UsualRole]]:
+        """The usual role of each head, by layer."""
+        layers, heads = self.share.shape[:2]
+        return [[self.usual(layer, head) for head in range(heads)] for layer in range(layers)]
+
     def strength(self, layer: int, head: int) -> float:
         """Return the strength of the evidence for a head's usual role, up to 1; 0 for "even" and "mixed".
 
         It is the weight on the pattern beyond that under uniform attention, over all rows, times the share of
         texts in which the head has that role.
         """
-        role = self.usual(layer, head)
+        role = self.roles[layer][head]
         if role.name in ("even", "mixed"):
             return 0.0
         even = float(self.even[layer, head, self.names.index(role.measure)])

@@ -1,5 +1,6 @@
 """The head on which pages open, and the choice of a kind of attention, a layer and a head."""
 
+import functools
 from pathlib import Path
 
 import streamlit as st
@@ -37,9 +38,15 @@ STYLE = """<style>
 def head_roles_of(model: str | Path) -> HeadRoles | None:
     """Return what the heads of a model usually do; None if unknown, or the model is deleted or replaced."""
     try:
-        return store.read_head_roles(model)
+        return _head_roles(model, store.stamp(model))
     except store.ModelError:
         return None
+
+
+@functools.lru_cache(16)
+def _head_roles(model: str | Path, _stamp: str) -> HeadRoles | None:
+    """Return the roles; a rewritten model has another stamp."""
+    return store.read_head_roles(model)
 
 
 def opening_of(model: str, kind: str) -> tuple[int, int]:
