@@ -68,6 +68,12 @@ def test_only_modules_of_this_version_are_served(app, path):
     assert "Cache-Control" not in headers
 
 
+def test_modules_that_others_may_keep_carry_no_cookie_of_a_visitor(models_folder):
+    with running(TRANSFORMER_VIZ_CLASSROOM=1) as (_, home):
+        assert "Set-Cookie" in get(home)[1]
+        assert "Set-Cookie" not in get(f"{home}/views/{views.version()}/lens.js")[1]
+
+
 def test_every_module_finds_what_it_imports(app, new_visitor):
     page = new_visitor()
     page.goto(app[1])
