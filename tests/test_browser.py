@@ -791,8 +791,10 @@ def test_the_server_listens_on_the_loopback_address_alone(app):
 
 def test_a_server_that_is_told_to_end_leaves_no_process(models_folder):
     process = start_app(free_port(), stderr=subprocess.PIPE)
-    before = children(process.pid)
-    assert before
+    deadline = time.monotonic() + 30
+    while not (before := children(process.pid)):  # the server answers before its engine has started
+        assert time.monotonic() < deadline
+        time.sleep(0.05)
     process.send_signal(signal.SIGTERM)
     _, complaints = process.communicate(timeout=15)
     assert b"leaked" not in complaints
