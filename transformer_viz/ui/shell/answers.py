@@ -64,7 +64,7 @@ def head_survey(request: SurveyRequest) -> HeadSurvey | None:
     return _answered(request, _surveyed)
 
 
-_ANSWERS = LRUCache(MAX_BYTES, getsizeof=lambda found: found.nbytes)
+_ANSWERS: LRUCache[Any, Trace | HeadEffects] = LRUCache(MAX_BYTES, getsizeof=lambda found: found.nbytes)
 
 
 @cached(
