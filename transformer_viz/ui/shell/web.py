@@ -115,8 +115,8 @@ def _hashes():
     return " ".join(f"'sha256-{base64.b64encode(digest).decode()}'" for digest in digests)
 
 
-ROUTES = [
-    Route(HEALTH, health),
-    Route(f"/{{base:path}}{MODULES}", served_module),
-]  # base: `server.baseUrlPath`
+_SERVED = f"/{{base:path}}{MODULES}"
+"""Path of a module of the views; base: `server.baseUrlPath`."""
+
+ROUTES = [Route(HEALTH, health), Route(_SERVED, served_module)]
 MIDDLEWARE = [Middleware(GuardedResponses)]
