@@ -383,8 +383,7 @@ def test_a_head_is_switched_off_by_a_key_and_on_again(new_page, home):
     expect(chips(page)).to_have_text(texts_of(pair))
     settle(page)
     expect_answers(page, pair)
-    page.locator(".heads [aria-current]").focus()
-    page.keyboard.press("o")
+    page.keyboard.press("o")  # it still has the focus, though the views show a head that moved
     expect(chips(page)).to_have_count(0)
 
 
