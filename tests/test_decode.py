@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
+from transformer_viz.analysis import distribution
 from transformer_viz.inspection.decode import continue_generation, generate
 from transformer_viz.values.config import END_ID, START_ID
 
@@ -159,3 +160,28 @@ def test_writing_in_portions_writes_what_is_written_at_once(translator, most):
 def test_a_pause_in_writing_is_not_an_end(translator):
     _, finished = continue_generation(translator, translator.request("a lovely film"), (), most=17, seconds=0)
     assert not finished
+
+
+@pytest.mark.parametrize("settings", [{"top_k": 1}, {"top_p": 1e-9}])
+def test_the_likeliest_token_alone_is_greedy_decoding(speaker, settings):
+    greedy = generate(speaker, "a lovely film", max_new=5, keep=None)
+    found = generate(speaker, "a lovely film", max_new=5, keep=None, temperature=2.0, seed=5, **settings)
+    assert found.token_ids.tolist() == greedy.token_ids.tolist()
+
+
+@pytest.mark.parametrize("settings", [{"top_k": 3}, {"top_p": 0.3}])
+def test_a_sampled_token_is_one_of_those_that_are_kept(speaker, settings):
+    kept = np.flatnonzero(distribution(log_probs(speaker, "a lovely film", []), temperature=2.0, **settings))
+    found = set()
+    for seed in range(60):
+        sample = {"temperature": 2.0, "seed": seed, "max_new": 1, "keep": None} | settings
+        written = generate(speaker, "a lovely film", **sample)
+        found.add(END_ID if written.finished else int(written.token_ids[0]))
+    assert len(kept) > 1
+    assert found == set(kept)
+
+
+def test_a_limit_of_what_is_sampled_needs_a_temperature(speaker):
+    for settings in ({"top_k": 3}, {"top_p": 0.5}):
+        with pytest.raises(ValueError, match="Set `temperature` above 0"):
+            generate(speaker, "a lovely film", **settings)

@@ -48,6 +48,7 @@ from transformer_viz.analysis.reshape import (
     word_of_token,
 )
 from transformer_viz.analysis.roles import Role, held_patterns, roles, roles_of_shares
+from transformer_viz.analysis.sampling import distribution, possible
 from transformer_viz.analysis.softmax import label_logits, sigmoid, softmax
 from transformer_viz.analysis.stream import Place, output_names, read_out, settled_at, stream_places
 from transformer_viz.analysis.typical_words import typical_keys, typical_words, words_of
@@ -68,6 +69,7 @@ __all__ = [
     "calibration_error",
     "causal_mask",
     "distance",
+    "distribution",
     "entropy",
     "future_share",
     "has_fixed_scores",
@@ -92,6 +94,7 @@ __all__ = [
     "pattern_shares",
     "position_similarity",
     "position_table",
+    "possible",
     "previous_token_score",
     "project_heads",
     "read_out",

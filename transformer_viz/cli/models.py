@@ -53,6 +53,8 @@ def generate(arguments: Namespace) -> None:
             text,
             beam_size=arguments.beam_size,
             temperature=arguments.temperature,
+            top_k=arguments.top_k,
+            top_p=arguments.top_p,
             seed=arguments.seed,
             max_new=arguments.max_new,
             keep=None,

@@ -66,6 +66,19 @@ def build_parser() -> argparse.ArgumentParser:
     return parser
 
 
+def _add_generate(sub):
+    sub.add_argument("--model", required=True, help="a name on the shelf, or a folder")
+    sub.add_argument("--text", required=True, nargs="+", help="one or more texts, each in quotes")
+    sub.add_argument("--beam-size", type=int, default=1, help="beam width; 1 = greedy decoding")
+    text = "sample each token, from softmax(logits / T); 0 = no sampling (default 0)"
+    sub.add_argument("--temperature", type=float, default=0.0, metavar="T", help=text)
+    sub.add_argument("--top-k", type=int, metavar="K", help="sample only among the K likeliest tokens")
+    text = "sample only among the likeliest tokens that together reach this probability (default 1: all)"
+    sub.add_argument("--top-p", type=float, default=1.0, metavar="P", help=text)
+    sub.add_argument("--seed", type=int, default=0, help="random seed of the sampling (default 0)")
+    sub.add_argument("--max-new", type=int, help="most tokens to generate (default: as many as fit)")
+
+
 def _add_model_commands(add):
     add("models", models.list_models, "List the available models.")
     text = "Check versions, devices, memory, disk, folders and engine, and suggest fixes."
@@ -75,14 +88,8 @@ def _add_model_commands(add):
     sub.add_argument("--model", required=True, help="a name on the shelf, or a folder")
     sub.add_argument("--text", required=True, nargs="+", help="one or more texts, each in quotes")
 
-    sub = add("generate", models.generate, "Generate text with a decoder: translate a text, or continue it.")
-    sub.add_argument("--model", required=True, help="a name on the shelf, or a folder")
-    sub.add_argument("--text", required=True, nargs="+", help="one or more texts, each in quotes")
-    sub.add_argument("--beam-size", type=int, default=1, help="beam width; 1 = greedy decoding")
-    text = "sample each token, from softmax(logits / T); 0 = no sampling (default 0)"
-    sub.add_argument("--temperature", type=float, default=0.0, metavar="T", help=text)
-    sub.add_argument("--seed", type=int, default=0, help="random seed of the sampling (default 0)")
-    sub.add_argument("--max-new", type=int, help="most tokens to generate (default: as many as fit)")
+    text = "Generate text with a decoder: translate a text, or continue it."
+    _add_generate(add("generate", models.generate, text))
 
     sub = add("trace", models.trace, "Save every tensor of a forward pass to an .npz file.")
     sub.add_argument("--model", required=True, help="a name on the shelf, or a folder")

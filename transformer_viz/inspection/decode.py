@@ -6,6 +6,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from transformer_viz.analysis import distribution
+from transformer_viz.analysis.sampling import check_sampling
 from transformer_viz.data.batches import by_length, pad
 from transformer_viz.inspection.explorer import Explorer
 from transformer_viz.inspection.writing import Continued, Writing
@@ -47,12 +49,14 @@ class _Beam(NamedTuple):
         return self.log_prob / ((5 + len(self.ids)) / 6) ** alpha
 
 
-def generate(
+def generate(  # noqa: PLR0913  one argument per setting
     explorer: Explorer,
     text: str | Sequence[int],
     *,
     beam_size: int = 1,
     temperature: float = 0.0,
+    top_k: int | None = None,
+    top_p: float = 1.0,
     seed: int = 0,
     max_new: int | None = None,
     length_penalty: float = 0.6,
@@ -70,6 +74,9 @@ def generate(
         text: Input of an encoder-decoder, or prompt of a decoder.
         beam_size: Beam width; 1: greedy decoding.
         temperature: Above 0, each token is sampled from softmax(logits / temperature); 0: no sampling.
+        top_k: Only the k likeliest tokens are sampled; None: all.
+        top_p: Only the likeliest tokens that together reach this probability are sampled; 1: all. See
+            `analysis.distribution`.
         seed: Random seed of the sampling.
         max_new: Most tokens to generate; None: limited by the model's positions.
         length_penalty: Exponent that favours long texts (Vaswani et al., 2017, section 6.1: 0.6).
@@ -89,14 +96,20 @@ def generate(
         raise Problem("model.classifies", model=explorer.name)
     if beam_size < 1 or (max_new is not None and max_new < 1):
         raise Problem("writing.sizes", beam_size=beam_size, max_new=max_new)
-    if not 0 <= temperature < np.inf:
-        raise Problem("writing.temperature", received=temperature)
+    check_sampling(temperature, top_k, top_p)
+    if not temperature and (top_k is not None or top_p < 1):
+        raise Problem("writing.unsampled", top_k=top_k, top_p=top_p)
     if temperature and beam_size > 1:
         raise Problem("writing.sampled_beams", beam_size=beam_size, temperature=temperature)
     writing = Writing(explorer, explorer.request(text, **changes))
     most = min(writing.most, max_new or writing.most)
     if temperature:
-        best = _sample(writing, most, temperature, np.random.default_rng(seed))
+        best = _sample(
+            writing,
+            most,
+            np.random.default_rng(seed),
+            lambda log_probs: distribution(log_probs, temperature=temperature, top_k=top_k, top_p=top_p),
+        )
     else:
         best = _beam_search(writing, most, beam_size, length_penalty)
     finished = bool(best.ids) and best.ids[-1] == END_ID
@@ -177,15 +190,17 @@ def generate_all(
     return written
 
 
-def _sample(writing, most, temperature, random):
+def _sample(writing, most, random, drawn_from):
     """Return one sampled beam: the ids generated, with [END] if it was reached.
 
-    The largest of the log probabilities, each with Gumbel noise, is a sample of their softmax.
+    The largest of the log probabilities, each with Gumbel noise, is a sample of their distribution.
     """
     ids, log_prob = (), 0.0
     while len(ids) < most and END_ID not in ids:
         [log_probs] = writing.log_probs([ids])
-        token = int((log_probs / temperature + random.gumbel(size=log_probs.shape)).argmax())
+        with np.errstate(divide="ignore"):
+            drawn = np.log(drawn_from(log_probs))
+        token = int((drawn + random.gumbel(size=drawn.shape)).argmax())
         ids, log_prob = (*ids, token), log_prob + float(log_probs[token])
     return _Beam(ids, log_prob)
 

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 import tensorflow as tf
 
+from transformer_viz.analysis import possible
 from transformer_viz.inspection.explorer import Explorer
 from transformer_viz.inspection.forward import compiled
 from transformer_viz.language import Problem
@@ -87,7 +88,7 @@ class Writing:
         means = self._explorer.means_for(request) if request.changes.reference == OWN else self._means
         prepared = self._explorer.forward.prepare(request, means=means)
         logits = self._explorer.compute(prepared, keep="logits").logits[len(self._prompt) + len(row) - 1]
-        return _of_possible(tf.nn.log_softmax(logits).numpy())
+        return possible(tf.nn.log_softmax(logits).numpy())
 
 
 class Continued:
@@ -124,7 +125,7 @@ class Continued:
         memory = [tf.gather(each, np.array(of, np.int32)) for each in self._read]
         log_probs, self._past = self._steps.extend(new, parents, past, memory)
         self._rows = {name: row for row, name in enumerate(names)}
-        return _of_possible(log_probs.numpy())
+        return possible(log_probs.numpy())
 
 
 class _Steps:
@@ -149,9 +150,3 @@ class _Steps:
         self.read = compiled(read, [ids])
         signature = [ids, rows, past, memory if config.has_encoder else []]
         self.extend = compiled(extend, signature)
-
-
-def _of_possible(log_probs):
-    """Set the log probabilities of [PAD] and [START], which are never written, to -inf, in place."""
-    log_probs[..., [PAD_ID, START_ID]] = -np.inf
-    return log_probs
