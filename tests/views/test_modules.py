@@ -13,7 +13,7 @@ from transformer_viz.pictures.views.modules import COMMENT, FOLDER
 ROOT = Path(__file__).parents[2]
 SOURCES = sorted(FOLDER.glob("*.js"))
 ADDRESS = re.compile(r"data:text/javascript;base64,([\w+/=]+)")
-ENTRIES = ("streamlit", "history", "lens", "choice", "panel", "lapse", "sheet", "cloze")
+ENTRIES = ("streamlit", "history", "lens", "choice", "panel", "lapse", "sheet", "cloze", "writing")
 NAMESPACE = "http://www.w3.org/2000/svg"
 
 
@@ -59,7 +59,17 @@ def test_no_module_makes_markup_or_code_of_text(source):
 def test_the_same_module_has_one_address_wherever_it_is_imported():
     """Two addresses would be two modules, each with a state of its own."""
     addresses = {code for text in texts(views.module("lens")) for code in ADDRESS.findall(text)}
-    elsewhere = {*ENTRIES, "address", "curves", "links", "paint"}
+    elsewhere = {
+        *ENTRIES,
+        "address",
+        "curves",
+        "links",
+        "paint",
+        "candidates",
+        "looked",
+        "sampling",
+        "sliders",
+    }
     assert len(addresses) == len(SOURCES) - len(elsewhere)
 
 

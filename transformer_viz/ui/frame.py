@@ -1,10 +1,12 @@
 """The frame of all pages: header, navigation, errors of the shelf."""
 
+import functools
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
 
 from transformer_viz import store
 from transformer_viz.ui.pages.attention import page as attention
@@ -15,6 +17,7 @@ from transformer_viz.ui.pages.models import page as models
 from transformer_viz.ui.pages.positions import page as positions
 from transformer_viz.ui.pages.teacher import page as teacher
 from transformer_viz.ui.pages.train import page as train
+from transformer_viz.ui.pages.writing import page as writing
 from transformer_viz.ui.shell.address import follow_history
 from transformer_viz.ui.shell.classroom import is_classroom, is_teacher, owner, record_visit, short_name
 from transformer_viz.ui.shell.header import choose_model, show_brand, show_header, show_pages
@@ -43,8 +46,7 @@ def show() -> None:
         return
     record_visit()
     if is_classroom():
-        name = t("classroom.you", name=short_name(owner()))
-        header.visitor.caption(name, help=t("classroom.you.help"))
+        show_name(header.visitor)
 
     def with_model(show_page, *args):
         def show_model():
@@ -73,15 +75,16 @@ def show() -> None:
         st.switch_page(attention_page, query_params={"lesson": lesson.name})
 
     attention_page = page_of(with_model(attention.show), "attention", "visibility", default=True)
-    steps_page = page_of(
-        with_model(map_page.show, lambda: st.switch_page(attention_page)), "map", "account_tree"
-    )
+    open_attention = functools.partial(st.switch_page, attention_page)
+    steps_page = page_of(with_model(map_page.show, open_attention), "map", "account_tree")
     positions_page = page_of(with_model(positions.show), "positions", "format_list_numbered")
     masks_page = page_of(with_model(masks.show), "masks", "grid_off")
+    writing_page = page_of(with_model(writing.show, open_attention), "writing", "edit_note")
     train_page = page_of(without_model(train.show, open_model), "train", "school")
     models_page = page_of(without_model(models.show, open_model), "models", "inventory_2")
     lessons_page = page_of(without_model(lessons.show, start_lesson), "lessons", "menu_book")
-    pages = [attention_page, steps_page, positions_page, masks_page, train_page, models_page, lessons_page]
+    pages = [attention_page, steps_page, positions_page, masks_page, writing_page]
+    pages += [train_page, models_page, lessons_page]
     if is_teacher():
         pages.append(page_of(without_model(teacher.show), "teacher", "co_present"))
     page = st.navigation(pages, position="hidden")
@@ -93,6 +96,12 @@ def show() -> None:
         models.leave()
     with timed(page.url_path or "attention"):
         page.run()
+
+
+def show_name(place: DeltaGenerator) -> None:
+    """Show under which name the visitor is in the class."""
+    name = t("classroom.you", name=short_name(owner()))
+    place.caption(name, help=t("classroom.you.help"))
 
 
 def page_of(show_page: Callable[[], None], name: str, icon: str, **settings: Any) -> st.Page:

@@ -108,11 +108,13 @@ def trace(explorer: Any, request: Request) -> Trace:
 def quick_trace(explorer: Any, request: Request) -> Trace | Literal[False]:
     """Return the trace of a request; False if it has too many tokens to be cheap."""
     config, changes, target = explorer.config, request.changes, request.target
-    source = len(explorer.tokenizer.encode(request.text, max_len=config.max_len).ids)
+    text = request.text
+    if isinstance(text, str):
+        text = explorer.tokenizer.encode(text, max_len=config.max_len).ids
     if isinstance(target, str):
         target = explorer.target_tokenizer.encode(target, max_len=config.target_max_len).ids
     count = 0 if target is None else len(target)
-    if not is_quick(config, source + changes.padding, count + changes.target_padding):
+    if not is_quick(config, len(text) + changes.padding, count + changes.target_padding):
         return False
     return trace(explorer, request)
 

@@ -57,10 +57,15 @@ class Asked(NamedTuple):
     options: DeltaGenerator
 
 
-def ask_texts(model: store.ModelSummary) -> Asked:
-    """Show the line: the box for the text, for an encoder-decoder that for the target, and the examples."""
+def ask_texts(model: store.ModelSummary, *, with_target: bool = True) -> Asked:
+    """Show the line: the box for the text, for an encoder-decoder that for the target, and the examples.
+
+    Args:
+        model: The model.
+        with_target: Whether a target can be typed.
+    """
     examples = examples_of(model.card)
-    translates = config_of(model).architecture == "encoder-decoder"
+    has_target = with_target and config_of(model).architecture == "encoder-decoder"
     first = examples[0] if examples else ""
     former, st.session_state.examples = st.session_state.get("examples", examples), examples
     keep("sentence", st.query_params.get("text", first))
@@ -70,7 +75,7 @@ def ask_texts(model: store.ModelSummary) -> Asked:
     with st.container(key="line", horizontal=True, vertical_alignment="center"):
         with st.container(key="asked", horizontal=True, vertical_alignment="center", gap="xsmall"):
             text = ask_source()
-            target = ask_target() if translates else None
+            target = ask_target() if has_target else None
             st.button(t("sentence.show"), help=t("sentence.show.help"))
             offer(examples)
         answer = st.container(key="answer", horizontal=True, vertical_alignment="center", gap="small")

@@ -1,0 +1,116 @@
+"""One step of a text that a decoder writes, for the view that draws it."""
+
+import base64
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from transformer_viz.analysis import possible
+from transformer_viz.language import Words
+from transformer_viz.pictures.labels import ARROW, GAP, axis_tokens, label_of
+from transformer_viz.values.trace import Trace
+
+LISTED = 50
+"""Number of the likeliest tokens that are listed."""
+
+MAX_PROMPT = 600
+"""Most characters of the text that are shown, from its end."""
+
+
+class Written(NamedTuple):
+    """A text that is being written, and the step of it that is shown.
+
+    Attributes:
+        trace: The forward pass over what is written, without the last token if that is not read any more.
+        begin: Position after which the first token is written.
+        ids: The token ids written so far.
+        step: Number of the token that is being chosen, from 0; at most `len(trace.probs) - 1 - begin`.
+        note: Why no more tokens can be written; "": they can.
+    """
+
+    trace: Trace
+    begin: int
+    ids: tuple[int, ...]
+    step: int
+    note: str = ""
+
+    @property
+    def log_probs(self) -> np.ndarray:
+        """Log probabilities of each token at each step: float32 (step, token); -inf: never written."""
+        logits = self.trace.logits[self.begin :].astype(np.float64)
+        logits -= logits.max(axis=-1, keepdims=True)
+        found = logits - np.log(np.exp(logits).sum(axis=-1, keepdims=True))
+        return possible(found.astype(np.float32))
+
+
+def step_of(
+    words: Words, written: Written, *, prompt: str, opening: Mapping[str, tuple[int, int] | None]
+) -> dict[str, Any]:
+    """Return a step in the format of `writing.js`, without what the page adds.
+
+    Args:
+        words: Sentences of the visitor's language.
+        written: The text, and the step.
+        prompt: The text that the model was given, for display.
+        opening: Kind of attention -> the head that is shown first; None: the mean of all.
+    """
+    trace, ids, step = written.trace, written.ids, written.step
+    log_probs, labels = written.log_probs, words.under("generation")
+    order = np.argsort(-log_probs[step], kind="stable")
+    ranks = np.empty(len(order), np.int64)
+    ranks[order] = np.arange(len(order))
+    chosen = int(ranks[ids[step]]) if step < len(ids) else None
+    listed = [*range(min(LISTED, int(np.isfinite(log_probs[step]).sum())))]
+    if chosen is not None and chosen >= len(listed):
+        listed.append(chosen)
+    return {
+        "prompt": shortened(prompt) + ARROW.rstrip() * bool(trace.encoder),
+        "chips": [
+            {
+                "word": label_of(trace, token),
+                "share": float(np.exp(row[token])),
+                "rank": 1 + int((row > row[token]).sum()),
+            }
+            for row, token in zip(log_probs, ids, strict=False)
+        ],
+        "step": step,
+        "note": written.note,
+        "chosen": chosen,
+        "ids": _packed(order, np.int32),
+        "ranked": _packed(log_probs[step][order], np.float32),
+        "candidates": [{"rank": rank, "word": label_of(trace, order[rank])} for rank in listed],
+        "attention": {
+            kind: _looked(words, written, kind, opening.get(kind))
+            for kind in ("cross", "decoder")
+            if kind in trace.kinds()
+        },
+        "helps": labels.pop("help"),
+        "labels": labels,
+    }
+
+
+def _looked(words, written, kind, opening):
+    """Return where each head looked at the step, over the tokens that it could read."""
+    found = written.trace.kinds()[kind]
+    query = written.begin + written.step
+    keys = len(found.key_tokens) if kind == "cross" else query + 1
+    weights = np.stack([layer.weights[:, query, :keys] for layer in found.layers])
+    return {
+        "name": words(f"generation.kind_{kind}"),
+        "tokens": axis_tokens(written.trace, found.key_tokens)[:keys],
+        "layers": weights.shape[0],
+        "heads": weights.shape[1],
+        "weights": _packed(weights, np.float32),
+        "opening": None if opening is None else [*opening],
+    }
+
+
+def shortened(text: str) -> str:
+    """Return the end of a text, with a mark where it was cut."""
+    return text if len(text) <= MAX_PROMPT else f"{GAP} {text[-MAX_PROMPT:]}"
+
+
+def _packed(numbers: ArrayLike, kind: type) -> str:
+    return base64.b64encode(np.ascontiguousarray(numbers, kind).tobytes()).decode()
