@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from made_traces import TOKENS, VALUES, encoder_trace, masked_trace, numbers, packed, usually, writing_trace
 
+from transformer_viz.analysis import distribution, possible
 from transformer_viz.language import Words
 from transformer_viz.pictures import views
 from transformer_viz.pictures.compared import compared_payload
@@ -129,6 +130,21 @@ def evidence():
     return views.Evidence(["previous", "even"], ["the one before", "the entropy"], [90, 100], numbers)
 
 
+def sampled():
+    """Return distributions of the next token, at many settings, of ranked log probabilities."""
+    random, found = np.random.default_rng(9), []
+    for number in range(240):
+        scores = possible(random.normal(scale=2, size=5 + number).astype(np.float32))
+        ranked = -np.sort(-scores)
+        temperature, top_p = random.choice([0, 0.3, 1, 1.45, 2]), random.choice([0.05, 0.5, 0.9, 1])
+        top_k = random.choice([None, 1, 4, 50])
+        shares = distribution(ranked, temperature=temperature, top_k=top_k, top_p=top_p)
+        settings = f"{temperature:g}-{top_k or 0}-{top_p:g}"
+        finite = [float(score) if np.isfinite(score) else None for score in ranked]
+        found.append({"ranked": finite, "settings": settings, "shares": shares.tolist()})
+    return found
+
+
 @pytest.fixture(scope="module")
 def payloads(tmp_path_factory):
     """Return a folder of payloads, and of what is in them."""
@@ -154,6 +170,7 @@ def payloads(tmp_path_factory):
     sides = compared()
     (folder / "compared.bin").write_bytes(compared_payload(compare(*sides), Words("en")))
     facts = expected(made) | {"compared": {"places": ALIGNED, "fields": compared_fields(*sides)}}
+    facts["sampling"] = sampled()
     (folder / "expected.json").write_text(json.dumps(facts))
     return folder
 

@@ -86,6 +86,7 @@ def kept_steps(continued: tuple[str, str], vocab_size: int, most: int) -> Steps:
     st.session_state[WRITTEN_FOR] = continued
     keep(KEY, st.query_params.get(KEY, ""))
     steps = Steps.read(st.session_state[KEY], vocab_size, most)
+    st.session_state[KEY] = steps.text()  # as it is told to the view, also if a link has it in another form
     to_address(KEY, steps.text())
     return steps
 
