@@ -5,7 +5,8 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
 from transformer_viz.analysis import distribution
-from transformer_viz.inspection.decode import continue_generation, generate
+from transformer_viz.inspection.decode import continue_generation, generate, search
+from transformer_viz.values.beams import DROPPED, FINISHED, KEPT, LENGTH_PENALTY, ROOT, BeamRequest
 from transformer_viz.values.config import END_ID, START_ID
 
 
@@ -185,3 +186,46 @@ def test_a_limit_of_what_is_sampled_needs_a_temperature(speaker):
     for settings in ({"top_k": 3}, {"top_p": 0.5}):
         with pytest.raises(ValueError, match="Set `temperature` above 0"):
             generate(speaker, "a lovely film", **settings)
+
+
+@pytest.mark.parametrize("size", [1, 2, 5])
+def test_a_search_ends_with_the_text_that_is_generated(speaker, size):
+    tree = search(speaker, BeamRequest(speaker.name, "a lovely film", size=size, most=6))
+    found = generate(speaker, "a lovely film", beam_size=size, max_new=6, keep=None)
+    best = tree.best(LENGTH_PENALTY)
+    assert tree.ids(best) == (*found.token_ids, *[END_ID] * found.finished)
+    assert_allclose(tree.score(best, LENGTH_PENALTY), found.score)
+
+
+def test_a_search_in_portions_behind_some_tokens_is_the_same_search(speaker):
+    request = BeamRequest(speaker.name, "a lovely film", (5, 7), size=3, most=5)
+    whole, tree, portions = search(speaker, request), None, 0
+    while tree is None or not tree.is_over:
+        tree, portions = search(speaker, request, tree, seconds=0), portions + 1
+    assert tree.steps == whole.steps == portions > 1
+    assert [node[:2] for node in tree.nodes] == [node[:2] for node in whole.nodes]
+    assert_allclose(
+        [node.log_prob for node in tree.nodes], [node.log_prob for node in whole.nodes], rtol=1e-4
+    )
+
+
+def test_every_node_of_a_search_is_as_likely_as_the_model_says(speaker):
+    tree = search(speaker, BeamRequest(speaker.name, "a lovely film", (5,), size=2, most=3))
+    assert tree.steps == 3
+    for number, node in enumerate(tree.nodes):
+        ids = (5, *tree.ids(number))
+        own = sum(log_probs(speaker, "a lovely film", ids[:i])[ids[i]] for i in range(1, len(ids)))
+        assert_allclose(node.log_prob, own, rtol=1e-3)
+    for step in range(3):
+        fates = [node.fate for number, node in enumerate(tree.nodes) if len(tree.path(number)) == step + 1]
+        assert fates.count(KEPT) == 2
+        assert {*fates} <= {KEPT, FINISHED, DROPPED}
+    assert all(tree.nodes[node.parent].fate == KEPT for node in tree.nodes if node.parent != ROOT)
+
+
+def test_a_search_ends_where_the_positions_end(translator):
+    tree = search(translator, BeamRequest("translator", "a film", (5,) * 16, size=2, most=9))
+    assert tree.most == tree.steps == 1
+    assert search(translator, BeamRequest("translator", "a film", (5,) * 17, size=2)).nodes == ()
+    with pytest.raises(ValueError, match="at least 1"):
+        search(translator, BeamRequest("translator", "a film", size=0))

@@ -1,5 +1,7 @@
 """Generation: greedy decoding, sampling and beam search, with a trace of every step."""
 
+import dataclasses
+import math
 import time
 from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
@@ -12,6 +14,16 @@ from transformer_viz.data.batches import by_length, pad
 from transformer_viz.inspection.explorer import Explorer
 from transformer_viz.inspection.writing import Continued, Writing
 from transformer_viz.language import Problem
+from transformer_viz.values.beams import (
+    DROPPED,
+    FINISHED,
+    KEPT,
+    LENGTH_PENALTY,
+    BeamNode,
+    BeamRequest,
+    BeamTree,
+    penalised,
+)
 from transformer_viz.values.config import END_ID, START_ID
 from transformer_viz.values.one_line import one_line
 from transformer_viz.values.request import Request
@@ -40,15 +52,6 @@ class Generation(NamedTuple):
         return one_line(self)
 
 
-class _Beam(NamedTuple):
-    ids: tuple[int, ...]
-    log_prob: float
-
-    def score(self, alpha: float) -> float:
-        """Return the score under the length penalty of Wu et al. (2016), equation 14."""
-        return self.log_prob / ((5 + len(self.ids)) / 6) ** alpha
-
-
 def generate(  # noqa: PLR0913  one argument per setting
     explorer: Explorer,
     text: str | Sequence[int],
@@ -59,7 +62,7 @@ def generate(  # noqa: PLR0913  one argument per setting
     top_p: float = 1.0,
     seed: int = 0,
     max_new: int | None = None,
-    length_penalty: float = 0.6,
+    length_penalty: float = LENGTH_PENALTY,
     keep: str | None = "all",
     **changes: Any,
 ) -> Generation:
@@ -79,7 +82,7 @@ def generate(  # noqa: PLR0913  one argument per setting
             `analysis.distribution`.
         seed: Random seed of the sampling.
         max_new: Most tokens to generate; None: limited by the model's positions.
-        length_penalty: Exponent that favours long texts (Vaswani et al., 2017, section 6.1: 0.6).
+        length_penalty: Exponent that favours long texts.
         keep: As in `Explorer.trace`, for the traces of the steps; None: no traces.
         **changes: As for `Explorer.trace`.
 
@@ -104,21 +107,25 @@ def generate(  # noqa: PLR0913  one argument per setting
     writing = Writing(explorer, explorer.request(text, **changes))
     most = min(writing.most, max_new or writing.most)
     if temperature:
-        best = _sample(
+        ids, log_prob = _sample(
             writing,
             most,
             np.random.default_rng(seed),
             lambda log_probs: distribution(log_probs, temperature=temperature, top_k=top_k, top_p=top_p),
         )
     else:
-        best = _beam_search(writing, most, beam_size, length_penalty)
-    finished = bool(best.ids) and best.ids[-1] == END_ID
-    written = best.ids[:-1] if finished else best.ids
-    passes = range(len(best.ids)) if keep else ()
+        tree = BeamTree(beam_size, most)
+        while not tree.is_over:
+            tree = _extended(writing, tree)
+        best = tree.best(length_penalty)
+        ids, log_prob = tree.ids(best), tree.log_prob(best)
+    finished = bool(ids) and ids[-1] == END_ID
+    written = ids[:-1] if finished else ids
+    passes = range(len(ids)) if keep else ()
     return Generation(
         explorer.output_tokenizer.decode(written),
         np.array(written, np.int32),
-        best.score(length_penalty),
+        penalised(log_prob, len(ids), length_penalty),
         finished,
         tuple(explorer.run(writing.request(written[:length]), keep=keep or "all") for length in passes),
     )
@@ -190,8 +197,37 @@ def generate_all(
     return written
 
 
+def search(
+    explorer: Explorer, request: BeamRequest, tree: BeamTree | None = None, *, seconds: float = math.inf
+) -> BeamTree:
+    """Continue a beam search for a limited time.
+
+    Repeated calls until it is over give the tree of which `generate` returns the best text.
+
+    Args:
+        explorer: `Explorer` of an encoder-decoder or a decoder.
+        request: The text, and what is written already.
+        tree: The result of the last call; None: the first call.
+        seconds: Time limit, checked after each step; at least one step is made.
+
+    Raises:
+        NoTokensError: If the text has no tokens.
+        ValueError: If the beam width or the number of tokens is below 1.
+    """
+    if request.size < 1 or request.most < 1:
+        raise Problem("writing.sizes", beam_size=request.size, max_new=request.most)
+    writing = Writing(explorer, Request(explorer.name, request.text))
+    most = min(request.most, max(writing.most - len(request.written), 0))
+    tree, end = tree or BeamTree(request.size, most), time.monotonic() + seconds
+    while not tree.is_over:
+        tree = _extended(writing, tree, request.written)
+        if time.monotonic() > end:
+            break
+    return tree
+
+
 def _sample(writing, most, random, drawn_from):
-    """Return one sampled beam: the ids generated, with [END] if it was reached.
+    """Return the ids that are sampled, with [END] if it was reached, and their log probability.
 
     The largest of the log probabilities, each with Gumbel noise, is a sample of their distribution.
     """
@@ -202,21 +238,27 @@ def _sample(writing, most, random, drawn_from):
             drawn = np.log(drawn_from(log_probs))
         token = int((drawn + random.gumbel(size=drawn.shape)).argmax())
         ids, log_prob = (*ids, token), log_prob + float(log_probs[token])
-    return _Beam(ids, log_prob)
+    return ids, log_prob
 
 
-def _beam_search(writing, most, beam_size, alpha):
-    """Return the best beam: the ids generated, with [END] if it was reached."""
-    beams, done = [_Beam((), 0.0)], []
-    for _ in range(most):
-        log_probs = writing.log_probs([beam.ids for beam in beams])
-        candidates = []
-        for beam, row in zip(beams, log_probs, strict=True):
-            likeliest = np.argsort(-row, kind="stable")[: beam_size + 1]
-            candidates += [_Beam((*beam.ids, int(i)), beam.log_prob + float(row[i])) for i in likeliest]
-        candidates.sort(key=lambda beam: -beam.log_prob)
-        done += [beam for beam in candidates[:beam_size] if beam.ids[-1] == END_ID]
-        beams = [beam for beam in candidates if beam.ids[-1] != END_ID][:beam_size]
-        if len(done) >= beam_size:
-            break
-    return max(done or beams, key=lambda beam: beam.score(alpha))
+def _extended(writing, tree, written=()):
+    """Return a tree after one more step of the search, behind what is written already."""
+    log_probs = writing.log_probs([(*written, *tree.ids(node)) for node in tree.alive])
+    candidates = []
+    for parent, row in zip(tree.alive, log_probs, strict=True):
+        likeliest, before = np.argsort(-row, kind="stable")[: tree.size + 1], tree.log_prob(parent)
+        candidates += [BeamNode(parent, int(i), before + float(row[i]), DROPPED) for i in likeliest]
+    candidates.sort(key=lambda node: -node.log_prob)
+    ended = [number for number, node in enumerate(candidates[: tree.size]) if node.token == END_ID]
+    alive = [number for number, node in enumerate(candidates) if node.token != END_ID][: tree.size]
+    for fate, numbers in ((FINISHED, ended), (KEPT, alive)):
+        for number in numbers:
+            candidates[number] = candidates[number]._replace(fate=fate)
+    first = len(tree.nodes)
+    return dataclasses.replace(
+        tree,
+        nodes=(*tree.nodes, *candidates),
+        alive=tuple(first + number for number in alive),
+        done=(*tree.done, *(first + number for number in ended)),
+        steps=tree.steps + 1,
+    )

@@ -21,6 +21,7 @@ from transformer_viz.analysis.survey import MeasuredText
 from transformer_viz.network.startup import load_upper_floor
 from transformer_viz.service.engine.cost import is_quick
 from transformer_viz.service.engine.errors import EngineError
+from transformer_viz.values.beams import BeamRequest, BeamTree
 from transformer_viz.values.config import UNK_ID
 from transformer_viz.values.effects import Certainty, Head
 from transformer_viz.values.head_roles import Typical
@@ -80,12 +81,12 @@ def begin_to_load(model: str) -> None:
     _loaded(model, store.stamp(model))
 
 
-def answer(question: Callable, request: Request | SurveyRequest, stamp: str, *args: Any) -> Any:
+def answer(question: Callable, request: Request | SurveyRequest | BeamRequest, stamp: str, *args: Any) -> Any:
     """Return `question(explorer, request, *args)`; None if the model is still loading.
 
     Args:
         question: A function of this module.
-        request: `Request` or `SurveyRequest`.
+        request: `Request`, `SurveyRequest` or `BeamRequest`.
         stamp: Of the model; it changes when its folder is rewritten.
         *args: Further arguments of the question.
 
@@ -123,6 +124,11 @@ def write(explorer: Any, request: Request, written: Sequence[int], most: int) ->
     """Generate another portion; return the token ids so far, and whether the model has finished."""
     decode = load_upper_floor("inspection.decode")
     return decode.continue_generation(explorer, request, written, most=most, seconds=PORTION)
+
+
+def search(explorer: Any, request: BeamRequest, tree: BeamTree | None) -> BeamTree:
+    """Continue a beam search for another portion; return its tree so far."""
+    return load_upper_floor("inspection.decode").search(explorer, request, tree, seconds=PORTION)
 
 
 def certainties(explorer: Any, request: Request, groups: Sequence[Sequence[Head]]) -> list[Certainty]:

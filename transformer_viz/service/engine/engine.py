@@ -5,6 +5,7 @@ requested in portions of a tenth of a second, so that visitors take turns, see t
 not requesting the next portion.
 """
 
+import dataclasses
 import functools
 import pickle
 import threading
@@ -19,6 +20,7 @@ from transformer_viz.service.engine import child
 from transformer_viz.service.engine.cost import seems_quick
 from transformer_viz.service.engine.worker import Worker
 from transformer_viz.text.tokenizer import NoTokensError
+from transformer_viz.values.beams import BeamRequest, BeamTree
 from transformer_viz.values.effects import HeadEffects, ablations
 from transformer_viz.values.growing import with_written
 from transformer_viz.values.head_roles import kept_words
@@ -131,6 +133,22 @@ class Engine:
                 left, part = left[len(found) :], part[len(found) :]
                 tell("working", 0, 0)
         return totals.result()
+
+    def search(self, request: BeamRequest, *, progress: Progress | None = None) -> BeamTree:
+        """Search for the likeliest continuation of a text, in portions; at most `MAX_WRITTEN` steps.
+
+        Args:
+            request: The text, what is written already, and the beam width.
+            progress: Called after each portion, and while there is none.
+
+        Raises:
+            EngineError, ModelError, ValueError: As `answer`.
+        """
+        request, tree = dataclasses.replace(request, most=min(request.most, MAX_WRITTEN)), None
+        while tree is None or not tree.is_over:
+            tree = self._ask(self._slow, child.search, request, tree, progress=progress)
+            _tell(progress, "writing", tree.steps, tree.most)
+        return tree
 
     def check(self) -> None:
         """Check that the quick child responds.

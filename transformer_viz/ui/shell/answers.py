@@ -21,6 +21,7 @@ from transformer_viz.ui.shell.journal import note
 from transformer_viz.ui.shell.language import t
 from transformer_viz.ui.shell.problems import error_text, show_problem
 from transformer_viz.ui.shell.server import opening_request, shared_engine
+from transformer_viz.values.beams import BeamRequest, BeamTree
 from transformer_viz.values.effects import HeadEffects
 from transformer_viz.values.head_survey import HeadSurvey, SurveyRequest
 from transformer_viz.values.request import EFFECTS, Request
@@ -56,6 +57,11 @@ def head_effects(request: Request) -> HeadEffects | None:
     return _answered(dataclasses.replace(request, wants=EFFECTS))
 
 
+def beam_tree(request: BeamRequest) -> BeamTree | None:
+    """Return the tree of a beam search; if there is none, show why and return None."""
+    return _answered(request)
+
+
 def head_survey(request: SurveyRequest) -> HeadSurvey | None:
     """Return what each head does in many texts; if there is nothing, show why and return None.
 
@@ -64,7 +70,7 @@ def head_survey(request: SurveyRequest) -> HeadSurvey | None:
     return _answered(request, _surveyed)
 
 
-_ANSWERS: LRUCache[Any, Trace | HeadEffects] = LRUCache(MAX_BYTES, getsizeof=lambda found: found.nbytes)
+_ANSWERS: LRUCache[Any, Trace | HeadEffects | BeamTree] = LRUCache(MAX_BYTES, getsizeof=lambda found: found.nbytes)
 
 
 @cached(
@@ -73,12 +79,14 @@ _ANSWERS: LRUCache[Any, Trace | HeadEffects] = LRUCache(MAX_BYTES, getsizeof=lam
     lock=threading.Lock(),
 )
 def cached_answer(
-    request: Request, stamp: str, progress: Callable[[str, int, int], None]
-) -> Trace | HeadEffects:
+    request: Request | BeamRequest, stamp: str, progress: Callable[[str, int, int], None]
+) -> Trace | HeadEffects | BeamTree:
     """Return the answer to a request, shared by all visitors; a rewritten model has another stamp.
 
     The one with which the app opens may be that of an earlier server.
     """
+    if isinstance(request, BeamRequest):
+        return shared_engine().search(request, progress=progress)
     if request != opening_request():
         return shared_engine().answer(request, progress=progress)
     if kept := kept_answer(request):
@@ -93,7 +101,7 @@ def _surveyed(request, stamp, progress):
     return shared_engine().survey(request, progress=progress)
 
 
-def _answered(request: Request | SurveyRequest, ask: Callable[..., Any] | None = None) -> Any:
+def _answered(request: Request | SurveyRequest | BeamRequest, ask: Callable[..., Any] | None = None) -> Any:
     """Return the answer to a request; None if cancelled or failed.
 
     Args:
