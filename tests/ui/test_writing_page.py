@@ -15,8 +15,10 @@ from playwright.sync_api import expect
 from small_models import write
 
 from transformer_viz.analysis import possible
-from transformer_viz.inspection.decode import generate
+from transformer_viz.inspection.decode import generate, search
 from transformer_viz.ui.pages.writing.steps import BEFORE, KEY, Steps, act
+from transformer_viz.ui.pages.writing.views import MOST_STEPS
+from transformer_viz.values.beams import LENGTH_PENALTY, BeamRequest
 from transformer_viz.values.config import END_ID, PAD_ID, START_ID
 
 TEXT = "a lovely film"
@@ -40,9 +42,9 @@ def speaker(request):
     return request.getfixturevalue(request.param)
 
 
-def step_on(app):
-    """Return the step as the page gives it to the browser."""
-    [found] = [each for each in app.get("bidi_component") if each.proto.component_name.endswith("writing")]
+def step_on(app, view="writing"):
+    """Return the step, or the tree, as the page gives it to the browser."""
+    [found] = [each for each in app.get("bidi_component") if each.proto.component_name.endswith(view)]
     return json.loads(found.proto.json)
 
 
@@ -170,6 +172,32 @@ def test_an_empty_text_is_asked_for(writer):
     assert not [each for each in app.get("bidi_component") if each.proto.component_name.endswith("writing")]
 
 
+@pytest.mark.parametrize(("width", "written", "before"), [(1, "", ()), (2, "", ()), (4, "5.7-1", (5,))])
+def test_the_tree_leads_to_the_text_of_a_beam_search(speaker, width, written, before):
+    app = opened(speaker, written, writing_view="beams", beams=str(width))
+    found, request = step_on(app, "beams"), BeamRequest(speaker.name, TEXT, before, width, MOST_STEPS)
+    tree = search(speaker, request)
+    best = [node for node in found["nodes"] if node["best"]]
+    assert tuple(best[-1]["ids"]) == tree.ids(tree.best(LENGTH_PENALTY))
+    if not before:
+        expected = generate(speaker, TEXT, beam_size=width, max_new=MOST_STEPS, keep=None)
+        assert best[-1]["ids"] == [*expected.token_ids, *[END_ID] * expected.finished]
+        assert_allclose(best[-1]["score"], expected.score, atol=0.006)
+    for number, node in enumerate(found["nodes"]):
+        *parent, _ = node["ids"]
+        assert parent == (found["nodes"][node["parent"]]["ids"] if node["parent"] >= 0 else [])
+        own = np.exp(log_probs(speaker, (*before, *parent))[node["ids"][-1]])
+        assert_allclose(node["share"], own, rtol=1e-2, atol=1e-6)
+        assert node["column"] == len(parent)
+        assert node["parent"] < number
+    places = [(node["column"], node["row"]) for node in found["nodes"]]
+    assert len({*places}) == len(places)
+    assert found["texts"][0]["best"]
+    assert [text["score"] for text in found["texts"] if text["ended"]] == sorted(
+        (text["score"] for text in found["texts"] if text["ended"]), reverse=True
+    )
+
+
 def test_another_token_cuts_what_follows_and_the_same_one_does_not():
     steps = Steps((5, 6, 7), 1)
     assert steps.with_token(9) == Steps((5, 9), 2)
@@ -197,9 +225,11 @@ def test_each_act_can_be_undone_in_turn(session):
     assert session[KEY] == "5.6.9-0"
     act({"do": "write", "token": 8, "at": 0, "of": "5.6.9-0"}, 13, MOST)
     assert session[KEY] == "8"
-    act({"do": "restart", "of": "8"}, 13, MOST)
+    act({"do": "take", "ids": [7, 9], "of": "8"}, 13, MOST)
+    assert session[KEY] == "8.7.9"
+    act({"do": "restart", "of": "8.7.9"}, 13, MOST)
     assert session[KEY] == ""
-    for expected in ("8", "5.6.9-0", "5.6", "5", "5"):
+    for expected in ("8.7.9", "8", "5.6.9-0", "5.6", "5", "5"):
         act({"do": "undo", "of": session[KEY]}, 13, MOST)
         assert session[KEY] == expected
 
@@ -318,3 +348,12 @@ def test_what_is_written_opens_on_the_attention_page(page, app, shipped):
     expect(page).to_have_url(re.compile(rf"/\?.*target={word}"))
     page.locator(".st-key-pages").get_by_role("link").filter(has_text="Writing").click()
     expect_words(page, word)
+
+
+def test_a_press_on_the_tree_writes_the_text_up_to_it(page, app, shipped):
+    page.goto(f"{app[1]}/writing?model=induction&text=a x m a x m a x&lang=en&writing_view=beams&beams=2")
+    page.locator(".beams button.best").first.click()
+    expect(page).to_have_url(re.compile(r"written=\d+"))
+    settle(page)
+    page.locator("[data-testid=stMain]").get_by_role("radio", name="step by step").click()
+    expect_words(page, "m")

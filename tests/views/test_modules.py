@@ -13,7 +13,7 @@ from transformer_viz.pictures.views.modules import COMMENT, FOLDER
 ROOT = Path(__file__).parents[2]
 SOURCES = sorted(FOLDER.glob("*.js"))
 ADDRESS = re.compile(r"data:text/javascript;base64,([\w+/=]+)")
-ENTRIES = ("streamlit", "history", "lens", "choice", "panel", "lapse", "sheet", "cloze", "writing")
+ENTRIES = ("streamlit", "history", "lens", "choice", "panel", "lapse", "sheet", "cloze", "writing", "beams")
 NAMESPACE = "http://www.w3.org/2000/svg"
 
 

@@ -46,14 +46,13 @@ class Written(NamedTuple):
 
 
 def step_of(
-    words: Words, written: Written, *, prompt: str, opening: Mapping[str, tuple[int, int] | None]
+    words: Words, written: Written, *, opening: Mapping[str, tuple[int, int] | None]
 ) -> dict[str, Any]:
     """Return a step in the format of `writing.js`, without what the page adds.
 
     Args:
         words: Sentences of the visitor's language.
         written: The text, and the step.
-        prompt: The text that the model was given, for display.
         opening: Kind of attention -> the head that is shown first; None: the mean of all.
     """
     trace, ids, step = written.trace, written.ids, written.step
@@ -66,7 +65,6 @@ def step_of(
     if chosen is not None and chosen >= len(listed):
         listed.append(chosen)
     return {
-        "prompt": shortened(prompt) + ARROW.rstrip() * bool(trace.encoder),
         "chips": [
             {
                 "word": label_of(trace, token),
@@ -107,9 +105,15 @@ def _looked(words, written, kind, opening):
     }
 
 
-def shortened(text: str) -> str:
-    """Return the end of a text, with a mark where it was cut."""
-    return text if len(text) <= MAX_PROMPT else f"{GAP} {text[-MAX_PROMPT:]}"
+def prompt_text(text: str, *, translates: bool) -> str:
+    """Return the text that the model was given for display: its end, and an arrow if another one is written.
+
+    Args:
+        text: The text, on one line.
+        translates: Whether the model is an encoder-decoder.
+    """
+    shown = text if len(text) <= MAX_PROMPT else f"{GAP} {text[-MAX_PROMPT:]}"
+    return shown + ARROW.rstrip() * translates
 
 
 def _packed(numbers: ArrayLike, kind: type) -> str:

@@ -100,7 +100,8 @@ def act(acted: dict[str, Any], vocab_size: int, most: int) -> None:
     """Do what the visitor asks of the view, unless something else is written by now.
 
     Args:
-        acted: "do": "write" (a "token" "at" a step), "step" (go to one), "undo" or "restart"; "of": what was
+        acted: "do": "write" (a "token" "at" a step), "take" (several
+            "ids"), "step" (go to one), "undo" or "restart"; "of": what was
             written when it was asked.
         vocab_size: Number of tokens.
         most: Most tokens that can be written.
@@ -116,6 +117,9 @@ def act(acted: dict[str, Any], vocab_size: int, most: int) -> None:
             return
         case "write":
             wanted = steps.with_token(int(acted["token"]))
+        case "take":
+            wanted = Steps((*steps.ids[: steps.step], *map(int, acted["ids"])))
+            wanted = wanted._replace(step=len(wanted.ids))
         case "step":
             wanted = steps._replace(step=int(acted["step"]))
         case _:
