@@ -82,19 +82,20 @@ export class Candidates {
   /**
    * Show what the settings make of the probabilities.
    *
-   * @param {Float64Array} shares
+   * @param {Float64Array} shares Of each token, as it is drawn.
+   * @param {Float64Array} before The same before top-p cuts any.
    * @param {Settings} settings
    */
-  draw(shares, settings) {
+  draw(shares, before, settings) {
     const { labels, ranked } = this;
     const kept = shares.findLastIndex((share) => share > 0) + 1;
-    const sums = shares.slice();
+    const sums = before.slice();
     for (let i = 1; i < sums.length; i++) sums[i] += sums[i - 1];
     for (const { rank, word, button, now, share, sum } of this.rows) {
       const isCut = rank >= kept;
       now.style.width = width(shares[rank]);
       share.textContent = isCut ? "–" : percent(shares[rank]);
-      sum.textContent = isCut ? "" : percent(sums[rank]);
+      sum.textContent = before[rank] ? percent(sums[rank]) : "";
       button.classList.toggle("cut", isCut);
       const said = { word, now: percent(shares[rank]), own: percent(Math.exp(ranked[rank])), rank: rank + 1 };
       button.title = fill(isCut ? labels.row_cut : labels.row, said);

@@ -67,6 +67,7 @@ export class LookedAt {
     const weights = layer < 0 ? mean(looked) : weightsOf(looked, layer, head);
     this.said.textContent = layer < 0 ? this.labels.mean_said : fill(this.labels.head, { layer: layer + 1, head: head + 1 });
     this.text.replaceChildren(...tinted(looked.tokens, weights));
+    this.reveal(weights.indexOf(Math.max(...weights)));
     this.grid.ariaLabel = this.labels.heads;
     const choose = (/** @type {[number, number] | null} */ place) => () => (this.chosen[this.kind] = place);
     const rows = Array.from({ length: looked.layers }, (_, row) => {
@@ -83,6 +84,19 @@ export class LookedAt {
     /** @type {HTMLElement | null} */
     const again = focused ? this.element.querySelector(`[data-key="${focused}"]`) : null;
     again?.focus({ preventScroll: true });
+  }
+
+  /**
+   * Scroll the text, if it is long, to a token; only then it takes the keyboard.
+   *
+   * @param {number} key
+   */
+  reveal(key) {
+    const { text } = this;
+    const token = text.children[key];
+    if (token instanceof HTMLElement) text.scrollTop = token.offsetTop - text.clientHeight / 2;
+    if (text.scrollHeight > text.clientHeight) text.tabIndex = 0;
+    else text.removeAttribute("tabindex");
   }
 
   /**

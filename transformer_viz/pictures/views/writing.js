@@ -166,8 +166,9 @@ class Writing {
    * @param {boolean} done Whether the settings are to be kept.
    */
   draw(done) {
-    this.shares = distribution(this.ranked, this.sampling.settings);
-    this.candidates.draw(this.shares, this.sampling.settings);
+    const { settings } = this.sampling;
+    this.shares = distribution(this.ranked, settings);
+    this.candidates.draw(this.shares, distribution(this.ranked, { ...settings, topP: 1 }), settings);
     if (done) this.tell.settings(this.sampling.keep());
   }
 

@@ -15,7 +15,6 @@ from transformer_viz.ui.shell.reading import show_reading
 from transformer_viz.ui.shell.sentence import ask_texts
 from transformer_viz.ui.shell.shelf import purpose_of, select_model, show_no_model, shown_models
 from transformer_viz.ui.shell.title_row import show_title_row
-from transformer_viz.values.request import Request
 
 
 def show(model: store.ModelSummary | None, open_attention: Callable[[], None]) -> None:
@@ -42,12 +41,11 @@ def show(model: store.ModelSummary | None, open_attention: Callable[[], None]) -
         offer_writers(model)
         return
     asked = ask_texts(model, with_target=False)
-    plain = Request(model.reference, asked.text)
-    room = room_behind(config, plain)
+    room = room_behind(config, model.reference, asked.text)
     if room is None:
         return
     steps = kept_steps((model.name, asked.text), config.num_outputs, room.most)
-    trace = answer(request_of(plain, room, steps))
+    trace = answer(request_of(model.reference, asked.text, room, steps))
     if trace is None:
         return
     show_reading(trace)

@@ -14,10 +14,12 @@ class Room(NamedTuple):
     Attributes:
         prompt: Token ids of the text that a decoder continues, without [START]; None: an encoder-decoder.
         most: Most tokens that can be written; the last one is not read any more.
+        text: The text that they follow: for a decoder as far as it is read.
     """
 
     prompt: tuple[int, ...] | None
     most: int
+    text: str
 
     @property
     def begin(self) -> int:
@@ -25,25 +27,27 @@ class Room(NamedTuple):
         return 0 if self.prompt is None else len(self.prompt)
 
 
-def room_behind(config: TransformerConfig, request: Request) -> Room | None:
+def room_behind(config: TransformerConfig, model: str, text: str) -> Room | None:
     """Return how much can be written behind a text; None if it cannot be read, which is then shown."""
     if config.has_encoder:
-        return Room(None, config.target_max_len or config.max_len)
-    trace = answer(request)
+        return Room(None, config.target_max_len or config.max_len, text)
+    trace = answer(Request(model, text))
     if trace is None:
         return None
-    return Room(tuple(map(int, trace.token_ids[1:])), config.max_len + 1 - len(trace.token_ids))
+    most, read = config.max_len + 1 - len(trace.token_ids), trace.text[: trace.offsets[-1][1]]
+    return Room(tuple(map(int, trace.token_ids[1:])), most, read)
 
 
-def request_of(request: Request, room: Room, steps: Steps) -> Request:
+def request_of(model: str, text: str, room: Room, steps: Steps) -> Request:
     """Return the request whose trace holds the distribution of every step.
 
     Args:
-        request: That of the text alone.
+        model: Name or folder of the model.
+        text: The text as typed.
         room: How much can be written.
         steps: What is written.
     """
     read = steps.ids[: steps.last(room.most)]
     if room.prompt is None:
-        return Request(request.model, request.text, read)
-    return Request(request.model, (*room.prompt, *read)) if read else request
+        return Request(model, text, read)
+    return Request(model, (*room.prompt, *read) if read else text)

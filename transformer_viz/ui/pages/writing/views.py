@@ -111,7 +111,7 @@ def show_beams(shown: Shown) -> None:
 
 def _around(shown: Shown) -> dict[str, Any]:
     """Return what both views are told: what is written, the text before it, and how large to draw."""
-    text = sendable(" ".join(shown.text.split()))
+    text = sendable(" ".join(shown.room.text.split()))
     return {
         "of": shown.steps.text(),
         "prompt": prompt_text(text, translates=shown.room.prompt is None),
