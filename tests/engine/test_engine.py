@@ -21,6 +21,7 @@ from tokenizers.pre_tokenizers import ByteLevel
 
 from transformer_viz import store
 from transformer_viz.analysis.survey import NoChoiceError
+from transformer_viz.inspection.decode import search
 from transformer_viz.inspection.effects import head_effects
 from transformer_viz.inspection.explorer import Explorer, load
 from transformer_viz.inspection.head_roles import head_roles
@@ -29,6 +30,7 @@ from transformer_viz.service.engine import MAX_WRITTEN, EngineError, child
 from transformer_viz.service.engine.cost import seems_quick
 from transformer_viz.store import ModelError
 from transformer_viz.text.tokenizer import NoTokensError, Tokenizer
+from transformer_viz.values.beams import BeamRequest
 from transformer_viz.values.config import TransformerConfig
 from transformer_viz.values.head_survey import SurveyRequest
 from transformer_viz.values.patterns import MEASURES
@@ -426,3 +428,22 @@ def test_a_survey_without_a_text_to_measure_or_with_too_many_is_a_sentence(engin
         engine.survey(SurveyRequest("small", ("", "film")))
     with pytest.raises(ValueError, match=r"at most 1,000 texts; .* Received: 1,001\."):
         SurveyRequest("small", (TEXT,) * 1001)
+
+
+def test_a_beam_search_is_the_one_made_in_this_process_and_says_how_far_it_is(
+    engine, translator, models_folder
+):
+    write(translator, models_folder)
+    request, told = BeamRequest("translator", TEXT, (5,), size=3, most=6), []
+    found = engine.search(request, progress=lambda *stage: told.append(stage))
+    expected = search(translator, request)
+    assert [node[:2] for node in found.nodes] == [node[:2] for node in expected.nodes]
+    assert [node.fate for node in found.nodes] == [node.fate for node in expected.nodes]
+    assert told[-1] == ("writing", expected.steps, expected.most)
+    shutil.rmtree(models_folder / "translator")
+
+
+def test_a_text_of_token_ids_is_answered_as_that_text(engine, explorer):
+    ids = tuple(map(int, explorer.tokenizer.encode(TEXT, max_len=23).ids))
+    as_ids, as_text = (engine.answer(Request("small", text)) for text in (ids, TEXT))
+    assert_array_equal(as_ids.probs, as_text.probs)

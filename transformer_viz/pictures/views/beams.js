@@ -69,7 +69,7 @@ function buttonOf({ column, row, word, share, total, score, fate, best }, labels
   const title = fill(labels[fate], { word, percent: percent(share), total: signed(total), score: signed(score) });
   const button = element(
     "button",
-    { className: `${fate}${best ? " best" : ""}`, title, ariaLabel: title, onclick: press },
+    { className: `${fate}${best ? " best" : ""}`, title, onclick: press },
     element("span", { textContent: word }),
     element("small", { textContent: percent(share) }),
   );

@@ -99,7 +99,6 @@ export class Candidates {
       button.classList.toggle("cut", isCut);
       const said = { word, now: percent(shares[rank]), own: percent(Math.exp(ranked[rank])), rank: rank + 1 };
       button.title = fill(isCut ? labels.row_cut : labels.row, said);
-      button.ariaLabel = button.title;
     }
     const total = ranked.findLastIndex(Number.isFinite) + 1;
     const sentence = kept === 1 ? labels.only : kept < total ? labels.count : labels.all;

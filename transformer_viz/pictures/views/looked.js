@@ -22,7 +22,7 @@ import { themeOf } from "./theme.js";
 
 /** @typedef {Looked & {numbers: Float32Array}} Unpacked */
 
-const STRONGEST = 70; // percent of the primary colour behind the token with the most weight
+const STRONGEST = 55; // percent of the primary colour behind the token with the most weight, on which letters can be read
 const LEAST = 0.05; // smallest weight that is written below a token
 
 /** The attention of a step, with the choice of a head, which stays when the step changes. */

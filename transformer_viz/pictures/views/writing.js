@@ -111,7 +111,7 @@ class Writing {
     const buttons = chips.map(({ word, share, rank }, number) => {
       const title = fill(labels.chip, { word, percent: percent(share), rank });
       const button = element("button", { textContent: word, title, ariaLabel: title, className: number > step ? "later" : "" });
-      button.style.setProperty("--tint", `${Math.round(60 * share)}%`);
+      button.style.setProperty("--tint", `${Math.round(50 * share)}%`);
       return this.goes(button, number);
     });
     if (!note) {
