@@ -744,7 +744,7 @@ def test_the_links_to_all_pages_are_seen_and_nothing_is_wider_than_the_window(pa
     page.set_viewport_size({"width": width, "height": 1000})
     open_app(page, app, f"/?lang={language}")
     links = page.locator(".st-key-pages").get_by_role("link")
-    expect(links).to_have_count(7)
+    expect(links).to_have_count(8)
     place = page.locator(".st-key-pages").bounding_box()
     boxes = [each.bounding_box() for each in links.all()]
     assert boxes[0]["x"] >= place["x"]

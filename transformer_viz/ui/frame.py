@@ -83,8 +83,16 @@ def show() -> None:
     train_page = page_of(without_model(train.show, open_model), "train", "school")
     models_page = page_of(without_model(models.show, open_model), "models", "inventory_2")
     lessons_page = page_of(without_model(lessons.show, start_lesson), "lessons", "menu_book")
-    pages = [attention_page, steps_page, positions_page, masks_page, writing_page]
-    pages += [train_page, models_page, lessons_page]
+    pages = [
+        attention_page,
+        steps_page,
+        positions_page,
+        masks_page,
+        writing_page,
+        train_page,
+        models_page,
+        lessons_page,
+    ]
     if is_teacher():
         pages.append(page_of(without_model(teacher.show), "teacher", "co_present"))
     page = st.navigation(pages, position="hidden")

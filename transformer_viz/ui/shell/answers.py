@@ -70,7 +70,9 @@ def head_survey(request: SurveyRequest) -> HeadSurvey | None:
     return _answered(request, _surveyed)
 
 
-_ANSWERS: LRUCache[Any, Trace | HeadEffects | BeamTree] = LRUCache(MAX_BYTES, getsizeof=lambda found: found.nbytes)
+_ANSWERS: LRUCache[Any, Trace | HeadEffects | BeamTree] = LRUCache(
+    MAX_BYTES, getsizeof=lambda found: found.nbytes
+)
 
 
 @cached(

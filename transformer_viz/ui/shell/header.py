@@ -41,15 +41,16 @@ STYLE = """<style>
 .st-key-pages .stPageLink a {{ padding: 0.85rem 0; border-radius: 0; background: none; white-space: nowrap }}
 .st-key-page-shown {{ box-shadow: inset 0 -3px {primary} }}
 .st-key-page-shown .stPageLink a p {{ font-weight: 650 }}
-@media (max-width: 1100px) {{ .st-key-pages a > span:has([data-testid=stIconMaterial]) {{ display: none }} }}
-@media (max-width: 960px) {{
+@media (max-width: 1320px) {{ .st-key-pages a > span:has([data-testid=stIconMaterial]) {{ display: none }} }}
+@media (max-width: 1100px) {{
   .st-key-header {{ column-gap: 1rem }}
   .st-key-pages {{ gap: 0.75rem }}
   [data-testid=stLayoutWrapper]:has(> .st-key-header-model) {{ flex-basis: 11rem }}
 }}
-@media (max-width: 800px) {{
+@media (max-width: 860px) {{
   .st-key-header {{ column-gap: 0.7rem; padding-right: 3.75rem }}
-  .st-key-pages {{ gap: 0.75rem }}
+  .st-key-pages {{ gap: 0.5rem }}
+  .st-key-pages .stPageLink a p {{ font-size: 0.8rem }}
   [data-testid=stLayoutWrapper]:has(> .st-key-header-model) {{ flex-basis: 9rem; min-width: 9rem }}
 }}
 @media (max-width: 700px) {{
