@@ -13,7 +13,19 @@ from transformer_viz.pictures.views.modules import COMMENT, FOLDER
 ROOT = Path(__file__).parents[2]
 SOURCES = sorted(FOLDER.glob("*.js"))
 ADDRESS = re.compile(r"data:text/javascript;base64,([\w+/=]+)")
-ENTRIES = ("streamlit", "history", "lens", "choice", "panel", "lapse", "sheet", "cloze", "writing", "beams")
+ENTRIES = (
+    "streamlit",
+    "history",
+    "lens",
+    "choice",
+    "panel",
+    "lapse",
+    "sheet",
+    "cloze",
+    "map",
+    "writing",
+    "beams",
+)
 NAMESPACE = "http://www.w3.org/2000/svg"
 
 
@@ -69,6 +81,8 @@ def test_the_same_module_has_one_address_wherever_it_is_imported():
         "looked",
         "sampling",
         "sliders",
+        "maptable",
+        "mapdetail",
     }
     assert len(addresses) == len(SOURCES) - len(elsewhere)
 
