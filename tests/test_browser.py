@@ -34,7 +34,7 @@ from lens_page import (
 )
 from playwright.sync_api import expect
 from processes import children, is_running
-from running_app import free_port, start_app
+from running_app import free_port, running, start_app
 
 from transformer_viz import store
 from transformer_viz.pictures import views
@@ -763,14 +763,14 @@ def test_the_links_to_all_pages_are_seen_and_nothing_is_wider_than_the_window(pa
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
-def test_the_server_that_has_shown_the_page_holds_no_tensorflow(page, app):
-    open_app(page, app)
-    process, _ = app
-    assert "tensorflow" not in Path(f"/proc/{process.pid}/maps").read_text()
-    deadline = time.monotonic() + 60
-    while len(found := engines(process)) != 3:  # two that answer, quick and slow, forked from the third
-        assert time.monotonic() < deadline, [Path(f"/proc/{pid}/cmdline").read_text() for pid in found]
-        time.sleep(0.1)
+def test_the_server_that_has_shown_the_page_holds_no_tensorflow(new_visitor, models_folder):
+    with running() as (process, address):  # an app of its own: Train starts a child too, and keeps it
+        open_app(new_visitor(), (process, address))
+        assert "tensorflow" not in Path(f"/proc/{process.pid}/maps").read_text()
+        deadline = time.monotonic() + 60
+        while len(found := engines(process)) != 3:  # two that answer, quick and slow, forked from the third
+            assert time.monotonic() < deadline, [Path(f"/proc/{pid}/cmdline").read_text() for pid in found]
+            time.sleep(0.1)
 
 
 def engines(process):

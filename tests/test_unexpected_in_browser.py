@@ -22,7 +22,10 @@ elif __name__ != "__mp_main__":
     import streamlit as st
     from transformer_viz.ui.shell.server import lifespan
     from transformer_viz.ui.shell.unexpected import show_unexpected
-    app = st.App(__file__, lifespan=lifespan, on_script_error=show_unexpected)
+    from transformer_viz.ui.shell.web import MIDDLEWARE, ROUTES
+    app = st.App(
+        __file__, lifespan=lifespan, middleware=MIDDLEWARE, routes=ROUTES, on_script_error=show_unexpected
+    )
 """
 
 
