@@ -11,10 +11,11 @@ from running_app import ROOT, running
 
 import transformer_viz as tv
 from transformer_viz import store
-from transformer_viz.analysis import stream_places
+from transformer_viz.analysis import output_names, stream_places
 from transformer_viz.language import LANGUAGES, Words
 from transformer_viz.pictures.labels import label_of
-from transformer_viz.pictures.map import FINAL, MAX_ROWS, OWN, map_payload, output_parameters
+from transformer_viz.pictures.map import FINAL, MAX_ROWS, OWN, map_payload
+from transformer_viz.pictures.parameters import parameters_of
 from transformer_viz.values.tensors import flatten
 
 MODELS = ROOT / "models"
@@ -47,7 +48,7 @@ def shown(request):
     folder = str(MODELS / request.param)
     explorer = tv.load(folder)
     trace = explorer.trace(TEXTS[request.param])
-    payload = map_payload(trace, explorer.config, output_parameters(folder), Words("en"))
+    payload = map_payload(trace, explorer.config, parameters_of(folder, output_names), Words("en"))
     return explorer, trace, *unpacked(payload)
 
 
@@ -113,7 +114,9 @@ def test_a_long_text_shows_a_part_and_says_so(language):
     folder = str(MODELS / "reviews-next")
     explorer = tv.load(folder)
     trace = explorer.trace("The film was good. " * 20)
-    header, _ = unpacked(map_payload(trace, explorer.config, output_parameters(folder), Words(language)))
+    header, _ = unpacked(
+        map_payload(trace, explorer.config, parameters_of(folder, output_names), Words(language))
+    )
     [stack] = header["stacks"]
     assert len(stack["tokens"]) == MAX_ROWS < stack["of"] == len(trace.tokens)
     assert all(str(number) in stack["some"] for number in (MAX_ROWS, len(trace.tokens)))
@@ -123,7 +126,7 @@ def test_a_long_text_shows_a_part_and_says_so(language):
 
 def test_a_model_that_is_gone_is_named(tmp_path):
     with pytest.raises(store.ModelError):
-        output_parameters(str(tmp_path / "gone"))
+        parameters_of(str(tmp_path / "gone"), output_names)
 
 
 @pytest.fixture(scope="module")
@@ -152,7 +155,7 @@ def test_each_step_opens_its_tensors(page, home, model):
     explorer = tv.load(MODELS / model)
     trace = explorer.trace(TEXTS[model])
     header, _ = unpacked(
-        map_payload(trace, explorer.config, output_parameters(str(MODELS / model)), Words("en"))
+        map_payload(trace, explorer.config, parameters_of(str(MODELS / model), output_names), Words("en"))
     )
     assert page.locator(".map .says").inner_text() == header["says"]
     for number, stack in enumerate(header["stacks"]):

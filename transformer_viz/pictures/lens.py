@@ -1,6 +1,5 @@
 """The payload of the attention views: head metrics, captions and all words shown."""
 
-import functools
 from collections.abc import Collection, Mapping
 from typing import Any, NamedTuple
 
@@ -29,7 +28,9 @@ from transformer_viz.pictures.evidence import evidence_of
 from transformer_viz.pictures.labels import axis_labels
 from transformer_viz.pictures.lessons import LessonView
 from transformer_viz.pictures.looks import ONE_HEAD, apply_looks
+from transformer_viz.pictures.parameters import parameters_of
 from transformer_viz.pictures.vocabulary import Preferences, preference_texts
+from transformer_viz.values.config import TransformerConfig
 from transformer_viz.values.effects import HeadEffects
 from transformer_viz.values.head_roles import HeadRoles, kept_words
 from transformer_viz.values.tensors import Attentions
@@ -181,7 +182,7 @@ def projected_contexts(trace: Trace, kind: str, model: str) -> np.ndarray | None
     None if the model, named as in `store.read_model`, can no longer be read.
     """
     try:
-        own = output_parameters(model, store.stamp(model))
+        own = parameters_of(model, projection_names)
     except store.ModelError:
         return None
     projected = []
@@ -191,11 +192,9 @@ def projected_contexts(trace: Trace, kind: str, model: str) -> np.ndarray | None
     return np.stack(projected)
 
 
-@functools.lru_cache(8)
-def output_parameters(model: str, stamp: str) -> dict[str, np.ndarray]:
-    """Return the output projections of a model; a rewritten model folder has another stamp."""
-    parameters = store.read_model(model).parameters
-    return {name: array for name, array in parameters.items() if "attention/output/" in name}
+def projection_names(config: TransformerConfig) -> list[str]:
+    """Return the names of the parameters of the output projections of a model's attentions."""
+    return [name for name in config.parameter_shapes() if "attention/output/" in name]
 
 
 def title_of(words: Words, looks: Collection[str], kind: str) -> str:

@@ -1,13 +1,11 @@
 """The map of a model: its residual stream from step to step, with what the output layer reads there."""
 
-import functools
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from transformer_viz import store
-from transformer_viz.analysis import Place, output_names, read_out, settled_at, stream_places
+from transformer_viz.analysis import Place, read_out, settled_at, stream_places
 from transformer_viz.language import Words
 from transformer_viz.pictures import views
 from transformer_viz.pictures.labels import axis_tokens, label_of
@@ -115,22 +113,6 @@ def step_name(config: TransformerConfig, words: Words, place: Place) -> str:
     if place.layer is None or config.stacks[place.stack] == 1:
         return name
     return words("map.in_layer", step=name, layer=place.layer + 1)
-
-
-def output_parameters(model: str) -> Mapping[str, np.ndarray]:
-    """Return the parameters of a model that `map_payload` needs.
-
-    Raises:
-        ModelError: If it can no longer be read.
-    """
-    return _parameters(model, store.stamp(model))
-
-
-@functools.lru_cache(2)
-def _parameters(model: str, _stamp: str) -> Mapping[str, np.ndarray]:
-    """Return the parameters; a rewritten model has another stamp."""
-    stored = store.read_model(model)
-    return {name: stored.parameters[name] for name in output_names(stored.config)}
 
 
 def _place(config, words, place, tensors, arrays, rows) -> dict[str, Any]:

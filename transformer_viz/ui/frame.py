@@ -26,6 +26,7 @@ from transformer_viz.ui.shell.language import t
 from transformer_viz.ui.shell.lessons import begin, begin_from_address
 from transformer_viz.ui.shell.login import admitted, show_logout
 from transformer_viz.ui.shell.problems import error_text
+from transformer_viz.ui.shell.shelf import show_no_model
 
 ICON = Path(__file__).parent / "icon.svg"
 
@@ -48,23 +49,7 @@ def show() -> None:
     if is_classroom():
         show_name(header.visitor)
 
-    def with_model(show_page, *args):
-        def show_model():
-            try:
-                model = choose_model(header.model)
-            except store.ModelError as error:
-                st.error(error_text(error), icon=":material/folder_off:")
-                return
-            show_page(model, *args)
-
-        return show_model
-
-    def without_model(show_page, *args):
-        def show_branded():
-            show_brand(header.model)
-            show_page(*args)
-
-        return show_branded
+    place = header.model
 
     def open_model(name):
         st.session_state.model = name
@@ -74,15 +59,15 @@ def show() -> None:
         begin(lesson)
         st.switch_page(attention_page, query_params={"lesson": lesson.name})
 
-    attention_page = page_of(with_model(attention.show), "attention", "visibility", default=True)
+    attention_page = page_of(with_model(place, attention.show), "attention", "visibility", default=True)
     open_attention = functools.partial(st.switch_page, attention_page)
-    steps_page = page_of(with_model(map_page.show, open_attention), "map", "account_tree")
-    positions_page = page_of(with_model(positions.show), "positions", "format_list_numbered")
-    masks_page = page_of(with_model(masks.show), "masks", "grid_off")
-    writing_page = page_of(with_model(writing.show, open_attention), "writing", "edit_note")
-    train_page = page_of(without_model(train.show, open_model), "train", "school")
-    models_page = page_of(without_model(models.show, open_model), "models", "inventory_2")
-    lessons_page = page_of(without_model(lessons.show, start_lesson), "lessons", "menu_book")
+    steps_page = page_of(with_model(place, map_page.show, open_attention), "map", "account_tree")
+    positions_page = page_of(with_model(place, positions.show), "positions", "format_list_numbered")
+    masks_page = page_of(with_model(place, masks.show), "masks", "grid_off")
+    writing_page = page_of(with_model(place, writing.show, open_attention), "writing", "edit_note")
+    train_page = page_of(without_model(place, train.show, open_model), "train", "school")
+    models_page = page_of(without_model(place, models.show, open_model), "models", "inventory_2")
+    lessons_page = page_of(without_model(place, lessons.show, start_lesson), "lessons", "menu_book")
     pages = [
         attention_page,
         steps_page,
@@ -94,7 +79,7 @@ def show() -> None:
         lessons_page,
     ]
     if is_teacher():
-        pages.append(page_of(without_model(teacher.show), "teacher", "co_present"))
+        pages.append(page_of(without_model(place, teacher.show), "teacher", "co_present"))
     page = st.navigation(pages, position="hidden")
     with header.pages:
         show_pages(pages, page)
@@ -104,6 +89,33 @@ def show() -> None:
         models.leave()
     with timed(page.url_path or "attention"):
         page.run()
+
+
+def with_model(place: DeltaGenerator, show_page: Callable[..., None], *args: Any) -> Callable[[], None]:
+    """Return a page about the model chosen at a place of the header; it is shown only if there is one."""
+
+    def show_model():
+        try:
+            model = choose_model(place)
+        except store.ModelError as error:
+            st.error(error_text(error), icon=":material/folder_off:")
+            return
+        if model is None:
+            show_no_model()
+        else:
+            show_page(model, *args)
+
+    return show_model
+
+
+def without_model(place: DeltaGenerator, show_page: Callable[..., None], *args: Any) -> Callable[[], None]:
+    """Return a page without a model, with the name of the app at that place."""
+
+    def show_branded():
+        show_brand(place)
+        show_page(*args)
+
+    return show_branded
 
 
 def show_name(place: DeltaGenerator) -> None:

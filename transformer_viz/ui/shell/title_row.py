@@ -1,6 +1,6 @@
 """The row above a page of several views: its title, the choice of a view, and that of the size."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Mapping
 
 import streamlit as st
 
@@ -8,20 +8,19 @@ from transformer_viz.ui.shell.address import choose_one
 from transformer_viz.ui.shell.projector import choose_projector
 
 
-def show_title_row(
-    title: str, key: str, views: Sequence[str], label: str, *, format_func: Callable[[str], str]
-) -> str:
+def show_title_row(title: str, key: str, names: Mapping[str, str], label: str) -> str:
     """Show the title of a page with the choice of its views and of their size; return the chosen view.
 
     Args:
         title: Title of the page.
         key: Name of the choice in the URL and in the session.
-        views: All views; the first is the default.
+        names: View -> its name in the visitor's language; the first is the default.
         label: Name of the choice for screen readers.
-        format_func: Returns the name of a view in the visitor's language.
     """
     with st.container(horizontal=True, vertical_alignment="center", gap="medium"):
         st.header(title, anchor=False, width="content")
-        chosen = choose_one(key, views, label, format_func=format_func, label_visibility="collapsed")
+        chosen = choose_one(
+            key, list(names), label, format_func=lambda view: names[view], label_visibility="collapsed"
+        )
         choose_projector()
     return chosen

@@ -23,13 +23,11 @@ from transformer_viz.ui.pages.attention.survey import show_survey
 from transformer_viz.ui.shell.address import choose_whether
 from transformer_viz.ui.shell.answers import answer, head_effects
 from transformer_viz.ui.shell.card_facts import config_of
-from transformer_viz.ui.shell.changing import changed_run, remember
-from transformer_viz.ui.shell.chips import show_way_back
 from transformer_viz.ui.shell.language import escaped, t, words
 from transformer_viz.ui.shell.lessons import open_lesson
 from transformer_viz.ui.shell.reading import show_reading
-from transformer_viz.ui.shell.sentence import Asked, ask_texts
-from transformer_viz.ui.shell.shelf import show_no_model
+from transformer_viz.ui.shell.run import ask_run
+from transformer_viz.ui.shell.sentence import Asked
 from transformer_viz.ui.shell.tables import csv_for_excel
 from transformer_viz.values.comparison import Comparison, compare
 from transformer_viz.values.effects import ablations
@@ -41,11 +39,8 @@ HIDDEN = "<style>[data-testid=stLayoutWrapper]:has(> .st-key-downloads) { displa
 """The menu of the views presses the buttons that save the trace; they themselves are not shown."""
 
 
-def show(model: store.ModelSummary | None) -> None:
+def show(model: store.ModelSummary) -> None:
     """Show the page for one model."""
-    if model is None:
-        show_no_model()
-        return
     lesson, all_lessons = open_lesson()
     make_room(lesson)
     show_text(model, lesson)
@@ -60,15 +55,11 @@ def show_text(model: store.ModelSummary, lesson: Lesson | None) -> None:
         model: The model.
         lesson: The lesson that is open; None: none.
     """
-    changes, before = changed_run(model)
     above = st.container(key="side-a")  # always: what follows keeps its place when a comparison begins
-    asked = ask_texts(model)
-    request = Request(model.reference, asked.text, asked.target, changes)
-    remember(request)
-    trace = answer(request)
-    if trace is None:
-        show_way_back(before, changes)
+    run = ask_run(model)
+    if run is None:
         return
+    asked, request, trace, before = run
     remember_run(request)
     with asked.options:
         show_runs()

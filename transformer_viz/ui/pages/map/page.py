@@ -7,19 +7,17 @@ import streamlit as st
 from cachetools import LRUCache, cached
 
 from transformer_viz import store
+from transformer_viz.analysis import output_names
 from transformer_viz.language import Words
-from transformer_viz.pictures.map import map_payload, output_parameters
-from transformer_viz.ui.shell.answers import answer
+from transformer_viz.pictures.map import map_payload
+from transformer_viz.pictures.parameters import parameters_of
 from transformer_viz.ui.shell.card_facts import config_of
-from transformer_viz.ui.shell.changing import changed_run, remember
-from transformer_viz.ui.shell.chips import show_chips, show_way_back
+from transformer_viz.ui.shell.chips import show_chips
 from transformer_viz.ui.shell.components import component
 from transformer_viz.ui.shell.language import words
 from transformer_viz.ui.shell.problems import error_text
 from transformer_viz.ui.shell.reading import show_reading
-from transformer_viz.ui.shell.sentence import ask_texts
-from transformer_viz.ui.shell.shelf import show_no_model
-from transformer_viz.values.request import Request
+from transformer_viz.ui.shell.run import ask_run
 
 KEY = "map"
 """Session key of the view."""
@@ -28,24 +26,17 @@ MAX_BYTES = 16 * 2**20
 """Memory of cached payloads, in bytes."""
 
 
-def show(model: store.ModelSummary | None, open_heads: Callable[[], None]) -> None:
+def show(model: store.ModelSummary, open_heads: Callable[[], None]) -> None:
     """Show the page for one model.
 
     Args:
-        model: The model; None: there is none.
+        model: The model.
         open_heads: Opens the Attention page, on the layer that was chosen in the view.
     """
-    if model is None:
-        show_no_model()
+    run = ask_run(model)
+    if run is None:
         return
-    changes, before = changed_run(model)
-    asked = ask_texts(model)
-    request = Request(model.reference, asked.text, asked.target, changes)
-    remember(request)
-    trace = answer(request)
-    if trace is None:
-        show_way_back(before, changes)
-        return
+    _, request, trace, before = run
     show_reading(trace)
     show_chips(model, request, before, trace)
     try:
@@ -65,4 +56,4 @@ def show(model: store.ModelSummary | None, open_heads: Callable[[], None]) -> No
 )
 def _payload(trace, words: Words, config, request, stamp):
     """Return the payload of an answer; a rewritten model has another stamp."""
-    return map_payload(trace, config, output_parameters(request.model), words)
+    return map_payload(trace, config, parameters_of(request.model, output_names), words)

@@ -13,25 +13,16 @@ from transformer_viz.ui.shell.heads import beside_heads, choose_head
 from transformer_viz.ui.shell.language import t
 from transformer_viz.ui.shell.reading import show_reading
 from transformer_viz.ui.shell.sentence import ask_texts
-from transformer_viz.ui.shell.shelf import show_no_model
 from transformer_viz.ui.shell.title_row import show_title_row
 from transformer_viz.values.config import TransformerConfig
 from transformer_viz.values.request import Request
 from transformer_viz.values.trace import Trace
 
 
-def show(model: store.ModelSummary | None) -> None:
+def show(model: store.ModelSummary) -> None:
     """Show the page for one model."""
-    view = show_title_row(
-        t("masks.title"),
-        "mask_view",
-        list(VIEWS),
-        t("masks.view"),
-        format_func=lambda view: t(f"masks.view_{view}"),
-    )
-    if model is None:
-        show_no_model()
-        return
+    names = {view: t(f"masks.view_{view}") for view in VIEWS}
+    view = show_title_row(t("masks.title"), "mask_view", names, t("masks.view"))
     config = config_of(model)
     asked = ask_texts(model)
     request = Request(model.reference, asked.text, asked.target)

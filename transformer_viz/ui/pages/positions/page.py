@@ -7,7 +7,6 @@ from transformer_viz.ui.pages.positions.experiment import show_experiment
 from transformer_viz.ui.pages.positions.kinds import show_kinds, show_rotation
 from transformer_viz.ui.pages.positions.table import show_table
 from transformer_viz.ui.shell.language import t
-from transformer_viz.ui.shell.shelf import show_no_model
 from transformer_viz.ui.shell.title_row import show_title_row
 
 ALIGNED = """<style>
@@ -20,7 +19,7 @@ ALIGNED = """<style>
 """The button as high as the choices beside it, labels on one line, panels side by side as far as they fit."""
 
 
-def show(model: store.ModelSummary | None) -> None:
+def show(model: store.ModelSummary) -> None:
     """Show the page for one model."""
     views = {
         "experiment": show_experiment,
@@ -28,16 +27,8 @@ def show(model: store.ModelSummary | None) -> None:
         "rotation": show_rotation,
         "kinds": show_kinds,
     }
-    chosen = show_title_row(
-        t("positions.title"),
-        "view",
-        list(views),
-        t("positions.view"),
-        format_func=lambda view: t(f"positions.view.{view}"),
-    )
-    if model is None:
-        show_no_model()
-        return
+    names = {view: t(f"positions.view.{view}") for view in views}
+    chosen = show_title_row(t("positions.title"), "view", names, t("positions.view"))
     st.html(ALIGNED)
     views[chosen](model)
     with st.expander(t("attention.what"), icon=":material/help:"):

@@ -13,29 +13,21 @@ from transformer_viz.ui.shell.card_facts import config_of
 from transformer_viz.ui.shell.language import escaped, t
 from transformer_viz.ui.shell.reading import show_reading
 from transformer_viz.ui.shell.sentence import ask_texts
-from transformer_viz.ui.shell.shelf import purpose_of, select_model, show_no_model, shown_models
+from transformer_viz.ui.shell.shelf import purpose_of, select_model, shown_models
 from transformer_viz.ui.shell.title_row import show_title_row
 
 
-def show(model: store.ModelSummary | None, open_attention: Callable[[], None]) -> None:
+def show(model: store.ModelSummary, open_attention: Callable[[], None]) -> None:
     """Show the page for one model.
 
     Args:
-        model: The model; None: there is none.
+        model: The model.
         open_attention: Goes to the Attention page.
     """
     if st.session_state.pop(OPENED, False):
         open_attention()
-    view = show_title_row(
-        t("writing.title"),
-        "writing_view",
-        list(VIEWS),
-        t("writing.view"),
-        format_func=lambda view: t(f"writing.view_{view}"),
-    )
-    if model is None:
-        show_no_model()
-        return
+    names = {view: t(f"writing.view_{view}") for view in VIEWS}
+    view = show_title_row(t("writing.title"), "writing_view", names, t("writing.view"))
     config = config_of(model)
     if not config.has_decoder:
         offer_writers(model)
