@@ -50,18 +50,23 @@ def browser():
 
 @pytest.fixture
 def new_visitor(browser):
-    """Return a function that opens an empty page for a visitor with cookies of their own."""
-    contexts = []
+    """Return a function that opens an empty page for a visitor with cookies of their own.
 
-    def open_empty_page():
-        contexts.append(browser.new_context())
+    Its options are those of the browser's context; no script may fail on any of these pages.
+    """
+    wrong, contexts = [], []
+
+    def open_empty_page(**options):
+        contexts.append(browser.new_context(**options))
         page = contexts[-1].new_page()
+        page.on("pageerror", lambda error: wrong.append(str(error)))
         page.set_default_timeout(60_000)
         return page
 
     yield open_empty_page
     for context in contexts:
         context.close()
+    assert wrong == []
 
 
 @pytest.fixture(scope="session", autouse=True)

@@ -29,10 +29,8 @@ def address(models_folder, tmp_path_factory):
         app.wait()
 
 
-def test_only_who_has_logged_in_sees_the_app(browser, address):
-    context = browser.new_context()
-    page = context.new_page()
-    page.set_default_timeout(60_000)
+def test_only_who_has_logged_in_sees_the_app(new_visitor, address):
+    page = new_visitor()
     page.goto(f"{address}/?model=small")
     page.get_by_role("button", name="Log in").wait_for()
     expect(page.locator(".lens")).to_have_count(0)
@@ -51,4 +49,3 @@ def test_only_who_has_logged_in_sees_the_app(browser, address):
     page.get_by_role("button", name="Log out").click()
     page.get_by_role("button", name="Log in").wait_for()
     expect(page.locator(".lens")).to_have_count(0)
-    context.close()

@@ -2,6 +2,7 @@ import shutil
 from pathlib import Path
 
 import pytest
+from small_models import write
 
 
 @pytest.fixture(scope="module")
@@ -13,3 +14,13 @@ def shipped(models_folder):
     yield
     for name in names:
         shutil.rmtree(models_folder / name)
+
+
+@pytest.fixture(scope="module")
+def decoders(models_folder, translator, writer):
+    """Put small models that write beside the others as long as the module lasts."""
+    for explorer in (translator, writer):
+        write(explorer, models_folder)
+    yield
+    for explorer in (translator, writer):
+        shutil.rmtree(models_folder / explorer.name)

@@ -56,9 +56,9 @@ def findings(page, axe):
 
 @pytest.mark.parametrize(("language", "theme"), [("en", "light"), ("zh", "dark")])
 @pytest.mark.parametrize("name", PAGES)
-def test_axe_finds_nothing_serious(new_page, app, shipped, axe, name, language, theme):
+def test_axe_finds_nothing_serious(new_visitor, app, shipped, axe, name, language, theme):
     address, there = PAGES[name]
-    page = new_page(viewport={"width": 1440, "height": 1000}, color_scheme=theme)
+    page = new_visitor(viewport={"width": 1440, "height": 1000}, color_scheme=theme)
     page.goto(f"{app[1]}/{address}{'&' if '?' in address else '?'}lang={language}")
     page.locator(there).first.wait_for()
     settle(page)
@@ -71,9 +71,9 @@ def test_axe_finds_nothing_serious(new_page, app, shipped, axe, name, language, 
         assert findings(page, axe) == []
 
 
-def test_axe_finds_what_is_wrong(new_page, axe):
+def test_axe_finds_what_is_wrong(new_visitor, axe):
     """Or nothing above would mean anything."""
-    page = new_page()
+    page = new_visitor()
     page.set_content("<main><h2>One</h2><h4>Two</h4><button></button></main>")
     assert {each["id"] for each in findings(page, axe)} >= {"heading-order", "button-name"}
 
@@ -85,19 +85,3 @@ def settle(page):
     """Wait until the page is drawn, and what is new on it no longer faint."""
     lens_page.settle(page)
     page.wait_for_function(FADED)
-
-
-@pytest.fixture
-def new_page(browser):
-    """Return a function that opens an empty page; its options are those of the browser's context."""
-    contexts = []
-
-    def opened(**options):
-        contexts.append(browser.new_context(**options))
-        page = contexts[-1].new_page()
-        page.set_default_timeout(60_000)
-        return page
-
-    yield opened
-    for context in contexts:
-        context.close()

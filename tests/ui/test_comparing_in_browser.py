@@ -168,21 +168,16 @@ def home():
 
 
 @pytest.fixture
-def new_page(browser):
+def new_page(new_visitor):
     """Return a function that opens a page of a new visitor; nothing may go wrong there."""
-    wrong, contexts = [], []
+    wrong = []
 
     def opened(**options):
-        contexts.append(browser.new_context(viewport={"width": 1440, "height": 1000}, **options))
-        page = contexts[-1].new_page()
+        page = new_visitor(viewport={"width": 1440, "height": 1000}, **options)
         page.on("console", lambda message: message.type == "error" and wrong.append(message.text))
-        page.on("pageerror", lambda error: wrong.append(str(error)))
-        page.set_default_timeout(60_000)
         return page
 
     yield opened
-    for context in contexts:
-        context.close()
     assert wrong == []
 
 

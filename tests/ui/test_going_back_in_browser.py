@@ -9,11 +9,8 @@ from playwright.sync_api import expect
 
 
 @pytest.fixture
-def page(browser):
-    with browser.new_context(viewport={"width": 1440, "height": 900}) as context:
-        page = context.new_page()
-        page.set_default_timeout(60_000)
-        yield page
+def page(new_visitor):
+    return new_visitor(viewport={"width": 1440, "height": 900})
 
 
 def open_lens(page, address):

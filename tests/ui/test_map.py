@@ -137,14 +137,8 @@ def home():
 
 
 @pytest.fixture
-def page(browser):
-    context = browser.new_context(viewport={"width": 1440, "height": 900})
-    page, wrong = context.new_page(), []
-    page.on("pageerror", lambda error: wrong.append(str(error)))
-    page.set_default_timeout(60_000)
-    yield page
-    context.close()
-    assert wrong == []
+def page(new_visitor):
+    return new_visitor(viewport={"width": 1440, "height": 900})
 
 
 @pytest.mark.parametrize("model", ["reverse-digits", "reviews-next", "imdb-sentiment"])

@@ -2,7 +2,6 @@
 
 import base64
 import json
-import shutil
 from types import SimpleNamespace
 
 import numpy as np
@@ -11,7 +10,6 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from pages import again, shown
 from running_app import ROOT
-from small_models import write
 from streamlit.testing.v1 import AppTest
 
 from transformer_viz.analysis import future_share, mask_to_bits, named_mask, padding_share
@@ -24,15 +22,6 @@ TEXT = "A dull film."
 SHELF = ROOT / "models"
 
 pytestmark = pytest.mark.usefixtures("engine", "decoders")
-
-
-@pytest.fixture(scope="module")
-def decoders(models_folder, translator, writer):
-    for explorer in (translator, writer):
-        write(explorer, models_folder)
-    yield
-    for explorer in (translator, writer):
-        shutil.rmtree(models_folder / explorer.name)
 
 
 def open_page(**address):

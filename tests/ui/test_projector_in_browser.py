@@ -37,11 +37,8 @@ SMALL = f"""() => {{
 
 
 @pytest.fixture
-def page(browser):
-    with browser.new_context(viewport={"width": 1280, "height": 720}) as context:
-        page = context.new_page()
-        page.set_default_timeout(60_000)
-        yield page
+def page(new_visitor):
+    return new_visitor(viewport={"width": 1280, "height": 720})
 
 
 def go(page, name):

@@ -103,7 +103,7 @@ def test_a_file_that_cannot_be_used_says_so_in_text(page, home):
     expect(page.locator("[data-testid=stAlert]")).to_contain_text("line 2 is empty")
 
 
-def test_a_training_is_started_closed_reopened_and_ends(page, home, browser):
+def test_a_training_is_started_closed_reopened_and_ends(page, home, new_visitor):
     """Closing the page and opening it elsewhere neither stops a training nor starts another."""
     page.goto(home + "/train?lang=en&task=copy")
     page.get_by_role("button", name="Start training").click()
@@ -111,12 +111,10 @@ def test_a_training_is_started_closed_reopened_and_ends(page, home, browser):
     page.locator(STOP).wait_for()
     address = page.url
     page.goto("about:blank")
-    context = browser.new_context(viewport={"width": 1440, "height": 1000})
-    elsewhere = context.new_page()
+    elsewhere = new_visitor(viewport={"width": 1440, "height": 1000})
     elsewhere.set_default_timeout(120_000)
     elsewhere.goto(address)
     elsewhere.locator("figure canvas[style]").first.wait_for()
     elsewhere.locator(STOP).click()
     elsewhere.get_by_role("button", name="Resume").wait_for()
     elsewhere.get_by_text("▶ Play").wait_for()
-    context.close()

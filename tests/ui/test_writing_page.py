@@ -3,7 +3,6 @@
 import base64
 import json
 import re
-import shutil
 
 import numpy as np
 import pytest
@@ -12,7 +11,6 @@ from lens_page import settle
 from numpy.testing import assert_allclose, assert_array_equal
 from pages import again, open_page, press, shown
 from playwright.sync_api import expect
-from small_models import write
 
 from transformer_viz.analysis import possible
 from transformer_viz.inspection.decode import generate, search
@@ -26,15 +24,6 @@ TEXT = "a lovely film"
 MOST = 12
 
 pytestmark = pytest.mark.usefixtures("engine", "decoders")
-
-
-@pytest.fixture(scope="module")
-def decoders(models_folder, translator, writer):
-    for explorer in (translator, writer):
-        write(explorer, models_folder)
-    yield
-    for explorer in (translator, writer):
-        shutil.rmtree(models_folder / explorer.name)
 
 
 @pytest.fixture(params=["translator", "writer"])
@@ -247,11 +236,8 @@ def test_a_press_on_what_is_no_longer_shown_does_nothing(session):
 
 
 @pytest.fixture
-def page(browser):
-    with browser.new_context(viewport={"width": 1280, "height": 900}) as context:
-        page = context.new_page()
-        page.set_default_timeout(60_000)
-        yield page
+def page(new_visitor):
+    return new_visitor(viewport={"width": 1280, "height": 900})
 
 
 def words(page):
