@@ -167,3 +167,40 @@ def test_a_decoder_alone_reads_the_texts_of_a_named_data_set(imdb, tmp_path):
     assert "positive" not in Tokenizer.from_json(dataset.tokenizers["tokenizer"]).vocabulary
     with pytest.raises(DataError, match=r"has labels, no targets\. Choose an encoder or a decoder\.$"):
         TextPairs(job(tmp_path, "vaswani-tiny", data="imdb"))
+
+
+def labelled(texts, label="good"):
+    return "text,label\n" + "".join(f"{text},{label if number % 2 else 'bad'}\n" for number, text in texts)
+
+
+def test_rows_that_are_only_trained_on_reach_neither_validation_nor_test(tmp_path):
+    paths = {name: tmp_path / name for name in ("rows", "guesses", "test")}
+    rows = [(number, f"film {number}") for number in range(40)]
+    paths["rows"].write_text(labelled(rows))
+    paths["test"].write_text(labelled([(number, f"play {number}") for number in range(4)]))
+    known = [(1, "FILM 3 "), (1, "film 4"), (1, "play 1")]
+    paths["guesses"].write_text(labelled([(number, f"guess {number}") for number in range(60)] + known))
+    alone = LabelledTexts(job(paths["rows"], test=paths["test"]))
+    more = LabelledTexts(job(paths["rows"], test=paths["test"], train_only=[paths["guesses"]]))
+    assert (more.num_rows, more.num_validation) == (alone.num_rows + 60, alone.num_validation)
+    assert more.probes == alone.probes
+    assert more._test.equals(alone._test)
+    trained = {
+        word
+        for ids in more._train[0]
+        for word in Tokenizer.from_json(more.tokenizers["tokenizer"]).decode(ids).split()
+    }
+    assert "guess" in trained
+    assert "play" not in trained
+    described = more.card["data"]
+    assert described.pop("train_only")[0].keys() == {"file", "sha256"}
+    assert described == alone.card["data"]
+
+
+def test_rows_that_are_only_trained_on_have_no_label_of_their_own(tmp_path):
+    paths = {name: tmp_path / name for name in ("rows", "guesses")}
+    for name, label in (("rows", "good"), ("guesses", "great")):
+        paths[name].write_text(labelled([(number, f"{name} {number}") for number in range(40)], label))
+    expected = r"^The rows of --train-only have the label 'great', .+ do not have\. Labels: bad, good\.$"
+    with pytest.raises(DataError, match=expected):
+        LabelledTexts(job(paths["rows"], train_only=[paths["guesses"]]))

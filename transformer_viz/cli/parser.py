@@ -166,6 +166,8 @@ def _add_train_arguments(sub):
     sub.add_argument("--rows", type=int, help=f"examples that a task generates (default {Recipe.rows})")
     sub.add_argument("--out", required=True, help="a name for the model on the shelf, or a folder to write")
     sub.add_argument("--test", type=Path, help="test set: a file, evaluated once, after training")
+    text = "files of further rows that are only trained on, never used for validation: guessed labels, say"
+    sub.add_argument("--train-only", nargs="+", default=[], type=Path, metavar="FILE", help=text)
     sub.add_argument("--overwrite", action="store_true", help="replace an existing model of that name")
     text = (
         "override preset fields: d_model=64; with --from, those that the parameters leave open: dropout=0.2"

@@ -48,6 +48,7 @@ def train(arguments: Namespace) -> None:
         settings=_settings(arguments, recipe),
         data=arguments.data[0],
         more_data=arguments.data[1:],
+        train_only=arguments.train_only,
         rows=(recipe or Recipe).rows if arguments.rows is None else arguments.rows,
         keep_case=arguments.keep_case,
         test=arguments.test or "",
@@ -71,7 +72,7 @@ def train(arguments: Namespace) -> None:
     if job.data in NAMED:
         check_named(job.data)
     if _is_file(job.data):
-        show_encodings(filter(None, (job.data, *job.more_data, job.test)))
+        show_encodings(filter(None, (job.data, *job.more_data, *job.train_only, job.test)))
     _train_run(create_run(job))
 
 
@@ -238,7 +239,9 @@ def _output_folder(out):
 
 def _command_of(arguments):
     """Return the typed command, with bare file names and the model's folder in `models/`."""
-    paths = {str(path): path.name for path in (*arguments.data, arguments.test) if path}
+    paths = {
+        str(path): path.name for path in (*arguments.data, *arguments.train_only, arguments.test) if path
+    }
     for folder in filter(store.is_path, filter(None, (arguments.parent, arguments.out))):
         paths[folder] = f"models/{Path(folder).name}"
     return f"{program()} {shlex.join(paths.get(part, part) for part in arguments.argv)}"

@@ -71,6 +71,11 @@ def split_texts(frame: pd.DataFrame, *, validation: float = 0.1, test: float = 0
     return split_pairs(frame, validation=validation, test=test, seed=seed)
 
 
+def text_keys(frame: pd.DataFrame) -> pd.Index:
+    """Return the text of each row without outer spaces and case: rows with one key have the same text."""
+    return pd.Index(frame["text"].str.strip().str.casefold())
+
+
 def _check_rows(frame):
     if len(frame) < FEWEST_ROWS:
         raise DataError("parts.rows", count=len(frame), least=FEWEST_ROWS)
@@ -86,7 +91,7 @@ def _groups(frame):
 
     Rows with the same text (ignoring case and outer spaces) or the same group belong together.
     """
-    group = pd.factorize(frame["text"].str.strip().str.casefold())[0]
+    group = pd.factorize(text_keys(frame))[0]
     if "group" in frame:
         group = _joined(group, pd.factorize(frame["group"])[0])
     return group, ~pd.Series(group).duplicated().to_numpy()

@@ -43,6 +43,8 @@ class TrainingJob:
             the name of a built-in task or named data set.
         sha256: Expected SHA-256 of the file `data` in hexadecimal, checked when it is read; "": any.
         more_data: Paths of further files of such rows.
+        train_only: Paths of files of such rows, none of which is used for validation: their labels may be
+            guesses.
         rows: Texts generated for a built-in task.
         columns: Role -> column name in the file; the others are guessed.
         tokens: Kind of tokens, as in `Tokenizer.train`.
@@ -71,6 +73,7 @@ class TrainingJob:
     data: str
     sha256: str = ""
     more_data: tuple = ()
+    train_only: tuple = ()
     rows: int = 20_000
     columns: dict = field(default_factory=dict)
     tokens: str = "words"
@@ -100,7 +103,8 @@ class TrainingJob:
             value = getattr(self, name)
             if not fits(value):
                 raise Problem("setting.rule", name=name, rule=rule, received=f"{value!r:.200}")
-        object.__setattr__(self, "more_data", tuple(map(os.fspath, self.more_data)))
+        for name in ("more_data", "train_only"):
+            object.__setattr__(self, name, tuple(map(os.fspath, getattr(self, name))))
         longest = max((len(text) for probe in probes for text in _texts_of(probe)), default=0)
         if longest > LONGEST_PROBE:
             raise Problem("job.probe", most=LONGEST_PROBE, length=longest)
@@ -198,6 +202,10 @@ def _read_once(path, stamp):
         return None, Problem(str(error))
 
 
+def _are_paths(value):
+    return all(isinstance(path, str | os.PathLike) for path in value)
+
+
 def _is_texts(value):
     return isinstance(value, dict) and all(isinstance(text, str) for pair in value.items() for text in pair)
 
@@ -215,10 +223,8 @@ def _are_probes(value):
 
 _RULES = {
     "data": (lambda value: isinstance(value, str) and value, Phrase("rule.data")),
-    "more_data": (
-        lambda value: all(isinstance(path, str | os.PathLike) for path in value),
-        Phrase("rule.more_data"),
-    ),
+    "more_data": (_are_paths, Phrase("rule.paths")),
+    "train_only": (_are_paths, Phrase("rule.paths")),
     "parent": (lambda value: isinstance(value, str), Phrase("rule.parent")),
     "owner": (lambda value: isinstance(value, str) and len(value) <= LONGEST_OWNER, Phrase("rule.owner")),
     "sha256": (

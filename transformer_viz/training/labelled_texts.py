@@ -46,7 +46,9 @@ class LabelledTexts(Dataset):
     def __init__(self, job: TrainingJob, parent: StoredModel | None = None):
         rows, test = load_rows(job, read_labelled, ["text", "label"])
         names = _label_names(sorted(rows["label"].unique()), job.label_names)
-        train, validation, self._test = split_rows(job, split, rows, test)
+        train, validation, self._test = split_rows(job, read_labelled, split, rows, test)
+        if strange := set(train["label"]) - set(names):
+            raise DataError("rows.strange_label", label=min(strange), labels=", ".join(names))
         if parent:
             tokenizer = Tokenizer.from_json(parent.tokenizer)
         else:

@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 import numpy as np
 import pandas as pd
 
-from transformer_viz.data import NAMED, DataError, Split
+from transformer_viz.data import NAMED, DataError, Split, text_keys
 from transformer_viz.data.tasks import TASKS
 from transformer_viz.runs import TrainingJob
 from transformer_viz.values.kind_roles import FEWEST_TEXTS
@@ -53,9 +53,27 @@ def load_rows(job: TrainingJob, read: Reader, columns: list[str]) -> tuple[pd.Da
 
 
 def split_rows(
-    job: TrainingJob, split: Callable[..., Split], rows: pd.DataFrame, test: pd.DataFrame | None
+    job: TrainingJob, read: Reader, split: Callable[..., Split], rows: pd.DataFrame, test: pd.DataFrame | None
 ) -> tuple[pd.DataFrame, pd.DataFrame, pd.DataFrame | None]:
-    """Return training, validation and test rows; no text is in two of them."""
+    """Return training, validation and test rows; no text is in two of them.
+
+    Args:
+        job: `TrainingJob`. Of the rows of its `train_only`, those whose text is none of the others are added
+            to the training rows.
+        read: Reader of the files.
+        split: `data.split` or another function with these arguments.
+        rows: Rows to split.
+        test: Test rows; None: they are split off as well.
+    """
+    train, validation, test = _split(job, split, rows, test)
+    if job.train_only:
+        more = pd.concat([read(path, job.columns) for path in job.train_only])
+        known = pd.concat([rows] if test is None else [rows, test])
+        train = pd.concat([train, more.loc[~text_keys(more).isin(text_keys(known))]], ignore_index=True)
+    return train, validation, test
+
+
+def _split(job, split, rows, test):
     shares = {"validation": job.settings.validation, "seed": job.settings.seed}
     if test is None:
         train, validation, test = split(rows, test=job.settings.test_share, **shares)
@@ -108,9 +126,12 @@ def describe_source(job: TrainingJob, path: str, rows: pd.DataFrame) -> dict:
         return {"task": path, "made_with_seed": job.settings.seed, "rows": len(rows)}
     if path in NAMED:
         return {"named": path, "rows": len(rows)}
+    facts: dict[str, Any] = {"rows": len(rows)}
+    if path == job.data and job.train_only:
+        facts["train_only"] = [_file(job, each) for each in job.train_only]
     if path == job.data and job.more_data:
-        return {"files": [_file(job, each) for each in (path, *job.more_data)], "rows": len(rows)}
-    return {**_file(job, path), "rows": len(rows)}
+        return {"files": [_file(job, each) for each in (path, *job.more_data)], **facts}
+    return {**_file(job, path), **facts}
 
 
 def _file(job, path):

@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 import tensorflow as tf
 
-from transformer_viz.data import DataError, read_for_decoder, split_texts
+from transformer_viz.data import DataError, read_for_decoder, split_texts, text_keys
 from transformer_viz.data.cloze import mask_tokens
 from transformer_viz.data.ngrams import KneserNey
 from transformer_viz.data.packing import NO_LIMIT, Stream
@@ -62,7 +62,7 @@ class RunningText(Dataset):
     def __init__(self, job: TrainingJob, parent: StoredModel | None = None):
         rows, test = load_rows(job, read_for_decoder, ["text", "target"])
         rows, known = _without_test_texts(rows, test)
-        train, validation, self._test = split_rows(job, split_texts, rows, test)
+        train, validation, self._test = split_rows(job, read_for_decoder, split_texts, rows, test)
         if parent:
             tokenizer = Tokenizer.from_json(parent.tokenizer)
             if job.config.fills_in and not parent.config.fills_in:
@@ -182,8 +182,7 @@ def _without_test_texts(rows: pd.DataFrame, test: pd.DataFrame | None) -> tuple[
     """Return the rows whose text is not among the test texts, and the number of rows left out."""
     if test is None:
         return rows, 0
-    plain = [frame["text"].str.strip().str.casefold() for frame in (rows, test)]
-    known = plain[0].isin(plain[1])
+    known = text_keys(rows).isin(text_keys(test))
     if known.all():
         raise DataError("rows.all_tested")
     return rows.loc[~known], int(known.sum())

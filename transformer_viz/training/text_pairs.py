@@ -50,7 +50,7 @@ class TextPairs(Dataset):
         read = read_pairs if job.config.has_encoder else read_for_decoder
         rows, test = load_rows(job, read, ["text", "target"])
         self._is_task = job.data in TASKS
-        train, validation, self._test = split_rows(job, split_pairs, rows, test)
+        train, validation, self._test = split_rows(job, read, split_pairs, rows, test)
         if parent:
             source = Tokenizer.from_json(parent.tokenizer)
             target, sizes = Tokenizer.from_json(parent.target_tokenizer or parent.tokenizer), {}
