@@ -46,7 +46,7 @@ models: .venv/app         ## train every model of the shelf: make models DATA=fo
 
 lock: .venv/dev           ## every package with its hashes, for Python 3.11 to 3.13, from the .in files
 	for name in requirements requirements-gpu requirements-dev; do \
-	  $(BIN)/uv pip compile -q --universal --python-version 3.11 --generate-hashes --no-emit-index-url \
+	  $(BIN)/uv pip compile -q --universal --python-version 3.11 --generate-hashes --no-strip-extras --no-emit-index-url \
 	    --custom-compile-command "make lock" $$name.in -o $$name.txt || exit 1; done
 
 audit: .venv/dev          ## known vulnerabilities of the locked packages (asks PyPI)
