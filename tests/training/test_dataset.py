@@ -204,3 +204,27 @@ def test_rows_that_are_only_trained_on_have_no_label_of_their_own(tmp_path):
     expected = r"^The rows of --train-only have the label 'great', .+ do not have\. Labels: bad, good\.$"
     with pytest.raises(DataError, match=expected):
         LabelledTexts(job(paths["rows"], train_only=[paths["guesses"]]))
+
+
+class Explorer:
+    """Gives the same logits to all texts, and counts them."""
+
+    def class_logits(self, token_ids):
+        self.texts = len(token_ids)
+        return np.tile([1.0, 0.0], (self.texts, 1))
+
+
+def test_the_temperature_is_fitted_to_the_validation_rows_of_the_first_file(tmp_path):
+    """A fifth of the first file is good, half of the second: T is that of a fifth."""
+    paths = [tmp_path / "reviews", tmp_path / "phrases"]
+    for path, good in zip(paths, (5, 2), strict=True):
+        rows = (f"{path.name} {number},{'bad' if number % good else 'good'}" for number in range(1_200))
+        path.write_text("text,label\n" + "\n".join(rows))
+    settings = TrainingSettings(validation=0.1)
+    dataset, explorer = LabelledTexts(job(paths[0], more_data=paths[1:], settings=settings)), Explorer()
+    facts = dataset.calibrate(explorer)
+    assert dataset.num_validation == 240
+    assert 100 <= facts["rows"] == explorer.texts < 150
+    labels = dataset._validation[1][dataset._is_first]
+    assert facts["temperature"] == pytest.approx(1 / np.log(1 / labels.mean() - 1), rel=1e-3)
+    assert dataset.config.temperature == facts["temperature"]

@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 
 import numpy as np
+import pandas as pd
 import tensorflow as tf
 
 from transformer_viz.analysis import calibration
@@ -80,6 +81,7 @@ class LabelledTexts(Dataset):
             return token_ids, frame["label"].map(list(names).index).to_numpy(np.int32)
 
         self._train, self._validation = prepare(train), prepare(validation)
+        self._is_first = validation.get("is_first", pd.Series(True, validation.index)).to_numpy(bool)
 
     def objective(self, settings: TrainingSettings) -> objectives.Objective:
         """Return the loss and its metrics."""
@@ -109,8 +111,13 @@ class LabelledTexts(Dataset):
             yield pad([token_ids[row] for row in rows]), label_ids[rows]
 
     def calibrate(self, explorer: Explorer) -> dict | None:
-        """Set the temperature of the config to the best one for the validation rows."""
+        """Set the temperature of the config to the best one for the validation rows of the first file, which
+        has the texts that the model is for; for all of them, if these are few.
+        """
         token_ids, label_ids = self._validation
+        if self._is_first.sum() >= MIN_CALIBRATION_ROWS:
+            token_ids = [ids for ids, is_first in zip(token_ids, self._is_first, strict=True) if is_first]
+            label_ids = label_ids[self._is_first]
         if len(label_ids) < MIN_CALIBRATION_ROWS:
             return None
         found = calibration(explorer.class_logits(token_ids), label_ids, self.config.temperature)

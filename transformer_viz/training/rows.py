@@ -30,15 +30,18 @@ NUM_PROBES = 3
 
 
 def load_rows(job: TrainingJob, read: Reader, columns: list[str]) -> tuple[pd.DataFrame, pd.DataFrame | None]:
-    """Return the training rows and the test rows (None: to be split off), from files or a built-in task."""
+    """Return the training rows and the test rows (None: to be split off), from files or a built-in task.
+
+    Rows from files have a column is_first: whether they are of the first file.
+    """
     if job.more_data and (job.data in NAMED or job.data in TASKS):
         raise DataError("rows.more", data=job.data)
     if job.data in NAMED:
         return _named_rows(job, columns)
     if job.data not in TASKS:
-        rows = [read(job.data, job.columns, sha256=job.sha256)]
-        rows = pd.concat(rows + [read(path, job.columns) for path in job.more_data], ignore_index=True)
-        return rows, read(job.test, job.columns) if job.test else None
+        rows = [read(job.data, job.columns, sha256=job.sha256).assign(is_first=True)]
+        rows += [read(path, job.columns).assign(is_first=False) for path in job.more_data]
+        return pd.concat(rows, ignore_index=True), read(job.test, job.columns) if job.test else None
     if job.test:
         raise DataError("rows.task_test", data=job.data)
     task, seed = TASKS[job.data], job.settings.seed
