@@ -38,6 +38,7 @@ EVERYTHING = Changes(
     scaling=False,
     attention_mask="window:1",
     positions="none",
+    padding=10,
 )
 """All that the page can change, in a model with three kinds of attention."""
 
@@ -109,6 +110,7 @@ def test_an_edge_is_cut_once():
         ("Mask over the text", "no mask", "attention_mask", "none"),
         ("Mask over the text", "causal", "attention_mask", "causal"),
         ("Mask over the text", "neighbours only", "attention_mask", "window:1"),
+        ("Padding, as in a batch", "10 [PAD] appended", "padding", 10),
         ("In place of a head that is off", "its mean over this text", "reference", OWN),
     ],
 )
@@ -126,8 +128,19 @@ def test_what_holds_for_all_heads_is_set_and_reset(title, label, name, value):
 
 def test_what_takes_the_place_of_a_head_is_offered_where_one_is_off():
     titles = [each["title"] for each in offered()["groups"]]
-    assert titles == ["Scores before the softmax", "Position encoding", "Mask over the text"]
+    assert titles[:3] == ["Scores before the softmax", "Position encoding", "Mask over the text"]
+    assert titles[3:] == ["Padding, as in a batch"]
     assert list(chips(Changes(reference=OWN))) == []
+
+
+@pytest.mark.parametrize(
+    ("room", "changes", "is_offered"),
+    [(9, UNCHANGED, False), (10, UNCHANGED, True), (0, Changes(padding=10), True)],
+)
+def test_padding_is_offered_where_there_is_room_and_can_always_be_taken_back(room, changes, is_offered):
+    config = ENCODER.replace(max_len=len(TOKENS) + room)
+    titles = [each["title"] for each in offered(changes, config)["groups"]]
+    assert ("Padding, as in a batch" in titles) == is_offered
 
 
 def test_a_model_is_offered_what_it_does_not_have():
@@ -156,6 +169,7 @@ def test_each_chip_takes_back_what_it_names(changes):
         "scores not divided by √dₖ",
         "position encoding: none",
         "mask: neighbours only",
+        "10 [PAD] appended",
         "off = mean over this text",
         "Undo all",
     ]
@@ -239,5 +253,5 @@ def test_everything_is_said_in_chinese():
     said += [each["label"] for each in found["heads"]] + [each["text"] for each in found["chips"]]
     for each in found["groups"]:
         said += [each["title"], *(choice["label"] for choice in each["choices"])]
-    assert len(found["chips"]) == 13
+    assert len(found["chips"]) == 14
     assert [text for text in said if not is_chinese(text)] == []

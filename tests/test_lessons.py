@@ -121,6 +121,25 @@ def test_what_the_notes_say_of_a_hundred_words_holds_of_another_hundred():
         assert {"100", "85", "20", "80"} <= set(re.findall(r"\d+", lesson.notes))
 
 
+def test_what_the_notes_say_of_a_hundred_strings_of_digits_holds_of_another_hundred():
+    """The numbers stand in the notes on many heads, in both languages."""
+    explorer, draw = loaded("reverse-digits"), random.Random(12)
+    strings = ["".join(draw.choices(string.digits, k=draw.randint(5, 9))) for _ in range(100)]
+
+    def reversed_rightly(ablate):
+        traces = (explorer.trace(" ".join(digits), ablate=ablate) for digits in strings)
+        pairs = zip(traces, strings, strict=True)
+        return sum(answer_text(trace).replace(" ", "") == digits[::-1] for trace, digits in pairs)
+
+    heads = [("cross", 0, head) for head in range(4)]
+    assert min(reversed_rightly([head]) for head in heads) >= 80
+    alone = [reversed_rightly([other for other in heads if other != head]) for head in heads]
+    assert max(alone) <= 35
+    for language in ("en", "zh"):
+        lesson = read_lesson(SHIPPED / language / "10-many-heads-or-one.md")
+        assert {"100", "80", "35"} <= set(re.findall(r"\d+", lesson.notes))
+
+
 @pytest.mark.parametrize("name", NAMES)
 def test_the_right_choice_is_one_of_those_offered(name):
     lesson = lesson_of(name)

@@ -15,6 +15,9 @@ from transformer_viz.values.trace import Trace
 MOST_CHIPS = 4
 """Heads or edges with a chip each; more of them share one."""
 
+PADDING = 10
+"""Number of [PAD] that can be appended."""
+
 MASKS = ("none", "causal", "window:1")
 """Masks over the text that can take the place of the model's own."""
 
@@ -55,7 +58,7 @@ def acts_of(
         ],
         "edge": words("change.edge", query="{query}", key="{key}"),
         "no_edge": words("change.no_edge"),
-        "groups": _groups(words, config, changes),
+        "groups": _groups(words, config, changes, len(trace.tokens)),
         "chips": chips_of(words, config, request, before, trace),
         "compare": {"label": label, "act": {"do": do}},
     }
@@ -114,7 +117,7 @@ def other_positions(config: TransformerConfig) -> list[str]:
     return [kind for kind in reversed(CHOICES["positions"]) if fits.get(kind) and kind != config.positions]
 
 
-def _groups(words, config, changes):
+def _groups(words, config, changes, tokens):
     """Return the choices that hold for all heads."""
     positions = ["none", *other_positions(config)] if config.positions != "none" else other_positions(config)
     options: dict[str, list[tuple[Any, str]]] = {
@@ -122,7 +125,12 @@ def _groups(words, config, changes):
         "positions": [(None, words("change.own"))] + [(kind, _encoding(words, kind)) for kind in positions],
         "attention_mask": [(None, words("change.own"))]
         + [(mask, words(f"change.mask.{mask.partition(':')[0]}")) for mask in _masks(config)],
+        "padding": [(None, words("change.unpadded")), (PADDING, words("change.padded", count=PADDING))],
         "reference": [(None, words("change.zero")), (OWN, words("change.mean"))],
+    }
+    fits = {
+        "padding": changes.padding or tokens + PADDING <= config.max_len,
+        "reference": changes.ablate,
     }
     in_force = {name: getattr(changes, name) if name in changes.given else None for name in options}
     return [
@@ -138,7 +146,7 @@ def _groups(words, config, changes):
             ],
         }
         for name, choices in options.items()
-        if name != "reference" or changes.ablate
+        if fits.get(name, True)
     ]
 
 
@@ -177,7 +185,7 @@ def _chips(words, config, changes, trace):
             name = _head_name(words, config, (kind, *head))
             text = words("change.chip.cut", head=name, **(pair or {"query": query + 1, "key": key + 1}))
             yield _chip(text, "cut", edge)
-    for name in ("scaling", "positions", "attention_mask", "reference"):
+    for name in ("scaling", "positions", "attention_mask", "padding", "reference"):
         value = getattr(changes, name)
         if value == getattr(UNCHANGED, name) or (name == "reference" and not changes.ablate):
             continue
@@ -185,6 +193,8 @@ def _chips(words, config, changes, trace):
             text = words("change.chip.positions", kind=_encoding(words, value))
         elif name == "attention_mask":
             text = words("change.chip.mask", mask=words(f"change.mask.{value.partition(':')[0]}"))
+        elif name == "padding":
+            text = words("change.padded", count=value)
         else:
             text = words(f"change.chip.{name}")
         yield _chip(text, name)
