@@ -125,7 +125,7 @@ def _groups(words, config, changes, tokens):
         "positions": [(None, words("change.own"))] + [(kind, _encoding(words, kind)) for kind in positions],
         "attention_mask": [(None, words("change.own"))]
         + [(mask, words(f"change.mask.{mask.partition(':')[0]}")) for mask in _masks(config)],
-        "padding": [(None, words("change.unpadded")), (PADDING, words("change.padded", count=PADDING))],
+        "padding": [(None, words("change.unpadded")), (PADDING, words("change.chip.padding", count=PADDING))],
         "reference": [(None, words("change.zero")), (OWN, words("change.mean"))],
     }
     fits = {
@@ -187,17 +187,17 @@ def _chips(words, config, changes, trace):
             yield _chip(text, "cut", edge)
     for name in ("scaling", "positions", "attention_mask", "padding", "reference"):
         value = getattr(changes, name)
-        if value == getattr(UNCHANGED, name) or (name == "reference" and not changes.ablate):
-            continue
-        if name == "positions":
-            text = words("change.chip.positions", kind=_encoding(words, value))
-        elif name == "attention_mask":
-            text = words("change.chip.mask", mask=words(f"change.mask.{value.partition(':')[0]}"))
-        elif name == "padding":
-            text = words("change.padded", count=value)
-        else:
-            text = words(f"change.chip.{name}")
-        yield _chip(text, name)
+        if value != getattr(UNCHANGED, name) and (name != "reference" or changes.ablate):
+            yield _chip(_setting_text(words, name, value), name)
+
+
+def _setting_text(words, name, value):
+    """Return the text of the chip of a change that holds for all heads."""
+    if name == "positions":
+        return words("change.chip.positions", kind=_encoding(words, value))
+    if name == "attention_mask":
+        return words("change.chip.mask", mask=words(f"change.mask.{value.partition(':')[0]}"))
+    return words(f"change.chip.{name}", count=value)
 
 
 def _text_chips(words, request, before):
