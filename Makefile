@@ -41,7 +41,7 @@ fuzz: .venv/dev           ## everything that reads foreign bytes or texts: make 
 	$(BIN)/python tests/fuzz/fuzz.py $(ARGS) && $(BIN)/python tests/fuzz/hostile_files.py && \
 	  $(BIN)/python tests/fuzz/hostile_texts.py
 
-models: .venv/app         ## train every model of the shelf: make models DATA=folder
+models: .venv/dev         ## train every model of the shelf: make models DATA=folder
 	sh models/train.sh $(DATA)
 
 lock: .venv/dev           ## every package with its hashes, for Python 3.11 to 3.13, from the .in files

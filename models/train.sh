@@ -10,10 +10,14 @@ WANTED=${*:-all}
 cd "$(dirname "$0")/.."
 PYTHON=${PYTHON:-.venv/bin/python}
 
+wants() { # name
+    case " $WANTED " in *" all "* | *" $1 "*) ;; *) return 1 ;; esac
+}
+
 train() { # name, then the arguments of `train`
     name=$1
     shift
-    case " $WANTED " in *" all "* | *" $name "*) ;; *) return 0 ;; esac
+    wants "$name" || return 0
     "$PYTHON" -m transformer_viz train --out "models/$name" --overwrite "$@"
 }
 
@@ -111,15 +115,29 @@ train reviews-masked --from models/reviews-next --data "$DATA/imdb/train.csv.gz"
     "She [MASK] him because he had killed her brother." "The music is beautiful and the pictures [MASK] wonderful." \
     --limits "en=It has read nothing but film reviews. It restores single tokens, which may be parts of words." \
         "zh=它只读过影评，每次只补出一个词元，而一个词元可能只是词的一部分。"
-# 67 minutes on two busy cores. The phrases teach it single sentences and negations.
-train imdb-sentiment --from models/reviews-masked --data "$DATA/imdb/train.csv.gz" "$DATA/sst2/train.csv.gz" \
-    --test "$DATA/imdb/test.csv.gz" --set max_len=512 truncation=middle pooling=mean dropout=0.2 embedding_dropout=0.1 \
-    --epochs 3 --batch-size 32 --learning-rate 0.0002 --weight-decay 0.05 --clip-norm 1 --beta-2 0.99 --average 0.998 \
-    --word-dropout 0.1 --precision bfloat16 --seed 1 --label-names 0=negative 1=positive --source "$IMDB; $PHRASES" \
+# Two steps. The first learns from true labels alone, three times over (67 minutes); the second once more from these and
+# from 38,000 unlabelled reviews whose label a linear model is sure of (53 minutes). The phrases teach single sentences
+# and negations. Both steps hold out the same rows, which the linear model has not read either.
+SENTIMENT="--batch-size 32 --learning-rate 0.0002 --weight-decay 0.05 --clip-norm 1 --beta-2 0.99 --average 0.998 \
+--word-dropout 0.1 --precision bfloat16 --seed 1 --label-names 0=negative 1=positive \
+--set max_len=512 truncation=middle pooling=mean embedding_dropout=0.1"
+STEPS=.cache/steps
+if wants imdb-sentiment; then
+    mkdir -p "$STEPS"
+    # shellcheck disable=SC2086
+    "$PYTHON" -m transformer_viz train --out "$STEPS/imdb-labelled" --overwrite --from models/reviews-masked \
+        --data "$DATA/imdb/train.csv.gz" "$DATA/sst2/train.csv.gz" --epochs 3 $SENTIMENT dropout=0.2
+    "$PYTHON" models/guess_labels.py "$DATA/imdb/train.csv.gz" "$DATA/imdb/unlabelled.csv.gz" \
+        "$STEPS/guessed.csv.gz" --beside "$DATA/sst2/train.csv.gz" --seed 1
+fi
+# shellcheck disable=SC2086
+train imdb-sentiment --from "$STEPS/imdb-labelled" --data "$DATA/imdb/train.csv.gz" "$DATA/sst2/train.csv.gz" \
+    --train-only "$STEPS/guessed.csv.gz" --test "$DATA/imdb/test.csv.gz" --epochs 1 $SENTIMENT dropout=0.1 \
+    --source "$IMDB; its unlabelled reviews; $PHRASES" \
     --licence "$IMDB_TERMS; none is stated for the phrases" \
     --examples "This film was not good at all." \
     "The plot is thin, but the acting is wonderful and I loved every minute." \
     "The acting is wonderful, but the plot is thin and I was bored." \
     "It is not perfect, but it is a wonderful film." \
-    --limits "en=It understands “not good”, but still takes “not bad” for negative. On single sentences about films (SST-2, validation set) its accuracy is 87.5%, its calibration error 5.4%." \
-        "zh=它能理解“not good”，却仍把“not bad”判为 negative。在关于电影的单句（SST-2 验证集）上，准确率为 87.5%，校准误差为 5.4%。"
+    --limits "en=LIMITS_EN" \
+        "zh=LIMITS_ZH"

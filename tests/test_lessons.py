@@ -12,6 +12,7 @@ from running_app import ROOT
 
 import transformer_viz as tv
 from transformer_viz.language import LANGUAGES, Problem, Words, sentence_of
+from transformer_viz.pictures.changes import is_offered
 from transformer_viz.pictures.labels import answer_text
 from transformer_viz.pictures.lens import Around, payload_of
 from transformer_viz.pictures.lessons import broken_claims, choices_of, truth_of, view_of
@@ -138,6 +139,11 @@ def test_what_the_notes_say_of_a_hundred_strings_of_digits_holds_of_another_hund
     for language in ("en", "zh"):
         lesson = read_lesson(SHIPPED / language / "10-many-heads-or-one.md")
         assert {"100", "80", "35"} <= set(re.findall(r"\d+", lesson.notes))
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_the_page_shows_what_a_lesson_changes_and_offers_to_take_it_back(name):
+    assert is_offered(lesson_of(name).changes)
 
 
 @pytest.mark.parametrize("name", NAMES)

@@ -15,6 +15,9 @@ from transformer_viz.values.trace import Trace
 MOST_CHIPS = 4
 """Heads or edges with a chip each; more of them share one."""
 
+FOR_ALL = ("scaling", "positions", "attention_mask", "padding", "reference")
+"""Fields of `Changes` that hold for all heads, in the order of their chips."""
+
 PADDING = 10
 """Number of [PAD] that can be appended."""
 
@@ -106,6 +109,22 @@ def acted(config: TransformerConfig, changes: Changes, act: Mapping[str, Any]) -
     return dataclasses.replace(changes, **{act["name"]: tuple(left)})
 
 
+def is_offered(changes: Changes) -> bool:
+    """Return whether these are changes that the views offer, with a chip each: a link may hold any others."""
+    try:
+        named = all(len(each) == 2 and each[1] in PATTERNS for each in changes.patterns)
+    except TypeError:
+        return False
+    return (
+        named
+        and {"ablate", "cut", "patterns", *FOR_ALL}.issuperset(changes.given)
+        and changes.attention_mask in (None, *MASKS)
+        and isinstance(changes.positions, str | None)
+        and changes.reference in ((), OWN)
+        and changes.padding in (0, PADDING)
+    )
+
+
 def other_positions(config: TransformerConfig) -> list[str]:
     """Return the kinds of position encoding that the model can use instead of its own."""
     longest = max(config.max_len, config.target_max_len or 0) + config.padding_position
@@ -185,7 +204,7 @@ def _chips(words, config, changes, trace):
             name = _head_name(words, config, (kind, *head))
             text = words("change.chip.cut", head=name, **(pair or {"query": query + 1, "key": key + 1}))
             yield _chip(text, "cut", edge)
-    for name in ("scaling", "positions", "attention_mask", "padding", "reference"):
+    for name in FOR_ALL:
         value = getattr(changes, name)
         if value != getattr(UNCHANGED, name) and (name != "reference" or changes.ablate):
             yield _chip(_setting_text(words, name, value), name)

@@ -10,22 +10,18 @@ from typing import Any
 import streamlit as st
 
 from transformer_viz import store
-from transformer_viz.pictures.changes import MASKS, acted
+from transformer_viz.pictures.changes import acted, is_offered
 from transformer_viz.ui.shell.address import keep
 from transformer_viz.ui.shell.card_facts import config_of
 from transformer_viz.ui.shell.session import is_history_navigation
 from transformer_viz.ui.shell.shelf import shown_models
-from transformer_viz.values.interventions import PATTERNS
-from transformer_viz.values.request import OWN, TRACE, UNCHANGED, Changes, Request
+from transformer_viz.values.request import TRACE, UNCHANGED, Changes, Request
 
 CHANGES, BEFORE = "changes", "before"
 """Session and URL keys of the changes, and of the run that is compared with."""
 
 CHANGED_MODEL, SHOWN = "changed-model", "shown-request"
 """Session keys of the model that is changed, and of the request that is shown."""
-
-OFFERED = {"ablate", "cut", "patterns", "reference", "scaling", "positions", "attention_mask"}
-"""Fields of `Changes` that the page offers."""
 
 MAX_URL_CHARS = 3_000
 """Maximum length of either in the URL, in characters; what is longer is kept in the session alone."""
@@ -61,7 +57,7 @@ def _compared_with():
     except ValueError:
         return None
     is_shown = any(request.model == model.reference for model in shown_models())
-    is_plain = isinstance(request.text, str) and request.wants == TRACE and _is_offered(request.changes)
+    is_plain = isinstance(request.text, str) and request.wants == TRACE and is_offered(request.changes)
     return request if is_shown and is_plain else None
 
 
@@ -141,19 +137,7 @@ def _changes(text):
         changes = Changes(**json.loads(text)) if text else UNCHANGED
     except (TypeError, ValueError, RecursionError):
         return UNCHANGED
-    return changes if _is_offered(changes) else UNCHANGED
-
-
-def _is_offered(changes):
-    """Return whether these are changes that the page offers: a link may hold any text."""
-    try:
-        named = all(len(each) == 2 and each[1] in PATTERNS for each in changes.patterns)
-    except TypeError:
-        return False
-    mask = changes.attention_mask is None or changes.attention_mask in MASKS
-    positions = changes.positions is None or isinstance(changes.positions, str)
-    reference = changes.reference in ((), OWN)
-    return OFFERED.issuperset(changes.given) and named and mask and positions and reference
+    return changes if is_offered(changes) else UNCHANGED
 
 
 def _set_changes(changes):

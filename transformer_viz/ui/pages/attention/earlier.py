@@ -4,6 +4,7 @@ from pathlib import Path
 
 import streamlit as st
 
+from transformer_viz.pictures.changes import FOR_ALL
 from transformer_viz.ui.shell.changing import compare_with, use_as_b
 from transformer_viz.ui.shell.language import escaped, t
 from transformer_viz.values.request import Request
@@ -53,7 +54,7 @@ def name_of(request: Request) -> str:
     parts = [f"**{escaped(short)}**", escaped(Path(request.model).name)]
     changes = request.changes
     count = len(changes.ablate) + len(changes.cut) + len(changes.patterns)
-    count += len({"scaling", "positions", "attention_mask"}.intersection(changes.given))
+    count += len(set(FOR_ALL).intersection(changes.given) - {"reference"})
     if count:
         parts.append(t("runs.changes", count=count))
     return " · ".join(parts)
