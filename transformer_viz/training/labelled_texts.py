@@ -3,7 +3,6 @@
 from collections.abc import Iterator
 
 import numpy as np
-import pandas as pd
 import tensorflow as tf
 
 from transformer_viz.analysis import calibration
@@ -81,7 +80,8 @@ class LabelledTexts(Dataset):
             return token_ids, frame["label"].map(list(names).index).to_numpy(np.int32)
 
         self._train, self._validation = prepare(train), prepare(validation)
-        self._is_first = validation.get("is_first", pd.Series(True, validation.index)).to_numpy(bool)
+        first = validation["is_first"] if "is_first" in validation else np.ones(len(validation))
+        self._is_first = np.asarray(first, bool)
 
     def objective(self, settings: TrainingSettings) -> objectives.Objective:
         """Return the loss and its metrics."""
