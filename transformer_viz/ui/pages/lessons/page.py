@@ -1,18 +1,20 @@
 """The Lessons page: all lessons, each of which opens on the Attention page."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import streamlit as st
 
-from transformer_viz.ui.shell.language import escaped, t
+from transformer_viz.pictures.worksheet import worksheet
+from transformer_viz.ui.shell.language import escaped, t, words
 from transformer_viz.ui.shell.lessons import lessons
 from transformer_viz.ui.shell.problems import show_problem
 from transformer_viz.ui.shell.shelf import shown_models
 from transformer_viz.values.lesson import Lesson
 
 STYLE = """<style>
-.st-key-lesson-cards { display: grid; gap: 1rem;
+.st-key-lesson-cards { display: grid; gap: 1rem; align-items: stretch;
   grid-template-columns: repeat(auto-fill, minmax(min(100%, 21rem), 1fr)) }
+.st-key-lesson-cards > * { height: auto }
 [class*=st-key-lesson-card-] { position: relative; height: 100%; gap: 0.35rem }
 [class*=st-key-lesson-card-] .stButton button { justify-content: flex-start; padding: 0; min-height: 0;
   text-align: left }
@@ -29,7 +31,10 @@ def show(open_lesson: Callable[[Lesson], None]) -> None:
     shelf = lessons()
     minutes = sum(lesson.minutes for lesson in shelf.lessons)
     st.html(STYLE)
-    st.header(t("lessons.title"), anchor=False)
+    with st.container(horizontal=True, vertical_alignment="center"):
+        st.header(t("lessons.title"), anchor=False)
+        if shelf.lessons:
+            show_downloads(shelf.lessons)
     st.caption(t("lessons.about", count=len(shelf.lessons), minutes=minutes))
     names = {model.name for model in shown_models() if not model.error}
     with st.container(key="lesson-cards"):
@@ -37,6 +42,21 @@ def show(open_lesson: Callable[[Lesson], None]) -> None:
             show_card(number, lesson, open_lesson, has_model=lesson.model in names)
     for problem in shelf.problems:
         show_problem(problem)
+
+
+def show_downloads(all_lessons: Sequence[Lesson]) -> None:
+    """Show buttons that save the lessons as pages to print, for students and for the teacher."""
+    for name, for_teacher in (("get", False), ("get_teacher", True)):
+        st.download_button(
+            t(f"worksheet.{name}"),
+            worksheet(words(), all_lessons, for_teacher=for_teacher),
+            file_name=f"lessons-{'teacher' if for_teacher else 'worksheet'}-{words().language}.html",
+            mime="text/html",
+            icon=":material/print:",
+            help=t(f"worksheet.{name}_help"),
+            on_click="ignore",
+            key=f"worksheet-{name}",
+        )
 
 
 def show_card(number: int, lesson: Lesson, open_lesson: Callable[[Lesson], None], *, has_model: bool) -> None:
