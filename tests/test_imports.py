@@ -18,7 +18,7 @@ LIBRARIES = {
     "store": {"numpy", "platformdirs", "psutil", "safetensors"},
     "runs": {"filelock", "numpy", "psutil"},
     "analysis": {"numpy"},
-    "pictures": {"numpy", "plotly"},
+    "pictures": {"markdown_it", "numpy", "plotly"},
     "service": {"cachetools", "numpy", "psutil"},
     "cli": {"packaging", "pandas", "psutil", "tqdm"},
     "ui": {"cachetools", "numpy", "psutil", "starlette", "streamlit"},
