@@ -1,5 +1,7 @@
 """Lessons in a real browser, with the shipped models: predicted, revealed, and marked by the model."""
 
+from pathlib import Path
+
 import pytest
 from lens_page import open_table
 from playwright.sync_api import expect
@@ -66,6 +68,34 @@ def test_the_head_that_matters_most_is_measured(lessons_app, page, lang, choice)
     expect(page.locator(".st-key-lesson-reveal button")).to_be_visible()
     guess(page, choice)
     expect_result(page, RIGHT)
+
+
+@pytest.mark.parametrize(("lang", "chip"), [("en", "10 [PAD] appended"), ("zh", "追加 10 个 [PAD]")])
+def test_what_a_lesson_changes_is_in_force_once_it_is_revealed_and_can_be_taken_back(
+    lessons_app, page, lang, chip
+):
+    page.goto(f"{lessons_app}/?lesson=11-why-padding-is-masked&lang={lang}")
+    expect(page.locator(".st-key-lesson-reveal button")).to_be_visible()
+    guess(page, "positive")
+    expect_result(page, RIGHT)
+    padded = page.locator(".lens").get_by_role("button", name=chip)
+    expect(padded).to_be_visible()
+    padded.click()
+    expect(padded).to_have_count(0)
+
+
+def test_the_lessons_can_be_printed(lessons_app, page):
+    page.goto(f"{lessons_app}/lessons?lang=en")
+    for name, file, has_answers in (
+        ("Worksheet", "lessons-worksheet-en.html", False),
+        ("Teacher’s copy", "lessons-teacher-en.html", True),
+    ):
+        with page.expect_download() as download:
+            page.get_by_role("button", name=name).click()
+        assert download.value.suggested_filename == file
+        text = Path(download.value.path()).read_text(encoding="utf-8")
+        assert "Why padding is masked" in text
+        assert ("Most of the weight now lies on" in text) == has_answers
 
 
 def test_the_strip_leads_to_the_next_lesson_and_leaves_room_for_the_views(lessons_app, page):
