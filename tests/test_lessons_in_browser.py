@@ -7,14 +7,18 @@ from lens_page import open_table
 from playwright.sync_api import expect
 from running_app import ROOT, running
 
+from transformer_viz.store.lessons import SHIPPED
+
 RIGHT, WRONG = "✓", "✗"
 
 
 @pytest.fixture(scope="module")
 def lessons_app(tmp_path_factory):
-    """The app with the shipped models and a broken lesson of a teacher."""
+    """The app with the shipped models and two lessons of a teacher that are none."""
     own = tmp_path_factory.mktemp("lessons")
     (own / "broken.md").write_text("no lesson", encoding="utf-8")
+    text = (SHIPPED / "en" / "11-why-padding-is-masked.md").read_text(encoding="utf-8")
+    (own / "hidden.md").write_text(text.replace("padding = 10", "padding = 3"), encoding="utf-8")
     with running(TRANSFORMER_VIZ_MODELS=ROOT / "models", TRANSFORMER_VIZ_LESSONS=own) as (_, address):
         yield address
 
@@ -40,6 +44,7 @@ def expect_result(page, text):
 def test_a_row_is_covered_until_it_is_revealed(lessons_app, page, lang, title):
     page.goto(f"{lessons_app}/lessons?lang={lang}")
     expect(page.get_by_text("broken.md")).to_be_visible()
+    expect(page.get_by_text("hidden.md")).to_be_visible()
     page.get_by_role("button", name=title).click()
     expect(page.locator(".st-key-lesson-reveal button")).to_be_visible()
     assert "lesson=06-how-translation-aligns" in page.url

@@ -2,6 +2,8 @@
 
 import streamlit as st
 
+from transformer_viz.language import Problem
+from transformer_viz.pictures.changes import is_offered
 from transformer_viz.store.lessons import Shelf, list_lessons
 from transformer_viz.ui.shell.address import keep, to_address
 from transformer_viz.ui.shell.changing import begin_unchanged
@@ -16,8 +18,11 @@ GUESS, GUESSED, REVEALED = "lesson-guess", "lesson-guessed", "lesson-revealed"
 
 
 def lessons() -> Shelf:
-    """Return the lessons in the visitor's language."""
-    return list_lessons(words().language)
+    """Return the lessons in the visitor's language; one whose changes the page cannot show is a problem."""
+    shelf = list_lessons(words().language)
+    shown = [lesson for lesson in shelf.lessons if is_offered(lesson.changes)]
+    others = [Problem("lesson.hidden", path=f"{each.name}.md") for each in shelf.lessons if each not in shown]
+    return Shelf(shown, shelf.problems + others)
 
 
 def begin(lesson: Lesson) -> None:
