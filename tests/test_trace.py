@@ -2,7 +2,7 @@ import dataclasses
 
 import numpy as np
 import pytest
-from numpy.testing import assert_array_equal
+from numpy.testing import assert_allclose, assert_array_equal
 
 from transformer_viz.values.trace import Trace
 
@@ -70,6 +70,16 @@ def test_a_decoder_alone_reads_its_own_text_under_its_own_mask(writer):
     assert len(found.layers) == 2
     assert_array_equal(found.mask[0], np.tril(np.ones((len(trace.tokens),) * 2, bool)))
     assert (found.query_tokens, found.key_tokens) == (trace.tokens, trace.tokens)
+
+
+def test_the_answer_of_a_decoder_follows_its_last_token_whatever_is_padded(writer, translator):
+    plain, padded = (writer.trace(TEXT, padding=padding) for padding in (0, 5))
+    assert len(padded.tokens) == len(plain.tokens) + 5
+    assert_allclose(padded.answer_probs, plain.answer_probs, atol=1e-6)
+    assert_array_equal(plain.answer_probs, plain.probs[-1])
+    assert np.abs(padded.probs[-1] - plain.probs[-1]).max() > 1e-3
+    plain, padded = (translator.trace(TEXT, target="un film", target_padding=n) for n in (0, 3))
+    assert_allclose(padded.answer_probs, plain.answer_probs, atol=1e-6)
 
 
 @pytest.mark.parametrize("keep", ["all", "weights"])

@@ -10,7 +10,7 @@ from typing import Any, Self
 import numpy as np
 import pandas as pd
 
-from transformer_viz.values.config import MASK_ID, UNK_ID
+from transformer_viz.values.config import MASK_ID, PAD_ID, UNK_ID
 from transformer_viz.values.one_line import one_line
 from transformer_viz.values.tensors import (
     Attentions,
@@ -101,9 +101,13 @@ class Trace:
     def answer_probs(self) -> np.ndarray:
         """Probabilities of the answer: float32 (label,).
 
-        Of the classes, of the token at the first [MASK], or else of the token after the last one.
+        Of the classes, of the token at the first [MASK], or else of the token after the last one, [PAD] left
+        out.
         """
-        return self.probs if self.probs.ndim == 1 else self.probs[[*self.gaps, -1][0]]
+        if self.probs.ndim == 1:
+            return self.probs
+        read = self.target_ids if len(self.target_ids) else self.token_ids
+        return self.probs[[*self.gaps, np.flatnonzero(read != PAD_ID)[-1]][0]]
 
     @property
     def nbytes(self) -> int:

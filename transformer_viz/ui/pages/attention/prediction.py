@@ -38,7 +38,7 @@ def show_prediction(trace: Trace) -> None:
 
 def show_writing(model: store.ModelSummary, trace: Trace, *, own: bool) -> None:
     """Show the generated target, or the prediction for the next token."""
-    probs = trace.probs[-1]
+    probs = trace.answer_probs
     if own and trace.encoder:
         st.markdown(t("writing.sentence", text=escaped(written_text(trace))))
     elif trace.encoder or trace.num_dropped:
