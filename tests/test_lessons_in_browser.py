@@ -100,7 +100,7 @@ def test_the_lessons_can_be_printed(lessons_app, page):
         assert download.value.suggested_filename == file
         text = Path(download.value.path()).read_text(encoding="utf-8")
         assert "Why padding is masked" in text
-        assert ("Most of the weight now lies on" in text) == has_answers
+        assert ("Most of the attention now goes to" in text) == has_answers
 
 
 def test_the_strip_leads_to_the_next_lesson_and_leaves_room_for_the_views(lessons_app, page):

@@ -91,7 +91,7 @@ def _section(words, number, lesson, for_teacher):
 
 
 def _asked(words, lesson, for_teacher):
-    """Return what is to be predicted, with room for the prediction and for what the model does."""
+    """Return the question; for students, with lines for their prediction and for the model's answer."""
     if lesson.predict is None:
         return ""
     question = words(f"lesson.ask.{lesson.predict.ask}", query=lesson.predict.query)
