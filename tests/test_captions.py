@@ -267,5 +267,5 @@ def test_words_that_are_kept_with_a_model_are_measures_of_its_heads_unless_the_m
         header = json.loads(payload[8 : 8 + int.from_bytes(payload[:8], "little")])
         return [measure["name"] for measure in header["attentions"][0]["measures"]]
 
-    assert measures()[7:9] == ["“good” words", "“bad” words"]
+    assert measures()[8:10] == ["“good” words", "“bad” words"]
     assert not any("words" in name for name in measures("mean"))

@@ -115,14 +115,14 @@ def test_words_typical_of_each_label_are_measures_of_their_own_even_if_a_layer_h
 def test_a_measure_of_words_names_its_label_and_some_of_them(weights, language, name, meaning):
     typical = dict.fromkeys(("words:pets", "words:<b>*wild*</b>"), np.zeros(SIZE, bool))
     found = evidence_of(Words(language), heads_of(*weights, typical=typical), kept_words())
-    assert (name, meaning) == (found.names[7], found.meanings[7])
-    assert "lynx" in found.meanings[8]
-    assert "deer" not in found.meanings[8]
+    assert (name, meaning) == (found.names[8], found.meanings[8])
+    assert "lynx" in found.meanings[9]
+    assert "deer" not in found.meanings[9]
 
 
 @pytest.mark.parametrize("language", ["en", "zh"])
 def test_every_measure_has_a_name_and_a_meaning_of_its_own(weights, language):
     found = evidence_of(Words(language), heads_of(*weights))
     assert len(set(found.names)) == len(set(found.meanings)) == len(NAMES)
-    assert found.meanings == [Words(language)(f"measure.{name}") for name in NAMES]
+    assert found.meanings == [Words(language)(f"measure.{name}", places=4) for name in NAMES]
     assert set(found.names).isdisjoint(found.meanings)

@@ -71,7 +71,8 @@ def test_a_text_that_cannot_show_a_pattern_does_not_count_for_it(explorer):
     roles = tv.head_roles(explorer, ["a film a film", "a dull story"]).kinds["encoder"]
     number = roles.names.index("same")
     assert list(roles.texts) == [
-        1 if name in ("same", "after_same") else 0 if name == "punctuation" else 2 for name in roles.names
+        1 if name in ("same", "after_same") else 0 if name in ("punctuation", "nearby") else 2
+        for name in roles.names
     ]
     weights = np.stack([block.attention.weights for block in explorer.trace("a film a film").encoder])
     assert_allclose(
@@ -85,8 +86,8 @@ def test_a_text_that_cannot_show_a_pattern_does_not_count_for_it(explorer):
 def test_every_kind_of_attention_has_every_layer_and_head(translator, found):
     found.check(translator.config)
     assert {kind: roles.share.shape for kind, roles in found.kinds.items()} == {
-        "encoder": (2, 3, 10),
-        "decoder": (3, 3, 10),
+        "encoder": (2, 3, 11),
+        "decoder": (3, 3, 11),
         "cross": (3, 3, 7),
     }
     assert found.texts == 3
@@ -199,9 +200,23 @@ def test_json_and_back_is_the_same(kind, request):
     assert again != "anything else"
 
 
-def first_version(found):
-    """Return roles as version 1 wrote them: without words."""
+def second_version(found):
+    """Return the content of roles as version 2 wrote them: it did not measure what is nearby."""
     content = json.loads(found.to_json())
+    for kind in content["kinds"].values():
+        if "nearby" in kind["names"]:
+            place = kind["names"].index("nearby")
+            heads = [
+                head for name in ("share", "spread", "even", "held") for each in kind[name] for head in each
+            ]
+            for measures in (kind["names"], kind["support"], kind["texts"], *heads):
+                del measures[place]
+    return content | {"format_version": 2}
+
+
+def first_version(found):
+    """Return roles as version 1 wrote them: without words, too."""
+    content = second_version(found)
     del content["words"]
     for kind in content["kinds"].values():
         del kind["ratio"], kind["ratio_spread"]
@@ -209,8 +224,24 @@ def first_version(found):
 
 
 def test_roles_of_version_1_are_read_and_have_no_words(found):
-    assert HeadRoles.from_json(first_version(found)) == found
     assert HeadRoles.from_json(first_version(found)).words == {}
+    assert HeadRoles.from_json(first_version(found)) == HeadRoles.from_json(json.dumps(second_version(found)))
+
+
+@pytest.mark.parametrize("kind", ["found", "classified"])
+def test_in_roles_of_version_2_what_is_nearby_is_unknown_and_all_else_is_kept(kind, request):
+    found = request.getfixturevalue(kind)
+    again = HeadRoles.from_json(json.dumps(second_version(found)))
+    assert again.words == found.words
+    for each, roles in again.kinds.items():
+        expected = found.kinds[each]
+        assert roles.names == expected.names
+        known = np.array([name != "nearby" for name in roles.names])
+        for name in ("share", "spread", "even", "held"):
+            kept = np.where(known, getattr(expected, name), np.nan)
+            np.testing.assert_array_equal(getattr(roles, name), kept)
+        np.testing.assert_array_equal(roles.texts, expected.texts * known)
+        np.testing.assert_array_equal(roles.support, expected.support * known)
 
 
 def test_roles_of_version_1_are_checked_as_well(found):
@@ -316,9 +347,9 @@ def test_more_text_than_any_model_needs_is_not_read(found):
 
 
 def test_roles_of_a_newer_version_are_told_from_damaged_ones(found):
-    newer = damaged(found, lambda top, kind: top.update(format_version=3))
+    newer = damaged(found, lambda top, kind: top.update(format_version=4))
     with refused(
-        "The roles of heads have format version 3, made by a newer version of Transformer Viz; this one "
-        "reads up to 2. Update the program."
+        "The roles of heads have format version 4, made by a newer version of Transformer Viz; this one "
+        "reads up to 3. Update the program."
     ):
         HeadRoles.from_json(newer)

@@ -137,8 +137,8 @@ def test_a_text_in_a_batch_is_measured_as_it_is_alone(kind, explorer, writer, sm
 def test_pairs_in_a_batch_are_measured_as_they_are_alone(translator):
     together = tv.head_survey(translator, PAIRS)
     assert {kind: shares.shape for kind, shares in together.shares.items()} == {
-        "encoder": (3, 2, 3, 10),
-        "decoder": (3, 3, 3, 10),
+        "encoder": (3, 2, 3, 11),
+        "decoder": (3, 3, 3, 11),
         "cross": (3, 3, 3, 7),
     }
     assert set(together.distances) == set(together.even_distances) == {"encoder", "decoder"}

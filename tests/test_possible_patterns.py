@@ -7,7 +7,7 @@ from transformer_viz.values.config import TransformerConfig
 from transformer_viz.values.patterns import SELF_PATTERNS, SHAPES, holds, name_role, patterns_of_config
 
 CONTENT = {"itself", "same", "punctuation"}
-PLACES = {"previous", "next", "first"}
+PLACES = {"previous", "next", "first", "nearby"}
 
 
 def patterns(kind, layer, **fields):
@@ -27,14 +27,14 @@ def test_positions_add_places_and_from_the_second_layer_on_induction():
 def test_a_causal_mask_gives_places_away_from_the_second_layer_on_and_forbids_the_next_token():
     causal = {"positions": "none", "causal": True}
     assert patterns("encoder", 0, **causal) == CONTENT
-    assert patterns("encoder", 1, **causal) == CONTENT | {"previous", "first", "after_same"}
+    assert patterns("encoder", 1, **causal) == CONTENT | {"previous", "first", "nearby", "after_same"}
     assert patterns("encoder", 1, positions="none", window=2) == CONTENT | PLACES | {"after_same"}
 
 
 def test_a_text_that_begins_with_start_has_a_first_token_without_positions():
     decoder = {"architecture": "decoder", "positions": "none"}
     assert patterns("decoder", 0, **decoder) == CONTENT | {"first"}
-    assert patterns("decoder", 1, **decoder) == CONTENT | {"first", "previous", "after_same"}
+    assert patterns("decoder", 1, **decoder) == CONTENT | {"first", "previous", "nearby", "after_same"}
 
 
 @pytest.mark.parametrize(
@@ -59,8 +59,14 @@ def rule(support=None, **shares):
 def test_the_rule_asks_for_a_share_and_for_more_than_uniform_attention_has():
     assert rule(previous=0.36) == "previous"
     assert rule(previous=0.34) == "mixed"
-    assert holds(NAMES, np.full(10, 0.5), np.full(10, 0.34)).sum() == 0
-    assert holds(NAMES, np.full(10, np.nan), np.full(10, np.nan)).sum() == 0
+    assert holds(NAMES, np.full(len(NAMES), 0.5), np.full(len(NAMES), 0.34)).sum() == 0
+    assert holds(NAMES, np.full(len(NAMES), np.nan), np.full(len(NAMES), np.nan)).sum() == 0
+
+
+def test_nearby_tokens_need_half_of_the_weight_and_name_a_head_that_no_other_place_does():
+    assert rule(nearby=0.5) == rule(nearby=0.9, focused=0.8) == "nearby"
+    assert rule(nearby=0.49) == "mixed"
+    assert rule(nearby=0.9, previous=0.4) == "previous"
 
 
 def test_patterns_go_before_the_most_read_token_and_that_before_sharp_rows_and_evenness():

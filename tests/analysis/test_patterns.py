@@ -16,6 +16,7 @@ CELLS = {
     "after_same": [(3, 1)],
     "first": [(row, 0) for row in range(SIZE)],
     "punctuation": [(row, 2) for row in range(SIZE)],
+    "nearby": [],
 }
 """Pattern -> its cells (query, key) in the self-attention of `TOKENS`."""
 
@@ -45,6 +46,22 @@ def test_a_share_is_the_mean_weight_over_the_rows_that_could_show_the_pattern(we
         assert_allclose(share, [sum(head[cell] for cell in cells) / len(rows) for head in weights])
         assert_allclose(even, len(cells) / SIZE / len(rows))
         assert support == len(rows) / SIZE
+
+
+def test_tokens_are_nearby_only_in_rows_that_may_attend_to_others():
+    weights = np.random.default_rng(4).dirichlet(np.ones(8), (2, 8))
+    share, even, support = measured(weights, np.ones((1, 8, 8), bool), "abcdefgh")["nearby"]
+    rows = [0, 1, 2, 5, 6, 7]  # from the two in the middle, no token is more than four places away
+    keys = [range(5), range(6), range(7), range(1, 8), range(2, 8), range(3, 8)]
+    sums = [weights[:, row, each].sum(axis=-1) for row, each in zip(rows, keys, strict=True)]
+    assert_allclose(share, np.mean(sums, axis=0))
+    assert_allclose(even, np.mean([len(each) / 8 for each in keys]))
+    assert support == 6 / 8
+    causal = measured(weights, np.tri(8, dtype=bool)[None], "abcdefgh")["nearby"]
+    assert_allclose(
+        causal[0], np.mean([weights[:, row, row - 4 : row + 1].sum(-1) for row in (5, 6, 7)], axis=0)
+    )
+    assert causal[2] == 3 / 7  # of the rows with a choice
 
 
 def test_under_a_causal_mask_even_attention_is_even_over_earlier_tokens(weights):

@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from transformer_viz.analysis.heads import induction_cells, row_entropy
-from transformer_viz.values.patterns import CROSS_PATTERNS, SELF_PATTERNS, SHAPES
+from transformer_viz.values.patterns import CROSS_PATTERNS, NEARBY, SELF_PATTERNS, SHAPES
 
 
 class TextPatterns(NamedTuple):
@@ -75,7 +75,8 @@ def text_patterns(
 ) -> TextPatterns:
     """Return where the patterns are in the attention matrix of a text.
 
-    A pattern in a single row is left out if there are others: one row is no habit.
+    Tokens are nearby only in rows that may attend to others, too. A pattern in a single row is left out if
+    there are others: one row is no habit.
 
     Args:
         mask: bool (head or 1, query or 1, key), True = may attend.
@@ -90,7 +91,7 @@ def text_patterns(
     rows = np.flatnonzero(free if free.any() else allowed.any(axis=-1))
     typical = typical or {}
     names = (*(CROSS_PATTERNS if cross else SELF_PATTERNS), *typical)
-    found: dict[str, np.ndarray] = _cross_cells(*shape) if cross else _self_cells(query_tokens)
+    found: dict[str, np.ndarray] = _cross_cells(*shape) if cross else _self_cells(query_tokens, allowed)
     found["first"] = np.broadcast_to(np.arange(shape[1]) == 0, shape)
     found["punctuation"] = np.broadcast_to([*map(is_punctuation, key_tokens)], shape).astype(bool)
     found |= {name: np.broadcast_to(keys, shape) for name, keys in typical.items()}
@@ -153,17 +154,20 @@ def _on(weights, cells):
     return weights.transpose(1, 0, 2) @ cells.astype(weights.dtype, copy=False)
 
 
-def _self_cells(tokens) -> dict[str, np.ndarray]:
+def _self_cells(tokens, allowed) -> dict[str, np.ndarray]:
     """Return pattern -> its cells in self-attention: bool (query, key)."""
     count = len(tokens)
     texts = np.array([*map(str.lower, tokens)], dtype=object)
     same = np.asarray(texts[:, None] == texts[None, :], bool).reshape(count, count)
+    places = np.arange(count)
+    near = np.abs(places - places[:, None]) <= NEARBY
     return {
         "itself": np.eye(count, dtype=bool),
         "previous": np.eye(count, k=-1, dtype=bool),
         "next": np.eye(count, k=1, dtype=bool),
         "same": same & ~np.eye(count, dtype=bool),
         "after_same": induction_cells(same),
+        "nearby": near & (allowed & ~near).any(axis=1, keepdims=True),
     }
 
 

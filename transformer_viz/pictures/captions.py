@@ -8,7 +8,7 @@ from transformer_viz.analysis import PatternShares, Role, pattern_shares, roles_
 from transformer_viz.language import Words
 from transformer_viz.text.tokenizer import START, visible
 from transformer_viz.values.kind_roles import UsualRole, WordsRead
-from transformer_viz.values.patterns import ROLES, WORDS, possible_patterns
+from transformer_viz.values.patterns import NEARBY, ROLES, WORDS, possible_patterns
 from transformer_viz.values.tensors import Attentions
 from transformer_viz.values.trace import Trace
 
@@ -199,6 +199,7 @@ def role_text(words: Words, role: Role, labels: Sequence[str]) -> str:
         rows=role.rows,
         count=f"{role.share:.1f}" if role.share < WHOLE_FROM else f"{role.share:.0f}",
         token=visible(labels[role.key]) if labels else EMPTY,
+        places=NEARBY,
     )
 
 
@@ -226,6 +227,7 @@ def usual_text(words: Words, role: UsualRole, heads: HeadsInText, layer: int, he
         support=f"{role.support:.0%}",
         held=f"{role.held:,}",
         texts=f"{role.texts:,}",
+        places=NEARBY,
     )
     here = heads.share(layer, head, role.name)
     return said + (words("usual.nowhere") if np.isnan(here) else words("usual.here", percent=f"{here:.0%}"))

@@ -7,7 +7,7 @@ from transformer_viz.pictures.captions import HeadsInText, measure_name
 from transformer_viz.pictures.views import Evidence
 from transformer_viz.text.tokenizer import visible
 from transformer_viz.values.head_roles import HeadRoles, Typical, kept_words
-from transformer_viz.values.patterns import WORDS
+from transformer_viz.values.patterns import NEARBY, WORDS
 
 EXAMPLES = 5
 """Words typical of a label that the description of its measure names."""
@@ -40,7 +40,7 @@ def evidence_of(words: Words, heads: HeadsInText, usual: HeadRoles | None = None
 def meaning_of(words: Words, measure: str, typical: Typical) -> str:
     """Return what a measure measures; `typical` are the words typical of each label."""
     if not measure.startswith(WORDS):
-        return words(f"measure.{measure}")
+        return words(f"measure.{measure}", places=NEARBY)
     label = measure.removeprefix(WORDS)
     examples = words("list.comma").join(map(visible, typical[label][:EXAMPLES]))
     return words("measure.words", label=label, words=examples)

@@ -15,10 +15,12 @@ from transformer_viz.values.config import TransformerConfig
 from transformer_viz.values.interventions import attention_kinds
 from transformer_viz.values.kind_roles import KindRoles, UsualRole
 from transformer_viz.values.one_line import one_line
-from transformer_viz.values.patterns import MEASURES, WORDS, measures_of
+from transformer_viz.values.patterns import MEASURES, SELF_PATTERNS, WORDS, measures_of
 
-FORMAT_VERSION = 2
-"""Version of the JSON form; a higher one was written by a newer program. Version 1 has no words."""
+FORMAT_VERSION = 3
+"""Version of the JSON form; a higher one was written by a newer program. Version 1 has no words,
+and version 2 does not measure what is nearby.
+"""
 
 MAX_CHARS = 2**20
 """Longest JSON text; 12 x 12 heads take 40,000 characters."""
@@ -126,7 +128,9 @@ class HeadRoles:
                 raise ValueError
             if version > FORMAT_VERSION:
                 raise Problem("head_roles.version", version=quoted(version), newest=FORMAT_VERSION)
-            return _read(_with_words(content) if version == 1 else content)
+            for upgrade in _UPGRADES[version - 1 :]:
+                content = upgrade(content)
+            return _read(content)
         except Problem:
             raise
         except (ValueError, TypeError, LookupError, AttributeError, RecursionError):
@@ -172,6 +176,27 @@ def _with_words(content):
         for kind, each in content["kinds"].items()
     }
     return content | {"words": {}, "kinds": kinds}
+
+
+def _with_nearby(content):
+    """Return the content of version 2 as version 3: no text could show what is nearby."""
+    place = SELF_PATTERNS.index("nearby")
+    kinds = {}
+    for kind, each in content["kinds"].items():
+        kinds[kind] = each if kind == "cross" else dict(each)
+        if kind == "cross":
+            continue
+        for name, unknown in (("names", "nearby"), ("support", 0.0), ("texts", 0)):
+            kinds[kind][name] = [*each[name][:place], unknown, *each[name][place:]]
+        for name in _BY_HEAD:
+            kinds[kind][name] = [
+                [[*head[:place], None, *head[place:]] for head in layer] for layer in each[name]
+            ]
+    return content | {"kinds": kinds}
+
+
+_UPGRADES = (_with_words, _with_nearby)
+"""What makes version 2 of version 1, and so on."""
 
 
 def _read(content: Any) -> HeadRoles:

@@ -7,11 +7,14 @@ from numpy.typing import ArrayLike
 
 from transformer_viz.values.config import TransformerConfig
 
-SELF_PATTERNS = ("itself", "previous", "next", "same", "after_same", "first", "punctuation")
+SELF_PATTERNS = ("itself", "previous", "next", "same", "after_same", "first", "punctuation", "nearby")
 """Patterns of self-attention: keys that are the query itself, the token before or after it, other occurrences
 of its token, the token after an earlier occurrence of it (induction; Olsson et al., 2022), the first token,
-punctuation marks.
+punctuation marks, the tokens at most `NEARBY` places away.
 """
+
+NEARBY = 4
+"""Places between a query and the farthest token that is near it."""
 
 CROSS_PATTERNS = ("diagonal", "antidiagonal", "first", "punctuation")
 """Patterns of cross-attention: keys at the query's relative place, counted from the beginning or the end of
@@ -41,6 +44,9 @@ than evenly, "mixed" none of the others.
 MIN_SHARE = 0.35
 """Least share of a head's weight on a pattern for that role."""
 
+MIN_NEARBY = 0.5
+"""Least share of a head's weight on the tokens near a query for the role "nearby"."""
+
 MIN_FOCUS = 0.5
 """Least mean weight of each query's most-read token for the role "focused"."""
 
@@ -68,7 +74,8 @@ MIN_TEXTS = 0.5
 _CONTENT = {"itself", "same", "punctuation", *SHAPES}
 """Patterns that follow from the tokens alone, wherever they are."""
 
-_PLACES = {*SELF_PATTERNS, *CROSS_PATTERNS}
+_PLACES = {*SELF_PATTERNS, *CROSS_PATTERNS} - {"nearby"}
+"""Patterns that name a head before any other; one of them may be a part of what is nearby."""
 
 
 def words_measures(labels: Iterable[str]) -> tuple[str, ...]:
@@ -107,7 +114,7 @@ def possible_patterns(kind: str, layer: int, *, positions: bool, masked: bool, s
     ordered = positions or (masked and layer > 0)
     found = set(_CONTENT)
     if ordered:
-        found |= {"previous", "next", "first"}
+        found |= {"previous", "next", "first", "nearby"}
     if ordered and layer > 0:
         found.add("after_same")
     if start:
@@ -145,7 +152,7 @@ def holds(names: tuple[str, ...], share: ArrayLike, even: ArrayLike) -> np.ndarr
     Returns:
         bool (..., measure).
     """
-    bounds = {"focused": MIN_FOCUS, "even": MIN_EVENNESS}
+    bounds = {"nearby": MIN_NEARBY, "focused": MIN_FOCUS, "even": MIN_EVENNESS}
     least = np.array([bounds.get(name, 0 if name.startswith(WORDS) else MIN_SHARE) for name in names])
     ratio = np.array([0 if name == "even" else MIN_RATIO for name in names])
     return (np.asarray(share) >= least) & (np.asarray(share) >= ratio * np.asarray(even))
@@ -154,8 +161,8 @@ def holds(names: tuple[str, ...], share: ArrayLike, even: ArrayLike) -> np.ndarr
 def name_role(names: tuple[str, ...], share: np.ndarray, support: np.ndarray, held: np.ndarray) -> str:
     """Return the role of a head: of the patterns it holds, the one with the most weight over all rows.
 
-    Without one, "token" or "focused", depending on whether the queries read the same token (`MIN_COMMON`),
-    or "even"; else "mixed".
+    Without one, "nearby", then "token" or "focused", depending on whether the queries read the same token
+    (`MIN_COMMON`), or "even"; else "mixed".
 
     Args:
         names: Of the measures, as `measures_of` returns them; words typical of a label name no role here.
@@ -171,5 +178,5 @@ def name_role(names: tuple[str, ...], share: np.ndarray, support: np.ndarray, he
     if weight:
         return max(weight, key=lambda name: weight[name])
     token, focused = (share[names.index(name)] for name in ("token", "focused"))
-    shapes = ("token" if token >= MIN_COMMON * focused else "focused", "even")
-    return next((name for name in shapes if held[names.index(name)]), "mixed")
+    shapes = ("nearby", "token" if token >= MIN_COMMON * focused else "focused", "even")
+    return next((name for name in shapes if name in names and held[names.index(name)]), "mixed")
