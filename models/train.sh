@@ -62,14 +62,23 @@ train translate-en-fr --preset vaswani-tiny --data "$DATA/tatoeba/eng-fra.csv.gz
     "She didn't want to come." \
     --limits "en=The test sentences come from the same collection as those of the training, and 339 of their 3,337 translations also occur there. On captions of pictures, which are unlike these sentences, BLEU is only 9.6." \
         "zh=测试句与训练句来自同一语料，3,337 个测试译文中有 339 个也出现在训练集里。图片说明与这些句子差别很大，BLEU 值只有 9.6。"
-train translate-en-zh --preset vaswani-tiny --data "$DATA/tatoeba/eng-cmn.csv.gz" --tokens bpe --keep-case \
-    --set d_model=128 ffn_dim=512 num_heads=8 vocab_size=4000 target_vocab_size=4000 tie_embeddings=false \
-    norm=pre final_norm=true max_len=48 dropout=0.15 embedding_dropout=0.15 --epochs 16 --batch-size 64 \
-    --learning-rate 0.002 --beta-2 0.98 --average 0.998 --label-smoothing 0.1 --validation 0.03 \
-    --test-share 0.05 \
-    --source "Tatoeba English-Chinese sentence pairs, 29,055 rows, simplified; split by English sentence" \
-    --licence "$TATOEBA_TERMS; converted to simplified characters by an earlier redistributor" \
+train_pairs() { # name, the language whose sentences are apart, then more arguments of `train`
+    pairs=$1
+    apart=$2
+    shift 2
+    train "$pairs" --preset vaswani-tiny --data "$DATA/tatoeba/eng-cmn.csv.gz" --tokens bpe --keep-case \
+        --set d_model=128 ffn_dim=512 num_heads=8 vocab_size=4000 target_vocab_size=4000 tie_embeddings=false \
+        norm=pre final_norm=true max_len=48 dropout=0.15 embedding_dropout=0.15 --epochs 16 --batch-size 64 \
+        --learning-rate 0.002 --beta-2 0.98 --average 0.998 --label-smoothing 0.1 --validation 0.03 --test-share 0.05 \
+        --source "Tatoeba English-Chinese sentence pairs, 29,055 rows, simplified; split by $apart sentence" \
+        --licence "$TATOEBA_TERMS; converted to simplified characters by an earlier redistributor" "$@"
+}
+train_pairs translate-en-zh English \
     --examples "I love you." "Where is the station?" "He is older than me." "I don't want to go to school today."
+train_pairs translate-zh-en Chinese --columns text=target target=source \
+    --examples "我爱你。" "车站在哪里？" "这是我买的书。" "我今天不想去学校。" \
+    --limits "en=The test sentences come from the same collection as those of the training, and 116 of their 1,472 translations also occur there. All sentences are short everyday ones." \
+        "zh=测试句与训练句来自同一语料，1,472 个测试译文中有 116 个也出现在训练集里。所有句子都是简短的日常用语。"
 
 train hotel-zh --preset single-block --data "$DATA/chinese_sentiment/chnsenticorp_htl.csv.gz" \
     --tokens characters --set vocab_size=3000 d_model=64 num_heads=4 ffn_dim=128 norm=pre attention_bias=true \

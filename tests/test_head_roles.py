@@ -6,6 +6,7 @@ import re
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
+from old_roles import first_version, second_version
 
 import transformer_viz as tv
 from transformer_viz.analysis import pattern_shares, text_patterns
@@ -200,38 +201,15 @@ def test_json_and_back_is_the_same(kind, request):
     assert again != "anything else"
 
 
-def second_version(found):
-    """Return the content of roles as version 2 wrote them: it did not measure what is nearby."""
-    content = json.loads(found.to_json())
-    for kind in content["kinds"].values():
-        if "nearby" in kind["names"]:
-            place = kind["names"].index("nearby")
-            heads = [
-                head for name in ("share", "spread", "even", "held") for each in kind[name] for head in each
-            ]
-            for measures in (kind["names"], kind["support"], kind["texts"], *heads):
-                del measures[place]
-    return content | {"format_version": 2}
-
-
-def first_version(found):
-    """Return roles as version 1 wrote them: without words, too."""
-    content = second_version(found)
-    del content["words"]
-    for kind in content["kinds"].values():
-        del kind["ratio"], kind["ratio_spread"]
-    return json.dumps(content | {"format_version": 1})
-
-
 def test_roles_of_version_1_are_read_and_have_no_words(found):
     assert HeadRoles.from_json(first_version(found)).words == {}
-    assert HeadRoles.from_json(first_version(found)) == HeadRoles.from_json(json.dumps(second_version(found)))
+    assert HeadRoles.from_json(first_version(found)) == HeadRoles.from_json(second_version(found))
 
 
 @pytest.mark.parametrize("kind", ["found", "classified"])
 def test_in_roles_of_version_2_what_is_nearby_is_unknown_and_all_else_is_kept(kind, request):
     found = request.getfixturevalue(kind)
-    again = HeadRoles.from_json(json.dumps(second_version(found)))
+    again = HeadRoles.from_json(second_version(found))
     assert again.words == found.words
     for each, roles in again.kinds.items():
         expected = found.kinds[each]

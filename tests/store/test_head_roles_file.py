@@ -1,10 +1,9 @@
 """What the heads usually do, kept with a model: written, read, packed, and refused if it does not fit."""
 
-import json
-
 import numpy as np
 import pytest
 from model_folders import CARD, FILES, PAYLOAD, refused, refused_with, write
+from old_roles import first_version, second_version
 from small_models import write as write_small
 from zipping import signed
 
@@ -109,11 +108,16 @@ def test_words_of_other_labels_are_refused(model):
         store.read_head_roles(model)
 
 
-def test_roles_that_an_earlier_version_wrote_are_read_without_words(model):
-    content = json.loads(some(words={}).to_json())
-    del content["words"], content["kinds"]["encoder"]["ratio"], content["kinds"]["encoder"]["ratio_spread"]
-    put_roles(model, json.dumps(content | {"format_version": 1}))
-    assert store.read_head_roles(model) == some(words={})
+@pytest.mark.parametrize(("written", "words"), [(first_version, {}), (second_version, WORDS)])
+def test_roles_that_an_earlier_version_wrote_are_read_without_what_it_did_not_measure(model, written, words):
+    put_roles(model, written(some(words=words)))
+    found = store.read_head_roles(model)
+    assert found is not None
+    assert found.words == words
+    after, before = found.kinds["encoder"], some(words=words).kinds["encoder"]
+    for number, name in enumerate(after.names):
+        kept = before.share[..., before.names.index(name)].round(3)
+        np.testing.assert_array_equal(after.share[..., number], np.nan if name == "nearby" else kept)
 
 
 @pytest.mark.parametrize("text", ["", "{}", "[" * 9999, '{"format_version": 1}'])

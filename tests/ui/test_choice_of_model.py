@@ -21,7 +21,7 @@ def test_models_of_a_kind_stand_together_each_with_what_it_does():
         *("imdb-sentiment", "attention-only", "hotel-zh", "position-attention", "single-block"),
         *("induction", "poems-zh", "reviews-next"),
         "reviews-masked",
-        *("dates", "reverse-digits", "translate-en-fr", "translate-en-zh"),
+        *("dates", "reverse-digits", "translate-en-fr", "translate-en-zh", "translate-zh-en"),
     ]
     does = dict(option.split(" · ") for option in options)
     assert does["hotel-zh"] == "差评 / 好评"
