@@ -39,6 +39,7 @@ EVERYTHING = Changes(
     attention_mask="window:1",
     positions="none",
     padding=10,
+    shift=5,
 )
 """All that the page can change, in a model with three kinds of attention."""
 
@@ -107,6 +108,7 @@ def test_an_edge_is_cut_once():
     [
         ("Scores before the softmax", "not divided", "scaling", False),
         ("Position encoding", "none", "positions", "none"),
+        ("Positions in the text", "5 further on", "shift", 5),
         ("Mask over the text", "no mask", "attention_mask", "none"),
         ("Mask over the text", "causal", "attention_mask", "causal"),
         ("Mask over the text", "neighbours only", "attention_mask", "window:1"),
@@ -128,8 +130,8 @@ def test_what_holds_for_all_heads_is_set_and_reset(title, label, name, value):
 
 def test_what_takes_the_place_of_a_head_is_offered_where_one_is_off():
     titles = [each["title"] for each in offered()["groups"]]
-    assert titles[:3] == ["Scores before the softmax", "Position encoding", "Mask over the text"]
-    assert titles[3:] == ["Padding, as in a batch"]
+    assert titles[:2] == ["Scores before the softmax", "Position encoding"]
+    assert titles[2:] == ["Positions in the text", "Mask over the text", "Padding, as in a batch"]
     assert list(chips(Changes(reference=OWN))) == []
 
 
@@ -141,6 +143,23 @@ def test_padding_is_offered_where_there_is_room_and_can_always_be_taken_back(roo
     config = ENCODER.replace(max_len=len(TOKENS) + room)
     titles = [each["title"] for each in offered(changes, config)["groups"]]
     assert ("Padding, as in a batch" in titles) == is_offered
+
+
+@pytest.mark.parametrize(
+    ("room", "positions", "changes", "is_offered"),
+    [
+        (4, "sinusoidal", UNCHANGED, False),
+        (5, "sinusoidal", UNCHANGED, True),
+        (5, "none", UNCHANGED, False),
+        (0, "none", Changes(shift=5), True),
+    ],
+)
+def test_a_shift_is_offered_where_there_is_room_and_can_always_be_taken_back(
+    room, positions, changes, is_offered
+):
+    config = ENCODER.replace(max_len=len(TOKENS) + room, positions=positions)
+    titles = [each["title"] for each in offered(changes, config)["groups"]]
+    assert ("Positions in the text" in titles) == is_offered
 
 
 def test_a_model_is_offered_what_it_does_not_have():
@@ -168,6 +187,7 @@ def test_each_chip_takes_back_what_it_names(changes):
         "cross-attention, Layer 3, head 3: “w1” → “t6” cut",
         "scores not divided by √dₖ",
         "position encoding: none",
+        "positions 5 further on",
         "mask: neighbours only",
         "10 [PAD] appended",
         "off = mean over this text",
@@ -253,5 +273,5 @@ def test_everything_is_said_in_chinese():
     said += [each["label"] for each in found["heads"]] + [each["text"] for each in found["chips"]]
     for each in found["groups"]:
         said += [each["title"], *(choice["label"] for choice in each["choices"])]
-    assert len(found["chips"]) == 14
+    assert len(found["chips"]) == 15
     assert [text for text in said if not is_chinese(text)] == []

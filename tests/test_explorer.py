@@ -245,6 +245,20 @@ def test_a_table_of_ones_own_takes_the_place_of_the_positions(explorer):
     assert_array_equal(trace.values.position_embedding, table[[29, 0, 1, 2, 3, 4, 5]])
 
 
+@pytest.mark.parametrize("positions", [None, "sinusoidal"])
+def test_a_shift_moves_every_token_on_in_the_table(explorer, positions):
+    trace = explorer.trace(TEXT, shift=4, positions=positions)
+    assert trace == explorer.trace(TEXT, position_ids=range(4, 11), positions=positions)
+    assert trace != explorer.trace(TEXT, positions=positions)
+    assert explorer.trace(TEXT, shift=0) == explorer.trace(TEXT)
+
+
+@pytest.mark.parametrize("shift", [-1, 1.0, True, "5"])
+def test_a_shift_is_a_whole_number_from_0(explorer, shift):
+    with pytest.raises(ValueError, match=f"`shift` must be a whole number from 0. Received: {shift!r}."):
+        explorer.trace(TEXT, shift=shift)
+
+
 def test_a_decoder_needs_its_markers_and_an_encoder_decoder_its_second_tokenizer(
     explorer, writer, translator
 ):
@@ -303,12 +317,17 @@ def test_any_text_gives_a_trace_or_a_sentence(explorer, text):
         (
             {"positions": np.ones((3, 14))},
             "The table of positions has 3 rows, and row 6 is asked for. Give a longer table, or lower "
-            "`position_ids`.",
+            "`position_ids` and `shift`.",
         ),
         (
             {"position_ids": [0, 1, 2, 3, 4, 5, 23]},
             "The table of positions has 23 rows, and row 23 is asked for. Give a longer table, or lower "
-            "`position_ids`.",
+            "`position_ids` and `shift`.",
+        ),
+        (
+            {"shift": 17},
+            "The table of positions has 23 rows, and row 23 is asked for. Give a longer table, or lower "
+            "`position_ids` and `shift`.",
         ),
         ({"keep": "some"}, "`keep` must be one of all, weights, logits. Received: 'some'."),
         (

@@ -22,6 +22,7 @@ CHANGES = st.builds(
     positions=st.none() | st.just("sinusoidal"),
     order=st.none() | st.permutations(range(5)),
     padding=st.integers(0, 12),
+    shift=st.integers(0, 12),
 )
 TEXTS = st.text() | st.lists(st.integers(0, 99))
 REQUESTS = st.builds(

@@ -176,15 +176,13 @@ class ForwardPass:
 
     def _positions(self, changes, source, target):
         """Return name -> position ids and tables, as inputs of the compiled pass."""
-        shift = self.config.padding_position
+        first = self.config.padding_position
         ids = _position_ids(changes.position_ids, len(source.ids))
-        rows = len(source.ids) + shift if changes.position_ids is None else ids.max() + 1
-        found = {
-            "position_ids": ids,
-            "position_table": self._table(changes.positions, "position_table", rows),
-        }
+        rows = len(source.ids) + first if changes.position_ids is None else ids.max() + 1
+        table = self._table(changes.positions, "position_table", rows + changes.shift)
+        found = {"position_ids": ids, "position_table": table[changes.shift :]}
         if target is not None:
-            rows = len(target.ids) + shift
+            rows = len(target.ids) + first
             found["target_position_table"] = self._table(changes.positions, "target_position_table", rows)
         return found
 
@@ -234,7 +232,7 @@ class ForwardPass:
         if table.shape[0] < rows:
             raise ValueError(
                 f"The table of positions has {table.shape[0]} rows, and row {rows - 1} is asked for. Give a "
-                "longer table, or lower `position_ids`."
+                "longer table, or lower `position_ids` and `shift`."
             )
         return table
 

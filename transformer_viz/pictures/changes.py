@@ -15,11 +15,14 @@ from transformer_viz.values.trace import Trace
 MOST_CHIPS = 4
 """Heads or edges with a chip each; more of them share one."""
 
-FOR_ALL = ("scaling", "positions", "attention_mask", "padding", "reference")
+FOR_ALL = ("scaling", "positions", "shift", "attention_mask", "padding", "reference")
 """Fields of `Changes` that hold for all heads, in the order of their chips."""
 
 PADDING = 10
 """Number of [PAD] that can be appended."""
+
+SHIFT = 5
+"""Number of places by which all positions can be shifted."""
 
 MASKS = ("none", "causal", "window:1")
 """Masks over the text that can take the place of the model's own."""
@@ -122,6 +125,7 @@ def is_offered(changes: Changes) -> bool:
         and isinstance(changes.positions, str | None)
         and changes.reference in ((), OWN)
         and changes.padding in (0, PADDING)
+        and changes.shift in (0, SHIFT)
     )
 
 
@@ -142,12 +146,14 @@ def _groups(words, config, changes, tokens):
     options: dict[str, list[tuple[Any, str]]] = {
         "scaling": [(None, words("change.scaled")), (False, words("change.unscaled"))],
         "positions": [(None, words("change.own"))] + [(kind, _encoding(words, kind)) for kind in positions],
+        "shift": [(None, words("change.own")), (SHIFT, words("change.shifted", count=SHIFT))],
         "attention_mask": [(None, words("change.own"))]
         + [(mask, words(f"change.mask.{mask.partition(':')[0]}")) for mask in _masks(config)],
         "padding": [(None, words("change.unpadded")), (PADDING, words("change.chip.padding", count=PADDING))],
         "reference": [(None, words("change.zero")), (OWN, words("change.mean"))],
     }
     fits = {
+        "shift": changes.shift or (config.positions != "none" and tokens + SHIFT <= config.max_len),
         "padding": changes.padding or tokens + PADDING <= config.max_len,
         "reference": changes.ablate,
     }

@@ -54,6 +54,9 @@ class Changes:
         positions: Replacement of the model's own position table: a kind ("none", "sinusoidal", ...), or float
             (any, d_model).
         position_ids: int (position,): rows of the table for the tokens of the text.
+        shift: Number of rows left out at the beginning of the table: every token of the text gets the
+            position so many places further on. With sinusoids, that rotates each pair of dimensions by the
+            same angle everywhere (Vaswani et al., 2017, section 3.5).
         order: Permutation of the text's tokens: their indices in the new order.
         padding: Number of [PAD] after the tokens of the text, as in a batch with a longer text.
         target_padding: The same for the target.
@@ -71,6 +74,7 @@ class Changes:
     cross_attention_mask: str | tuple | np.ndarray | None = None
     positions: str | tuple | np.ndarray | None = None
     position_ids: tuple[int, ...] | None = None
+    shift: int = 0
     order: tuple[int, ...] | None = None
     padding: int = 0
     target_padding: int = 0
@@ -84,6 +88,8 @@ class Changes:
             object.__setattr__(self, "reference", tuple(self.reference))
         if not isinstance(self.scaling, bool):
             raise ValueError(f"`scaling` must be True or False. Received: {self.scaling!r}.")
+        if type(self.shift) is not int or self.shift < 0:
+            raise ValueError(f"`shift` must be a whole number from 0. Received: {self.shift!r}.")
         for name in ("ablate", "cut", "mute", "patches"):
             object.__setattr__(self, name, tuple(getattr(self, name)))
         for field in dataclasses.fields(self):
