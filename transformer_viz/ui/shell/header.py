@@ -22,6 +22,7 @@ STYLE = """<style>
 .stAppHeader .stStatusWidget {{ position: fixed; left: 0.75rem; bottom: 0.5rem; padding: 0 0.6rem;
   border: 1px solid {line}; border-radius: 0.5rem; background: {background} }}
 .stMainBlockContainer {{ padding: 0 1.5rem 2rem }}
+.stMainBlockContainer input {{ text-overflow: ellipsis }}
 .stMainBlockContainer > .stVerticalBlock {{ gap: 0.75rem }}
 .stMainBlockContainer .stHeading h2 {{ padding: 0.5rem 0; font-size: 1.4rem }}
 .stMainBlockContainer .stHeading h3 {{ padding: 0.25rem 0; font-size: 1.2rem }}
