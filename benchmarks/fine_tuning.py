@@ -1,6 +1,6 @@
 """Fine-tuning a language model beside training from scratch, on few and on many labelled texts.
 
-`python benchmarks/fine_tuning.py --data reviews.csv [--sizes 500 2500 22500] [--parent reviews-next]`; the
+`python benchmarks/fine_tuning.py --data reviews.csv [--sizes 500 2500 22500] [--parent reviews-masked]`; the
 file has the columns text and label. Its last 2,500 rows measure every model. Each size takes rows from the
 beginning; a tenth of them chooses the epoch. From scratch means: the same architecture, a vocabulary learned
 from these rows, and a higher learning rate, as nothing learned can be lost. Prints accuracies and minutes.
@@ -25,7 +25,13 @@ MEASURED = 2_500
 EPOCHS = {1_000: 10, 10_000: 6, 1_000_000: 3}
 """Most rows -> passes over them."""
 
-CHANGES = {"max_len": 512, "truncation": "middle", "dropout": 0.2, "embedding_dropout": 0.1}
+CHANGES = {
+    "max_len": 256,
+    "truncation": "middle",
+    "pooling": "mean",
+    "dropout": 0.2,
+    "embedding_dropout": 0.1,
+}
 SETTINGS = "--batch-size 32 --weight-decay 0.05 --clip-norm 1 --beta-2 0.99 --word-dropout 0.1"
 PRESET = "single-block"
 
@@ -35,7 +41,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
     parser.add_argument("--data", required=True)
     parser.add_argument("--sizes", type=int, nargs="+", default=[500, 2_500, 22_500])
-    parser.add_argument("--parent", default="reviews-next")
+    parser.add_argument("--parent", default="reviews-masked")
     parser.add_argument("--precision", default="float32")
     arguments = parser.parse_args()
     rows = read_labelled(arguments.data)[["text", "label"]]

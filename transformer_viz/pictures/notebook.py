@@ -2,14 +2,19 @@
 
 import html
 import os
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
-from transformer_viz.language import Words
+from transformer_viz.language import Problem, Words
 from transformer_viz.pictures import views
+from transformer_viz.pictures.arrays import kind_of, payload_of_attentions
 from transformer_viz.pictures.lens import payload_of
+from transformer_viz.values.attention_arrays import read_attention
 from transformer_viz.values.effects import HeadEffects
 from transformer_viz.values.head_roles import HeadRoles
+from transformer_viz.values.tensors import Attentions
 from transformer_viz.values.trace import Trace
 
 HEIGHT = 820
@@ -38,18 +43,37 @@ class Page:
         return f'<iframe style="width: 100%; height: {HEIGHT}px; border: 0" srcdoc="{source}"></iframe>'
 
 
-def show(
-    trace: Trace,
+def show(  # noqa: PLR0913  the weights of an encoder-decoder are three
+    shown: Trace | Any = None,
+    tokens: Sequence[str] | None = None,
     *,
+    decoder: Any = None,
+    cross: Any = None,
+    target_tokens: Sequence[str] | None = None,
+    name: str = "",
     language: str = "en",
     effects: HeadEffects | None = None,
     head_roles: HeadRoles | None = None,
     **start: str | int,
 ) -> Page:
-    """Return a page with all attention views of a trace, as in the app.
+    """Return a page with all attention views, as in the app.
+
+    It shows a trace, or attention weights that any other program has computed:
+
+        output = model(**inputs, output_attentions=True)  # a model of `transformers`
+        tv.show(output.attentions, tokenizer.convert_ids_to_tokens(inputs.input_ids[0]))
+
+    Of an encoder-decoder, give the weights of the encoder first, then those of its decoder and the
+    cross-attention by name; any of the three may be left out.
 
     Args:
-        trace: As `Explorer.trace` returns it.
+        shown: A trace, as `Explorer.trace` returns it; or weights of self-attention: for each layer an array
+            of NumPy, PyTorch, TensorFlow or JAX, (head, query, key), also with a batch axis of 1 in front.
+        tokens: The tokens of the text that these weights belong to; for a trace, None.
+        decoder: Weights of the self-attention of an encoder-decoder's decoder.
+        cross: Weights of the cross-attention, from `target_tokens` to `tokens`.
+        target_tokens: The tokens of the decoder of an encoder-decoder.
+        name: Name of the model, for the title; of a trace it is known.
         language: "en" or "zh".
         effects: Result of `head_effects`, shown in the captions and to sort heads by; None: unknown.
         head_roles: What the model's heads usually do, `explorer.head_roles`; None: unknown.
@@ -57,8 +81,35 @@ def show(
             ("grid", "matrix", "lines", "steps").
 
     Raises:
-        ValueError: If there is no such language.
+        ValueError: If there is no such language, or the arrays are no attention weights of these tokens.
     """
-    payload = payload_of(trace, Words(language), effects=effects, head_roles=head_roles)
-    title = f"{trace.model}: {trace.text}"
+    words = Words(language)
+    if isinstance(shown, Trace):
+        payload = payload_of(shown, words, effects=effects, head_roles=head_roles)
+        title = f"{shown.model}: {shown.text}"
+    else:
+        found = _read(shown, tokens, decoder, cross, target_tokens)
+        payload, title = payload_of_attentions(found, words, name), name or words("kind.label")
     return Page(views.page(payload, title=title, language=language, start=start))
+
+
+def _read(attention, tokens, decoder, cross, target_tokens) -> dict[str, Attentions]:
+    """Return kind of attention -> the weights that are given."""
+    found = {}
+    if attention is not None:
+        weights = read_attention(attention, *(_given("tokens", tokens),) * 2)
+        found[kind_of(weights)] = weights
+    if decoder is not None:
+        found["decoder"] = read_attention(decoder, *(_given("target_tokens", target_tokens),) * 2)
+    if cross is not None:
+        sides = _given("target_tokens", target_tokens), _given("tokens", tokens)
+        found["cross"] = read_attention(cross, *sides, is_self=False)
+    if not found:
+        raise Problem("arrays.none")
+    return found
+
+
+def _given(name, tokens):
+    if tokens is None:
+        raise Problem("arrays.no_tokens", name=name)
+    return tokens

@@ -24,6 +24,9 @@ MASK = "[MASK]"
 SPACE = "▁"
 """Prefix of a BPE token that begins a word."""
 
+BYTE_SPACE = "Ġ"
+"""A space at the beginning of a token of byte-level BPE (Radford et al., 2019)."""
+
 CONTINUATION = "##"
 """Prefix of a WordPiece token that continues a word."""
 
@@ -91,6 +94,20 @@ def shown_piece(token: str, spaced: bool) -> str:
 
 def _continued(piece):
     return f"-{piece}" if piece[0].isalnum() and not _UNSPACED.match(piece) else piece
+
+
+def with_characters(tokens: Sequence[str]) -> list[str]:
+    """Return tokens, those of byte-level BPE with the characters that their bytes stand for, and `SPACE` for
+    a space in front. A part of a character is a replacement character.
+
+    >>> with_characters(["Ġä½łå¥½", "ä½"]), with_characters(["▁film"])
+    (['▁你好', '�'], ['▁film'])
+    """
+    if not any(token.startswith(BYTE_SPACE) for token in tokens):
+        return list(tokens)
+    decoder = decoders.ByteLevel()
+    texts = [decoder.decode([token]) for token in tokens]
+    return [SPACE + text[1:] if text.startswith(" ") else text for text in texts]
 
 
 def is_spaced(tokens: Iterable[str]) -> bool:
