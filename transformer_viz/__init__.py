@@ -32,6 +32,7 @@ __all__ = [
     "Trace",
     "Transformer",
     "TransformerConfig",
+    "attention_of",
     "compare",
     "gradients",
     "head_effects",
@@ -53,6 +54,7 @@ Run = Request.of
 _NEEDS_KERAS = {
     "Explorer": "inspection.explorer",
     "Transformer": "network.model",
+    "attention_of": "inspection.attention_of",
     "gradients": "inspection.gradients",
     "head_effects": "inspection.effects",
     "head_roles": "inspection.head_roles",
@@ -72,6 +74,7 @@ _ON_FIRST_USE = {
 
 if TYPE_CHECKING:
     from transformer_viz.data.treebank import read_treebank
+    from transformer_viz.inspection.attention_of import attention_of
     from transformer_viz.inspection.effects import head_effects, joint_effect
     from transformer_viz.inspection.explorer import Explorer, load
     from transformer_viz.inspection.gradients import gradients

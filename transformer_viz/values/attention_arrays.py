@@ -1,6 +1,6 @@
 """Attention weights that another program computed, read from the arrays of any framework."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -22,8 +22,8 @@ def read_attention(
 
     Args:
         layers: One array for each layer, as `transformers` returns them with `output_attentions=True`: floats
-            (head, query, key), also with a batch axis of 1 in front; or one array of all layers. Rows sum to
-            1, or to 0 if all keys are masked.
+            (head, query, key), also with a batch axis of 1 in front; or one array of all layers, or a
+            mapping from names to those of the layers. Rows sum to 1, or to 0 if all keys are masked.
         query_tokens: Texts of the rows.
         key_tokens: Texts of the columns.
         is_self: Whether queries and keys are the same tokens.
@@ -34,7 +34,8 @@ def read_attention(
     if isinstance(query_tokens, str) or isinstance(key_tokens, str):
         raise Problem("arrays.text")
     queries, keys = (tuple(map(str, tokens)) for tokens in (query_tokens, key_tokens))
-    read = [_weights(layer, number) for number, layer in enumerate(layers)]
+    each = layers.values() if isinstance(layers, Mapping) else layers
+    read = [_weights(layer, number) for number, layer in enumerate(each)]
     if not read:
         raise Problem("arrays.none")
     for number, weights in enumerate(read):
