@@ -130,6 +130,20 @@ def test_a_place_that_a_head_attends_to_goes_before_the_words_it_reads_and_these
     assert added(*without).usual(0, 0).name == "focused"
 
 
+@pytest.mark.parametrize(("ratio", "name"), [(3, "words"), (1, "nearby")])
+def test_words_that_a_head_reads_say_more_than_that_they_are_nearby(ratio, name):
+    size = 40
+    distance = np.abs(np.subtract.outer(range(size), range(size)))
+    words = np.arange(size) % 5 == 0
+    weights = (distance <= 3) * np.where(words, ratio, 1.0)
+    totals = PatternTotals("encoder", [set(MEASURES["encoder"])], 1, ("bad",))
+    every = np.ones((1, size, size), bool)
+    patterns = text_patterns(every, "x" * size, "x" * size, typical={"words:bad": words})
+    for _ in range(FEWEST_TEXTS):
+        totals.add([pattern_shares(patterns, weights[None] / weights.sum(axis=-1, keepdims=True))])
+    assert totals.result().usual(0, 0).name == name
+
+
 def test_one_text_alone_names_no_head_after_words():
     weights, keys = text(4)
     patterns = text_patterns(ALL, "abcdefghij", "abcdefghij", typical=keys)

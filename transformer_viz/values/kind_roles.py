@@ -104,13 +104,13 @@ class KindRoles:
         """Return the usual role of a head.
 
         It is named by the rule for one text (`name_role`), applied to the averages; and the head has to hold
-        it in at least half of the texts that could show it. A head without a place that it attends to may
-        read the words typical of some labels more than evenly.
+        it in at least half of the texts that could show it. A head without a place that it attends to, unless
+        that is no more exact than "nearby", may read the words typical of some labels more than evenly.
         """
         held = holds(self.names, self.share[layer, head], self.even[layer, head])
         held &= self.held[layer, head] >= MIN_TEXTS
         name = name_role(self.names, self.share[layer, head], self.support, held)
-        words = self.words_read(layer, head) if name in (*SHAPES, "mixed") else ()
+        words = self.words_read(layer, head) if name in ("nearby", *SHAPES, "mixed") else ()
         if words:
             name, number = "words", self.names.index(f"{WORDS}{words[0].label}")
         elif name == "mixed":
