@@ -83,7 +83,7 @@ train_pairs translate-zh-en Chinese --columns text=target target=source \
 train hotel-zh --preset single-block --data "$DATA/chinese_sentiment/chnsenticorp_htl.csv.gz" \
     --tokens characters --set vocab_size=3000 d_model=64 num_heads=4 ffn_dim=128 norm=pre attention_bias=true \
     output_projection=true mask_padding=true output=softmax max_len=256 truncation=middle dropout=0.3 \
-    embedding_dropout=0.3 positions=sinusoidal pooling=mean --epochs 8 --learning-rate 0.002 --beta-2 0.98 \
+    embedding_dropout=0.3 positions=sinusoidal scale_embedding=true pooling=mean --epochs 8 --learning-rate 0.002 --beta-2 0.98 \
     --average 0.99 --word-dropout 0.1 --label-smoothing 0.05 --test-share 0.1 --label-names 0=差评 1=好评 \
     --source "ChnSentiCorp hotel reviews, Tan Songbo; 7,765 reviews" \
     --licence "None stated; compiled from Ctrip reviews for research; the texts are not included" \
@@ -100,15 +100,25 @@ train poems-zh --preset gpt-mini --data "$DATA/poetry/tang-song.csv.gz" --column
 
 REVIEWS="IMDB Large Movie Review Dataset, Maas et al., ACL 2011: 25,000 training and 49,891 unlabelled reviews; \
 HTML line breaks read as white space"
-# Hours. The shipped one took its first 7,178 of 17,379 steps in float32, the others in bfloat16.
-train reviews-next --preset gpt-mini --data "$DATA/imdb/train.csv.gz" "$DATA/imdb/unlabelled.csv.gz" \
-    --test "$DATA/imdb/test.csv.gz" --pack --tokens bpe --keep-case \
-    --set vocab_size=8000 max_len=256 d_model=256 num_layers=4 num_heads=8 ffn_dim=1024 positions=sinusoidal \
-    scale_embedding=true dropout=0.0 embedding_dropout=0.0 --epochs 3 --precision bfloat16 --batch-size 16 \
-    --learning-rate 0.0015 --warmup 500 --beta-2 0.99 --weight-decay 0.1 --clip-norm 1 --validation 0.02 --patience 2 \
-    --source "$REVIEWS" --licence "$IMDB_TERMS" \
+STEPS=.cache/steps
+# Two steps. The first reads all reviews three times: hours. The shipped one took its first 7,178 of 17,379 steps in
+# float32, the others in bfloat16. The second (30 minutes) teaches induction: it reads a third of the reviews once more,
+# and texts of random words that repeat themselves. reviews-masked goes on from the first.
+if wants reviews-next || wants reviews-masked; then
+    mkdir -p "$STEPS"
+    "$PYTHON" -m transformer_viz train --out "$STEPS/reviews-read" --overwrite --preset gpt-mini \
+        --data "$DATA/imdb/train.csv.gz" "$DATA/imdb/unlabelled.csv.gz" --pack --tokens bpe --keep-case \
+        --set vocab_size=8000 max_len=256 d_model=256 num_layers=4 num_heads=8 ffn_dim=1024 positions=sinusoidal \
+        scale_embedding=true dropout=0.0 embedding_dropout=0.0 --epochs 3 --precision bfloat16 --batch-size 16 \
+        --learning-rate 0.0015 --warmup 500 --beta-2 0.99 --weight-decay 0.1 --clip-norm 1 --validation 0.02 --patience 2
+    "$PYTHON" models/repeat_words.py "$DATA/imdb/train.csv.gz" "$STEPS/repeats.csv.gz"
+fi
+train reviews-next --from "$STEPS/reviews-read" --data "$DATA/imdb/train.csv.gz" --train-only "$STEPS/repeats.csv.gz" \
+    --test "$DATA/imdb/test.csv.gz" --pack --columns text=text --epochs 1 --precision bfloat16 --batch-size 16 \
+    --learning-rate 0.0005 --warmup 100 --beta-2 0.99 --weight-decay 0.1 --clip-norm 1 --validation 0.02 \
+    --source "$REVIEWS; 8,000 texts of random words that repeat themselves, made by a program" --licence "$IMDB_TERMS" \
     --examples "The film was not good, but the acting was" \
-    "Wong Kar-wai made this film. I have seen every film by Wong Kar" \
+    "My friend Zarina Blomqvist hated it. I must say that Zarina" \
     "Brad Pitt plays a detective. In the last scene, Brad" "I could not stop" \
     --probes "The film was not good, but the acting was not bad at all." \
     "Wong Kar-wai made this film. I have seen every film by Wong Kar-wai." \
@@ -116,7 +126,7 @@ train reviews-next --preset gpt-mini --data "$DATA/imdb/train.csv.gz" "$DATA/imd
     --limits "en=It has read nothing but film reviews: what it writes about films and people is made up." \
         "zh=它只读过影评：它写到的影片和人物都是编造的。"
 # 88 minutes. The test figures of the shipped one are those of the first 2,500 test reviews.
-train reviews-masked --from models/reviews-next --data "$DATA/imdb/train.csv.gz" "$DATA/imdb/unlabelled.csv.gz" \
+train reviews-masked --from "$STEPS/reviews-read" --data "$DATA/imdb/train.csv.gz" "$DATA/imdb/unlabelled.csv.gz" \
     --test "$DATA/imdb/test.csv.gz" --pack --columns text=text --set output=tokens --epochs 1 --precision bfloat16 \
     --batch-size 32 --learning-rate 0.001 --warmup 200 --beta-2 0.98 --weight-decay 0.05 --clip-norm 1 \
     --validation 0.01 --source "$REVIEWS" --licence "$IMDB_TERMS" \
@@ -130,7 +140,6 @@ train reviews-masked --from models/reviews-next --data "$DATA/imdb/train.csv.gz"
 SENTIMENT="--batch-size 32 --learning-rate 0.0002 --weight-decay 0.05 --clip-norm 1 --beta-2 0.99 --average 0.998 \
 --word-dropout 0.1 --precision bfloat16 --seed 1 --label-names 0=negative 1=positive \
 --set max_len=512 truncation=middle pooling=mean embedding_dropout=0.1"
-STEPS=.cache/steps
 if wants imdb-sentiment; then
     mkdir -p "$STEPS"
     # shellcheck disable=SC2086
