@@ -69,6 +69,36 @@ def test_a_pattern_of_some_rows_says_how_many_they_are():
     )
 
 
+@pytest.mark.parametrize(
+    ("weight", "language", "sentence"),
+    [
+        (
+            0.9,
+            "en",
+            " Tokens that have occurred before (38% of the rows) attend to the token after their previous "
+            "occurrence (induction): 90% of their weight.",
+        ),
+        (
+            0.5,
+            "zh",
+            " 先前出现过的词元（占所有行的 38%）关注自己上次出现后的那个词元（归纳）：占权重的 50%。",
+        ),
+        (0.4, "en", None),
+    ],
+)
+def test_induction_is_said_beside_what_a_head_does_where_nothing_is_to_be_copied(weight, language, sentence):
+    tokens = (*"xabcabc", ".")
+    weights = np.zeros((8, 8))
+    weights[:, 0] = 1
+    for row, key in ((4, 2), (5, 3), (6, 4)):
+        weights[row, [0, key]] = 1 - weight, weight
+    first = said(weights, language=language, tokens=tokens, possible={"first"})
+    assert said(weights, language=language, tokens=tokens) == first + (sentence or "")
+    assert (sentence or "no induction") not in said(weights, usual("after_same"), language, tokens=tokens)
+    mixed = said(weights, usual("mixed", np.nan), language, tokens=tokens)
+    assert mixed.endswith(first + (sentence or ""))
+
+
 def test_of_the_most_read_token_it_is_said_in_how_many_rows_it_is_that():
     weights = half(KEYS[[4, 4, 4, 4, 1, 2]])
     assert said(weights) == (

@@ -4,7 +4,14 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from transformer_viz.analysis import PatternShares, Role, pattern_shares, roles_of_shares, text_patterns
+from transformer_viz.analysis import (
+    PatternShares,
+    Role,
+    held_patterns,
+    pattern_shares,
+    roles_of_shares,
+    text_patterns,
+)
 from transformer_viz.language import Words
 from transformer_viz.text.tokenizer import START, visible
 from transformer_viz.values.kind_roles import UsualRole, WordsRead
@@ -20,6 +27,9 @@ LABELS_SAID = 3
 
 WHOLE_FROM = 10
 """Effective numbers of tokens from here on are shown without decimals."""
+
+MIN_COPYING = 0.5
+"""Least share of the weight, where tokens have occurred before, from which induction is said of one text."""
 
 Said = Role | UsualRole
 """A role of a head: in one text, or usual over many."""
@@ -76,6 +86,21 @@ class HeadsInText:
         if not self._shares:
             return np.nan
         return float(self._shares[layer].share[head, self.names.index(name)])
+
+    def copying(self, layer: int, head: int) -> Role | None:
+        """Return induction as a head's role in this text, if it holds it where tokens have occurred before,
+        whatever it does elsewhere; None if it does not, or has that role anyway.
+
+        In the other rows, an induction head has nothing to copy, and rests on the first token or another.
+        """
+        role = self.roles[layer][head]
+        if not self._shares or "after_same" not in self.names or role.name == "after_same":
+            return None
+        number, found = self.names.index("after_same"), self._shares[layer]
+        share, support = float(found.share[head, number]), float(found.support[number])
+        if share < MIN_COPYING or not held_patterns(found, self.possible[layer])[head, number]:
+            return None
+        return role._replace(name="after_same", share=share, support=support)
 
     def ratio(self, layer: int, head: int, label: str) -> float:
         """Return how many times an even share the words of a label get here; NaN if there are none."""
@@ -138,6 +163,10 @@ def captions_of(
                 sentences = [usual_text(words, usual[layer][head], heads, layer, head)]
                 if usual[layer][head].name in ("token", "mixed"):
                     sentences.append(role_text(words, role, labels))
+            copying = heads.copying(layer, head)
+            if copying and (usual is None or usual[layer][head].name != "after_same"):
+                facts = {"percent": f"{copying.share:.0%}", "support": f"{copying.support:.0%}"}
+                sentences.append(words("role.copying", **facts))
             if preferences and layer == 0 and preferences[head] and role.name in ("mixed", "token"):
                 has_usual = usual is not None and usual[layer][head].name != "mixed"
                 sentences = [*sentences[:has_usual], preferences[head]]
