@@ -141,7 +141,7 @@ def test_the_wheel_holds_the_package_the_app_its_settings_and_the_shelf_and_noth
         path.relative_to(ROOT).as_posix() for name in SHELF for path in (ROOT / "models" / name).iterdir()
     }
     shipped = {f"transformer_viz/shipped/{name}" for name in {"app.py", ".streamlit/config.toml", *shelf}}
-    assert len(SHELF) == 13
+    assert len(SHELF) == 14
     assert files_of(wheel) == package | shipped
 
 
