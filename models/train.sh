@@ -75,6 +75,7 @@ train_pairs() { # name, the language whose sentences are apart, then more argume
 }
 train_pairs translate-en-zh English \
     --examples "I love you." "Where is the station?" "He is older than me." "I don't want to go to school today."
+# The shelf holds its matrices in eight bits, too.
 train_pairs translate-zh-en Chinese --columns text=target target=source \
     --examples "我今天不想去学校。" "这是我买的书。" "我爱你。" "车站在哪里？" \
     --limits "en=The test sentences come from the same collection as those of the training, and 116 of their 1,472 translations also occur there. All sentences are short everyday ones." \
