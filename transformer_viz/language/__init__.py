@@ -1,6 +1,16 @@
 """All user-visible sentences, in English and Chinese."""
 
 from transformer_viz.language.problems import Phrase, Problem, json_reason, sentence_of
-from transformer_viz.language.words import LANGUAGES, TAGS, Words, language_of
+from transformer_viz.language.words import LANGUAGES, TAGS, Words, joined, language_of
 
-__all__ = ["LANGUAGES", "TAGS", "Phrase", "Problem", "Words", "json_reason", "language_of", "sentence_of"]
+__all__ = [
+    "LANGUAGES",
+    "TAGS",
+    "Phrase",
+    "Problem",
+    "Words",
+    "joined",
+    "json_reason",
+    "language_of",
+    "sentence_of",
+]

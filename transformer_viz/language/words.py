@@ -79,6 +79,15 @@ def language_of(environment: Mapping[str, str]) -> str:
     return "zh" if asked.lower().startswith("zh") else "en"
 
 
+def joined(*sentences: str) -> str:
+    """Return sentences in sequence; Chinese ones need no space between them.
+
+    >>> joined("One.", "Two."), joined("一。", "二。")
+    ('One. Two.', '一。二。')
+    """
+    return " ".join(sentences).replace("。 ", "。")
+
+
 @functools.cache
 def _keys_of(language, prefix):
     return {sentence: key for key, sentence in _read(language).items() if key.startswith(prefix)}

@@ -12,7 +12,7 @@ from transformer_viz.analysis import (
     roles_of_shares,
     text_patterns,
 )
-from transformer_viz.language import Words
+from transformer_viz.language import Words, joined
 from transformer_viz.text.tokenizer import START, visible
 from transformer_viz.values.kind_roles import UsualRole, WordsRead
 from transformer_viz.values.patterns import NEARBY, ROLES, WORDS, possible_patterns
@@ -172,7 +172,7 @@ def captions_of(
                 sentences = [*sentences[:has_usual], preferences[head]]
             if effects is not None:
                 sentences.append(effects[layer][head])
-            captions[-1].append(" ".join(sentences))
+            captions[-1].append(joined(*sentences))
     return captions
 
 
@@ -246,9 +246,11 @@ def usual_text(words: Words, role: UsualRole, heads: HeadsInText, layer: int, he
         return words("usual.mixed", texts=f"{role.texts:,}")
     if role.name == "words":
         read = role.words[:LABELS_SAID]
-        return " ".join(
-            _words_text(words, each, heads.ratio(layer, head, each.label), is_first=each == read[0])
-            for each in read
+        return joined(
+            *(
+                _words_text(words, each, heads.ratio(layer, head, each.label), is_first=each == read[0])
+                for each in read
+            )
         )
     said = words(
         f"usual.{role.name}",

@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from transformer_viz.language import Words
+from transformer_viz.language import Words, joined
 from transformer_viz.pictures import views
 from transformer_viz.pictures.labels import axis_tokens
 from transformer_viz.pictures.lessons import LessonView
@@ -95,5 +95,5 @@ def _captions(words, sides: tuple[Attentions, Attentions], moved, columns: list[
             if share >= STILL:
                 gained, lost = (columns[int(end)] for end in (by_key[head].argmax(), by_key[head].argmin()))
                 said.append(words("compare.moved", share=f"{share:.1%}", gained=gained, lost=lost))
-            captions[-1].append(" ".join(said) or words("compare.still"))
+            captions[-1].append(joined(*said) or words("compare.still"))
     return captions

@@ -5,6 +5,7 @@ import streamlit as st
 
 from transformer_viz import store
 from transformer_viz.analysis import in_original_order, shuffled_order
+from transformer_viz.language import joined
 from transformer_viz.pictures.changes import other_positions
 from transformer_viz.pictures.figures import before_after_bars
 from transformer_viz.pictures.labels import answer_text, axis_tokens, label_of
@@ -12,7 +13,7 @@ from transformer_viz.pictures.views import MAX_CELLS, attention_change
 from transformer_viz.pictures.views.change import ROUNDING
 from transformer_viz.text.tokenizer import START, visible
 from transformer_viz.ui.pages.positions.lack import show_lack
-from transformer_viz.ui.pages.positions.wording import difference_text, joined, labels
+from transformer_viz.ui.pages.positions.wording import difference_text, labels
 from transformer_viz.ui.shell.address import choose_one, number_from_address, to_address
 from transformer_viz.ui.shell.answers import answer
 from transformer_viz.ui.shell.card import kind_name

@@ -5,7 +5,7 @@ import contextlib
 import streamlit as st
 
 from transformer_viz import store
-from transformer_viz.ui.pages.positions.wording import joined
+from transformer_viz.language import joined
 from transformer_viz.ui.shell.card import examples_of
 from transformer_viz.ui.shell.card_facts import config_of
 from transformer_viz.ui.shell.language import escaped, t

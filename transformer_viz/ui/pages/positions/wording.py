@@ -11,11 +11,6 @@ def difference_text(number: float) -> str:
     return t("positions.rounding", value=f"{number:.0e}") if number else "0"
 
 
-def joined(*sentences: str) -> str:
-    """Return sentences in sequence; Chinese ones need no space between them."""
-    return " ".join(sentences).replace("。 ", "。")
-
-
 def labels(*names: str) -> dict[str, str]:
     """Return the labels of a figure by name."""
     return {name: t(f"positions.word.{name}") for name in names}
