@@ -8,6 +8,7 @@ DATA=$1
 shift
 WANTED=${*:-all}
 cd "$(dirname "$0")/.."
+export PYTHONPATH="$PWD"
 PYTHON=${PYTHON:-.venv/bin/python}
 
 wants() { # name

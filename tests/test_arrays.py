@@ -114,7 +114,8 @@ def changed(value, *place):
             [None],
             TOKENS,
             "Layer 0 has no attention weights, only None. In transformers, load the model with "
-            'attn_implementation="eager" and call it with output_attentions=True. (Layers count from 0.)',
+            'attn_implementation="eager" and call it with output_attentions=True. (Layers are numbered '
+            "from 0.)",
         ),
         (layers(), "a film", "The tokens are one string. Give a list: "),
         (
@@ -125,8 +126,8 @@ def changed(value, *place):
         ([weights(), weights(heads=2)], TOKENS, "Layer 1 has the shape (2, 5, 5), layer 0 has (3, 5, 5)."),
         ([np.ones((2, 3, 5, 5)) / 5], TOKENS, "Layer 0 holds 2 texts. Choose one of them, as in [layer[:1] "),
         ([np.ones((5, 5)) / 5], TOKENS, "Layer 0 has the shape (5, 5). It must be (head, query, key) or "),
-        ([["text"]], TOKENS, "Layer 0 holds something else than finite numbers."),
-        (changed(np.nan, 0, 0, 0), TOKENS, "Layer 1 holds something else than finite numbers."),
+        ([["text"]], TOKENS, "Layer 0 contains values that are not finite numbers."),
+        (changed(np.nan, 0, 0, 0), TOKENS, "Layer 1 contains values that are not finite numbers."),
         (
             changed(5.0, 2, 3),
             TOKENS,

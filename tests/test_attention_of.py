@@ -131,9 +131,7 @@ def test_a_mask_of_the_model_is_in_force(batch):
 
 def test_what_has_no_attention_layer_is_told_so_and_leaves_nothing_behind(batch):
     own = keras.layers.MultiHeadAttention._compute_attention
-    with pytest.raises(
-        NoAttentionError, match=r"^The model has computed without an attention layer of Keras: "
-    ):
+    with pytest.raises(NoAttentionError, match=r"^The model used no attention layer of Keras: "):
         tv.attention_of(keras.Sequential([keras.layers.Dense(3)]), batch)
     with pytest.raises(ValueError, match="not this time"):
         tv.attention_of(failing, batch)

@@ -66,8 +66,8 @@ def _recording(record) -> Iterator[None]:
     """Let the attention layers record their weights, besides computing as they do."""
     layers = keras.layers
     parts: Mapping[tuple[type, str], Callable] = {
-        (layers.MultiHeadAttention, "_compute_attention"): _multi_head,
-        (layers.GroupQueryAttention, "_compute_attention"): _group_query,
+        (layers.MultiHeadAttention, "_compute_attention"): _projected,
+        (layers.GroupQueryAttention, "_compute_attention"): _projected,
         (layers.Attention, "_apply_scores"): _scored,
     }
     with ExitStack() as stack:
@@ -77,41 +77,27 @@ def _recording(record) -> Iterator[None]:
         yield
 
 
-def _multi_head(compute, record):
+def _projected(compute, record):
     def recorded(self, query, key, value, attention_mask=None, *args, **options):
         result = compute(self, query, key, value, attention_mask, *args, **options)
         weights = result[1]
-        if weights is None:
-            mask = _whole_mask(self, query, value, attention_mask, options)
-            with _replaced(self, "_flash_attention", False):
-                weights = compute(self, query, key, value, mask, False, True)[1]
-        record(self, weights, len(self._attention_axes))
+        if weights is None:  # a faster kernel has computed, which may make a causal mask by itself
+            if attention_mask is None and options.get("use_causal_mask"):
+                attention_mask = self._compute_causal_mask(query, value)
+            weights = _returned_weights(compute, self, query, key, value, attention_mask)
+        record(self, weights, len(getattr(self, "_attention_axes", (1,))))
         return result
 
     return recorded
 
 
-def _group_query(compute, record):
-    def recorded(self, query, key, value, attention_mask=None, *args, **options):
-        result = compute(self, query, key, value, attention_mask, *args, **options)
-        weights = result[1]
-        if weights is None:
-            mask = _whole_mask(self, query, value, attention_mask, options)
-            with (
-                _replaced(self, "_flash_attention", False),
-                _replaced(self, "_return_attention_scores", True),
-            ):
-                weights = compute(self, query, key, value, mask, False)[1]
-        record(self, weights)
-        return result
-
-    return recorded
-
-
-def _whole_mask(layer, query, value, mask, options):
-    """Return a layer's mask; without one, it may leave a causal one to a faster kernel."""
-    is_causal = mask is None and options.get("use_causal_mask")
-    return layer._compute_causal_mask(query, value) if is_causal else mask
+def _returned_weights(compute, layer, *inputs):
+    """Return the weights that a layer computes without a faster kernel."""
+    with _replaced(layer, "_flash_attention", False):
+        if not isinstance(layer, keras.layers.GroupQueryAttention):
+            return compute(layer, *inputs, training=False, return_attention_scores=True)[1]
+        with _replaced(layer, "_return_attention_scores", True):
+            return compute(layer, *inputs, training=False)[1]
 
 
 def _scored(apply, record):

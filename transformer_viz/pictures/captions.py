@@ -29,7 +29,7 @@ WHOLE_FROM = 10
 """Effective numbers of tokens from here on are shown without decimals."""
 
 MIN_COPYING = 0.5
-"""Least share of the weight, where tokens have occurred before, from which induction is said of one text."""
+"""Least share of the weight, in the rows of repeated tokens, for a caption to name induction in one text."""
 
 Said = Role | UsualRole
 """A role of a head: in one text, or usual over many."""
@@ -87,11 +87,11 @@ class HeadsInText:
             return np.nan
         return float(self._shares[layer].share[head, self.names.index(name)])
 
-    def copying(self, layer: int, head: int) -> Role | None:
-        """Return induction as a head's role in this text, if it holds it where tokens have occurred before,
-        whatever it does elsewhere; None if it does not, or has that role anyway.
+    def copying(self, layer: int, head: int) -> tuple[float, float] | None:
+        """Return the share of a head's weight on induction in this text, and that of rows that could show it.
 
-        In the other rows, an induction head has nothing to copy, and rests on the first token or another.
+        None if it does not hold that role in these rows, or has it anyway. In the other rows an induction
+        head has nothing to copy, and rests on the first token or another.
         """
         role = self.roles[layer][head]
         if not self._shares or "after_same" not in self.names or role.name == "after_same":
@@ -100,7 +100,7 @@ class HeadsInText:
         share, support = float(found.share[head, number]), float(found.support[number])
         if share < MIN_COPYING or not held_patterns(found, self.possible[layer])[head, number]:
             return None
-        return role._replace(name="after_same", share=share, support=support)
+        return share, support
 
     def ratio(self, layer: int, head: int, label: str) -> float:
         """Return how many times an even share the words of a label get here; NaN if there are none."""
@@ -165,8 +165,8 @@ def captions_of(
                     sentences.append(role_text(words, role, labels))
             copying = heads.copying(layer, head)
             if copying and (usual is None or usual[layer][head].name != "after_same"):
-                facts = {"percent": f"{copying.share:.0%}", "support": f"{copying.support:.0%}"}
-                sentences.append(words("role.copying", **facts))
+                share, support = copying
+                sentences.append(words("role.copying", percent=f"{share:.0%}", support=f"{support:.0%}"))
             if preferences and layer == 0 and preferences[head] and role.name in ("mixed", "token"):
                 has_usual = usual is not None and usual[layer][head].name != "mixed"
                 sentences = [*sentences[:has_usual], preferences[head]]

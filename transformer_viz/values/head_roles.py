@@ -179,19 +179,21 @@ def _with_words(content):
 
 
 def _with_nearby(content):
-    """Return the content of version 2 as version 3: no text could show what is nearby."""
+    """Return the content of version 2 as version 3, with nearby tokens not measured."""
     place = SELF_PATTERNS.index("nearby")
-    kinds = {}
+
+    def widened(measures, unknown):
+        return [*measures[:place], unknown, *measures[place:]]
+
+    kinds = dict(content["kinds"])
     for kind, each in content["kinds"].items():
-        kinds[kind] = each if kind == "cross" else dict(each)
-        if kind == "cross":
-            continue
-        for name, unknown in (("names", "nearby"), ("support", 0.0), ("texts", 0)):
-            kinds[kind][name] = [*each[name][:place], unknown, *each[name][place:]]
-        for name in _BY_HEAD:
-            kinds[kind][name] = [
-                [[*head[:place], None, *head[place:]] for head in layer] for layer in each[name]
-            ]
+        if kind != "cross":
+            added = (("names", "nearby"), ("support", 0.0), ("texts", 0))
+            flat = {name: widened(each[name], unknown) for name, unknown in added}
+            heads = {
+                name: [[widened(head, None) for head in layer] for layer in each[name]] for name in _BY_HEAD
+            }
+            kinds[kind] = each | flat | heads
     return content | {"kinds": kinds}
 
 

@@ -75,7 +75,7 @@ _CONTENT = {"itself", "same", "punctuation", *SHAPES}
 """Patterns that follow from the tokens alone, wherever they are."""
 
 _PLACES = {*SELF_PATTERNS, *CROSS_PATTERNS} - {"nearby"}
-"""Patterns that name a head before any other; one of them may be a part of what is nearby."""
+"""Patterns of exact places; they take precedence over "nearby", which includes some of them."""
 
 
 def words_measures(labels: Iterable[str]) -> tuple[str, ...]:
