@@ -8,6 +8,7 @@ import streamlit as st
 
 from transformer_viz.store import ModelSummary
 from transformer_viz.ui.shell import server
+from transformer_viz.values.request import Request
 
 
 @pytest.fixture(autouse=True)
@@ -85,3 +86,24 @@ def test_the_browser_opens_once_the_server_listens_unless_there_is_no_screen(
             assert addresses == ["http://localhost:8765"] * opened
 
     asyncio.run(serve())
+
+
+def test_the_engine_leaves_the_processors_to_a_first_picture_whose_answer_is_kept(monkeypatch, models_folder):
+    monkeypatch.setattr(st, "get_option", {"server.headless": True, "server.allowedHosts": []}.get)
+    warmed = []
+    monkeypatch.setattr(server.Engine, "warm", lambda self, model: warmed.append(model))
+    monkeypatch.setattr(server, "HEAD_START", 0.5)
+    monkeypatch.setattr(server, "opening_request", lambda: Request("a model", "a text"))
+
+    async def warmed_at_once():
+        async with server.lifespan(None):
+            await asyncio.sleep(0.1)
+            soon = len(warmed)
+            await asyncio.sleep(0.6)
+            assert len(warmed) == 1
+            return bool(soon)
+
+    for kept, at_once in ((None, True), ("an answer", False)):
+        warmed.clear()
+        monkeypatch.setattr(server, "kept_answer", lambda request, kept=kept: kept)
+        assert asyncio.run(warmed_at_once()) is at_once

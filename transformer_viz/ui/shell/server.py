@@ -12,6 +12,7 @@ import streamlit as st
 
 from transformer_viz import store
 from transformer_viz.service.engine import Engine
+from transformer_viz.service.opening import kept_answer
 from transformer_viz.service.trainer import Trainer
 from transformer_viz.ui.shell.card_facts import examples_of
 from transformer_viz.ui.shell.classroom import TEACHER, is_classroom, teacher_secret
@@ -21,14 +22,14 @@ from transformer_viz.values.request import Request
 FIRST_MODEL = "imdb-sentiment"
 """Name of the model shown first, if it exists."""
 
+HEAD_START = 3.0
+"""Seconds in which the first picture has the processors to itself, if its answer is kept."""
+
 
 @functools.cache
 def shared_engine() -> Engine:
-    """Return the engine of this server, which loads the first model in advance."""
-    engine, model = Engine(), _first_model()
-    if model:
-        engine.warm(model.reference)
-    return engine
+    """Return the engine of this server; its processes start with `_warm` or with the first request."""
+    return Engine()
 
 
 @functools.cache
@@ -70,12 +71,19 @@ async def lifespan(app: object) -> AsyncIterator[dict[str, Any]]:
     store.empty_trash()
     gc.collect()
     gc.freeze()  # before the engine exists: frozen objects are never collected
-    engine = shared_engine()
+    loop, request = asyncio.get_running_loop(), opening_request()
+    loop.call_later(HEAD_START if request and kept_answer(request) else 0, _warm)
     if is_classroom():
         print(f"  The teacher's page: {address()}/?{TEACHER}={teacher_secret()}", flush=True)
     if not st.get_option("server.headless"):
-        loop = asyncio.get_running_loop()  # the port is open a moment after this function yields
+        # The port is open a moment after this function yields.
         loop.call_later(0.5, loop.run_in_executor, None, webbrowser.open, address())
     yield {}
-    engine.close()
+    shared_engine().close()
     shared_trainer().close()
+
+
+def _warm():
+    """Start the engine and load the first model in advance."""
+    if model := _first_model():
+        shared_engine().warm(model.reference)
