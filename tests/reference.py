@@ -20,18 +20,23 @@ class Reference:
         """Return what the model answers to one text, and one target."""
         config = self.config
         stack = "decoder" if config.architecture == "decoder" else "encoder"
-        x = self.embed(token_ids, "", config.max_len)
+        x = self.embed(token_ids, "")
         x = self.stack(stack, x, token_ids, config.causal)
         if target_ids is not None:
-            memory, x = x, self.embed(target_ids, "target_", config.target_max_len)
+            memory, x = x, self.embed(target_ids, "target_")
             x = self.stack("decoder", x, target_ids, True, memory, token_ids)
         if config.has_decoder:
+            if config.output_transform:
+                x = self.norm(self.activate(config.activation, self.dense(x, "transform")), "transform_norm")
             if config.tie_embeddings:
-                return x @ self.p["token_embedding/embeddings"].T
+                return x @ self.p["token_embedding/embeddings"].T + self.p.get("output/bias", 0)
             return self.dense(x, "output")
-        return self.dense(self.pool(x, token_ids), "classifier")
+        x = self.pool(x, token_ids)
+        if config.pooled_activation != "none":
+            x = self.activate(config.pooled_activation, self.dense(x, "pooled"))
+        return self.dense(x, "classifier")
 
-    def embed(self, ids, side, length):
+    def embed(self, ids, side):
         config = self.config
         own = f"{side}token_embedding/embeddings"
         token = self.p[own if own in self.p else "token_embedding/embeddings"][ids]
@@ -43,11 +48,15 @@ class Reference:
             if config.padding_position:
                 position = 0 if token_id == 0 else place + 1
             rows.append(self.position(position, side))
-        return token + np.array(rows)
+        total = token + np.array(rows)
+        if config.segments:
+            before = [list(ids[:place]).count(config.end_id) for place in range(len(ids))]
+            total = total + self.p["segment_embedding/embeddings"][np.minimum(before, config.segments - 1)]
+        return self.norm(total, f"{side}embedding_norm") if config.embedding_norm else total
 
     def position(self, position, side):
         config, d = self.config, self.config.d_model
-        if config.positions == "none":
+        if config.positions in ("none", "rotary"):
             return np.zeros(d)
         if config.positions == "learned":
             return self.p[f"{side}position_embedding/embeddings"][position]
@@ -70,8 +79,13 @@ class Reference:
                 ]
                 for q in range(len(ids))
             ]
+            places = [self.place(ids, place) for place in range(len(ids))]
+            start = x
             x = self.sublayer(
-                prefix, own, x, lambda y, p=prefix, m=may: self.attention(f"{p}/{own}", y, y, m)
+                prefix,
+                own,
+                x,
+                lambda y, p=prefix, m=may, t=places: self.attention(f"{p}/{own}", y, y, m, t),
             )
             if memory is not None:
                 may = [
@@ -84,7 +98,8 @@ class Reference:
                     lambda y, p=prefix, m=may: self.attention(f"{p}/cross_attention", y, memory, m),
                 )
             if self.config.ffn_dim:
-                x = self.sublayer(prefix, "ffn", x, lambda y, p=prefix: self.ffn(f"{p}/ffn", y))
+                read = start if self.config.parallel else x
+                x = self.sublayer(prefix, "ffn", x, lambda y, p=prefix: self.ffn(f"{p}/ffn", y), read)
         return self.norm(x, f"{name}_norm") if self.config.final_norm else x
 
     def may_read(self, ids, query, key):
@@ -93,21 +108,33 @@ class Reference:
     def near(self, query, key):
         return self.config.window is None or abs(query - key) <= self.config.window
 
-    def sublayer(self, prefix, name, x, compute):
+    def place(self, ids, place):
+        if not self.config.padding_position:
+            return place
+        return 0 if ids[place] == 0 else place + 1
+
+    def sublayer(self, prefix, name, x, compute, read=None):
         norm = self.config.norm
-        update = compute(self.norm(x, f"{prefix}/{name}_norm") if norm == "pre" else x)
+        read = x if read is None else read
+        update = compute(self.norm(read, f"{prefix}/{name}_norm") if norm == "pre" else read)
         x = x + update if self.config.residual else update
         return self.norm(x, f"{prefix}/{name}_norm") if norm == "post" else x
 
-    def attention(self, name, x, source, may):
+    def attention(self, name, x, source, may, places=None):
         config, heads = self.config, []
         query, key, value = (
             self.dense(y, f"{name}/{part}") for y, part in ((x, "query"), (source, "key"), (source, "value"))
         )
         for h in range(config.num_heads):
+            shared = h * config.num_kv_heads // config.num_heads
             q = query[:, h * config.head_dim : (h + 1) * config.head_dim]
-            k = key[:, h * config.head_dim : (h + 1) * config.head_dim]
-            v = value[:, h * config.value_dim : (h + 1) * config.value_dim]
+            k = key[:, shared * config.head_dim : (shared + 1) * config.head_dim]
+            v = value[:, shared * config.value_dim : (shared + 1) * config.value_dim]
+            if config.qk_norm:
+                q = self.rms(q) * self.p[f"{name}/query_norm/scale"]
+                k = self.rms(k) * self.p[f"{name}/key_norm/scale"]
+            if config.positions == "rotary" and places is not None:
+                q, k = (np.array([self.turn(*pair) for pair in zip(y, places, strict=True)]) for y in (q, k))
             out = np.zeros((len(x), config.value_dim))
             for i in range(len(x)):
                 read = [j for j in range(len(source)) if may[i][j]]
@@ -119,14 +146,33 @@ class Reference:
         joined = np.concatenate(heads, axis=-1)
         return self.dense(joined, f"{name}/output") if config.output_projection else joined
 
+    def turn(self, vector, place):
+        """Turn the pairs (i, i + width / 2) of a vector, as complex numbers."""
+        width = self.config.rotary_width
+        half, turned = width // 2, vector.copy()
+        for i in range(half):
+            angle = place / self.config.rotary_base ** (2 * i / width)
+            point = complex(vector[i], vector[i + half]) * complex(math.cos(angle), math.sin(angle))
+            turned[i], turned[i + half] = point.real, point.imag
+        return turned
+
     def ffn(self, name, x):
-        hidden = self.dense(x, f"{name}/hidden")
-        if self.config.activation == "relu":
-            hidden = np.maximum(hidden, 0)
+        hidden, activation = self.dense(x, f"{name}/hidden"), self.config.activation
+        if self.config.gated_ffn:
+            hidden = hidden * self.activate(activation, self.dense(x, f"{name}/gate"))
         else:
-            erf = np.vectorize(math.erf)
-            hidden = 0.5 * hidden * (1 + erf(hidden / math.sqrt(2)))
+            hidden = self.activate(activation, hidden)
         return self.dense(hidden, f"{name}/output")
+
+    def activate(self, name, x):
+        functions = {
+            "relu": lambda y: max(y, 0),
+            "tanh": math.tanh,
+            "gelu": lambda y: 0.5 * y * (1 + math.erf(y / math.sqrt(2))),
+            "gelu-tanh": lambda y: 0.5 * y * (1 + math.tanh(math.sqrt(2 / math.pi) * (y + 0.044715 * y**3))),
+            "silu": lambda y: y / (1 + math.exp(-y)),
+        }
+        return np.vectorize(functions[name], otypes=[np.float64])(x)
 
     def pool(self, x, ids):
         real = [i for i, token_id in enumerate(ids) if token_id != 0 or not self.config.mask_padding]
@@ -143,6 +189,12 @@ class Reference:
     def dense(self, x, name):
         return x @ self.p[f"{name}/kernel"] + self.p.get(f"{name}/bias", 0)
 
+    def rms(self, x):
+        return x / np.sqrt((x**2).mean(axis=-1, keepdims=True) + self.config.norm_epsilon)
+
     def norm(self, x, name):
-        mean, variance = x.mean(axis=-1, keepdims=True), x.var(axis=-1, keepdims=True)
-        return (x - mean) / np.sqrt(variance + 1e-6) * self.p[f"{name}/gamma"] + self.p[f"{name}/beta"]
+        if self.config.norm_kind == "rms":
+            return self.rms(x) * self.p[f"{name}/scale"]
+        x = x - x.mean(axis=-1, keepdims=True)
+        x = x / np.sqrt(x.var(axis=-1, keepdims=True) + self.config.norm_epsilon)
+        return x * self.p[f"{name}/gamma"] + self.p[f"{name}/beta"]

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from transformer_viz.values.config import CHOICES, FORMAT_VERSION, TransformerConfig
+from transformer_viz.values.config import ADDED, CHOICES, FORMAT_VERSION, TransformerConfig
 from transformer_viz.values.presets import PRESETS
 
 COUNTS = {
@@ -51,15 +51,27 @@ def valid_configs(draw):
         "dropout": draw(st.floats(0, 0.99)),
         "window": draw(st.none() | st.integers(0, 3)),
         "truncation": draw(st.sampled_from(CHOICES["truncation"])),
-        **{name: draw(st.sampled_from(CHOICES[name])) for name in ("positions", "norm", "activation")},
+        **{
+            name: draw(st.sampled_from(CHOICES[name]))
+            for name in ("positions", "norm", "norm_kind", "activation")
+        },
         **{
             name: draw(st.booleans())
             for name in (
                 *("attention_bias", "mask_padding", "residual", "final_norm"),
-                *("padding_position", "scale_embedding"),
+                *("padding_position", "scale_embedding", "embedding_norm", "parallel", "qk_norm"),
+                *("gated_ffn", "ffn_bias", "output_bias"),
             )
         },
+        "num_kv_heads": draw(st.sampled_from([n for n in range(1, num_heads + 1) if num_heads % n == 0])),
+        "norm_epsilon": draw(st.sampled_from([1e-12, 1e-5])),
+        "rotary_base": draw(st.sampled_from([100.0, 10_000.0])),
+        "segments": draw(st.integers(0, 2)),
+        "end_id": draw(st.integers(1, 8)),
     }
+    if values["positions"] == "rotary":
+        values["head_dim"] = draw(st.sampled_from([2, 4, 6]))
+        values["rotary_width"] = 2 * draw(st.integers(1, values["head_dim"] // 2))
     if values["head_dim"] is None:
         values["output_projection"] = draw(st.booleans())
     else:
@@ -69,8 +81,10 @@ def valid_configs(draw):
         values |= {"labels": tuple(draw(names)), "causal": draw(st.booleans())}
         values["reads_start"] = draw(st.booleans())
         values["pooling"] = draw(st.sampled_from(CHOICES["pooling"]))
+        values["pooled_activation"] = draw(st.sampled_from(CHOICES["pooled_activation"]))
     else:
-        values["tie_embeddings"] = draw(st.booleans())
+        for name in ("tie_embeddings", "output_transform", "vocabulary_bias"):
+            values[name] = draw(st.booleans())
     if architecture == "encoder-decoder":
         values |= {"num_decoder_layers": draw(st.integers(1, 3)), "target_max_len": draw(st.integers(5, 9))}
         if not values["tie_embeddings"]:
@@ -183,7 +197,7 @@ def stored(**changes):
         (stored(format_version=...), "config.json has no whole number as `format_version`."),
         (stored(format_version=True), "config.json has no whole number as `format_version`."),
         (stored(format_version=FORMAT_VERSION + 1), "made by a newer version of Transformer Viz"),
-        (stored(format_version=1), "Missing: none; unknown: 'reads_start', 'temperature'."),
+        (stored(format_version=1), "Missing: none; unknown: 'embedding_norm', 'end_id', "),
         (stored(temperature=...), "Missing: 'temperature'; unknown: none."),
         (stored(dropout=10**400), "`dropout` must be a finite number. Received: 1000"),
         (stored(norm=...), "Missing: 'norm'; unknown: none."),
@@ -199,11 +213,14 @@ def test_a_file_that_is_no_config_is_refused_with_a_sentence(text, message):
 
 
 @pytest.mark.parametrize("name", PRESETS)
-def test_a_config_of_the_first_version_has_what_was_then_no_choice(name):
-    fields = json.loads(PRESETS[name].to_json()) | {"format_version": 1}
+def test_a_config_of_an_older_version_has_what_was_then_no_choice(name):
+    fields = json.loads(PRESETS[name].to_json())
+    for field in (name for name, version in ADDED.items() if version == 3):
+        del fields[field]
+    assert TransformerConfig.from_json(json.dumps(fields | {"format_version": 2})) == PRESETS[name]
     assert fields.pop("temperature") == 1
     assert fields.pop("reads_start") == (name in ("gpt-mini", "bert-mini"))
-    assert TransformerConfig.from_json(json.dumps(fields)) == PRESETS[name]
+    assert TransformerConfig.from_json(json.dumps(fields | {"format_version": 1})) == PRESETS[name]
 
 
 def test_a_config_cannot_be_changed():

@@ -107,7 +107,7 @@ def test_the_text_is_the_tokens(speaker):
 
 def test_it_ends_where_the_positions_end(translator):
     model = translator.model
-    bias = model.output_dense.bias
+    bias = model.vocabulary_head.output_dense.bias
     before = bias.numpy()
     bias.assign(before - 1e3 * (np.arange(13) == END_ID))
     try:

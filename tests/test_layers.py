@@ -28,10 +28,15 @@ NEUTRAL = Intervention(
 )
 
 
+def config(d_model, **changes):
+    sizes = {"num_heads": 3, "head_dim": 11, "value_dim": 13, "positions": "none"}
+    return TransformerConfig(d_model=d_model, **sizes | changes)
+
+
 @pytest.fixture(scope="module")
 def layer():
     keras.utils.set_random_seed(1)
-    layer = MultiHeadAttention(17, 3, 11, 13)
+    layer = MultiHeadAttention(config(17))
     layer.build((None, None, 17))
     for variable in layer.weights:
         variable.assign(RANDOM.normal(scale=0.4, size=variable.shape))
@@ -65,7 +70,7 @@ def test_attend_by_hand():
 @pytest.mark.parametrize("use_bias", [True, False])
 @pytest.mark.parametrize("source", [X, SOURCE], ids=["self", "cross"])
 def test_equals_keras_with_the_same_parameters(use_bias, source):
-    ours = MultiHeadAttention(17, 3, 11, 13, use_bias=use_bias)
+    ours = MultiHeadAttention(config(17, attention_bias=use_bias))
     ours.build((None, None, 17))
     for variable in ours.weights:
         variable.assign(RANDOM.normal(scale=0.2, size=variable.shape))
@@ -168,14 +173,14 @@ def test_a_weight_gate_leaves_the_other_weights_alone(layer, trace):
 
 
 def test_without_output_projection_the_joined_heads_are_the_output():
-    layer = MultiHeadAttention(39, 3, 11, 13, output_projection=False)
+    layer = MultiHeadAttention(config(39, output_projection=False))
     x = RANDOM.normal(size=(2, 5, 39)).astype("float32")
     trace = to_numpy(layer(x, x, np.array(True)))
     assert_array_equal(trace.output, np.swapaxes(trace.context, 1, 2).reshape(2, 5, 39))
 
 
 def test_feed_forward_by_hand():
-    layer = FeedForward(1, 2)
+    layer = FeedForward(config(1, ffn_dim=2))
     layer.build((None, None, 1))
     layer.set_weights([np.float32(part) for part in ([[1, -1]], [0, 0], [[2], [3]], [10])])
     hidden, output = to_numpy(layer(np.float32([[[4], [-5]]])))
@@ -184,7 +189,7 @@ def test_feed_forward_by_hand():
 
 
 def test_without_a_feed_forward_layer_nothing_is_added():
-    hidden, output = to_numpy(FeedForward(17, 0)(X))
+    hidden, output = to_numpy(FeedForward(config(17, ffn_dim=0))(X))
     assert hidden.shape == (2, 5, 0)
     assert not output.any()
 

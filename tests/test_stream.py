@@ -8,7 +8,7 @@ from running_app import ROOT
 import transformer_viz as tv
 from transformer_viz import PRESETS
 from transformer_viz.analysis import output_names, read_out, settled_at, stream_places
-from transformer_viz.analysis.normalisation import layer_norm
+from transformer_viz.analysis.normalisation import normalised
 from transformer_viz.values.tensors import flatten
 
 SHIPPED = sorted(path.parent.name for path in (ROOT / "models").glob("*/config.json"))
@@ -56,7 +56,7 @@ def test_behind_the_last_block_the_output_layer_reads_the_answer(traced):
     parameters = {name: explorer.model.parameters()[name].numpy() for name in output_names(config)}
     stream = flatten(trace.values)[last.stream]
     if config.final_norm:
-        normed = layer_norm(stream, *(parameters[f"encoder_norm/{name}"] for name in ("gamma", "beta")))
+        normed = normalised(stream, config, parameters, "encoder_norm")
         assert_allclose(normed, trace.values.final, atol=2e-5)
     if not config.final_norm:  # the classifier is linear: of the mean of all positions it reads the answer
         mean = (stream * trace.values.pooling_weights[:, None]).sum(axis=0, keepdims=True)

@@ -66,8 +66,9 @@ def test_any_text_as_a_name_is_refused_or_unknown(tmp_path_factory, name):
 
 
 def test_a_newer_config_is_told_from_a_damaged_one(model):
-    put(model, "config.json", CONFIG.to_json().replace('"format_version": 2', '"format_version": 3'))
-    with refused(f"{model / 'config.json'} cannot be used: config.json has format version 3, {NEWER}"):
+    put(model, "config.json", CONFIG.to_json().replace('"format_version": 3', '"format_version": 4'))
+    newer = NEWER.replace("up to 2", "up to 3")
+    with refused(f"{model / 'config.json'} cannot be used: config.json has format version 4, {newer}"):
         read_model(model)
 
 

@@ -10,16 +10,17 @@ from transformer_viz.language import Problem
 from transformer_viz.values.config import PAD_ID
 
 
-def padding_mask(token_ids: ArrayLike) -> np.ndarray:
+def padding_mask(token_ids: ArrayLike, pad_id: int = PAD_ID) -> np.ndarray:
     """Return the padding mask: every token but [PAD] may be attended to.
 
     Args:
         token_ids: int (key,).
+        pad_id: Id of [PAD].
 
     Returns:
         bool (1, key).
     """
-    return np.not_equal(token_ids, PAD_ID)[None, :]
+    return np.not_equal(token_ids, pad_id)[None, :]
 
 
 def causal_mask(queries: int, keys: int | None = None) -> np.ndarray:

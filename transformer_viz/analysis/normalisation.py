@@ -1,17 +1,26 @@
-"""Layer normalisation, in NumPy."""
+"""Normalisation of the residual stream, outside of a model."""
+
+from collections.abc import Mapping
 
 import numpy as np
 
-from transformer_viz.values.config import NORM_EPSILON
+from transformer_viz.values.config import TransformerConfig
 
 
-def layer_norm(x: np.ndarray, gamma: np.ndarray, beta: np.ndarray) -> np.ndarray:
-    """Return (x - mean) / standard deviation * gamma + beta over the last axis (Ba et al., 2016, eq. 4).
+def normalised(
+    x: np.ndarray, config: TransformerConfig, parameters: Mapping[str, np.ndarray], name: str
+) -> np.ndarray:
+    """Return the result of a model's normalisation layer: float (..., d_model).
 
     Args:
         x: float (..., d_model).
-        gamma: float (d_model,).
-        beta: float (d_model,).
+        config: Of the model.
+        parameters: Name -> array, those of the layer among them.
+        name: Of the layer.
     """
+    if config.norm_kind == "rms":
+        size = np.sqrt((x**2).mean(axis=-1, keepdims=True) + config.norm_epsilon)
+        return x / size * parameters[f"{name}/scale"]
     x = x - x.mean(axis=-1, keepdims=True)
-    return x / np.sqrt((x**2).mean(axis=-1, keepdims=True) + NORM_EPSILON) * gamma + beta
+    size = np.sqrt((x**2).mean(axis=-1, keepdims=True) + config.norm_epsilon)
+    return x / size * parameters[f"{name}/gamma"] + parameters[f"{name}/beta"]

@@ -5,7 +5,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from transformer_viz.analysis.normalisation import layer_norm
+from transformer_viz.analysis.activations import activated
+from transformer_viz.analysis.normalisation import normalised
 from transformer_viz.analysis.softmax import label_logits, softmax
 from transformer_viz.values.config import TransformerConfig
 
@@ -43,8 +44,11 @@ def stream_places(config: TransformerConfig) -> tuple[Place, ...]:
         side = "target_" if stack == "decoder" and config.has_encoder else ""
         token, position = f"{side}token_embedding", f"{side}position_embedding"
         places.append(Place(stack, None, "embedding", token, (("added", token),)))
-        if config.positions != "none":
-            places.append(Place(stack, None, "positions", f"{stack}.0.resid_pre", (("added", position),)))
+        made = (("added", position),) if config.positions not in ("none", "rotary") else ()
+        if config.segments and not side:
+            made += (("added", "segment_embedding"),)
+        if made or config.embedding_norm:
+            places.append(Place(stack, None, "positions", f"{stack}.0.resid_pre", made))
         for layer in range(layers):
             places += _block(config, stack, layer)
     return tuple(places)
@@ -76,7 +80,7 @@ def output_names(config: TransformerConfig) -> tuple[str, ...]:
     """Return the names of the parameters that `read_out` needs."""
     names = config.parameter_shapes()
     last = [*config.stacks][-1]
-    starts = [f"{last}_norm/", "output/", "classifier/"]
+    starts = [f"{last}_norm/", "output/", "classifier/", "pooled/", "transform/", "transform_norm/"]
     if config.predicts_tokens and config.tie_embeddings:
         starts.append("token_embedding/")
     return tuple(name for name in names if name.startswith(tuple(starts)))
@@ -101,13 +105,27 @@ def read_out(
     """
     norm = f"{[*config.stacks][-1]}_norm"
     if config.final_norm:
-        stream = layer_norm(stream, parameters[f"{norm}/gamma"], parameters[f"{norm}/beta"])
-    if config.predicts_tokens and config.tie_embeddings:
-        logits = stream @ parameters["token_embedding/embeddings"].T
+        stream = normalised(stream, config, parameters, norm)
+    if config.predicts_tokens:
+        logits = _over_vocabulary(stream, config, parameters)
     else:
-        name = "output" if config.predicts_tokens else "classifier"
-        logits = stream @ parameters[f"{name}/kernel"] + parameters[f"{name}/bias"]
+        if config.pooled_activation != "none":
+            stream = activated(config.pooled_activation, _dense(stream, parameters, "pooled"))
+        logits = _dense(stream, parameters, "classifier")
     return softmax(label_logits(config, logits), config.temperature)
+
+
+def _over_vocabulary(stream, config, parameters):
+    if config.output_transform:
+        stream = activated(config.activation, _dense(stream, parameters, "transform"))
+        stream = normalised(stream, config, parameters, "transform_norm")
+    if not config.tie_embeddings:
+        return _dense(stream, parameters, "output")
+    return stream @ parameters["token_embedding/embeddings"].T + parameters.get("output/bias", 0)
+
+
+def _dense(x, parameters, name):
+    return x @ parameters[f"{name}/kernel"] + parameters[f"{name}/bias"]
 
 
 def settled_at(answers: np.ndarray) -> np.ndarray:

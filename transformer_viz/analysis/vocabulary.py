@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from transformer_viz.analysis.normalisation import layer_norm
+from transformer_viz.analysis.normalisation import normalised
 from transformer_viz.analysis.softmax import softmax
 from transformer_viz.values.config import TransformerConfig
 
@@ -45,7 +45,7 @@ def vocabulary_weights(
         if config.scale_embedding:
             x = x * config.d_model**0.5
         if config.norm == "pre":
-            x = layer_norm(x, parameters[f"{layer}_norm/gamma"], parameters[f"{layer}_norm/beta"])
+            x = normalised(x, config, parameters, f"{layer}_norm")
         x = x @ parameters[f"{layer}/{name}/kernel"] + parameters.get(f"{layer}/{name}/bias", 0)
         return np.swapaxes(x.reshape(len(x), config.num_heads, -1), 0, 1)
 

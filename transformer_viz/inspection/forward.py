@@ -178,6 +178,8 @@ class ForwardPass:
         """Return name -> position ids and tables, as inputs of the compiled pass."""
         first = self.config.padding_position
         ids = _position_ids(changes.position_ids, len(source.ids))
+        if self.config.positions == "rotary" and changes.positions == "none":
+            ids = np.zeros((1, len(source.ids)), np.int32)  # nothing is rotated against anything else
         rows = len(source.ids) + first if changes.position_ids is None else ids.max() + 1
         table = self._table(changes.positions, "position_table", rows + changes.shift)
         found = {"position_ids": ids, "position_table": table[changes.shift :]}
@@ -246,7 +248,7 @@ class ForwardPass:
         return self._tables[own, kind]
 
     def _computed_table(self, positions, rows):
-        kinds = [kind for kind in CHOICES["positions"] if kind != "learned"]
+        kinds = [kind for kind in CHOICES["positions"] if kind not in ("learned", "rotary")]
         if positions not in kinds:
             raise ValueError(f"`positions` must be one of {', '.join(kinds)}. Received: {positions!r}.")
         return position_table(positions, rows, self.config.d_model)

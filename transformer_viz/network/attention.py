@@ -5,11 +5,15 @@ from typing import Any
 
 import keras
 
+from transformer_viz.values.config import TransformerConfig
 from transformer_viz.values.tensors import AttentionTrace, Intervention, Past, Tensor
 
 ops: Any = keras.ops  # its functions have no annotations, and the types inferred for them are wrong
 
 Shape = tuple[int | None, ...]
+
+Rotation = tuple[Tensor, Tensor]
+"""Cosines and sines of the angles by which rotary positions rotate: (batch or 1, 1, position, width / 2)."""
 
 
 def masked_score(scores: Tensor) -> float:
@@ -69,12 +73,7 @@ class MultiHeadAttention(keras.layers.Layer):
     """Multi-head attention (Vaswani et al., 2017, section 3.2.2) that returns all its tensors.
 
     Args:
-        d_model: Width of input and output.
-        num_heads: Heads, each with its own query, key and value projection.
-        head_dim: Width of one head's query and key (the paper's d_k).
-        value_dim: Width of one head's value (the paper's d_v).
-        use_bias: Bias in all projections.
-        output_projection: Multiply the joined heads by W^O; False: the joined heads are the output.
+        config: `TransformerConfig`.
 
     Call arguments:
         x: float (batch, query, d_model), the queries' side.
@@ -82,38 +81,38 @@ class MultiHeadAttention(keras.layers.Layer):
         attention_mask: bool, broadcastable to (batch, head, query, key), True = may attend.
         intervention: `Intervention`, or None.
         past: `Past` of the keys in front of those of `source`, or None.
+        rotation: `Rotation` of queries and keys, or None.
 
     Returns:
-        `AttentionTrace`.
+        `AttentionTrace`; its query and key are normalised and rotated, where the model does that, and keys
+        and values that several heads share are repeated for each.
     """
 
-    def __init__(
-        self,
-        d_model: int,
-        num_heads: int,
-        head_dim: int,
-        value_dim: int,
-        *,
-        use_bias: bool = True,
-        output_projection: bool = True,
-        name: str | None = None,
-    ):
+    def __init__(self, config: TransformerConfig, *, name: str | None = None):
         super().__init__(name=name)
-        self.d_model = d_model
-        self.num_heads = num_heads
-        self.query_dense = keras.layers.Dense(num_heads * head_dim, use_bias=use_bias, name="query")
-        self.key_dense = keras.layers.Dense(num_heads * head_dim, use_bias=use_bias, name="key")
-        self.value_dense = keras.layers.Dense(num_heads * value_dim, use_bias=use_bias, name="value")
+        self.config = config
+        shared, bias = config.num_kv_heads, config.attention_bias
+        self.query_dense = dense(config.num_heads * config.head_dim, bias=bias, name="query")
+        self.key_dense = dense(shared * config.head_dim, bias=bias, name="key")
+        self.value_dense = dense(shared * config.value_dim, bias=bias, name="value")
         self.output_dense = None
-        if output_projection:
-            self.output_dense = keras.layers.Dense(d_model, use_bias=use_bias, name="output")
+        if config.output_projection:
+            self.output_dense = dense(config.d_model, bias=config.output_bias, name="output")
+        if config.qk_norm:
+            epsilon = config.norm_epsilon
+            self.query_norm = keras.layers.RMSNormalization(epsilon=epsilon, name="query_norm")
+            self.key_norm = keras.layers.RMSNormalization(epsilon=epsilon, name="key_norm")
 
     def build(self, x_shape: Shape, source_shape: Shape | None = None) -> None:
-        """Create the parameters; all sizes are known from the constructor."""
-        for dense in (self.query_dense, self.key_dense, self.value_dense):
-            dense.build((None, None, self.d_model))
+        """Create the parameters; all sizes are known from the config."""
+        config = self.config
+        for each in (self.query_dense, self.key_dense, self.value_dense):
+            each.build((None, None, config.d_model))
         if self.output_dense is not None:
-            self.output_dense.build((None, None, self.value_dense.units))
+            self.output_dense.build((None, None, config.num_heads * config.value_dim))
+        if config.qk_norm:
+            self.query_norm.build((None, None, None, config.head_dim))
+            self.key_norm.build((None, None, None, config.head_dim))
 
     def call(
         self,
@@ -122,30 +121,61 @@ class MultiHeadAttention(keras.layers.Layer):
         attention_mask: Tensor | None,
         intervention: Intervention | None = None,
         past: Past | None = None,
+        rotation: Rotation | None = None,
     ) -> AttentionTrace:
         """Compute attention; see the class."""
-        query = self._split_heads(project(self.query_dense, x))
-        key = self._split_heads(project(self.key_dense, source))
-        value = self._split_heads(project(self.value_dense, source))
+        config = self.config
+        query = self._split_heads(project(self.query_dense, x), config.num_heads)
+        key = self._split_heads(project(self.key_dense, source), config.num_kv_heads)
+        value = self._split_heads(project(self.value_dense, source), config.num_kv_heads)
+        if config.qk_norm:
+            query, key = self.query_norm(query), self.key_norm(key)
+        if rotation is not None:
+            query, key = rotate(query, rotation), rotate(key, rotation)
+        if config.num_kv_heads != config.num_heads:
+            times = config.num_heads // config.num_kv_heads
+            key, value = ops.repeat(key, times, axis=1), ops.repeat(value, times, axis=1)
         if past is not None:
             key, value = (ops.concatenate(sides, axis=2) for sides in zip(past, (key, value), strict=True))
         scores, weights, context = attend(query, key, value, attention_mask, intervention)
         joined = ops.swapaxes(context, 1, 2)
-        joined = ops.reshape(joined, (-1, ops.shape(x)[1], self.value_dense.units))
+        joined = ops.reshape(joined, (-1, ops.shape(x)[1], config.num_heads * config.value_dim))
         output = joined if self.output_dense is None else project(self.output_dense, joined)
         return AttentionTrace(query, key, value, scores, weights, context, output)
 
-    def _split_heads(self, projected):
+    @staticmethod
+    def _split_heads(projected, heads):
         """Reshape (batch, position, head * width) to (batch, head, position, width)."""
-        width = projected.shape[-1] // self.num_heads
-        heads = ops.reshape(projected, (-1, ops.shape(projected)[1], self.num_heads, width))
-        return ops.swapaxes(heads, 1, 2)
+        width = projected.shape[-1] // heads
+        split = ops.reshape(projected, (-1, ops.shape(projected)[1], heads, width))
+        return ops.swapaxes(split, 1, 2)
 
 
-def project(dense: keras.layers.Dense, x: Tensor) -> Tensor:
-    """Return dense(x) of (batch, position, width) as a product of two matrices.
+def rotate(x: Tensor, rotation: Rotation) -> Tensor:
+    """Return queries or keys rotated by their positions (Su et al., 2021, section 3.2.2).
+
+    The numbers i and i + width / 2 are a pair, as in GPT-NeoX; those beyond the width stay.
+
+    Args:
+        x: (batch, head, position, head_dim).
+        rotation: Cosines and sines.
+    """
+    cos, sin = rotation
+    half = cos.shape[-1]
+    first, second = x[..., :half], x[..., half : 2 * half]
+    parts = [first * cos - second * sin, second * cos + first * sin, x[..., 2 * half :]]
+    return ops.concatenate(parts, axis=-1)
+
+
+def dense(units: int, *, bias: bool, name: str, activation: Any = None) -> keras.layers.Dense:
+    """Return a dense layer."""
+    return keras.layers.Dense(units, use_bias=bias, activation=activation, name=name)
+
+
+def project(layer: keras.layers.Dense, x: Tensor) -> Tensor:
+    """Return layer(x) of (batch, position, width) as a product of two matrices.
 
     On three axes TensorFlow computes shapes in ten small operations; for short texts they dominate.
     """
-    rows = dense(ops.reshape(x, (-1, x.shape[-1])))
+    rows = layer(ops.reshape(x, (-1, x.shape[-1])))
     return ops.reshape(rows, (-1, ops.shape(x)[1], rows.shape[-1]))

@@ -4,8 +4,8 @@ from typing import Any
 
 import keras
 
-from transformer_viz.network.attention import MultiHeadAttention, Shape, project
-from transformer_viz.values.config import NORM_EPSILON, TransformerConfig
+from transformer_viz.network.attention import MultiHeadAttention, Rotation, Shape, dense, project
+from transformer_viz.values.config import TransformerConfig
 from transformer_viz.values.tensors import (
     AttentionTrace,
     BlockIntervention,
@@ -20,13 +20,22 @@ from transformer_viz.values.tensors import (
 ops: Any = keras.ops  # its functions have no annotations, and the types inferred for them are wrong
 
 
+ACTIVATIONS: dict[str, Any] = {
+    "relu": "relu",
+    "gelu": "gelu",
+    "gelu-tanh": lambda x: keras.activations.gelu(x, approximate=True),
+    "silu": "silu",
+}
+"""Name of an activation -> what Keras knows it by."""
+
+
 class FeedForward(keras.layers.Layer):
     """Two dense layers applied to each position separately (Vaswani et al., 2017, section 3.3).
 
+    A third one may gate the hidden layer (Shazeer, 2020); without a width the layer adds nothing.
+
     Args:
-        d_model: Width of input and output.
-        ffn_dim: Width between them; 0: the layer adds nothing.
-        activation: "relu" (the paper) or "gelu".
+        config: `TransformerConfig`.
 
     Call arguments:
         x: float (batch, position, d_model).
@@ -35,25 +44,35 @@ class FeedForward(keras.layers.Layer):
         `FeedForwardTrace`.
     """
 
-    def __init__(self, d_model: int, ffn_dim: int, *, activation: str = "relu", name: str | None = None):
+    def __init__(self, config: TransformerConfig, *, name: str | None = None):
         super().__init__(name=name)
-        self.d_model = d_model
-        self.ffn_dim = ffn_dim
-        if ffn_dim:
-            self.hidden_dense = keras.layers.Dense(ffn_dim, activation=activation, name="hidden")
-            self.output_dense = keras.layers.Dense(d_model, name="output")
+        self.config = config
+        width, bias, activation = config.ffn_dim, config.ffn_bias, ACTIVATIONS[config.activation]
+        self.gate_dense = None
+        if not width:
+            return
+        if config.gated_ffn:
+            self.gate_dense = dense(width, bias=bias, name="gate", activation=activation)
+            activation = None
+        self.hidden_dense = dense(width, bias=bias, name="hidden", activation=activation)
+        self.output_dense = dense(config.d_model, bias=bias, name="output")
 
     def build(self, x_shape: Shape) -> None:
-        """Create the parameters; all sizes are known from the constructor."""
-        if self.ffn_dim:
-            self.hidden_dense.build((None, None, self.d_model))
-            self.output_dense.build((None, None, self.ffn_dim))
+        """Create the parameters; all sizes are known from the config."""
+        if not self.config.ffn_dim:
+            return
+        for each in (self.hidden_dense, self.gate_dense):
+            if each is not None:
+                each.build((None, None, self.config.d_model))
+        self.output_dense.build((None, None, self.config.ffn_dim))
 
     def call(self, x: Tensor) -> FeedForwardTrace:
         """Transform each position; see the class."""
-        if not self.ffn_dim:
+        if not self.config.ffn_dim:
             return FeedForwardTrace(x[..., :0], ops.zeros_like(x))
         hidden = project(self.hidden_dense, x)
+        if self.gate_dense is not None:
+            hidden = hidden * project(self.gate_dense, x)
         return FeedForwardTrace(hidden, project(self.output_dense, hidden))
 
 
@@ -68,13 +87,13 @@ class Block(keras.layers.Layer):
     def __init__(self, config: TransformerConfig, attentions: list[str], *, name: str | None = None):
         super().__init__(name=name)
         self.config = config
-        self.ffn = FeedForward(config.d_model, config.ffn_dim, activation=config.activation, name="ffn")
+        self.ffn = FeedForward(config, name="ffn")
         self.dropout = keras.layers.Dropout(config.dropout)
         self.sublayers = [*attentions, "ffn"] if config.ffn_dim else attentions
         for attention in attentions:
-            setattr(self, attention, self._attention(attention))
+            setattr(self, attention, MultiHeadAttention(config, name=attention))
         for sublayer in self.sublayers if config.norm != "none" else ():
-            setattr(self, f"{sublayer}_norm", layer_norm(f"{sublayer}_norm"))
+            setattr(self, f"{sublayer}_norm", normalisation(config, f"{sublayer}_norm"))
 
     def build(self, x_shape: Shape) -> None:
         """Create the parameters; all sizes are known from the config."""
@@ -83,32 +102,20 @@ class Block(keras.layers.Layer):
             if self.config.norm != "none":
                 getattr(self, f"{sublayer}_norm").build(x_shape)
 
-    def _attention(self, name):
-        config = self.config
-        return MultiHeadAttention(
-            config.d_model,
-            config.num_heads,
-            config.head_dim,
-            config.value_dim,
-            use_bias=config.attention_bias,
-            output_projection=config.output_projection,
-            name=name,
-        )
-
     def _attend(
-        self, name, x, source, attention_mask, intervention, past=None
+        self, name, x, source, attention_mask, intervention, past=None, rotation=None
     ) -> tuple[Tensor, AttentionTrace, Tensor, Tensor]:
         """Run one attention layer; return its input, its trace, the sum, and the residual stream after it."""
         read = self._before(name, x)
         source = read if source is None else source
-        trace = getattr(self, name)(read, source, attention_mask, intervention, past)
+        trace = getattr(self, name)(read, source, attention_mask, intervention, past, rotation)
         return read, trace, *self._after(name, x, trace.output)
 
-    def _feed_forward(self, x) -> tuple[Tensor, FeedForwardTrace, Tensor, Tensor]:
-        """Run the feed-forward layer; return the same four."""
+    def _feed_forward(self, x, before) -> tuple[Tensor, FeedForwardTrace, Tensor, Tensor]:
+        """Run the feed-forward layer on `x`, or on the stream `before` attention; return the same four."""
         if not self.config.ffn_dim:
             return x, self.ffn(x), x, x
-        read = self._before("ffn", x)
+        read = self._before("ffn", before if self.config.parallel else x)
         trace = self.ffn(read)
         return read, trace, *self._after("ffn", x, trace.output)
 
@@ -130,6 +137,7 @@ class EncoderBlock(Block):
         x: float (batch, position, d_model).
         attention_mask: bool, broadcastable to (batch, head, query, key), True = may attend.
         intervention: `BlockIntervention`, or None.
+        rotation: `Rotation` of queries and keys, or None.
 
     Returns:
         `EncoderBlockTrace`.
@@ -139,16 +147,20 @@ class EncoderBlock(Block):
         super().__init__(config, ["attention"], name=name)
 
     def call(
-        self, x: Tensor, attention_mask: Tensor | None, intervention: BlockIntervention | None = None
+        self,
+        x: Tensor,
+        attention_mask: Tensor | None,
+        intervention: BlockIntervention | None = None,
+        rotation: Rotation | None = None,
     ) -> EncoderBlockTrace:
         """Run the block; see the class."""
         change = intervention or BlockIntervention()
         x = patch(x, change.resid_pre)
         read, attention, total, mid = self._attend(
-            "attention", x, None, attention_mask, change.self_attention
+            "attention", x, None, attention_mask, change.self_attention, rotation=rotation
         )
         mid = patch(mid, change.resid_mid)
-        ffn_input, ffn, ffn_sum, post = self._feed_forward(mid)
+        ffn_input, ffn, ffn_sum, post = self._feed_forward(mid, x)
         post = patch(post, change.resid_post)
         return EncoderBlockTrace(x, read, attention, total, mid, ffn_input, ffn, ffn_sum, post)
 
@@ -166,6 +178,7 @@ class DecoderBlock(Block):
         cross_attention_mask: bool, broadcastable to (batch, head, query, key); None without an encoder.
         intervention: `BlockIntervention`, or None.
         past: `Past` of the tokens in front of `x`, which are not computed again; None: none.
+        rotation: `Rotation` of queries and keys of the self-attention, or None.
 
     Returns:
         `DecoderBlockTrace`.
@@ -183,12 +196,13 @@ class DecoderBlock(Block):
         cross_attention_mask: Tensor | None = None,
         intervention: BlockIntervention | None = None,
         past: Past | None = None,
+        rotation: Rotation | None = None,
     ) -> DecoderBlockTrace:
         """Run the block; see the class."""
         change = intervention or BlockIntervention()
         x = patch(x, change.resid_pre)
         read, attention, total, mid = self._attend(
-            "self_attention", x, None, self_attention_mask, change.self_attention, past
+            "self_attention", x, None, self_attention_mask, change.self_attention, past, rotation
         )
         mid = patch(mid, change.resid_mid)
         cross, last = (None, None, None, None), mid
@@ -198,7 +212,7 @@ class DecoderBlock(Block):
             )
             last = patch(last, change.resid_cross)
             cross = cross_input, cross_attention, cross_sum, last
-        ffn_input, ffn, ffn_sum, post = self._feed_forward(last)
+        ffn_input, ffn, ffn_sum, post = self._feed_forward(last, x)
         post = patch(post, change.resid_post)
         return DecoderBlockTrace(x, read, attention, total, mid, *cross, ffn_input, ffn, ffn_sum, post)
 
@@ -208,6 +222,7 @@ def patch(resid: Tensor, change: Patch | None) -> Tensor:
     return resid if change is None else resid * change.gate + change.value
 
 
-def layer_norm(name: str) -> keras.layers.LayerNormalization:
-    """Return a layer normalisation (Ba et al., 2016)."""
-    return keras.layers.LayerNormalization(epsilon=NORM_EPSILON, name=name)
+def normalisation(config: TransformerConfig, name: str) -> keras.layers.Layer:
+    """Return a normalisation of the config's kind."""
+    kinds = {"layer": keras.layers.LayerNormalization, "rms": keras.layers.RMSNormalization}
+    return kinds[config.norm_kind](epsilon=config.norm_epsilon, name=name)

@@ -10,11 +10,12 @@ from transformer_viz.values.tensors import Tensor
 ops: Any = keras.ops  # its functions have no annotations, and the types inferred for them are wrong
 
 
-def padding_mask(token_ids: Tensor) -> Tensor:
+def padding_mask(token_ids: Tensor, pad_id: int = PAD_ID) -> Tensor:
     """Return the padding mask: every token but [PAD] may be attended to.
 
     Args:
         token_ids: int (batch, position).
+        pad_id: Id of [PAD].
 
     Returns:
         bool (batch, 1, 1, key).
@@ -22,7 +23,7 @@ def padding_mask(token_ids: Tensor) -> Tensor:
     >>> padding_mask(ops.array([[5, 2, 0]]))[0, 0, 0].numpy().tolist()
     [True, True, False]
     """
-    return ops.not_equal(token_ids, PAD_ID)[:, None, None, :]
+    return ops.not_equal(token_ids, pad_id)[:, None, None, :]
 
 
 def causal_mask(length: int | Tensor, first: int | Tensor = 0) -> Tensor:

@@ -7,13 +7,18 @@ from typing import Any, Self
 import keras
 
 from transformer_viz.analysis import position_table
-from transformer_viz.network.attention import Shape, masked_score, project
-from transformer_viz.network.layers import DecoderBlock, EncoderBlock, layer_norm
+from transformer_viz.network.attention import Rotation, Shape
+from transformer_viz.network.head import ClassHead, VocabularyHead
+from transformer_viz.network.layers import DecoderBlock, EncoderBlock, normalisation
 from transformer_viz.network.masks import causal_mask, padding_mask, window_mask
-from transformer_viz.values.config import PAD_ID, TransformerConfig
+from transformer_viz.network.rotary import rotation
+from transformer_viz.values.config import TransformerConfig
 from transformer_viz.values.tensors import BlockIntervention, ModelTrace, Past, Tensor
 
 ops: Any = keras.ops  # its functions have no annotations, and the types inferred for them are wrong
+
+HEAD = "head"
+"""Name of the layer that holds the output layers; the names of parameters leave it out."""
 
 
 @keras.saving.register_keras_serializable("transformer_viz")
@@ -41,7 +46,7 @@ class Transformer(keras.Model):
     def __init__(self, config: TransformerConfig, **kwargs: Any):
         super().__init__(**kwargs)
         self.config = config
-        translates = config.architecture == "encoder-decoder"
+        translates, depth = config.architecture == "encoder-decoder", config.stacks
         self.token_embedding = self._embedding("token_embedding", config.vocab_size)
         self.target_token_embedding = None
         if translates and not config.tie_embeddings:
@@ -53,19 +58,20 @@ class Transformer(keras.Model):
             if translates:
                 rows = config.target_max_len + config.padding_position
                 self.target_position_embedding = self._embedding("target_position_embedding", rows)
+        self.segment_embedding = None
+        if config.segments:
+            self.segment_embedding = self._embedding("segment_embedding", config.segments)
+        normed = ("", "target_")[: len(depth)] if config.embedding_norm else ()
+        self.embedding_norms = {side: normalisation(config, f"{side}embedding_norm") for side in normed}
         self.embedding_dropout = keras.layers.Dropout(config.embedding_dropout)
-        depth = config.stacks
         self.encoder = [EncoderBlock(config, name=f"encoder_{i}") for i in range(depth.get("encoder", 0))]
         self.decoder = [DecoderBlock(config, name=f"decoder_{i}") for i in range(depth.get("decoder", 0))]
-        self.norms = {stack: layer_norm(f"{stack}_norm") for stack in depth} if config.final_norm else {}
-        self.pooling = self.classifier = self.output_dense = None
-        if not config.predicts_tokens:
-            self.pooled_dropout = keras.layers.Dropout(config.dropout)
-            self.classifier = keras.layers.Dense(config.num_outputs, name="classifier")
-            if config.pooling == "attention":
-                self.pooling = keras.layers.Dense(1, name="pooling")
-        elif not config.tie_embeddings:
-            self.output_dense = keras.layers.Dense(config.num_outputs, name="output")
+        normed = depth if config.final_norm else ()
+        self.norms = {stack: normalisation(config, f"{stack}_norm") for stack in normed}
+        self.vocabulary_head = VocabularyHead(config, name=HEAD) if config.predicts_tokens else None
+        self.class_head = None
+        if not config.predicts_tokens and config.output != "none":
+            self.class_head = ClassHead(config, name=HEAD)
         self.build((None, None))
 
     def build(self, token_ids_shape: Shape) -> None:
@@ -75,16 +81,16 @@ class Transformer(keras.Model):
             self.target_token_embedding,
             self.position_embedding,
             self.target_position_embedding,
+            self.segment_embedding,
         )
         for embedding in embeddings:
             if embedding is not None:
                 embedding.build((None, None))
         stream = (None, None, self.config.d_model)
-        for block in (*self.encoder, *self.decoder, *self.norms.values()):
-            block.build(stream)
-        for dense in (self.pooling, self.classifier, self.output_dense):
-            if dense is not None:
-                dense.build((None, self.config.d_model))
+        layers = [*self.embedding_norms.values(), *self.encoder, *self.decoder, *self.norms.values()]
+        for layer in (*layers, self.vocabulary_head, self.class_head):
+            if layer is not None:
+                layer.build(stream)
 
     def call(
         self, token_ids: Tensor | Sequence[Tensor] | dict[str, Any], training: bool | None = None
@@ -141,8 +147,9 @@ class Transformer(keras.Model):
             own_mask = attention_mask if self._masks_anything else None
         if position_table is None:
             position_table = self.position_table()
-        x, token, position = self._embed(token_ids, self.token_embedding, position_ids, position_table)
-        x, encoder = self._encode(x, own_mask, changes[: len(self.encoder)])
+        x, *embeddings = self._embed(token_ids, self.token_embedding, position_ids, position_table)
+        turn = self._rotation(token_ids, position_ids)
+        x, encoder = self._encode(x, own_mask, changes[: len(self.encoder)], turn)
         memory = target_token = target_position = None
         if target_ids is not None:
             memory = x
@@ -153,12 +160,14 @@ class Transformer(keras.Model):
             if target_position_table is None:
                 target_position_table = self.target_position_table()
             embedding = self.target_token_embedding or self.token_embedding
-            x, target_token, target_position = self._embed(
-                target_ids, embedding, target_position_ids, target_position_table
+            x, target_token, target_position, _ = self._embed(
+                target_ids, embedding, target_position_ids, target_position_table, "target_"
             )
+            turn = self._rotation(target_ids, target_position_ids)
             own_mask = target_attention_mask
         changes = changes[len(self.encoder) :]
-        x, decoder = self._decode(x, own_mask, memory, cross_attention_mask, changes)
+        x, decoder = self._decode(x, own_mask, memory, cross_attention_mask, changes, turn)
+        token, position, segment = embeddings
         return ModelTrace(
             token,
             position,
@@ -172,6 +181,7 @@ class Transformer(keras.Model):
             decoder,
             x,
             *self._output(x, token_ids, output_positions),
+            segment,
         )
 
     def memory(self, token_ids: Tensor) -> Tensor:
@@ -182,7 +192,8 @@ class Transformer(keras.Model):
         """
         x, *_ = self._embed(token_ids, self.token_embedding, None, self.position_table())
         mask = self.self_mask(token_ids, causal=False) if self._masks_anything else None
-        return self._encode(x, mask, [None] * len(self.encoder))[0]
+        turn = self._rotation(token_ids, None)
+        return self._encode(x, mask, [None] * len(self.encoder), turn)[0]
 
     def extend(
         self,
@@ -211,10 +222,11 @@ class Transformer(keras.Model):
         table = self.position_table() if memory is None else self.target_position_table()
         embedding = (memory is not None and self.target_token_embedding) or self.token_embedding
         places = ops.arange(length)[None, first:] + config.padding_position
-        x, *_ = self._embed(token_ids, embedding, places, table)
-        known = []
+        side = "" if memory is None else "target_"
+        x, *_ = self._embed(token_ids, embedding, places, table, side)
+        known, turn = [], self._rotation(token_ids, places)
         for block, *before in zip(self.decoder, *map(ops.unstack, past), strict=True):
-            trace = block(x, mask, memory, cross_attention_mask, past=Past(*before))
+            trace = block(x, mask, memory, cross_attention_mask, past=Past(*before), rotation=turn)
             x = trace.resid_post
             known.append((trace.self_attention.key, trace.self_attention.value))
         *_, logits = self._output(self._norm("decoder", x[:, -1:]), token_ids, None)
@@ -237,7 +249,7 @@ class Transformer(keras.Model):
 
     def readable(self, token_ids: Tensor) -> Tensor:
         """Return which tokens may be attended to: bool (batch, 1, 1, key); not [PAD] if it is masked."""
-        mask = padding_mask(token_ids)
+        mask = padding_mask(token_ids, self.config.pad_id)
         return mask if self.config.mask_padding else ops.ones_like(mask)
 
     def position_ids(self, token_ids: Tensor) -> Tensor:
@@ -245,7 +257,7 @@ class Transformer(keras.Model):
         index = ops.arange(ops.shape(token_ids)[1])[None]
         if not self.config.padding_position:
             return index
-        return ops.where(ops.not_equal(token_ids, PAD_ID), index + 1, 0)
+        return ops.where(ops.not_equal(token_ids, self.config.pad_id), index + 1, 0)
 
     def position_table(self) -> Tensor:
         """Return the position table of the input: float (max_len, d_model)."""
@@ -259,33 +271,55 @@ class Transformer(keras.Model):
         if embedding is not None:
             return embedding.embeddings
         rows = length + self.config.padding_position
-        return position_table(self.config.positions, rows, self.config.d_model)
+        kind = "none" if self.config.positions == "rotary" else self.config.positions
+        return position_table(kind, rows, self.config.d_model)
 
     def _embedding(self, name, rows):
         return keras.layers.Embedding(rows, self.config.d_model, name=name)
 
-    def _embed(self, token_ids, embedding, position_ids, table):
-        """Return the first residual stream, and its token and position embeddings."""
-        token = embedding(token_ids)
+    def _embed(self, token_ids, embedding, position_ids, table, side=""):
+        """Return the first residual stream, and its token, position and segment embeddings."""
+        # A batch of a model made elsewhere is padded with an id that is no row of the table.
+        rows = ops.maximum(token_ids, 0) if self.config.is_foreign else token_ids
+        token = embedding(rows)
         if self.config.scale_embedding:
             token = token * self.config.d_model**0.5
         position_ids = self.position_ids(token_ids) if position_ids is None else position_ids
         position = ops.cast(ops.take(table, position_ids, axis=0), token.dtype)
-        return self.embedding_dropout(token + position), token, position
+        total, segment = token + position, None
+        if self.segment_embedding is not None:
+            segment = self.segment_embedding(self._segments(token_ids))
+            total = total + segment
+        if side in self.embedding_norms:
+            total = self.embedding_norms[side](total)
+        return self.embedding_dropout(total), token, position, segment
 
-    def _encode(self, x, mask, changes):
+    def _segments(self, token_ids):
+        """Return the row of the segment table for each token: the number of [SEP] before it."""
+        ends = ops.cast(ops.equal(token_ids, self.config.end_id), "int32")
+        return ops.minimum(ops.cumsum(ends, axis=-1) - ends, self.config.segments - 1)
+
+    def _rotation(self, token_ids, position_ids) -> Rotation | None:
+        """Return the rotation of queries and keys at each position; None without rotary positions."""
+        config = self.config
+        if config.positions != "rotary":
+            return None
+        position_ids = self.position_ids(token_ids) if position_ids is None else position_ids
+        return rotation(position_ids, config.rotary_width, config.rotary_base)
+
+    def _encode(self, x, mask, changes, turn):
         """Return the residual stream after the encoder, and the traces of its blocks."""
         blocks = []
         for block, change in zip(self.encoder, changes, strict=True):
-            blocks.append(block(x, mask, intervention=change))
+            blocks.append(block(x, mask, intervention=change, rotation=turn))
             x = blocks[-1].resid_post
         return self._norm("encoder", x), tuple(blocks)
 
-    def _decode(self, x, mask, memory, cross_mask, changes):
+    def _decode(self, x, mask, memory, cross_mask, changes, turn):
         """Return the residual stream after the decoder, and the traces of its blocks."""
         blocks = []
         for block, change in zip(self.decoder, changes, strict=True):
-            blocks.append(block(x, mask, memory, cross_mask, intervention=change))
+            blocks.append(block(x, mask, memory, cross_mask, intervention=change, rotation=turn))
             x = blocks[-1].resid_post
         return self._norm("decoder", x), tuple(blocks)
 
@@ -294,35 +328,18 @@ class Transformer(keras.Model):
 
     def _output(self, x, token_ids, output_positions) -> tuple[Tensor | None, Tensor | None, Tensor]:
         """Return pooling weights, pooled vector and logits; models that predict tokens have only logits."""
-        if self.classifier is not None:
-            weights, pooled = self._pool(x, token_ids)
-            return weights, pooled, self.classifier(self.pooled_dropout(pooled))
+        if self.class_head is not None:
+            return self.class_head(x, self.readable(token_ids)[:, 0, 0])
+        if self.vocabulary_head is None:
+            return None, None, x[:, 0, :0]
         if output_positions is not None:
             x = ops.take_along_axis(x, output_positions[..., None], axis=1)
-        if self.output_dense is not None:
-            return None, None, project(self.output_dense, x)
-        return None, None, ops.matmul(x, ops.transpose(self.token_embedding.embeddings))
-
-    def _pool(self, x, token_ids):
-        """Return pooling weights (batch, position) and the pooled vector (batch, d_model)."""
-        real = self.readable(token_ids)[:, 0, 0]
-        if self.config.pooling == "max":
-            largest = ops.max(ops.where(real[..., None], x, masked_score(x)), axis=1)
-            return None, ops.where(ops.any(real, axis=-1, keepdims=True), largest, 0.0)
-        if self.config.pooling == "first":
-            first = ops.equal(ops.arange(ops.shape(x)[1]), 0)
-            share = ops.cast(first, x.dtype) + ops.zeros_like(x[..., 0])
-        elif self.pooling is not None:
-            scores = self.pooling(x)[..., 0]
-            share = ops.softmax(ops.where(real, scores, masked_score(scores)), axis=-1)
-        else:
-            share = ops.cast(real, x.dtype)
-            share = share / ops.maximum(ops.sum(share, axis=-1, keepdims=True), 1.0)
-        return share, ops.matmul(share[:, None], x)[:, 0]
+        return None, None, self.vocabulary_head(x, self.token_embedding.embeddings)
 
     def parameters(self) -> dict[str, keras.Variable]:
         """Return name -> variable, with the names of `config.parameter_shapes()`."""
-        return {variable.path.partition("/")[2]: variable for variable in self.weights}
+        names = (variable.path.partition("/")[2].removeprefix(f"{HEAD}/") for variable in self.weights)
+        return dict(zip(names, self.weights, strict=True))
 
     def get_config(self) -> dict[str, Any]:
         """Return the config for `from_config`."""

@@ -45,6 +45,10 @@ def check_combinations(config: "TransformerConfig") -> None:
     if config.output == "sigmoid" and len(config.labels) != 2:
         raise Problem("config.sigmoid_labels", count=len(config.labels))
     heads_width = config.num_heads * config.value_dim
+    if config.num_heads % config.num_kv_heads:
+        raise Problem("config.shared_heads", shared=config.num_kv_heads, heads=config.num_heads)
+    if config.positions == "rotary" and (config.rotary_width % 2 or config.rotary_width > config.head_dim):
+        raise Problem("config.rotary", width=config.rotary_width, head=config.head_dim)
     if not config.output_projection and heads_width != config.d_model:
         raise Problem("config.projection", heads=heads_width, width=config.d_model)
     if config.positions.startswith("sinusoidal") and config.d_model % 2:
@@ -69,9 +73,10 @@ def _check_types(config, choices):
         elif kind is str:
             names = listed(choices[field.name])
             good, rule = value in choices[field.name], Phrase("rule.choice", choices=names)
-        elif config.predicts_tokens:
+        elif config.predicts_tokens or config.output == "none":
             architecture = Phrase("rule.no_labels", architecture=config.architecture)
-            good, rule = value == (), Phrase("rule.no_tokens") if config.fills_in else architecture
+            without = Phrase("rule.no_tokens", output=config.output)
+            good, rule = value == (), architecture if config.has_decoder else without
         else:
             good, rule = _is_labels(value), Phrase("rule.labels")
         if not good:
@@ -80,8 +85,10 @@ def _check_types(config, choices):
 
 def _check_ranges(config):
     sizes = ("max_len", "target_max_len", "d_model", "num_layers", "num_decoder_layers", "num_heads")
-    bounds = dict.fromkeys((*sizes, "head_dim", "value_dim"), 1)
-    bounds |= {"vocab_size": 2, "target_vocab_size": 2, "ffn_dim": 0, "window": 0}
+    bounds = dict.fromkeys((*sizes, "head_dim", "value_dim", "num_kv_heads", "rotary_width"), 1)
+    bounds |= {"vocab_size": 2, "target_vocab_size": 2, "ffn_dim": 0, "window": 0, "segments": 0}
+    bounds |= dict.fromkeys(("pad_id", "unk_id", "start_id", "end_id", "mask_id"), -1)
+    bounds |= {"norm_epsilon": 0, "rotary_base": 1}
     for name, least in bounds.items():
         value = getattr(config, name)
         if value is not None and value < least:
@@ -103,10 +110,10 @@ def _check_architecture(config):
         raise Problem("config.causal")
     if config.has_decoder and config.output == "sigmoid":
         raise Problem("config.sigmoid", architecture=config.architecture)
-    if config.has_decoder and config.fills_in:
-        raise Problem("config.tokens", architecture=config.architecture)
+    if config.has_decoder and (config.fills_in or config.output == "none"):
+        raise Problem("config.tokens", output=config.output, architecture=config.architecture)
     reads = {"decoder": True, "encoder": config.fills_in or None}.get(config.architecture, False)
-    if config.reads_start not in (None, reads) and reads is not None:
+    if config.reads_start not in (None, reads) and reads is not None and not config.is_foreign:
         raise Problem("config.start", received=config.reads_start)
     if config.predicts_tokens and config.temperature != 1:
         raise Problem("config.no_classes", received=quoted(config.temperature))

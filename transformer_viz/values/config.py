@@ -16,31 +16,44 @@ from transformer_viz.values.shapes import parameter_shapes
 
 CHOICES = {
     "architecture": ("encoder", "encoder-decoder", "decoder"),
-    "positions": ("none", "one-hot", "learned", "sinusoidal", "sinusoidal-halves"),
+    "positions": ("none", "one-hot", "learned", "sinusoidal", "sinusoidal-halves", "rotary"),
     "norm": ("post", "pre", "none"),
+    "norm_kind": ("layer", "rms"),
     "pooling": ("mean", "max", "first", "attention"),
-    "activation": ("relu", "gelu"),
-    "output": ("softmax", "sigmoid", "tokens"),
+    "activation": ("relu", "gelu", "gelu-tanh", "silu"),
+    "pooled_activation": ("none", "tanh", "relu", "gelu"),
+    "output": ("softmax", "sigmoid", "tokens", "none"),
     "truncation": ("end", "middle", "beginning"),
 }
 """Field -> its allowed values."""
 
 PAD_ID, UNK_ID = 0, 1
-"""Token ids of padding and of a word outside the vocabulary."""
+"""Token ids of padding and of a word outside the vocabulary, in vocabularies made here."""
 
 START_ID, END_ID = 2, 3
-"""Token ids of the beginning and the end of a text, in vocabularies of models that predict tokens."""
+"""Token ids of the beginning and the end of a text, in vocabularies made here that have them."""
 
 MASK_ID = 4
-"""Token id of a masked token, in the vocabulary of a masked language model."""
+"""Token id of a masked token, in the vocabulary of a masked language model made here."""
 
-NORM_EPSILON = 1e-6
-"""Added to the variance in layer normalisation."""
+NO_ID = -1
+"""Token id of a special token that a vocabulary does not have."""
 
-FORMAT_VERSION = 2
+DEFAULT_LABELS = "negative", "positive"
+"""Class names of an encoder whose config names none."""
+
+FORMAT_VERSION = 3
 """Version of `config.json`; a higher one comes from a newer release."""
 
-ADDED = {"reads_start": 2, "temperature": 2}
+ADDED = {
+    "reads_start": 2,
+    "temperature": 2,
+    **dict.fromkeys(("reads_end", "pad_id", "unk_id", "start_id", "end_id", "mask_id"), 3),
+    **dict.fromkeys(("norm_kind", "norm_epsilon", "embedding_norm", "segments", "parallel"), 3),
+    **dict.fromkeys(("num_kv_heads", "output_bias", "qk_norm", "rotary_base", "rotary_width"), 3),
+    **dict.fromkeys(("gated_ffn", "ffn_bias"), 3),
+    **dict.fromkeys(("pooled_activation", "output_transform", "vocabulary_bias"), 3),
+}
 """Field -> the version of `config.json` that first has it; older ones mean its default."""
 
 
@@ -69,9 +82,10 @@ class TransformerConfig:
         head_dim: Width of one head's query and key (the paper's d_k); None: d_model // num_heads.
         value_dim: Width of one head's value (the paper's d_v); None: the same as `head_dim`.
         ffn_dim: Width of the feed-forward layer; 0: no such layer.
-        activation: Activation of the feed-forward layer.
+        activation: Activation of the feed-forward layer; "gelu-tanh" approximates it, as GPT-2 does.
         positions: Position table added to the token embedding; "sinusoidal" alternates sine and
-            cosine (the paper), "sinusoidal-halves" puts all sines first (tensor2tensor).
+            cosine (the paper), "sinusoidal-halves" puts all sines first (tensor2tensor). "rotary" adds
+            nothing: queries and keys are rotated by angles that grow with the position (Su et al., 2021).
         padding_position: Count positions from 1 and give [PAD] position 0, an extra row of the table.
         scale_embedding: Multiply token embeddings by sqrt(d_model) (section 3.4).
         norm: Layer normalisation "post" (after the addition, as in the paper), "pre" (before each
@@ -90,14 +104,42 @@ class TransformerConfig:
             learned score (Yang et al., 2016).
         output: "softmax" over the labels or the vocabulary; one "sigmoid" for the second of two labels; or
             "tokens": a masked language model, an encoder with logits over the vocabulary at every position,
-            which predicts the tokens behind [MASK] (Devlin et al., 2019).
-        labels: Class names of an encoder, in the order of the outputs; None: "negative" and "positive".
+            which predicts the tokens behind [MASK] (Devlin et al., 2019). "none": an encoder that ends with
+            the vectors of its last layer.
+        labels: Class names of an encoder, in the order of the outputs; None: "negative" and "positive", or
+            none.
         temperature: The probabilities of the classes are softmax(logits / temperature) (Guo et al., 2017,
             section 4.2): above 1, less certain; the prediction is the same. From 0.01 to 100; 1 for models
             that predict tokens.
         tie_embeddings: Share the token embedding with the target and the output layer (section 3.4).
         dropout: On the pooled vector, and on each sub-layer's output before the addition.
         embedding_dropout: On the sum of token embedding and position (section 5.4).
+        reads_end: End the input with the token `end_id`, as BERT does.
+        pad_id: Token id of padding; `NO_ID` in models made elsewhere: texts have none, batches are padded
+            with it. The fields from here on are those that only models made elsewhere change.
+        unk_id: Token id of a word outside the vocabulary; `NO_ID` where there is none.
+        start_id: Token id of the beginning of a text; `NO_ID` where there is none.
+        end_id: Token id of its end; `NO_ID` where there is none.
+        mask_id: Token id of [MASK]; `NO_ID` where there is none.
+        norm_kind: "layer" normalisation (Ba et al., 2016), or "rms", which only divides by the root of the
+            mean square (Zhang and Sennrich, 2019).
+        norm_epsilon: Added to the variance or the mean square in normalisation.
+        embedding_norm: Normalise the sum of the embeddings, as BERT does.
+        segments: Rows of a table added to the embeddings, by the number of `end_id` before the token, that
+            tell a second sentence from the first (Devlin et al., 2019); 0: none.
+        parallel: Attention and feed-forward layer read the same residual stream (Wang and Komatsuzaki, 2021).
+        num_kv_heads: Heads of keys and values, each shared by as many query heads (Ainslie et al., 2023);
+            None: `num_heads`.
+        output_bias: Bias in the output projection of attention; None: `attention_bias`.
+        qk_norm: Normalise the query and the key of each head.
+        rotary_base: Base of the wavelengths of "rotary" positions.
+        rotary_width: Leading numbers of a head's query and key that they rotate; None: `head_dim`.
+        gated_ffn: Multiply the hidden layer of the feed-forward layer by an activated gate (Shazeer, 2020).
+        ffn_bias: Bias in the feed-forward layer.
+        pooled_activation: A dense layer with this activation between the pooled vector and the classes.
+        output_transform: A dense layer with `activation` and normalisation in front of the logits over the
+            vocabulary, as in BERT.
+        vocabulary_bias: Bias of these logits if `tie_embeddings`.
 
     Raises:
         ValueError: If a value is out of range or two values conflict; names the fields.
@@ -136,6 +178,27 @@ class TransformerConfig:
     tie_embeddings: bool = False
     dropout: float = 0.1
     embedding_dropout: float = 0.0
+    reads_end: bool = False
+    pad_id: int = PAD_ID
+    unk_id: int = UNK_ID
+    start_id: int = START_ID
+    end_id: int = END_ID
+    mask_id: int = MASK_ID
+    norm_kind: str = "layer"
+    norm_epsilon: float = 1e-6
+    embedding_norm: bool = False
+    segments: int = 0
+    parallel: bool = False
+    num_kv_heads: int = DERIVED
+    output_bias: bool = DERIVED
+    qk_norm: bool = False
+    rotary_base: float = 10_000.0
+    rotary_width: int = DERIVED
+    gated_ffn: bool = False
+    ffn_bias: bool = True
+    pooled_activation: str = "none"
+    output_transform: bool = False
+    vocabulary_bias: bool = False
 
     def __post_init__(self):
         if isinstance(self.labels, list):
@@ -148,7 +211,7 @@ class TransformerConfig:
 
     @property
     def num_outputs(self) -> int:
-        """Width of the logits: number of labels, 1 for a sigmoid, or size of the vocabulary."""
+        """Width of the logits: number of labels, 1 for a sigmoid, 0 for none, or size of the vocabulary."""
         if self.predicts_tokens:
             return self.target_vocab_size or self.vocab_size
         return 1 if self.output == "sigmoid" else len(self.labels)
@@ -172,6 +235,11 @@ class TransformerConfig:
     def predicts_tokens(self) -> bool:
         """Whether the model has logits over the vocabulary at every position."""
         return self.has_decoder or self.fills_in
+
+    @property
+    def is_foreign(self) -> bool:
+        """Whether the model was made elsewhere: its vocabulary has ids of its own for special tokens."""
+        return self.pad_id == NO_ID
 
     @property
     def stacks(self) -> dict[str, int]:
@@ -242,5 +310,8 @@ class TransformerConfig:
             "target_max_len": lambda: self.max_len if translates else None,
             "causal": lambda: not self.has_encoder,
             "reads_start": lambda: not self.has_encoder or self.fills_in,
-            "labels": lambda: () if self.predicts_tokens else ("negative", "positive"),
+            "labels": lambda: () if self.predicts_tokens or self.output == "none" else DEFAULT_LABELS,
+            "num_kv_heads": lambda: self.num_heads,
+            "output_bias": lambda: self.attention_bias,
+            "rotary_width": lambda: self.head_dim,
         }

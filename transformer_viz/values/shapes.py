@@ -16,6 +16,10 @@ def parameter_shapes(config: "TransformerConfig") -> dict[str, tuple[int, ...]]:
         if config.positions == "learned":
             rows = length + config.padding_position
             shapes[f"{side}position_embedding/embeddings"] = (rows, config.d_model)
+        if config.segments and not side:
+            shapes["segment_embedding/embeddings"] = (config.segments, config.d_model)
+        if config.embedding_norm:
+            shapes |= _norm_shapes(config, f"{side}embedding_norm")
     for stack, count in config.stacks.items():
         for layer in range(count):
             block = _block_shapes(config, stack).items()
@@ -23,12 +27,24 @@ def parameter_shapes(config: "TransformerConfig") -> dict[str, tuple[int, ...]]:
         if config.final_norm:
             shapes |= _norm_shapes(config, f"{stack}_norm")
     if config.predicts_tokens:
-        return (
-            shapes if config.tie_embeddings else shapes | _dense("output", config.d_model, config.num_outputs)
-        )
+        return shapes | _vocabulary_shapes(config)
+    if config.output == "none":
+        return shapes
     if config.pooling == "attention":
         shapes |= _dense("pooling", config.d_model, 1)
+    if config.pooled_activation != "none":
+        shapes |= _dense("pooled", config.d_model, config.d_model)
     return shapes | _dense("classifier", config.d_model, config.num_outputs)
+
+
+def _vocabulary_shapes(config):
+    shapes = {}
+    if config.output_transform:
+        shapes |= _dense("transform", config.d_model, config.d_model)
+        shapes |= _norm_shapes(config, "transform_norm")
+    if not config.tie_embeddings:
+        return shapes | _dense("output", config.d_model, config.num_outputs)
+    return shapes | ({"output/bias": (config.num_outputs,)} if config.vocabulary_bias else {})
 
 
 def _block_shapes(config, stack) -> dict[str, tuple[int, ...]]:
@@ -41,24 +57,33 @@ def _block_shapes(config, stack) -> dict[str, tuple[int, ...]]:
         if config.norm != "none":
             shapes |= _norm_shapes(config, f"{name}_norm")
     if config.ffn_dim:
-        shapes |= _dense("ffn/hidden", config.d_model, config.ffn_dim)
-        shapes |= _dense("ffn/output", config.ffn_dim, config.d_model)
+        for part in ("hidden", "gate") if config.gated_ffn else ("hidden",):
+            shapes |= _dense(f"ffn/{part}", config.d_model, config.ffn_dim, config.ffn_bias)
+        shapes |= _dense("ffn/output", config.ffn_dim, config.d_model, config.ffn_bias)
         if config.norm != "none":
             shapes |= _norm_shapes(config, "ffn_norm")
     return shapes
 
 
 def _attention_shapes(config):
-    shapes = {}
-    for name, width in (("query", config.head_dim), ("key", config.head_dim), ("value", config.value_dim)):
-        shapes |= _dense(name, config.d_model, config.num_heads * width, config.attention_bias)
+    shapes, heads = {}, config.num_kv_heads
+    widths = {
+        "query": config.num_heads * config.head_dim,
+        "key": heads * config.head_dim,
+        "value": heads * config.value_dim,
+    }
+    for name, width in widths.items():
+        shapes |= _dense(name, config.d_model, width, config.attention_bias)
     if config.output_projection:
-        shapes |= _dense("output", config.num_heads * config.value_dim, config.d_model, config.attention_bias)
+        shapes |= _dense("output", config.num_heads * config.value_dim, config.d_model, config.output_bias)
+    if config.qk_norm:
+        shapes |= {f"{name}_norm/scale": (config.head_dim,) for name in ("query", "key")}
     return shapes
 
 
 def _norm_shapes(config, name):
-    return {f"{name}/gamma": (config.d_model,), f"{name}/beta": (config.d_model,)}
+    parts = ("gamma", "beta") if config.norm_kind == "layer" else ("scale",)
+    return {f"{name}/{part}": (config.d_model,) for part in parts}
 
 
 def _dense(name, inputs, outputs, bias=True):

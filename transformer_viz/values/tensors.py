@@ -120,6 +120,7 @@ class ModelTrace(NamedTuple):
     pooling_weights: Tensor | None  # (batch, position)  share of each position in `pooled`; None for "max"
     pooled: Tensor | None  # (batch, d_model)
     logits: Tensor  # (batch, num_outputs); of a decoder (batch, position, num_outputs)
+    segment_embedding: Tensor | None = None  # (batch, position, d_model)
 
     def __repr__(self):
         return one_line(self)

@@ -1,0 +1,130 @@
+"""The end of a Transformer: from the vectors of the last layer to logits."""
+
+from typing import Any
+
+import keras
+
+from transformer_viz.network.attention import Shape, dense, masked_score, project
+from transformer_viz.network.layers import ACTIVATIONS, normalisation
+from transformer_viz.values.config import TransformerConfig
+from transformer_viz.values.tensors import Tensor
+
+ops: Any = keras.ops  # its functions have no annotations, and the types inferred for them are wrong
+
+
+class ClassHead(keras.layers.Layer):
+    """Pooling of all positions to one vector, and logits of the classes.
+
+    Args:
+        config: `TransformerConfig`.
+
+    Call arguments:
+        x: float (batch, position, d_model).
+        readable: bool (batch, position), positions that are pooled.
+
+    Returns:
+        Pooling weights (batch, position) or None for "max", pooled vector (batch, d_model), logits (batch,
+        num_outputs).
+    """
+
+    def __init__(self, config: TransformerConfig, *, name: str | None = None):
+        super().__init__(name=name)
+        self.config = config
+        self.dropout = keras.layers.Dropout(config.dropout)
+        self.classifier = dense(config.num_outputs, bias=True, name="classifier")
+        self.pooling = self.pooled = None
+        if config.pooling == "attention":
+            self.pooling = dense(1, bias=True, name="pooling")
+        if config.pooled_activation != "none":
+            self.pooled = dense(config.d_model, bias=True, name="pooled", activation=config.pooled_activation)
+
+    def build(self, x_shape: Shape) -> None:
+        """Create the parameters; all sizes are known from the config."""
+        for each in (self.pooling, self.pooled, self.classifier):
+            if each is not None:
+                each.build((None, self.config.d_model))
+
+    def call(self, x: Tensor, readable: Tensor) -> tuple[Tensor | None, Tensor, Tensor]:
+        """Pool and classify; see the class."""
+        share, vector = self._pool(x, readable)
+        if self.pooled is not None:
+            vector = self.pooled(vector)
+        return share, vector, self.classifier(self.dropout(vector))
+
+    def _pool(self, x, readable):
+        if self.config.pooling == "max":
+            largest = ops.max(ops.where(readable[..., None], x, masked_score(x)), axis=1)
+            return None, ops.where(ops.any(readable, axis=-1, keepdims=True), largest, 0.0)
+        if self.config.pooling == "first":
+            first = ops.equal(ops.arange(ops.shape(x)[1]), 0)
+            share = ops.cast(first, x.dtype) + ops.zeros_like(x[..., 0])
+        elif self.pooling is not None:
+            scores = self.pooling(x)[..., 0]
+            share = ops.softmax(ops.where(readable, scores, masked_score(scores)), axis=-1)
+        else:
+            share = ops.cast(readable, x.dtype)
+            share = share / ops.maximum(ops.sum(share, axis=-1, keepdims=True), 1.0)
+        return share, ops.matmul(share[:, None], x)[:, 0]
+
+
+class VocabularyHead(keras.layers.Layer):
+    """Logits over the vocabulary at each position.
+
+    Args:
+        config: `TransformerConfig`.
+
+    Call arguments:
+        x: float (batch, position, d_model).
+        tokens: float (vocab_size, d_model), the token embedding, which `tie_embeddings` shares.
+
+    Returns:
+        float (batch, position, num_outputs).
+    """
+
+    def __init__(self, config: TransformerConfig, *, name: str | None = None):
+        super().__init__(name=name)
+        self.config = config
+        self.transform = self.transform_norm = self.output_dense = self.bias = None
+        if config.output_transform:
+            activation = ACTIVATIONS[config.activation]
+            self.transform = dense(config.d_model, bias=True, name="transform", activation=activation)
+            self.transform_norm = normalisation(config, "transform_norm")
+        if not config.tie_embeddings:
+            self.output_dense = dense(config.num_outputs, bias=True, name="output")
+        elif config.vocabulary_bias:
+            self.bias = Bias(config.num_outputs, name="output")
+
+    def build(self, x_shape: Shape) -> None:
+        """Create the parameters; all sizes are known from the config."""
+        for each in (self.transform, self.transform_norm, self.output_dense, self.bias):
+            if each is not None:
+                each.build((None, self.config.d_model))
+
+    def call(self, x: Tensor, tokens: Tensor) -> Tensor:
+        """Return the logits; see the class."""
+        if self.transform is not None and self.transform_norm is not None:
+            x = self.transform_norm(project(self.transform, x))
+        if self.output_dense is not None:
+            return project(self.output_dense, x)
+        logits = ops.matmul(x, ops.transpose(tokens))
+        return logits if self.bias is None else self.bias(logits)
+
+
+class Bias(keras.layers.Layer):
+    """Adds a trained number to each of so many outputs.
+
+    Args:
+        units: Number of outputs.
+    """
+
+    def __init__(self, units: int, *, name: str | None = None):
+        super().__init__(name=name)
+        self.units = units
+
+    def build(self, x_shape: Shape) -> None:
+        """Create the parameters."""
+        self.bias = self.add_weight(shape=(self.units,), initializer="zeros", name="bias")
+
+    def call(self, x: Tensor) -> Tensor:
+        """Add them."""
+        return x + self.bias
