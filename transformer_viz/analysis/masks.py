@@ -51,7 +51,7 @@ def window_mask(queries: int, reach: int, keys: int | None = None) -> np.ndarray
     return np.abs(columns[None, :] - rows[:, None]) <= reach
 
 
-def named_mask(name: str, queries: int, key_ids: np.ndarray) -> np.ndarray:
+def named_mask(name: str, queries: int, key_ids: np.ndarray, pad_id: int = PAD_ID) -> np.ndarray:
     """Return the mask of a name.
 
     Args:
@@ -59,6 +59,7 @@ def named_mask(name: str, queries: int, key_ids: np.ndarray) -> np.ndarray:
             `mask_to_bits`, or several of them joined by "+" (their intersection).
         queries: Number of rows.
         key_ids: int (key,), the token ids of the columns.
+        pad_id: Id of [PAD].
 
     Returns:
         bool (query, key).
@@ -76,7 +77,7 @@ def named_mask(name: str, queries: int, key_ids: np.ndarray) -> np.ndarray:
             case ["none"]:
                 continue
             case ["padding"]:
-                mask = mask & padding_mask(key_ids)
+                mask = mask & padding_mask(key_ids, pad_id)
             case ["causal"]:
                 mask = mask & causal_mask(*shape)
             case ["window", reach] if reach.isdecimal():

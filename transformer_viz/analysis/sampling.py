@@ -1,5 +1,7 @@
 """The distribution from which a decoder's next token is drawn, in NumPy."""
 
+from collections.abc import Sequence
+
 import numpy as np
 from numpy.typing import ArrayLike
 
@@ -7,14 +9,15 @@ from transformer_viz.language import Problem
 from transformer_viz.values.config import PAD_ID, START_ID
 
 
-def possible(log_probs: ArrayLike) -> np.ndarray:
-    """Return log probabilities with -inf for [PAD] and [START], which are never written: a copy.
+def possible(log_probs: ArrayLike, never: Sequence[int] = (PAD_ID, START_ID)) -> np.ndarray:
+    """Return log probabilities with -inf for tokens that are never written: a copy.
 
     Args:
         log_probs: float (..., token).
+        never: Ids of these tokens: [PAD] and [START].
     """
     found = np.array(log_probs)
-    found[..., [PAD_ID, START_ID]] = -np.inf
+    found[..., [*never]] = -np.inf
     return found
 
 

@@ -14,7 +14,7 @@ def softmax(scores: ArrayLike, temperature: float = 1.0) -> np.ndarray:
         temperature: Above 0; 1 changes nothing (Hinton et al., 2015, eq. 1).
     """
     scores = np.asarray(scores, np.float32)
-    powers = np.exp((scores - scores.max(axis=-1, keepdims=True)) / np.float32(temperature))
+    powers = np.exp((scores - scores.max(axis=-1, keepdims=True, initial=-np.inf)) / np.float32(temperature))
     return powers / powers.sum(axis=-1, keepdims=True)
 
 

@@ -10,16 +10,17 @@ CHUNK = 50
 """Batches that are sorted by length together: a larger chunk pads less, a smaller one shuffles better."""
 
 
-def pad(token_ids: Sequence[Sequence[int] | np.ndarray]) -> np.ndarray:
+def pad(token_ids: Sequence[Sequence[int] | np.ndarray], pad_id: int = PAD_ID) -> np.ndarray:
     """Return the rows padded with [PAD] to the length of the longest.
 
     Args:
         token_ids: One int array for each row, of any length.
+        pad_id: Id of [PAD].
 
     Returns:
         int32 (row, position), with at least one position.
     """
-    padded = np.full((len(token_ids), max([1, *map(len, token_ids)])), PAD_ID, dtype=np.int32)
+    padded = np.full((len(token_ids), max([1, *map(len, token_ids)])), pad_id, dtype=np.int32)
     for row, ids in zip(padded, token_ids, strict=True):
         row[: len(ids)] = ids
     return padded

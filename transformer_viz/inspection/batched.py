@@ -66,12 +66,13 @@ def _run(explorer, batch):
     if not texts:
         yield from ((None, {}) for _ in batch)
         return
+    pad_id = explorer.config.pad_id
     sides: list[list[Encoding]] = [[text.source for text in texts]]
     if texts[0].target is not None:
         sides.append([text.target for text in texts])
     if explorer not in _COMPILED:
         _COMPILED[explorer] = _compiled(explorer.model)
-    tensors = _COMPILED[explorer](*(pad([each.ids for each in side]) for side in sides))
+    tensors = _COMPILED[explorer](*(pad([each.ids for each in side], pad_id) for side in sides))
     arrays = {name: tensor.numpy() for name, tensor in tensors.items()}
     found = iter(range(len(texts)))
     for text in batch:
@@ -80,13 +81,13 @@ def _run(explorer, batch):
 
 def _compiled(model):
     """Return the compiled function from token ids of each stack to weights and masks, by their names."""
-    config = model.config
+    config, pad_id = model.config, model.config.pad_id
 
     def run(token_ids, target_ids=None):
-        real = padding_mask(token_ids)
+        real = padding_mask(token_ids, pad_id)
         masks = {"attention_mask": ops.logical_and(model.self_mask(token_ids, causal=config.causal), real)}
         if target_ids is not None:
-            own = ops.logical_and(model.self_mask(target_ids, causal=True), padding_mask(target_ids))
+            own = ops.logical_and(model.self_mask(target_ids, causal=True), padding_mask(target_ids, pad_id))
             masks |= {"target_ids": target_ids, "target_attention_mask": own, "cross_attention_mask": real}
         trace = weights_only(model.trace(token_ids, **masks))
         return flatten(trace._replace(logits=None))

@@ -24,7 +24,6 @@ from transformer_viz.values.beams import (
     BeamTree,
     penalised,
 )
-from transformer_viz.values.config import END_ID, START_ID
 from transformer_viz.values.one_line import one_line
 from transformer_viz.values.request import Request
 from transformer_viz.values.trace import Trace
@@ -119,7 +118,7 @@ def generate(  # noqa: PLR0913  one argument per setting
             tree = _extended(writing, tree)
         best = tree.best(length_penalty)
         ids, log_prob = tree.ids(best), tree.log_prob(best)
-    finished = bool(ids) and ids[-1] == END_ID
+    finished = bool(ids) and ids[-1] == explorer.config.end_id
     written = ids[:-1] if finished else ids
     passes = range(len(ids)) if keep else ()
     return Generation(
@@ -158,7 +157,7 @@ def continue_generation(
     end = time.monotonic() + seconds
     while len(written) < most:
         token = int(writing.log_probs([written]).argmax())
-        if token == END_ID:
+        if token == explorer.config.end_id:
             return tuple(written), True
         written = (*written, token)
         if time.monotonic() > end:
@@ -186,13 +185,13 @@ def generate_all(
     written = [""] * len(source)
     readable = np.array([row for row, ids in enumerate(source) if len(ids)], int)
     for rows in by_length(source, batch_size, readable):
-        continued = Continued(explorer, pad([source[row] for row in rows]))
-        ids = np.full((len(rows), 1), START_ID, np.int32)
-        while ids.shape[1] <= most and not (ids == END_ID).any(axis=-1).all():
+        continued = Continued(explorer, pad([source[row] for row in rows], config.pad_id))
+        ids = np.full((len(rows), 1), config.start_id, np.int32)
+        while ids.shape[1] <= most and not (ids == config.end_id).any(axis=-1).all():
             log_probs = continued.log_probs(ids, range(len(rows)))
             ids = np.hstack([ids, log_probs.argmax(axis=-1).astype(np.int32)[:, None]])
         for row, line in zip(rows, ids[:, 1:], strict=True):
-            end = np.flatnonzero(line == END_ID)
+            end = np.flatnonzero(line == config.end_id)
             written[row] = explorer.output_tokenizer.decode(line[: end[0]] if len(end) else line)
     return written
 
@@ -232,7 +231,7 @@ def _sample(writing, most, random, drawn_from):
     The largest of the log probabilities, each with Gumbel noise, is a sample of their distribution.
     """
     ids, log_prob = (), 0.0
-    while len(ids) < most and END_ID not in ids:
+    while len(ids) < most and writing.end_id not in ids:
         [log_probs] = writing.log_probs([ids])
         with np.errstate(divide="ignore"):
             drawn = np.log(drawn_from(log_probs))
@@ -249,8 +248,8 @@ def _extended(writing, tree, written=()):
         likeliest, before = np.argsort(-row, kind="stable")[: tree.size + 1], tree.log_prob(parent)
         candidates += [BeamNode(parent, int(i), before + float(row[i]), DROPPED) for i in likeliest]
     candidates.sort(key=lambda node: -node.log_prob)
-    ended = [number for number, node in enumerate(candidates[: tree.size]) if node.token == END_ID]
-    alive = [number for number, node in enumerate(candidates) if node.token != END_ID][: tree.size]
+    ended = [number for number, node in enumerate(candidates[: tree.size]) if node.token == writing.end_id]
+    alive = [number for number, node in enumerate(candidates) if node.token != writing.end_id][: tree.size]
     for fate, numbers in ((FINISHED, ended), (KEPT, alive)):
         for number in numbers:
             candidates[number] = candidates[number]._replace(fate=fate)

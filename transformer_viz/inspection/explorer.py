@@ -21,6 +21,7 @@ from transformer_viz.inspection.means import mean_contexts
 from transformer_viz.language import Problem
 from transformer_viz.network.model import Transformer
 from transformer_viz.network.startup import load_upper_floor
+from transformer_viz.text.foreign import tokenizer_of
 from transformer_viz.text.tokenizer import MASK, Tokenizer
 from transformer_viz.values.growing import with_written
 from transformer_viz.values.head_roles import HeadRoles
@@ -41,7 +42,7 @@ def load(name_or_path: str | Path) -> "Explorer":
     stored = store.read_model(name_or_path)
     try:
         target = Tokenizer.from_json(stored.target_tokenizer) if stored.target_tokenizer else None
-        tokenizer = Tokenizer.from_json(stored.tokenizer)
+        tokenizer = tokenizer_of(stored.config, stored.tokenizer)
     except ValueError as error:
         reason = error if isinstance(error, Problem) else str(error)
         raise store.ModelError("store.unusable", file=stored.path, reason=reason) from None
@@ -323,7 +324,7 @@ class Explorer:
         compute = self._compiled_logits[intervention]
         logits = np.zeros((len(token_ids), self.config.num_outputs), dtype=np.float32)
         for rows in tqdm(by_length(token_ids, batch_size), unit="batch", disable=not progress):
-            logits[rows] = compute(pad([token_ids[row] for row in rows])).numpy()
+            logits[rows] = compute(pad([token_ids[row] for row in rows], self.config.pad_id)).numpy()
         return label_logits(self.config, logits)
 
     def _probs(self, logits):

@@ -139,14 +139,14 @@ class ForwardPass:
         source = self._encode(self.tokenizer, request.text, config.max_len, start=config.reads_start)
         if changes.order is not None:
             source = self._reorder(source, changes.order)
-        source = source.padded(changes.padding, max_len=config.max_len)
+        source = source.padded(changes.padding, max_len=config.max_len, pad_id=config.pad_id)
         if self.target_tokenizer is None:
             if request.target is not None or changes.target_padding:
                 raise Problem("text.target")
             return source, None
         text, longest = request.target, config.target_max_len
         target = self._encode(self.target_tokenizer, "" if text is None else text, longest, start=True)
-        return source, target.padded(changes.target_padding, max_len=longest)
+        return source, target.padded(changes.target_padding, max_len=longest, pad_id=config.pad_id)
 
     def _encode(self, tokenizer, text, max_len, *, start):
         if isinstance(text, str):
@@ -259,7 +259,7 @@ def _mask(name, value, config, queries, key_ids):
     if value is None:
         return np.full((1, 1, 1, 1), USE_OWN, np.int32)
     if isinstance(value, str):
-        value = named_mask(value, queries, key_ids)
+        value = named_mask(value, queries, key_ids, config.pad_id)
     mask, shape = np.asarray(value), (config.num_heads, queries, len(key_ids))
     fits = mask.ndim <= 3 and all(
         size in (1, want) for size, want in zip(mask.shape[::-1], shape[::-1], strict=False)

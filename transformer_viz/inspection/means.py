@@ -4,7 +4,7 @@ from collections.abc import Iterable
 
 import numpy as np
 
-from transformer_viz.values.config import PAD_ID, TransformerConfig
+from transformer_viz.values.config import TransformerConfig
 from transformer_viz.values.interventions import ATTENTION_KINDS, attention_kinds
 from transformer_viz.values.trace import Trace
 
@@ -22,7 +22,7 @@ def mean_contexts(config: TransformerConfig, traces: Iterable[Trace]) -> dict[st
             stack, field = ATTENTION_KINDS[kind]
             contexts = np.stack([getattr(block, field).context for block in getattr(trace, stack)])
             token_ids = trace.target_ids if trace.encoder and stack == "decoder" else trace.token_ids
-            contexts = contexts[:, :, token_ids != PAD_ID]
+            contexts = contexts[:, :, token_ids != config.pad_id]
             sums[kind] = sums.get(kind, 0) + contexts.sum(axis=2)
             count[kind] = count.get(kind, 0) + contexts.shape[2]
     return {kind: total / count[kind] for kind, total in sums.items()}

@@ -11,7 +11,7 @@ from transformer_viz.analysis import possible
 from transformer_viz.inspection.explorer import Explorer
 from transformer_viz.inspection.forward import compiled
 from transformer_viz.language import Problem
-from transformer_viz.values.config import PAD_ID, START_ID
+from transformer_viz.values.config import never_written
 from transformer_viz.values.growing import sized, up_to
 from transformer_viz.values.request import OWN, Request
 from transformer_viz.values.tensors import Past
@@ -33,6 +33,7 @@ class Writing:
 
     Attributes:
         most: Most tokens that it can write, [END] included.
+        end_id: Id of [END].
 
     Raises:
         NoTokensError: If the text has no tokens.
@@ -47,11 +48,12 @@ class Writing:
         self._explorer, self._request = explorer, request
         read = Request.of(explorer.name, request.text, order=changes.order)
         self._source = explorer.forward.prepare(read).source.ids
-        self._prompt = (START_ID,) if config.has_encoder else tuple(map(int, self._source))
+        self.end_id = config.end_id
+        self._prompt = (config.start_id,) if config.has_encoder else tuple(map(int, self._source))
         padding = changes.target_padding if config.has_encoder else changes.padding
         longest = config.target_max_len if config.has_encoder else config.max_len
         self.most = max(longest - padding + 1 - len(self._prompt), 0)
-        unchanged = dataclasses.replace(changes, order=None).given == () and PAD_ID not in self._prompt
+        unchanged = dataclasses.replace(changes, order=None).given == () and config.pad_id not in self._prompt
         self._continued = Continued(explorer, self._source[None]) if unchanged else None
         self._means = None if changes.reference == OWN else explorer.means_for(request)
         explorer.forward.prepare(self.request(()))  # an error now, not after some tokens
@@ -88,7 +90,7 @@ class Writing:
         means = self._explorer.means_for(request) if request.changes.reference == OWN else self._means
         prepared = self._explorer.forward.prepare(request, means=means)
         logits = self._explorer.compute(prepared, keep="logits").logits[len(self._prompt) + len(row) - 1]
-        return possible(tf.nn.log_softmax(logits).numpy())
+        return possible(tf.nn.log_softmax(logits).numpy(), never_written(self._explorer.config))
 
 
 class Continued:
@@ -106,6 +108,7 @@ class Continued:
         if explorer not in _COMPILED:
             _COMPILED[explorer] = _Steps(explorer.model)
         self._steps: _Steps = _COMPILED[explorer]
+        self._never = never_written(explorer.config)
         self._read = self._steps.read(sources) if explorer.config.has_encoder else ()
         self._rows: dict[tuple[int, ...], int] = {}
         self._past = self._steps.nothing
@@ -125,7 +128,7 @@ class Continued:
         memory = [tf.gather(each, np.array(of, np.int32)) for each in self._read]
         log_probs, self._past = self._steps.extend(new, parents, past, memory)
         self._rows = {name: row for row, name in enumerate(names)}
-        return possible(log_probs.numpy())
+        return possible(log_probs.numpy(), self._never)
 
 
 class _Steps:

@@ -284,9 +284,11 @@ class Transformer(keras.Model):
         token = embedding(rows)
         if self.config.scale_embedding:
             token = token * self.config.d_model**0.5
-        position_ids = self.position_ids(token_ids) if position_ids is None else position_ids
-        position = ops.cast(ops.take(table, position_ids, axis=0), token.dtype)
-        total, segment = token + position, None
+        total, position, segment = token, None, None
+        if self.config.positions != "rotary":
+            position_ids = self.position_ids(token_ids) if position_ids is None else position_ids
+            position = ops.cast(ops.take(table, position_ids, axis=0), token.dtype)
+            total = token + position
         if self.segment_embedding is not None:
             segment = self.segment_embedding(self._segments(token_ids))
             total = total + segment

@@ -13,9 +13,10 @@ from transformer_viz.analysis import (
     text_patterns,
 )
 from transformer_viz.language import Words, joined
-from transformer_viz.text.tokenizer import START, visible
+from transformer_viz.text.tokenizer import visible
 from transformer_viz.values.kind_roles import UsualRole, WordsRead
 from transformer_viz.values.patterns import NEARBY, ROLES, WORDS, possible_patterns
+from transformer_viz.values.special import EDGES
 from transformer_viz.values.tensors import Attentions
 from transformer_viz.values.trace import Trace
 
@@ -128,7 +129,7 @@ def patterns_of_trace(trace: Trace) -> dict[str, list[frozenset[str]]]:
                 layer,
                 positions=table is None or bool(np.any(table)),
                 masked=bool((mask != mask[:, :1]).any()),
-                start=attentions.key_tokens[:1] == (START,),
+                start=not EDGES.isdisjoint(attentions.key_tokens[:1]),
             )
             for layer in range(len(attentions.layers))
         ]

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 import numpy as np
 
 from transformer_viz.text.kinds import is_spaced, shown_piece
-from transformer_viz.text.tokenizer import END, visible
-from transformer_viz.values.config import PAD_ID
+from transformer_viz.text.tokenizer import visible
+from transformer_viz.values.special import EDGES
 from transformer_viz.values.trace import Trace
 
 GAP = "⋯"
@@ -76,6 +76,6 @@ def answer_text(trace: Trace) -> str:
 
 def written_text(trace: Trace) -> str:
     """Return the text that an encoder-decoder has written: "∅" if empty, with "…" where it would go on."""
-    last = np.flatnonzero(trace.target_ids != PAD_ID)[-1]
-    ended = trace.labels[trace.probs[last].argmax()] == END
+    last = np.flatnonzero(trace.read)[-1]
+    ended = trace.labels[trace.probs[last].argmax()] in EDGES
     return (trace.target_text or "∅") + ("" if ended else " …")

@@ -8,7 +8,7 @@ import numpy as np
 from transformer_viz.analysis import merge_words, renormalise, rollout, sentence_of_token, word_of_token
 from transformer_viz.pictures.labels import ARROW, GAP
 from transformer_viz.text.segmentation import chinese_words
-from transformer_viz.text.tokenizer import END, START
+from transformer_viz.values.special import EDGES
 from transformer_viz.values.tensors import Attentions, AttentionTrace
 from transformer_viz.values.trace import Trace
 
@@ -141,7 +141,7 @@ def _one_head(kind, weights, looks):
 
 
 def _side(text, offsets, tokens, labels):
-    special = np.array([token in (START, END) for token in tokens], bool)
+    special = np.array([token in EDGES for token in tokens], bool)
     words = word_of_token(text, offsets, chinese_words(text))
     sentences = sentence_of_token(text, offsets)
     texts = [text[start:end] for start, end in offsets]

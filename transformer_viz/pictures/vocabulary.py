@@ -8,8 +8,9 @@ import numpy as np
 from transformer_viz import store
 from transformer_viz.analysis import has_fixed_scores, vocabulary_weights
 from transformer_viz.language import Words
+from transformer_viz.text.foreign import tokenizer_of
 from transformer_viz.text.kinds import is_spaced, shown_piece
-from transformer_viz.text.tokenizer import Tokenizer, visible
+from transformer_viz.text.tokenizer import visible
 from transformer_viz.values.config import MASK_ID
 
 FREQUENT = 2_000
@@ -59,7 +60,7 @@ def _preferences(model: str, _stamp: str, query: str | None) -> tuple[Preference
     stored = store.read_model(model)
     if not has_fixed_scores(stored.config):
         return ()
-    vocabulary = Tokenizer.from_json(stored.tokenizer).vocabulary
+    vocabulary = tokenizer_of(stored.config, stored.tokenizer).vocabulary
     marks = {f"[{name}]" for name in ("PAD", "UNK", "START", "END", "MASK")}
     first = {number for number, word in enumerate(vocabulary[: MASK_ID + 1]) if word in marks}
     keys = [number for number in range(min(len(vocabulary), FREQUENT + len(first))) if number not in first]

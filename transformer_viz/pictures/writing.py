@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike
 from transformer_viz.analysis import possible
 from transformer_viz.language import Words
 from transformer_viz.pictures.labels import ARROW, GAP, axis_tokens, label_of
+from transformer_viz.values.config import PAD_ID, START_ID
 from transformer_viz.values.trace import Trace
 
 LISTED = 50
@@ -28,6 +29,7 @@ class Written(NamedTuple):
         ids: The token ids written so far.
         step: Number of the token that is being chosen, from 0; at most `len(trace.probs) - 1 - begin`.
         note: Why no more tokens can be written; "": they can.
+        never: Ids of tokens that are never written.
     """
 
     trace: Trace
@@ -35,6 +37,7 @@ class Written(NamedTuple):
     ids: tuple[int, ...]
     step: int
     note: str = ""
+    never: tuple[int, ...] = (PAD_ID, START_ID)
 
     @property
     def log_probs(self) -> np.ndarray:
@@ -42,7 +45,7 @@ class Written(NamedTuple):
         logits = self.trace.logits[self.begin :].astype(np.float64)
         logits -= logits.max(axis=-1, keepdims=True)
         found = logits - np.log(np.exp(logits).sum(axis=-1, keepdims=True))
-        return possible(found.astype(np.float32))
+        return possible(found.astype(np.float32), self.never)
 
 
 def step_of(

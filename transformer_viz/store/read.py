@@ -10,6 +10,7 @@ import numpy as np
 from safetensors import SafetensorError, safe_open
 
 from transformer_viz.language import Phrase, Problem
+from transformer_viz.store import hugging_face
 from transformer_viz.store.card import check_card, check_card_size
 from transformer_viz.store.eight_bit import SCALE, restore
 from transformer_viz.store.format import (
@@ -72,9 +73,7 @@ def read_tokenizer(name_or_path: str | Path, folder: Path | None = None) -> str:
     Raises:
         ModelError: If there is no such model, or its tokenizer is damaged.
     """
-    return read_consistent(
-        _path(name_or_path, folder), lambda found: _text(found / "tokenizer.json", checked_files(found))
-    )
+    return read_consistent(_path(name_or_path, folder), _tokenizer)
 
 
 def read_head_roles(name_or_path: str | Path, folder: Path | None = None) -> HeadRoles | None:
@@ -139,8 +138,16 @@ def names_in(folder: Path) -> list[str]:
     return sorted(replaced.union(name for name in found if not name.startswith(".")))
 
 
+def _tokenizer(folder):
+    if hugging_face.is_hugging_face(folder):
+        return hugging_face.read_contents(folder).tokenizer
+    return _text(folder / "tokenizer.json", checked_files(folder))
+
+
 def _identity(folder):
     try:
+        if folder is not None and hugging_face.is_hugging_face(folder):
+            return hugging_face.identity(folder)
         found = os.stat(folder / "manifest.json")
     except OSError:
         return "none"
@@ -170,6 +177,9 @@ def read_consistent(path: Path, read: Callable[[Path], Result]) -> Result:
 
 def config_and_card(folder: Path) -> tuple[TransformerConfig, dict]:
     """Return config and card of a model, after all checks except those of parameters and tokenizers."""
+    if hugging_face.is_hugging_face(folder):
+        found = hugging_face.read_contents(folder)
+        return found.config, found.card
     hashes = checked_files(folder)
     config = _config(folder / "config.json", _text(folder / "config.json", hashes))
     file = folder / "card.json"
@@ -181,6 +191,8 @@ def config_and_card(folder: Path) -> tuple[TransformerConfig, dict]:
 
 
 def _read(folder, name):
+    if hugging_face.is_hugging_face(folder):
+        return hugging_face.read_folder(folder, name)
     hashes = checked_files(folder)
     file = folder / "parameters.safetensors"
     texts = {name: _text(folder / name, hashes) for name in hashes if name.startswith("tokenizer")}
@@ -225,6 +237,8 @@ def _config(file, text):
 
 
 def _head_roles(folder, config):
+    if hugging_face.is_hugging_face(folder):
+        return None
     hashes, file = checked_files(folder), folder / HEAD_ROLES
     if HEAD_ROLES not in hashes:
         return None

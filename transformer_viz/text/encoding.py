@@ -38,7 +38,7 @@ class Encoding(NamedTuple):
     def __repr__(self):
         return one_line(self)
 
-    def padded(self, count: int, *, max_len: int) -> Self:
+    def padded(self, count: int, *, max_len: int, pad_id: int = PAD_ID) -> Self:
         """Return a copy with `count` [PAD] appended, as in a batch with a longer text.
 
         Raises:
@@ -50,7 +50,7 @@ class Encoding(NamedTuple):
             raise Problem("text.padding", **facts)
         end = (len(self.text), len(self.text))
         return self._replace(
-            ids=np.concatenate([self.ids, np.full(count, PAD_ID, np.int32)]),
+            ids=np.concatenate([self.ids, np.full(count, pad_id, np.int32)]),
             tokens=(*self.tokens, *[PAD] * count),
             offsets=(*self.offsets, *[end] * count),
         )

@@ -4,7 +4,7 @@ from itertools import product
 from sys import maxsize
 from typing import NamedTuple, Self
 
-from transformer_viz.text.kinds import MASK, pieces
+from transformer_viz.text.kinds import pieces
 from transformer_viz.text.tokenizer import Tokenizer
 
 
@@ -76,10 +76,10 @@ def filled(tokenizer: Tokenizer, changed: ChangedText, begin: int, token: str) -
         begin: Where the [MASK] begins.
         token: An entry of the vocabulary, no special token.
     """
-    end, gapped = begin + len(MASK), tokenizer.encode(changed.text, max_len=maxsize)
+    end, gapped = begin + len(tokenizer.mask), tokenizer.encode(changed.text, max_len=maxsize)
     wanted = list(gapped.tokens)
     wanted[gapped.offsets.index((begin, end))] = token
-    [_, (gap, characters)] = pieces(tokenizer.kind, [MASK, token])
+    [_, (gap, characters)] = pieces(tokenizer.kind, [tokenizer.mask, token])
     tight = len(changed.text[:begin].rstrip())
     spellings = product(((begin, ""), (tight, ""), (tight, " ")), ("", " "))
     for (start, before), after in spellings:

@@ -9,6 +9,7 @@ import tokenizers
 from tokenizers import Regex, decoders, models, normalizers, pre_tokenizers, trainers
 
 from transformer_viz.language import Problem
+from transformer_viz.values.special import MASKS
 
 TOKEN_KINDS = ("words", "characters", "bpe", "wordpiece")
 """Kinds of tokens; see `Tokenizer.train`."""
@@ -183,7 +184,7 @@ def kind_of(backend: tokenizers.Tokenizer) -> str:
 def pieces(kind: str, tokens: Sequence[str]) -> list[tuple[str, str]]:
     """Return what each token adds to the text: (space or nothing, its characters)."""
     if kind == "bpe":
-        found = [(" " * (t.startswith(SPACE) or t == MASK), t.removeprefix(SPACE)) for t in tokens]
+        found = [(" " * (t.startswith(SPACE) or t in MASKS), t.removeprefix(SPACE)) for t in tokens]
     elif kind == "wordpiece":
         unspaced = [_UNSPACED.match(token) is not None for token in tokens]
         beside = [here or before for here, before in zip(unspaced, [True, *unspaced], strict=False)]

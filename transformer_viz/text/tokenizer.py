@@ -163,6 +163,11 @@ class Tokenizer:
         return (self._backend.id_to_token(START_ID), self._backend.id_to_token(END_ID)) == (START, END)
 
     @property
+    def mask(self) -> str:
+        """Name of the token that stands for a masked one, as it is typed."""
+        return MASK
+
+    @property
     def has_mask(self) -> bool:
         """Whether id 4 is [MASK]."""
         return self._backend.id_to_token(MASK_ID) == MASK

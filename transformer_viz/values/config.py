@@ -61,6 +61,11 @@ DERIVED: Any = None
 """Default of fields computed from others; None only until `__post_init__` has computed them."""
 
 
+def never_written(config: "TransformerConfig") -> tuple[int, ...]:
+    """Return the ids of tokens that a decoder never writes: [PAD], and [START] if it is not also the end."""
+    return tuple({config.pad_id, config.start_id} - {NO_ID, config.end_id})
+
+
 @dataclass(frozen=True, kw_only=True)
 class TransformerConfig:
     """Every size and switch of one Transformer (Vaswani et al., 2017, section 3).

@@ -107,7 +107,7 @@ class ModelTrace(NamedTuple):
     """Every tensor of one forward pass; None or empty where the architecture has no such part."""
 
     token_embedding: Tensor  # (batch, position, d_model)
-    position_embedding: Tensor  # (batch or 1, position, d_model)
+    position_embedding: Tensor | None  # (batch or 1, position, d_model); None for rotary positions
     attention_mask: Tensor  # (batch, head or 1, query, key)  bool, True = may attend
     target_token_embedding: Tensor | None  # (batch, target, d_model)
     target_position_embedding: Tensor | None  # (batch or 1, target, d_model)

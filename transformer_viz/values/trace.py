@@ -10,8 +10,8 @@ from typing import Any, Self
 import numpy as np
 import pandas as pd
 
-from transformer_viz.values.config import MASK_ID, PAD_ID, UNK_ID
 from transformer_viz.values.one_line import one_line
+from transformer_viz.values.special import MASKS, PADDING, UNKNOWN
 from transformer_viz.values.tensors import (
     Attentions,
     AttentionTrace,
@@ -89,13 +89,13 @@ class Trace:
     @property
     def unknown(self) -> np.ndarray:
         """Which tokens are [UNK]: bool (position,)."""
-        return self.token_ids == UNK_ID
+        return np.array([token in UNKNOWN for token in self.tokens], bool)
 
     @property
     def gaps(self) -> np.ndarray:
         """Positions of [MASK] in the input of a masked language model: int (gap,); empty for other models."""
         fills_in = self.probs.ndim == 2 and not self.decoder
-        return np.flatnonzero((self.token_ids == MASK_ID) & fills_in)
+        return np.flatnonzero([fills_in and token in MASKS for token in self.tokens])
 
     @property
     def answer_probs(self) -> np.ndarray:
@@ -106,8 +106,12 @@ class Trace:
         """
         if self.probs.ndim == 1:
             return self.probs
-        read = self.target_ids if len(self.target_ids) else self.token_ids
-        return self.probs[[*self.gaps, np.flatnonzero(read != PAD_ID)[-1]][0]]
+        return self.probs[[*self.gaps, np.flatnonzero(self.read)[-1]][0]]
+
+    @property
+    def read(self) -> np.ndarray:
+        """Which tokens of the text, or of the target if there is one, are not [PAD]: bool (position,)."""
+        return np.array([token not in PADDING for token in self.target_tokens or self.tokens], bool)
 
     @property
     def nbytes(self) -> int:

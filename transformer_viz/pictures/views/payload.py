@@ -158,7 +158,8 @@ def vectors_of(trace: Trace, kind: str, projected: np.ndarray | None = None) -> 
     vectors = {name: np.stack(arrays) for name, arrays in stacks.items() if arrays[0] is not None}
     if kind != "cross" and "stream" in vectors:
         vectors["token"] = getattr(trace.values, f"{side}token_embedding")
-        vectors["position"] = getattr(trace.values, f"{side}position_embedding")
+        position = getattr(trace.values, f"{side}position_embedding")
+        vectors["position"] = np.zeros_like(vectors["token"]) if position is None else position
     if projected is not None:
         vectors["error"] = np.abs(projected - vectors["output"]).max(axis=-1, keepdims=True)
     return vectors if sum(array.nbytes for array in vectors.values()) <= MAX_VECTOR_BYTES else {}

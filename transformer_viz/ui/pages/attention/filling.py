@@ -9,13 +9,13 @@ from streamlit.delta_generator import DeltaGenerator
 from transformer_viz import store
 from transformer_viz.analysis import word_of_token
 from transformer_viz.pictures.cloze import cloze_of
+from transformer_viz.text.foreign import tokenizer_of
 from transformer_viz.text.gaps import ChangedText, filled
-from transformer_viz.text.tokenizer import MASK, Tokenizer, clean_text, visible
+from transformer_viz.text.tokenizer import clean_text, visible
 from transformer_viz.ui.pages.attention.prediction import offer_labels
 from transformer_viz.ui.shell.card_facts import config_of
 from transformer_viz.ui.shell.components import component
 from transformer_viz.ui.shell.language import escaped, t, words
-from transformer_viz.values.config import UNK_ID
 from transformer_viz.values.trace import Trace
 
 MAX_GAPS = 8
@@ -33,18 +33,20 @@ def show_filling(model: store.ModelSummary, trace: Trace, answer: DeltaGenerator
         trace: The trace of the text.
         answer: Place of the predictions if there is a single [MASK]; those of several stand below the tokens.
     """
-    changed = _changed()
-    component("cloze", "cloze")(data=cloze_of(words(), trace, changed), key=CLOZE, on_pressed_change=_press)
+    changed, mask = _changed(), _tokenizer(model.reference).mask
+    component("cloze", "cloze")(
+        data=cloze_of(words(), trace, changed, mask), key=CLOZE, on_pressed_change=lambda: _press(mask)
+    )
     if len(trace.gaps) == 1:
         with answer:
             _show_gap(model, trace, changed, trace.gaps[0])
         return
-    st.caption(t("filling.label", mask=escaped(MASK)))
+    st.caption(t("filling.label", mask=escaped(mask)))
     for place in trace.gaps[:MAX_GAPS]:
         with st.container(horizontal=True, vertical_alignment="center", gap="small"):
             _show_gap(model, trace, changed, place)
     if len(trace.gaps) > MAX_GAPS:
-        st.caption(t("filling.first", shown=MAX_GAPS, count=len(trace.gaps), mask=escaped(MASK)))
+        st.caption(t("filling.first", shown=MAX_GAPS, count=len(trace.gaps), mask=escaped(mask)))
 
 
 def _show_gap(model, trace, changed, place):
@@ -53,7 +55,8 @@ def _show_gap(model, trace, changed, place):
     numbers = word_of_token(trace.text, trace.offsets)
     first, last = np.flatnonzero(abs(numbers - numbers[place]) <= 1)[[0, -1]]
     before, after = trace.text[trace.offsets[first][0] : begin], trace.text[end : trace.offsets[last][1]]
-    around = visible(before) + MASK + visible(after)
+    mask = trace.tokens[place]
+    around = visible(before) + mask + visible(after)
     st.markdown(f"“{escaped(around)}”", width="content")
     offer_labels(
         trace,
@@ -62,7 +65,7 @@ def _show_gap(model, trace, changed, place):
         on_click=_fill,
         args=(model.reference, changed, begin),
         icon=":material/edit:",
-        help=t("filling.fill", mask=escaped(MASK)),
+        help=t("filling.fill", mask=escaped(mask)),
     )
     change = changed.change_at(begin, end)
     if change is not None:
@@ -81,16 +84,20 @@ def _show_gap(model, trace, changed, place):
 
 def _token_at(model, trace, text, place):
     """Return the id of the token in place of a [MASK] in another text; None: unknown, or several."""
-    config, tokenizer = config_of(model), _tokenizer(store.read_tokenizer(model.reference))
+    config, tokenizer = config_of(model), _tokenizer(model.reference)
     options = {"truncation": config.truncation, "start": config.reads_start}
     ids = tokenizer.encode(text, max_len=config.max_len, **options).ids
     is_one = len(ids) == len(trace.token_ids) and [*np.flatnonzero(ids != trace.token_ids)] == [place]
-    return ids[place] if is_one and ids[place] != UNK_ID else None
+    return ids[place] if is_one and ids[place] != config.unk_id else None
+
+
+def _tokenizer(reference):
+    return _kept_tokenizer(store.read_config(reference), store.read_tokenizer(reference))
 
 
 @functools.lru_cache(maxsize=2)
-def _tokenizer(content):
-    return Tokenizer.from_json(content)
+def _kept_tokenizer(config, content):
+    return tokenizer_of(config, content)
 
 
 def _changed():
@@ -99,22 +106,21 @@ def _changed():
     return changed if changed is not None and changed.text == text else ChangedText(text)
 
 
-def _press():
+def _press(mask):
     """Hide the token that was pressed, or bring back what stood in place of a [MASK]."""
     pressed, changed = st.session_state[CLOZE].pressed, _changed()
     begin, end = pressed["place"]
     change = changed.change_at(begin, end)
     if not changed.text.startswith(pressed["text"]):  # typed in since it was drawn
         return
-    if changed.text[begin:end] != MASK:
-        _write(changed, changed.replaced(begin, end, MASK))
+    if changed.text[begin:end] != mask:
+        _write(changed, changed.replaced(begin, end, mask))
     elif change is not None:
         _write(changed, changed.restored(change))
 
 
 def _fill(reference, changed, begin, token):
-    tokenizer = _tokenizer(store.read_tokenizer(reference))
-    _write(changed, filled(tokenizer, changed, begin, token))
+    _write(changed, filled(_tokenizer(reference), changed, begin, token))
 
 
 def _write(shown, wanted):

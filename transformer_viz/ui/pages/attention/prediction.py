@@ -8,9 +8,10 @@ import streamlit as st
 
 from transformer_viz import store
 from transformer_viz.pictures.labels import label_of, written_text
+from transformer_viz.text.foreign import tokenizer_of
 from transformer_viz.text.kinds import SPACE
-from transformer_viz.text.tokenizer import END, MASK, PAD, START, UNK, Tokenizer
 from transformer_viz.ui.shell.language import escaped, t
+from transformer_viz.values.special import SPECIAL
 from transformer_viz.values.trace import Trace
 
 MAX_BARS = 3
@@ -19,7 +20,7 @@ MAX_BARS = 3
 BAR_WIDTH = 130
 """Width of a probability bar, in pixels."""
 
-SPECIAL = {PAD, UNK, START, END, MASK, SPACE}
+NOT_TYPED = SPECIAL | {SPACE}
 """Tokens that a press cannot put into a text."""
 
 MAX_OFFERED = 4
@@ -91,14 +92,14 @@ def offer_labels(
             key=f"{key}-{number}",
             on_click=on_click,
             args=(*args, trace.labels[i]),
-            disabled=trace.labels[i] in SPECIAL,
+            disabled=trace.labels[i] in NOT_TYPED,
             **settings,
         )
 
 
 def append_token(reference: str, token: str) -> None:
     """Append a token to the text in the box."""
-    tokenizer = Tokenizer.from_json(store.read_tokenizer(reference))
+    tokenizer = tokenizer_of(store.read_config(reference), store.read_tokenizer(reference))
     st.session_state.sentence = tokenizer.append(st.session_state.sentence, token)
 
 

@@ -13,7 +13,7 @@ from transformer_viz.text.tokenizer import visible
 from transformer_viz.ui.pages.masks.sides import Head, Side, writings
 from transformer_viz.ui.shell.charts import draw, theme
 from transformer_viz.ui.shell.language import escaped, t
-from transformer_viz.values.config import PAD_ID, TransformerConfig
+from transformer_viz.values.config import TransformerConfig
 from transformer_viz.values.trace import Trace
 
 MAX_BARS = 4
@@ -121,9 +121,7 @@ def real_positions(trace: Trace) -> np.ndarray:
     """Return the rows of `trace.probs` to compare: all classes, or all positions but [PAD]."""
     if trace.probs.ndim == 1:
         return np.arange(len(trace.probs))
-    return np.flatnonzero(
-        (trace.target_ids if trace.encoder and trace.decoder else trace.token_ids) != PAD_ID
-    )
+    return np.flatnonzero(trace.read)
 
 
 def most_changed(chosen: Side, before: np.ndarray, after: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

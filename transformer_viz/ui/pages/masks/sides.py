@@ -8,9 +8,10 @@ import numpy as np
 from transformer_viz.pictures.labels import axis_tokens
 from transformer_viz.ui.pages.masks.choice import Choice, name_of
 from transformer_viz.ui.shell.answers import answer
-from transformer_viz.values.config import PAD_ID, TransformerConfig
+from transformer_viz.values.config import TransformerConfig
 from transformer_viz.values.growing import sized
 from transformer_viz.values.request import Request
+from transformer_viz.values.special import PADDING
 from transformer_viz.values.trace import Trace
 
 
@@ -79,10 +80,14 @@ class Side(NamedTuple):
             self.mask,
             axis_tokens(self.trace, found.query_tokens),
             axis_tokens(self.trace, found.key_tokens),
-            self.query_ids == PAD_ID,
-            self.key_ids == PAD_ID,
+            _are_padding(found.query_tokens),
+            _are_padding(found.key_tokens),
             self.kind != "cross",
         )
+
+
+def _are_padding(tokens):
+    return np.array([token in PADDING for token in tokens], bool)
 
 
 def room_for_padding(trace: Trace, config: TransformerConfig, kind: str) -> int:

@@ -11,7 +11,7 @@ from transformer_viz.pictures.figures import before_after_bars
 from transformer_viz.pictures.labels import answer_text, axis_tokens, label_of
 from transformer_viz.pictures.views import MAX_CELLS, attention_change
 from transformer_viz.pictures.views.change import ROUNDING
-from transformer_viz.text.tokenizer import START, visible
+from transformer_viz.text.tokenizer import visible
 from transformer_viz.ui.pages.positions.lack import show_lack
 from transformer_viz.ui.pages.positions.wording import difference_text, labels
 from transformer_viz.ui.shell.address import choose_one, number_from_address, to_address
@@ -26,6 +26,7 @@ from transformer_viz.ui.shell.reading import show_reading
 from transformer_viz.ui.shell.sentence import ask_texts
 from transformer_viz.values.config import TransformerConfig
 from transformer_viz.values.request import Request
+from transformer_viz.values.special import EDGES
 from transformer_viz.values.tensors import Attentions
 from transformer_viz.values.trace import Trace
 
@@ -117,7 +118,7 @@ def change_of(request: Request, change: str, before: Trace) -> Request:
     """Return the request with the change."""
     if change != "shuffle":
         return request.changed(positions=change)
-    fixed = int(before.tokens[0] == START)  # [START] keeps its position
+    fixed = int(before.tokens[0] in EDGES)  # [START] keeps its position
     return request.changed(order=shuffled_order(len(before.tokens), st.session_state.seed, fixed=fixed))
 
 

@@ -36,7 +36,7 @@ def show(model: store.ModelSummary, open_attention: Callable[[], None]) -> None:
     room = room_behind(config, model.reference, asked.text)
     if room is None:
         return
-    steps = kept_steps((model.name, asked.text), config.num_outputs, room.most)
+    steps = kept_steps((model.name, asked.text), config, room.most)
     trace = answer(request_of(model.reference, asked.text, room, steps))
     if trace is None:
         return

@@ -6,7 +6,7 @@ import streamlit as st
 
 from transformer_viz.ui.shell.address import keep, to_address
 from transformer_viz.ui.shell.session import is_history_navigation
-from transformer_viz.values.config import END_ID, PAD_ID, START_ID
+from transformer_viz.values.config import END_ID, TransformerConfig, never_written
 
 KEY = "written"
 """Name in the URL and in the session."""
@@ -24,30 +24,34 @@ class Steps(NamedTuple):
     Attributes:
         ids: [END] only as the last.
         step: At most the number of ids; one less if the last is [END].
+        end_id: Id of [END].
     """
 
     ids: tuple[int, ...] = ()
     step: int = 0
+    end_id: int = END_ID
 
     @classmethod
-    def read(cls, text: str, vocab_size: int, most: int) -> Self:
+    def read(cls, text: str, config: TransformerConfig, most: int) -> Self:
         """Read the result of `text`; no steps if it is none.
 
         Args:
             text: Any text.
-            vocab_size: Number of tokens.
+            config: Of the model that writes.
             most: Most tokens that can be written.
         """
+        size, end_id = config.num_outputs, config.end_id
+        nothing, never = cls(end_id=end_id), never_written(config)
         before, mark, after = text.partition("-")
         try:
             ids = tuple(map(int, before.split("."))) if before else ()
             step = int(after) if mark else len(ids)
         except ValueError:
-            return cls()
-        are_possible = all(0 <= token < vocab_size and token not in (PAD_ID, START_ID) for token in ids)
-        if not are_possible or END_ID in ids[:-1] or len(ids) > most:
-            return cls()
-        steps = cls(ids, step)
+            return nothing
+        are_possible = all(0 <= token < size and token not in never for token in ids)
+        if not are_possible or end_id in ids[:-1] or len(ids) > most:
+            return nothing
+        steps = cls(ids, step, end_id)
         return steps._replace(step=min(max(step, 0), steps.last(most)))
 
     def text(self) -> str:
@@ -58,7 +62,7 @@ class Steps(NamedTuple):
     @property
     def has_ended(self) -> bool:
         """Whether [END] was written."""
-        return self.ids[-1:] == (END_ID,)
+        return self.ids[-1:] == (self.end_id,)
 
     def last(self, most: int) -> int:
         """Return the number of the last step, if at most so many tokens can be written."""
@@ -69,15 +73,15 @@ class Steps(NamedTuple):
         ids, step = self.ids, self.step
         if ids[step : step + 1] != (token,):
             ids = (*ids[:step], token)
-        return self.__class__(ids, step + 1)
+        return self._replace(ids=ids, step=step + 1)
 
 
-def kept_steps(continued: tuple[str, str], vocab_size: int, most: int) -> Steps:
+def kept_steps(continued: tuple[str, str], config: TransformerConfig, most: int) -> Steps:
     """Return the steps of the session or the URL; those of another model or text are dropped.
 
     Args:
         continued: Model and text.
-        vocab_size: Number of tokens.
+        config: Of the model.
         most: Most tokens that can be written.
     """
     if st.session_state.setdefault(WRITTEN_FOR, continued) != continued and not is_history_navigation():
@@ -85,7 +89,7 @@ def kept_steps(continued: tuple[str, str], vocab_size: int, most: int) -> Steps:
         st.session_state[BEFORE] = []
     st.session_state[WRITTEN_FOR] = continued
     keep(KEY, st.query_params.get(KEY, ""))
-    steps = Steps.read(st.session_state[KEY], vocab_size, most)
+    steps = Steps.read(st.session_state[KEY], config, most)
     st.session_state[KEY] = steps.text()  # as it is told to the view, also if a link has it in another form
     to_address(KEY, steps.text())
     return steps
@@ -96,19 +100,19 @@ def can_undo() -> bool:
     return bool(st.session_state.get(BEFORE))
 
 
-def act(acted: dict[str, Any], vocab_size: int, most: int) -> None:
+def act(acted: dict[str, Any], config: TransformerConfig, most: int) -> None:
     """Do what the visitor asks of the view, unless something else is written by now.
 
     Args:
         acted: "do": "write" (a "token" "at" a step), "take" (several
             "ids"), "step" (go to one), "undo" or "restart"; "of": what was
             written when it was asked.
-        vocab_size: Number of tokens.
+        config: Of the model.
         most: Most tokens that can be written.
     """
     if acted["of"] != st.session_state[KEY]:
         return
-    steps = Steps.read(st.session_state[KEY], vocab_size, most)
+    steps = Steps.read(st.session_state[KEY], config, most)
     before = st.session_state.setdefault(BEFORE, [])
     match acted["do"]:
         case "undo":
@@ -118,13 +122,13 @@ def act(acted: dict[str, Any], vocab_size: int, most: int) -> None:
         case "write":
             wanted = steps.with_token(int(acted["token"]))
         case "take":
-            wanted = Steps((*steps.ids[: steps.step], *map(int, acted["ids"])))
-            wanted = wanted._replace(step=len(wanted.ids))
+            ids = (*steps.ids[: steps.step], *map(int, acted["ids"]))
+            wanted = steps._replace(ids=ids, step=len(ids))
         case "step":
             wanted = steps._replace(step=int(acted["step"]))
         case _:
             wanted = Steps()
-    wanted = Steps.read(wanted.text(), vocab_size, most)
+    wanted = Steps.read(wanted.text(), config, most)
     if acted["do"] != "step":
         st.session_state[BEFORE] = [*before, st.session_state[KEY]][-MAX_BEFORE:]
     st.session_state[KEY] = wanted.text()

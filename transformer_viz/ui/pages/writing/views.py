@@ -18,6 +18,7 @@ from transformer_viz.ui.shell.heads import head_roles_of
 from transformer_viz.ui.shell.language import sendable, t, words
 from transformer_viz.ui.shell.projector import is_projected
 from transformer_viz.values.beams import BeamRequest
+from transformer_viz.values.config import never_written
 from transformer_viz.values.trace import Trace
 
 STEP, BEAMS = "writing-step", "writing-beams"
@@ -67,7 +68,7 @@ def show_step(shown: Shown) -> None:
         note = t("writing.full", most=config.target_max_len or config.max_len)
     roles = head_roles_of(model.reference)
     opening = {} if roles is None else {kind: found.opening() for kind, found in roles.kinds.items()}
-    written = Written(trace, room.begin, steps.ids, steps.step, note)
+    written = Written(trace, room.begin, steps.ids, steps.step, note, never_written(config_of(shown.model)))
     own = {"settings": kept_settings(), "undo": can_undo()}
     component("writing", "writing")(
         data=step_of(words(), written, opening=opening) | own | _around(shown),
@@ -120,7 +121,7 @@ def _around(shown: Shown) -> dict[str, Any]:
 
 
 def _act(shown, key):
-    act(st.session_state[key].acted, config_of(shown.model).num_outputs, shown.room.most)
+    act(st.session_state[key].acted, config_of(shown.model), shown.room.most)
 
 
 VIEWS = {"steps": show_step, "beams": show_beams}

@@ -1,0 +1,219 @@
+"""Writes small models of the `transformers` library, with its answers: `python tests/elsewhere/record.py`.
+
+Run by hand where torch and transformers are installed, which are no dependencies: the tests compare with the
+folders and answers beside this file. Weights are random, with gains and biases that would show if they were
+swapped; tokenizers are trained on a few sentences.
+"""
+
+import json
+import shutil
+from pathlib import Path
+
+import numpy as np
+import tokenizers
+import torch
+import transformers
+from tokenizers import decoders, models, normalizers, pre_tokenizers, processors, trainers
+
+HERE = Path(__file__).parent / "models"
+
+TEXTS = [
+    "The film was not good, but the acting was unbelievably good.",
+    "My friend's café in Zürich opens at 10 o'clock; I'll go there  twice.",
+    "我不喜欢这部电影。",
+    "Naïve readers 🙂 read e\u0301 and \u200d too.",
+    "Un [MASK] or <mask> in the middle.",
+]
+"""Sentences with apostrophes, accents in two forms, Chinese, an emoji, double spaces, and typed masks."""
+
+CORPUS = [*TEXTS, *(" ".join(text.split()[::-1]) for text in TEXTS)] * 3
+
+SIZES = {"hidden_size": 24, "num_hidden_layers": 2, "num_attention_heads": 4}
+SIZES |= {"intermediate_size": 40, "max_position_embeddings": 48}
+
+
+def wordpiece(special=("[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]")):
+    """BERT's: lower case, accents stripped, each Chinese character a word."""
+    found = tokenizers.Tokenizer(models.WordPiece(unk_token="[UNK]"))
+    found.normalizer = normalizers.BertNormalizer(lowercase=True)
+    found.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
+    found.decoder = decoders.WordPiece()
+    found.train_from_iterator(CORPUS, trainers.WordPieceTrainer(vocab_size=160, special_tokens=[*special]))
+    ends = [(name, found.token_to_id(name)) for name in ("[CLS]", "[SEP]")]
+    found.post_processor = processors.TemplateProcessing(
+        single="[CLS] $A [SEP]", pair="[CLS] $A [SEP] $B:1 [SEP]:1", special_tokens=ends
+    )
+    return found
+
+
+def byte_level(special, template=None, *, prefix=False):
+    """Byte-level BPE, of GPT-2 without marks, of RoBERTa with them."""
+    found = tokenizers.Tokenizer(models.BPE())
+    found.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=prefix)
+    found.decoder = decoders.ByteLevel()
+    alphabet = pre_tokenizers.ByteLevel.alphabet()
+    found.train_from_iterator(
+        CORPUS, trainers.BpeTrainer(vocab_size=330, special_tokens=[*special], initial_alphabet=alphabet)
+    )
+    if template == "roberta":
+        ends = [(name, found.token_to_id(name)) for name in ("</s>", "<s>")]
+        found.post_processor = processors.RobertaProcessing(*ends, trim_offsets=True, add_prefix_space=prefix)
+        found.add_special_tokens([tokenizers.AddedToken("<mask>", lstrip=True)])
+    elif template:
+        ends = [(template, found.token_to_id(template))]
+        found.post_processor = processors.TemplateProcessing(single=f"{template} $A", special_tokens=ends)
+    return found
+
+
+def unigram():
+    """XLM-R's: pieces of sentences, "▁" for a space."""
+    special = ["<s>", "<pad>", "</s>", "<unk>", "<mask>"]
+    found = tokenizers.Tokenizer(models.Unigram())
+    found.normalizer = normalizers.Sequence(
+        [normalizers.NFKC(), normalizers.Replace(tokenizers.Regex(" {2,}"), " ")]
+    )
+    found.pre_tokenizer = pre_tokenizers.Metaspace()
+    found.decoder = decoders.Metaspace()
+    trainer = trainers.UnigramTrainer(vocab_size=160, special_tokens=special, unk_token="<unk>")
+    found.train_from_iterator(CORPUS, trainer)
+    ends = [(name, found.token_to_id(name)) for name in ("<s>", "</s>")]
+    found.post_processor = processors.TemplateProcessing(
+        single="<s> $A </s>", pair="<s> $A </s> </s> $B </s>", special_tokens=ends
+    )
+    return found
+
+
+def sentencepiece():
+    """Llama's: BPE with "▁" for a space and bytes for what is unknown."""
+    special = ["<unk>", "<s>", "</s>"]
+    pieces = [f"<0x{byte:02X}>" for byte in range(256)]
+    found = tokenizers.Tokenizer(models.BPE(unk_token="<unk>", byte_fallback=True, fuse_unk=True))
+    found.normalizer = normalizers.Sequence([normalizers.Prepend("▁"), normalizers.Replace(" ", "▁")])
+    found.decoder = decoders.Sequence(
+        [decoders.Replace("▁", " "), decoders.ByteFallback(), decoders.Fuse(), decoders.Strip(" ", 1, 0)]
+    )
+    trainer = trainers.BpeTrainer(vocab_size=400, special_tokens=special + pieces, limit_alphabet=40)
+    found.train_from_iterator(CORPUS, trainer)
+    content = json.loads(found.to_str())
+    content["added_tokens"] = content["added_tokens"][: len(special)]  # the bytes are no special tokens
+    found = tokenizers.Tokenizer.from_str(json.dumps(content))
+    found.post_processor = processors.TemplateProcessing(single="<s> $A", special_tokens=[("<s>", 1)])
+    return found
+
+
+GPT = ["<|endoftext|>"]
+ROBERTA = ["<s>", "<pad>", "</s>", "<unk>"]
+LLAMA = {"num_key_value_heads": 2, "rope_theta": 500.0, "bos_token_id": 1, "eos_token_id": 2}
+
+MODELS = {
+    "bert": ("BertModel", wordpiece, SIZES),
+    "bert-masked": ("BertForMaskedLM", wordpiece, SIZES),
+    "bert-classes": (
+        "BertForSequenceClassification",
+        wordpiece,
+        SIZES | {"id2label": {0: "dull", 1: "fine", 2: "great"}},
+    ),
+    "distilbert": (
+        "DistilBertForMaskedLM",
+        wordpiece,
+        {"dim": 24, "n_layers": 2, "n_heads": 4, "hidden_dim": 40, "max_position_embeddings": 48},
+    ),
+    "distilbert-classes": (
+        "DistilBertForSequenceClassification",
+        wordpiece,
+        {"dim": 24, "n_layers": 2, "n_heads": 4, "hidden_dim": 40, "max_position_embeddings": 48},
+    ),
+    "electra": ("ElectraForMaskedLM", wordpiece, SIZES | {"embedding_size": 24}),
+    "electra-classes": ("ElectraForSequenceClassification", wordpiece, SIZES | {"embedding_size": 24}),
+    "roberta": (
+        "RobertaForMaskedLM",
+        lambda: byte_level(ROBERTA, "roberta"),
+        SIZES | {"pad_token_id": 1, "type_vocab_size": 1, "max_position_embeddings": 50},
+    ),
+    "roberta-classes": (
+        "RobertaForSequenceClassification",
+        lambda: byte_level(ROBERTA, "roberta"),
+        SIZES | {"pad_token_id": 1, "type_vocab_size": 1, "max_position_embeddings": 50},
+    ),
+    "xlm-roberta": (
+        "XLMRobertaForMaskedLM",
+        unigram,
+        SIZES | {"pad_token_id": 1, "type_vocab_size": 1, "max_position_embeddings": 50},
+    ),
+    "gpt2": (
+        "GPT2LMHeadModel",
+        lambda: byte_level(GPT),
+        {"n_embd": 24, "n_layer": 2, "n_head": 4, "n_positions": 48},
+    ),
+    "opt": (
+        "OPTForCausalLM",
+        lambda: byte_level(["<s>", "<pad>", "</s>"], "</s>"),
+        {"hidden_size": 24, "num_hidden_layers": 2, "num_attention_heads": 4, "ffn_dim": 40}
+        | {"max_position_embeddings": 48, "word_embed_proj_dim": 24, "bos_token_id": 2},
+    ),
+    "gpt-neox": ("GPTNeoXForCausalLM", lambda: byte_level(GPT), SIZES | {"rotary_pct": 0.67}),
+    "gpt-neox-serial": (
+        "GPTNeoXForCausalLM",
+        lambda: byte_level(GPT),
+        SIZES | {"rotary_pct": 0.34, "use_parallel_residual": False, "rotary_emb_base": 300},
+    ),
+    "llama": ("LlamaForCausalLM", sentencepiece, SIZES | LLAMA),
+    "mistral": ("MistralForCausalLM", sentencepiece, SIZES | LLAMA | {"sliding_window": 5}),
+    "qwen2": (
+        "Qwen2ForCausalLM",
+        lambda: byte_level(GPT),
+        SIZES | {"num_key_value_heads": 2, "tie_word_embeddings": True},
+    ),
+    "qwen3": ("Qwen3ForCausalLM", lambda: byte_level(GPT), SIZES | {"num_key_value_heads": 2, "head_dim": 8}),
+    "gemma": ("GemmaForCausalLM", sentencepiece, SIZES | {"num_key_value_heads": 1, "head_dim": 8}),
+}
+"""Name -> class, tokenizer, and settings."""
+
+
+def main():
+    """Write all folders."""
+    shutil.rmtree(HERE, ignore_errors=True)
+    for name, (kind, make_tokenizer, settings) in MODELS.items():
+        record(name, kind, make_tokenizer(), dict(settings))
+        print(name)
+
+
+def record(name, kind, backend, settings):
+    """Write one model, and what it answers to the first text, alone and in a batch behind padding."""
+    torch.manual_seed(len(name))
+    cls, folder = getattr(transformers, kind), HERE / name
+    settings |= {"vocab_size": backend.get_vocab_size() + 2}  # some embeddings have more rows than tokens
+    labels = settings.get("id2label")
+    settings |= {"label2id": {label: number for number, label in labels.items()}} if labels else {}
+    if kind in ("GPT2LMHeadModel", "GPTNeoXForCausalLM", "Qwen2ForCausalLM", "Qwen3ForCausalLM"):
+        settings |= {"bos_token_id": 0, "eos_token_id": 0, "pad_token_id": None}
+    model = cls(cls.config_class(**settings)).eval()
+    model.set_attn_implementation("eager")
+    with torch.no_grad():
+        for parameter in model.parameters():
+            parameter.add_(torch.randn_like(parameter), alpha=0.15)
+    model.save_pretrained(folder)
+    backend.save(str(folder / "tokenizer.json"))
+    encodings = [backend.encode(text) for text in TEXTS]
+    texts = [
+        {"ids": each.ids, "offsets": each.offsets, "special": each.special_tokens_mask} for each in encodings
+    ]
+    (folder / "texts.json").write_text(json.dumps(texts))
+    ids = [encodings[0].ids, encodings[2].ids[:5]]
+    padded = torch.tensor([ids[0], ids[1] + [0] * (len(ids[0]) - 5)])
+    mask = torch.tensor([[1] * len(ids[0]), [1] * 5 + [0] * (len(ids[0]) - 5)])
+    with torch.no_grad():
+        found = model(padded, attention_mask=mask, output_attentions=True, output_hidden_states=True)
+    answers = {
+        "attentions": torch.stack(found.attentions, 1).numpy(),
+        "hidden": found.hidden_states[-1].numpy(),
+        "ids": padded.numpy(),
+        "mask": mask.numpy(),
+    }
+    if getattr(found, "logits", None) is not None:
+        answers["logits"] = found.logits.numpy()
+    np.savez_compressed(folder / "answers.npz", **answers)
+
+
+if __name__ == "__main__":
+    main()

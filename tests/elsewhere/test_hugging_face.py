@@ -1,0 +1,219 @@
+"""Models of the Hugging Face hub, against what the `transformers` library answered (record.py)."""
+
+import ast
+import json
+import shutil
+from pathlib import Path
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+from safetensors.numpy import load_file, save_file
+
+import transformer_viz as tv
+from transformer_viz import store
+from transformer_viz.store import ModelError
+from transformer_viz.store.hugging_face.tensors import stored_tensors
+
+HERE = Path(__file__).parent
+FOLDERS = sorted((HERE / "models").iterdir())
+
+
+def texts():
+    """Return the texts of record.py, which cannot be imported without torch."""
+    tree = ast.parse((HERE / "record.py").read_text(encoding="utf-8"))
+    [found] = [node for node in tree.body if isinstance(node, ast.Assign) and node.targets[0].id == "TEXTS"]
+    return ast.literal_eval(found.value)
+
+
+TEXTS = texts()
+
+
+@pytest.fixture(scope="module", params=FOLDERS, ids=lambda folder: folder.name)
+def folder(request):
+    return request.param
+
+
+@pytest.fixture(scope="module")
+def explorer(folder):
+    return tv.load(folder)
+
+
+@pytest.fixture(scope="module")
+def answers(folder):
+    return np.load(folder / "answers.npz")
+
+
+@pytest.fixture(scope="module")
+def trace(explorer, answers):
+    """A batch of two texts, the shorter one behind padding."""
+    return explorer.model.trace(np.where(answers["mask"], answers["ids"], -1).astype(np.int32))
+
+
+def weights(blocks):
+    layers = [block.attention if hasattr(block, "attention") else block.self_attention for block in blocks]
+    return np.stack([np.asarray(layer.weights) for layer in layers], axis=1)
+
+
+def test_weights_are_those_of_transformers(trace, answers):
+    found, real = weights(trace.encoder or trace.decoder), answers["mask"].astype(bool)
+    for row, length in enumerate(real.sum(axis=1)):
+        ours, theirs = (each[row, :, :, :length] for each in (found, answers["attentions"]))
+        assert_allclose(ours, theirs, atol=2e-6)
+
+
+def test_vectors_and_logits_are_those_of_transformers(trace, answers):
+    real = answers["mask"].astype(bool)
+    assert_allclose(np.asarray(trace.final)[real], answers["hidden"][real], atol=2e-5)
+    if "logits" in answers:
+        ours, theirs = np.asarray(trace.logits), answers["logits"]
+        rows = real if theirs.ndim == 3 else slice(None)
+        assert_allclose(ours[rows], theirs[rows], atol=2e-6 * max(10, np.abs(theirs).max()))
+
+
+@pytest.mark.parametrize("number", range(len(TEXTS)))
+def test_tokens_are_those_of_transformers(folder, explorer, number):
+    expected = json.loads((folder / "texts.json").read_text())[number]
+    found = explorer.tokenizer.encode(TEXTS[number], max_len=1000, start=explorer.config.reads_start)
+    assert found.ids.tolist() == expected["ids"]
+    inner = slice(int(explorer.config.reads_start), len(found.ids) - explorer.config.reads_end)
+    assert not any(expected["special"][inner][:1])
+    for (begin, end), (first, last) in zip(found.offsets[inner], expected["offsets"][inner], strict=True):
+        assert found.text[begin:end] == found.text[first:last].lstrip(" ")
+
+
+def test_a_text_is_traced_with_readable_tokens(explorer):
+    trace = explorer.trace(TEXTS[1])
+    assert not any("Ġ" in token or "Ã" in token for token in trace.tokens)
+    assert trace.probs.shape[-1] == len(trace.labels) == explorer.config.num_outputs
+    if explorer.config.num_outputs:
+        assert_allclose(trace.probs.sum(axis=-1), 1, atol=1e-5)
+    joined = "".join(trace.text[begin:end] for begin, end in trace.offsets)
+    assert "friend" in joined
+
+
+def test_ids_of_the_hub_can_be_given_as_they_are(folder, explorer):
+    expected = json.loads((folder / "texts.json").read_text())[0]["ids"]
+    trace = explorer.trace(expected)
+    assert trace.token_ids.tolist() == expected
+
+
+def test_a_head_can_be_ablated(explorer):
+    with_all, without = explorer.trace(TEXTS[0]), explorer.trace(TEXTS[0], ablate=[(0, 1)])
+    assert np.abs(with_all.values.final - without.values.final).max() > 1e-4
+
+
+def test_texts_are_written_alike_with_and_without_kept_keys(explorer):
+    if not explorer.config.has_decoder:
+        return
+    found = explorer.generate("The film was", max_new=4)
+    ids = [*explorer.trace("The film was").token_ids]
+    for token in found.token_ids:
+        assert explorer.trace(ids).probs[-1].argmax() == token
+        ids.append(token)
+
+
+def test_a_typed_mask_is_a_gap(explorer):
+    if not explorer.config.fills_in:
+        return
+    name = explorer.tokenizer.mask
+    trace = explorer.trace(f"The film was {name}.")
+    assert [trace.tokens[place] for place in trace.gaps] == [name]
+
+
+@pytest.fixture
+def copied(tmp_path):
+    """A copy of a folder that a test may damage."""
+
+    def copy(name):
+        return Path(shutil.copytree(HERE / "models" / name, tmp_path / name))
+
+    return copy
+
+
+def changed(folder, **values):
+    file = folder / "config.json"
+    content = json.loads(file.read_text()) | values
+    file.write_text(json.dumps({name: value for name, value in content.items() if value is not ...}))
+    return folder
+
+
+@pytest.mark.parametrize(
+    ("name", "values", "says"),
+    [
+        ("bert", {"model_type": "deberta"}, "models of type deberta cannot be read. Types that can: bert,"),
+        ("bert", {"quantization_config": {"bits": 4}}, "this model is quantised"),
+        ("bert", {"position_embedding_type": "relative_key"}, "`position_embedding_type` = relative_key is"),
+        ("bert", {"hidden_act": "mish"}, "the activation mish is not known"),
+        ("bert", {"hidden_size": ...}, "has no `hidden_size`"),
+        ("bert", {"num_hidden_layers": 3}, "there is no tensor for encoder_2/attention/query/kernel"),
+        ("bert", {"num_hidden_layers": 1}, "16 tensors inside the blocks are not understood"),
+        ("bert", {"intermediate_size": 41}, "has shape (24, 40), and config.json asks for (24, 41)"),
+        ("bert-classes", {"problem_type": "multi_label_classification"}, "several labels at once"),
+        ("electra", {"embedding_size": 12}, "`embedding_size` = 12 is not understood, only 24"),
+        ("llama", {"rope_parameters": {"rope_type": "llama3"}}, "scaled or incomplete rotary positions"),
+        ("qwen2", {"layer_types": ["full_attention", "sliding_attention"]}, "different kinds of attention"),
+    ],
+)
+def test_what_is_not_understood_is_refused_with_a_sentence(copied, name, values, says):
+    with pytest.raises(ModelError, match=says.replace("(", r"\(").replace(")", r"\)")):
+        store.read_model(changed(copied(name), **values))
+
+
+def test_files_that_are_missing_or_cut_off_are_named(copied):
+    folder = copied("bert")
+    weights = folder / "model.safetensors"
+    data = weights.read_bytes()
+    weights.write_bytes(data[: len(data) // 2])
+    with pytest.raises(ModelError, match="damaged or cut off"):
+        store.read_model(folder)
+    weights.unlink()
+    (folder / "pytorch_model.bin").write_bytes(b"\x80\x04 a pickle")
+    with pytest.raises(ModelError, match="files of pickles are never opened"):
+        store.read_model(folder)
+    weights.write_bytes(data)
+    (folder / "tokenizer.json").unlink()
+    with pytest.raises(ModelError, match=r"has no tokenizer\.json"):
+        store.read_model(folder)
+
+
+def test_shards_and_half_precision_are_the_same_numbers(copied):
+    folder = copied("gpt2")
+    arrays = load_file(folder / "model.safetensors")
+    (folder / "model.safetensors").unlink()
+    names, index = sorted(arrays), {}
+    for number, part in enumerate((names[::2], names[1::2])):
+        file = f"model-{number}.safetensors"
+        save_file({name: arrays[name].astype(np.float16) for name in part}, folder / file)
+        index |= dict.fromkeys(part, file)
+    (folder / "model.safetensors.index.json").write_text(json.dumps({"weight_map": index}))
+    whole, found = store.read_model(HERE / "models" / "gpt2"), store.read_model(folder)
+    for name, array in whole.parameters.items():
+        assert_allclose(found.parameters[name], array.astype(np.float16), rtol=0)
+    (folder / "model-1.safetensors").unlink()
+    with pytest.raises(ModelError, match=r"model-1\.safetensors is missing"):
+        store.read_model(folder)
+
+
+def test_bfloat16_is_the_upper_half_of_float32(copied):
+    folder = copied("bert")
+    file = folder / "model.safetensors"
+    arrays = load_file(file)
+    data = b"".join((array.view(np.uint32) >> 16).astype("<u2").tobytes() for array in arrays.values())
+    header, begin = {}, 0
+    for name, array in arrays.items():
+        end = begin + 2 * array.size
+        header[name] = {"dtype": "BF16", "shape": list(array.shape), "data_offsets": [begin, end]}
+        begin = end
+    text = json.dumps(header).encode()
+    file.write_bytes(len(text).to_bytes(8, "little") + text + data)
+    for name, tensor in stored_tensors(folder).items():
+        upper = arrays[name].view(np.uint32) & np.uint32(0xFFFF0000)
+        assert (tensor.read() == upper.view(np.float32)).all()
+
+
+def test_a_header_that_lies_about_its_size_takes_no_memory(copied):
+    file = copied("bert") / "model.safetensors"
+    file.write_bytes((2**40).to_bytes(8, "little") + b"{}")
+    with pytest.raises(ModelError, match="damaged or cut off"):
+        store.read_model(file.parent)

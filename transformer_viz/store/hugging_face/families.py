@@ -1,0 +1,414 @@
+"""Families of models in Hugging Face folders, as tables: what their tensors and settings are called.
+
+A layer of ours -> the layer of theirs that holds its arrays; `{}` is the number of a block. Behind it may
+stand which part of a fused array it is: `[0/3]` the first of three, `[0//3]` the first of three in each head.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+Layers = Mapping[str, str]
+
+
+@dataclass(frozen=True)
+class Family:
+    """What the models of some `model_type`s have in common.
+
+    Attributes:
+        layers: Our layer -> theirs, without the prefix of the base model.
+        prefixes: What may stand before the names of the base model's tensors.
+        settings: Field of our config -> name of theirs.
+        fixed: Field of our config -> its value in this family.
+        defaults: Name of their setting -> its value where a file leaves it out.
+        required: Name of their setting -> the only value that is understood; a file may leave it out.
+        heads: Ending of an architecture's name ("ForMaskedLM") -> our layer -> theirs, prefix included.
+        head_fields: The same -> field of our config -> its value.
+        first_position: Rows of the table of positions that no text uses.
+        transposed: Whether kernels are stored as (output, input), as by torch's linear layers.
+        gain_offset: Added to the gains of the normalisation.
+    """
+
+    layers: Layers
+    prefixes: tuple[str, ...]
+    settings: Mapping[str, str]
+    fixed: Mapping[str, Any] = field(default_factory=dict)
+    defaults: Mapping[str, Any] = field(default_factory=dict)
+    required: Mapping[str, Any] = field(default_factory=dict)
+    heads: Mapping[str, Layers] = field(default_factory=dict)
+    head_fields: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    first_position: int = 0
+    transposed: bool = True
+    gain_offset: float = 0.0
+
+
+def _block(stack: str, layers: Layers) -> dict[str, str]:
+    return {f"{stack}_{{}}/{ours}": theirs for ours, theirs in layers.items()}
+
+
+MASKED, CLASSES = "ForMaskedLM", "ForSequenceClassification"
+
+SIZES = {
+    "vocab_size": "vocab_size",
+    "max_len": "max_position_embeddings",
+    "d_model": "hidden_size",
+    "num_layers": "num_hidden_layers",
+    "num_heads": "num_attention_heads",
+    "ffn_dim": "intermediate_size",
+}
+
+ENCODER = {"architecture": "encoder", "positions": "learned", "norm": "post", "embedding_norm": True}
+DECODER = {"architecture": "decoder", "norm": "pre", "final_norm": True}
+TRANSFORMED = {"output": "tokens", "output_transform": True, "vocabulary_bias": True}
+POOLED = {"output": "softmax", "pooling": "first"}
+
+_BERT = {
+    "token_embedding": "embeddings.word_embeddings",
+    "position_embedding": "embeddings.position_embeddings",
+    "segment_embedding": "embeddings.token_type_embeddings",
+    "embedding_norm": "embeddings.LayerNorm",
+    **_block(
+        "encoder",
+        {
+            "attention/query": "encoder.layer.{}.attention.self.query",
+            "attention/key": "encoder.layer.{}.attention.self.key",
+            "attention/value": "encoder.layer.{}.attention.self.value",
+            "attention/output": "encoder.layer.{}.attention.output.dense",
+            "attention_norm": "encoder.layer.{}.attention.output.LayerNorm",
+            "ffn/hidden": "encoder.layer.{}.intermediate.dense",
+            "ffn/output": "encoder.layer.{}.output.dense",
+            "ffn_norm": "encoder.layer.{}.output.LayerNorm",
+        },
+    ),
+}
+_BERT_SETTINGS = {
+    **SIZES,
+    "activation": "hidden_act",
+    "norm_epsilon": "layer_norm_eps",
+    "segments": "type_vocab_size",
+}
+_BERT_DEFAULTS = {"layer_norm_eps": 1e-12, "type_vocab_size": 2, "hidden_act": "gelu"}
+_ABSOLUTE = {"position_embedding_type": "absolute", "is_decoder": False, "add_cross_attention": False}
+
+BERT = Family(
+    layers=_BERT,
+    prefixes=("bert.", ""),
+    settings=_BERT_SETTINGS,
+    fixed=ENCODER,
+    defaults=_BERT_DEFAULTS,
+    required=_ABSOLUTE,
+    heads={
+        MASKED: {
+            "transform": "cls.predictions.transform.dense",
+            "transform_norm": "cls.predictions.transform.LayerNorm",
+            "output": "cls.predictions",
+        },
+        CLASSES: {"pooled": "bert.pooler.dense", "classifier": "classifier"},
+    },
+    head_fields={MASKED: TRANSFORMED, CLASSES: POOLED | {"pooled_activation": "tanh"}},
+)
+
+ELECTRA = Family(
+    layers=_BERT,
+    prefixes=("electra.", ""),
+    settings=_BERT_SETTINGS,
+    fixed=ENCODER,
+    defaults=_BERT_DEFAULTS,
+    required=_ABSOLUTE,
+    heads={
+        MASKED: {
+            "transform": "generator_predictions.dense",
+            "transform_norm": "generator_predictions.LayerNorm",
+            "output": "generator_lm_head",
+        },
+        CLASSES: {"pooled": "classifier.dense", "classifier": "classifier.out_proj"},
+    },
+    head_fields={MASKED: TRANSFORMED, CLASSES: POOLED | {"pooled_activation": "gelu"}},
+)
+
+ROBERTA = Family(
+    layers=_BERT,
+    prefixes=("roberta.", ""),
+    settings=_BERT_SETTINGS,
+    fixed=ENCODER,
+    defaults=_BERT_DEFAULTS | {"layer_norm_eps": 1e-5, "type_vocab_size": 1},
+    required=_ABSOLUTE,
+    heads={
+        MASKED: {"transform": "lm_head.dense", "transform_norm": "lm_head.layer_norm", "output": "lm_head"},
+        CLASSES: {"pooled": "classifier.dense", "classifier": "classifier.out_proj"},
+    },
+    head_fields={MASKED: TRANSFORMED, CLASSES: POOLED | {"pooled_activation": "tanh"}},
+    first_position=2,
+)
+
+DISTILBERT = Family(
+    layers={
+        "token_embedding": "embeddings.word_embeddings",
+        "position_embedding": "embeddings.position_embeddings",
+        "embedding_norm": "embeddings.LayerNorm",
+        **_block(
+            "encoder",
+            {
+                "attention/query": "transformer.layer.{}.attention.q_lin",
+                "attention/key": "transformer.layer.{}.attention.k_lin",
+                "attention/value": "transformer.layer.{}.attention.v_lin",
+                "attention/output": "transformer.layer.{}.attention.out_lin",
+                "attention_norm": "transformer.layer.{}.sa_layer_norm",
+                "ffn/hidden": "transformer.layer.{}.ffn.lin1",
+                "ffn/output": "transformer.layer.{}.ffn.lin2",
+                "ffn_norm": "transformer.layer.{}.output_layer_norm",
+            },
+        ),
+    },
+    prefixes=("distilbert.", ""),
+    settings={
+        "vocab_size": "vocab_size",
+        "max_len": "max_position_embeddings",
+        "d_model": "dim",
+        "num_layers": "n_layers",
+        "num_heads": "n_heads",
+        "ffn_dim": "hidden_dim",
+        "activation": "activation",
+    },
+    fixed=ENCODER | {"norm_epsilon": 1e-12},
+    defaults={"activation": "gelu"},
+    heads={
+        MASKED: {
+            "transform": "vocab_transform",
+            "transform_norm": "vocab_layer_norm",
+            "output": "vocab_projector",
+        },
+        CLASSES: {"pooled": "pre_classifier", "classifier": "classifier"},
+    },
+    head_fields={MASKED: TRANSFORMED, CLASSES: POOLED | {"pooled_activation": "relu"}},
+)
+
+GPT2 = Family(
+    layers={
+        "token_embedding": "wte",
+        "position_embedding": "wpe",
+        "decoder_norm": "ln_f",
+        **_block(
+            "decoder",
+            {
+                "self_attention/query": "h.{}.attn.c_attn[0/3]",
+                "self_attention/key": "h.{}.attn.c_attn[1/3]",
+                "self_attention/value": "h.{}.attn.c_attn[2/3]",
+                "self_attention/output": "h.{}.attn.c_proj",
+                "self_attention_norm": "h.{}.ln_1",
+                "ffn/hidden": "h.{}.mlp.c_fc",
+                "ffn/output": "h.{}.mlp.c_proj",
+                "ffn_norm": "h.{}.ln_2",
+            },
+        ),
+    },
+    prefixes=("transformer.", ""),
+    settings={
+        "vocab_size": "vocab_size",
+        "max_len": "n_positions",
+        "d_model": "n_embd",
+        "num_layers": "n_layer",
+        "num_heads": "n_head",
+        "ffn_dim": "n_inner",
+        "activation": "activation_function",
+        "norm_epsilon": "layer_norm_epsilon",
+    },
+    fixed=DECODER | {"positions": "learned"},
+    defaults={"activation_function": "gelu_new", "layer_norm_epsilon": 1e-5, "n_inner": None},
+    required={
+        "scale_attn_by_inverse_layer_idx": False,
+        "scale_attn_weights": True,
+        "add_cross_attention": False,
+    },
+    heads={"LMHeadModel": {"output": "lm_head"}},
+    transposed=False,
+)
+
+OPT = Family(
+    layers={
+        "token_embedding": "embed_tokens",
+        "position_embedding": "embed_positions",
+        "decoder_norm": "final_layer_norm",
+        **_block(
+            "decoder",
+            {
+                "self_attention/query": "layers.{}.self_attn.q_proj",
+                "self_attention/key": "layers.{}.self_attn.k_proj",
+                "self_attention/value": "layers.{}.self_attn.v_proj",
+                "self_attention/output": "layers.{}.self_attn.out_proj",
+                "self_attention_norm": "layers.{}.self_attn_layer_norm",
+                "ffn/hidden": "layers.{}.fc1",
+                "ffn/output": "layers.{}.fc2",
+                "ffn_norm": "layers.{}.final_layer_norm",
+            },
+        ),
+    },
+    prefixes=("model.decoder.", "decoder."),
+    settings=SIZES | {"ffn_dim": "ffn_dim", "activation": "activation_function"},
+    fixed=DECODER | {"positions": "learned", "norm_epsilon": 1e-5},
+    defaults={"activation_function": "relu"},
+    required={
+        "do_layer_norm_before": True,
+        "_remove_final_layer_norm": False,
+        "enable_bias": True,
+        "layer_norm_elementwise_affine": True,
+    },
+    heads={"ForCausalLM": {"output": "lm_head"}},
+    first_position=2,
+)
+
+GPT_NEOX = Family(
+    layers={
+        "token_embedding": "embed_in",
+        "decoder_norm": "final_layer_norm",
+        **_block(
+            "decoder",
+            {
+                "self_attention/query": "layers.{}.attention.query_key_value[0//3]",
+                "self_attention/key": "layers.{}.attention.query_key_value[1//3]",
+                "self_attention/value": "layers.{}.attention.query_key_value[2//3]",
+                "self_attention/output": "layers.{}.attention.dense",
+                "self_attention_norm": "layers.{}.input_layernorm",
+                "ffn/hidden": "layers.{}.mlp.dense_h_to_4h",
+                "ffn/output": "layers.{}.mlp.dense_4h_to_h",
+                "ffn_norm": "layers.{}.post_attention_layernorm",
+            },
+        ),
+    },
+    prefixes=("gpt_neox.",),
+    settings=SIZES
+    | {
+        "activation": "hidden_act",
+        "norm_epsilon": "layer_norm_eps",
+        "parallel": "use_parallel_residual",
+        "attention_bias": "attention_bias",
+    },
+    fixed=DECODER | {"positions": "rotary"},
+    defaults={
+        "hidden_act": "gelu",
+        "layer_norm_eps": 1e-5,
+        "use_parallel_residual": True,
+        "attention_bias": True,
+        "rotary_pct": 0.25,
+    },
+    heads={"ForCausalLM": {"output": "embed_out"}},
+)
+
+_LLAMA = {
+    "token_embedding": "embed_tokens",
+    "decoder_norm": "norm",
+    **_block(
+        "decoder",
+        {
+            "self_attention/query": "layers.{}.self_attn.q_proj",
+            "self_attention/key": "layers.{}.self_attn.k_proj",
+            "self_attention/value": "layers.{}.self_attn.v_proj",
+            "self_attention/output": "layers.{}.self_attn.o_proj",
+            "self_attention/query_norm": "layers.{}.self_attn.q_norm",
+            "self_attention/key_norm": "layers.{}.self_attn.k_norm",
+            "self_attention_norm": "layers.{}.input_layernorm",
+            "ffn/gate": "layers.{}.mlp.gate_proj",
+            "ffn/hidden": "layers.{}.mlp.up_proj",
+            "ffn/output": "layers.{}.mlp.down_proj",
+            "ffn_norm": "layers.{}.post_attention_layernorm",
+        },
+    ),
+}
+_LLAMA_FIXED = DECODER | {"positions": "rotary", "norm_kind": "rms", "gated_ffn": True, "ffn_bias": False}
+_LLAMA_SETTINGS = SIZES | {
+    "activation": "hidden_act",
+    "norm_epsilon": "rms_norm_eps",
+    "num_kv_heads": "num_key_value_heads",
+    "head_dim": "head_dim",
+}
+_LLAMA_DEFAULTS = {
+    "hidden_act": "silu",
+    "rms_norm_eps": 1e-6,
+    "num_key_value_heads": None,
+    "head_dim": None,
+}
+_LLAMA_HEADS = {"ForCausalLM": {"output": "lm_head"}}
+
+LLAMA = Family(
+    layers=_LLAMA,
+    prefixes=("model.",),
+    settings=_LLAMA_SETTINGS | {"attention_bias": "attention_bias", "ffn_bias": "mlp_bias"},
+    fixed=_LLAMA_FIXED,
+    defaults=_LLAMA_DEFAULTS | {"attention_bias": False, "mlp_bias": False},
+    heads=_LLAMA_HEADS,
+)
+
+MISTRAL = Family(
+    layers=_LLAMA,
+    prefixes=("model.",),
+    settings=_LLAMA_SETTINGS | {"window": "sliding_window"},
+    fixed=_LLAMA_FIXED | {"attention_bias": False},
+    defaults=_LLAMA_DEFAULTS | {"sliding_window": 4096},
+    heads=_LLAMA_HEADS,
+)
+
+QWEN2 = Family(
+    layers=_LLAMA,
+    prefixes=("model.",),
+    settings=_LLAMA_SETTINGS,
+    fixed=_LLAMA_FIXED | {"attention_bias": True, "output_bias": False},
+    defaults=_LLAMA_DEFAULTS,
+    required={"use_sliding_window": False},
+    heads=_LLAMA_HEADS,
+)
+
+QWEN3 = Family(
+    layers=_LLAMA,
+    prefixes=("model.",),
+    settings=_LLAMA_SETTINGS | {"attention_bias": "attention_bias"},
+    fixed=_LLAMA_FIXED | {"qk_norm": True},
+    defaults=_LLAMA_DEFAULTS | {"attention_bias": False, "head_dim": 128},
+    required={"use_sliding_window": False},
+    heads=_LLAMA_HEADS,
+)
+
+GEMMA = Family(
+    layers=_LLAMA,
+    prefixes=("model.",),
+    settings=_LLAMA_SETTINGS | {"attention_bias": "attention_bias"},
+    fixed=_LLAMA_FIXED | {"scale_embedding": True},
+    defaults=_LLAMA_DEFAULTS | {"attention_bias": False, "hidden_act": "gelu_pytorch_tanh", "head_dim": 256},
+    heads=_LLAMA_HEADS,
+    gain_offset=1.0,
+)
+
+FAMILIES = {
+    "bert": BERT,
+    "distilbert": DISTILBERT,
+    "electra": ELECTRA,
+    "roberta": ROBERTA,
+    "xlm-roberta": ROBERTA,
+    "camembert": ROBERTA,
+    "gpt2": GPT2,
+    "opt": OPT,
+    "gpt_neox": GPT_NEOX,
+    "llama": LLAMA,
+    "mistral": MISTRAL,
+    "qwen2": QWEN2,
+    "qwen3": QWEN3,
+    "gemma": GEMMA,
+}
+"""`model_type` in a config.json -> its family."""
+
+TIED = {"opt", "gpt2", "bert", "distilbert", "electra", "roberta", "xlm-roberta", "camembert", "gemma"}
+"""Families whose output layer is the token embedding where a config.json does not say."""
+
+ACTIVATIONS = {
+    "relu": "relu",
+    "gelu": "gelu",
+    "gelu_new": "gelu-tanh",
+    "gelu_pytorch_tanh": "gelu-tanh",
+    "gelu_fast": "gelu-tanh",
+    "silu": "silu",
+    "swish": "silu",
+}
+"""Their name of an activation -> ours."""
+
+BUFFERS = ("position_ids", "rotary_emb.inv_freq", "attn.bias", "attn.masked_bias", "attention.bias")
+BUFFERS += ("attention.masked_bias",)
+"""Endings of names of tensors that are no parameters."""

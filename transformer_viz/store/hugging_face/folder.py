@@ -1,0 +1,222 @@
+"""Read a folder of the Hugging Face hub: config.json, safetensors and tokenizer.json.
+
+Nothing in it is executed. Its arrays are read into the layers of this package, whose names they get.
+"""
+
+import re
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+import psutil
+
+from transformer_viz.language import Phrase
+from transformer_viz.store.format import (
+    ModelError,
+    StoredModel,
+    check_finite,
+    disk_errors,
+    json_object,
+    one_line,
+)
+from transformer_viz.store.hugging_face.families import BUFFERS, Family
+from transformer_viz.store.hugging_face.settings import config_from, family_of, head_of
+from transformer_viz.store.hugging_face.tensors import Stored, stored_tensors
+from transformer_viz.text.foreign import special_fields
+from transformer_viz.values.config import TransformerConfig
+
+NEEDED = 2.5
+"""Bytes of memory for a byte of parameters: the arrays, the model, and the tensors of a text."""
+
+LARGEST_TOKENIZER = 2**26
+"""Bytes of a tokenizer.json."""
+
+SUFFIXES = {
+    "kernel": (".weight", ".decoder.weight"),
+    "embeddings": (".weight",),
+    "scale": (".weight",),
+    "gamma": (".weight", ".gamma"),
+    "beta": (".bias", ".beta"),
+    "bias": (".bias", ".decoder.bias"),
+}
+"""Kind of a parameter -> endings of the names of their tensors."""
+
+_BLOCK = re.compile(r"(encoder|decoder)_(\d+)/")
+_PART = re.compile(r"(.*)\[(\d)(//?)(\d)\]")
+
+
+class Contents(NamedTuple):
+    """A folder, read but for its arrays.
+
+    Attributes:
+        config: The config.
+        family: What its tensors are called.
+        head: Which head it has; None: none.
+        tokenizer: Text of its tokenizer.json.
+        tensors: Name -> tensor.
+        card: What can be said of it.
+    """
+
+    config: TransformerConfig
+    family: Family
+    head: str | None
+    tokenizer: str
+    tensors: dict[str, Stored]
+    card: dict[str, Any]
+
+
+def is_hugging_face(folder: Path) -> bool:
+    """Return whether a folder holds a model of the hub and none of this package."""
+    return (folder / "config.json").is_file() and not (folder / "manifest.json").exists()
+
+
+def identity(folder: Path) -> str:
+    """Return a text that changes whenever a file of the folder is rewritten."""
+    marks = []
+    for file in sorted(folder.iterdir()):
+        if file.suffix in (".json", ".safetensors"):
+            found = file.stat()
+            marks.append(f"{file.name}-{found.st_ino}-{found.st_mtime_ns}-{found.st_size}")
+    return ";".join(marks)
+
+
+def read_contents(folder: Path) -> Contents:
+    """Read a folder but for its arrays.
+
+    Raises:
+        ModelError: If a file is missing, damaged or not understood.
+    """
+    file = folder / "config.json"
+    with disk_errors(file, "read"):
+        theirs = json_object(file, file.read_text(encoding="utf-8", errors="replace"))
+    family, tokenizer = family_of(file, theirs), _tokenizer(folder)
+    tensors = stored_tensors(folder)
+    try:
+        special = special_fields(tokenizer)
+        config = config_from(file, theirs, special, _positions(family, tensors))
+    except ModelError:
+        raise
+    except (ValueError, ArithmeticError) as error:
+        raise ModelError("store.unusable", file=folder, reason=_reason(error)) from None
+    head = head_of(family, theirs)
+    card = {
+        "source": "Hugging Face",
+        "family": theirs["model_type"],
+        "examples": _examples(config, tokenizer),
+    }
+    return Contents(config, family, head, tokenizer, tensors, card)
+
+
+def read_folder(folder: Path, name: str) -> StoredModel:
+    """Read a model with its parameters.
+
+    Raises:
+        ModelError: If the folder is damaged or not understood, or the model is too large for the memory.
+    """
+    found = read_contents(folder)
+    needed = int(NEEDED * 4 * found.config.num_parameters)
+    free = psutil.virtual_memory().available
+    if needed > free:
+        raise ModelError("hugging.memory", place=folder, needed=needed / 1e9, free=free / 1e9)
+    parameters = _parameters(folder, found)
+    check_finite(folder, parameters)
+    return StoredModel(name, folder, found.config, found.tokenizer, found.card, parameters)
+
+
+def _tokenizer(folder):
+    file = folder / "tokenizer.json"
+    if not file.is_file():
+        raise ModelError("hugging.no_tokenizer", place=folder)
+    with disk_errors(file, "read"):
+        if file.stat().st_size > LARGEST_TOKENIZER:
+            raise ModelError("store.size", file=file, size=file.stat().st_size, most=LARGEST_TOKENIZER)
+        return file.read_text(encoding="utf-8", errors="replace")
+
+
+def _positions(family, tensors):
+    """Return the rows of the table of positions; None: there is none."""
+    theirs = family.layers.get("position_embedding")
+    names = (f"{prefix}{theirs}.weight" for prefix in family.prefixes if theirs)
+    return next((tensors[name].shape[0] for name in names if name in tensors), None)
+
+
+def _examples(config, tokenizer):
+    if config.fills_in:
+        mask = "[MASK]" if '"[MASK]"' in tokenizer else "<mask>"
+        return [f"The cat sat on the {mask} because it was tired."]
+    if config.has_decoder:
+        return ["The cat sat on the mat. The cat"]
+    return ["The cat sat on the mat because it was tired."]
+
+
+def _parameters(folder, found):
+    """Return name -> array of all parameters, and check that no tensor of a block is left over."""
+    used, parameters = set(), {}
+    for name, shape in found.config.parameter_shapes().items():
+        theirs, array = _parameter(found, name)
+        if theirs is None:
+            if name != "output/bias":
+                raise ModelError("hugging.no_tensor", place=folder, name=name)
+            array = np.zeros(shape, np.float32)  # an output layer without bias
+        if array.shape != shape:
+            facts = {"name": one_line(theirs), "found": one_line(array.shape), "expected": one_line(shape)}
+            raise ModelError("hugging.shape", place=folder, **facts)
+        used.add(theirs)
+        parameters[name] = array
+    _check_left(folder, found, used)
+    return parameters
+
+
+def _check_left(folder, found, used):
+    """Check that what was not read could not change attention."""
+    left = sorted(name for name in found.tensors.keys() - used if not name.endswith(BUFFERS))
+    inside = [name for name in left if re.search(r"\.\d+\.", name)]
+    if inside:
+        raise ModelError("hugging.unknown", place=folder, name=one_line(inside[0]), count=len(inside))
+
+
+def _parameter(found, name):
+    """Return the name of their tensor and our array of it; None if there is no such tensor."""
+    layer, _, kind = name.rpartition("/")
+    block = _BLOCK.match(layer)
+    pattern = _BLOCK.sub(r"\1_{}/", layer)
+    own = found.family.layers.get(pattern)
+    layers = [f"{prefix}{own}" for prefix in found.family.prefixes] if own else []
+    if found.head and layer in found.family.heads[found.head]:
+        layers.append(found.family.heads[found.head][layer])
+    for each in layers:
+        theirs = each.format(block[2] if block else "")
+        part = _PART.fullmatch(theirs)
+        base = part[1] if part else theirs
+        for suffix in SUFFIXES[kind]:
+            stored = found.tensors.get(f"{base}{suffix}")
+            if stored is not None:
+                return f"{base}{suffix}", _converted(found, name, kind, stored.read(), part)
+    return None, None
+
+
+def _converted(found, name, kind, array, part):
+    """Return their array in our form."""
+    config, family = found.config, found.family
+    if part is not None:
+        array = _part(array, int(part[2]), int(part[4]), config, family, in_heads=part[3] == "//")
+    if kind == "kernel" and family.transposed:
+        array = np.ascontiguousarray(array.T)
+    if kind in ("gamma", "scale") and family.gain_offset:
+        array = array + np.float32(family.gain_offset)
+    if name == "position_embedding/embeddings":
+        array = array[family.first_position :][: config.max_len]
+    return array
+
+
+def _part(array, number, count, config, family, *, in_heads):
+    """Return one part of the fused projections of queries, keys and values."""
+    axis = 0 if family.transposed else array.ndim - 1
+    if not in_heads:
+        return np.split(array, count, axis=axis)[number]
+    heads = array.reshape(config.num_heads, count, -1, *array.shape[1:])[:, number]
+    return heads.reshape(-1, *array.shape[1:])
+
+
+def _reason(error):
+    return error if isinstance(error, Phrase) else one_line(error)

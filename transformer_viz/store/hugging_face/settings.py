@@ -1,0 +1,161 @@
+"""A TransformerConfig from the config.json of a Hugging Face folder."""
+
+import re
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from transformer_viz.store.format import ModelError, one_line
+from transformer_viz.store.hugging_face.families import ACTIVATIONS, FAMILIES, TIED, Family
+from transformer_viz.store.limits import MAX_TRACE
+from transformer_viz.values.config import NO_ID, TransformerConfig
+from transformer_viz.values.trace_size import trace_bytes
+
+SHORTEST = 16
+"""Tokens of a text below which `max_len` is not reduced for the size of its trace."""
+
+
+def family_of(file: Path, theirs: Mapping[str, Any]) -> Family:
+    """Return the family of a model.
+
+    Args:
+        file: Its config.json, for messages.
+        theirs: Content of that file.
+
+    Raises:
+        ModelError: If its type is unknown, or it has a setting that is not understood.
+    """
+    kind = theirs.get("model_type")
+    family = FAMILIES.get(kind) if isinstance(kind, str) else None
+    if family is None:
+        raise ModelError(
+            "hugging.type", file=file, received=one_line(kind), known=", ".join(sorted(FAMILIES))
+        )
+    if theirs.get("quantization_config"):
+        raise ModelError("hugging.quantised", file=file)
+    wanted = dict(family.required)
+    if family.settings.get("d_model") == "hidden_size":
+        same = {"embedding_size", "word_embed_proj_dim"} & theirs.keys()
+        wanted |= dict.fromkeys(same, theirs.get("hidden_size"))
+    for name, value in wanted.items():
+        if theirs.get(name, value) not in (value, None):
+            raise ModelError(
+                "hugging.setting",
+                file=file,
+                name=name,
+                received=one_line(theirs[name]),
+                wanted=one_line(value),
+            )
+    layers = theirs.get("layer_types")
+    if isinstance(layers, list) and len({*map(str, layers)}) > 1:
+        raise ModelError("hugging.layer_types", file=file)
+    return family
+
+
+def head_of(family: Family, theirs: Mapping[str, Any]) -> str | None:
+    """Return the ending of the architecture's name that says which head the model has; None: none we know."""
+    named = theirs.get("architectures")
+    name = named[0] if isinstance(named, list) and named and isinstance(named[0], str) else ""
+    if name.endswith("ForPreTraining") and theirs.get("model_type") == "bert":
+        name = "BertForMaskedLM"
+    return next((ending for ending in family.heads if name.endswith(ending)), None)
+
+
+def config_from(
+    file: Path, theirs: Mapping[str, Any], special: Mapping[str, Any], positions: int | None
+) -> TransformerConfig:
+    """Return the config of a model.
+
+    Args:
+        file: Its config.json, for messages.
+        theirs: Content of that file.
+        special: Fields of the config that follow from its tokenizer: ids, and what texts begin and end with.
+        positions: Rows of its table of positions; None: it has none.
+
+    Raises:
+        ModelError: If a setting is missing, wrong or not understood.
+    """
+    family, head = family_of(file, theirs), None
+    head = head_of(family, theirs)
+    values: dict[str, Any] = dict(family.fixed)
+    for ours, name in family.settings.items():
+        values[ours] = theirs.get(name, family.defaults.get(name, ...))
+        if values[ours] is ...:
+            raise ModelError("hugging.no_setting", file=file, name=name)
+    values["activation"] = _activation(file, values["activation"])
+    if values["ffn_dim"] is None:
+        values["ffn_dim"] = 4 * values["d_model"] if type(values["d_model"]) is int else None
+    if positions is not None:
+        values["max_len"] = positions - family.first_position
+    if values["positions"] == "rotary":
+        values |= _rotary(file, theirs, family, values)
+    if type(values.get("window")) is int:
+        values["window"] -= 1  # theirs counts the token itself
+    values |= {"dropout": 0.0, "embedding_dropout": 0.0, **special, **_head(file, theirs, family, head)}
+    if values["architecture"] == "decoder":
+        values["end_id"] = _first_id(theirs.get("eos_token_id"), values["end_id"])
+        if values["start_id"] == NO_ID:
+            values["start_id"] = _first_id(theirs.get("bos_token_id"), values["end_id"])
+    return _short_enough(TransformerConfig(**values))
+
+
+def _activation(file, name):
+    if name not in ACTIVATIONS:
+        known = ", ".join(sorted(ACTIVATIONS))
+        raise ModelError("hugging.activation", file=file, received=one_line(name), known=known)
+    return ACTIVATIONS[name]
+
+
+def _rotary(file, theirs, family, values):
+    """Return the fields of rotary positions; older and newer files have them in different places."""
+    rope = theirs.get("rope_parameters") or theirs.get("rope_scaling") or {}
+    if not isinstance(rope, dict) or (rope.get("rope_type") or rope.get("type") or "default") != "default":
+        raise ModelError("hugging.rope", file=file)
+    base = rope.get("rope_theta", theirs.get("rope_theta", theirs.get("rotary_emb_base", 10_000)))
+    share = theirs.get(
+        "rotary_pct", theirs.get("partial_rotary_factor", family.defaults.get("rotary_pct", 1))
+    )
+    share = rope.get("partial_rotary_factor", share)
+    width = values.get("head_dim") or _whole_ratio(values["d_model"], values["num_heads"])
+    numbers = (base, share, width)
+    if not all(isinstance(number, int | float) for number in numbers):
+        raise ModelError("hugging.rope", file=file)
+    return {"rotary_base": float(base), "rotary_width": int(width * share)}
+
+
+def _whole_ratio(width, heads):
+    return width // heads if type(width) is int and type(heads) is int and heads > 0 else None
+
+
+def _head(file, theirs, family, head):
+    """Return the fields of the output layer."""
+    is_tied = theirs.get("tie_word_embeddings", theirs["model_type"] in TIED)
+    if family.fixed["architecture"] == "decoder":
+        return {"tie_embeddings": is_tied}
+    if head is None:
+        return {"output": "none"}
+    fields = dict(family.head_fields[head])
+    if fields["output"] == "tokens":
+        return fields | {"tie_embeddings": is_tied}
+    named = theirs.get("id2label")
+    labels = (
+        named
+        if isinstance(named, dict)
+        else {str(i): f"LABEL_{i}" for i in range(theirs.get("num_labels", 2))}
+    )
+    if theirs.get("problem_type") not in (None, "single_label_classification") or len(labels) < 2:
+        raise ModelError("hugging.labels", file=file)
+    ordered = sorted(labels, key=lambda key: int(key) if re.fullmatch(r"\d+", key) else -1)
+    return fields | {"labels": tuple(labels[key] for key in ordered)}
+
+
+def _first_id(value, other):
+    first = value[0] if isinstance(value, list) and value else value
+    return first if type(first) is int and first >= 0 else other
+
+
+def _short_enough(config):
+    """Return the config with texts so short that the trace of the longest is not too large."""
+    while trace_bytes(config) > MAX_TRACE and config.max_len > SHORTEST:
+        config = config.replace(max_len=config.max_len // 2)
+    return config

@@ -1,0 +1,97 @@
+"""Arrays of safetensors files, in one file or several, of any floating-point type."""
+
+import json
+import struct
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+
+from transformer_viz.store.format import ModelError, disk_errors, json_object, one_line
+
+INDEX = "model.safetensors.index.json"
+SINGLE = "model.safetensors"
+
+MAX_HEADER = 2**27
+"""Bytes of a file's header, which lists its tensors."""
+
+TYPES = {"F64": np.float64, "F32": np.float32, "F16": np.float16, "BF16": np.uint16}
+"""Types that are read; those of bfloat16 are the upper halves of float32."""
+
+
+class Stored(NamedTuple):
+    """A tensor in a file.
+
+    Attributes:
+        file: The file.
+        dtype: Its type, as the file calls it.
+        shape: Its shape.
+        begin: Its first byte in the file.
+    """
+
+    file: Path
+    dtype: str
+    shape: tuple[int, ...]
+    begin: int
+
+    def read(self) -> np.ndarray:
+        """Return the array as float32; only its own part of the file is read."""
+        with disk_errors(self.file, "read"):
+            found = np.memmap(self.file, TYPES[self.dtype], "r", self.begin, self.shape or (1,))
+        if self.dtype == "BF16":
+            return (found.astype(np.uint32) << 16).view(np.float32).reshape(self.shape)
+        return np.array(found, np.float32).reshape(self.shape)
+
+
+def stored_tensors(folder: Path) -> dict[str, Stored]:
+    """Return name -> tensor of a folder, from the headers of its files alone.
+
+    Raises:
+        ModelError: If there is no such file, or one is damaged or of a type that is not read.
+    """
+    if (folder / SINGLE).is_file():
+        return _in_file(folder / SINGLE)
+    index = folder / INDEX
+    if not index.is_file():
+        raise ModelError("hugging.no_weights", place=folder, file=SINGLE)
+    with disk_errors(index, "read"):
+        listed = json_object(index, index.read_text(encoding="utf-8", errors="replace")).get("weight_map")
+    names = {*listed.values()} if isinstance(listed, dict) else {None}
+    if not all(isinstance(name, str) and Path(name).name == name for name in names):
+        raise ModelError("hugging.index", file=index)
+    found = {}
+    for name in sorted(names):
+        if not (folder / name).is_file():
+            raise ModelError("hugging.no_shard", file=folder / name)
+        found |= _in_file(folder / name)
+    return found
+
+
+def _in_file(file):
+    with disk_errors(file, "read"), file.open("rb") as stream:
+        size = file.stat().st_size
+        start = stream.read(8)
+        length = struct.unpack("<Q", start)[0] if len(start) == 8 else MAX_HEADER
+        if length > min(MAX_HEADER, size - 8):
+            raise ModelError("hugging.shard", file=file)
+        header = stream.read(length)
+    try:
+        listed = json.loads(header)
+        listed.pop("__metadata__", None)
+        return {name: _stored(file, name, entry, 8 + length, size) for name, entry in listed.items()}
+    except (ValueError, TypeError, KeyError, AttributeError, RecursionError):
+        raise ModelError("hugging.shard", file=file) from None
+
+
+def _stored(file, name, entry, data, size):
+    shape, (begin, end) = tuple(entry["shape"]), entry["data_offsets"]
+    if entry["dtype"] not in TYPES:
+        known = ", ".join(TYPES)
+        raise ModelError(
+            "hugging.dtype", file=file, name=one_line(name), dtype=one_line(entry["dtype"]), known=known
+        )
+    width = np.dtype(TYPES[entry["dtype"]]).itemsize
+    is_whole = all(type(number) is int and number >= 0 for number in (*shape, begin, end))
+    if not is_whole or end - begin != width * int(np.prod(shape, dtype=object)) or data + end > size:
+        raise ModelError("hugging.shard", file=file)
+    return Stored(file, entry["dtype"], shape, data + begin)

@@ -1,0 +1,215 @@
+"""Tokenizers that were made elsewhere, with ids of their own for special tokens."""
+
+import json
+from collections.abc import Iterable, Sequence
+from functools import cached_property
+from typing import Any, Self
+
+import numpy as np
+import tokenizers
+from tokenizers import decoders, models
+
+from transformer_viz.language import Problem, json_reason
+from transformer_viz.text import check as token_check
+from transformer_viz.text.encoding import Encoding, kept_positions
+from transformer_viz.text.kinds import PAD, SPACE
+from transformer_viz.text.tokenizer import Tokenizer
+from transformer_viz.values.config import NO_ID, TransformerConfig
+from transformer_viz.values.special import MASKS
+
+
+class ForeignTokenizer(Tokenizer):
+    """A tokenizer of the `tokenizers` library as it is, its special tokens where the config says.
+
+    Ids, offsets and special tokens are those of the library. Tokens are shown as text: those of byte-level
+    BPE (Radford et al., 2019) with the characters that their bytes stand for, "▁" for a space in front.
+    Typed special tokens, such as [MASK], are these tokens.
+
+    Args:
+        backend: The library's tokenizer.
+        growth: Most characters that it makes of one.
+        config: Config of the model.
+    """
+
+    def __init__(self, backend: tokenizers.Tokenizer, growth: int, config: TransformerConfig):
+        super().__init__(backend, growth)
+        self.config = config
+        self._is_byte_level = _is_byte_level(backend)
+        if isinstance(backend.model, models.Unigram):
+            self.kind = "bpe"
+
+    @classmethod
+    def read(cls, text: str, config: TransformerConfig) -> Self:
+        """Read a tokenizer.json.
+
+        Raises:
+            ValueError: If the text is not a tokenizer, or a part of it is not known to be safe.
+        """
+        return cls(*_backend(text), config)
+
+    @property
+    def vocab_size(self) -> int:
+        """Number of rows of the token embedding; the last of them may be no tokens."""
+        return self.config.vocab_size
+
+    @property
+    def has_markers(self) -> bool:
+        """Whether texts can begin and end: a model made elsewhere says itself how."""
+        return True
+
+    @property
+    def has_mask(self) -> bool:
+        """Whether there is a token for masked ones."""
+        return self.config.mask_id != NO_ID
+
+    @property
+    def mask(self) -> str:
+        """Name of the token that stands for a masked one, as it is typed."""
+        return self.token(self.config.mask_id)
+
+    @cached_property
+    def vocabulary(self) -> tuple[str, ...]:
+        """Every token as text, in the order of the ids."""
+        return tuple(self.token(token_id) for token_id in range(self.vocab_size))
+
+    def token(self, token_id: int) -> str:
+        """Return a token as text; "" for a row that is no token."""
+        if token_id == NO_ID:
+            return PAD
+        return self._shown(self._backend.id_to_token(token_id) or "")
+
+    def encode(self, text: str, *, max_len: int, truncation: str = "end", start: bool = False) -> Encoding:
+        """Tokenize a text; arguments as for `Tokenizer.encode`, the end is kept when a text is cut."""
+        text = text.encode("utf-8", "replace").decode("utf-8")
+        self._check_length(text)
+        with token_check.library_errors("tokenizer.text"):
+            found = self._backend.encode(text, add_special_tokens=False)
+        tokens = [*map(self.token, found.ids)]
+        offsets = [_without_space(text, *place) for place in found.offsets]
+        if tokens and self.kind == "bpe" and offsets[0][0] == 0 and not tokens[0].startswith(SPACE):
+            tokens[0] = SPACE + tokens[0]  # a word begins where the text does
+        before, after = self._around(start)
+        kept, cut_at = kept_positions(len(tokens), max_len - len(before) - len(after), truncation)
+        end = (len(text), len(text))
+        return Encoding(
+            text,
+            np.array([*before, *(found.ids[i] for i in kept), *after], np.int32),
+            (*map(self.token, before), *(tokens[i] for i in kept), *map(self.token, after)),
+            (*[(0, 0)] * len(before), *(offsets[i] for i in kept), *[end] * len(after)),
+            len(tokens) - len(kept),
+            None if cut_at is None else cut_at + len(before),
+        )
+
+    def encode_batch(
+        self, texts: Iterable[str], *, max_len: int, truncation: str = "end", start: bool = False
+    ) -> list[np.ndarray]:
+        """Return the ids of many texts; arguments as for `Tokenizer.encode_batch`."""
+        cut = {"max_len": max_len, "truncation": truncation, "start": start}
+        return [self.encode(text, **cut).ids for text in texts]
+
+    def encoding(self, token_ids: Sequence[int] | np.ndarray, *, start: bool = False) -> Encoding:
+        """Return the `Encoding` of token ids, with those around a text if they are missing.
+
+        Raises:
+            ValueError: If an id is not an integer, or not in the vocabulary.
+        """
+        inner, (before, after) = [*token_ids], self._around(start)
+        inner = inner[len(before) if inner[: len(before)] == before else 0 :]
+        inner = inner[: len(inner) - (len(after) if after and inner[-1:] == after else 0)]
+        found = super().encoding(inner)
+        ids, offsets, end = found.ids, found.offsets, (len(found.text),) * 2
+        return found._replace(
+            ids=np.concatenate([before, ids, after]).astype(np.int32),
+            tokens=(*map(self.token, before), *found.tokens, *map(self.token, after)),
+            offsets=(*[(0, 0)] * len(before), *offsets, *[end] * len(after)),
+        )
+
+    def decode(self, token_ids: Iterable[int]) -> str:
+        """Return the text of token ids, without special tokens."""
+        return self._backend.decode([int(token_id) for token_id in token_ids], skip_special_tokens=True)
+
+    def _around(self, start):
+        """Return the ids before and behind a text."""
+        return [self.config.start_id] * start, [self.config.end_id] * self.config.reads_end
+
+    def _shown(self, token):
+        if not self._is_byte_level:
+            return token
+        text = _BYTES.decode([token])
+        return SPACE + text[1:] if text.startswith(" ") else text
+
+
+_BYTES = decoders.ByteLevel()
+
+
+def tokenizer_of(config: TransformerConfig, text: str) -> Tokenizer:
+    """Return the tokenizer of a model.
+
+    Args:
+        config: Its config.
+        text: Its tokenizer.json.
+
+    Raises:
+        ValueError: If that is no tokenizer, or a part of it is not known to be safe.
+    """
+    return ForeignTokenizer.read(text, config) if config.is_foreign else Tokenizer.from_json(text)
+
+
+def special_fields(text: str) -> dict[str, Any]:
+    """Return the fields of a config that follow from a tokenizer made elsewhere.
+
+    What it puts before and behind a text is found by trying.
+
+    Args:
+        text: Its tokenizer.json.
+
+    Raises:
+        ValueError: If it is no tokenizer, a part of it is not known to be safe, or a text has more than one
+            special token on a side.
+    """
+    backend, _ = _backend(text)
+    with token_check.library_errors("tokenizer.none"):
+        found = backend.encode("a")
+        bare = backend.encode("a", add_special_tokens=False)
+    first = next((i for i, is_special in enumerate(found.special_tokens_mask) if not is_special), 0)
+    before, after = found.ids[:first], found.ids[first + len(bare.ids) :]
+    if len(before) > 1 or len(after) > 1:
+        raise Problem("tokenizer.around")
+    unknown = getattr(backend.model, "unk_token", None)
+    masks = [backend.token_to_id(name) for name in MASKS]
+    ids = {
+        "unk_id": None if unknown is None else backend.token_to_id(unknown),
+        "start_id": [*before, None][0],
+        "end_id": [*after, None][0],
+        "mask_id": next((found for found in masks if found is not None), None),
+    }
+    return {
+        "pad_id": NO_ID,
+        **{name: NO_ID if found is None else found for name, found in ids.items()},
+        "reads_start": bool(before),
+        "reads_end": bool(after),
+    }
+
+
+def _backend(text):
+    """Return the library's tokenizer of a checked file, and its growth."""
+    try:
+        content = json.loads(text)
+    except (ValueError, RecursionError) as error:
+        raise Problem("tokenizer.none", reason=json_reason(error)) from None
+    content, growth = token_check.check_content(content)
+    with token_check.library_errors("tokenizer.none"):
+        return tokenizers.Tokenizer.from_str(json.dumps(content)), growth
+
+
+def _is_byte_level(backend):
+    """Return whether tokens are written as bytes: their decoder, or a step of it, says so."""
+    decoder = json.loads(backend.to_str())["decoder"] or {}
+    steps = decoder.get("decoders", [decoder])
+    return any(step.get("type") == "ByteLevel" for step in steps)
+
+
+def _without_space(text, begin, end):
+    """Return the offsets of a token without the space in front of it."""
+    begin = end - len(text[begin:end].lstrip(" "))
+    return begin, end
