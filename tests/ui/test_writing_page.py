@@ -17,7 +17,7 @@ from transformer_viz.inspection.decode import generate, search
 from transformer_viz.ui.pages.writing.steps import BEFORE, KEY, Steps, act
 from transformer_viz.ui.pages.writing.views import MOST_STEPS
 from transformer_viz.values.beams import LENGTH_PENALTY, BeamRequest
-from transformer_viz.values.config import END_ID, PAD_ID, START_ID
+from transformer_viz.values.config import END_ID, PAD_ID, START_ID, TransformerConfig
 
 TEXT = "a lovely film"
 
@@ -194,6 +194,9 @@ def test_the_tree_leads_to_the_text_of_a_beam_search(speaker, width, written, be
     )
 
 
+WRITER = TransformerConfig(architecture="decoder", vocab_size=13)
+
+
 def test_another_token_cuts_what_follows_and_the_same_one_does_not():
     steps = Steps((5, 6, 7), 1)
     assert steps.with_token(9) == Steps((5, 9), 2)
@@ -203,7 +206,7 @@ def test_another_token_cuts_what_follows_and_the_same_one_does_not():
 
 @pytest.mark.parametrize("steps", [Steps(), Steps((5,), 1), Steps((5, 6), 0), Steps((5, END_ID), 1)])
 def test_steps_are_read_as_they_are_written(steps):
-    assert Steps.read(steps.text(), 13, MOST) == steps
+    assert Steps.read(steps.text(), WRITER, MOST) == steps
 
 
 @pytest.fixture
@@ -215,23 +218,23 @@ def session(monkeypatch):
 
 
 def test_each_act_can_be_undone_in_turn(session):
-    act({"do": "write", "token": 9, "at": 2, "of": "5.6"}, 13, MOST)
+    act({"do": "write", "token": 9, "at": 2, "of": "5.6"}, WRITER, MOST)
     assert session[KEY] == "5.6.9"
-    act({"do": "step", "step": 0, "of": "5.6.9"}, 13, MOST)
+    act({"do": "step", "step": 0, "of": "5.6.9"}, WRITER, MOST)
     assert session[KEY] == "5.6.9-0"
-    act({"do": "write", "token": 8, "at": 0, "of": "5.6.9-0"}, 13, MOST)
+    act({"do": "write", "token": 8, "at": 0, "of": "5.6.9-0"}, WRITER, MOST)
     assert session[KEY] == "8"
-    act({"do": "take", "ids": [7, 9], "of": "8"}, 13, MOST)
+    act({"do": "take", "ids": [7, 9], "of": "8"}, WRITER, MOST)
     assert session[KEY] == "8.7.9"
-    act({"do": "restart", "of": "8.7.9"}, 13, MOST)
+    act({"do": "restart", "of": "8.7.9"}, WRITER, MOST)
     assert session[KEY] == ""
     for expected in ("8.7.9", "8", "5.6.9-0", "5.6", "5", "5"):
-        act({"do": "undo", "of": session[KEY]}, 13, MOST)
+        act({"do": "undo", "of": session[KEY]}, WRITER, MOST)
         assert session[KEY] == expected
 
 
 def test_a_press_on_what_is_no_longer_shown_does_nothing(session):
-    act({"do": "write", "token": 9, "at": 1, "of": "5"}, 13, MOST)
+    act({"do": "write", "token": 9, "at": 1, "of": "5"}, WRITER, MOST)
     assert session[KEY] == "5.6"
 
 

@@ -146,7 +146,7 @@ def _tokenizer(folder):
 
 def _identity(folder):
     try:
-        if folder is not None and hugging_face.is_hugging_face(folder):
+        if hugging_face.is_hugging_face(folder):
             return hugging_face.identity(folder)
         found = os.stat(folder / "manifest.json")
     except OSError:

@@ -67,7 +67,11 @@ class Contents(NamedTuple):
 
 def is_hugging_face(folder: Path) -> bool:
     """Return whether a folder holds a model of the hub and none of this package."""
-    return (folder / "config.json").is_file() and not (folder / "manifest.json").exists()
+    file = folder / "config.json"
+    if (folder / "manifest.json").exists() or not file.is_file():
+        return False
+    with disk_errors(file, "read"):
+        return '"model_type"' in file.read_text(encoding="utf-8", errors="replace")
 
 
 def identity(folder: Path) -> str:
@@ -154,7 +158,7 @@ def _parameters(folder, found):
     used, parameters = set(), {}
     for name, shape in found.config.parameter_shapes().items():
         theirs, array = _parameter(found, name)
-        if theirs is None:
+        if array is None:
             if name != "output/bias":
                 raise ModelError("hugging.no_tensor", place=folder, name=name)
             array = np.zeros(shape, np.float32)  # an output layer without bias
@@ -175,8 +179,8 @@ def _check_left(folder, found, used):
         raise ModelError("hugging.unknown", place=folder, name=one_line(inside[0]), count=len(inside))
 
 
-def _parameter(found, name):
-    """Return the name of their tensor and our array of it; None if there is no such tensor."""
+def _parameter(found, name) -> tuple[str, np.ndarray | None]:
+    """Return the name of their tensor and our array of it; "" and None if there is no such tensor."""
     layer, _, kind = name.rpartition("/")
     block = _BLOCK.match(layer)
     pattern = _BLOCK.sub(r"\1_{}/", layer)
@@ -192,7 +196,7 @@ def _parameter(found, name):
             stored = found.tensors.get(f"{base}{suffix}")
             if stored is not None:
                 return f"{base}{suffix}", _converted(found, name, kind, stored.read(), part)
-    return None, None
+    return "", None
 
 
 def _converted(found, name, kind, array, part):

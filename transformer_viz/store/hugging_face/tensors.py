@@ -56,8 +56,8 @@ def stored_tensors(folder: Path) -> dict[str, Stored]:
         raise ModelError("hugging.no_weights", place=folder, file=SINGLE)
     with disk_errors(index, "read"):
         listed = json_object(index, index.read_text(encoding="utf-8", errors="replace")).get("weight_map")
-    names = {*listed.values()} if isinstance(listed, dict) else {None}
-    if not all(isinstance(name, str) and Path(name).name == name for name in names):
+    names = {*map(str, listed.values())} if isinstance(listed, dict) else set()
+    if not names or any(Path(name).name != name for name in names):
         raise ModelError("hugging.index", file=index)
     found = {}
     for name in sorted(names):
