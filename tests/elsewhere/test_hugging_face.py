@@ -212,6 +212,39 @@ def test_bfloat16_is_the_upper_half_of_float32(copied):
         assert (tensor.read() == upper.view(np.float32)).all()
 
 
+def test_buffers_of_other_types_are_left_alone(copied):
+    folder = copied("bert")
+    arrays = load_file(folder / "model.safetensors")
+    arrays["embeddings.position_ids"] = np.arange(48)[None]
+    save_file(arrays, folder / "model.safetensors")
+    assert (
+        store.read_model(folder).parameters.keys()
+        == store.read_model(HERE / "models" / "bert").parameters.keys()
+    )
+    arrays["embeddings.LayerNorm.weight"] = np.ones(24, np.int64)
+    save_file(arrays, folder / "model.safetensors")
+    with pytest.raises(ModelError, match=r"embeddings\.LayerNorm\.weight has type I64"):
+        store.read_model(folder)
+
+
+def test_roles_of_heads_are_kept_in_the_folder(copied):
+    folder = copied("bert-masked")
+    before = store.stamp(folder)
+    found = tv.head_roles(tv.load(folder), TEXTS)
+    store.write_head_roles(folder.name, found, folder.parent)
+    assert store.read_head_roles(folder) == found
+    assert tv.load(folder).head_roles == found
+    assert store.stamp(folder) != before
+
+
+def test_folders_are_listed_among_models(copied):
+    folder = copied("gpt2")
+    changed(copied("bert"), model_type="deberta")
+    broken, found = store.list_models(folder.parent)
+    assert (found.name, found.config.architecture, found.error) == ("gpt2", "decoder", None)
+    assert "models of type deberta cannot be read" in broken.problem
+
+
 def test_a_header_that_lies_about_its_size_takes_no_memory(copied):
     file = copied("bert") / "model.safetensors"
     file.write_bytes((2**40).to_bytes(8, "little") + b"{}")

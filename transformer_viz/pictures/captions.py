@@ -69,6 +69,17 @@ class HeadsInText:
             self._shares = [pattern_shares(patterns, layer.weights) for layer in found.layers]
             self.roles = [roles_of_shares(*each) for each in zip(self._shares, possible, strict=True)]
 
+    @property
+    def clearest(self) -> tuple[int, int]:
+        """Layer and head, 0-based, with the largest share of its attention on a pattern in this text."""
+        named = {
+            (layer, head): role.share
+            for layer, roles in enumerate(self.roles)
+            for head, role in enumerate(roles)
+            if role.name not in ("mixed", "even")
+        }
+        return max(named, key=lambda place: named[place], default=(0, 0))
+
     def shares(self) -> tuple[np.ndarray, np.ndarray]:
         """Return the measures of all heads in this text, and the same under uniform attention.
 

@@ -170,7 +170,7 @@ def described(
             sentences=(look.rows.sentences, look.columns.sentences),
             evidence=evidence_of(words, heads, measured),
             shares=None if usual is None else share_texts(usual),
-            opening=(0, 0) if head_roles is None else head_roles.kinds[kind].opening(),
+            opening=heads.clearest if head_roles is None else head_roles.kinds[kind].opening(),
             has_edges=not looks,
         )
     return shown

@@ -56,7 +56,7 @@ def map_payload(
     for place in stream_places(config):
         places.setdefault(place.stack, []).append(place)
     last = [*places][-1]
-    reading = reading_of(trace, config, parameters, places[last])
+    reading = reading_of(trace, config, parameters, places[last]) if trace.labels else None
     stacks = []
     for stack, steps in places.items():
         tokens = trace.target_tokens if stack == "decoder" and trace.encoder else trace.tokens
@@ -75,7 +75,8 @@ def map_payload(
             facts["some"] = words(some, count=MAX_ROWS, of=len(labels))
         stacks.append(facts | {"places": shown})
     header = {"model": trace.model, "words": words.under("map"), "stacks": stacks}
-    return views.packed(header | {"says": says(trace, config, words, places[last], reading)}, arrays)
+    said = says(trace, config, words, places[last], reading) if reading else words("map.says.vectors")
+    return views.packed(header | {"says": said}, arrays)
 
 
 def reading_of(

@@ -25,6 +25,17 @@ def write_files(target: Path, files: dict[str, bytes], quota: QuotaLike = None) 
                 os.fsync(stream.fileno())
 
 
+def write_alone(file: Path, data: bytes) -> None:
+    """Write one file into a folder that has others, replacing an existing one."""
+    temporary = file.with_name(f".{file.name}-{os.getpid()}")
+    with disk_errors(file, "written"):
+        try:
+            temporary.write_bytes(data)
+            temporary.replace(file)
+        finally:
+            temporary.unlink(missing_ok=True)
+
+
 @contextlib.contextmanager
 def new_folder(target: Path, size: int, quota: QuotaLike = None) -> Iterator[Path]:
     """Yield an empty hidden folder to fill, and rename it into place unless the block fails.

@@ -5,7 +5,8 @@ import os
 from dataclasses import dataclass
 from pathlib import Path
 
-from transformer_viz.store.atomic import move_into_place, write_files
+from transformer_viz.store import hugging_face
+from transformer_viz.store.atomic import move_into_place, write_alone, write_files
 from transformer_viz.store.card import card_text
 from transformer_viz.store.format import (
     DESKTOP,
@@ -24,7 +25,7 @@ from transformer_viz.store.format import (
 from transformer_viz.store.hidden import discard, empty_trash, sweep, trash_beside
 from transformer_viz.store.places import folder_of_models, is_shipped
 from transformer_viz.store.quota import QuotaLike
-from transformer_viz.store.read import read_files
+from transformer_viz.store.read import config_and_card, read_files
 from transformer_viz.store.write import check_target, head_roles_text, with_manifest
 from transformer_viz.values.config import TransformerConfig
 from transformer_viz.values.head_roles import HeadRoles
@@ -111,7 +112,12 @@ def write_head_roles(
             or the disk refuses.
     """
     target = _target(name, folder)
-    file, files = target / HEAD_ROLES, read_files(name, folder)
+    file = target / HEAD_ROLES
+    if hugging_face.is_hugging_face(target):
+        config, _ = config_and_card(target)
+        write_alone(file, head_roles_text(file, head_roles, config).encode())
+        return file
+    files = read_files(name, folder)
     config = TransformerConfig.from_json(files["config.json"].decode())
     files = _with(files, HEAD_ROLES, head_roles_text(file, head_roles, config))
     check_size(file, len(files[HEAD_ROLES]))

@@ -1,5 +1,6 @@
 """Read model folders consistently while other processes may replace them."""
 
+import dataclasses
 import hashlib
 import os
 from collections.abc import Callable
@@ -20,6 +21,7 @@ from transformer_viz.store.format import (
     StoredModel,
     check_finite,
     check_shapes,
+    check_size,
     check_tokenizers,
     checked_name,
     disk_errors,
@@ -192,7 +194,8 @@ def config_and_card(folder: Path) -> tuple[TransformerConfig, dict]:
 
 def _read(folder, name):
     if hugging_face.is_hugging_face(folder):
-        return hugging_face.read_folder(folder, name)
+        found = hugging_face.read_folder(folder, name)
+        return dataclasses.replace(found, head_roles=_head_roles(folder, found.config))
     hashes = checked_files(folder)
     file = folder / "parameters.safetensors"
     texts = {name: _text(folder / name, hashes) for name in hashes if name.startswith("tokenizer")}
@@ -237,12 +240,18 @@ def _config(file, text):
 
 
 def _head_roles(folder, config):
+    file = folder / HEAD_ROLES
     if hugging_face.is_hugging_face(folder):
-        return None
-    hashes, file = checked_files(folder), folder / HEAD_ROLES
-    if HEAD_ROLES not in hashes:
-        return None
-    text = _text(file, hashes)
+        if not file.is_file():
+            return None
+        with disk_errors(file, "read"):
+            check_size(file, file.stat().st_size)
+            text = file.read_text(encoding="utf-8", errors="replace")
+    else:
+        hashes = checked_files(folder)
+        if HEAD_ROLES not in hashes:
+            return None
+        text = _text(file, hashes)
     try:
         found = HeadRoles.from_json(text)
         found.check(config)

@@ -168,13 +168,18 @@ class Comparison:
     def answer(self) -> AnswerChange | None:
         """Return what became of A's answer.
 
-        None with an encoder-decoder, which answers with a text, or if the models have other labels.
+        None with an encoder-decoder, which answers with a text, or if the models have other labels or none.
 
         The answer is the likeliest class; for a decoder the likeliest next token; for a masked language model
         the likeliest token at the first [MASK], without one at the last position.
         """
         writes = any(each.encoder and each.decoder for each in (self.a, self.b))
-        if writes or self.a.labels != self.b.labels or self.a.probs.ndim != self.b.probs.ndim:
+        if (
+            writes
+            or not self.a.labels
+            or self.a.labels != self.b.labels
+            or self.a.probs.ndim != self.b.probs.ndim
+        ):
             return None
         before, after = self.a.answer_probs, self.b.answer_probs
         label = int(before.argmax())

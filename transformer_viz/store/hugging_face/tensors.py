@@ -1,6 +1,7 @@
 """Arrays of safetensors files, in one file or several, of any floating-point type."""
 
 import json
+import math
 import struct
 from pathlib import Path
 from typing import NamedTuple
@@ -19,23 +20,36 @@ TYPES = {"F64": np.float64, "F32": np.float32, "F16": np.float16, "BF16": np.uin
 """Types that are read; those of bfloat16 are the upper halves of float32."""
 
 
+WIDTHS = {"BOOL": 1, "U8": 1, "I8": 1, "I16": 2, "I32": 4, "I64": 8, "F16": 2, "BF16": 2, "F32": 4, "F64": 8}
+"""Type -> bytes of a number; of types that are not read, too, as buffers may have them."""
+
+
 class Stored(NamedTuple):
     """A tensor in a file.
 
     Attributes:
+        name: Its name.
         file: The file.
         dtype: Its type, as the file calls it.
         shape: Its shape.
         begin: Its first byte in the file.
     """
 
+    name: str
     file: Path
     dtype: str
     shape: tuple[int, ...]
     begin: int
 
     def read(self) -> np.ndarray:
-        """Return the array as float32; only its own part of the file is read."""
+        """Return the array as float32; only its own part of the file is read.
+
+        Raises:
+            ModelError: If it is of another type than floating point, or the file cannot be read.
+        """
+        if self.dtype not in TYPES:
+            facts = {"name": one_line(self.name), "dtype": one_line(self.dtype), "known": ", ".join(TYPES)}
+            raise ModelError("hugging.dtype", file=self.file, **facts)
         with disk_errors(self.file, "read"):
             found = np.memmap(self.file, TYPES[self.dtype], "r", self.begin, self.shape or (1,))
         if self.dtype == "BF16":
@@ -47,7 +61,7 @@ def stored_tensors(folder: Path) -> dict[str, Stored]:
     """Return name -> tensor of a folder, from the headers of its files alone.
 
     Raises:
-        ModelError: If there is no such file, or one is damaged or of a type that is not read.
+        ModelError: If there is no such file, or one is damaged.
     """
     if (folder / SINGLE).is_file():
         return _in_file(folder / SINGLE)
@@ -85,13 +99,8 @@ def _in_file(file):
 
 def _stored(file, name, entry, data, size):
     shape, (begin, end) = tuple(entry["shape"]), entry["data_offsets"]
-    if entry["dtype"] not in TYPES:
-        known = ", ".join(TYPES)
-        raise ModelError(
-            "hugging.dtype", file=file, name=one_line(name), dtype=one_line(entry["dtype"]), known=known
-        )
-    width = np.dtype(TYPES[entry["dtype"]]).itemsize
     is_whole = all(type(number) is int and number >= 0 for number in (*shape, begin, end))
-    if not is_whole or end - begin != width * int(np.prod(shape, dtype=object)) or data + end > size:
-        raise ModelError("hugging.shard", file=file)
-    return Stored(file, entry["dtype"], shape, data + begin)
+    width = WIDTHS.get(entry["dtype"], 0)
+    if not is_whole or (width and end - begin != width * math.prod(shape)) or data + end > size:
+        raise ValueError
+    return Stored(name, file, entry["dtype"], shape, data + begin)

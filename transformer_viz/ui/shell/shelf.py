@@ -73,13 +73,16 @@ def purpose_of(model: store.ModelSummary) -> str:
         return t(f"purpose.{task}")
     if config.fills_in:
         return t("purpose.hidden")
+    if config.output == "none":
+        return t("purpose.vectors")
     return t("purpose.continues" if config.architecture == "decoder" else "purpose.writes")
 
 
 def kind_of(model: store.ModelSummary) -> int:
-    """Return the place of what a usable model does: labels, next token, hidden tokens, target."""
+    """Return the place of what a usable model does: labels, next token, hidden tokens, target, vectors."""
     config = config_of(model)
-    return [bool(config.labels), not config.has_encoder, config.fills_in, config.has_decoder].index(True)
+    kinds = [bool(config.labels), not config.has_encoder, config.fills_in, config.has_decoder, True]
+    return kinds.index(True)
 
 
 def select_model(name: str) -> None:

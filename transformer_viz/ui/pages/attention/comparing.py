@@ -78,7 +78,9 @@ def _now(trace, found):
 
 
 def _own_answer(trace):
-    """Return the answer of one run as HTML."""
+    """Return the answer of one run as HTML; "" of a model without labels."""
+    if not trace.labels:
+        return ""
     if trace.encoder and trace.decoder:
         return _text(written_text(trace))
     return f"<b>{_text(answer_text(trace))}</b> {trace.answer_probs.max():.1%}"

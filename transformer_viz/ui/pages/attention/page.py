@@ -135,7 +135,8 @@ def show_comparison(
 def choose_changes(model: store.ModelSummary, trace: Trace, *, changed: bool) -> tuple[tuple[str, ...], bool]:
     """Show the menu of what else can be worked out; return the looks, and whether heads are to be ablated.
 
-    In a run in which heads are ablated already, the effects of single heads are not offered.
+    In a run in which heads are ablated already, or without an answer, the effects of single heads are not
+    offered.
     """
     on = [t(f"looks.{look}") for look in kept_looks(trace)]
     runs = len(ablations(config_of(model)))
@@ -143,7 +144,7 @@ def choose_changes(model: store.ModelSummary, trace: Trace, *, changed: bool) ->
     label = f"{t('looks.label')} **{named}**" if on else t("looks.label")
     with st.popover(label, icon=":material/filter_alt:"):
         looks = choose_looks(trace)
-        if changed:
+        if changed or not trace.labels:
             return looks, False
         ablated = choose_whether("effects", t("effects.label", count=runs), help=t("effects.help"))
     return looks, ablated

@@ -28,7 +28,10 @@ MAX_OFFERED = 4
 
 
 def show_prediction(trace: Trace) -> None:
-    """Show the prediction, with the probabilities of the likeliest labels."""
+    """Show the prediction, with the probabilities of the likeliest labels, or that there are no labels."""
+    if not trace.labels:
+        st.caption(t("prediction.none"), width="content")
+        return
     best = int(trace.probs.argmax())
     likeliest = sorted(np.argsort(-trace.probs)[:MAX_BARS])
     st.markdown(t("prediction.sentence", label=escaped(trace.labels[best])), width="content")

@@ -70,6 +70,9 @@ def show_prediction(chosen: Side, other: Side) -> None:
     if np.array_equal(chosen.mask, other.mask):
         st.markdown(t("masks.hides_nothing"))
         return
+    if not chosen.trace.labels:
+        st.caption(t("prediction.none"))
+        return
     trace, before = chosen.trace, other.trace.probs
     after = trace.probs
     if np.abs(before - after)[real_positions(trace)].max() < MIN_CHANGE:

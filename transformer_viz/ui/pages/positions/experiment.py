@@ -86,7 +86,8 @@ def show_change(model: store.ModelSummary, request: Request, before: Trace, laye
         with st.container(width=WORDS_WIDTH):
             show_change_table(config, request, changed, before, after)
         with st.container(width=BARS_WIDTH):
-            show_answers(before, after)
+            if before.labels:
+                show_answers(before, after)
 
 
 def ask_change(config: TransformerConfig) -> str:
@@ -133,11 +134,14 @@ def show_change_table(
         if bare is not None and bare_changed is not None:
             rows.append(("without", bare, bare_changed))
     lines = [f"| | {t('positions.moves')} | {t('positions.answer')} |", "|---|---|---|"]
+    if not before.labels:
+        lines = [f"| | {t('positions.moves')} |", "|---|---|"]
     for name, one, other in rows:
         label = t(f"positions.row.{name}") if order else t("positions.row.change")
         moved = difference_text(largest_change(one, other, order))
         label, moved = (text.replace(" ", UNBROKEN) for text in (label, moved))
-        lines.append(f"| {label} | **{moved}** | {answer_of(one)} → {answer_of(other)} |")
+        answers = f" {answer_of(one)} → {answer_of(other)} |" if before.labels else ""
+        lines.append(f"| {label} | **{moved}** |{answers}")
     st.markdown("\n".join(lines))
     if not order:
         return
@@ -173,7 +177,9 @@ def put_back(weights: np.ndarray, order: tuple[int, ...] | None) -> np.ndarray:
 
 
 def answer_of(trace: Trace) -> str:
-    """Return the model's answer as a short text."""
+    """Return the model's answer as a short text; "" if it has none."""
+    if not trace.labels:
+        return ""
     if trace.encoder and trace.decoder:
         return f"“{escaped(trace.target_text) or '∅'}”"
     return f"{escaped(answer_text(trace))} {trace.answer_probs.max():.1%}"
