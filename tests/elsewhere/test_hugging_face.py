@@ -245,6 +245,16 @@ def test_folders_are_listed_among_models(copied):
     assert "models of type deberta cannot be read" in broken.problem
 
 
+def test_a_folder_may_be_made_of_links(tmp_path):
+    folder = tmp_path / "linked"
+    folder.mkdir()
+    for file in (HERE / "models" / "bert").iterdir():
+        (folder / file.name).symlink_to(file)
+    (tmp_path / "link").symlink_to(folder)
+    assert [model.error for model in store.list_models(tmp_path)] == [None, None]
+    assert store.read_model("link", tmp_path).config == store.read_config(folder)
+
+
 def test_a_header_that_lies_about_its_size_takes_no_memory(copied):
     file = copied("bert") / "model.safetensors"
     file.write_bytes((2**40).to_bytes(8, "little") + b"{}")
