@@ -44,10 +44,10 @@ def main():
         chromium = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
         page = chromium.new_page(viewport={"width": 1280, "height": 720})
         page.goto(f"http://127.0.0.1:{port}/lessons?lang={arguments.language}")
-        page.locator(".st-key-open-lesson-1 button").wait_for()
+        page.locator(".st-key-leave-lesson-1 button").wait_for()
         waits = []
         for number, lesson in enumerate(lessons):
-            turn = ".st-key-turn-next button" if number else ".st-key-open-lesson-1 button"
+            turn = ".st-key-turn-next button" if number else ".st-key-leave-lesson-1 button"
             opened = waited(page, turn, f".st-key-lesson >> text={lesson.title}")
             revealed = waited(page, ".st-key-lesson-reveal button", ".st-key-lesson-part-shown")
             waits += [opened, revealed]

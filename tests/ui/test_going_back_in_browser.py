@@ -78,3 +78,19 @@ def test_a_head_of_the_masks_page_is_not_that_of_the_page_before(page, app, ship
     masks_at(page, "Layer 1, head 3")
     go_back(page)
     expect(page.locator(".place")).to_contain_text("Layer 1, head 2")
+
+
+def test_one_step_back_from_a_lesson_leads_to_the_lessons(page, app, shipped):
+    page.goto(f"{app[1]}/lessons?lang=en")
+    first = page.locator(".st-key-leave-lesson-1 button")
+    first.wait_for()
+    settle(page)
+    before = page.evaluate("history.length")
+    first.click()
+    page.locator(".lens .said").wait_for()
+    settle(page)
+    assert page.evaluate("history.length") == before + 1
+    page.go_back()
+    first.wait_for()
+    assert page.url.partition("?")[0].endswith("/lessons")
+    assert "lesson=" not in page.url

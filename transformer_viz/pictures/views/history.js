@@ -3,7 +3,7 @@
 import { forget, withSelection } from "./address.js";
 
 const VIEWS = ".st-key-lens, .st-key-heads"; // those that have their selection in the address
-const LINKS = ".stPageLink a:not(.st-key-page-shown *)"; // to other pages
+const LINKS = ".stPageLink a:not(.st-key-page-shown *), [class*=st-key-leave-] button"; // to other pages
 
 let leaving = false; // a link to another page was pressed, which is not there yet
 let untouched = false; // nothing was pressed since the page was opened

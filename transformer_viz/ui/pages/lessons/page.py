@@ -63,7 +63,7 @@ def show_card(number: int, lesson: Lesson, open_lesson: Callable[[Lesson], None]
     """Show a lesson as a card that opens it."""
     with st.container(border=True, key=f"lesson-card-{number}"):
         title = f"{number} · {escaped(lesson.title)}"
-        if st.button(title, type="tertiary", disabled=not has_model, key=f"open-lesson-{number}"):
+        if st.button(title, type="tertiary", disabled=not has_model, key=f"leave-lesson-{number}"):
             open_lesson(lesson)
         st.markdown(escaped(lesson.question))
         st.caption(t("lessons.facts", minutes=lesson.minutes, model=escaped(lesson.model)))

@@ -142,7 +142,7 @@ def show_actions(model: store.ModelSummary, names: list[str], open_model: Callab
     """Show the actions on a model; an unusable one can only be renamed or deleted."""
     with st.container(horizontal=True, gap="small", width="content"):
         if not model.problem:
-            if st.button(t("models.open"), type="primary", icon=":material/visibility:"):
+            if st.button(t("models.open"), type="primary", icon=":material/visibility:", key="leave-open"):
                 open_model(model.name)
             st.download_button(
                 t("models.download"),

@@ -3,6 +3,7 @@
 from itertools import chain
 from typing import NamedTuple
 
+import pandas as pd
 import streamlit as st
 
 from transformer_viz.data import (
@@ -21,6 +22,9 @@ from transformer_viz.text.tokenizer import Tokenizer
 
 MAX_VOCABULARY = 20_000
 """Maximum vocabulary size counted for the report."""
+
+EXAMPLES, SHORT = 3, 200
+"""Rows with which a training is watched, and the number of the shortest rows among which they are chosen."""
 
 MAX_COUNTED = 20_000
 """Maximum number of texts tokenized for the report."""
@@ -57,7 +61,7 @@ class Counted(NamedTuple):
     report: DataReport
     vocab: int
     target_vocab: int | None
-    examples: list
+    examples: list[tuple[str, str | None]]
 
 
 @st.cache_data(max_entries=8, show_spinner=False)
@@ -72,11 +76,28 @@ def count(upload: Upload, kind: str, columns: tuple[tuple[str, str], ...], readi
     parts = split_rows(rows, test=reading.test_share)
     tokenizers = _tokenizers(evenly_spaced(parts.train, MAX_COUNTED), reading)
     report = describe(rows, tokenizer=tokenizers, max_len=reading.max_len, parts=parts, most=MAX_COUNTED)
-    first = parts.validation.iloc[parts.validation["text"].str.len().argsort(kind="stable")[:200:60]]
-    targets = first["target"] if kind == "pairs" else [None] * len(first)
     sizes = {name: tokenizer.vocab_size for name, tokenizer in tokenizers.items()}
     own = sizes["target"] if reading.target_tokens else None
-    return Counted(report, sizes["text"], own, list(zip(first["text"], targets, strict=True)))
+    few = parts.validation if len(parts.validation) >= EXAMPLES else parts.train
+    return Counted(report, sizes["text"], own, short_rows(few))
+
+
+def short_rows(rows: pd.DataFrame) -> list[tuple[str, str | None]]:
+    """Return a few short rows of different length, of each label in turn: (text, target or None).
+
+    Args:
+        rows: With the column text, and label or target if they have one.
+    """
+    ranked = rows.iloc[rows["text"].map(len).argsort(kind="stable").iloc[:SHORT]]
+    groups = [ranked]
+    if "label" in ranked:
+        groups = [group for _, group in ranked.groupby("label", sort=True)]
+    found = []
+    for number in range(min(EXAMPLES, len(ranked))):
+        group = groups[number % len(groups)]
+        row = group.iloc[len(group) * (number + 1) // (EXAMPLES + 1)]
+        found.append((row["text"], row.get("target")))
+    return found
 
 
 def _tokenizers(rows, reading) -> dict[str, Tokenizer]:

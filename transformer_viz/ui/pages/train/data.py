@@ -52,7 +52,7 @@ def ask_material(task: str) -> Material | None:
     text, target = examples[0]
     key = "train.example" if target else "train.example.text"
     st.caption(t(key, text=escaped(text), target=escaped(target or "")))
-    return Material(task, task, None, examples, vocab, tokens, {}, {})
+    return Material(task, task, None, examples[1:4], vocab, tokens, {}, {})
 
 
 @st.cache_data(ttl=60, show_spinner=False)

@@ -239,7 +239,7 @@ def ask_name(run: TrainingRun, open_model: Callable[[str], None]) -> None:
         saved_run, saved = st.session_state.get("saved", (None, None))
         if saved_run == run.id:
             st.markdown(t("run.saved", name=escaped(saved)), width="content")
-            if st.button(t("run.open"), icon=":material/visibility:", key="open"):
+            if st.button(t("run.open"), icon=":material/visibility:", key="leave-open"):
                 open_model(saved)
 
 

@@ -177,7 +177,7 @@ def ask_more(controls: Controls, settings: TrainingSettings) -> dict[str, Any]:
 
 def ask_probes(material: Material, in_pairs: bool) -> tuple[str, ...] | tuple[tuple[str, str], ...]:
     """Show the box of the probe texts; return them, with targets for an encoder-decoder."""
-    own = material.examples[1:4] or EXAMPLES
+    own = material.examples or ([] if in_pairs else EXAMPLES)
     own = [(text, target) for text, target in own if len(text) + len(target or "") < LONGEST_PROBE // 4]
     filled = "\n".join(f"{text} => {target}" if in_pairs else text for text, target in own)
     typed = st.text_area(
