@@ -90,7 +90,7 @@ test("the row that is shown step by step is the pinned one, else the one pointed
 
 test("the threshold begins at 0.02, in long texts at one and a half times the uniform weight", () => {
   assert.equal(of(masked).threshold(), 0.02);
-  assert.equal(of(parse(payload("longest"))).threshold(), 1.5 / 200);
+  assert.equal(of(parse(payload("longest"))).threshold(), 0.05);
   assert.equal(of(masked, { threshold: 0.3 }).threshold(), 0.3);
 });
 

@@ -25,7 +25,8 @@ pytestmark = pytest.mark.usefixtures("engine", "decoders")
 
 
 def open_page(**address):
-    return pages.open_page("masks", **{"model": "small", "text": TEXT} | address)
+    head = {"layer": "1", "head": "1"}
+    return pages.open_page("masks", **{"model": "small", "text": TEXT} | head | address)
 
 
 def choose(app, key, value):
@@ -178,6 +179,14 @@ def test_the_prediction_before_and_after_stands_in_words_and_bars(explorer):
 def test_a_mask_that_hides_nothing_is_said_to_change_nothing():
     app = open_page(mask="padding")
     assert "This mask hides nothing here, so nothing changes." in shown(app)
+
+
+def test_the_page_opens_on_the_head_that_a_causal_mask_changes_most(explorer):
+    app = open_page(layer="", head="")
+    layers = explorer.trace(TEXT).encoder
+    ahead = [np.triu(block.attention.weights, 1).sum(axis=(1, 2)) for block in layers]
+    chosen = app.session_state["layer"] - 1, app.session_state["head"] - 1
+    assert ahead[chosen[0]][chosen[1]] == max(map(max, ahead))
 
 
 def test_both_ways_to_mask_stand_with_the_sums_of_their_rows():
@@ -335,7 +344,7 @@ def written(before, after):
                 labels=["x", "y"],
                 encoder=[],
                 decoder=[1],
-                token_ids=np.array([5, 6, 7]),
+                read=np.ones(3, bool),
                 tokens=tokens,
             ),
         )

@@ -51,7 +51,7 @@ def show() -> None:
 
     place = header.model
 
-    # Keys of buttons that end in these begin with "leave-": what they change belongs to the next page's address.
+    # Keys of buttons that end here begin with "leave-": what they change belongs to the next page's address.
     def open_model(name):
         st.session_state.model = name
         st.switch_page(attention_page, query_params={"model": name})

@@ -2,6 +2,8 @@
 
 import { headsByUsualRole } from "./order.js";
 
+const LONG = 60; // keys of a text from which on weak lines are left out
+
 /** @import {Attention, Value} from "./payload.js" */
 
 /** @typedef {"all" | "grid" | "matrix" | "lines" | "steps"} ViewName "all": grid, matrix and lines side by side. */
@@ -186,9 +188,13 @@ export class Selection {
     return this.state.pointedRole ?? this.state.role;
   }
 
-  /** Smallest weight that is a line; by default at most 0.02, in long texts 1.5 times the uniform weight. */
+  /**
+   * Smallest weight that is a line. By default at most 0.02, and not more than 1.5 times the uniform weight; in long
+   * texts 0.05, as thousands of weak lines hide the strong ones.
+   */
   threshold() {
-    return this.state.threshold ?? Math.min(0.02, 1.5 / this.attention.keys);
+    const { keys } = this.attention;
+    return this.state.threshold ?? (keys > LONG ? 0.05 : Math.min(0.02, 1.5 / keys));
   }
 
   /** Choices of `sentences`; none in a text of one sentence. */

@@ -1,6 +1,7 @@
 """The head on which pages open, and the choice of a kind of attention, a layer and a head."""
 
 import functools
+from collections.abc import Callable
 from pathlib import Path
 
 import streamlit as st
@@ -71,13 +72,19 @@ def beside_heads() -> tuple[DeltaGenerator, DeltaGenerator]:
         return st.container(key="all-heads"), st.container(key="beside-heads")
 
 
-def choose_head(trace: Trace, request: Request, *kinds: str) -> tuple[str, int, int]:
+def choose_head(
+    trace: Trace,
+    request: Request,
+    *kinds: str,
+    opening: Callable[[str], tuple[int, int] | None] = lambda kind: None,
+) -> tuple[str, int, int]:
     """Show the heads as thumbnails, of which one is chosen and kept in the URL.
 
     Args:
         trace: What the heads are shown of.
         request: Its request.
         *kinds: Kinds of attention to offer; none: all that the trace has.
+        opening: Kind -> layer and head that are shown first, 0-based; None: as `opening_of` says.
 
     Returns:
         Kind of attention, and layer and head, 1-based.
@@ -90,9 +97,9 @@ def choose_head(trace: Trace, request: Request, *kinds: str) -> tuple[str, int, 
         to_address("kind", "" if st.session_state.kind == kind else st.session_state.kind)
         kind = st.session_state.kind
     layers = trace.kinds()[kind].layers
-    place = {}
+    place, begin = {}, opening(kind) or opening_of(model, kind)
     for name, count, first in zip(
-        ("layer", "head"), (len(layers), len(layers[0].weights)), opening_of(model, kind), strict=True
+        ("layer", "head"), (len(layers), len(layers[0].weights)), begin, strict=True
     ):
         from_address(name, range(1, count + 1), first + 1)
         place[name] = st.session_state[name]

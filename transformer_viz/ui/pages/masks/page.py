@@ -5,7 +5,7 @@ import streamlit as st
 from transformer_viz import store
 from transformer_viz.ui.pages.masks.choice import ask_mask, offer_painting
 from transformer_viz.ui.pages.masks.effect import shares_of_weight, show_meters, show_prediction, show_writing
-from transformer_viz.ui.pages.masks.sides import compare, room_for_padding, with_target_of
+from transformer_viz.ui.pages.masks.sides import compare, looking_ahead, room_for_padding, with_target_of
 from transformer_viz.ui.pages.masks.views import LAYOUT, VIEWS
 from transformer_viz.ui.shell.answers import answer
 from transformer_viz.ui.shell.card_facts import config_of
@@ -32,7 +32,9 @@ def show(model: store.ModelSummary) -> None:
     show_reading(unchanged)
     heads, beside = beside_heads()
     with heads:
-        kind, layer, head = choose_head(unchanged, request)
+        kind, layer, head = choose_head(
+            unchanged, request, opening=lambda kind: looking_ahead(unchanged, kind)
+        )
     with beside:
         show_masked(view, request, unchanged, config, kind, (layer, head))
     with st.expander(t("attention.what"), icon=":material/help:"):

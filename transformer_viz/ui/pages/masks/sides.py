@@ -86,6 +86,18 @@ class Side(NamedTuple):
         )
 
 
+def looking_ahead(trace: Trace, kind: str) -> tuple[int, int] | None:
+    """Return layer and head, 0-based, with most weight on later tokens: a causal mask changes it most.
+
+    None: there is no such weight, or queries and keys are other tokens.
+    """
+    if kind == "cross":
+        return None
+    ahead = np.stack([np.triu(layer.weights, 1).sum(axis=(1, 2)) for layer in trace.kinds()[kind].layers])
+    layer, head = np.unravel_index(ahead.argmax(), ahead.shape)
+    return (int(layer), int(head)) if ahead.max() > 0 else None
+
+
 def _are_padding(tokens):
     return np.array([token in PADDING for token in tokens], bool)
 

@@ -22,6 +22,9 @@ from transformer_viz.ui.shell.charts import theme
 from transformer_viz.ui.shell.language import escaped, t
 from transformer_viz.ui.shell.matrix import Captions, Painting, show_matrix
 
+LEAST = 0.01
+"""Smallest end of the scale of a difference of weights: what is less looks like nothing."""
+
 MASK_SCALE = Scale(1.6, drawn=False)
 """Colour scale of a mask, which gives allowed cells (1) a medium colour."""
 
@@ -97,7 +100,9 @@ def show_change(chosen: Head, other: Head) -> None:
         for name, side, weights in zip(("with", "other"), (chosen, other), sides, strict=True):
             drawn = head_panel(side, weights, "weight", scale)
             show_panel(name, r"\mathrm{softmax}(s)", drawn, mask=t(f"masks.name_{side.name}"))
-        drawn = head_panel(chosen, difference, "difference", Scale(scale_limit(difference), signed=True))
+        drawn = head_panel(
+            chosen, difference, "difference", Scale(max(scale_limit(difference), LEAST), signed=True)
+        )
         show_panel("difference", r"W_1 - W_2", drawn)
 
 
@@ -117,6 +122,9 @@ def show_ways(chosen: Head, other: Head) -> None:
     worst = int(sums.argmin())
     if chosen.mask.all():
         st.markdown(t("masks.ways_same"))
+        return
+    if sums[worst] >= 1 - LEAST / 2:
+        st.markdown(t("masks.ways_little"))
         return
     st.markdown(t("masks.ways_sums", token=escaped(chosen.rows[worst]), sum=f"{sums[worst]:.2f}"))
     blocked = blocked_rows(chosen.mask, chosen.mask.shape)
