@@ -36,9 +36,9 @@ train_block() { # name, then more arguments of `train`
         --examples "This film was not good at all" "I could not stop smiling what a lovely film" \
         "The plot was thin but the acting was not bad"
 }
-train_block attention-only
-train_block position-attention
-train_block single-block \
+train_block attention-only --purpose "en=film reviews, attention alone" "zh=影评，只有注意力"
+train_block position-attention --purpose "en=film reviews, attention and positions" "zh=影评，注意力加位置编码"
+train_block single-block --purpose "en=film reviews, one block without positions" "zh=影评，单层编码器，没有位置编码" \
     --limits "en=With uniform attention, its accuracy falls only from 83.8% to 83.5%: it hardly depends on what its heads attend to." \
         "zh=注意力均匀时，准确率只从 83.8% 降到 83.5%：它几乎不依赖各头关注什么。"
 
@@ -59,7 +59,8 @@ train translate-en-fr --preset vaswani-tiny --data "$DATA/tatoeba/eng-fra.csv.gz
     --batch-size 128 --learning-rate 0.002 --beta-2 0.98 --average 0.999 --label-smoothing 0.1 \
     --validation 0.01 --test-share 0.02 \
     --source "Tatoeba English-French sentence pairs, 167,130 rows; split by English sentence" \
-    --licence "$TATOEBA_TERMS" --examples "I saw a black cat in the garden." "Where is the station?" "I love you." \
+    --licence "$TATOEBA_TERMS" --purpose "en=English → French" "zh=英语 → 法语" \
+    --examples "I saw a black cat in the garden." "Where is the station?" "I love you." \
     "She didn't want to come." \
     --limits "en=The test sentences come from the same collection as those of the training, and 339 of their 3,337 translations also occur there. On captions of pictures, which are unlike these sentences, BLEU is only 9.6." \
         "zh=测试句与训练句来自同一语料，3,337 个测试译文中有 339 个也出现在训练集里。图片说明与这些句子差别很大，BLEU 值只有 9.6。"
@@ -74,10 +75,11 @@ train_pairs() { # name, the language whose sentences are apart, then more argume
         --source "Tatoeba English-Chinese sentence pairs, 29,055 rows, simplified; split by $apart sentence" \
         --licence "$TATOEBA_TERMS; converted to simplified characters by an earlier redistributor" "$@"
 }
-train_pairs translate-en-zh English \
-    --examples "I love you." "Where is the station?" "He is older than me." "I don't want to go to school today."
+train_pairs translate-en-zh English --purpose "en=English → Chinese" "zh=英语 → 中文" \
+    --examples "I don't want to go to school today." "I love you." "Where is the station?" "He is older than me."
 # The shelf holds its matrices in eight bits, too.
 train_pairs translate-zh-en Chinese --columns text=target target=source \
+    --purpose "en=Chinese → English" "zh=中文 → 英语" \
     --examples "我今天不想去学校。" "这是我买的书。" "我爱你。" "车站在哪里？" \
     --limits "en=The test sentences come from the same collection as those of the training, and 116 of their 1,472 translations also occur there. All sentences are short everyday ones." \
         "zh=测试句与训练句来自同一语料，1,472 个测试译文中有 116 个也出现在训练集里。所有句子都是简短的日常用语。"
@@ -89,6 +91,7 @@ train hotel-zh --preset single-block --data "$DATA/chinese_sentiment/chnsenticor
     --average 0.99 --word-dropout 0.1 --label-smoothing 0.05 --test-share 0.1 --label-names 0=差评 1=好评 \
     --source "ChnSentiCorp hotel reviews, Tan Songbo; 7,765 reviews" \
     --licence "None stated; compiled from Ctrip reviews for research; the texts are not included" \
+    --purpose "en=Chinese hotel reviews: bad or good" "zh=酒店评论：差评还是好评" \
     --examples "房间很干净，服务也很好，下次还会来。" "隔音太差，一晚上没睡好。" "位置不错，就是早餐一般。"
 
 # An hour on two free cores.
@@ -98,7 +101,8 @@ train poems-zh --preset gpt-mini --data "$DATA/poetry/tang-song.csv.gz" --column
     --beta-2 0.98 --weight-decay 0.05 --clip-norm 1 --average 0.998 --validation 0.01 --test-share 0.02 \
     --source "Tang and Song regulated verse from github.com/chinese-poetry/chinese-poetry: 81,727 poems of 4 or 8 lines of \
 5 or 7 characters, in simplified characters" \
-    --licence "MIT; the poems are in the public domain" --examples "床前明月光，" "春风又绿江南岸，" "白日依山尽，黄河入海流。"
+    --licence "MIT; the poems are in the public domain" \
+    --purpose "en=continues classical Chinese poems" "zh=续写唐诗宋诗" --examples "床前明月光，" "春风又绿江南岸，" "白日依山尽，黄河入海流。"
 
 REVIEWS="IMDB Large Movie Review Dataset, Maas et al., ACL 2011: 25,000 training and 49,891 unlabelled reviews; \
 HTML line breaks read as white space"
@@ -119,7 +123,7 @@ train reviews-next --from "$STEPS/reviews-read" --data "$DATA/imdb/train.csv.gz"
     --test "$DATA/imdb/test.csv.gz" --pack --columns text=text --epochs 1 --precision bfloat16 --batch-size 16 \
     --learning-rate 0.0005 --warmup 100 --beta-2 0.99 --weight-decay 0.1 --clip-norm 1 --validation 0.02 \
     --source "$REVIEWS; 8,000 texts of random words that repeat themselves, made by a program" --licence "$IMDB_TERMS" \
-    --examples "The film was not good, but the acting was" \
+    --purpose "en=continues film reviews" "zh=续写影评" --examples "The film was not good, but the acting was" \
     "My friend Zarina Blomqvist hated it. I must say that Zarina" \
     "Brad Pitt plays a detective. In the last scene, Brad" "I could not stop" \
     --probes "The film was not good, but the acting was not bad at all." \
@@ -132,6 +136,7 @@ train reviews-masked --from "$STEPS/reviews-read" --data "$DATA/imdb/train.csv.g
     --test "$DATA/imdb/test.csv.gz" --pack --columns text=text --set output=tokens --epochs 1 --precision bfloat16 \
     --batch-size 32 --learning-rate 0.001 --warmup 200 --beta-2 0.98 --weight-decay 0.05 --clip-norm 1 \
     --validation 0.01 --source "$REVIEWS" --licence "$IMDB_TERMS" \
+    --purpose "en=fills in words of film reviews" "zh=补全影评中的词" \
     --examples "The acting was [MASK], but the plot was boring." "This is the [MASK] film I have ever seen." \
     "She [MASK] him because he had killed her brother." "The music is beautiful and the pictures [MASK] wonderful." \
     --limits "en=It has read nothing but film reviews. It restores single tokens, which may be parts of words." \
@@ -155,6 +160,7 @@ train imdb-sentiment --from "$STEPS/imdb-labelled" --data "$DATA/imdb/train.csv.
     --train-only "$STEPS/guessed.csv.gz" --test "$DATA/imdb/test.csv.gz" --epochs 1 $SENTIMENT dropout=0.1 \
     --source "$IMDB; its unlabelled reviews; $PHRASES" \
     --licence "$IMDB_TERMS; none is stated for the phrases" \
+    --purpose "en=film reviews: negative or positive" "zh=影评：负面还是正面" \
     --examples "This film was not good at all." \
     "The plot is thin, but the acting is wonderful and I loved every minute." \
     "The acting is wonderful, but the plot is thin and I was bored." \

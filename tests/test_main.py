@@ -204,6 +204,7 @@ def test_train_writes_a_model_and_the_command_to_train_it_again(run, models_fold
     done = run(
         *("train", "--preset", "single-block", "--data", data, "--out", out, "--set", *sizes),
         *("--label-names", "0=no", "1=yes", "--epochs", 2, "--test", data, "--source", "made up"),
+        *("--purpose", "en=says no or yes"),
         *("--limits", "en=It knows 2 words: good = 1, bad = 0.", "zh=它只认识 2 个词。"),
     )
     assert done.returncode == 0, done.stderr
@@ -215,6 +216,7 @@ def test_train_writes_a_model_and_the_command_to_train_it_again(run, models_fold
         "python -m transformer_viz train --preset single-block --data rows.csv"
     )
     assert stored["source"] == "made up"
+    assert stored["purpose"] == {"en": "says no or yes"}
     assert stored["limits"] == {"en": "It knows 2 words: good = 1, bad = 0.", "zh": "它只认识 2 个词。"}
     assert "\nValueError" not in done.stderr
 
@@ -458,10 +460,10 @@ MISTAKES = {
     "A config has no field 'heads'.": (
         *("train", "--preset", "single-block", "--data", "x", "--out", "y", "--set", "heads=3"),
     ),
-    "--limits takes LANGUAGE=TEXT, with one of the languages en, zh. Received: 'fr=Non'.": (
+    "--limits and --purpose take LANGUAGE=TEXT, with one of the languages en, zh. Received: 'fr=Non'.": (
         *("train", "--preset", "single-block", "--data", "x", "--out", "y", "--limits", "en=No", "fr=Non"),
     ),
-    "--limits takes LANGUAGE=TEXT, with one of the languages en, zh. Received: 'zh= '.": (
+    "--limits and --purpose take LANGUAGE=TEXT, with one of the languages en, zh. Received: 'zh= '.": (
         *("train", "--preset", "single-block", "--data", "x", "--out", "y", "--limits", "zh= "),
     ),
     "--label-names takes LABEL=NAME. Received: '0'.": (

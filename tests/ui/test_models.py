@@ -1,5 +1,6 @@
 """The Models page and the navigation, run by Streamlit's own test harness; no engine is needed here."""
 
+import dataclasses
 import io
 import json
 import shutil
@@ -27,6 +28,7 @@ from transformer_viz.ui.shell.card import (
     origin,
 )
 from transformer_viz.ui.shell.card_facts import examples_of, history_of
+from transformer_viz.ui.shell.shelf import purpose_of
 from transformer_viz.values.config import CHOICES
 
 ROOT = Path(__file__).parents[2]
@@ -559,6 +561,18 @@ def test_the_card_tells_the_temperature_and_what_it_did(small_config, tmp_path):
     assert told({"calibration": {"calibration_error": "x"}}, temperature=2) == {"Temperature": "2"}
     assert told({}) == {"Temperature": "1 (not calibrated)"}
     assert told({}, architecture="decoder", labels=None, causal=None) == {}
+
+
+def test_what_a_model_does_is_said_as_its_card_says_it():
+    model = store.list_models()[0]
+
+    def said(**card):
+        return purpose_of(dataclasses.replace(model, card=card))
+
+    assert said(purpose={"en": "film reviews", "zh": "影评"}) == "film reviews"
+    assert len(said(purpose={"en": "x" * 99})) == 60
+    for card in ({}, {"purpose": "x"}, {"purpose": {"zh": "影评"}}):
+        assert said(**card) == said()
 
 
 def test_the_limits_of_a_model_are_told_as_they_are_written():

@@ -44,7 +44,7 @@ def stream_places(config: TransformerConfig) -> tuple[Place, ...]:
         side = "target_" if stack == "decoder" and config.has_encoder else ""
         token, position = f"{side}token_embedding", f"{side}position_embedding"
         places.append(Place(stack, None, "embedding", token, (("added", token),)))
-        made = (("added", position),) if config.positions not in ("none", "rotary") else ()
+        made = (("added", position),) if config.has_position_table else ()
         if config.segments and not side:
             made += (("added", "segment_embedding"),)
         if made or config.embedding_norm:

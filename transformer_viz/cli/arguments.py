@@ -32,7 +32,7 @@ def translation(text: str) -> tuple[str, str]:
     """Return LANGUAGE=TEXT as (language, text)."""
     language, equals, translated = text.partition("=")
     if language not in LANGUAGES or not (equals and translated.strip()):
-        raise Problem("command.limits", received=repr(text), languages=", ".join(LANGUAGES))
+        raise Problem("command.translation", received=repr(text), languages=", ".join(LANGUAGES))
     return language, translated
 
 

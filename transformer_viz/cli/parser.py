@@ -177,6 +177,8 @@ def _add_train_arguments(sub):
     sub.add_argument("--label-names", nargs="+", default=[], metavar="LABEL=NAME", help=text)
     sub.add_argument("--source", default="", help="source of the data, for the model card")
     sub.add_argument("--licence", default="", help="licence of the data, for the model card")
+    text = "what the model does in a few words, for the choice of models: en=... zh=..."
+    sub.add_argument("--purpose", nargs="+", default=[], metavar="LANGUAGE=TEXT", help=text)
     text = "what the model is not to be trusted with, for the model card: en=... zh=..."
     sub.add_argument("--limits", nargs="+", default=[], metavar="LANGUAGE=TEXT", help=text)
     sub.add_argument("--examples", nargs="+", default=[], help="example texts for the app, best first")

@@ -61,7 +61,7 @@ def train(arguments: Namespace) -> None:
             "command": _command_of(arguments),
             "source": arguments.source,
             "licence": arguments.licence,
-            **({"limits": dict(map(translation, arguments.limits))} if arguments.limits else {}),
+            **_translated(purpose=arguments.purpose, limits=arguments.limits),
             "examples": arguments.examples,
         },
         out=str(_output_folder(arguments.out)),
@@ -235,6 +235,11 @@ class Progress:
 def _output_folder(out):
     """Return the path of the folder to write; a bare name is one on the shelf, as for `--model`."""
     return Path(out) if store.is_path(out) else store.models_folder() / out
+
+
+def _translated(**given):
+    """Return field of the card -> language -> text, for those that are given."""
+    return {name: dict(map(translation, texts)) for name, texts in given.items() if texts}
 
 
 def _command_of(arguments):

@@ -130,7 +130,9 @@ def is_offered(changes: Changes) -> bool:
 
 
 def other_positions(config: TransformerConfig) -> list[str]:
-    """Return the kinds of position encoding that the model can use instead of its own."""
+    """Return the kinds of position encoding a model can use instead of its own; none for rotary ones."""
+    if config.positions == "rotary":
+        return []
     longest = max(config.max_len, config.target_max_len or 0) + config.padding_position
     fits = {
         "one-hot": longest <= config.d_model,

@@ -242,6 +242,11 @@ class TransformerConfig:
         return self.has_decoder or self.fills_in
 
     @property
+    def has_position_table(self) -> bool:
+        """Whether positions are vectors that are added to the token embeddings."""
+        return self.positions not in ("none", "rotary")
+
+    @property
     def is_foreign(self) -> bool:
         """Whether the model was made elsewhere: its vocabulary has ids of its own for special tokens."""
         return self.pad_id == NO_ID

@@ -7,6 +7,14 @@ import streamlit as st
 from transformer_viz.language import LANGUAGES, TAGS, Words
 from transformer_viz.ui.shell.address import from_address, to_address
 
+UPLOADER = """<style>
+[data-testid=stFileUploaderDropzone] :is(button p, [data-testid=stFileUploaderDropzoneInstructions] span) {{
+  font-size: 0 }}
+[data-testid=stFileUploaderDropzone] button p::after {{ content: "{button}"; font-size: 1rem }}
+[data-testid=stFileUploaderDropzoneInstructions] span::after {{ content: "{limit}"; font-size: 0.875rem }}
+</style>"""
+"""What Streamlit writes in English on every box for files, in another language."""
+
 DECLARATIONS = {language: f"document.documentElement.lang = '{tag}'" for language, tag in TAGS.items()}
 """Language -> script that declares it; `web.POLICY` allows these scripts and no other inline ones."""
 
@@ -49,9 +57,12 @@ def choose_language() -> None:
 def declare_language() -> None:
     """Declare the visitor's language in the page's `lang` attribute, which screen readers and fonts follow.
 
-    Streamlit has no setting for it.
+    Streamlit has no setting for it, nor for its own words on boxes for files.
     """
     st.html(f"<script>{DECLARATIONS[words().language]}</script>", unsafe_allow_javascript=True)
+    if words().language != "en":
+        limit = t("upload.limit", most=st.get_option("server.maxUploadSize"))
+        st.html(UPLOADER.format(button=t("upload.button"), limit=limit))
 
 
 def escaped(text: str) -> str:

@@ -12,7 +12,7 @@ from transformer_viz.store.names import is_name
 from transformer_viz.store.places import command
 from transformer_viz.ui.shell.card_facts import config_of, part, text_in
 from transformer_viz.ui.shell.classroom import is_classroom, is_teacher, own_models, owner, visitors_folder
-from transformer_viz.ui.shell.language import escaped, sendable, t
+from transformer_viz.ui.shell.language import escaped, sendable, t, words
 from transformer_viz.ui.shell.server import sorted_models
 
 VISITOR_BYTES = 100 * 10**6
@@ -36,6 +36,10 @@ class Home(NamedTuple):
 
     folder: Path | None = None
     quota: store.SharedQuota | None = None
+
+
+MAX_PURPOSE = 60
+"""Most characters of what a card says that its model does."""
 
 
 def home() -> Home:
@@ -64,7 +68,10 @@ def is_own(model: store.ModelSummary) -> bool:
 
 
 def purpose_of(model: store.ModelSummary) -> str:
-    """Return in a few words what a usable model does."""
+    """Return in a few words what a usable model does: as its card says, else by its output."""
+    said = part(model.card, "purpose")
+    if own := (text_in(said, words().language) or text_in(said, "en"))[:MAX_PURPOSE]:
+        return sendable(own)
     config, task = config_of(model), text_in(part(model.card, "data"), "task")
     if config.labels:
         few = len(config.labels) <= FEW_LABELS

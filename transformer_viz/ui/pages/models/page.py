@@ -245,14 +245,14 @@ def show_notices() -> None:
         st.error(refusal, icon=":material/error:")
     for deleted in state.get("deleted", []):
         with st.container(border=True, horizontal=True, vertical_alignment="center"):
-            st.markdown(t("models.deleted", name=escaped(deleted.name)), width="stretch")
-            st.button(
+            st.button(  # at the left: the toolbar of the table below lies over the right end
                 t("models.undo"),
                 icon=":material/undo:",
                 on_click=undo,
                 args=(deleted,),
                 key=f"undo-{deleted.path.name}",
             )
+            st.markdown(t("models.deleted", name=escaped(deleted.name)), width="stretch")
 
 
 def show_space() -> None:

@@ -92,7 +92,8 @@ def show_change(model: store.ModelSummary, request: Request, before: Trace, laye
 
 def ask_change(config: TransformerConfig) -> str:
     """Show the choice of a change; return "shuffle", "none" or the kind of encoding to use instead."""
-    actions = ["shuffle", "remove", "swap"] if config.positions != "none" else ["shuffle", "swap"]
+    can = {"shuffle": True, "remove": config.positions != "none", "swap": bool(other_positions(config))}
+    actions = [action for action, possible in can.items() if possible]
     action = choose_one(
         "do",
         actions,

@@ -35,7 +35,7 @@ def own_table(model: store.ModelSummary) -> np.ndarray:
         ModelError: If the model cannot be read.
     """
     config = config_of(model)
-    if config.positions == "none":
+    if not config.has_position_table:
         return position_table("sinusoidal", config.max_len, even(config.d_model))
     if config.positions == "learned":
         table = learned_table(model.reference, store.stamp(model.reference))
@@ -58,7 +58,9 @@ def show_table(model: store.ModelSummary) -> None:
     except store.ModelError as error:
         st.error(t("model.unreadable", reason=error_text(error)), icon=":material/error:")
         return
-    if config.positions == "none":
+    if config.positions == "rotary":
+        st.info(t("positions.table.rotary"), icon=":material/360:")
+    elif config.positions == "none":
         show_lack(t("positions.table.none"), config)
     else:
         kind = kind_name(config.positions)
