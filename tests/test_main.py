@@ -217,6 +217,8 @@ def test_train_writes_a_model_and_the_command_to_train_it_again(run, models_fold
     )
     assert stored["source"] == "made up"
     assert stored["purpose"] == {"en": "says no or yes"}
+    assert stored["examples"]  # validation rows, as none are given
+    assert all(f"\n{text}," in data.read_text() for text in stored["examples"])
     assert stored["limits"] == {"en": "It knows 2 words: good = 1, bad = 0.", "zh": "它只认识 2 个词。"}
     assert "\nValueError" not in done.stderr
 

@@ -126,7 +126,7 @@ def test_the_change_is_the_difference_of_both_runs(explorer):
     both = [explorer.trace(TEXT, padding=3, attention_mask=name) for name in ("none", "padding")]
     expected, own = (trace.encoder[0].attention.weights[0] for trace in both)
     app = open_page(mask="none", pads="3", mask_view="change")
-    chosen, other, difference = matrices(app)
+    other, chosen, difference = matrices(app)
     assert_allclose(chosen, expected, atol=1e-6)
     assert_array_equal(np.isnan(other), np.tile([False] * 4 + [True] * 3, (7, 1)))
     assert_allclose(difference, expected - own, atol=1e-6)

@@ -15,6 +15,9 @@ from transformer_viz.values.version import __version__
 PACKAGES = ("keras", "tensorflow", "tokenizers", "numpy")
 """Packages whose versions a card names."""
 
+LONGEST_EXAMPLE = 200
+"""Characters of the longest watched text that becomes an example."""
+
 NOT_METRICS = ("event", "time", "step", "best", "seconds", "epoch")
 """Entries of an epoch event that are not metrics."""
 
@@ -36,6 +39,7 @@ def model_card(run: TrainingRun, dataset: Dataset, seconds: float) -> dict:
         "parameters": dataset.config.num_parameters,
         **_parent_facts(run),
         **job.card,
+        "examples": job.card.get("examples") or _short_probes(dataset),
         **dataset.card,
         "settings": dataclasses.asdict(job.settings),
         "versions": {
@@ -50,6 +54,11 @@ def model_card(run: TrainingRun, dataset: Dataset, seconds: float) -> dict:
         "best_epoch": best["epoch"],
         "validation": {"rows": dataset.num_validation, **_validation_metrics(best)},
     }
+
+
+def _short_probes(dataset):
+    """Return the watched texts that can be examples, where none are given."""
+    return [text for text, _ in dataset.probes if len(text) <= LONGEST_EXAMPLE]
 
 
 def _validation_metrics(epoch):

@@ -50,7 +50,8 @@ STYLE = """<style>
 }}
 @media (max-width: 860px) {{
   .st-key-header {{ column-gap: 0.7rem; padding-right: 3.75rem }}
-  .st-key-pages {{ gap: 0.5rem }}
+  .st-key-pages {{ gap: 0.5rem; padding-right: 1.5rem;
+    mask-image: linear-gradient(90deg, #000 calc(100% - 1.5rem), transparent) }}
   .st-key-pages .stPageLink a p {{ font-size: 0.8rem }}
   [data-testid=stLayoutWrapper]:has(> .st-key-header-model) {{ flex-basis: 9rem; min-width: 9rem }}
 }}

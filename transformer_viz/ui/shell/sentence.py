@@ -28,6 +28,7 @@ STYLE = """<style>
 [data-testid=stLayoutWrapper]:has(> .st-key-answer) { flex: 1 1 max-content; min-width: 0; max-width: 100% }
 @media (min-width: 1100px) {
   [data-testid=stLayoutWrapper]:has(> .st-key-asked) { flex: 1 1 18rem; min-width: 18rem }
+  [data-testid=stLayoutWrapper]:has(> .st-key-asked .st-key-target) { flex-basis: 36rem; min-width: 32rem }
 }
 .st-key-answer .stButton button { white-space: nowrap }
 .st-key-line > :last-child:not(:first-child) { margin-left: auto }

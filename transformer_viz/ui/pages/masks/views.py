@@ -90,20 +90,20 @@ def show_painting(chosen: Head) -> None:
 
 
 def show_change(chosen: Head, other: Head) -> None:
-    """Show the weights with both masks and their difference."""
+    """Show the weights before the mask and with it, and their difference."""
     show_heading("change", len(chosen.rows), len(chosen.columns))
-    sides = [np.where(side.mask, side.weights, np.nan) for side in (chosen, other)]
+    sides = [np.where(side.mask, side.weights, np.nan) for side in (other, chosen)]
     scale = weights_scale(*sides, visible=np.stack([chosen.mask, other.mask]))
     difference = chosen.weights - other.weights
     difference = np.where(chosen.mask | other.mask, difference, np.nan)
     with grid(chosen, three=True):
-        for name, side, weights in zip(("with", "other"), (chosen, other), sides, strict=True):
+        for name, side, weights in zip(("other", "with"), (other, chosen), sides, strict=True):
             drawn = head_panel(side, weights, "weight", scale)
             show_panel(name, r"\mathrm{softmax}(s)", drawn, mask=t(f"masks.name_{side.name}"))
         drawn = head_panel(
             chosen, difference, "difference", Scale(max(scale_limit(difference), LEAST), signed=True)
         )
-        show_panel("difference", r"W_1 - W_2", drawn)
+        show_panel("difference", r"W_2 - W_1", drawn)
 
 
 def show_ways(chosen: Head, other: Head) -> None:
