@@ -4,7 +4,7 @@ import argparse
 import dataclasses
 from pathlib import Path
 
-from transformer_viz.cli import app, comparing, models, roles, training
+from transformer_viz.cli import app, comparing, fetching, models, roles, training
 from transformer_viz.cli.program import example, program, program_name
 from transformer_viz.data import NAMED
 from transformer_viz.data.tasks import TASKS
@@ -112,6 +112,12 @@ def _add_model_commands(add):
     sub.add_argument("--positions", help="position encoding of B: none, sinusoidal, ...")
     sub.add_argument("--mask", help="mask over the text of B: none, causal, window:1, ...")
     sub.add_argument("--unscaled", action="store_true", help="do not divide the scores of B by √d_k")
+
+    text = (
+        "Fetch a model of the Hugging Face hub: config, parameters and tokenizer, nothing that is executed."
+    )
+    sub = add("fetch", fetching.fetch, text)
+    sub.add_argument("model", metavar="NAME", help="its name on the hub: google-bert/bert-base-uncased")
 
     text = "Evaluate a model on a data set, also with uniform attention and with all heads set to zero."
     sub = add("evaluate", models.evaluate, text)

@@ -19,6 +19,7 @@ EXAMPLES = {
     "stop": "stop 20260301-101500-reviews-3f2a",
     "evaluate": "evaluate --model imdb-sentiment --data test.csv.gz",
     "roles": "roles --model imdb-sentiment --data reviews.csv --save",
+    "fetch": "fetch google-bert/bert-base-uncased",
     "doctor": "doctor",
 }
 """Command -> example, without the name of the program."""

@@ -34,11 +34,20 @@ if TYPE_CHECKING:
 
 
 def load(name_or_path: str | Path) -> "Explorer":
-    """Load a model by its name in `models/`, or from the path of a folder.
+    """Load a model by its name in `models/`, from the path of a folder, or from the Hugging Face hub.
+
+    Args:
+        name_or_path: A name or a path; or "hf:" and the name of a model of the hub, which is fetched into the
+            hub's own cache unless it is there: "hf:google-bert/bert-base-uncased".
 
     Raises:
         ModelError: If there is no such model, or its folder is damaged.
     """
+    called = None
+    if isinstance(name_or_path, str) and name_or_path.startswith("hf:"):
+        from transformer_viz.store.hugging_face import hub  # noqa: PLC0415  loads what speaks to the network
+
+        called, name_or_path = hub.name_of(name_or_path), hub.cached_folder(name_or_path)
     stored = store.read_model(name_or_path)
     try:
         target = Tokenizer.from_json(stored.target_tokenizer) if stored.target_tokenizer else None
@@ -49,7 +58,7 @@ def load(name_or_path: str | Path) -> "Explorer":
     model = Transformer(stored.config)
     for name, variable in model.parameters().items():
         variable.assign(stored.parameters[name])
-    kept = {"name": stored.name, "card": stored.card, "head_roles": stored.head_roles}
+    kept = {"name": called or stored.name, "card": stored.card, "head_roles": stored.head_roles}
     return Explorer(model, tokenizer, target_tokenizer=target, **kept)
 
 

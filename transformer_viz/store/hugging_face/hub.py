@@ -1,0 +1,144 @@
+"""Models of the Hugging Face hub by name: configs, safetensors and tokenizers, never code or pickles."""
+
+import contextlib
+import os
+import shutil
+from collections.abc import Iterator
+from fnmatch import fnmatchcase
+from pathlib import Path
+from typing import NamedTuple
+
+from httpx2 import TransportError
+from huggingface_hub import HfApi, snapshot_download
+from huggingface_hub.errors import (
+    GatedRepoError,
+    HfHubHTTPError,
+    LocalEntryNotFoundError,
+    OfflineModeIsEnabled,
+    RepositoryNotFoundError,
+)
+
+from transformer_viz.store.atomic import new_folder
+from transformer_viz.store.format import ModelError, checked_name, disk_errors, one_line
+from transformer_viz.store.places import folder_of_models
+
+PREFIX = "hf:"
+"""What stands before the name of a model of the hub: hf:google-bert/bert-base-uncased."""
+
+FILES = (
+    *("config.json", "tokenizer.json"),
+    *("model.safetensors", "model-*.safetensors", "model.safetensors.index.json"),
+)
+"""Files of a model that are fetched; a repository often has the same parameters in other formats, too."""
+
+
+class HubModel(NamedTuple):
+    """What is known of a model before it is fetched.
+
+    Attributes:
+        name: Its name on the hub.
+        size: Bytes of the files that would be fetched.
+        licence: As its card says it; "" if it does not.
+    """
+
+    name: str
+    size: int
+    licence: str
+
+
+def hub_model(name: str) -> HubModel:
+    """Ask the hub what a model is.
+
+    Args:
+        name: On the hub, with or without `PREFIX`.
+
+    Raises:
+        ModelError: If there is no such model, it may not be fetched, it has no safetensors, or the hub does
+            not answer.
+    """
+    repository = name.removeprefix(PREFIX)
+    with _hub_errors(repository):
+        found = HfApi().model_info(repository, files_metadata=True)
+    files = {each.rfilename: each.size or 0 for each in found.siblings or ()}
+    wanted = {file: size for file, size in files.items() if any(fnmatchcase(file, each) for each in FILES)}
+    if not any(file.endswith(".safetensors") for file in wanted):
+        raise ModelError("hub.no_weights", name=one_line(repository))
+    licence = getattr(found.card_data, "license", None)
+    return HubModel(repository, sum(wanted.values()), licence if isinstance(licence, str) else "")
+
+
+def fetch_model(name: str, folder: Path | None = None) -> Path:
+    """Fetch a model of the hub into the folder of models, and return its place there.
+
+    Args:
+        name: On the hub, with or without `PREFIX`; the part behind the slash is its name here.
+        folder: Folder of models; None: `models_folder()`.
+
+    Raises:
+        ModelError: As `hub_model`; or if there is a model of that name already.
+    """
+    place = folder_of_models(folder) / checked_name(name_of(name))
+    if place.exists():
+        raise ModelError("hub.taken", place=place)
+    cached = cached_folder(name)
+    with disk_errors(place, "written"):
+        place.parent.mkdir(parents=True, exist_ok=True)
+    files = [file for file in cached.iterdir() if file.is_file()]
+    with new_folder(place, sum(file.stat().st_size for file in files)) as temporary:
+        for file in files:
+            _link_or_copy(file, temporary / file.name)
+    return place
+
+
+def cached_folder(name: str) -> Path:
+    """Return the folder of a model of the hub in the hub's own cache, after filling it if it is not there.
+
+    Without a network the cache is used as it is.
+
+    Args:
+        name: On the hub, with or without `PREFIX`.
+
+    Raises:
+        ModelError: If there is no such model, it may not be fetched, or the hub does not answer and the cache
+            has none.
+    """
+    repository = name.removeprefix(PREFIX)
+    with _hub_errors(repository):
+        return Path(snapshot_download(repository, allow_patterns=[*FILES]))
+
+
+def name_of(name: str) -> str:
+    """Return the name here of a model of the hub.
+
+    >>> name_of("hf:google-bert/bert-base-uncased")
+    'bert-base-uncased'
+    """
+    return name.removeprefix(PREFIX).rpartition("/")[2]
+
+
+def _link_or_copy(file, target):
+    """Give a file of the cache a second name, so that it takes no space twice, or copy it to another disk."""
+    try:
+        os.link(file.resolve(), target)
+    except OSError:
+        shutil.copyfile(file, target)
+
+
+@contextlib.contextmanager
+def _hub_errors(name: str) -> Iterator[None]:
+    """Raise what the hub's library raises as a `ModelError`."""
+    name = one_line(name)
+    try:
+        yield
+    except GatedRepoError:
+        raise ModelError("hub.gated", name=name) from None
+    except RepositoryNotFoundError:
+        raise ModelError("hub.missing", name=name) from None
+    except (LocalEntryNotFoundError, OfflineModeIsEnabled, ConnectionError, TransportError):
+        raise ModelError("hub.offline", name=name) from None
+    except (HfHubHTTPError, OSError) as error:
+        raise ModelError("hub.refused", name=name, reason=one_line(error)) from None
+    except ValueError as error:
+        if isinstance(error, ModelError):
+            raise
+        raise ModelError("hub.name", name=name) from None
