@@ -396,7 +396,7 @@ def test_in_a_low_window_the_matrix_is_seen_as_a_whole_once_it_is_scrolled_to(pa
 
 
 def open_masks(page, app, address, text="A dull film."):
-    page.goto(f"{app[1]}/masks?text={quote(text)}{address}")
+    page.goto(f"{app[1]}/masks?layer=1&head=1&text={quote(text)}{address}")
     page.locator("[class*=st-key-panels] canvas[style]").first.wait_for()
     settle(page)
 
