@@ -1,7 +1,7 @@
-"""Screenshots for the README, taken from a running app: `python docs/pictures.py http://localhost:8501`.
+"""Screenshots for the README, of a running app: `python docs/pictures.py http://localhost:8501 [NAME ...]`.
 
-Written to docs/images/ with 256 colours, scaled to two thirds. For the last one a training is started and
-then stopped.
+Written to docs/images/ with 256 colours, scaled to two thirds: all of them, or those of these names. For
+"training" a training is started and then stopped.
 """
 
 import io
@@ -44,27 +44,44 @@ PICTURES = {
 }
 """Name -> address, width and height of the window, theme."""
 
+WINDOWS = ((1440, 900), (1280, 720), (900, 700), (390, 800))
+
+PICTURES |= {
+    f"first-{width}-{language}-{theme}": (f"/?lang={language}", width, height, theme)
+    for width, height in WINDOWS
+    for language in ("en", "zh")
+    for theme in ("light", "dark")
+}
+
 TRAINING = ("training", "/train?lang=en&task=reverse", 1440, 1000, "dark")
 
 
-def main(home):
-    """Take all screenshots of the app at an address."""
+def main(home, *names):
+    """Take the screenshots of these names, or all, of the app at an address."""
     FOLDER.mkdir(exist_ok=True)
     with sync_playwright() as playwright:
         flags = ["--no-sandbox", "--disable-gpu", "--disable-background-networking"]
         browser = playwright.chromium.launch(executable_path=CHROMIUM, args=flags)
         for name, (address, *window) in PICTURES.items():
+            if names and name not in names:
+                continue
             page = opened(browser, home + address, *window)
             take(page, name)
-        name, address, *window = TRAINING
-        page = opened(browser, home + address, *window)
-        page.get_by_role("button", name="Start training").click()
-        page.locator("figure canvas[style]").first.wait_for(timeout=60_000)
-        page.wait_for_timeout(12_000)
-        take(page, name)
-        page.get_by_role("button", name="Stop").click()
-        page.get_by_role("button", name="Resume").wait_for()
+        if not names or TRAINING[0] in names:
+            take_training(browser, home)
         browser.close()
+
+
+def take_training(browser, home):
+    """Start a training, take its screenshot, and stop it."""
+    name, address, *window = TRAINING
+    page = opened(browser, home + address, *window)
+    page.get_by_role("button", name="Start training").click()
+    page.locator("figure canvas[style]").first.wait_for(timeout=60_000)
+    page.wait_for_timeout(12_000)
+    take(page, name)
+    page.get_by_role("button", name="Stop").click()
+    page.get_by_role("button", name="Resume").wait_for()
 
 
 def opened(browser, address, width, height, theme):
@@ -86,4 +103,4 @@ def take(page, name):
 
 
 if __name__ == "__main__":
-    main(sys.argv[1].rstrip("/"))
+    main(sys.argv[1].rstrip("/"), *sys.argv[2:])

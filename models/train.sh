@@ -36,9 +36,9 @@ train_block() { # name, then more arguments of `train`
         --examples "This film was not good at all" "I could not stop smiling what a lovely film" \
         "The plot was thin but the acting was not bad"
 }
-train_block attention-only --purpose "en=film reviews, attention alone" "zh=影评，只有注意力"
-train_block position-attention --purpose "en=film reviews, attention and positions" "zh=影评，注意力加位置编码"
-train_block single-block --purpose "en=film reviews, one block without positions" "zh=影评，单层编码器，没有位置编码" \
+train_block attention-only --purpose "en=film reviews" "zh=影评"
+train_block position-attention --purpose "en=film reviews" "zh=影评"
+train_block single-block --purpose "en=film reviews, no positions" "zh=影评，没有位置编码" \
     --limits "en=With uniform attention, its accuracy falls only from 83.8% to 83.5%: it hardly depends on what its heads attend to." \
         "zh=注意力均匀时，准确率只从 83.8% 降到 83.5%：它几乎不依赖各头关注什么。"
 
@@ -91,7 +91,7 @@ train hotel-zh --preset single-block --data "$DATA/chinese_sentiment/chnsenticor
     --average 0.99 --word-dropout 0.1 --label-smoothing 0.05 --test-share 0.1 --label-names 0=差评 1=好评 \
     --source "ChnSentiCorp hotel reviews, Tan Songbo; 7,765 reviews" \
     --licence "None stated; compiled from Ctrip reviews for research; the texts are not included" \
-    --purpose "en=Chinese hotel reviews: bad or good" "zh=酒店评论：差评还是好评" \
+    --purpose "en=judges hotel reviews" "zh=判断酒店评论的褒贬" \
     --examples "房间很干净，服务也很好，下次还会来。" "隔音太差，一晚上没睡好。" "位置不错，就是早餐一般。"
 
 # An hour on two free cores.
@@ -160,7 +160,7 @@ train imdb-sentiment --from "$STEPS/imdb-labelled" --data "$DATA/imdb/train.csv.
     --train-only "$STEPS/guessed.csv.gz" --test "$DATA/imdb/test.csv.gz" --epochs 1 $SENTIMENT dropout=0.1 \
     --source "$IMDB; its unlabelled reviews; $PHRASES" \
     --licence "$IMDB_TERMS; none is stated for the phrases" \
-    --purpose "en=film reviews: negative or positive" "zh=影评：负面还是正面" \
+    --purpose "en=judges film reviews" "zh=判断影评的褒贬" \
     --examples "This film was not good at all." \
     "The plot is thin, but the acting is wonderful and I loved every minute." \
     "The acting is wonderful, but the plot is thin and I was bored." \

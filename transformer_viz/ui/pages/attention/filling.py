@@ -92,12 +92,13 @@ def _token_at(model, trace, text, place):
 
 
 def _tokenizer(reference):
-    return _kept_tokenizer(store.read_config(reference), store.read_tokenizer(reference))
+    return _kept_tokenizer(reference, store.stamp(reference))
 
 
 @functools.lru_cache(maxsize=2)
-def _kept_tokenizer(config, content):
-    return tokenizer_of(config, content)
+def _kept_tokenizer(reference, _stamp):
+    """Return the tokenizer of a model; a rewritten model has another stamp."""
+    return tokenizer_of(store.read_config(reference), store.read_tokenizer(reference))
 
 
 def _changed():
