@@ -193,7 +193,7 @@ def test_a_head_stands_in_the_address_and_the_address_opens_it(page, app):
 def test_an_address_somebody_made_up_opens_the_views_all_the_same(page, app, address):
     open_app(page, app, address)
     layer, head = chosen(page)
-    assert (layer in {1, 2}, head in {1, 3}) == (True, True)
+    assert (layer in {1, 2}, head in {1, 2, 3}) == (True, True)
     expect(canvas(page, "matrix")).to_be_visible()
 
 
@@ -256,7 +256,7 @@ def test_what_is_pinned_stays_pinned_when_the_page_runs_again(page, app):
 
 
 def test_the_exact_weight_stands_under_the_pointer(page, app, explorer):
-    open_app(page, app, "/?text=A%20dull%20film.&view=matrix")
+    open_app(page, app, "/?text=A%20dull%20film.&view=matrix&layer=1&head=1")
     weights = explorer.trace("A dull film.").encoder[0].attention.weights[0].astype(np.float16)
     for cell, place in middles(page, np.ones((4, 4), bool)).items():
         point(page, "matrix", place)

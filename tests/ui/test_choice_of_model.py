@@ -24,14 +24,14 @@ def test_models_of_a_kind_stand_together_each_with_what_it_does():
         *("dates", "reverse-digits", "translate-en-fr", "translate-en-zh", "translate-zh-en"),
     ]
     does = dict(option.split(" · ") for option in options)
-    assert does["hotel-zh"] == "差评 / 好评"
+    assert does["hotel-zh"] == "judges hotel reviews"
     assert does["induction"] == "continues repeated letters"
-    assert does["reviews-next"] == "continues a text"
-    assert does["reviews-masked"] == "fills in hidden words"
+    assert does["reviews-next"] == "continues film reviews"
+    assert does["reviews-masked"] == "fills in words of film reviews"
     assert does["dates"] == "writes dates as 2021-03-03"
-    assert does["translate-en-zh"] == "translates or rewrites a text"
+    assert does["translate-en-zh"] == "English → Chinese"
 
 
 def test_what_a_model_does_is_said_in_the_visitor_s_language():
     options = open_page("positions", lang="zh").selectbox(key="model").options
-    assert "translate-en-zh · 翻译或改写文本" in options
+    assert "translate-en-zh · 英语 → 中文" in options

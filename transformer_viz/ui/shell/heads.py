@@ -97,13 +97,15 @@ def choose_head(
         to_address("kind", "" if st.session_state.kind == kind else st.session_state.kind)
         kind = st.session_state.kind
     layers = trace.kinds()[kind].layers
-    place, begin = {}, opening(kind) or opening_of(model, kind)
+    place, usual = {}, opening_of(model, kind)
+    begin = opening(kind) or usual
     for name, count, first in zip(
         ("layer", "head"), (len(layers), len(layers[0].weights)), begin, strict=True
     ):
         from_address(name, range(1, count + 1), first + 1)
         place[name] = st.session_state[name]
-        to_address(name, "" if place[name] == first + 1 else str(place[name]))
+        is_left_out = begin == usual and place[name] == first + 1  # what other pages show first, too
+        to_address(name, "" if is_left_out else str(place[name]))
     layer, head = place["layer"], place["head"]
     chosen = {"kind": kind, "layer": layer - 1, "head": head - 1, "projected": is_projected()}
     payload = thumbnails_of(trace, words(), offered, head_roles_of(model), chosen)

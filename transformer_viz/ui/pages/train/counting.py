@@ -1,9 +1,8 @@
 """The rows of a training file, counted before a run."""
 
 from itertools import chain
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
-import pandas as pd
 import streamlit as st
 
 from transformer_viz.data import (
@@ -82,7 +81,7 @@ def count(upload: Upload, kind: str, columns: tuple[tuple[str, str], ...], readi
     return Counted(report, sizes["text"], own, short_rows(few))
 
 
-def short_rows(rows: pd.DataFrame) -> list[tuple[str, str | None]]:
+def short_rows(rows: Any) -> list[tuple[str, str | None]]:
     """Return a few short rows of different length, of each label in turn: (text, target or None).
 
     Args:
