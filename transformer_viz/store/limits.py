@@ -46,6 +46,25 @@ def check_limits(config: TransformerConfig) -> None:
     Raises:
         ModelError: If it is too large; names the field, its value, the limit and how to fix it.
     """
+    check_sizes(config)
+    if config.num_parameters > MAX_PARAMETERS:
+        raise ModelError(
+            "limits.parameters",
+            d_model=config.d_model,
+            vocab_size=config.vocab_size,
+            layers=Phrase("limits.layers", count=sum(config.stacks.values())),
+            parameters=config.num_parameters,
+            most=MAX_PARAMETERS,
+        )
+    _check_trace(config, sum(config.stacks.values()))
+
+
+def check_sizes(config: TransformerConfig) -> None:
+    """Check each field of a config, and its labels, but not how many parameters there are together.
+
+    Raises:
+        ModelError: If one is too large.
+    """
     for name, most in LARGEST_FIELDS.items():
         value = getattr(config, name)
         if value is not None and value > most:
@@ -54,16 +73,6 @@ def check_limits(config: TransformerConfig) -> None:
     if layers > MAX_LAYERS:
         raise ModelError("limits.layers_together", layers=layers, most=MAX_LAYERS)
     _check_labels(config.labels)
-    if config.num_parameters > MAX_PARAMETERS:
-        raise ModelError(
-            "limits.parameters",
-            d_model=config.d_model,
-            vocab_size=config.vocab_size,
-            layers=Phrase("limits.layers", count=layers),
-            parameters=config.num_parameters,
-            most=MAX_PARAMETERS,
-        )
-    _check_trace(config, layers)
 
 
 def check_config(file: Path, config: TransformerConfig) -> None:

@@ -141,7 +141,8 @@ def _positions(family, tensors):
     """Return the rows of the table of positions; None: there is none."""
     theirs = family.layers.get("position_embedding")
     names = (f"{prefix}{theirs}.weight" for prefix in family.prefixes if theirs)
-    return next((tensors[name].shape[0] for name in names if name in tensors), None)
+    found = (tensors[name].shape for name in names if name in tensors)
+    return next((shape[0] for shape in found if shape), None)
 
 
 def _examples(config, tokenizer):
@@ -157,7 +158,12 @@ def _parameters(folder, found):
     """Return name -> array of all parameters, and check that no tensor of a block is left over."""
     used, parameters = set(), {}
     for name, shape in found.config.parameter_shapes().items():
-        theirs, array = _parameter(found, name)
+        try:
+            theirs, array = _parameter(found, name)
+        except ValueError as error:  # a fused array of another size
+            if isinstance(error, ModelError):
+                raise
+            raise ModelError("hugging.no_tensor", place=folder, name=name) from None
         if array is None:
             if name != "output/bias":
                 raise ModelError("hugging.no_tensor", place=folder, name=name)

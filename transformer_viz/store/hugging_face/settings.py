@@ -7,7 +7,7 @@ from typing import Any
 
 from transformer_viz.store.format import ModelError, one_line
 from transformer_viz.store.hugging_face.families import ACTIVATIONS, FAMILIES, TIED, Family
-from transformer_viz.store.limits import MAX_TRACE
+from transformer_viz.store.limits import LARGEST_FIELDS, MAX_TRACE, check_sizes
 from transformer_viz.values.config import NO_ID, TransformerConfig
 from transformer_viz.values.trace_size import trace_bytes
 
@@ -75,7 +75,7 @@ def config_from(
     Raises:
         ModelError: If a setting is missing, wrong or not understood.
     """
-    family, head = family_of(file, theirs), None
+    family = family_of(file, theirs)
     head = head_of(family, theirs)
     values: dict[str, Any] = dict(family.fixed)
     for ours, name in family.settings.items():
@@ -89,6 +89,8 @@ def config_from(
         values["max_len"] = positions - family.first_position
     if values["positions"] == "rotary":
         values |= _rotary(file, theirs, family, values)
+    if type(values["max_len"]) is int:
+        values["max_len"] = min(values["max_len"], LARGEST_FIELDS["max_len"])
     if type(values.get("window")) is int:
         values["window"] -= 1  # theirs counts the token itself
     values |= {"dropout": 0.0, "embedding_dropout": 0.0, **special, **_head(file, theirs, family, head)}
@@ -96,7 +98,12 @@ def config_from(
         values["end_id"] = _first_id(theirs.get("eos_token_id"), values["end_id"])
         if values["start_id"] == NO_ID:
             values["start_id"] = _first_id(theirs.get("bos_token_id"), values["end_id"])
-    return _short_enough(TransformerConfig(**values))
+    config = TransformerConfig(**values)
+    try:
+        check_sizes(config)
+    except ModelError as error:
+        raise ModelError("store.unusable", file=file, reason=error) from None
+    return _short_enough(config)
 
 
 def _activation(file, name):
@@ -138,11 +145,7 @@ def _head(file, theirs, family, head):
     if fields["output"] == "tokens":
         return fields | {"tie_embeddings": is_tied}
     named = theirs.get("id2label")
-    labels = (
-        named
-        if isinstance(named, dict)
-        else {str(i): f"LABEL_{i}" for i in range(theirs.get("num_labels", 2))}
-    )
+    labels = named if isinstance(named, dict) else {"0": "LABEL_0", "1": "LABEL_1"}
     if theirs.get("problem_type") not in (None, "single_label_classification") or len(labels) < 2:
         raise ModelError("hugging.labels", file=file)
     ordered = sorted(labels, key=lambda key: int(key) if re.fullmatch(r"\d+", key) else -1)
