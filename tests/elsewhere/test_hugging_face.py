@@ -253,6 +253,17 @@ def test_folders_are_listed_among_models(copied):
     assert "models of type deberta cannot be read" in broken.problem
 
 
+def test_a_folder_of_the_hub_is_copied_as_it_is_and_never_deleted(copied):
+    folder = copied("gpt2")
+    for act in (store.pack_model, store.read_files):
+        with pytest.raises(ModelError, match="copy it as it is"):
+            act("gpt2", folder.parent)
+    with pytest.raises(ModelError, match="is not deleted"):
+        store.delete_model("gpt2", folder.parent)
+    store.rename_model("gpt2", "mine", folder.parent)
+    assert store.read_config("mine", folder.parent).architecture == "decoder"
+
+
 def test_a_folder_may_be_made_of_links(tmp_path):
     folder = tmp_path / "linked"
     folder.mkdir()

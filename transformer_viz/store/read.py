@@ -210,6 +210,8 @@ def _read(folder, name):
 
 
 def _files(folder):
+    if hugging_face.is_hugging_face(folder):
+        raise ModelError("hugging.as_it_is", place=folder)
     hashes, files = checked_files(folder), {}
     for name in [*hashes, "manifest.json"]:
         with disk_errors(folder / name, "read"):

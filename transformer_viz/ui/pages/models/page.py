@@ -139,11 +139,17 @@ def row_of(model: store.ModelSummary) -> dict:
 
 
 def show_actions(model: store.ModelSummary, names: list[str], open_model: Callable[[str], None]) -> None:
-    """Show the actions on a model; an unusable one can only be renamed or deleted."""
+    """Show the actions on a model; an unusable one can only be renamed or deleted.
+
+    A folder of the hub is a person's own, which is copied as it is, and never deleted here.
+    """
+    is_foreign = not model.problem and config_of(model).is_foreign
     with st.container(horizontal=True, gap="small", width="content"):
-        if not model.problem:
-            if st.button(t("models.open"), type="primary", icon=":material/visibility:", key="leave-open"):
-                open_model(model.name)
+        if not model.problem and st.button(
+            t("models.open"), type="primary", icon=":material/visibility:", key="leave-open"
+        ):
+            open_model(model.name)
+        if not model.problem and not is_foreign:
             st.download_button(
                 t("models.download"),
                 lambda: store.pack_model(model.name, model.path.parent),
@@ -158,9 +164,9 @@ def show_actions(model: store.ModelSummary, names: list[str], open_model: Callab
             return
         if is_own(model):
             ask_name("rename", model, names, rename)
-        if not model.problem:
+        if not model.problem and not is_foreign:
             ask_name("duplicate", model, names, duplicate)
-        if is_own(model):
+        if is_own(model) and not is_foreign:
             st.button(
                 t("models.delete"),
                 icon=":material/delete:",
