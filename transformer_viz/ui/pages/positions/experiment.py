@@ -139,7 +139,8 @@ def show_change_table(
         lines = [f"| | {t('positions.moves')} |", "|---|---|"]
     for name, one, other in rows:
         label = t(f"positions.row.{name}") if order else t("positions.row.change")
-        moved = difference_text(largest_change(one, other, order)).replace(" ", UNBROKEN)
+        moved = difference_text(largest_change(one, other, order))
+        label, moved = (text.replace(" ", UNBROKEN) for text in (label, moved))
         answers = f" {answer_of(one)} → {answer_of(other)} |" if before.labels else ""
         lines.append(f"| {label} | **{moved}** |{answers}")
     st.markdown("\n".join(lines))
