@@ -21,6 +21,7 @@ from transformer_viz.inspection.means import mean_contexts
 from transformer_viz.language import Problem
 from transformer_viz.network.model import Transformer
 from transformer_viz.network.startup import load_upper_floor
+from transformer_viz.store.hugging_face import PREFIX
 from transformer_viz.text.foreign import tokenizer_of
 from transformer_viz.text.tokenizer import MASK, Tokenizer
 from transformer_viz.values.growing import with_written
@@ -44,7 +45,7 @@ def load(name_or_path: str | Path) -> "Explorer":
         ModelError: If there is no such model, or its folder is damaged.
     """
     called = None
-    if isinstance(name_or_path, str) and name_or_path.startswith("hf:"):
+    if isinstance(name_or_path, str) and name_or_path.startswith(PREFIX):
         from transformer_viz.store.hugging_face import hub  # noqa: PLC0415  loads what speaks to the network
 
         called, name_or_path = hub.name_of(name_or_path), hub.cached_folder(name_or_path)

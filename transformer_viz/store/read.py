@@ -242,24 +242,28 @@ def _config(file, text):
 
 
 def _head_roles(folder, config):
-    file = folder / HEAD_ROLES
-    if hugging_face.is_hugging_face(folder):
-        if not file.is_file():
-            return None
-        with disk_errors(file, "read"):
-            check_size(file, file.stat().st_size)
-            text = file.read_text(encoding="utf-8", errors="replace")
-    else:
-        hashes = checked_files(folder)
-        if HEAD_ROLES not in hashes:
-            return None
-        text = _text(file, hashes)
+    file, text = folder / HEAD_ROLES, _roles_text(folder)
+    if text is None:
+        return None
     try:
         found = HeadRoles.from_json(text)
         found.check(config)
     except Problem as error:
         raise ModelError("store.unusable", file=file, reason=error) from None
     return found
+
+
+def _roles_text(folder):
+    """Return the text of the head roles; None: they are not kept with the model."""
+    file = folder / HEAD_ROLES
+    if not hugging_face.is_hugging_face(folder):
+        hashes = checked_files(folder)
+        return _text(file, hashes) if HEAD_ROLES in hashes else None
+    if not file.is_file():
+        return None
+    with disk_errors(file, "read"):
+        check_size(file, file.stat().st_size)
+        return file.read_text(encoding="utf-8", errors="replace")
 
 
 def _parameters(file, config):

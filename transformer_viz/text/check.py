@@ -1,12 +1,14 @@
 """Checks of a `tokenizer.json` before the `tokenizers` library reads it, and of the library's errors."""
 
 import contextlib
+import json
 import math
 from collections.abc import Iterator
 
+from tokenizers import Tokenizer
 from tokenizers.normalizers import Normalizer
 
-from transformer_viz.language import Phrase, Problem
+from transformer_viz.language import Phrase, Problem, json_reason
 from transformer_viz.text.rules import MAX_ADDED, MAX_GROWTH, MAX_STEPS, PARTS, Field
 
 SEQUENCE_FIELDS = {
@@ -63,6 +65,24 @@ def check_content(content: object) -> tuple[dict, int]:
     kept = {kind: content.get(kind) for kind in PARTS}
     head = {"version": "1.0", "truncation": None, "padding": None, "added_tokens": added}
     return head | kept, growth
+
+
+def checked_backend(text: str) -> tuple[Tokenizer, int]:
+    """Return the library's tokenizer of a file, and the most characters it may make of one.
+
+    Args:
+        text: Text of a `tokenizer.json`.
+
+    Raises:
+        ValueError: If the text is not a tokenizer, or a part of it is not known to be safe.
+    """
+    try:
+        content = json.loads(text)
+    except (ValueError, RecursionError) as error:
+        raise Problem("tokenizer.none", reason=json_reason(error)) from None
+    content, growth = check_content(content)
+    with library_errors("tokenizer.none"):
+        return Tokenizer.from_str(json.dumps(content)), growth
 
 
 def check_length(normalizer: Normalizer, text: str) -> None:

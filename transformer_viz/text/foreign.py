@@ -9,7 +9,7 @@ import numpy as np
 import tokenizers
 from tokenizers import decoders, models
 
-from transformer_viz.language import Problem, json_reason
+from transformer_viz.language import Problem
 from transformer_viz.text import check as token_check
 from transformer_viz.text.encoding import Encoding, kept_positions
 from transformer_viz.text.kinds import PAD, SPACE
@@ -45,7 +45,7 @@ class ForeignTokenizer(Tokenizer):
         Raises:
             ValueError: If the text is not a tokenizer, or a part of it is not known to be safe.
         """
-        return cls(*_backend(text), config)
+        return cls(*token_check.checked_backend(text), config)
 
     @property
     def vocab_size(self) -> int:
@@ -158,7 +158,7 @@ def tokenizer_of(config: TransformerConfig, text: str) -> Tokenizer:
 def special_fields(text: str) -> dict[str, Any]:
     """Return the fields of a config that follow from a tokenizer made elsewhere.
 
-    What it puts before and behind a text is found by trying.
+    The special tokens that it adds around a text are found by encoding one.
 
     Args:
         text: Its tokenizer.json.
@@ -167,7 +167,7 @@ def special_fields(text: str) -> dict[str, Any]:
         ValueError: If it is no tokenizer, a part of it is not known to be safe, or a text has more than one
             special token on a side.
     """
-    backend, _ = _backend(text)
+    backend, _ = token_check.checked_backend(text)
     with token_check.library_errors("tokenizer.none"):
         found = backend.encode("a")
         bare = backend.encode("a", add_special_tokens=False)
@@ -189,17 +189,6 @@ def special_fields(text: str) -> dict[str, Any]:
         "reads_start": bool(before),
         "reads_end": bool(after),
     }
-
-
-def _backend(text):
-    """Return the library's tokenizer of a checked file, and its growth."""
-    try:
-        content = json.loads(text)
-    except (ValueError, RecursionError) as error:
-        raise Problem("tokenizer.none", reason=json_reason(error)) from None
-    content, growth = token_check.check_content(content)
-    with token_check.library_errors("tokenizer.none"):
-        return tokenizers.Tokenizer.from_str(json.dumps(content)), growth
 
 
 def _is_byte_level(backend):

@@ -9,7 +9,7 @@ from typing import Any, Self
 import numpy as np
 import tokenizers
 
-from transformer_viz.language import Problem, json_reason
+from transformer_viz.language import Problem
 from transformer_viz.text import check as token_check
 from transformer_viz.text.encoding import Encoding, NoTokensError, kept_positions
 from transformer_viz.text.kinds import (
@@ -109,13 +109,7 @@ class Tokenizer:
             ValueError: If the text is not a tokenizer, a part of it is not known to be safe, its ids 0 and
                 1 are not [PAD] and [UNK], its ids have gaps, or a typed "[PAD]" becomes padding.
         """
-        try:
-            content = json.loads(text)
-        except (ValueError, RecursionError) as error:
-            raise Problem("tokenizer.none", reason=json_reason(error)) from None
-        content, growth = token_check.check_content(content)
-        with token_check.library_errors("tokenizer.none"):
-            backend = tokenizers.Tokenizer.from_str(json.dumps(content))
+        backend, growth = token_check.checked_backend(text)
         if (backend.id_to_token(PAD_ID), backend.id_to_token(UNK_ID)) != (PAD, UNK):
             raise Problem("tokenizer.first", pad=PAD, unknown=UNK)
         backend.encode_special_tokens = True

@@ -51,7 +51,7 @@ def show() -> None:
 
     place = header.model
 
-    # Keys of buttons that end here begin with "leave-": what they change belongs to the next page's address.
+    # Keys of buttons that call these begin with "leave-": history.js adds no entry for the page they leave.
     def open_model(name):
         st.session_state.model = name
         st.switch_page(attention_page, query_params={"model": name})

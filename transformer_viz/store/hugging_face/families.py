@@ -5,10 +5,10 @@ stand which part of a fused array it is: `[0/3]` the first of three, `[0//3]` th
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
-Layers = Mapping[str, str]
+Layers = dict[str, str]
 
 
 @dataclass(frozen=True)
@@ -27,19 +27,21 @@ class Family:
         first_position: Rows of the table of positions that no text uses.
         transposed: Whether kernels are stored as (output, input), as by torch's linear layers.
         gain_offset: Added to the gains of the normalisation.
+        tied: Whether the output layer is the token embedding where a file does not say.
     """
 
     layers: Layers
     prefixes: tuple[str, ...]
-    settings: Mapping[str, str]
-    fixed: Mapping[str, Any] = field(default_factory=dict)
-    defaults: Mapping[str, Any] = field(default_factory=dict)
+    settings: dict[str, str]
+    fixed: dict[str, Any] = field(default_factory=dict)
+    defaults: dict[str, Any] = field(default_factory=dict)
     required: Mapping[str, Any] = field(default_factory=dict)
     heads: Mapping[str, Layers] = field(default_factory=dict)
     head_fields: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     first_position: int = 0
     transposed: bool = True
     gain_offset: float = 0.0
+    tied: bool = True
 
 
 def _block(stack: str, layers: Layers) -> dict[str, str]:
@@ -62,41 +64,32 @@ DECODER = {"architecture": "decoder", "norm": "pre", "final_norm": True}
 TRANSFORMED = {"output": "tokens", "output_transform": True, "vocabulary_bias": True}
 POOLED = {"output": "softmax", "pooling": "first"}
 
-_BERT = {
-    "token_embedding": "embeddings.word_embeddings",
-    "position_embedding": "embeddings.position_embeddings",
-    "segment_embedding": "embeddings.token_type_embeddings",
-    "embedding_norm": "embeddings.LayerNorm",
-    **_block(
-        "encoder",
-        {
-            "attention/query": "encoder.layer.{}.attention.self.query",
-            "attention/key": "encoder.layer.{}.attention.self.key",
-            "attention/value": "encoder.layer.{}.attention.self.value",
-            "attention/output": "encoder.layer.{}.attention.output.dense",
-            "attention_norm": "encoder.layer.{}.attention.output.LayerNorm",
-            "ffn/hidden": "encoder.layer.{}.intermediate.dense",
-            "ffn/output": "encoder.layer.{}.output.dense",
-            "ffn_norm": "encoder.layer.{}.output.LayerNorm",
-        },
-    ),
-}
-_BERT_SETTINGS = {
-    **SIZES,
-    "activation": "hidden_act",
-    "norm_epsilon": "layer_norm_eps",
-    "segments": "type_vocab_size",
-}
-_BERT_DEFAULTS = {"layer_norm_eps": 1e-12, "type_vocab_size": 2, "hidden_act": "gelu"}
-_ABSOLUTE = {"position_embedding_type": "absolute", "is_decoder": False, "add_cross_attention": False}
-
 BERT = Family(
-    layers=_BERT,
+    layers={
+        "token_embedding": "embeddings.word_embeddings",
+        "position_embedding": "embeddings.position_embeddings",
+        "segment_embedding": "embeddings.token_type_embeddings",
+        "embedding_norm": "embeddings.LayerNorm",
+        **_block(
+            "encoder",
+            {
+                "attention/query": "encoder.layer.{}.attention.self.query",
+                "attention/key": "encoder.layer.{}.attention.self.key",
+                "attention/value": "encoder.layer.{}.attention.self.value",
+                "attention/output": "encoder.layer.{}.attention.output.dense",
+                "attention_norm": "encoder.layer.{}.attention.output.LayerNorm",
+                "ffn/hidden": "encoder.layer.{}.intermediate.dense",
+                "ffn/output": "encoder.layer.{}.output.dense",
+                "ffn_norm": "encoder.layer.{}.output.LayerNorm",
+            },
+        ),
+    },
     prefixes=("bert.", ""),
-    settings=_BERT_SETTINGS,
+    settings=SIZES
+    | {"activation": "hidden_act", "norm_epsilon": "layer_norm_eps", "segments": "type_vocab_size"},
     fixed=ENCODER,
-    defaults=_BERT_DEFAULTS,
-    required=_ABSOLUTE,
+    defaults={"layer_norm_eps": 1e-12, "type_vocab_size": 2, "hidden_act": "gelu"},
+    required={"position_embedding_type": "absolute", "is_decoder": False, "add_cross_attention": False},
     heads={
         MASKED: {
             "transform": "cls.predictions.transform.dense",
@@ -108,13 +101,9 @@ BERT = Family(
     head_fields={MASKED: TRANSFORMED, CLASSES: POOLED | {"pooled_activation": "tanh"}},
 )
 
-ELECTRA = Family(
-    layers=_BERT,
+ELECTRA = replace(
+    BERT,
     prefixes=("electra.", ""),
-    settings=_BERT_SETTINGS,
-    fixed=ENCODER,
-    defaults=_BERT_DEFAULTS,
-    required=_ABSOLUTE,
     heads={
         MASKED: {
             "transform": "generator_predictions.dense",
@@ -126,18 +115,14 @@ ELECTRA = Family(
     head_fields={MASKED: TRANSFORMED, CLASSES: POOLED | {"pooled_activation": "gelu"}},
 )
 
-ROBERTA = Family(
-    layers=_BERT,
+ROBERTA = replace(
+    BERT,
     prefixes=("roberta.", ""),
-    settings=_BERT_SETTINGS,
-    fixed=ENCODER,
-    defaults=_BERT_DEFAULTS | {"layer_norm_eps": 1e-5, "type_vocab_size": 1},
-    required=_ABSOLUTE,
+    defaults=BERT.defaults | {"layer_norm_eps": 1e-5, "type_vocab_size": 1},
     heads={
         MASKED: {"transform": "lm_head.dense", "transform_norm": "lm_head.layer_norm", "output": "lm_head"},
         CLASSES: {"pooled": "classifier.dense", "classifier": "classifier.out_proj"},
     },
-    head_fields={MASKED: TRANSFORMED, CLASSES: POOLED | {"pooled_activation": "tanh"}},
     first_position=2,
 )
 
@@ -292,89 +277,79 @@ GPT_NEOX = Family(
         "rotary_pct": 0.25,
     },
     heads={"ForCausalLM": {"output": "embed_out"}},
+    tied=False,
 )
-
-_LLAMA = {
-    "token_embedding": "embed_tokens",
-    "decoder_norm": "norm",
-    **_block(
-        "decoder",
-        {
-            "self_attention/query": "layers.{}.self_attn.q_proj",
-            "self_attention/key": "layers.{}.self_attn.k_proj",
-            "self_attention/value": "layers.{}.self_attn.v_proj",
-            "self_attention/output": "layers.{}.self_attn.o_proj",
-            "self_attention/query_norm": "layers.{}.self_attn.q_norm",
-            "self_attention/key_norm": "layers.{}.self_attn.k_norm",
-            "self_attention_norm": "layers.{}.input_layernorm",
-            "ffn/gate": "layers.{}.mlp.gate_proj",
-            "ffn/hidden": "layers.{}.mlp.up_proj",
-            "ffn/output": "layers.{}.mlp.down_proj",
-            "ffn_norm": "layers.{}.post_attention_layernorm",
-        },
-    ),
-}
-_LLAMA_FIXED = DECODER | {"positions": "rotary", "norm_kind": "rms", "gated_ffn": True, "ffn_bias": False}
-_LLAMA_SETTINGS = SIZES | {
-    "activation": "hidden_act",
-    "norm_epsilon": "rms_norm_eps",
-    "num_kv_heads": "num_key_value_heads",
-    "head_dim": "head_dim",
-}
-_LLAMA_DEFAULTS = {
-    "hidden_act": "silu",
-    "rms_norm_eps": 1e-6,
-    "num_key_value_heads": None,
-    "head_dim": None,
-}
-_LLAMA_HEADS = {"ForCausalLM": {"output": "lm_head"}}
 
 LLAMA = Family(
-    layers=_LLAMA,
+    layers={
+        "token_embedding": "embed_tokens",
+        "decoder_norm": "norm",
+        **_block(
+            "decoder",
+            {
+                "self_attention/query": "layers.{}.self_attn.q_proj",
+                "self_attention/key": "layers.{}.self_attn.k_proj",
+                "self_attention/value": "layers.{}.self_attn.v_proj",
+                "self_attention/output": "layers.{}.self_attn.o_proj",
+                "self_attention/query_norm": "layers.{}.self_attn.q_norm",
+                "self_attention/key_norm": "layers.{}.self_attn.k_norm",
+                "self_attention_norm": "layers.{}.input_layernorm",
+                "ffn/gate": "layers.{}.mlp.gate_proj",
+                "ffn/hidden": "layers.{}.mlp.up_proj",
+                "ffn/output": "layers.{}.mlp.down_proj",
+                "ffn_norm": "layers.{}.post_attention_layernorm",
+            },
+        ),
+    },
     prefixes=("model.",),
-    settings=_LLAMA_SETTINGS | {"attention_bias": "attention_bias", "ffn_bias": "mlp_bias"},
-    fixed=_LLAMA_FIXED,
-    defaults=_LLAMA_DEFAULTS | {"attention_bias": False, "mlp_bias": False},
-    heads=_LLAMA_HEADS,
+    settings=SIZES
+    | {
+        "activation": "hidden_act",
+        "norm_epsilon": "rms_norm_eps",
+        "num_kv_heads": "num_key_value_heads",
+        "head_dim": "head_dim",
+        "attention_bias": "attention_bias",
+        "ffn_bias": "mlp_bias",
+    },
+    fixed=DECODER | {"positions": "rotary", "norm_kind": "rms", "gated_ffn": True},
+    defaults={
+        "hidden_act": "silu",
+        "rms_norm_eps": 1e-6,
+        "num_key_value_heads": None,
+        "head_dim": None,
+        "attention_bias": False,
+        "mlp_bias": False,
+    },
+    heads={"ForCausalLM": {"output": "lm_head"}},
+    tied=False,
 )
 
-MISTRAL = Family(
-    layers=_LLAMA,
-    prefixes=("model.",),
-    settings=_LLAMA_SETTINGS | {"window": "sliding_window"},
-    fixed=_LLAMA_FIXED | {"attention_bias": False},
-    defaults=_LLAMA_DEFAULTS | {"sliding_window": 4096},
-    heads=_LLAMA_HEADS,
+MISTRAL = replace(
+    LLAMA,
+    settings=LLAMA.settings | {"window": "sliding_window"},
+    defaults=LLAMA.defaults | {"sliding_window": 4096},
 )
 
-QWEN2 = Family(
-    layers=_LLAMA,
-    prefixes=("model.",),
-    settings=_LLAMA_SETTINGS,
-    fixed=_LLAMA_FIXED | {"attention_bias": True, "output_bias": False},
-    defaults=_LLAMA_DEFAULTS,
+QWEN2 = replace(
+    LLAMA,
+    settings={ours: theirs for ours, theirs in LLAMA.settings.items() if ours != "attention_bias"},
+    fixed=LLAMA.fixed | {"attention_bias": True, "output_bias": False},
     required={"use_sliding_window": False},
-    heads=_LLAMA_HEADS,
 )
 
-QWEN3 = Family(
-    layers=_LLAMA,
-    prefixes=("model.",),
-    settings=_LLAMA_SETTINGS | {"attention_bias": "attention_bias"},
-    fixed=_LLAMA_FIXED | {"qk_norm": True},
-    defaults=_LLAMA_DEFAULTS | {"attention_bias": False, "head_dim": 128},
+QWEN3 = replace(
+    LLAMA,
+    fixed=LLAMA.fixed | {"qk_norm": True},
+    defaults=LLAMA.defaults | {"head_dim": 128},
     required={"use_sliding_window": False},
-    heads=_LLAMA_HEADS,
 )
 
-GEMMA = Family(
-    layers=_LLAMA,
-    prefixes=("model.",),
-    settings=_LLAMA_SETTINGS | {"attention_bias": "attention_bias"},
-    fixed=_LLAMA_FIXED | {"scale_embedding": True},
-    defaults=_LLAMA_DEFAULTS | {"attention_bias": False, "hidden_act": "gelu_pytorch_tanh", "head_dim": 256},
-    heads=_LLAMA_HEADS,
+GEMMA = replace(
+    LLAMA,
+    fixed=LLAMA.fixed | {"scale_embedding": True},
+    defaults=LLAMA.defaults | {"hidden_act": "gelu_pytorch_tanh", "head_dim": 256},
     gain_offset=1.0,
+    tied=True,
 )
 
 FAMILIES = {
@@ -394,9 +369,6 @@ FAMILIES = {
     "gemma": GEMMA,
 }
 """`model_type` in a config.json -> its family."""
-
-TIED = {"opt", "gpt2", "bert", "distilbert", "electra", "roberta", "xlm-roberta", "camembert", "gemma"}
-"""Families whose output layer is the token embedding where a config.json does not say."""
 
 ACTIVATIONS = {
     "relu": "relu",

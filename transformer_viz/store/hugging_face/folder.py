@@ -31,6 +31,9 @@ NEEDED = 2.5
 LARGEST_TOKENIZER = 2**26
 """Bytes of a tokenizer.json."""
 
+MOST_NAMED = 20
+"""Most tensors that are named as left out."""
+
 SUFFIXES = {
     "kernel": (".weight", ".decoder.weight"),
     "embeddings": (".weight",),
@@ -66,22 +69,27 @@ class Contents(NamedTuple):
 
 
 def is_hugging_face(folder: Path) -> bool:
-    """Return whether a folder holds a model of the hub and none of this package."""
+    """Return whether a folder holds a model of the hub and none of this package.
+
+    Raises:
+        ModelError: If that cannot be read.
+    """
     file = folder / "config.json"
-    if (folder / "manifest.json").exists() or not file.is_file():
-        return False
     with disk_errors(file, "read"):
+        if (folder / "manifest.json").exists() or not file.is_file():
+            return False
         return '"model_type"' in file.read_text(encoding="utf-8", errors="replace")
 
 
 def identity(folder: Path) -> str:
-    """Return a text that changes whenever a file of the folder is rewritten."""
-    marks = []
-    for file in sorted(folder.iterdir()):
-        if file.suffix in (".json", ".safetensors"):
-            found = file.stat()
-            marks.append(f"{file.name}-{found.st_ino}-{found.st_mtime_ns}-{found.st_size}")
-    return ";".join(marks)
+    """Return a text that changes whenever a file of the folder is rewritten.
+
+    Raises:
+        OSError: If the folder cannot be listed.
+    """
+    files = sorted(file for file in folder.iterdir() if file.suffix in (".json", ".safetensors"))
+    found = [(file.name, file.stat()) for file in files]
+    return ";".join(f"{name}-{each.st_ino}-{each.st_mtime_ns}-{each.st_size}" for name, each in found)
 
 
 def read_contents(folder: Path) -> Contents:
@@ -122,9 +130,10 @@ def read_folder(folder: Path, name: str) -> StoredModel:
     free = psutil.virtual_memory().available
     if needed > free:
         raise ModelError("hugging.memory", place=folder, needed=needed / 1e9, free=free / 1e9)
-    parameters = _parameters(folder, found)
+    parameters, left_out = _parameters(folder, found)
     check_finite(folder, parameters)
-    return StoredModel(name, folder, found.config, found.tokenizer, found.card, parameters)
+    card = found.card | {"left_out": left_out}
+    return StoredModel(name, folder, found.config, found.tokenizer, card, parameters)
 
 
 def _tokenizer(folder):
@@ -155,7 +164,7 @@ def _examples(config, tokenizer):
 
 
 def _parameters(folder, found):
-    """Return name -> array of all parameters, and check that no tensor of a block is left over."""
+    """Return name -> array of all parameters, and the names of the tensors that are left out."""
     used, parameters = set(), {}
     for name, shape in found.config.parameter_shapes().items():
         try:
@@ -165,24 +174,28 @@ def _parameters(folder, found):
                 raise
             raise ModelError("hugging.no_tensor", place=folder, name=name) from None
         if array is None:
-            if name != "output/bias":
+            if name != "output/bias" or found.config.tie_embeddings:
                 raise ModelError("hugging.no_tensor", place=folder, name=name)
-            array = np.zeros(shape, np.float32)  # an output layer without bias
+            array = np.zeros(shape, np.float32)  # an output layer of its own without bias
         if array.shape != shape:
             facts = {"name": one_line(theirs), "found": one_line(array.shape), "expected": one_line(shape)}
             raise ModelError("hugging.shape", place=folder, **facts)
         used.add(theirs)
         parameters[name] = array
-    _check_left(folder, found, used)
-    return parameters
+    return parameters, _left_out(folder, found, used)
 
 
-def _check_left(folder, found, used):
-    """Check that what was not read could not change attention."""
+def _left_out(folder, found, used):
+    """Return the names of the tensors outside the blocks that were not read, such as those of another head.
+
+    Raises:
+        ModelError: If one of a block was not read: attention would be computed without it.
+    """
     left = sorted(name for name in found.tensors.keys() - used if not name.endswith(BUFFERS))
     inside = [name for name in left if re.search(r"\.\d+\.", name)]
     if inside:
         raise ModelError("hugging.unknown", place=folder, name=one_line(inside[0]), count=len(inside))
+    return [one_line(name) for name in left[:MOST_NAMED]]
 
 
 def _parameter(found, name) -> tuple[str, np.ndarray | None]:

@@ -20,10 +20,8 @@ from huggingface_hub.errors import (
 
 from transformer_viz.store.atomic import new_folder
 from transformer_viz.store.format import ModelError, checked_name, disk_errors, one_line
+from transformer_viz.store.hugging_face import PREFIX
 from transformer_viz.store.places import folder_of_models
-
-PREFIX = "hf:"
-"""What stands before the name of a model of the hub: hf:google-bert/bert-base-uncased."""
 
 FILES = (
     *("config.json", "tokenizer.json"),
@@ -33,7 +31,7 @@ FILES = (
 
 
 class HubModel(NamedTuple):
-    """What is known of a model before it is fetched.
+    """A model on the hub, as it is described there.
 
     Attributes:
         name: Its name on the hub.

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from transformer_viz.store.format import ModelError, one_line
-from transformer_viz.store.hugging_face.families import ACTIVATIONS, FAMILIES, TIED, Family
+from transformer_viz.store.hugging_face.families import ACTIVATIONS, FAMILIES, Family
 from transformer_viz.store.limits import LARGEST_FIELDS, MAX_TRACE, check_sizes
 from transformer_viz.values.config import NO_ID, TransformerConfig
 from transformer_viz.values.trace_size import trace_bytes
@@ -136,7 +136,7 @@ def _whole_ratio(width, heads):
 
 def _head(file, theirs, family, head):
     """Return the fields of the output layer."""
-    is_tied = theirs.get("tie_word_embeddings", theirs["model_type"] in TIED)
+    is_tied = theirs.get("tie_word_embeddings", family.tied)
     if family.fixed["architecture"] == "decoder":
         return {"tie_embeddings": is_tied}
     if head is None:

@@ -22,8 +22,8 @@ from transformer_viz.ui.shell.charts import theme
 from transformer_viz.ui.shell.language import escaped, t
 from transformer_viz.ui.shell.matrix import Captions, Painting, show_matrix
 
-LEAST = 0.01
-"""Smallest end of the scale of a difference of weights: what is less looks like nothing."""
+MIN_DIFFERENCE = 0.01
+"""Least end of the colour scale for differences of weights: smaller differences are drawn pale."""
 
 MASK_SCALE = Scale(1.6, drawn=False)
 """Colour scale of a mask, which gives allowed cells (1) a medium colour."""
@@ -101,7 +101,7 @@ def show_change(chosen: Head, other: Head) -> None:
             drawn = head_panel(side, weights, "weight", scale)
             show_panel(name, r"\mathrm{softmax}(s)", drawn, mask=t(f"masks.name_{side.name}"))
         drawn = head_panel(
-            chosen, difference, "difference", Scale(max(scale_limit(difference), LEAST), signed=True)
+            chosen, difference, "difference", Scale(max(scale_limit(difference), MIN_DIFFERENCE), signed=True)
         )
         show_panel("difference", r"W_2 - W_1", drawn)
 
@@ -123,10 +123,11 @@ def show_ways(chosen: Head, other: Head) -> None:
     if chosen.mask.all():
         st.markdown(t("masks.ways_same"))
         return
-    if sums[worst] >= 1 - LEAST / 2:
+    lowest = f"{sums[worst]:.2f}"
+    if lowest == "1.00":
         st.markdown(t("masks.ways_little"))
         return
-    st.markdown(t("masks.ways_sums", token=escaped(chosen.rows[worst]), sum=f"{sums[worst]:.2f}"))
+    st.markdown(t("masks.ways_sums", token=escaped(chosen.rows[worst]), sum=lowest))
     blocked = blocked_rows(chosen.mask, chosen.mask.shape)
     if blocked.size:
         token = escaped(chosen.rows[blocked[0]])
