@@ -92,6 +92,12 @@ def test_a_text_is_traced_with_readable_tokens(explorer):
     assert "friend" in joined
 
 
+def test_rows_of_the_embedding_that_are_no_tokens_are_named_by_their_ids(explorer):
+    size = explorer.config.vocab_size
+    assert explorer.tokenizer.vocabulary[-2:] == (f"[{size - 2}]", f"[{size - 1}]")
+    assert all(explorer.tokenizer.vocabulary)
+
+
 def test_ids_of_the_hub_can_be_given_as_they_are(folder, explorer):
     expected = json.loads((folder / "texts.json").read_text())[0]["ids"]
     trace = explorer.trace(expected)

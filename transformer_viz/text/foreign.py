@@ -73,10 +73,11 @@ class ForeignTokenizer(Tokenizer):
         return tuple(self.token(token_id) for token_id in range(self.vocab_size))
 
     def token(self, token_id: int) -> str:
-        """Return a token as text; "" for a row that is no token."""
+        """Return a token as text; its id in brackets for a row of the embedding that is no token."""
         if token_id == NO_ID:
             return PAD
-        return self._shown(self._backend.id_to_token(token_id) or "")
+        token = self._backend.id_to_token(token_id)
+        return f"[{token_id}]" if token is None else self._shown(token)
 
     def encode(self, text: str, *, max_len: int, truncation: str = "end", start: bool = False) -> Encoding:
         """Tokenize a text; arguments as for `Tokenizer.encode`, the end is kept when a text is cut."""

@@ -1,0 +1,75 @@
+"""Models of the Hugging Face hub on every page of the app."""
+
+import shutil
+from pathlib import Path
+
+import pytest
+from pages import open_page, shown
+
+HERE = Path(__file__).parent / "models"
+
+NAMES = ("bert", "bert-masked", "bert-classes", "roberta", "gpt2", "llama")
+
+VIEWS = [
+    ("", {}),
+    ("map", {}),
+    *(("positions", {"view": view}) for view in ("experiment", "table", "rotation", "kinds")),
+    ("positions", {"do": "remove"}),
+    *(("masks", {"mask_view": view}) for view in ("steps", "change", "ways")),
+    ("writing", {}),
+    ("train", {}),
+]
+"""Page and its address."""
+
+NOTHING = "This model has no output layer: it ends with a vector for each token"
+
+
+@pytest.fixture(scope="module", autouse=True)
+def shelf(models_folder, engine):
+    """Folders of the hub beside the other models."""
+    for name in NAMES:
+        shutil.copytree(HERE / name, models_folder / name)
+    yield
+    for name in NAMES:
+        shutil.rmtree(models_folder / name)
+
+
+@pytest.mark.parametrize("model", NAMES)
+@pytest.mark.parametrize(("page", "address"), VIEWS, ids=str)
+def test_every_page_shows_a_model_of_the_hub(model, page, address):
+    app = open_page(page, model=model, **address)
+    assert not app.error
+    assert "something went wrong" not in shown(app)
+
+
+@pytest.mark.parametrize("page", ["", "masks"])
+def test_a_model_without_an_output_layer_has_no_answer(page):
+    assert NOTHING in shown(open_page(page, model="bert", mask="causal"))
+    assert NOTHING not in shown(open_page(page, model="bert-classes", mask="causal"))
+
+
+def test_changed_positions_of_a_model_without_an_output_layer_move_weights_alone():
+    app = open_page("positions", model="bert", do="remove")
+    table = next(element.value for element in app.markdown if element.value.startswith("| |"))
+    assert table.splitlines()[0].count("|") == 3
+    assert "→" not in table
+
+
+def test_two_runs_of_a_model_without_an_output_layer_are_compared(engine):
+    before = '{"model": "bert", "text": "The film was good."}'
+    app = open_page("", model="bert", text="The film was not good.", before=before)
+    assert not app.error
+
+
+def test_rotary_positions_are_no_table_and_cannot_be_swapped():
+    assert "it rotates queries and keys" in shown(open_page("positions", model="llama", view="table"))
+    assert open_page("positions", model="llama").segmented_control(key="do").options == [
+        "Shuffle tokens",
+        "Remove encoding",
+    ]
+
+
+def test_the_models_page_offers_neither_a_copy_nor_the_deletion_of_a_folder_of_the_hub():
+    labels = {button.label for button in open_page("models", show="gpt2").button}
+    assert "Delete" not in labels
+    assert "Delete" in {button.label for button in open_page("models", show="small").button}
