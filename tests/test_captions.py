@@ -60,6 +60,14 @@ def test_what_holds_for_one_text_is_said_of_this_text():
     )
 
 
+def test_the_clearest_head_is_that_with_most_of_its_weight_on_a_pattern():
+    previous = np.eye(SIZE, k=-1)
+    previous[0, 0] = 1
+    assert heads_of(EVEN, half(previous), previous, half(np.eye(SIZE))).clearest == (0, 2)
+    assert heads_of(half(previous), previous, possible={"even"}).clearest == (0, 0)
+    assert heads_of(EVEN, EVEN).clearest == (0, 0)
+
+
 def test_a_pattern_of_some_rows_says_how_many_they_are():
     same = np.zeros((SIZE, SIZE))
     same[0, 3] = same[3, 0] = 1

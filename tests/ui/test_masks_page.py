@@ -15,6 +15,7 @@ from streamlit.testing.v1 import AppTest
 from transformer_viz.analysis import future_share, mask_to_bits, named_mask, padding_share
 from transformer_viz.inspection.explorer import load
 from transformer_viz.ui.pages.masks.choice import stroked, take_strokes
+from transformer_viz.ui.pages.masks.sides import Head
 from transformer_viz.values.request import Request
 
 TEXT = "A dull film."
@@ -197,6 +198,35 @@ def test_both_ways_to_mask_stand_with_the_sums_of_their_rows():
     assert_allclose(sums, np.nansum(matrix(multiplied), axis=-1), atol=1e-6)
     assert (sums[:-1] < 0.999).all()
     assert f"adds up to only **{sums.min():.2f}**" in shown(app)
+
+
+def view(name, sides):
+    """The script of a page that is nothing but one view of two heads."""
+    from transformer_viz.ui.pages.masks.views import VIEWS
+
+    VIEWS[name](*sides)
+
+
+@pytest.mark.parametrize(("score", "is_little"), [(-9.0, True), (-1.0, False)])
+def test_of_a_head_that_reads_little_of_what_is_masked_it_is_said_that_nothing_is_seen(score, is_little):
+    tokens, mask, pads = ["a", "b", "c"], np.ones((3, 3), bool), np.zeros(3, bool)
+    mask[:, 2] = False
+    scores = np.where(mask, 0, score).astype(np.float32)
+    weights = [
+        np.exp(each) / np.exp(each).sum(axis=-1, keepdims=True)
+        for each in (np.where(mask, scores, -99), scores)
+    ]
+    sides = [
+        Head(name, scores, found, allowed, tokens, tokens, pads, pads, True)
+        for name, found, allowed in zip(("causal", "own"), weights, (mask, mask | True), strict=True)
+    ]
+    said = shown(AppTest.from_function(view, args=("ways", sides)).run())
+    assert ("This head puts hardly any weight on what the mask hides" in said) is is_little
+    assert ("adds up to only" in said) is not is_little
+    *_, difference = panels(AppTest.from_function(view, args=("change", sides)).run())
+    largest = np.nanmax(np.abs(matrix(difference)))
+    assert difference["limit"] == pytest.approx(0.01 if is_little else largest)
+    assert bool(largest < 0.01) is is_little
 
 
 def test_a_row_that_may_read_nothing_is_said_to_fail_differently():
