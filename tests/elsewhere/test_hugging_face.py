@@ -119,6 +119,31 @@ def test_texts_are_written_alike_with_and_without_kept_keys(explorer):
         ids.append(token)
 
 
+def test_the_output_layer_reads_the_answer_behind_the_last_block(explorer):
+    if not explorer.config.num_outputs:
+        return
+    trace = explorer.trace(TEXTS[0])
+    found = tv.logit_lens(explorer, trace)
+    final = found[len(found) - len(trace.tokens) :].reset_index()
+    if trace.probs.ndim == 1:  # the classes are read off the first token
+        final = final[:1]
+    probs = np.atleast_2d(trace.probs)
+    assert [*final.answer] == [trace.labels[number] for number in probs.argmax(axis=-1)]
+    assert_allclose(final.probability, probs.max(axis=-1), atol=2e-5)
+
+
+def test_without_positions_nothing_is_rotated(explorer):
+    if explorer.config.positions != "rotary":
+        return
+    length = len(explorer.trace(TEXTS[0]).tokens)
+    without, at_one_place, own = (
+        weights(explorer.trace(TEXTS[0], **change).decoder)
+        for change in ({"positions": "none"}, {"position_ids": [3] * length}, {})
+    )
+    assert_allclose(without, at_one_place, atol=1e-6)
+    assert np.abs(without - own).max() > 1e-3
+
+
 def test_a_typed_mask_is_a_gap(explorer):
     if not explorer.config.fills_in:
         return
@@ -239,6 +264,26 @@ def test_buffers_of_other_types_are_left_alone(copied):
     save_file(arrays, folder / "model.safetensors")
     with pytest.raises(ModelError, match=r"embeddings\.LayerNorm\.weight has type I64"):
         store.read_model(folder)
+
+
+def test_tensors_outside_the_blocks_that_are_not_read_are_named(copied):
+    folder = copied("bert-masked")
+    arrays = load_file(folder / "model.safetensors")
+    arrays |= {"cls.seq_relationship.bias": np.zeros(2, np.float32), "embeddings.position_ids": np.arange(9)}
+    save_file(arrays, folder / "model.safetensors")
+    assert store.read_model(folder).card["left_out"] == ["cls.seq_relationship.bias"]
+    assert tv.load(folder).card["left_out"] == ["cls.seq_relationship.bias"]
+
+
+def test_only_an_output_layer_of_its_own_may_lack_a_bias(copied):
+    folder = copied("bert-masked")
+    arrays = load_file(folder / "model.safetensors")
+    del arrays["cls.predictions.bias"]
+    save_file(arrays, folder / "model.safetensors")
+    with pytest.raises(ModelError, match="there is no tensor for output/bias"):
+        store.read_model(folder)
+    llama = store.read_model(HERE / "models" / "llama")  # whose lm_head has none
+    assert not llama.parameters["output/bias"].any()
 
 
 def test_roles_of_heads_are_kept_in_the_folder(copied):

@@ -188,6 +188,8 @@ def test_the_page_opens_on_the_head_that_a_causal_mask_changes_most(explorer):
     ahead = [np.triu(block.attention.weights, 1).sum(axis=(1, 2)) for block in layers]
     chosen = app.session_state["layer"] - 1, app.session_state["head"] - 1
     assert ahead[chosen[0]][chosen[1]] == max(map(max, ahead))
+    assert chosen != (0, 0)  # where the other pages open
+    assert [app.query_params[name] for name in ("layer", "head")] == [str(each + 1) for each in chosen]
 
 
 def test_both_ways_to_mask_stand_with_the_sums_of_their_rows():

@@ -39,7 +39,7 @@ def model_card(run: TrainingRun, dataset: Dataset, seconds: float) -> dict:
         "parameters": dataset.config.num_parameters,
         **_parent_facts(run),
         **job.card,
-        "examples": job.card.get("examples") or _short_probes(dataset),
+        "examples": job.card.get("examples") or short_probes(dataset),
         **dataset.card,
         "settings": dataclasses.asdict(job.settings),
         "versions": {
@@ -56,8 +56,8 @@ def model_card(run: TrainingRun, dataset: Dataset, seconds: float) -> dict:
     }
 
 
-def _short_probes(dataset):
-    """Return the watched texts that can be examples, where none are given."""
+def short_probes(dataset: Dataset) -> list[str]:
+    """Return the watched texts that are short enough to be examples."""
     return [text for text, _ in dataset.probes if len(text) <= LONGEST_EXAMPLE]
 
 
