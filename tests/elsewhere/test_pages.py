@@ -1,10 +1,18 @@
 """Models of the Hugging Face hub on every page of the app."""
 
+import json
 import shutil
 from pathlib import Path
 
+import numpy as np
 import pytest
 from pages import open_page, shown
+from playwright.sync_api import expect
+
+from transformer_viz.analysis import output_names
+from transformer_viz.inspection.explorer import load
+from transformer_viz.language import Words
+from transformer_viz.pictures.map import map_payload
 
 HERE = Path(__file__).parent / "models"
 
@@ -59,6 +67,37 @@ def test_two_runs_of_a_model_without_an_output_layer_are_compared(engine):
     before = '{"model": "bert", "text": "The film was good."}'
     app = open_page("", model="bert", text="The film was not good.", before=before)
     assert not app.error
+
+
+def test_the_map_of_a_model_without_an_output_layer_shows_lengths_and_no_predictions(app, new_visitor):
+    page = new_visitor(viewport={"width": 1440, "height": 900})
+    for model, shown_first, count in (("bert", "Length", 2), ("bert-classes", "What it predicts", 3)):
+        page.goto(f"{app[1]}/map?lang=en&model={model}")
+        modes = page.locator(".map .above").get_by_role("group", name="Show").get_by_role("button")
+        modes.first.wait_for()
+        assert modes.count() == count
+        expect(modes.first).to_have_text(shown_first)
+        expect(modes.first).to_have_attribute("aria-pressed", "true")
+        expect(page.locator(".map .legend")).to_contain_text("length" if model == "bert" else "answer")
+
+
+def steps_of(model):
+    """Return what the map says of each step of a model, and of its tensors."""
+    explorer = load(HERE / model)
+    names = output_names(explorer.config)
+    parameters = {name: np.asarray(explorer.model.parameters()[name]) for name in names}
+    payload = map_payload(explorer.trace("The film"), explorer.config, parameters, Words("en"))
+    header = json.loads(payload[8 : 8 + int.from_bytes(payload[:8], "little")])
+    places = [place for stack in header["stacks"] for place in stack["places"]]
+    return "".join(place["about"] + "".join(each["name"] for each in place["tensors"]) for place in places)
+
+
+def test_what_the_map_says_of_a_step_is_what_this_model_computes():
+    llama, bert, gpt2 = map(steps_of, ("llama", "bert", "gpt2"))
+    assert ["RMSNorm" in said for said in (llama, bert, gpt2)] == [True, False, False]
+    assert ["layer normalisation" in said for said in (llama, bert, gpt2)] == [False, False, True]
+    assert ["gates the hidden one" in said for said in (llama, bert, gpt2)] == [True, False, False]
+    assert ["the segment's vector" in said for said in (llama, bert, gpt2)] == [False, True, False]
 
 
 def test_rotary_positions_are_no_table_and_cannot_be_swapped():

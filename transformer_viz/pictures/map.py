@@ -75,7 +75,9 @@ def map_payload(
             facts["some"] = words(some, count=MAX_ROWS, of=len(labels))
         stacks.append(facts | {"places": shown})
     header = {"model": trace.model, "words": words.under("map"), "stacks": stacks}
-    said = says(trace, config, words, places[last], reading) if reading else words("map.says.vectors")
+    if reading is None:
+        header["words"] |= {"hint": words("map.hint_vectors")}
+    said = words("map.says.vectors") if reading is None else says(trace, config, words, places[last], reading)
     return views.packed(header | {"says": said}, arrays)
 
 
@@ -118,7 +120,7 @@ def step_name(config: TransformerConfig, words: Words, place: Place) -> str:
 
 def _place(config, words, place, tensors, arrays, rows) -> dict[str, Any]:
     """Return a place for `map.js`, with its tensors."""
-    made = [(words(f"map.tensor.{what}"), tensors[name]) for what, name in place.made]
+    made = [(_tensor_name(config, words, what), tensors[name]) for what, name in place.made]
     stream = tensors[place.stream]
     if not place.part.endswith("_norm") and place.part != "embedding":
         made.append((words("map.tensor.stream"), stream))
@@ -129,7 +131,7 @@ def _place(config, words, place, tensors, arrays, rows) -> dict[str, Any]:
         "layer": place.layer,
         "title": words(title),
         "step": step_name(config, words, place),
-        "about": words(f"map.about.{place.part}"),
+        "about": _about(config, words, place),
         "how": "" if place.layer is None else _how(config, words, place),
         "normed": config.norm == "pre" and place.layer is not None,
         "kind": {"self": place.stack, "cross": "cross"}.get(place.part),
@@ -137,6 +139,21 @@ def _place(config, words, place, tensors, arrays, rows) -> dict[str, Any]:
         "stream": _tensor(arrays, "", stream, rows),
         "tensors": [_tensor(arrays, name, array, rows) for name, array in made],
     }
+
+
+def _about(config, words, place):
+    """Return what the step computes."""
+    if place.part == "positions" and config.embedding_norm:
+        return words("map.about.positions_normed")
+    return words(
+        "map.about.ffn_gated" if place.part == "ffn" and config.gated_ffn else f"map.about.{place.part}"
+    )
+
+
+def _tensor_name(config, words, what):
+    """Return what a tensor of a step is."""
+    is_rms = what == "normed" and config.norm_kind == "rms"
+    return words("map.tensor.normed_rms" if is_rms else f"map.tensor.{what}")
 
 
 def _tensor(arrays, name, array, rows) -> dict[str, Any]:

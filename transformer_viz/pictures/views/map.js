@@ -123,6 +123,12 @@ export class MapOfModel {
     this.show();
   }
 
+  /** What the cells can show: a model without an output layer predicts nothing. @returns {readonly Mode[]} */
+  get modes() {
+    const predicts = this.header.stacks.some(({ places }) => places.some(({ read }) => read));
+    return predicts ? MODES : MODES.filter((mode) => mode !== "reads");
+  }
+
   get stack() {
     return this.header.stacks[this.state.stack];
   }
@@ -138,6 +144,7 @@ export class MapOfModel {
     const { header, state } = this;
     const { words } = header;
     this.page.read();
+    if (!this.modes.includes(state.mode)) state.mode = "length";
     const look = this.lookOf(this.page.theme);
     const focused = this.focused()?.dataset.key;
     const says = element("h2", { className: "says", textContent: header.says });
@@ -145,7 +152,7 @@ export class MapOfModel {
     const hint = element("p", { className: state.row === null ? "hint" : "hint told", ariaLive: "polite", textContent: told });
     const modes = group(
       words.mode,
-      ...MODES.map((mode) => button(words.modes[mode], mode, () => this.select({ mode }), { pressed: mode === state.mode })),
+      ...this.modes.map((mode) => button(words.modes[mode], mode, () => this.select({ mode }), { pressed: mode === state.mode })),
     );
     const said = element("div", { className: "said" }, says, hint);
     const above = element("div", { className: "above" }, said, this.follower(), modes);

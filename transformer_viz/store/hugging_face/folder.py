@@ -114,6 +114,7 @@ def read_contents(folder: Path) -> Contents:
     card = {
         "source": "Hugging Face",
         "family": theirs["model_type"],
+        "task": _task(config),
         "examples": _examples(config, tokenizer),
     }
     return Contents(config, family, head, tokenizer, tensors, card)
@@ -152,6 +153,13 @@ def _positions(family, tensors):
     names = (f"{prefix}{theirs}.weight" for prefix in family.prefixes if theirs)
     found = (tensors[name].shape for name in names if name in tensors)
     return next((shape[0] for shape in found if shape), None)
+
+
+def _task(config):
+    """Return the task as cards of this package name it; "" without an output layer."""
+    if config.output == "none":
+        return ""
+    return "next token" if config.has_decoder else "hidden tokens" if config.fills_in else "classification"
 
 
 def _examples(config, tokenizer):

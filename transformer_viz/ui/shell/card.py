@@ -198,7 +198,7 @@ def architecture(config: TransformerConfig) -> dict[str, str]:
         t("config.positions"): positions,
         t("config.norm"): norm,
     }
-    if config.predicts_tokens:
+    if config.predicts_tokens or config.output == "none":
         return rows
     pooling = t(f"card.pooling.{config.pooling}")
     names = config.labels or ()
