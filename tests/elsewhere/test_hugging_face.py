@@ -109,6 +109,25 @@ def test_a_head_can_be_ablated(explorer):
     assert np.abs(with_all.values.final - without.values.final).max() > 1e-4
 
 
+def test_a_logit_has_a_gradient_with_respect_to_the_weights(explorer):
+    if not explorer.config.num_outputs:
+        return
+    output, step = 1, 1e-2
+    stack = next(iter(explorer.config.stacks))
+    found = tv.gradients(explorer, TEXTS[0], output=output).weights[stack]
+
+    def logit(value):
+        trace = explorer.trace(TEXTS[0], patterns={(0, 1): value})
+        return np.atleast_2d(trace.logits)[-1, output]
+
+    block = (explorer.trace(TEXTS[0]).encoder or explorer.trace(TEXTS[0]).decoder)[0]
+    own = np.array((block.attention if stack == "encoder" else block.self_attention).weights[1])
+    more, less = own.copy(), own.copy()
+    more[2, 1] += step
+    less[2, 1] -= step
+    assert_allclose(found[0, 1, 2, 1], (logit(more) - logit(less)) / (2 * step), rtol=0.05, atol=1e-4)
+
+
 def test_texts_are_written_alike_with_and_without_kept_keys(explorer):
     if not explorer.config.has_decoder:
         return

@@ -142,10 +142,17 @@ def packed(data: bytes) -> bool:
     return accepted
 
 
+TIMES = itertools.count(1)
+"""A log is cached until its time changes: one that is replaced twice within a tick of the clock has another."""
+
+
 def events(data: bytes) -> bool:
     """Show a run whose log is these bytes."""
     run = _run("events")
-    (run.path / "events.jsonl").write_bytes(data)
+    log = run.path / "events.jsonl"
+    log.write_bytes(data)
+    time = next(TIMES)
+    os.utime(log, ns=(time, time))
     state = run.state()
     assert state.status
     assert state.step >= 0
