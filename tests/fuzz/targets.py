@@ -143,7 +143,7 @@ def packed(data: bytes) -> bool:
 
 
 TIMES = itertools.count(1)
-"""A log is cached until its time changes: one that is replaced twice within a tick of the clock has another."""
+"""A log is cached until its time changes; each one gets another, as two may fall into a tick of the clock."""
 
 
 def events(data: bytes) -> bool:
