@@ -14,6 +14,7 @@ class Reference:
 
     def __init__(self, config, parameters):
         self.config = config
+        self.largest_score = 0.0
         self.p = {name: np.asarray(value, dtype=np.float64) for name, value in parameters.items()}
 
     def logits(self, token_ids, target_ids=None):
@@ -139,6 +140,7 @@ class Reference:
             for i in range(len(x)):
                 read = [j for j in range(len(source)) if may[i][j]]
                 scores = [float(q[i] @ k[j]) / math.sqrt(config.head_dim) for j in read]
+                self.largest_score = max([self.largest_score, *map(abs, scores)])
                 powers = [math.exp(score - max(scores)) for score in scores]
                 for j, power in zip(read, powers, strict=True):
                     out[i] += power / sum(powers) * v[j]
@@ -170,7 +172,7 @@ class Reference:
             "tanh": math.tanh,
             "gelu": lambda y: 0.5 * y * (1 + math.erf(y / math.sqrt(2))),
             "gelu-tanh": lambda y: 0.5 * y * (1 + math.tanh(math.sqrt(2 / math.pi) * (y + 0.044715 * y**3))),
-            "silu": lambda y: y / (1 + math.exp(-y)),
+            "silu": lambda y: y * (1 + math.tanh(y / 2)) / 2,
         }
         return np.vectorize(functions[name], otypes=[np.float64])(x)
 

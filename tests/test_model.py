@@ -1,7 +1,7 @@
 import keras
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 from reference import Reference
@@ -59,6 +59,7 @@ def test_any_valid_config_equals_the_papers_equations_in_numpy(config, seed):
             tables[f"{side}position_table"] = np.array(rows)
     logits = to_numpy(model.trace(*(text[None] for text in texts), **tables).logits)[0]
     expected = reference.logits(*texts)
+    assume(reference.largest_score < 1e6)  # beyond, even float64 rounds away which of two keys is read
     assert_allclose(logits, expected, atol=1e-6 * max(1, np.abs(expected).max()))
 
 
