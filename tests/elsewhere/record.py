@@ -165,6 +165,31 @@ MODELS = {
         SIZES | {"num_key_value_heads": 2, "tie_word_embeddings": True},
     ),
     "qwen3": ("Qwen3ForCausalLM", lambda: byte_level(GPT), SIZES | {"num_key_value_heads": 2, "head_dim": 8}),
+    "data2vec": (
+        "Data2VecTextForMaskedLM",
+        lambda: byte_level(ROBERTA, "roberta"),
+        SIZES | {"pad_token_id": 1, "type_vocab_size": 1, "max_position_embeddings": 50},
+    ),
+    "starcoder2": (
+        "Starcoder2ForCausalLM",
+        lambda: byte_level(GPT),
+        SIZES | {"num_key_value_heads": 2, "sliding_window": 6},
+    ),
+    "stablelm": (
+        "StableLmForCausalLM",
+        lambda: byte_level(GPT),
+        SIZES | {"num_key_value_heads": 2, "use_qkv_bias": True, "partial_rotary_factor": 0.67},
+    ),
+    "phi": (
+        "PhiForCausalLM",
+        lambda: byte_level(GPT),
+        SIZES | {"num_key_value_heads": 2, "partial_rotary_factor": 0.67},
+    ),
+    "phi3": (
+        "Phi3ForCausalLM",
+        sentencepiece,
+        SIZES | LLAMA | {"sliding_window": 7, "pad_token_id": 2},
+    ),
     "gemma": ("GemmaForCausalLM", sentencepiece, SIZES | {"num_key_value_heads": 1, "head_dim": 8}),
 }
 """Name -> class, tokenizer, and settings."""
@@ -185,7 +210,7 @@ def record(name, kind, backend, settings):
     settings |= {"vocab_size": backend.get_vocab_size() + 2}  # some embeddings have more rows than tokens
     labels = settings.get("id2label")
     settings |= {"label2id": {label: number for number, label in labels.items()}} if labels else {}
-    if kind in ("GPT2LMHeadModel", "GPTNeoXForCausalLM", "Qwen2ForCausalLM", "Qwen3ForCausalLM"):
+    if backend.token_to_id(GPT[0]) == 0:
         settings |= {"bos_token_id": 0, "eos_token_id": 0, "pad_token_id": None}
     model = cls(cls.config_class(**settings)).eval()
     model.set_attn_implementation("eager")

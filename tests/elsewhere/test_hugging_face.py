@@ -210,6 +210,8 @@ def changed(folder, **values):
         ("bert-classes", {"problem_type": "multi_label_classification"}, "several labels at once"),
         ("electra", {"embedding_size": 12}, "`embedding_size` = 12 is not understood, only 24"),
         ("llama", {"rope_parameters": {"rope_type": "llama3"}}, "scaled or incomplete rotary positions"),
+        ("phi3", {"num_key_value_heads": 4}, "there is no tensor for decoder_0/self_attention/query/kernel"),
+        ("stablelm", {"use_parallel_residual": True}, "`use_parallel_residual` = True is not understood"),
         ("qwen2", {"layer_types": ["full_attention", "sliding_attention"]}, "different kinds of attention"),
     ],
 )

@@ -1,7 +1,8 @@
 """Families of models in Hugging Face folders, as tables: what their tensors and settings are called.
 
 A layer of ours -> the layer of theirs that holds its arrays; `{}` is the number of a block. Behind it may
-stand which part of a fused array it is: `[0/3]` the first of three, `[0//3]` the first of three in each head.
+stand which part of a fused array it is: `[0/3]` the first of three (queries, keys and values), `[0/2]` the
+first half, `[0//3]` the first of three in each head.
 """
 
 from collections.abc import Mapping
@@ -124,6 +125,12 @@ ROBERTA = replace(
         CLASSES: {"pooled": "classifier.dense", "classifier": "classifier.out_proj"},
     },
     first_position=2,
+)
+
+DATA2VEC = replace(
+    ROBERTA,
+    prefixes=("data2vec_text.", ""),
+    defaults=ROBERTA.defaults | {"layer_norm_eps": 1e-12, "type_vocab_size": 2},
 )
 
 DISTILBERT = Family(
@@ -344,6 +351,107 @@ QWEN3 = replace(
     required={"use_sliding_window": False},
 )
 
+STARCODER2 = replace(
+    LLAMA,
+    layers=LLAMA.layers
+    | _block("decoder", {"ffn/hidden": "layers.{}.mlp.c_fc", "ffn/output": "layers.{}.mlp.c_proj"}),
+    settings=LLAMA.settings
+    | {
+        "norm_epsilon": "norm_epsilon",
+        "window": "sliding_window",
+        "attention_bias": "use_bias",
+        "ffn_bias": "use_bias",
+    },
+    fixed=DECODER | {"positions": "rotary"},
+    defaults=LLAMA.defaults
+    | {
+        "hidden_act": "gelu_pytorch_tanh",
+        "norm_epsilon": 1e-5,
+        "num_key_value_heads": 2,
+        "sliding_window": None,
+        "use_bias": True,
+    },
+    tied=True,
+)
+
+STABLELM = replace(
+    LLAMA,
+    settings=SIZES
+    | {
+        "activation": "hidden_act",
+        "norm_epsilon": "layer_norm_eps",
+        "num_kv_heads": "num_key_value_heads",
+        "attention_bias": "use_qkv_bias",
+    },
+    fixed=DECODER | {"positions": "rotary", "gated_ffn": True, "ffn_bias": False, "output_bias": False},
+    defaults={
+        "hidden_act": "silu",
+        "layer_norm_eps": 1e-5,
+        "num_key_value_heads": 32,
+        "use_qkv_bias": False,
+        "rotary_pct": 0.25,
+    },
+    required={"qk_layernorm": False, "use_parallel_residual": False},
+)
+
+PHI = replace(
+    LLAMA,
+    layers=LLAMA.layers
+    | {"decoder_norm": "final_layernorm"}
+    | _block(
+        "decoder",
+        {
+            "self_attention/output": "layers.{}.self_attn.dense",
+            "ffn/hidden": "layers.{}.mlp.fc1",
+            "ffn/output": "layers.{}.mlp.fc2",
+            "ffn_norm": "layers.{}.input_layernorm",
+        },
+    ),
+    settings=SIZES
+    | {
+        "activation": "hidden_act",
+        "norm_epsilon": "layer_norm_eps",
+        "num_kv_heads": "num_key_value_heads",
+    },
+    fixed=DECODER | {"positions": "rotary", "parallel": True},
+    defaults={
+        "hidden_act": "gelu_new",
+        "layer_norm_eps": 1e-5,
+        "num_key_value_heads": None,
+        "rotary_pct": 0.5,
+    },
+    required={"qk_layernorm": False},
+)
+
+PHI3 = replace(
+    LLAMA,
+    layers=LLAMA.layers
+    | _block(
+        "decoder",
+        {
+            "self_attention/query": "layers.{}.self_attn.qkv_proj[0/3]",
+            "self_attention/key": "layers.{}.self_attn.qkv_proj[1/3]",
+            "self_attention/value": "layers.{}.self_attn.qkv_proj[2/3]",
+            "ffn/gate": "layers.{}.mlp.gate_up_proj[0/2]",
+            "ffn/hidden": "layers.{}.mlp.gate_up_proj[1/2]",
+        },
+    ),
+    settings=SIZES
+    | {
+        "activation": "hidden_act",
+        "norm_epsilon": "rms_norm_eps",
+        "num_kv_heads": "num_key_value_heads",
+        "window": "sliding_window",
+    },
+    fixed=LLAMA.fixed | {"attention_bias": False, "ffn_bias": False},
+    defaults={
+        "hidden_act": "silu",
+        "rms_norm_eps": 1e-5,
+        "num_key_value_heads": None,
+        "sliding_window": None,
+    },
+)
+
 GEMMA = replace(
     LLAMA,
     fixed=LLAMA.fixed | {"scale_embedding": True},
@@ -359,6 +467,7 @@ FAMILIES = {
     "roberta": ROBERTA,
     "xlm-roberta": ROBERTA,
     "camembert": ROBERTA,
+    "data2vec-text": DATA2VEC,
     "gpt2": GPT2,
     "opt": OPT,
     "gpt_neox": GPT_NEOX,
@@ -367,6 +476,10 @@ FAMILIES = {
     "qwen2": QWEN2,
     "qwen3": QWEN3,
     "gemma": GEMMA,
+    "starcoder2": STARCODER2,
+    "stablelm": STABLELM,
+    "phi": PHI,
+    "phi3": PHI3,
 }
 """`model_type` in a config.json -> its family."""
 

@@ -241,10 +241,15 @@ def _converted(found, name, kind, array, part):
 
 
 def _part(array, number, count, config, family, *, in_heads):
-    """Return one part of the fused projections of queries, keys and values."""
+    """Return one part of a fused array: queries, keys or values, or a half."""
     axis = 0 if family.transposed else array.ndim - 1
-    if not in_heads:
+    if not in_heads and count == 2:
         return np.split(array, count, axis=axis)[number]
+    if not in_heads:
+        widths = np.array([config.num_heads, config.num_kv_heads, config.num_kv_heads]) * config.head_dim
+        if widths.sum() != array.shape[axis]:
+            raise ValueError
+        return np.split(array, widths.cumsum()[:2], axis=axis)[number]
     heads = array.reshape(config.num_heads, count, -1, *array.shape[1:])[:, number]
     return heads.reshape(-1, *array.shape[1:])
 
