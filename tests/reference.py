@@ -53,10 +53,12 @@ class Reference:
         if config.segments:
             before = [list(ids[:place]).count(config.end_id) for place in range(len(ids))]
             total = total + self.p["segment_embedding/embeddings"][np.minimum(before, config.segments - 1)]
-        return self.norm(total, f"{side}embedding_norm") if config.embedding_norm else total
+        if config.embedding_norm:
+            total = self.norm(total, f"{side}embedding_norm")
+        return self.dense(total, f"{side}embedding_projection") if config.projects_embeddings else total
 
     def position(self, position, side):
-        config, d = self.config, self.config.d_model
+        config, d = self.config, self.config.embedding_dim
         if config.positions in ("none", "rotary"):
             return np.zeros(d)
         if config.positions == "learned":

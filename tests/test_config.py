@@ -85,6 +85,8 @@ def valid_configs(draw):
     else:
         for name in ("tie_embeddings", "output_transform", "vocabulary_bias"):
             values[name] = draw(st.booleans())
+    if values.get("output_transform", True) or not values.get("tie_embeddings"):
+        values["embedding_dim"] = draw(st.none() | st.sampled_from([10, 14, 18]))
     if architecture == "encoder-decoder":
         values |= {"num_decoder_layers": draw(st.integers(1, 3)), "target_max_len": draw(st.integers(5, 9))}
         if not values["tie_embeddings"]:
@@ -197,7 +199,7 @@ def stored(**changes):
         (stored(format_version=...), "config.json has no whole number as `format_version`."),
         (stored(format_version=True), "config.json has no whole number as `format_version`."),
         (stored(format_version=FORMAT_VERSION + 1), "made by a newer version of Transformer Viz"),
-        (stored(format_version=1), "Missing: none; unknown: 'embedding_norm', 'end_id', "),
+        (stored(format_version=1), "Missing: none; unknown: 'embedding_dim', 'embedding_norm', "),
         (stored(temperature=...), "Missing: 'temperature'; unknown: none."),
         (stored(dropout=10**400), "`dropout` must be a finite number. Received: 1000"),
         (stored(norm=...), "Missing: 'norm'; unknown: none."),

@@ -65,9 +65,9 @@ def byte_level(special, template=None, *, prefix=False):
     return found
 
 
-def unigram():
-    """XLM-R's: pieces of sentences, "▁" for a space."""
-    special = ["<s>", "<pad>", "</s>", "<unk>", "<mask>"]
+def unigram(start="<s>", end="</s>", mask="<mask>"):
+    """XLM-R's and ALBERT's: pieces of sentences, "▁" for a space."""
+    special = [start, "<pad>", end, "<unk>", mask]
     found = tokenizers.Tokenizer(models.Unigram())
     found.normalizer = normalizers.Sequence(
         [normalizers.NFKC(), normalizers.Replace(tokenizers.Regex(" {2,}"), " ")]
@@ -76,9 +76,9 @@ def unigram():
     found.decoder = decoders.Metaspace()
     trainer = trainers.UnigramTrainer(vocab_size=160, special_tokens=special, unk_token="<unk>")
     found.train_from_iterator(CORPUS, trainer)
-    ends = [(name, found.token_to_id(name)) for name in ("<s>", "</s>")]
+    ends = [(name, found.token_to_id(name)) for name in (start, end)]
     found.post_processor = processors.TemplateProcessing(
-        single="<s> $A </s>", pair="<s> $A </s> </s> $B </s>", special_tokens=ends
+        single=f"{start} $A {end}", pair=f"{start} $A {end} {end} $B {end}", special_tokens=ends
     )
     return found
 
@@ -125,6 +125,17 @@ MODELS = {
     ),
     "electra": ("ElectraForMaskedLM", wordpiece, SIZES | {"embedding_size": 24}),
     "electra-classes": ("ElectraForSequenceClassification", wordpiece, SIZES | {"embedding_size": 24}),
+    "electra-small": ("ElectraForMaskedLM", wordpiece, SIZES | {"embedding_size": 14}),
+    "albert": (
+        "AlbertForMaskedLM",
+        lambda: unigram("[CLS]", "[SEP]", "[MASK]"),
+        SIZES | {"embedding_size": 14},
+    ),
+    "albert-classes": (
+        "AlbertForSequenceClassification",
+        lambda: unigram("[CLS]", "[SEP]", "[MASK]"),
+        SIZES | {"embedding_size": 14},
+    ),
     "roberta": (
         "RobertaForMaskedLM",
         lambda: byte_level(ROBERTA, "roberta"),

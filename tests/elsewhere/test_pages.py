@@ -16,7 +16,7 @@ from transformer_viz.pictures.map import map_payload
 
 HERE = Path(__file__).parent / "models"
 
-NAMES = ("bert", "bert-masked", "bert-classes", "roberta", "gpt2", "llama")
+NAMES = ("bert", "bert-masked", "bert-classes", "albert", "roberta", "gpt2", "llama")
 
 VIEWS = [
     ("", {}),

@@ -43,8 +43,11 @@ def stream_places(config: TransformerConfig) -> tuple[Place, ...]:
     for stack, layers in config.stacks.items():
         side = "target_" if stack == "decoder" and config.has_encoder else ""
         token, position = f"{side}token_embedding", f"{side}position_embedding"
-        places.append(Place(stack, None, "embedding", token, (("added", token),)))
         made = (("added", position),) if config.has_position_table else ()
+        if config.projects_embeddings:  # no place of the stream is the token alone
+            made = (("added", token), *made)
+        else:
+            places.append(Place(stack, None, "embedding", token, (("added", token),)))
         if config.segments and not side:
             made += (("added", "segment_embedding"),)
         if made or config.embedding_norm:

@@ -14,7 +14,7 @@ def has_fixed_scores(config: TransformerConfig) -> bool:
 
     Without position encodings its queries and keys follow from the two tokens alone.
     """
-    return config.positions == "none"
+    return config.positions == "none" and not config.projects_embeddings
 
 
 def vocabulary_weights(

@@ -76,7 +76,7 @@ class ForwardPass:
     def signature(self) -> dict[str, tf.TensorSpec]:
         """Name -> shape of each input; all axes except widths and layers are open."""
         ids, mask = tf.TensorSpec((None, None), tf.int32), tf.TensorSpec((None,) * 4, tf.int32)
-        table = tf.TensorSpec((None, self.config.d_model), tf.float32)
+        table = tf.TensorSpec((None, self.config.embedding_dim), tf.float32)
         specs = {"token_ids": ids, "attention_mask": mask, "position_ids": ids, "position_table": table}
         if self.target_tokenizer is not None:
             specs |= {"target_ids": ids, "target_attention_mask": mask, "cross_attention_mask": mask}
@@ -226,9 +226,9 @@ class ForwardPass:
             table = self._cached_table(None if positions == self.config.positions else positions, own)
         else:
             table = np.asarray(positions, np.float32)
-            if table.ndim != 2 or table.shape[1] != self.config.d_model:
+            if table.ndim != 2 or table.shape[1] != self.config.embedding_dim:
                 raise ValueError(
-                    f"`positions` must be a kind or a table (any, {self.config.d_model}). "
+                    f"`positions` must be a kind or a table (any, {self.config.embedding_dim}). "
                     f"Received shape {table.shape}."
                 )
         if table.shape[0] < rows:
@@ -251,7 +251,7 @@ class ForwardPass:
         kinds = [kind for kind in CHOICES["positions"] if kind not in ("learned", "rotary")]
         if positions not in kinds:
             raise ValueError(f"`positions` must be one of {', '.join(kinds)}. Received: {positions!r}.")
-        return position_table(positions, rows, self.config.d_model)
+        return position_table(positions, rows, self.config.embedding_dim)
 
 
 def _mask(name, value, config, queries, key_ids):

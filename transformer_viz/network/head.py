@@ -75,7 +75,7 @@ class VocabularyHead(keras.layers.Layer):
 
     Call arguments:
         x: float (batch, position, d_model).
-        tokens: float (vocab_size, d_model), the token embedding, which `tie_embeddings` shares.
+        tokens: float (vocab_size, embedding_dim), the token embedding, which `tie_embeddings` shares.
 
     Returns:
         float (batch, position, num_outputs).
@@ -87,7 +87,7 @@ class VocabularyHead(keras.layers.Layer):
         self.transform = self.transform_norm = self.output_dense = self.bias = None
         if config.output_transform:
             activation = ACTIVATIONS[config.activation]
-            self.transform = dense(config.d_model, bias=True, name="transform", activation=activation)
+            self.transform = dense(config.embedding_dim, bias=True, name="transform", activation=activation)
             self.transform_norm = normalisation(config, "transform_norm")
         if not config.tie_embeddings:
             self.output_dense = dense(config.num_outputs, bias=True, name="output")
@@ -96,9 +96,14 @@ class VocabularyHead(keras.layers.Layer):
 
     def build(self, x_shape: Shape) -> None:
         """Create the parameters; all sizes are known from the config."""
-        for each in (self.transform, self.transform_norm, self.output_dense, self.bias):
+        width = self.config.d_model
+        if self.transform is not None and self.transform_norm is not None:
+            self.transform.build((None, width))
+            width = self.config.embedding_dim
+            self.transform_norm.build((None, width))
+        for each in (self.output_dense, self.bias):
             if each is not None:
-                each.build((None, self.config.d_model))
+                each.build((None, width))
 
     def call(self, x: Tensor, tokens: Tensor) -> Tensor:
         """Return the logits; see the class."""

@@ -7,7 +7,7 @@ from typing import Any, Self
 import keras
 
 from transformer_viz.analysis import position_table
-from transformer_viz.network.attention import Rotation, Shape
+from transformer_viz.network.attention import Rotation, Shape, dense, project
 from transformer_viz.network.head import ClassHead, VocabularyHead
 from transformer_viz.network.layers import DecoderBlock, EncoderBlock, normalisation
 from transformer_viz.network.masks import causal_mask, padding_mask, window_mask
@@ -63,6 +63,10 @@ class Transformer(keras.Model):
             self.segment_embedding = self._embedding("segment_embedding", config.segments)
         normed = ("", "target_")[: len(depth)] if config.embedding_norm else ()
         self.embedding_norms = {side: normalisation(config, f"{side}embedding_norm") for side in normed}
+        projected = ("", "target_")[: len(depth)] if config.projects_embeddings else ()
+        self.embedding_projections = {
+            side: dense(config.d_model, bias=True, name=f"{side}embedding_projection") for side in projected
+        }
         self.embedding_dropout = keras.layers.Dropout(config.embedding_dropout)
         self.encoder = [EncoderBlock(config, name=f"encoder_{i}") for i in range(depth.get("encoder", 0))]
         self.decoder = [DecoderBlock(config, name=f"decoder_{i}") for i in range(depth.get("decoder", 0))]
@@ -86,8 +90,10 @@ class Transformer(keras.Model):
         for embedding in embeddings:
             if embedding is not None:
                 embedding.build((None, None))
+        for layer in (*self.embedding_norms.values(), *self.embedding_projections.values()):
+            layer.build((None, None, self.config.embedding_dim))
         stream = (None, None, self.config.d_model)
-        layers = [*self.embedding_norms.values(), *self.encoder, *self.decoder, *self.norms.values()]
+        layers = [*self.encoder, *self.decoder, *self.norms.values()]
         for layer in (*layers, self.vocabulary_head, self.class_head):
             if layer is not None:
                 layer.build(stream)
@@ -131,7 +137,7 @@ class Transformer(keras.Model):
             position_ids: int32 (batch or 1, position), rows of the table. None: 0, 1, 2, ..., subject to
                 `config.padding_position`.
             target_position_ids: The same for `target_ids`.
-            position_table: float (any, d_model), replacement of the model's own.
+            position_table: float (any, embedding_dim), replacement of the model's own.
             target_position_table: The same for `target_ids`.
             output_positions: int32 (batch, any), positions whose logits are computed, for models that
                 predict tokens. None: all.
@@ -260,11 +266,11 @@ class Transformer(keras.Model):
         return ops.where(ops.not_equal(token_ids, self.config.pad_id), index + 1, 0)
 
     def position_table(self) -> Tensor:
-        """Return the position table of the input: float (max_len, d_model)."""
+        """Return the position table of the input: float (max_len, embedding_dim)."""
         return self._table(self.position_embedding, self.config.max_len)
 
     def target_position_table(self) -> Tensor:
-        """Return the position table of an encoder-decoder's target: float (target_max_len, d_model)."""
+        """Return the position table of an encoder-decoder's target: float (target_max_len, width)."""
         return self._table(self.target_position_embedding, self.config.target_max_len)
 
     def _table(self, embedding, length):
@@ -272,10 +278,10 @@ class Transformer(keras.Model):
             return embedding.embeddings
         rows = length + self.config.padding_position
         kind = "none" if self.config.positions == "rotary" else self.config.positions
-        return position_table(kind, rows, self.config.d_model)
+        return position_table(kind, rows, self.config.embedding_dim)
 
     def _embedding(self, name, rows):
-        return keras.layers.Embedding(rows, self.config.d_model, name=name)
+        return keras.layers.Embedding(rows, self.config.embedding_dim, name=name)
 
     def _embed(self, token_ids, embedding, position_ids, table, side=""):
         """Return the first residual stream, and its token, position and segment embeddings."""
@@ -294,6 +300,8 @@ class Transformer(keras.Model):
             total = total + segment
         if side in self.embedding_norms:
             total = self.embedding_norms[side](total)
+        if side in self.embedding_projections:
+            total = project(self.embedding_projections[side], total)
         return self.embedding_dropout(total), token, position, segment
 
     def _segments(self, token_ids):

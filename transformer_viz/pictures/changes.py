@@ -135,9 +135,9 @@ def other_positions(config: TransformerConfig) -> list[str]:
         return []
     longest = max(config.max_len, config.target_max_len or 0) + config.padding_position
     fits = {
-        "one-hot": longest <= config.d_model,
-        "sinusoidal": config.d_model % 2 == 0,
-        "sinusoidal-halves": config.d_model % 2 == 0,
+        "one-hot": longest <= config.embedding_dim,
+        "sinusoidal": config.embedding_dim % 2 == 0,
+        "sinusoidal-halves": config.embedding_dim % 2 == 0,
     }
     return [kind for kind in reversed(CHOICES["positions"]) if fits.get(kind) and kind != config.positions]
 

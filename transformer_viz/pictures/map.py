@@ -143,6 +143,8 @@ def _place(config, words, place, tensors, arrays, rows) -> dict[str, Any]:
 
 def _about(config, words, place):
     """Return what the step computes."""
+    if place.part == "positions" and config.projects_embeddings:
+        return words("map.about.positions_projected")
     if place.part == "positions" and config.embedding_norm:
         return words("map.about.positions_normed")
     return words(

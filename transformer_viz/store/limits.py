@@ -25,6 +25,7 @@ LARGEST_FIELDS = {
     "num_decoder_layers": MAX_LAYERS,
     "num_heads": 256,
     "d_model": 8_192,
+    "embedding_dim": 8_192,
     "head_dim": 8_192,
     "value_dim": 8_192,
     "ffn_dim": 32_768,

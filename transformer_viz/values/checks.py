@@ -51,11 +51,14 @@ def check_combinations(config: "TransformerConfig") -> None:
         raise Problem("config.rotary", width=config.rotary_width, head=config.head_dim)
     if not config.output_projection and heads_width != config.d_model:
         raise Problem("config.projection", heads=heads_width, width=config.d_model)
-    if config.positions.startswith("sinusoidal") and config.d_model % 2:
-        raise Problem("config.even", positions=config.positions, width=config.d_model)
+    name, width = "embedding_dim" if config.projects_embeddings else "d_model", config.embedding_dim
+    if config.positions.startswith("sinusoidal") and width % 2:
+        raise Problem("config.even", positions=config.positions, name=name, width=width)
     longest = max(config.max_len, config.target_max_len or 0) + config.padding_position
-    if config.positions == "one-hot" and longest > config.d_model:
-        raise Problem("config.one_hot", positions=longest, width=config.d_model)
+    if config.positions == "one-hot" and longest > width:
+        raise Problem("config.one_hot", positions=longest, name=name, width=width)
+    if config.tie_embeddings and config.projects_embeddings and not config.output_transform:
+        raise Problem("config.tied_width", embedding=width, width=config.d_model)
 
 
 def _check_types(config, choices):
@@ -85,7 +88,8 @@ def _check_types(config, choices):
 
 def _check_ranges(config):
     sizes = ("max_len", "target_max_len", "d_model", "num_layers", "num_decoder_layers", "num_heads")
-    bounds = dict.fromkeys((*sizes, "head_dim", "value_dim", "num_kv_heads", "rotary_width"), 1)
+    widths = ("embedding_dim", "head_dim", "value_dim", "num_kv_heads", "rotary_width")
+    bounds = dict.fromkeys((*sizes, *widths), 1)
     bounds |= {"vocab_size": 2, "target_vocab_size": 2, "ffn_dim": 0, "window": 0, "segments": 0}
     bounds |= dict.fromkeys(("pad_id", "unk_id", "start_id", "end_id", "mask_id"), -1)
     bounds |= {"norm_epsilon": 0, "rotary_base": 1}

@@ -52,7 +52,7 @@ ADDED = {
     **dict.fromkeys(("norm_kind", "norm_epsilon", "embedding_norm", "segments", "parallel"), 3),
     **dict.fromkeys(("num_kv_heads", "output_bias", "qk_norm", "rotary_base", "rotary_width"), 3),
     **dict.fromkeys(("gated_ffn", "ffn_bias"), 3),
-    **dict.fromkeys(("pooled_activation", "output_transform", "vocabulary_bias"), 3),
+    **dict.fromkeys(("pooled_activation", "output_transform", "vocabulary_bias", "embedding_dim"), 3),
 }
 """Field -> the version of `config.json` that first has it; older ones mean its default."""
 
@@ -145,6 +145,9 @@ class TransformerConfig:
         output_transform: A dense layer with `activation` and normalisation in front of the logits over the
             vocabulary, as in BERT.
         vocabulary_bias: Bias of these logits if `tie_embeddings`.
+        embedding_dim: Width of the token, position and segment embeddings. If it differs from `d_model`, a
+            dense layer brings their sum to that width (Lan et al., 2020, section 3.1), and
+            `output_transform` brings it back; None: `d_model`.
 
     Raises:
         ValueError: If a value is out of range or two values conflict; names the fields.
@@ -204,6 +207,7 @@ class TransformerConfig:
     pooled_activation: str = "none"
     output_transform: bool = False
     vocabulary_bias: bool = False
+    embedding_dim: int = DERIVED
 
     def __post_init__(self):
         if isinstance(self.labels, list):
@@ -245,6 +249,11 @@ class TransformerConfig:
     def has_position_table(self) -> bool:
         """Whether positions are vectors that are added to the token embeddings."""
         return self.positions not in ("none", "rotary")
+
+    @property
+    def projects_embeddings(self) -> bool:
+        """Whether a dense layer brings the embeddings to the width of the residual stream."""
+        return self.embedding_dim != self.d_model
 
     @property
     def is_foreign(self) -> bool:
@@ -324,4 +333,5 @@ class TransformerConfig:
             "num_kv_heads": lambda: self.num_heads,
             "output_bias": lambda: self.attention_bias,
             "rotary_width": lambda: self.head_dim,
+            "embedding_dim": lambda: self.d_model,
         }

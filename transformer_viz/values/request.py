@@ -52,7 +52,7 @@ class Changes:
         target_attention_mask: The same for the self-attention over the target.
         cross_attention_mask: The same for the cross-attention.
         positions: Replacement of the model's own position table: a kind ("none", "sinusoidal", ...), or float
-            (any, d_model).
+            (any, embedding_dim).
         position_ids: int (position,): rows of the table for the tokens of the text.
         shift: Number of rows left out at the beginning of the table: every token of the text gets the
             position so many places further on. With sinusoids, that rotates each pair of dimensions by the

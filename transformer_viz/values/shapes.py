@@ -8,18 +8,9 @@ if TYPE_CHECKING:
 
 def parameter_shapes(config: "TransformerConfig") -> dict[str, tuple[int, ...]]:
     """Return name -> shape of every parameter, in the order the model creates them."""
-    shapes = {}
-    for side in ("", "target_") if config.architecture == "encoder-decoder" else ("",):
-        size, length = getattr(config, f"{side}vocab_size"), getattr(config, f"{side}max_len")
-        if not (side and config.tie_embeddings):
-            shapes[f"{side}token_embedding/embeddings"] = (size, config.d_model)
-        if config.positions == "learned":
-            rows = length + config.padding_position
-            shapes[f"{side}position_embedding/embeddings"] = (rows, config.d_model)
-        if config.segments and not side:
-            shapes["segment_embedding/embeddings"] = (config.segments, config.d_model)
-        if config.embedding_norm:
-            shapes |= _norm_shapes(config, f"{side}embedding_norm")
+    shapes = _embedding_shapes(config, "")
+    if config.architecture == "encoder-decoder":
+        shapes |= _embedding_shapes(config, "target_")
     for stack, count in config.stacks.items():
         for layer in range(count):
             block = _block_shapes(config, stack).items()
@@ -37,13 +28,30 @@ def parameter_shapes(config: "TransformerConfig") -> dict[str, tuple[int, ...]]:
     return shapes | _dense("classifier", config.d_model, config.num_outputs)
 
 
+def _embedding_shapes(config, side):
+    shapes, width = {}, config.embedding_dim
+    if not (side and config.tie_embeddings):
+        shapes[f"{side}token_embedding/embeddings"] = (getattr(config, f"{side}vocab_size"), width)
+    if config.positions == "learned":
+        rows = getattr(config, f"{side}max_len") + config.padding_position
+        shapes[f"{side}position_embedding/embeddings"] = (rows, width)
+    if config.segments and not side:
+        shapes["segment_embedding/embeddings"] = (config.segments, width)
+    if config.embedding_norm:
+        shapes |= _norm_shapes(config, f"{side}embedding_norm", width)
+    if config.projects_embeddings:
+        shapes |= _dense(f"{side}embedding_projection", width, config.d_model)
+    return shapes
+
+
 def _vocabulary_shapes(config):
-    shapes = {}
+    shapes, width = {}, config.d_model
     if config.output_transform:
-        shapes |= _dense("transform", config.d_model, config.d_model)
-        shapes |= _norm_shapes(config, "transform_norm")
+        width = config.embedding_dim
+        shapes |= _dense("transform", config.d_model, width)
+        shapes |= _norm_shapes(config, "transform_norm", width)
     if not config.tie_embeddings:
-        return shapes | _dense("output", config.d_model, config.num_outputs)
+        return shapes | _dense("output", width, config.num_outputs)
     return shapes | ({"output/bias": (config.num_outputs,)} if config.vocabulary_bias else {})
 
 
@@ -81,9 +89,9 @@ def _attention_shapes(config):
     return shapes
 
 
-def _norm_shapes(config, name):
+def _norm_shapes(config, name, width=None):
     parts = ("gamma", "beta") if config.norm_kind == "layer" else ("scale",)
-    return {f"{name}/{part}": (config.d_model,) for part in parts}
+    return {f"{name}/{part}": (width or config.d_model,) for part in parts}
 
 
 def _dense(name, inputs, outputs, bias=True):

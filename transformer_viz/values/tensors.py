@@ -106,11 +106,11 @@ class DecoderBlockTrace(NamedTuple):
 class ModelTrace(NamedTuple):
     """Every tensor of one forward pass; None or empty where the architecture has no such part."""
 
-    token_embedding: Tensor  # (batch, position, d_model)
-    position_embedding: Tensor | None  # (batch or 1, position, d_model); None for rotary positions
+    token_embedding: Tensor  # (batch, position, embedding_dim)
+    position_embedding: Tensor | None  # (batch or 1, position, embedding_dim); None for rotary positions
     attention_mask: Tensor  # (batch, head or 1, query, key)  bool, True = may attend
-    target_token_embedding: Tensor | None  # (batch, target, d_model)
-    target_position_embedding: Tensor | None  # (batch or 1, target, d_model)
+    target_token_embedding: Tensor | None  # (batch, target, embedding_dim)
+    target_position_embedding: Tensor | None  # (batch or 1, target, embedding_dim)
     target_attention_mask: Tensor | None  # (batch, head or 1, query, key)
     cross_attention_mask: Tensor | None  # (batch, head or 1, query, key)
     encoder: tuple[EncoderBlockTrace, ...]
@@ -120,7 +120,7 @@ class ModelTrace(NamedTuple):
     pooling_weights: Tensor | None  # (batch, position)  share of each position in `pooled`; None for "max"
     pooled: Tensor | None  # (batch, d_model)
     logits: Tensor  # (batch, num_outputs); of a decoder (batch, position, num_outputs)
-    segment_embedding: Tensor | None = None  # (batch, position, d_model)
+    segment_embedding: Tensor | None = None  # (batch, position, embedding_dim)
 
     def __repr__(self):
         return one_line(self)

@@ -17,13 +17,15 @@ def trace_bytes(
         target_length: Tokens of an encoder-decoder's target, [START] included; None: `target_max_len`.
     """
     keys = config.max_len if length is None else length
-    floats = keys + 2 * keys * config.d_model + config.num_layers * _block(config, keys)
+    floats = keys + 2 * keys * config.embedding_dim + config.num_layers * _block(config, keys)
     bools = _own_mask(config, keys, causal=config.causal)
     last = keys
     if config.architecture == "encoder-decoder":
         last = config.target_max_len if target_length is None else target_length
         block = _block(config, last) + _cross_attention(config, last, keys)
-        floats += last + (2 * last + keys) * config.d_model + config.num_decoder_layers * block
+        floats += (
+            last + 2 * last * config.embedding_dim + keys * config.d_model + config.num_decoder_layers * block
+        )
         bools += _own_mask(config, last, causal=True) + keys
     return FLOAT * (floats + _output(config, last)) + bools
 

@@ -102,9 +102,14 @@ BERT = Family(
     head_fields={MASKED: TRANSFORMED, CLASSES: POOLED | {"pooled_activation": "tanh"}},
 )
 
+NARROW = {"embedding_dim": "embedding_size"}
+
 ELECTRA = replace(
     BERT,
+    layers=BERT.layers | {"embedding_projection": "embeddings_project"},
     prefixes=("electra.", ""),
+    settings=BERT.settings | NARROW,
+    defaults=BERT.defaults | {"embedding_size": 128},
     heads={
         MASKED: {
             "transform": "generator_predictions.dense",
@@ -114,6 +119,40 @@ ELECTRA = replace(
         CLASSES: {"pooled": "classifier.dense", "classifier": "classifier.out_proj"},
     },
     head_fields={MASKED: TRANSFORMED, CLASSES: POOLED | {"pooled_activation": "gelu"}},
+)
+
+ALBERT = replace(
+    BERT,
+    layers=BERT.layers
+    | {"embedding_projection": "encoder.embedding_hidden_mapping_in"}
+    | _block(
+        "encoder",
+        {
+            name: f"encoder.albert_layer_groups.0.albert_layers.0.{theirs}"  # the same in all blocks
+            for name, theirs in {
+                "attention/query": "attention.query",
+                "attention/key": "attention.key",
+                "attention/value": "attention.value",
+                "attention/output": "attention.dense",
+                "attention_norm": "attention.LayerNorm",
+                "ffn/hidden": "ffn",
+                "ffn/output": "ffn_output",
+                "ffn_norm": "full_layer_layer_norm",
+            }.items()
+        },
+    ),
+    prefixes=("albert.", ""),
+    settings=BERT.settings | NARROW,
+    defaults=BERT.defaults | {"hidden_act": "gelu_new", "embedding_size": 128},
+    required={**BERT.required, "num_hidden_groups": 1, "inner_group_num": 1},
+    heads={
+        MASKED: {
+            "transform": "predictions.dense",
+            "transform_norm": "predictions.LayerNorm",
+            "output": "predictions",
+        },
+        CLASSES: {"pooled": "albert.pooler", "classifier": "classifier"},
+    },
 )
 
 ROBERTA = replace(
@@ -462,6 +501,7 @@ GEMMA = replace(
 
 FAMILIES = {
     "bert": BERT,
+    "albert": ALBERT,
     "distilbert": DISTILBERT,
     "electra": ELECTRA,
     "roberta": ROBERTA,

@@ -34,7 +34,7 @@ def family_of(file: Path, theirs: Mapping[str, Any]) -> Family:
     if theirs.get("quantization_config"):
         raise ModelError("hugging.quantised", file=file)
     wanted = dict(family.required)
-    if family.settings.get("d_model") == "hidden_size":
+    if family.settings.get("d_model") == "hidden_size" and "embedding_dim" not in family.settings:
         same = {"embedding_size", "word_embed_proj_dim"} & theirs.keys()
         wanted |= dict.fromkeys(same, theirs.get("hidden_size"))
     for name, value in wanted.items():

@@ -36,11 +36,13 @@ def own_table(model: store.ModelSummary) -> np.ndarray:
     """
     config = config_of(model)
     if not config.has_position_table:
-        return position_table("sinusoidal", config.max_len, even(config.d_model))
+        return position_table("sinusoidal", config.max_len, even(config.embedding_dim))
     if config.positions == "learned":
         table = learned_table(model.reference, store.stamp(model.reference))
     else:
-        table = position_table(config.positions, config.max_len + config.padding_position, config.d_model)
+        table = position_table(
+            config.positions, config.max_len + config.padding_position, config.embedding_dim
+        )
     return table[int(config.padding_position) :]
 
 
