@@ -12,7 +12,7 @@ from transformer_viz.text.kinds import shown_piece
     [
         (
             ["[START]", "▁c'", "est", "▁", "est", "▁bon", "."],
-            ("[START]", "c'", "-est", "␠", "-est", "bon", "."),
+            ("[START]", "c'", "-est", "␣", "-est", "bon", "."),
         ),
         (["un", "##happy", "film", "##.", "好"], ("un", "-happy", "film", ".", "好")),
         (["▁房间", "很", "。"], ("房间", "很", "。")),
@@ -24,12 +24,12 @@ def test_tokens_are_shown_without_marks(tokens, shown):
 
 
 def test_a_space_alone_is_a_sign_in_any_vocabulary():
-    assert shown_piece("▁", spaced=True) == shown_piece("▁", spaced=False) == "␠"
+    assert shown_piece("▁", spaced=True) == shown_piece("▁", spaced=False) == "␣"
 
 
 def test_the_table_of_all_weights_has_shown_tokens_and_the_same_numbers():
     trace = encoder_trace(["▁un", "happy", "▁"])
     frame, raw = as_shown(trace).to_frame(), trace.to_frame()
-    assert {*frame.query_token} == {*frame.key_token} == {"un", "-happy", "␠"}
+    assert {*frame.query_token} == {*frame.key_token} == {"un", "-happy", "␣"}
     assert frame.weight.tolist() == raw.weight.tolist()
     assert {*raw.key_token} == {"▁un", "happy", "▁"}  # the trace itself stays as it was

@@ -16,7 +16,7 @@ NAMES = {"before": "own", "after": "causal"}
         ("\x00", "␀"),
         ("\u202e", "⟨U+202E⟩"),
         ("好", "好"),
-        ("", "␠"),
+        ("", "␣"),
     ],
 )
 def test_no_token_is_markup_or_invisible(token, label):

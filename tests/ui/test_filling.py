@@ -126,7 +126,7 @@ def test_special_tokens_and_a_bare_space_cannot_be_pressed():
         offer_labels(trace, probs, key="put", on_click=print, args=())
 
     buttons = AppTest.from_function(page).run().button
-    assert labels(buttons) == ["␠ · 40.0%", "[UNK] · 30.0%", "-s · 20.0%", "film · 10.0%"]
+    assert labels(buttons) == ["␣ · 40.0%", "[UNK] · 30.0%", "-s · 20.0%", "film · 10.0%"]
     assert [button.disabled for button in buttons] == [True, True, False, False]
 
 

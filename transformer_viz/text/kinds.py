@@ -31,7 +31,7 @@ BYTE_SPACE = "Ġ"
 CONTINUATION = "##"
 """Prefix of a WordPiece token that continues a word."""
 
-BLANK = "␠"
+BLANK = "␣"
 """Shown for a token of white space."""
 
 CHARACTER = r"\S\p{M}*"
@@ -82,7 +82,7 @@ def shown_piece(token: str, spaced: bool) -> str:
         spaced: Whether that vocabulary marks spaces, from `is_spaced`.
 
     >>> [shown_piece(token, True) for token in ("▁film", "s", "▁")], shown_piece("##s", False)
-    (['film', '-s', '␠'], '-s')
+    (['film', '-s', '␣'], '-s')
     """
     if token == SPACE:
         return BLANK

@@ -7,4 +7,4 @@ from transformer_viz.text.tokenizer import visible
 
 def axis_label(token: str) -> str:
     """Return a token escaped for Plotly, with invisible characters made visible."""
-    return html.escape(visible(token), quote=False).replace("$", "&#36;") or "␠"
+    return html.escape(visible(token), quote=False).replace("$", "&#36;") or "␣"
