@@ -20,15 +20,16 @@ _COMPILED = weakref.WeakKeyDictionary()
 
 
 class Gradients(NamedTuple):
-    """Partial derivatives of one logit, each shaped like the tensor of that name in the `Trace`.
+    """Partial derivatives of one logit.
 
     Attributes:
         logit: The logit itself.
         weights: Kind ("encoder", "decoder", "cross", for those of the model) -> float32 (layer, head, query,
             key): derivative with respect to each attention weight.
         context: Kind -> float32 (layer, head, query, value_dim).
-        token_embedding: float32 (position, d_model).
-        target_token_embedding: float32 (target, d_model) of an encoder-decoder, else None.
+        token_embedding: float32 (position, d_model): derivative with respect to the residual stream in front
+            of the first block, behind a normalisation or projection of the embeddings if there is one.
+        target_token_embedding: The same for the target of an encoder-decoder, else None.
     """
 
     logit: float
