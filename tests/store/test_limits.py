@@ -48,7 +48,10 @@ TOO_LARGE = {
         "`labels` has a name of 201 characters. Choose at most 200.",
     ),
     "parameters": (
-        {"vocab_size": 300_000, "d_model": 900, "num_heads": 3, "head_dim": 300, "value_dim": 300},
+        {
+            **{"vocab_size": 300_000, "d_model": 900, "embedding_dim": 900},
+            **{"num_heads": 3, "head_dim": 300, "value_dim": 300},
+        },
         "`d_model` = 900, `vocab_size` = 300,000 and 1 layer make 273,258,907 parameters; at most "
         "250,000,000 are supported. Choose fewer.",
     ),
