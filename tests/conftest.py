@@ -187,10 +187,11 @@ def models_folder(explorer, tmp_path_factory):
 def engine(models_folder):
     """The engine of the server, which the pages ask too; both its children have begun in `models_folder`."""
     from transformer_viz.ui.shell.server import shared_engine
-    from transformer_viz.values.request import EFFECTS, Request
+    from transformer_viz.values.request import EFFECTS, TRACE, Request
 
     engine = shared_engine()
-    engine.answer(Request("small", "A lovely film.", wants=EFFECTS))
+    for wants in (TRACE, EFFECTS):  # the quick child, and the slow one
+        engine.answer(Request("small", "A lovely film.", wants=wants))
     yield engine
     engine.close()
 
