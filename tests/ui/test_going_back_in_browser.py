@@ -13,10 +13,16 @@ def page(new_visitor):
     return new_visitor(viewport={"width": 1440, "height": 900})
 
 
+def opened(page):
+    """Wait until a page has settled and its history.js, which loads on its own, looks after the history."""
+    settle(page)
+    page.wait_for_function("() => !String(history.pushState).includes('[native code]')")
+
+
 def open_lens(page, address):
     page.goto(address)
     page.locator(".lens .said").wait_for()
-    settle(page)
+    opened(page)
 
 
 def go_to_masks(page, place):
@@ -84,7 +90,7 @@ def test_one_step_back_from_a_lesson_leads_to_the_lessons(page, app, shipped):
     page.goto(f"{app[1]}/lessons?lang=en")
     first = page.locator(".st-key-leave-lesson-1 button")
     first.wait_for()
-    settle(page)
+    opened(page)
     before = page.evaluate("history.length")
     first.click()
     page.locator(".lens .said").wait_for()
