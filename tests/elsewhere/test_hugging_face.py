@@ -191,7 +191,7 @@ def changed(folder, **values):
 @pytest.mark.parametrize(
     ("name", "values", "says"),
     [
-        ("bert", {"model_type": "deberta"}, "models of type deberta cannot be read. Types that can: albert, bert,"),
+        ("bert", {"model_type": "deberta"}, "type deberta cannot be read. Types that can: albert, bert,"),
         ("bert", {"quantization_config": {"bits": 4}}, "this model is quantised"),
         ("bert", {"position_embedding_type": "relative_key"}, "`position_embedding_type` = relative_key is"),
         ("bert", {"hidden_act": "mish"}, "the activation mish is not known"),
