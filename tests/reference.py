@@ -29,6 +29,7 @@ class Reference:
         if config.has_decoder:
             if config.output_transform:
                 x = self.norm(self.activate(config.activation, self.dense(x, "transform")), "transform_norm")
+            x = x / math.sqrt(config.d_model) if config.scale_output else x
             if config.tie_embeddings:
                 return x @ self.p["token_embedding/embeddings"].T + self.p.get("output/bias", 0)
             return self.dense(x, "output")
@@ -59,7 +60,7 @@ class Reference:
 
     def position(self, position, side):
         config, d = self.config, self.config.embedding_dim
-        if config.positions in ("none", "rotary"):
+        if config.positions in ("none", "rotary", "relative"):
             return np.zeros(d)
         if config.positions == "learned":
             return self.p[f"{side}position_embedding/embeddings"][position]
@@ -88,7 +89,7 @@ class Reference:
                 prefix,
                 own,
                 x,
-                lambda y, p=prefix, m=may, t=places: self.attention(f"{p}/{own}", y, y, m, t),
+                lambda y, p=prefix, m=may, t=places: self.attention(f"{p}/{own}", y, y, m, t, name),
             )
             if memory is not None:
                 may = [
@@ -123,7 +124,7 @@ class Reference:
         x = x + update if self.config.residual else update
         return self.norm(x, f"{prefix}/{name}_norm") if norm == "post" else x
 
-    def attention(self, name, x, source, may, places=None):
+    def attention(self, name, x, source, may, places=None, stack=None):
         config, heads = self.config, []
         query, key, value = (
             self.dense(y, f"{name}/{part}") for y, part in ((x, "query"), (source, "key"), (source, "value"))
@@ -142,6 +143,10 @@ class Reference:
             for i in range(len(x)):
                 read = [j for j in range(len(source)) if may[i][j]]
                 scores = [float(q[i] @ k[j]) / math.sqrt(config.head_dim) for j in read]
+                if config.positions == "relative" and places is not None:
+                    distances = [places[j] - places[i] for j in read]
+                    biases = [self.bias(stack, distance, h) for distance in distances]
+                    scores = [score + bias for score, bias in zip(scores, biases, strict=True)]
                 self.largest_score = max([self.largest_score, *map(abs, scores)])
                 powers = [math.exp(score - max(scores)) for score in scores]
                 for j, power in zip(read, powers, strict=True):
@@ -149,6 +154,21 @@ class Reference:
             heads.append(out)
         joined = np.concatenate(heads, axis=-1)
         return self.dense(joined, f"{name}/output") if config.output_projection else joined
+
+    def bias(self, stack, distance, head):
+        """Return the number that T5 adds for a distance: near ones have a row each, far ones share it."""
+        table = self.p[f"{stack}_relative_bias/embeddings"][:, head]
+        if stack == "encoder":
+            half = len(table) // 2
+            table = table[half : 2 * half] if distance > 0 else table[:half]
+            distance = abs(distance)
+        else:
+            distance = max(-distance, 0)
+        near = len(table) // 2
+        if distance < near:
+            return table[distance]
+        share = math.log(distance / near) / math.log(self.config.relative_reach / near)
+        return table[min(near + int(share * (len(table) - near) + 1e-9), len(table) - 1)]
 
     def turn(self, vector, place):
         """Turn the pairs (i, i + width / 2) of a vector, as complex numbers."""

@@ -60,7 +60,7 @@ def valid_configs(draw):
             for name in (
                 *("attention_bias", "mask_padding", "residual", "final_norm"),
                 *("padding_position", "scale_embedding", "embedding_norm", "parallel", "qk_norm"),
-                *("gated_ffn", "ffn_bias", "output_bias"),
+                *("gated_ffn", "ffn_bias", "output_bias", "scale_output"),
             )
         },
         "num_kv_heads": draw(st.sampled_from([n for n in range(1, num_heads + 1) if num_heads % n == 0])),
@@ -72,6 +72,9 @@ def valid_configs(draw):
     if values["positions"] == "rotary":
         values["head_dim"] = draw(st.sampled_from([2, 4, 6]))
         values["rotary_width"] = 2 * draw(st.integers(1, values["head_dim"] // 2))
+    if values["positions"] == "relative":
+        values["relative_buckets"] = draw(st.integers(4, 9))
+        values["relative_reach"] = draw(st.integers(values["relative_buckets"] // 2 + 1, 12))
     if values["head_dim"] is None:
         values["output_projection"] = draw(st.booleans())
     else:
@@ -168,6 +171,22 @@ ERRORS = {
         "value_dim": 5,
     },
     "`positions` = 'sinusoidal' needs an even `d_model`. Received: 7.": {"d_model": 7, "num_heads": 7},
+    "`relative_buckets` = 8 must be at least 4, and `relative_reach` = 4 more than half of it: half of the "
+    "buckets hold one distance each. Change one of them.": {
+        "positions": "relative",
+        "relative_buckets": 8,
+        "relative_reach": 4,
+    },
+    "`target_start` must be a list of one or more token ids. Received: ().": {
+        "architecture": "encoder-decoder",
+        "target_start": (),
+    },
+    "`target_start` = (2, 9) names a token that the target's vocabulary of 9 does not have. Give ids below "
+    "9.": {
+        "architecture": "encoder-decoder",
+        "target_start": (2, 9),
+        "target_vocab_size": 9,
+    },
     "`positions` = 'one-hot' gives each position a dimension of its own: 9 positions must not exceed "
     "`d_model` = 8. Lower `max_len`.": {"positions": "one-hot", "max_len": 9, "d_model": 8},
 }

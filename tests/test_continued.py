@@ -32,6 +32,8 @@ VARIANTS = {
     "pre-norm": {"norm": "pre", "final_norm": True},
     "sinusoidal": {"positions": "sinusoidal"},
     "no-positions": {"positions": "none"},
+    "rotary": {"positions": "rotary", "rotary_width": 4},
+    "relative": {"positions": "relative", "relative_buckets": 6, "relative_reach": 4},
 }
 
 

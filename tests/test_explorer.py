@@ -157,6 +157,22 @@ def test_an_encoder_decoder_writes_under_the_positions_and_the_order_of_its_run(
     assert_allclose(shuffled.logits, trace.logits, atol=1e-4)
 
 
+@pytest.mark.parametrize("positions", ["rotary", "relative"])
+def test_positions_in_attention_are_taken_from_both_sides_of_an_encoder_decoder(translator, positions):
+    model = with_random_parameters(translator.config.replace(positions=positions, rotary_width=4))
+    explorer = Explorer(model, translator.tokenizer, target_tokenizer=translator.target_tokenizer)
+
+    def alike(**changes):
+        trace = explorer.trace("film film film", target="two two two", **changes)
+        sides = trace.encoder[0].attention.weights, trace.decoder[0].self_attention.weights[:, 3:, 1:]
+        return [float(np.ptp(side, axis=-1).max()) for side in sides]
+
+    assert max(alike(positions="none")) < 1e-6
+    assert min(alike()) > 1e-3
+    with pytest.raises(ValueError, match=f"act on the scores of attention \\({positions}\\)"):
+        explorer.trace("film", positions="sinusoidal")
+
+
 @pytest.mark.parametrize("order", [(0, 1), (0, 1, 1), (0, 1, 3)])
 def test_an_order_that_names_not_every_token_once_is_refused(explorer, order):
     with pytest.raises(ValueError, match=r"`order` must name each of the 3 tokens once, by its index from 0"):

@@ -6,6 +6,7 @@ from transformer_viz.analysis import (
     one_hot_positions,
     position_similarity,
     position_table,
+    relative_buckets,
     shift_error,
     shift_rotation,
     similarity_by_distance,
@@ -121,3 +122,18 @@ def test_odd_width_is_refused():
 def test_a_learned_table_cannot_be_computed():
     with pytest.raises(ValueError, match=r"Received: 'learned'; a learned table belongs to its model\."):
         position_table("learned", 3, 4)
+
+
+@pytest.mark.parametrize(
+    ("causal", "expected"),
+    [
+        (False, [15, 15, 14, 14, 11, 10, 9, 8, 7, 1, 0, 17, 23, 24, 24, 25, 26, 30, 31, 31]),
+        (True, [31, 29, 29, 26, 18, 16, 12, 8, 7, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0]),
+    ],
+)
+def test_buckets_of_distances_are_those_of_t5(causal, expected):
+    """The numbers are those of T5Attention in `transformers`."""
+    offsets = [-128, -91, -90, -64, -23, -16, -12, -8, -7, -1, 0, 1, 7, 8, 11, 12, 16, 64, 91, 128]
+    found = relative_buckets(32, 128, causal=causal)
+    assert found.shape == (257,)
+    assert found[np.add(offsets, 128)].tolist() == expected

@@ -122,6 +122,8 @@ def _over_vocabulary(stream, config, parameters):
     if config.output_transform:
         stream = activated(config.activation, _dense(stream, parameters, "transform"))
         stream = normalised(stream, config, parameters, "transform_norm")
+    if config.scale_output:
+        stream = stream / config.d_model**0.5
     if not config.tie_embeddings:
         return _dense(stream, parameters, "output")
     return stream @ parameters["token_embedding/embeddings"].T + parameters.get("output/bias", 0)

@@ -180,17 +180,19 @@ def generate_all(
         The generated texts, in the order of the input.
     """
     config = explorer.config
-    source = explorer.tokenizer.encode_batch(texts, max_len=config.max_len, truncation=config.truncation)
-    most = min(max_new or config.target_max_len, config.target_max_len)
+    options = {"max_len": config.max_len, "truncation": config.truncation, "start": config.reads_start}
+    source = explorer.tokenizer.encode_batch(texts, **options)
+    most, first = config.target_max_len, len(config.target_start)
+    most = min(max_new or most, most - first + 1)
     written = [""] * len(source)
     readable = np.array([row for row, ids in enumerate(source) if len(ids)], int)
     for rows in by_length(source, batch_size, readable):
         continued = Continued(explorer, pad([source[row] for row in rows], config.pad_id))
-        ids = np.full((len(rows), 1), config.start_id, np.int32)
-        while ids.shape[1] <= most and not (ids == config.end_id).any(axis=-1).all():
+        ids = np.tile(np.array(config.target_start, np.int32), (len(rows), 1))
+        while ids.shape[1] < first + most and not (ids[:, first:] == config.end_id).any(axis=-1).all():
             log_probs = continued.log_probs(ids, range(len(rows)))
             ids = np.hstack([ids, log_probs.argmax(axis=-1).astype(np.int32)[:, None]])
-        for row, line in zip(rows, ids[:, 1:], strict=True):
+        for row, line in zip(rows, ids[:, first:], strict=True):
             end = np.flatnonzero(line == config.end_id)
             written[row] = explorer.output_tokenizer.decode(line[: end[0]] if len(end) else line)
     return written

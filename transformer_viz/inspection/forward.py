@@ -80,7 +80,7 @@ class ForwardPass:
         specs = {"token_ids": ids, "attention_mask": mask, "position_ids": ids, "position_table": table}
         if self.target_tokenizer is not None:
             specs |= {"target_ids": ids, "target_attention_mask": mask, "cross_attention_mask": mask}
-            specs["target_position_table"] = table
+            specs |= {"target_position_ids": ids, "target_position_table": table}
         for name, tensor in self._neutral.items():
             specs[name] = tf.TensorSpec((tensor.shape[0], *[None] * (tensor.ndim - 1)), tensor.dtype)
         return specs
@@ -118,8 +118,9 @@ class ForwardPass:
         own = self._own_masks(inputs["token_ids"], inputs.get("target_ids"))
         for name, mask in own.items():
             inputs[name] = tf.where(inputs[name] == USE_OWN, mask, inputs[name] == 1)
-        own = self.model.position_ids(inputs["token_ids"])
-        inputs["position_ids"] = tf.where(inputs["position_ids"] == USE_OWN, own, inputs["position_ids"])
+        for side in ("", "target_")[: len(self.config.stacks)]:
+            own, name = self.model.position_ids(inputs[f"{side or 'token_'}ids"]), f"{side}position_ids"
+            inputs[name] = tf.where(inputs[name] == USE_OWN, own, inputs[name])
         return self.model.trace(**inputs, interventions=changes)
 
     def _check_tokenizers(self):
@@ -178,13 +179,21 @@ class ForwardPass:
         """Return name -> position ids and tables, as inputs of the compiled pass."""
         first = self.config.padding_position
         ids = _position_ids(changes.position_ids, len(source.ids))
-        if self.config.positions == "rotary" and changes.positions == "none":
-            ids = np.zeros((1, len(source.ids)), np.int32)  # nothing is rotated against anything else
+        target_ids = _position_ids(None, 0)
+        if self.config.positions_in_attention and changes.positions not in (None, self.config.positions):
+            if changes.positions != "none":
+                raise ValueError(
+                    f"Positions of this model act on the scores of attention ({self.config.positions}): they "
+                    'can be removed with `positions="none"`, and no table can be put in their place.'
+                )
+            ids = np.zeros((1, len(source.ids)), np.int32)  # no token is at a distance from another
+            target_ids = np.zeros((1, 0 if target is None else len(target.ids)), np.int32)
         rows = len(source.ids) + first if changes.position_ids is None else ids.max() + 1
         table = self._table(changes.positions, "position_table", rows + changes.shift)
         found = {"position_ids": ids, "position_table": table[changes.shift :]}
         if target is not None:
             rows = len(target.ids) + first
+            found["target_position_ids"] = target_ids
             found["target_position_table"] = self._table(changes.positions, "target_position_table", rows)
         return found
 
@@ -248,7 +257,7 @@ class ForwardPass:
         return self._tables[own, kind]
 
     def _computed_table(self, positions, rows):
-        kinds = [kind for kind in CHOICES["positions"] if kind not in ("learned", "rotary")]
+        kinds = [kind for kind in CHOICES["positions"] if kind not in ("learned", "rotary", "relative")]
         if positions not in kinds:
             raise ValueError(f"`positions` must be one of {', '.join(kinds)}. Received: {positions!r}.")
         return position_table(positions, rows, self.config.embedding_dim)

@@ -49,7 +49,7 @@ class Writing:
         read = Request.of(explorer.name, request.text, order=changes.order)
         self._source = explorer.forward.prepare(read).source.ids
         self.end_id = config.end_id
-        self._prompt = (config.start_id,) if config.has_encoder else tuple(map(int, self._source))
+        self._prompt = config.target_start or tuple(map(int, self._source))
         padding = changes.target_padding if config.has_encoder else changes.padding
         longest = config.target_max_len if config.has_encoder else config.max_len
         self.most = max(longest - padding + 1 - len(self._prompt), 0)
@@ -65,13 +65,13 @@ class Writing:
             written: Token ids, without [START].
         """
         config, changes = self._explorer.config, self._request.changes
-        ids = (*self._prompt[1:], *map(int, written))
+        written = tuple(map(int, written))
         if not config.has_encoder:
             changes = dataclasses.replace(changes, order=None)
-        changes = up_to(config, changes, 1 + len(ids))
+        changes = up_to(config, changes, len(self._prompt) + len(written))
         if config.has_encoder:
-            return dataclasses.replace(self._request, target=ids, changes=changes)
-        return dataclasses.replace(self._request, text=ids, changes=changes)
+            return dataclasses.replace(self._request, target=written, changes=changes)
+        return dataclasses.replace(self._request, text=(*self._prompt[1:], *written), changes=changes)
 
     def log_probs(self, rows: Sequence[Sequence[int]]) -> np.ndarray:
         """Return the next token's log probabilities: float32 (row, token); -inf for [PAD] and [START].

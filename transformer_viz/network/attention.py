@@ -1,7 +1,7 @@
 """Scaled dot-product and multi-head attention, which return all their tensors."""
 
 import math
-from typing import Any
+from typing import Any, NamedTuple
 
 import keras
 
@@ -12,8 +12,16 @@ ops: Any = keras.ops  # its functions have no annotations, and the types inferre
 
 Shape = tuple[int | None, ...]
 
-Rotation = tuple[Tensor, Tensor]
-"""Cosines and sines of the angles by which rotary positions rotate: (batch or 1, 1, position, width / 2)."""
+
+class Places(NamedTuple):
+    """What the positions of tokens do inside self-attention, where they are not added to the embeddings."""
+
+    rotation: tuple[Tensor, Tensor] | None = None  # cosines and sines: (batch or 1, 1, position, width / 2)
+    bias: Tensor | None = None  # (batch or 1, head, query, key)  added to the scores
+
+
+NO_PLACES = Places()
+"""Places of a model that adds its positions to the embeddings."""
 
 
 def masked_score(scores: Tensor) -> float:
@@ -30,10 +38,11 @@ def attend(
     value: Tensor,
     attention_mask: Tensor | None,
     intervention: Intervention | None = None,
+    bias: Tensor | None = None,
 ) -> tuple[Tensor, Tensor, Tensor]:
     """Return scaled dot-product attention (Vaswani et al., 2017, eq. 1) step by step.
 
-    scores = query @ key^T / sqrt(head_dim); weights = softmax(scores); context = weights @ value.
+    scores = query @ key^T / sqrt(head_dim) + bias; weights = softmax(scores); context = weights @ value.
 
     Args:
         query: (batch, head, query, head_dim).
@@ -41,13 +50,16 @@ def attend(
         value: (batch, head, key, value_dim).
         attention_mask: bool, True = may attend; broadcastable to (batch, head, query, key). None: no mask,
             which saves a pass over the scores.
-        intervention: `Intervention` to apply, or None. A score bias of -inf masks the edge.
+        intervention: `Intervention` to apply, or None. A score bias of -inf masks the edge; a score gate
+            changes the products, not the bias of the positions.
+        bias: The bias of relative positions, (batch or 1, head, query, key); None: none.
 
     Returns:
-        scores (batch, head, query, key), before mask and bias; weights (batch, head, query, key), rows
-        summing to 1, or to 0 if fully masked; context (batch, head, query, value_dim).
+        scores (batch, head, query, key), before mask and intervention; weights (batch, head, query, key),
+        rows summing to 1, or to 0 if fully masked; context (batch, head, query, value_dim).
     """
-    scores = ops.matmul(query / math.sqrt(key.shape[-1]), ops.swapaxes(key, -1, -2))
+    products = ops.matmul(query / math.sqrt(key.shape[-1]), ops.swapaxes(key, -1, -2))
+    scores = products if bias is None else products + bias
     if intervention is None and attention_mask is None:
         weights = ops.softmax(scores, axis=-1)
         return scores, weights, ops.matmul(weights, value)
@@ -58,7 +70,10 @@ def attend(
     allowed = intervention.score_bias > -math.inf
     if attention_mask is not None:
         allowed = ops.logical_and(attention_mask, allowed)
-    gated = scores if intervention.score_gate is None else scores * intervention.score_gate
+    gated = scores
+    if intervention.score_gate is not None:
+        gated = products * intervention.score_gate
+        gated = gated if bias is None else gated + bias
     biased = ops.where(allowed, gated + intervention.score_bias, masked_score(scores))
     weights = ops.softmax(biased, axis=-1) * ops.where(allowed, intervention.weight_gate, 0.0)
     if intervention.weight_patch is not None:
@@ -81,7 +96,7 @@ class MultiHeadAttention(keras.layers.Layer):
         attention_mask: bool, broadcastable to (batch, head, query, key), True = may attend.
         intervention: `Intervention`, or None.
         past: `Past` of the keys in front of those of `source`, or None.
-        rotation: `Rotation` of queries and keys, or None.
+        places: `Places` of self-attention.
 
     Returns:
         `AttentionTrace`; its query and key are normalised and rotated, where the model does that, and keys
@@ -121,7 +136,7 @@ class MultiHeadAttention(keras.layers.Layer):
         attention_mask: Tensor | None,
         intervention: Intervention | None = None,
         past: Past | None = None,
-        rotation: Rotation | None = None,
+        places: Places = NO_PLACES,
     ) -> AttentionTrace:
         """Compute attention; see the class."""
         config = self.config
@@ -130,14 +145,14 @@ class MultiHeadAttention(keras.layers.Layer):
         value = self._split_heads(project(self.value_dense, source), config.num_kv_heads)
         if config.qk_norm:
             query, key = self.query_norm(query), self.key_norm(key)
-        if rotation is not None:
-            query, key = rotate(query, rotation), rotate(key, rotation)
+        if places.rotation is not None:
+            query, key = rotate(query, places.rotation), rotate(key, places.rotation)
         if config.num_kv_heads != config.num_heads:
             times = config.num_heads // config.num_kv_heads
             key, value = ops.repeat(key, times, axis=1), ops.repeat(value, times, axis=1)
         if past is not None:
             key, value = (ops.concatenate(sides, axis=2) for sides in zip(past, (key, value), strict=True))
-        scores, weights, context = attend(query, key, value, attention_mask, intervention)
+        scores, weights, context = attend(query, key, value, attention_mask, intervention, places.bias)
         joined = ops.swapaxes(context, 1, 2)
         joined = ops.reshape(joined, (-1, ops.shape(x)[1], config.num_heads * config.value_dim))
         output = joined if self.output_dense is None else project(self.output_dense, joined)
@@ -151,7 +166,7 @@ class MultiHeadAttention(keras.layers.Layer):
         return ops.swapaxes(split, 1, 2)
 
 
-def rotate(x: Tensor, rotation: Rotation) -> Tensor:
+def rotate(x: Tensor, rotation: tuple[Tensor, Tensor]) -> Tensor:
     """Return queries or keys rotated by their positions (Su et al., 2021, section 3.2.2).
 
     The numbers i and i + width / 2 are a pair, as in GPT-NeoX; those beyond the width stay.

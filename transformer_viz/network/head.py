@@ -109,6 +109,8 @@ class VocabularyHead(keras.layers.Layer):
         """Return the logits; see the class."""
         if self.transform is not None and self.transform_norm is not None:
             x = self.transform_norm(project(self.transform, x))
+        if self.config.scale_output:
+            x = x / self.config.d_model**0.5
         if self.output_dense is not None:
             return project(self.output_dense, x)
         logits = ops.matmul(x, ops.transpose(tokens))

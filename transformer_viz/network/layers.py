@@ -4,7 +4,7 @@ from typing import Any
 
 import keras
 
-from transformer_viz.network.attention import MultiHeadAttention, Rotation, Shape, dense, project
+from transformer_viz.network.attention import NO_PLACES, MultiHeadAttention, Places, Shape, dense, project
 from transformer_viz.values.config import TransformerConfig
 from transformer_viz.values.tensors import (
     AttentionTrace,
@@ -103,12 +103,12 @@ class Block(keras.layers.Layer):
                 getattr(self, f"{sublayer}_norm").build(x_shape)
 
     def _attend(
-        self, name, x, source, attention_mask, intervention, past=None, rotation=None
+        self, name, x, source, attention_mask, intervention, past=None, places=NO_PLACES
     ) -> tuple[Tensor, AttentionTrace, Tensor, Tensor]:
         """Run one attention layer; return its input, its trace, the sum, and the residual stream after it."""
         read = self._before(name, x)
         source = read if source is None else source
-        trace = getattr(self, name)(read, source, attention_mask, intervention, past, rotation)
+        trace = getattr(self, name)(read, source, attention_mask, intervention, past, places)
         return read, trace, *self._after(name, x, trace.output)
 
     def _feed_forward(self, x, before) -> tuple[Tensor, FeedForwardTrace, Tensor, Tensor]:
@@ -137,7 +137,7 @@ class EncoderBlock(Block):
         x: float (batch, position, d_model).
         attention_mask: bool, broadcastable to (batch, head, query, key), True = may attend.
         intervention: `BlockIntervention`, or None.
-        rotation: `Rotation` of queries and keys, or None.
+        places: `Places`.
 
     Returns:
         `EncoderBlockTrace`.
@@ -151,13 +151,13 @@ class EncoderBlock(Block):
         x: Tensor,
         attention_mask: Tensor | None,
         intervention: BlockIntervention | None = None,
-        rotation: Rotation | None = None,
+        places: Places = NO_PLACES,
     ) -> EncoderBlockTrace:
         """Run the block; see the class."""
         change = intervention or BlockIntervention()
         x = patch(x, change.resid_pre)
         read, attention, total, mid = self._attend(
-            "attention", x, None, attention_mask, change.self_attention, rotation=rotation
+            "attention", x, None, attention_mask, change.self_attention, places=places
         )
         mid = patch(mid, change.resid_mid)
         ffn_input, ffn, ffn_sum, post = self._feed_forward(mid, x)
@@ -178,7 +178,7 @@ class DecoderBlock(Block):
         cross_attention_mask: bool, broadcastable to (batch, head, query, key); None without an encoder.
         intervention: `BlockIntervention`, or None.
         past: `Past` of the tokens in front of `x`, which are not computed again; None: none.
-        rotation: `Rotation` of queries and keys of the self-attention, or None.
+        places: `Places` of the self-attention.
 
     Returns:
         `DecoderBlockTrace`.
@@ -196,13 +196,13 @@ class DecoderBlock(Block):
         cross_attention_mask: Tensor | None = None,
         intervention: BlockIntervention | None = None,
         past: Past | None = None,
-        rotation: Rotation | None = None,
+        places: Places = NO_PLACES,
     ) -> DecoderBlockTrace:
         """Run the block; see the class."""
         change = intervention or BlockIntervention()
         x = patch(x, change.resid_pre)
         read, attention, total, mid = self._attend(
-            "self_attention", x, None, self_attention_mask, change.self_attention, past, rotation
+            "self_attention", x, None, self_attention_mask, change.self_attention, past, places
         )
         mid = patch(mid, change.resid_mid)
         cross, last = (None, None, None, None), mid

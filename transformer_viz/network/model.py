@@ -7,10 +7,11 @@ from typing import Any, Self
 import keras
 
 from transformer_viz.analysis import position_table
-from transformer_viz.network.attention import Rotation, Shape, dense, project
+from transformer_viz.network.attention import NO_PLACES, Places, Shape, dense, project
 from transformer_viz.network.head import ClassHead, VocabularyHead
 from transformer_viz.network.layers import DecoderBlock, EncoderBlock, normalisation
 from transformer_viz.network.masks import causal_mask, padding_mask, window_mask
+from transformer_viz.network.relative import relative_bias
 from transformer_viz.network.rotary import rotation
 from transformer_viz.values.config import TransformerConfig
 from transformer_viz.values.tensors import BlockIntervention, ModelTrace, Past, Tensor
@@ -68,6 +69,13 @@ class Transformer(keras.Model):
             side: dense(config.d_model, bias=True, name=f"{side}embedding_projection") for side in projected
         }
         self.embedding_dropout = keras.layers.Dropout(config.embedding_dropout)
+        stacks = depth if config.positions == "relative" else ()
+        self.relative_biases = {
+            stack: keras.layers.Embedding(
+                config.relative_buckets, config.num_heads, name=f"{stack}_relative_bias"
+            )
+            for stack in stacks
+        }
         self.encoder = [EncoderBlock(config, name=f"encoder_{i}") for i in range(depth.get("encoder", 0))]
         self.decoder = [DecoderBlock(config, name=f"decoder_{i}") for i in range(depth.get("decoder", 0))]
         normed = depth if config.final_norm else ()
@@ -87,7 +95,7 @@ class Transformer(keras.Model):
             self.target_position_embedding,
             self.segment_embedding,
         )
-        for embedding in embeddings:
+        for embedding in (*embeddings, *self.relative_biases.values()):
             if embedding is not None:
                 embedding.build((None, None))
         for layer in (*self.embedding_norms.values(), *self.embedding_projections.values()):
@@ -154,8 +162,9 @@ class Transformer(keras.Model):
         if position_table is None:
             position_table = self.position_table()
         x, *embeddings = self._embed(token_ids, self.token_embedding, position_ids, position_table)
-        turn = self._rotation(token_ids, position_ids)
-        x, encoder = self._encode(x, own_mask, changes[: len(self.encoder)], turn)
+        first = next(iter(self.config.stacks))
+        places = self._places(first, self._rows(token_ids, position_ids))
+        x, encoder = self._encode(x, own_mask, changes[: len(self.encoder)], places)
         memory = target_token = target_position = None
         if target_ids is not None:
             memory = x
@@ -169,10 +178,10 @@ class Transformer(keras.Model):
             x, target_token, target_position, _ = self._embed(
                 target_ids, embedding, target_position_ids, target_position_table, "target_"
             )
-            turn = self._rotation(target_ids, target_position_ids)
+            places = self._places("decoder", self._rows(target_ids, target_position_ids))
             own_mask = target_attention_mask
         changes = changes[len(self.encoder) :]
-        x, decoder = self._decode(x, own_mask, memory, cross_attention_mask, changes, turn)
+        x, decoder = self._decode(x, own_mask, memory, cross_attention_mask, changes, places)
         token, position, segment = embeddings
         return ModelTrace(
             token,
@@ -198,8 +207,8 @@ class Transformer(keras.Model):
         """
         x, *_ = self._embed(token_ids, self.token_embedding, None, self.position_table())
         mask = self.self_mask(token_ids, causal=False) if self._masks_anything else None
-        turn = self._rotation(token_ids, None)
-        return self._encode(x, mask, [None] * len(self.encoder), turn)[0]
+        places = self._places("encoder", self._rows(token_ids, None))
+        return self._encode(x, mask, [None] * len(self.encoder), places)[0]
 
     def extend(
         self,
@@ -227,12 +236,12 @@ class Transformer(keras.Model):
             mask = ops.logical_and(mask, window_mask(length, config.window, first))
         table = self.position_table() if memory is None else self.target_position_table()
         embedding = (memory is not None and self.target_token_embedding) or self.token_embedding
-        places = ops.arange(length)[None, first:] + config.padding_position
+        rows = ops.arange(length)[None] + config.padding_position
         side = "" if memory is None else "target_"
-        x, *_ = self._embed(token_ids, embedding, places, table, side)
-        known, turn = [], self._rotation(token_ids, places)
+        x, *_ = self._embed(token_ids, embedding, rows[:, first:], table, side)
+        known, places = [], self._places("decoder", rows[:, first:], rows)
         for block, *before in zip(self.decoder, *map(ops.unstack, past), strict=True):
-            trace = block(x, mask, memory, cross_attention_mask, past=Past(*before), rotation=turn)
+            trace = block(x, mask, memory, cross_attention_mask, past=Past(*before), places=places)
             x = trace.resid_post
             known.append((trace.self_attention.key, trace.self_attention.value))
         *_, logits = self._output(self._norm("decoder", x[:, -1:]), token_ids, None)
@@ -277,7 +286,7 @@ class Transformer(keras.Model):
         if embedding is not None:
             return embedding.embeddings
         rows = length + self.config.padding_position
-        kind = "none" if self.config.positions == "rotary" else self.config.positions
+        kind = "none" if self.config.positions_in_attention else self.config.positions
         return position_table(kind, rows, self.config.embedding_dim)
 
     def _embedding(self, name, rows):
@@ -291,8 +300,8 @@ class Transformer(keras.Model):
         if self.config.scale_embedding:
             token = token * self.config.d_model**0.5
         total, position, segment = token, None, None
-        if self.config.positions != "rotary":
-            position_ids = self.position_ids(token_ids) if position_ids is None else position_ids
+        if not self.config.positions_in_attention:
+            position_ids = self._rows(token_ids, position_ids)
             position = ops.cast(ops.take(table, position_ids, axis=0), token.dtype)
             total = token + position
         if self.segment_embedding is not None:
@@ -309,27 +318,32 @@ class Transformer(keras.Model):
         ends = ops.cast(ops.equal(token_ids, self.config.end_id), "int32")
         return ops.minimum(ops.cumsum(ends, axis=-1) - ends, self.config.segments - 1)
 
-    def _rotation(self, token_ids, position_ids) -> Rotation | None:
-        """Return the rotation of queries and keys at each position; None without rotary positions."""
-        config = self.config
-        if config.positions != "rotary":
-            return None
-        position_ids = self.position_ids(token_ids) if position_ids is None else position_ids
-        return rotation(position_ids, config.rotary_width, config.rotary_base)
+    def _rows(self, token_ids, position_ids):
+        return self.position_ids(token_ids) if position_ids is None else position_ids
 
-    def _encode(self, x, mask, changes, turn):
+    def _places(self, stack, query_ids, key_ids=None) -> Places:
+        """Return what the positions of queries and keys, which may be the same, do inside self-attention."""
+        config, key_ids = self.config, query_ids if key_ids is None else key_ids
+        if config.positions == "rotary":
+            return Places(rotation=rotation(query_ids, config.rotary_width, config.rotary_base))
+        if config.positions == "relative":
+            table, causal = self.relative_biases[stack].embeddings, stack == "decoder"
+            return Places(bias=relative_bias(config, table, query_ids, key_ids, causal=causal))
+        return NO_PLACES
+
+    def _encode(self, x, mask, changes, places):
         """Return the residual stream after the encoder, and the traces of its blocks."""
         blocks = []
         for block, change in zip(self.encoder, changes, strict=True):
-            blocks.append(block(x, mask, intervention=change, rotation=turn))
+            blocks.append(block(x, mask, intervention=change, places=places))
             x = blocks[-1].resid_post
         return self._norm("encoder", x), tuple(blocks)
 
-    def _decode(self, x, mask, memory, cross_mask, changes, turn):
+    def _decode(self, x, mask, memory, cross_mask, changes, places):
         """Return the residual stream after the decoder, and the traces of its blocks."""
         blocks = []
         for block, change in zip(self.decoder, changes, strict=True):
-            blocks.append(block(x, mask, memory, cross_mask, intervention=change, rotation=turn))
+            blocks.append(block(x, mask, memory, cross_mask, intervention=change, places=places))
             x = blocks[-1].resid_post
         return self._norm("decoder", x), tuple(blocks)
 

@@ -4,13 +4,12 @@ from typing import Any
 
 import keras
 
-from transformer_viz.network.attention import Rotation
 from transformer_viz.values.tensors import Tensor
 
 ops: Any = keras.ops  # its functions have no annotations, and the types inferred for them are wrong
 
 
-def rotation(position_ids: Tensor, width: int, base: float) -> Rotation:
+def rotation(position_ids: Tensor, width: int, base: float) -> tuple[Tensor, Tensor]:
     """Return the cosines and sines for positions (Su et al., 2021, section 3.2.2).
 
     The pair i of numbers turns by position * base^(-2i / width).

@@ -130,8 +130,8 @@ def is_offered(changes: Changes) -> bool:
 
 
 def other_positions(config: TransformerConfig) -> list[str]:
-    """Return the kinds of position encoding a model can use instead of its own; none for rotary ones."""
-    if config.positions == "rotary":
+    """Return the kinds of position encoding a model can add instead of its own; none if it adds none."""
+    if config.positions_in_attention:
         return []
     longest = max(config.max_len, config.target_max_len or 0) + config.padding_position
     fits = {

@@ -49,6 +49,10 @@ def check_combinations(config: "TransformerConfig") -> None:
         raise Problem("config.shared_heads", shared=config.num_kv_heads, heads=config.num_heads)
     if config.positions == "rotary" and (config.rotary_width % 2 or config.rotary_width > config.head_dim):
         raise Problem("config.rotary", width=config.rotary_width, head=config.head_dim)
+    if config.positions == "relative" and not 2 <= config.relative_buckets // 2 < config.relative_reach:
+        raise Problem("config.relative", buckets=config.relative_buckets, reach=config.relative_reach)
+    if max(config.target_start or (0,)) >= (config.target_vocab_size or 1):
+        raise Problem("config.target_start", ids=quoted(config.target_start), size=config.target_vocab_size)
     if not config.output_projection and heads_width != config.d_model:
         raise Problem("config.projection", heads=heads_width, width=config.d_model)
     name, width = "embedding_dim" if config.projects_embeddings else "d_model", config.embedding_dim
@@ -76,6 +80,9 @@ def _check_types(config, choices):
         elif kind is str:
             names = listed(choices[field.name])
             good, rule = value in choices[field.name], Phrase("rule.choice", choices=names)
+        elif kind == tuple[int, ...]:
+            whole = isinstance(value, tuple) and all(type(number) is int and number >= 0 for number in value)
+            good, rule = whole and value != (), Phrase("rule.ids")
         elif config.predicts_tokens or config.output == "none":
             architecture = Phrase("rule.no_labels", architecture=config.architecture)
             without = Phrase("rule.no_tokens", output=config.output)
@@ -92,7 +99,7 @@ def _check_ranges(config):
     bounds = dict.fromkeys((*sizes, *widths), 1)
     bounds |= {"vocab_size": 2, "target_vocab_size": 2, "ffn_dim": 0, "window": 0, "segments": 0}
     bounds |= dict.fromkeys(("pad_id", "unk_id", "start_id", "end_id", "mask_id"), -1)
-    bounds |= {"norm_epsilon": 0, "rotary_base": 1}
+    bounds |= {"norm_epsilon": 0, "rotary_base": 1, "relative_buckets": 1, "relative_reach": 1}
     for name, least in bounds.items():
         value = getattr(config, name)
         if value is not None and value < least:
@@ -107,7 +114,7 @@ def _check_ranges(config):
 
 def _check_architecture(config):
     if config.architecture != "encoder-decoder":
-        for name in ("target_vocab_size", "target_max_len", "num_decoder_layers"):
+        for name in ("target_vocab_size", "target_max_len", "num_decoder_layers", "target_start"):
             if getattr(config, name) is not None:
                 raise Problem("config.target", name=name, architecture=config.architecture)
     if config.architecture == "decoder" and config.causal is False:

@@ -16,7 +16,7 @@ from transformer_viz.values.shapes import parameter_shapes
 
 CHOICES = {
     "architecture": ("encoder", "encoder-decoder", "decoder"),
-    "positions": ("none", "one-hot", "learned", "sinusoidal", "sinusoidal-halves", "rotary"),
+    "positions": ("none", "one-hot", "learned", "sinusoidal", "sinusoidal-halves", "rotary", "relative"),
     "norm": ("post", "pre", "none"),
     "norm_kind": ("layer", "rms"),
     "pooling": ("mean", "max", "first", "attention"),
@@ -53,6 +53,7 @@ ADDED = {
     **dict.fromkeys(("num_kv_heads", "output_bias", "qk_norm", "rotary_base", "rotary_width"), 3),
     **dict.fromkeys(("gated_ffn", "ffn_bias"), 3),
     **dict.fromkeys(("pooled_activation", "output_transform", "vocabulary_bias", "embedding_dim"), 3),
+    **dict.fromkeys(("target_start", "relative_buckets", "relative_reach", "scale_output"), 3),
 }
 """Field -> the version of `config.json` that first has it; older ones mean its default."""
 
@@ -62,8 +63,9 @@ DERIVED: Any = None
 
 
 def never_written(config: "TransformerConfig") -> tuple[int, ...]:
-    """Return the ids of tokens that a decoder never writes: [PAD], and [START] if it is not also the end."""
-    return tuple({config.pad_id, config.start_id} - {NO_ID, config.end_id})
+    """Return the ids of tokens that a decoder never writes: [PAD], and those it starts with but the end."""
+    start = config.target_start or (config.start_id,)
+    return tuple({config.pad_id, *start} - {NO_ID, config.end_id})
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -91,6 +93,8 @@ class TransformerConfig:
         positions: Position table added to the token embedding; "sinusoidal" alternates sine and
             cosine (the paper), "sinusoidal-halves" puts all sines first (tensor2tensor). "rotary" adds
             nothing: queries and keys are rotated by angles that grow with the position (Su et al., 2021).
+            "relative" adds a number to each score of self-attention, by the distance from query to key: one
+            for each head and bucket of distances, the same in all blocks of a stack (Raffel et al., 2020).
         padding_position: Count positions from 1 and give [PAD] position 0, an extra row of the table.
         scale_embedding: Multiply token embeddings by sqrt(d_model) (section 3.4).
         norm: Layer normalisation "post" (after the addition, as in the paper), "pre" (before each
@@ -148,6 +152,11 @@ class TransformerConfig:
         embedding_dim: Width of the token, position and segment embeddings. If it differs from `d_model`, a
             dense layer brings their sum to that width (Lan et al., 2020, section 3.1), and
             `output_transform` brings it back; None: `d_model`.
+        target_start: Token ids with which the target of an encoder-decoder begins; None: `start_id`.
+        relative_buckets: Rows of the table of "relative" positions.
+        relative_reach: Distance from which on they are all in the last bucket.
+        scale_output: Divide the vectors in front of the logits over the vocabulary by sqrt(d_model), as T5
+            does where it shares the token embedding with the output layer.
 
     Raises:
         ValueError: If a value is out of range or two values conflict; names the fields.
@@ -208,10 +217,15 @@ class TransformerConfig:
     output_transform: bool = False
     vocabulary_bias: bool = False
     embedding_dim: int = DERIVED
+    target_start: tuple[int, ...] = DERIVED
+    relative_buckets: int = 32
+    relative_reach: int = 128
+    scale_output: bool = False
 
     def __post_init__(self):
-        if isinstance(self.labels, list):
-            object.__setattr__(self, "labels", tuple(self.labels))
+        for name in ("labels", "target_start"):
+            if isinstance(getattr(self, name), list):
+                object.__setattr__(self, name, tuple(getattr(self, name)))
         check_fields(self, CHOICES)
         for name, value in self._derived().items():
             if getattr(self, name) is None:
@@ -248,7 +262,12 @@ class TransformerConfig:
     @property
     def has_position_table(self) -> bool:
         """Whether positions are vectors that are added to the token embeddings."""
-        return self.positions not in ("none", "rotary")
+        return self.positions != "none" and not self.positions_in_attention
+
+    @property
+    def positions_in_attention(self) -> bool:
+        """Whether positions act on the scores of self-attention, with nothing added to the embeddings."""
+        return self.positions in ("rotary", "relative")
 
     @property
     def projects_embeddings(self) -> bool:
@@ -334,4 +353,5 @@ class TransformerConfig:
             "output_bias": lambda: self.attention_bias,
             "rotary_width": lambda: self.head_dim,
             "embedding_dim": lambda: self.d_model,
+            "target_start": lambda: (self.start_id,) if translates else None,
         }

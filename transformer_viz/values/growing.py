@@ -19,8 +19,9 @@ def with_written(config: TransformerConfig, request: Request, written: Sequence[
         written: Token ids, without [START] and [END]; one too many is dropped, since [START], and any [PAD]
             behind the target, need positions too.
     """
-    target = tuple(written[: (config.target_max_len or 0) - 1 - request.changes.target_padding])
-    changes = up_to(config, request.changes, 1 + len(target))
+    start = len(config.target_start or ())
+    target = tuple(written[: (config.target_max_len or 0) - start - request.changes.target_padding])
+    changes = up_to(config, request.changes, start + len(target))
     return dataclasses.replace(request, target=target, changes=changes)
 
 

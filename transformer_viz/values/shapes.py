@@ -11,6 +11,9 @@ def parameter_shapes(config: "TransformerConfig") -> dict[str, tuple[int, ...]]:
     shapes = _embedding_shapes(config, "")
     if config.architecture == "encoder-decoder":
         shapes |= _embedding_shapes(config, "target_")
+    if config.positions == "relative":
+        table = (config.relative_buckets, config.num_heads)
+        shapes |= {f"{stack}_relative_bias/embeddings": table for stack in config.stacks}
     for stack, count in config.stacks.items():
         for layer in range(count):
             block = _block_shapes(config, stack).items()

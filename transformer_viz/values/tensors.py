@@ -20,7 +20,7 @@ class AttentionTrace(NamedTuple):
     query: Tensor  # (batch, head, query, head_dim)
     key: Tensor  # (batch, head, key, head_dim)
     value: Tensor  # (batch, head, key, value_dim)
-    scores: Tensor  # (batch, head, query, key)  query.key / sqrt(head_dim), before bias and mask
+    scores: Tensor  # (batch, head, query, key)  query.key / sqrt(head_dim), before mask
     weights: Tensor  # (batch, head, query, key)  softmax over key; a row sums to 1, or 0 if all masked
     context: Tensor  # (batch, head, query, value_dim)  weights @ value, after the head gate
     output: Tensor  # (batch, query, d_model)  this sub-layer's addition to the residual stream
@@ -107,7 +107,7 @@ class ModelTrace(NamedTuple):
     """Every tensor of one forward pass; None or empty where the architecture has no such part."""
 
     token_embedding: Tensor  # (batch, position, embedding_dim)
-    position_embedding: Tensor | None  # (batch or 1, position, embedding_dim); None for rotary positions
+    position_embedding: Tensor | None  # (batch or 1, position, embedding_dim); None if in attention
     attention_mask: Tensor  # (batch, head or 1, query, key)  bool, True = may attend
     target_token_embedding: Tensor | None  # (batch, target, embedding_dim)
     target_position_embedding: Tensor | None  # (batch or 1, target, embedding_dim)

@@ -64,7 +64,7 @@ def show_masked(
     size = max(len(found.query_tokens), len(found.key_tokens))
     with st.container():  # keeps the elements below in place, however many runs are requested
         choice = ask_mask(size, room_for_padding(unchanged, config, kind), ordered=kind != "cross")
-        fixed = with_target_of(request, unchanged)
+        fixed = with_target_of(config, request, unchanged)
         sides = compare(fixed, choice, kind, translates=config.architecture == "encoder-decoder")
     if sides is None:
         return

@@ -149,11 +149,12 @@ def _side(name, kind, request) -> Side | None:
     return None if trace is None else Side(name, kind, request, trace)
 
 
-def with_target_of(request: Request, trace: Trace) -> Request:
+def with_target_of(config: TransformerConfig, request: Request, trace: Trace) -> Request:
     """Return the request with the target that was written to it, on which all masks are compared."""
     if request.target is not None or not trace.target_ids.size:
         return request
-    return dataclasses.replace(request, target=tuple(trace.target_ids[1:].tolist()))
+    start = len(config.target_start or ())
+    return dataclasses.replace(request, target=tuple(trace.target_ids[start:].tolist()))
 
 
 def writings(sides: tuple[Side, Side], config: TransformerConfig) -> tuple[Trace, Trace] | None:

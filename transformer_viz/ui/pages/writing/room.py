@@ -15,27 +15,26 @@ class Room(NamedTuple):
         prompt: Token ids of the text that a decoder continues, without [START]; None: an encoder-decoder.
         most: Most tokens that can be written; the last one is not read any more.
         text: The text that they follow: for a decoder as far as it is read.
+        begin: Position after which the first token is written.
     """
 
     prompt: tuple[int, ...] | None
     most: int
     text: str
-
-    @property
-    def begin(self) -> int:
-        """Position after which the first token is written."""
-        return 0 if self.prompt is None else len(self.prompt)
+    begin: int
 
 
 def room_behind(config: TransformerConfig, model: str, text: str) -> Room | None:
     """Return how much can be written behind a text; None if it cannot be read, which is then shown."""
     if config.has_encoder:
-        return Room(None, config.target_max_len or config.max_len, text)
+        begin = len(config.target_start or ()) - 1
+        return Room(None, (config.target_max_len or config.max_len) - begin, text, begin)
     trace = answer(Request(model, text))
     if trace is None:
         return None
     most, read = config.max_len + 1 - len(trace.token_ids), trace.text[: trace.offsets[-1][1]]
-    return Room(tuple(map(int, trace.token_ids[1:])), most, read)
+    prompt = tuple(map(int, trace.token_ids[1:]))
+    return Room(prompt, most, read, len(prompt))
 
 
 def request_of(model: str, text: str, room: Room, steps: Steps) -> Request:

@@ -1,0 +1,33 @@
+"""Relative positions: a trained number for each distance is added to the scores."""
+
+from typing import Any
+
+import keras
+
+from transformer_viz.analysis import relative_buckets
+from transformer_viz.values.config import TransformerConfig
+from transformer_viz.values.tensors import Tensor
+
+ops: Any = keras.ops  # its functions have no annotations, and the types inferred for them are wrong
+
+
+def relative_bias(
+    config: TransformerConfig, table: Tensor, query_ids: Tensor, key_ids: Tensor, *, causal: bool
+) -> Tensor:
+    """Return what is added to the scores of a stack's self-attention (Raffel et al., 2020, section 2.1).
+
+    Args:
+        config: `TransformerConfig`.
+        table: float (relative_buckets, num_heads).
+        query_ids: int (batch or 1, query), their positions.
+        key_ids: int (batch or 1, key).
+        causal: Whether the stack is a decoder.
+
+    Returns:
+        float (batch or 1, head, query, key).
+    """
+    reach = config.relative_reach
+    buckets = relative_buckets(config.relative_buckets, reach, causal=causal)
+    distance = key_ids[:, None, :] - query_ids[:, :, None]
+    bias = ops.take(ops.take(table, buckets, axis=0), ops.clip(distance, -reach, reach) + reach, axis=0)
+    return ops.transpose(bias, (0, 3, 1, 2))
