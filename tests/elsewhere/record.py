@@ -83,6 +83,15 @@ def unigram(start="<s>", end="</s>", mask="<mask>"):
     return found
 
 
+def pieces_with_end(start="<pad>"):
+    """T5's, Pegasus' and Marian's: sentence pieces, with an end and no beginning."""
+    found = unigram(start=start)
+    found.post_processor = processors.TemplateProcessing(
+        single="$A </s>", special_tokens=[("</s>", found.token_to_id("</s>"))]
+    )
+    return found
+
+
 def sentencepiece():
     """Llama's: BPE with "▁" for a space and bytes for what is unknown."""
     special = ["<unk>", "<s>", "</s>"]
@@ -104,6 +113,13 @@ def sentencepiece():
 GPT = ["<|endoftext|>"]
 ROBERTA = ["<s>", "<pad>", "</s>", "<unk>"]
 LLAMA = {"num_key_value_heads": 2, "rope_theta": 500.0, "bos_token_id": 1, "eos_token_id": 2}
+
+BART = {"d_model": 24, "encoder_layers": 2, "decoder_layers": 2, "max_position_embeddings": 48}
+BART |= dict.fromkeys(("encoder_attention_heads", "decoder_attention_heads"), 4)
+BART |= dict.fromkeys(("encoder_ffn_dim", "decoder_ffn_dim"), 40)
+T5 = {"d_model": 24, "d_kv": 8, "d_ff": 40, "num_layers": 2, "num_heads": 4}
+T5 |= {"relative_attention_num_buckets": 8, "relative_attention_max_distance": 12}
+ENDS = {"pad_token_id": 0, "eos_token_id": 2, "decoder_start_token_id": 0}
 
 MODELS = {
     "bert": ("BertModel", wordpiece, SIZES),
@@ -201,6 +217,33 @@ MODELS = {
         sentencepiece,
         SIZES | LLAMA | {"sliding_window": 7, "pad_token_id": 2},
     ),
+    "bart": (
+        "BartForConditionalGeneration",
+        lambda: byte_level(ROBERTA, "roberta"),
+        BART | {"decoder_layers": 3, "forced_bos_token_id": 0},
+    ),
+    "mbart": (
+        "MBartForConditionalGeneration",
+        unigram,
+        BART | {"scale_embedding": True, "activation_function": "relu", "decoder_start_token_id": 2},
+    ),
+    "pegasus": (
+        "PegasusForConditionalGeneration",
+        pieces_with_end,
+        BART | {"scale_embedding": True, "activation_function": "relu"} | ENDS,
+    ),
+    "marian": (
+        "MarianMTModel",
+        pieces_with_end,
+        BART | {"scale_embedding": True, "activation_function": "swish"} | ENDS,
+    ),
+    "t5": ("T5ForConditionalGeneration", pieces_with_end, T5 | ENDS | {"num_decoder_layers": 3}),
+    "t5-untied": (
+        "T5ForConditionalGeneration",
+        pieces_with_end,
+        T5 | ENDS | {"tie_word_embeddings": False, "feed_forward_proj": "gated-gelu"},
+    ),
+    "mt5": ("MT5ForConditionalGeneration", pieces_with_end, T5 | ENDS),
     "gemma": ("GemmaForCausalLM", sentencepiece, SIZES | {"num_key_value_heads": 1, "head_dim": 8}),
 }
 """Name -> class, tokenizer, and settings."""
@@ -219,16 +262,21 @@ def record(name, kind, backend, settings):
     torch.manual_seed(len(name))
     cls, folder = getattr(transformers, kind), HERE / name
     settings |= {"vocab_size": backend.get_vocab_size() + 2}  # some embeddings have more rows than tokens
-    labels = settings.get("id2label")
+    labels, forced = settings.get("id2label"), settings.pop("forced_bos_token_id", None)
     settings |= {"label2id": {label: number for number, label in labels.items()}} if labels else {}
     if backend.token_to_id(GPT[0]) == 0:
         settings |= {"bos_token_id": 0, "eos_token_id": 0, "pad_token_id": None}
     model = cls(cls.config_class(**settings)).eval()
-    model.set_attn_implementation("eager")
+    if name == "t5-untied":  # as the files of version 1.1 are; the library's class ties them
+        model.lm_head.weight = torch.nn.Parameter(torch.randn_like(model.lm_head.weight) / 4)
+    noise = 0.05 if "T5" in kind else 0.15  # scores that are not divided would be as large as 15
     with torch.no_grad():
         for parameter in model.parameters():
-            parameter.add_(torch.randn_like(parameter), alpha=0.15)
+            parameter.add_(torch.randn_like(parameter), alpha=noise)
+    if forced is not None:
+        model.generation_config.forced_bos_token_id = forced
     model.save_pretrained(folder)
+    model = cls.from_pretrained(folder, attn_implementation="eager").eval()
     backend.save(str(folder / "tokenizer.json"))
     encodings = [backend.encode(text) for text in TEXTS]
     texts = [
@@ -238,14 +286,28 @@ def record(name, kind, backend, settings):
     ids = [encodings[0].ids, encodings[2].ids[:5]]
     padded = torch.tensor([ids[0], ids[1] + [0] * (len(ids[0]) - 5)])
     mask = torch.tensor([[1] * len(ids[0]), [1] * 5 + [0] * (len(ids[0]) - 5)])
-    with torch.no_grad():
-        found = model(padded, attention_mask=mask, output_attentions=True, output_hidden_states=True)
-    answers = {
-        "attentions": torch.stack(found.attentions, 1).numpy(),
-        "hidden": found.hidden_states[-1].numpy(),
-        "ids": padded.numpy(),
-        "mask": mask.numpy(),
-    }
+    asked = {"attention_mask": mask, "output_attentions": True, "output_hidden_states": True}
+    answers = {"ids": padded.numpy(), "mask": mask.numpy()}
+    if model.config.is_encoder_decoder:
+        start = [number for number in (model.config.decoder_start_token_id, forced) if number is not None]
+        target = torch.tensor([start + encodings[3].ids[1:7], start + encodings[2].ids[1:7]])
+        with torch.no_grad():
+            found = model(padded, decoder_input_ids=target, **asked)
+        answers |= {
+            "target": target.numpy(),
+            "attentions": torch.stack(found.encoder_attentions, 1).numpy(),
+            "decoder": torch.stack(found.decoder_attentions, 1).numpy(),
+            "cross": torch.stack(found.cross_attentions, 1).numpy(),
+            "memory": found.encoder_last_hidden_state.numpy(),
+            "hidden": found.decoder_hidden_states[-1].numpy(),
+        }
+    else:
+        with torch.no_grad():
+            found = model(padded, **asked)
+        answers |= {
+            "attentions": torch.stack(found.attentions, 1).numpy(),
+            "hidden": found.hidden_states[-1].numpy(),
+        }
     if getattr(found, "logits", None) is not None:
         answers["logits"] = found.logits.numpy()
     np.savez_compressed(folder / "answers.npz", **answers)

@@ -12,8 +12,10 @@ from safetensors.numpy import load_file, save_file
 
 import transformer_viz as tv
 from transformer_viz import store
+from transformer_viz.inspection.decode import generate_all
 from transformer_viz.store import ModelError
 from transformer_viz.store.hugging_face.tensors import stored_tensors
+from transformer_viz.values.config import never_written
 
 HERE = Path(__file__).parent
 FOLDERS = sorted((HERE / "models").iterdir())
@@ -46,8 +48,14 @@ def answers(folder):
 
 @pytest.fixture(scope="module")
 def trace(explorer, answers):
-    """A batch of two texts, the shorter one behind padding."""
-    return explorer.model.trace(np.where(answers["mask"], answers["ids"], -1).astype(np.int32))
+    """A batch of two texts, the shorter one behind padding; of an encoder-decoder with two targets."""
+    ids = np.where(answers["mask"], answers["ids"], -1).astype(np.int32)
+    return explorer.model.trace(ids, answers["target"].astype(np.int32) if "target" in answers else None)
+
+
+def given(explorer):
+    """Return the target that an encoder-decoder is asked about: its own could change with what is changed."""
+    return {"target": "The film"} if explorer.target_tokenizer else {}
 
 
 def weights(blocks):
@@ -60,10 +68,17 @@ def test_weights_are_those_of_transformers(trace, answers):
     for row, length in enumerate(real.sum(axis=1)):
         ours, theirs = (each[row, :, :, :length] for each in (found, answers["attentions"]))
         assert_allclose(ours, theirs, atol=2e-6)
+    if "target" in answers:
+        cross = np.stack([np.asarray(block.cross_attention.weights) for block in trace.decoder], axis=1)
+        assert_allclose(weights(trace.decoder), answers["decoder"], atol=2e-6)
+        assert_allclose(cross, answers["cross"], atol=2e-6)
 
 
 def test_vectors_and_logits_are_those_of_transformers(trace, answers):
     real = answers["mask"].astype(bool)
+    if "target" in answers:
+        assert_allclose(np.asarray(trace.memory)[real], answers["memory"][real], atol=2e-5)
+        real = np.ones(answers["target"].shape, bool)
     assert_allclose(np.asarray(trace.final)[real], answers["hidden"][real], atol=2e-5)
     if "logits" in answers:
         ours, theirs = np.asarray(trace.logits), answers["logits"]
@@ -114,13 +129,14 @@ def test_a_logit_has_a_gradient_with_respect_to_the_weights(explorer):
         return
     output, step = 1, 1e-2
     stack = next(iter(explorer.config.stacks))
-    found = tv.gradients(explorer, TEXTS[0], output=output).weights[stack]
+    found = tv.gradients(explorer, TEXTS[0], output=output, **given(explorer)).weights[stack]
 
     def logit(value):
-        trace = explorer.trace(TEXTS[0], patterns={(0, 1): value})
+        trace = explorer.trace(TEXTS[0], patterns={(0, 1): value}, **given(explorer))
         return np.atleast_2d(trace.logits)[-1, output]
 
-    block = (explorer.trace(TEXTS[0]).encoder or explorer.trace(TEXTS[0]).decoder)[0]
+    trace = explorer.trace(TEXTS[0], **given(explorer))
+    block = (trace.encoder or trace.decoder)[0]
     own = np.array((block.attention if stack == "encoder" else block.self_attention).weights[1])
     more, less = own.copy(), own.copy()
     more[2, 1] += step
@@ -131,19 +147,27 @@ def test_a_logit_has_a_gradient_with_respect_to_the_weights(explorer):
 def test_texts_are_written_alike_with_and_without_kept_keys(explorer):
     if not explorer.config.has_decoder:
         return
-    found = explorer.generate("The film was", max_new=4)
-    ids = [*explorer.trace("The film was").token_ids]
-    for token in found.token_ids:
-        assert explorer.trace(ids).probs[-1].argmax() == token
-        ids.append(token)
+    found, never = explorer.generate("The film was", max_new=4), [*never_written(explorer.config)]
+    prompt = [*explorer.tokenizer.encode("The film was", max_len=9, start=explorer.config.reads_start).ids]
+    for count, token in enumerate(found.token_ids):
+        written = found.token_ids[:count]
+        if explorer.target_tokenizer:
+            trace = explorer.trace("The film was", target=written)
+        else:
+            trace = explorer.trace([*prompt, *written])
+        probs = np.array(trace.probs[-1])
+        probs[never] = 0
+        assert probs.argmax() == token
+    if explorer.target_tokenizer:
+        assert found.text == generate_all(explorer, ["The film was"], max_new=4)[0]
 
 
 def test_the_output_layer_reads_the_answer_behind_the_last_block(explorer):
     if not explorer.config.num_outputs:
         return
-    trace = explorer.trace(TEXTS[0])
+    trace = explorer.trace(TEXTS[0], **given(explorer))
     found = tv.logit_lens(explorer, trace)
-    final = found[len(found) - len(trace.tokens) :].reset_index()
+    final = found[len(found) - len(trace.target_tokens or trace.tokens) :].reset_index()
     if trace.probs.ndim == 1:  # the classes are read off the first token
         final = final[:1]
     probs = np.atleast_2d(trace.probs)
@@ -161,6 +185,30 @@ def test_without_positions_nothing_is_rotated(explorer):
     )
     assert_allclose(without, at_one_place, atol=1e-6)
     assert np.abs(without - own).max() > 1e-3
+
+
+def test_the_targets_of_an_encoder_decoder_begin_as_it_was_trained(folder, explorer, answers):
+    if not explorer.target_tokenizer:
+        return
+    start = explorer.config.target_start
+    assert answers["target"][:, : len(start)].tolist() == [[*start]] * 2
+    theirs = json.loads((folder / "texts.json").read_text())[0]
+    inner = [number for number, special in zip(theirs["ids"], theirs["special"], strict=True) if not special]
+    trace = explorer.trace("A café.", target=TEXTS[0])
+    assert trace.target_ids.tolist() == [*start, *inner][: explorer.config.target_max_len]
+    assert explorer.trace("A café.", target=inner[:5]).target_ids.tolist() == [*start, *inner[:5]]
+
+
+def test_without_relative_positions_nothing_is_added_to_the_scores(explorer):
+    if explorer.config.positions != "relative":
+        return
+    trace, target = explorer.trace(TEXTS[0], positions="none", **given(explorer)), given(explorer)
+    for block in (trace.encoder[0].attention, trace.decoder[0].self_attention):
+        products = np.einsum("hqd,hkd->hqk", block.query, block.key) / explorer.config.head_dim**0.5
+        added = block.scores - products
+        assert_allclose(added, np.broadcast_to(added[:, :1, :1], added.shape), atol=1e-5)
+    own = explorer.trace(TEXTS[0], **target).decoder[0].self_attention.weights
+    assert np.abs(own - trace.decoder[0].self_attention.weights).max() > 1e-3
 
 
 def test_a_typed_mask_is_a_gap(explorer):
@@ -191,7 +239,7 @@ def changed(folder, **values):
 @pytest.mark.parametrize(
     ("name", "values", "says"),
     [
-        ("bert", {"model_type": "deberta"}, "type deberta cannot be read. Types that can: albert, bert,"),
+        ("bert", {"model_type": "deberta"}, "type deberta cannot be read. Types that can: albert, bart,"),
         ("bert", {"quantization_config": {"bits": 4}}, "this model is quantised"),
         ("bert", {"position_embedding_type": "relative_key"}, "`position_embedding_type` = relative_key is"),
         ("bert", {"hidden_act": "mish"}, "the activation mish is not known"),

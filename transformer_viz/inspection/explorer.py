@@ -51,8 +51,9 @@ def load(name_or_path: str | Path) -> "Explorer":
         called, name_or_path = hub.name_of(name_or_path), hub.cached_folder(name_or_path)
     stored = store.read_model(name_or_path)
     try:
-        target = Tokenizer.from_json(stored.target_tokenizer) if stored.target_tokenizer else None
-        tokenizer = tokenizer_of(stored.config, stored.tokenizer)
+        tokenizer, target = tokenizer_of(stored.config, stored.tokenizer), None
+        if stored.target_tokenizer is not None:
+            target = tokenizer_of(stored.config, stored.target_tokenizer, is_target=True)
     except ValueError as error:
         reason = error if isinstance(error, Problem) else str(error)
         raise store.ModelError("store.unusable", file=stored.path, reason=reason) from None

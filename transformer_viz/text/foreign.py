@@ -29,23 +29,42 @@ class ForeignTokenizer(Tokenizer):
         backend: The library's tokenizer.
         growth: Most characters that it makes of one.
         config: Config of the model.
+        start: Ids of the tokens in front of a text, where it is asked for.
+        end: Those behind it.
     """
 
-    def __init__(self, backend: tokenizers.Tokenizer, growth: int, config: TransformerConfig):
+    def __init__(
+        self,
+        backend: tokenizers.Tokenizer,
+        growth: int,
+        config: TransformerConfig,
+        *,
+        start: Sequence[int] = (),
+        end: Sequence[int] = (),
+    ):
         super().__init__(backend, growth)
         self.config = config
+        self._start, self._end = [*start], [*end]
         self._is_byte_level = _is_byte_level(backend)
         if isinstance(backend.model, models.Unigram):
             self.kind = "bpe"
 
     @classmethod
-    def read(cls, text: str, config: TransformerConfig) -> Self:
+    def read(cls, text: str, config: TransformerConfig, *, is_target: bool = False) -> Self:
         """Read a tokenizer.json.
+
+        Args:
+            text: The file.
+            config: Config of the model.
+            is_target: Whether it reads targets of an encoder-decoder, which have `target_start` and no end.
 
         Raises:
             ValueError: If the text is not a tokenizer, or a part of it is not known to be safe.
         """
-        return cls(*token_check.checked_backend(text), config)
+        backend = token_check.checked_backend(text)
+        if is_target:
+            return cls(*backend, config, start=config.target_start or ())
+        return cls(*backend, config, start=(config.start_id,), end=(config.end_id,) * config.reads_end)
 
     @property
     def vocab_size(self) -> int:
@@ -131,7 +150,7 @@ class ForeignTokenizer(Tokenizer):
 
     def _around(self, start):
         """Return the ids before and behind a text."""
-        return [self.config.start_id] * start, [self.config.end_id] * self.config.reads_end
+        return self._start * start, self._end
 
     def _shown(self, token):
         if not self._is_byte_level:
@@ -143,17 +162,20 @@ class ForeignTokenizer(Tokenizer):
 _BYTES = decoders.ByteLevel()
 
 
-def tokenizer_of(config: TransformerConfig, text: str) -> Tokenizer:
+def tokenizer_of(config: TransformerConfig, text: str, *, is_target: bool = False) -> Tokenizer:
     """Return the tokenizer of a model.
 
     Args:
         config: Its config.
         text: Its tokenizer.json.
+        is_target: Whether it is for the targets of an encoder-decoder.
 
     Raises:
         ValueError: If that is no tokenizer, or a part of it is not known to be safe.
     """
-    return ForeignTokenizer.read(text, config) if config.is_foreign else Tokenizer.from_json(text)
+    if config.is_foreign:
+        return ForeignTokenizer.read(text, config, is_target=is_target)
+    return Tokenizer.from_json(text)
 
 
 def special_fields(text: str) -> dict[str, Any]:

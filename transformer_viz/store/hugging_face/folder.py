@@ -40,9 +40,12 @@ SUFFIXES = {
     "scale": (".weight",),
     "gamma": (".weight", ".gamma"),
     "beta": (".bias", ".beta"),
-    "bias": (".bias", ".decoder.bias"),
+    "bias": (".bias", ".decoder.bias", ""),
 }
 """Kind of a parameter -> endings of the names of their tensors."""
+
+WRITING = ("decoder_start_token_id", "forced_bos_token_id", "eos_token_id")
+"""Settings of generation_config.json that hold where config.json lacks them."""
 
 _BLOCK = re.compile(r"(encoder|decoder)_(\d+)/")
 _PART = re.compile(r"(.*)\[(\d)(//?)(\d)\]")
@@ -102,20 +105,26 @@ def read_contents(folder: Path) -> Contents:
     with disk_errors(file, "read"):
         theirs = json_object(file, file.read_text(encoding="utf-8", errors="replace"))
     family, tokenizer = family_of(file, theirs), _tokenizer(folder)
-    tensors = stored_tensors(folder)
+    theirs = _writing_settings(folder) | theirs
+    tensors, head = stored_tensors(folder), head_of(family, theirs)
     try:
         special = special_fields(tokenizer)
-        config = config_from(file, theirs, special, _positions(family, tensors))
+        config = config_from(
+            file,
+            theirs,
+            special,
+            positions=_positions(family, tensors),
+            has_output=_has_output(family, head, tensors),
+        )
     except ModelError:
         raise
     except (ValueError, ArithmeticError) as error:
         raise ModelError("store.unusable", file=folder, reason=_reason(error)) from None
-    head = head_of(family, theirs)
     card = {
         "source": "Hugging Face",
         "family": theirs["model_type"],
         "task": _task(config),
-        "examples": _examples(config, tokenizer),
+        "examples": _examples(theirs["model_type"], config, tokenizer),
     }
     return Contents(config, family, head, tokenizer, tensors, card)
 
@@ -134,7 +143,8 @@ def read_folder(folder: Path, name: str) -> StoredModel:
     parameters, left_out = _parameters(folder, found)
     check_finite(folder, parameters)
     card = found.card | {"left_out": left_out}
-    return StoredModel(name, folder, found.config, found.tokenizer, card, parameters)
+    target = found.tokenizer if found.config.architecture == "encoder-decoder" else None
+    return StoredModel(name, folder, found.config, found.tokenizer, card, parameters, target)
 
 
 def _tokenizer(folder):
@@ -149,24 +159,54 @@ def _tokenizer(folder):
 
 def _positions(family, tensors):
     """Return the rows of the table of positions; None: there is none."""
-    theirs = family.layers.get("position_embedding")
-    names = (f"{prefix}{theirs}.weight" for prefix in family.prefixes if theirs)
+    names = (
+        f"{prefix}{theirs}.weight"
+        for prefix in family.prefixes
+        for theirs in _names(family.layers, "position_embedding")
+    )
     found = (tensors[name].shape for name in names if name in tensors)
     return next((shape[0] for shape in found if shape), None)
+
+
+def _has_output(family, head, tensors):
+    """Return whether a kernel of the output layer is stored."""
+    return head is not None and any(
+        f"{theirs}.weight" in tensors for theirs in _names(family.heads[head], "output")
+    )
+
+
+def _names(layers, ours) -> tuple[str, ...]:
+    """Return what a layer may be called; nothing if the table has none."""
+    theirs = layers.get(ours, ())
+    return (theirs,) if isinstance(theirs, str) else theirs
+
+
+def _writing_settings(folder):
+    """Return the settings of generation_config.json that say how a target begins; newer folders have it."""
+    file = folder / "generation_config.json"
+    if not file.is_file():
+        return {}
+    with disk_errors(file, "read"):
+        found = json_object(file, file.read_text(encoding="utf-8", errors="replace"))
+    return {name: found[name] for name in WRITING if name in found}
 
 
 def _task(config):
     """Return the task as cards of this package name it; "" without an output layer."""
     if config.output == "none":
         return ""
+    if config.architecture == "encoder-decoder":
+        return "sequence to sequence"
     return "next token" if config.has_decoder else "hidden tokens" if config.fills_in else "classification"
 
 
-def _examples(config, tokenizer):
-    if config.fills_in:
+def _examples(kind, config, tokenizer):
+    if kind == "t5":
+        return ["translate English to German: The cat sat on the mat because it was tired."]
+    if config.fills_in or kind == "bart":
         mask = "[MASK]" if '"[MASK]"' in tokenizer else "<mask>"
         return [f"The cat sat on the {mask} because it was tired."]
-    if config.has_decoder:
+    if not config.has_encoder:
         return ["The cat sat on the mat. The cat"]
     return ["The cat sat on the mat because it was tired."]
 
@@ -182,15 +222,27 @@ def _parameters(folder, found):
                 raise
             raise ModelError("hugging.no_tensor", place=folder, name=name) from None
         if array is None:
-            if name != "output/bias" or found.config.tie_embeddings:
-                raise ModelError("hugging.no_tensor", place=folder, name=name)
-            array = np.zeros(shape, np.float32)  # an output layer of its own without bias
+            array = _left_to_compute(found, name, shape)
+        if array is None:
+            raise ModelError("hugging.no_tensor", place=folder, name=name)
         if array.shape != shape:
             facts = {"name": one_line(theirs), "found": one_line(array.shape), "expected": one_line(shape)}
             raise ModelError("hugging.shape", place=folder, **facts)
         used.add(theirs)
         parameters[name] = array
     return parameters, _left_out(folder, found, used)
+
+
+def _left_to_compute(found, name, shape):
+    """Return an array that a file need not have; None: it needs it."""
+    config = found.config
+    if name == "output/bias" and (config.has_decoder or not config.tie_embeddings):
+        return np.zeros(shape, np.float32)  # an output layer without bias
+    if found.family.computed_positions and name.endswith("position_embedding/embeddings"):
+        rows, width = shape
+        angles = np.arange(rows)[:, None] / 10_000 ** (np.arange(0, width, 2) / width)
+        return np.hstack([np.sin(angles), np.cos(angles)]).astype(np.float32)[:, :width]
+    return None
 
 
 def _left_out(folder, found, used):
@@ -211,10 +263,10 @@ def _parameter(found, name) -> tuple[str, np.ndarray | None]:
     layer, _, kind = name.rpartition("/")
     block = _BLOCK.match(layer)
     pattern = _BLOCK.sub(r"\1_{}/", layer)
-    own = found.family.layers.get(pattern)
-    layers = [f"{prefix}{own}" for prefix in found.family.prefixes] if own else []
-    if found.head and layer in found.family.heads[found.head]:
-        layers.append(found.family.heads[found.head][layer])
+    own = _names(found.family.layers, pattern)
+    layers = [f"{prefix}{theirs}" for theirs in own for prefix in found.family.prefixes]
+    if found.head:
+        layers += _names(found.family.heads[found.head], layer)
     for each in layers:
         theirs = each.format(block[2] if block else "")
         part = _PART.fullmatch(theirs)
@@ -235,8 +287,12 @@ def _converted(found, name, kind, array, part):
         array = np.ascontiguousarray(array.T)
     if kind in ("gamma", "scale") and family.gain_offset:
         array = array + np.float32(family.gain_offset)
-    if name == "position_embedding/embeddings":
+    if name.endswith("position_embedding/embeddings"):
         array = array[family.first_position :][: config.max_len]
+    if family.unscaled and name.endswith("/query/kernel"):
+        array = array * np.float32(config.head_dim**0.5)
+    if name == "output/bias":
+        array = array.reshape(array.shape[-1:])  # BART's has a batch axis
     return array
 
 

@@ -33,7 +33,7 @@ def family_of(file: Path, theirs: Mapping[str, Any]) -> Family:
         )
     if theirs.get("quantization_config"):
         raise ModelError("hugging.quantised", file=file)
-    wanted = dict(family.required)
+    wanted = dict(family.required) | {name: theirs.get(other) for name, other in family.equal.items()}
     if family.settings.get("d_model") == "hidden_size" and "embedding_dim" not in family.settings:
         same = {"embedding_size", "word_embed_proj_dim"} & theirs.keys()
         wanted |= dict.fromkeys(same, theirs.get("hidden_size"))
@@ -62,7 +62,12 @@ def head_of(family: Family, theirs: Mapping[str, Any]) -> str | None:
 
 
 def config_from(
-    file: Path, theirs: Mapping[str, Any], special: Mapping[str, Any], positions: int | None
+    file: Path,
+    theirs: Mapping[str, Any],
+    special: Mapping[str, Any],
+    *,
+    positions: int | None,
+    has_output: bool,
 ) -> TransformerConfig:
     """Return the config of a model.
 
@@ -71,6 +76,7 @@ def config_from(
         theirs: Content of that file.
         special: Fields of the config that follow from its tokenizer: ids, and what texts begin and end with.
         positions: Rows of its table of positions; None: it has none.
+        has_output: Whether a kernel of its output layer is stored.
 
     Raises:
         ModelError: If a setting is missing, wrong or not understood.
@@ -82,7 +88,7 @@ def config_from(
         values[ours] = theirs.get(name, family.defaults.get(name, ...))
         if values[ours] is ...:
             raise ModelError("hugging.no_setting", file=file, name=name)
-    values["activation"] = _activation(file, values["activation"])
+    values |= _activation(file, values["activation"])
     if values["ffn_dim"] is None:
         values["ffn_dim"] = 4 * values["d_model"] if type(values["d_model"]) is int else None
     if positions is not None:
@@ -94,10 +100,16 @@ def config_from(
     if type(values.get("window")) is int:
         values["window"] -= 1  # theirs counts the token itself
     values |= {"dropout": 0.0, "embedding_dropout": 0.0, **special, **_head(file, theirs, family, head)}
-    if values["architecture"] == "decoder":
+    if values["architecture"] != "encoder":
         values["end_id"] = _first_id(theirs.get("eos_token_id"), values["end_id"])
-        if values["start_id"] == NO_ID:
-            values["start_id"] = _first_id(theirs.get("bos_token_id"), values["end_id"])
+    if values["architecture"] == "decoder" and values["start_id"] == NO_ID:
+        values["start_id"] = _first_id(theirs.get("bos_token_id"), values["end_id"])
+    if values["architecture"] == "encoder-decoder":
+        first = _first_id(theirs.get("decoder_start_token_id"), _first_id(theirs.get("pad_token_id"), 0))
+        forced = _first_id(theirs.get("forced_bos_token_id"), None)
+        values["target_start"] = (first,) if forced is None else (first, forced)
+        if family.untied_if_stored and has_output:
+            values["tie_embeddings"] = False
     config = TransformerConfig(**values)
     try:
         check_sizes(config)
@@ -107,10 +119,15 @@ def config_from(
 
 
 def _activation(file, name):
+    """Return the fields of the feed-forward layer's activation; T5 says with it whether there is a gate."""
+    gated = {}
+    if isinstance(name, str) and name.startswith("gated-"):
+        gated, name = {"gated_ffn": True}, name.removeprefix("gated-")
+        name = "gelu_new" if name == "gelu" else name
     if name not in ACTIVATIONS:
         known = ", ".join(sorted(ACTIVATIONS))
         raise ModelError("hugging.activation", file=file, received=one_line(name), known=known)
-    return ACTIVATIONS[name]
+    return {"activation": ACTIVATIONS[name]} | gated
 
 
 def _rotary(file, theirs, family, values):
@@ -139,6 +156,9 @@ def _head(file, theirs, family, head):
     is_tied = theirs.get("tie_word_embeddings", family.tied)
     if family.fixed["architecture"] == "decoder":
         return {"tie_embeddings": is_tied}
+    if family.fixed["architecture"] == "encoder-decoder":
+        scaled = theirs.get("scale_decoder_outputs", is_tied) if family.scales_output else False
+        return {"tie_embeddings": is_tied, "scale_output": scaled}
     if head is None:
         return {"output": "none"}
     fields = dict(family.head_fields[head])
