@@ -1,8 +1,11 @@
 """The pages of the app, run by Streamlit's own test harness."""
 
+import base64
 import functools
+import json
 from pathlib import Path
 
+import numpy as np
 from streamlit.components.v2 import manifest_scanner
 from streamlit.runtime.scriptrunner import script_runner
 from streamlit.testing.v1 import AppTest
@@ -71,3 +74,17 @@ def shown(app):
 def views_on(app):
     """Return the views on the page; the component that keeps the browser's history shows nothing."""
     return [each for each in app.get("bidi_component") if not each.proto.component_name.endswith("history")]
+
+
+def figures(app):
+    """Return the Plotly figures of a page."""
+    return [json.loads(chart.proto.spec) for chart in app.get("plotly_chart")]
+
+
+def array(packed):
+    """Return an array of a figure."""
+    if not isinstance(packed, dict):
+        return np.array(packed)
+    values = np.frombuffer(base64.b64decode(packed["bdata"]), packed["dtype"])
+    shape = packed.get("shape")
+    return values.reshape([int(size) for size in shape.split(",")]) if shape else values

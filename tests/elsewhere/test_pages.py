@@ -6,7 +6,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from pages import open_page, shown
+from numpy.testing import assert_allclose
+from pages import array, figures, open_page, shown
 from playwright.sync_api import expect
 
 from transformer_viz.analysis import output_names
@@ -16,7 +17,7 @@ from transformer_viz.pictures.map import map_payload
 
 HERE = Path(__file__).parent / "models"
 
-NAMES = ("bert", "bert-masked", "bert-classes", "albert", "roberta", "gpt2", "llama")
+NAMES = ("bert", "bert-masked", "bert-classes", "albert", "roberta", "gpt2", "llama", "bart", "t5")
 
 VIEWS = [
     ("", {}),
@@ -84,16 +85,18 @@ def test_the_map_of_a_model_without_an_output_layer_shows_lengths_and_no_predict
 def steps_of(model):
     """Return what the map says of each step of a model, and of its tensors."""
     explorer = load(HERE / model)
-    names = output_names(explorer.config)
+    names, target = output_names(explorer.config), {"target": "A"} if explorer.target_tokenizer else {}
     parameters = {name: np.asarray(explorer.model.parameters()[name]) for name in names}
-    payload = map_payload(explorer.trace("The film"), explorer.config, parameters, Words("en"))
+    payload = map_payload(explorer.trace("The film", **target), explorer.config, parameters, Words("en"))
     header = json.loads(payload[8 : 8 + int.from_bytes(payload[:8], "little")])
     places = [place for stack in header["stacks"] for place in stack["places"]]
     return "".join(place["about"] + "".join(each["name"] for each in place["tensors"]) for place in places)
 
 
 def test_what_the_map_says_of_a_step_is_what_this_model_computes():
-    llama, bert, gpt2 = map(steps_of, ("llama", "bert", "gpt2"))
+    llama, bert, gpt2, t5 = map(steps_of, ("llama", "bert", "gpt2", "t5"))
+    assert ["are rotated" in said for said in (llama, bert, t5)] == [True, False, False]
+    assert ["depends on the distance" in said for said in (llama, bert, t5)] == [False, False, True]
     assert ["RMSNorm" in said for said in (llama, bert, gpt2)] == [True, False, False]
     assert ["layer normalisation" in said for said in (llama, bert, gpt2)] == [False, False, True]
     assert ["gates the hidden one" in said for said in (llama, bert, gpt2)] == [True, False, False]
@@ -103,6 +106,26 @@ def test_what_the_map_says_of_a_step_is_what_this_model_computes():
 def test_rotary_positions_are_no_table_and_cannot_be_swapped():
     assert "it rotates queries and keys" in shown(open_page("positions", model="llama", view="table"))
     assert open_page("positions", model="llama").segmented_control(key="do").options == [
+        "Shuffle tokens",
+        "Remove encoding",
+    ]
+
+
+def test_relative_positions_are_drawn_by_head_and_distance():
+    app = open_page("positions", model="t5", view="table")
+    assert "Each head adds a number to the score" in shown(app)
+    parameters = load(HERE / "t5").model.parameters()
+    for stack, sizes in (("encoder", range(-12, 13)), ("decoder", range(-12, 1))):
+        app.segmented_control(key="stack").set_value(stack).run()
+        [figure] = figures(app)
+        curves = figure["data"]
+        assert [curve["name"] for curve in curves] == [f"head {number}" for number in range(1, 5)]
+        assert array(curves[0]["x"]).tolist() == [*sizes]
+        bias = np.asarray(parameters[f"{stack}_relative_bias/embeddings"])
+        assert_allclose(array(curves[2]["y"])[12], bias[0, 2])
+    app.segmented_control(key="picture").set_value("heatmap").run()
+    assert array(figures(app)[0]["data"][0]["z"]).shape == (4, 13)
+    assert open_page("positions", model="t5").segmented_control(key="do").options == [
         "Shuffle tokens",
         "Remove encoding",
     ]

@@ -11,7 +11,7 @@ import numpy as np
 import pages
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
-from pages import again, shown
+from pages import again, array, figures, shown
 
 from transformer_viz import store
 from transformer_viz.analysis import in_original_order, position_table, shuffled_order
@@ -48,18 +48,6 @@ def test_a_model_opens_on_a_head_of_its_own_unless_the_address_names_one():
     app.selectbox(key="model").set_value("induction")
     assert place(again(app)) == (2, 1)
     assert place(open_page(model="induction", layer="1", head="1")) == (1, 1)
-
-
-def figures(app):
-    return [json.loads(chart.proto.spec) for chart in app.get("plotly_chart")]
-
-
-def array(packed):
-    if not isinstance(packed, dict):
-        return np.array(packed)
-    values = np.frombuffer(base64.b64decode(packed["bdata"]), packed["dtype"])
-    shape = packed.get("shape")
-    return values.reshape([int(size) for size in shape.split(",")]) if shape else values
 
 
 def matrices(app):

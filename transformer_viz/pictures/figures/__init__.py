@@ -8,6 +8,8 @@ from transformer_viz.pictures.figures.histograms import shares_histogram
 from transformer_viz.pictures.figures.learning import learning_curves
 from transformer_viz.pictures.figures.positions import (
     dimension_curves,
+    distance_curves,
+    distance_heatmap,
     kinds_grid,
     position_heatmap,
     similarity_map,
@@ -18,6 +20,8 @@ __all__ = [
     "Figure",
     "before_after_bars",
     "dimension_curves",
+    "distance_curves",
+    "distance_heatmap",
     "enlarged",
     "kinds_grid",
     "learning_curves",

@@ -73,27 +73,79 @@ def dimension_curves(
         One named curve per column; with a legend if there are at most as many as `HEADS` has colours,
         otherwise coloured by dimension.
     """
-    table, few = np.asarray(table, dtype=np.float32), len(dimensions) <= len(HEADS[theme])
+    table = np.asarray(table, dtype=np.float32)
     shares = [dimension / max(table.shape[1] - 1, 1) for dimension in dimensions]
+    columns = {f"{labels['dimension']} {dimension}": table[:, dimension] for dimension in dimensions}
+    return _curves(np.arange(len(table)), columns, shares, labels["position"], labels["value"], theme)
+
+
+def distance_curves(
+    bias: ArrayLike, distances: ArrayLike, *, labels: Mapping[str, str], theme: str = "light"
+) -> go.Figure:
+    """Draw what each head adds to its scores, as curves over the distance.
+
+    Args:
+        bias: float (distance, head).
+        distances: int (distance,), key - query.
+        labels: "head", with a place for its {number}, and the axis titles "offset" and "bias".
+        theme: "light" or "dark".
+
+    Returns:
+        One named curve per head; with a legend if there are at most as many as `HEADS` has colours, otherwise
+        coloured by number.
+    """
+    bias = np.asarray(bias, dtype=np.float32)
+    heads = bias.shape[1]
+    columns = {labels["head"].format(number=head + 1): bias[:, head] for head in range(heads)}
+    shares = [head / max(heads - 1, 1) for head in range(heads)]
+    return _curves(distances, columns, shares, labels["offset"], labels["bias"], theme)
+
+
+def distance_heatmap(
+    bias: np.ndarray, distances: ArrayLike, *, labels: Mapping[str, str], theme: str = "light"
+) -> go.Figure:
+    """Draw what each head adds to its scores as a heatmap: head 1 at the top, colours centred on zero.
+
+    Arguments as for `distance_curves`.
+    """
+    names = [labels["head"].format(number=head + 1) for head in range(bias.shape[1])]
+    bar = {"title": {"text": labels["bias"], "side": "right"}, "thickness": 12, "outlinewidth": 0}
+    hover = f"%{{y}} · {labels['offset']} %{{x}}<br>{labels['bias']}: %{{z:.3f}}<extra></extra>"
+    heatmap = signed_heatmap(
+        bias.T, largest(bias), theme, x=np.asarray(distances), y=names, colorbar=bar, hovertemplate=hover
+    )
+    layout = bare_layout(
+        theme,
+        HEIGHT,
+        xaxis=number_axis(labels["offset"], theme, side="top"),
+        yaxis=number_axis(None, theme, autorange="reversed"),
+    )
+    return go.Figure([heatmap], layout)
+
+
+def _curves(x, columns, shares, x_title, y_title, theme):
+    """Return a figure of named curves; if they are many, coloured by their shares of the spectrum."""
+    few = len(columns) <= len(HEADS[theme])
     colours = HEADS[theme] if few else sample_colorscale(SPECTRUM[theme], shares)
     curves = [
         {
             "type": "scatter",
             "mode": "lines",
-            "y": table[:, dimension],
-            "name": f"{labels['dimension']} {dimension}",
+            "x": x,
+            "y": column,
+            "name": name,
             "line": {"color": colours[number], "width": 2.2 if few else 1},
-            "hovertemplate": f"%{{fullData.name}} · {labels['position']} %{{x}}: %{{y:.3f}}<extra></extra>",
+            "hovertemplate": f"%{{fullData.name}} · {x_title} %{{x}}: %{{y:.3f}}<extra></extra>",
         }
-        for number, dimension in enumerate(dimensions)
+        for number, (name, column) in enumerate(columns.items())
     ]
     layout = bare_layout(
         theme,
         HEIGHT,
         showlegend=few,
         legend={"orientation": "h", "x": 0, "y": 1.02, "yanchor": "bottom"},
-        xaxis=number_axis(labels["position"], theme),
-        yaxis=number_axis(labels["value"], theme, showgrid=True, rangemode="tozero"),
+        xaxis=number_axis(x_title, theme),
+        yaxis=number_axis(y_title, theme, showgrid=True, rangemode="tozero"),
     )
     return go.Figure(curves, layout)
 

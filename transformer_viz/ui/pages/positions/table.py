@@ -7,6 +7,7 @@ from transformer_viz import store
 from transformer_viz.analysis import position_similarity, position_table, similarity_by_distance
 from transformer_viz.pictures.figures import dimension_curves, position_heatmap, similarity_map
 from transformer_viz.ui.pages.positions.lack import show_lack
+from transformer_viz.ui.pages.positions.relative import show_relative
 from transformer_viz.ui.pages.positions.wording import labels
 from transformer_viz.ui.shell.address import choose_number, choose_one
 from transformer_viz.ui.shell.card import kind_name
@@ -54,6 +55,9 @@ def even(number: int) -> int:
 def show_table(model: store.ModelSummary) -> None:
     """Show the table as a heatmap, as curves, or as the similarity of its positions."""
     config = config_of(model)
+    if config.positions == "relative":
+        show_relative(model)
+        return
     st.subheader(t("positions.table.title"), anchor=False, help=t("positions.table.help"))
     try:
         table = own_table(model)
