@@ -1,7 +1,7 @@
 """The cost of tracing, relative to untraced passes, stock Keras layers, and BERT in PyTorch.
 
-`python benchmarks/tracing.py [part ...]`, parts: untraced, keras, bert, sentences, training, memory. Each
-measures a ratio in one run. "bert" needs PyTorch and Hugging Face's transformers.
+`python benchmarks/tracing.py [part ...]`, parts: untraced, keras, bert, sentences, effects, training, memory.
+Each measures a ratio in one run. "bert" needs PyTorch and Hugging Face's transformers.
 """
 
 import argparse
@@ -129,6 +129,26 @@ def sentences():
     print(f"  median {median:.2f} ms, p95 {late:.2f} ms, p95 / median {late / median:.2f}")
 
 
+def effects():
+    """Print the ratio of the effects of all heads to as many passes, each for one head."""
+    print("effects of all heads, several in a pass / a pass for each")
+    find = load_upper_floor("inspection.effects").head_effects
+    ablations = [
+        ((layer, head),) for layer in range(CLASSROOM.num_layers) for head in range(CLASSROOM.num_heads)
+    ]
+    for length in (10, 30, 128):
+        explorer, asked = explore(CLASSROOM), text(length)
+
+        def one_by_one(explorer=explorer, asked=asked):
+            for heads in [(), *ablations]:
+                explorer.compute(explorer.prepare(explorer.request(asked, ablate=heads)), keep="logits")
+
+        show(
+            f"4 x 8 heads, {length} tokens",
+            *interleaved(functools.partial(find, explorer, asked), one_by_one),
+        )
+
+
 def training():
     """Print the ratio of a training step under `fit` to that of stock Keras layers."""
     import keras
@@ -236,6 +256,7 @@ PARTS = {
     "keras": stock_keras,
     "bert": bert,
     "sentences": sentences,
+    "effects": effects,
     "training": training,
     "memory": memory,
 }

@@ -3,6 +3,7 @@ import pytest
 from numpy.testing import assert_allclose
 from small_models import REVIEWS, with_random_parameters
 
+from transformer_viz.inspection import ablated
 from transformer_viz.inspection.effects import certainties, certainty, head_effects, joint_effect
 from transformer_viz.values.config import PAD_ID
 from transformer_viz.values.effects import Certainty, ablations
@@ -133,10 +134,25 @@ def test_log_odds_are_exact_where_the_probability_is_1():
 
 
 def test_nothing_is_compiled_anew_for_a_head(explorer):
-    head_effects(explorer, TEXT)
-    before = explorer.num_compilations
-    head_effects(explorer, "Another film, much longer than the first, and not a good one at all.")
-    assert explorer.num_compilations == before
+    for text in (TEXT, "Another film, much longer than the first, and not a good one at all."):
+        head_effects(explorer, text)
+    head_effects(explorer, TEXT, reference="own")
+    assert ablated._COMPILED[explorer].experimental_get_tracing_count() == 1
+
+
+@pytest.mark.parametrize("most", [1, 3_000])
+@pytest.mark.parametrize("changes", [{}, {"reference": "own"}, {"reference": ["Funny, warm."], "padding": 2}])
+def test_passes_of_a_batch_are_those_of_one_head_each(
+    explorer, translator, writer, monkeypatch, most, changes
+):
+    for model, target in ((explorer, {}), (translator, {"target": TARGET}), (writer, {})):
+        together = head_effects(model, TEXT, **target, **changes)
+        with monkeypatch.context() as patch:
+            patch.setattr(ablated, "MOST_NUMBERS", most)
+            alone = head_effects(model, TEXT, **target, **changes)
+        for kind, effects in together.items():
+            assert_allclose(effects, alone[kind], atol=1e-6)
+            assert changes or np.abs(effects).max() > 1e-4
 
 
 def test_heads_to_leave_out_are_no_change_besides(explorer):

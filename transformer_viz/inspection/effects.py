@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 
 from transformer_viz.analysis import label_logits, sigmoid
+from transformer_viz.inspection.ablated import ablated_logits
 from transformer_viz.inspection.explorer import Explorer
 from transformer_viz.values.effects import Certainty, Head, HeadEffects, JointEffect, ablations
 from transformer_viz.values.request import Request
@@ -16,7 +17,7 @@ def head_effects(explorer: Explorer, text: str | Sequence[int], **changes: Any) 
 
     The answer is the model's prediction with all heads: the class; for a decoder, the likeliest token after
     each position; for a masked language model, the likeliest token at each [MASK], or at each position if
-    there is none. This takes one forward pass per head and two more, without recompilation.
+    there is none. This takes one forward pass per head and two more, as many at once as fit into the memory.
 
     For an encoder-decoder the target is held fixed, so that all heads are measured on the same tokens: the
     given target, or the one that the model writes with all heads, under the other changes. What it would
@@ -61,10 +62,10 @@ def joint_effect(
         ValueError: If there is no such head, or `ablate` is among the changes; also as `Explorer.trace`.
     """
     heads = tuple(dict.fromkeys(map(tuple, heads)))
-    groups = [(), heads, *((head,) for head in heads)]
+    groups = [(), heads, *((head,) for head in heads)] if heads else [()]
     request = explorer.with_target(explorer.request(text, **changes))
     answer, *without = certainties(explorer, request, groups)
-    together, *alone = map(answer.drop_to, without)
+    together, *alone = map(answer.drop_to, without or [answer])
     return JointEffect(together, Certainty(*np.sum(alone, axis=0).tolist()) if alone else Certainty(0.0, 0.0))
 
 
@@ -88,13 +89,12 @@ def certainties(
             "`ablate` cannot be given: each head is left out in turn. Use `trace` with `ablate`."
         )
     means = explorer.means_for(request)
-    trace = explorer.run(request, keep="logits")
+    trace = explorer.run(request)
     where = trace.gaps if len(trace.gaps) else np.s_[:]
     answer = trace.probs[where].argmax(axis=-1)
-    for heads in groups:
-        prepared = explorer.forward.prepare(request.changed(ablate=tuple(heads)), means=means)
-        logits = label_logits(explorer.config, explorer.compute(prepared, keep="logits").logits)
-        yield certainty(logits[where].astype(np.float64) / explorer.config.temperature, answer)
+    for found in ablated_logits(explorer, request, groups, means):
+        logits = label_logits(explorer.config, found)[where]
+        yield certainty(logits.astype(np.float64) / explorer.config.temperature, answer)
 
 
 def certainty(logits: np.ndarray, answer: np.ndarray) -> Certainty:

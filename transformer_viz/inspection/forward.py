@@ -18,7 +18,7 @@ from transformer_viz.text.tokenizer import Encoding, NoTokensError, Tokenizer
 from transformer_viz.values import interventions
 from transformer_viz.values.config import CHOICES
 from transformer_viz.values.one_line import one_line
-from transformer_viz.values.request import UNCHANGED, Request
+from transformer_viz.values.request import UNCHANGED, Changes, Request
 from transformer_viz.values.tensors import BlockIntervention, ModelTrace, Tensor, flatten, restore
 
 USE_OWN = -1
@@ -104,6 +104,18 @@ class ForwardPass:
         inputs |= self._positions(request.changes, source, target)
         inputs |= self._interventions(request.changes, source, target, masks, means)
         return Prepared(source, target, inputs)
+
+    def interventions(
+        self, prepared: Prepared, changes: Changes, *, means: Mapping[str, np.ndarray] | None = None
+    ) -> dict[str, Tensor]:
+        """Return the inputs that hold the interventions of other changes to the same texts and masks.
+
+        Args:
+            prepared: As `prepare` returns it.
+            changes: The changes; of them, masks and positions are ignored.
+            means: As for `prepare`.
+        """
+        return self._interventions(changes, prepared.source, prepared.target, prepared.inputs, means)
 
     def __call__(self, inputs: Mapping[str, Tensor]) -> ModelTrace:
         """Run the model on `Prepared.inputs`, inside a `tf.function`."""

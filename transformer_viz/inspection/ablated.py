@@ -1,0 +1,79 @@
+"""Forward passes that differ in the ablated heads alone, several at once."""
+
+import weakref
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+import numpy as np
+import tensorflow as tf
+
+from transformer_viz.inspection.explorer import Explorer
+from transformer_viz.inspection.forward import compiled
+from transformer_viz.values.effects import Head
+from transformer_viz.values.request import Request
+
+MOST_NUMBERS = 16_000_000
+"""Most attention weights of all layers, or logits, of a batch, unless it is a single pass."""
+
+ABLATION = ("head_gate", "context_patch")
+"""Endings of the names of the inputs that ablation changes."""
+
+_COMPILED = weakref.WeakKeyDictionary()
+
+
+def ablated_logits(
+    explorer: Explorer,
+    request: Request,
+    groups: Iterable[Sequence[Head]],
+    means: Mapping[str, np.ndarray] | None,
+) -> Iterator[np.ndarray]:
+    """Yield the logits with each of these groups of heads ablated, computed lazily, a batch at a time.
+
+    Args:
+        explorer: `Explorer`.
+        request: As for `Explorer.prepare`, without ablated heads.
+        groups: Groups of heads; an empty one: no head is ablated.
+        means: Replacement of an ablated context, from `Explorer.means_for`; None: zero.
+
+    Yields:
+        float32, as `Trace.logits`.
+    """
+    if explorer not in _COMPILED:
+        _COMPILED[explorer] = _compiled(explorer)
+    prepared = explorer.forward.prepare(request)
+    groups, size = list(groups), _size(explorer.config, prepared)
+    for start in range(0, len(groups), size):
+        changes = [request.changed(ablate=tuple(heads)).changes for heads in groups[start : start + size]]
+        passes = [explorer.forward.interventions(prepared, each, means=means) for each in changes]
+        yield from _COMPILED[explorer](_together(prepared.inputs, passes)).numpy()
+
+
+def _size(config, prepared):
+    """Return how many passes fit into a batch."""
+    keys = queries = len(prepared.source.ids)
+    weights = config.num_layers * keys**2
+    if prepared.target is not None:
+        queries = len(prepared.target.ids)
+        weights += config.num_decoder_layers * queries * (queries + keys)
+    outputs = queries * config.num_outputs if config.predicts_tokens else 0
+    return max(1, MOST_NUMBERS // max(config.num_heads * weights, outputs))
+
+
+def _together(inputs, passes):
+    """Return the inputs of a batch: what ablation changes has a batch axis behind that of the layers."""
+    found = inputs | passes[0]
+    for name, array in found.items():
+        if name in ("token_ids", "target_ids"):
+            found[name] = np.repeat(array, len(passes), axis=0)
+        elif name.endswith(ABLATION):
+            found[name] = np.stack(np.broadcast_arrays(*(each[name] for each in passes)), axis=1)
+    return found
+
+
+def _compiled(explorer):
+    """Return the compiled function from inputs to logits."""
+    signature = dict(explorer.forward.signature)
+    for name, spec in signature.items():
+        if name.endswith(ABLATION):
+            layers, *rest = spec.shape
+            signature[name] = tf.TensorSpec((layers, None, *rest), spec.dtype)
+    return compiled(lambda inputs: explorer.forward(inputs).logits, [signature])
