@@ -6,6 +6,7 @@ import shutil
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
 from numpy.testing import assert_allclose
 from safetensors.numpy import load_file, save_file
@@ -13,6 +14,8 @@ from safetensors.numpy import load_file, save_file
 import transformer_viz as tv
 from transformer_viz import store
 from transformer_viz.inspection.decode import generate_all
+from transformer_viz.inspection.evaluation import evaluate_generation
+from transformer_viz.inspection.perplexity import evaluate_masked_tokens
 from transformer_viz.store import ModelError
 from transformer_viz.store.hugging_face.tensors import stored_tensors
 from transformer_viz.values.config import never_written
@@ -262,6 +265,13 @@ def changed(folder, **values):
         ("llama", {"rope_parameters": {"rope_type": "llama3"}}, "scaled or incomplete rotary positions"),
         ("phi3", {"num_key_value_heads": 4}, "there is no tensor for decoder_0/self_attention/query/kernel"),
         ("stablelm", {"use_parallel_residual": True}, "`use_parallel_residual` = True is not understood"),
+        ("bart", {"decoder_attention_heads": 2}, "`decoder_attention_heads` = 2 is not understood, only 4"),
+        ("marian", {"add_final_layer_norm": True}, "`add_final_layer_norm` = True is not understood"),
+        ("marian", {"decoder_start_token_id": 10**6}, "`target_start` = (1000000,) names a token"),
+        ("t5", {"feed_forward_proj": "gated-mish"}, "the activation mish is not known"),
+        ("t5", {"relative_attention_num_buckets": 2}, "`relative_buckets` = 2 must be at least 4"),
+        ("t5", {"relative_attention_num_buckets": 10}, "has shape (8, 4), and config.json asks for (10, 4)"),
+        ("t5", {"num_decoder_layers": 2}, "13 tensors inside the blocks are not understood"),
         ("qwen2", {"layer_types": ["full_attention", "sliding_attention"]}, "different kinds of attention"),
     ],
 )
@@ -373,6 +383,15 @@ def test_folders_are_listed_among_models(copied):
     broken, found = store.list_models(folder.parent)
     assert (found.name, found.config.architecture, found.error) == ("gpt2", "decoder", None)
     assert "models of type deberta cannot be read" in broken.problem
+
+
+@pytest.mark.parametrize("name", ["gpt2", "bart"])
+def test_predicted_tokens_of_models_made_elsewhere_are_not_evaluated_with_our_special_tokens(name):
+    rows = pd.DataFrame({"text": ["The film"], "target": ["was good"]})
+    with pytest.raises(ValueError, match=f"The predicted tokens of {name} are not evaluated"):
+        evaluate_generation(tv.load(HERE / "models" / name), rows)
+    with pytest.raises(ValueError, match="The predicted tokens of bert-masked are not evaluated"):
+        evaluate_masked_tokens(tv.load(HERE / "models" / "bert-masked"), ["The film was good."] * 20)
 
 
 def test_a_folder_of_the_hub_is_copied_as_it_is_and_never_deleted(copied):

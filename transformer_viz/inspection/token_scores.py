@@ -11,6 +11,7 @@ from transformer_viz.inspection.controls import HEADLESS, INTACT, UNIFORM, with_
 from transformer_viz.inspection.cross_entropy import token_cross_entropy
 from transformer_viz.inspection.explorer import Explorer
 from transformer_viz.inspection.forward import compiled
+from transformer_viz.language import Problem
 from transformer_viz.network.model import Transformer
 from transformer_viz.values.config import PAD_ID
 
@@ -37,7 +38,12 @@ def token_scores(explorer: Explorer, inputs: Mapping[str, np.ndarray], targets: 
         explorer: `Explorer`.
         inputs: Arguments of `Transformer.trace`.
         targets: int32 (row, position), the tokens to predict.
+
+    Raises:
+        ValueError: If the model was made elsewhere, with ids of its own for special tokens.
     """
+    if explorer.config.is_foreign:
+        raise Problem("model.foreign_tokens", model=explorer.name)
     graphs = _COMPILED.setdefault(explorer, {})
     if (names := frozenset(inputs)) not in graphs:
         graphs[names] = _compiled(explorer.model, inputs)
