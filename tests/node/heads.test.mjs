@@ -14,7 +14,7 @@ const kindsOf = (kinds, layers, heads, size = {}) =>
 /** Call with every arrangement of some models in some rooms. */
 function each(check) {
   for (const kinds of [1, 2, 3]) {
-    for (const [layers, heads] of [[1, 1], [1, 2], [2, 3], [2, 4], [1, 8], [6, 8], [12, 12]]) {
+    for (const [layers, heads] of [[1, 1], [1, 2], [2, 3], [2, 4], [1, 8], [6, 8], [12, 12], [24, 16], [32, 32]]) {
       for (const size of [{}, { queries: 2, keys: 40 }, { queries: 40, keys: 2 }]) {
         for (const width of [138, 278, 346]) {
           for (const height of [60, 220, 420, 800, 1400]) {
@@ -50,6 +50,14 @@ test("thumbnails are large if that fits, and small ones fit where large ones do 
   assert.ok(much.side >= LARGE && much.named);
   assert.ok(little.side < LARGE && !little.named);
   assert.equal(little.across, 8);
+});
+
+test("very many heads stand in few rows, in thumbnails that can still be pressed", () => {
+  for (const [layers, heads, across] of [[12, 12, 6], [24, 16, 8], [32, 32, 11]]) {
+    const arranged = arrangedIn(kindsOf(1, layers, heads), { width: 352, height: 620 });
+    assert.equal(arranged.across, across);
+    assert.ok(arranged.side >= 24);
+  }
 });
 
 test("one kind of attention has no tabs, however little room there is", () => {

@@ -817,6 +817,9 @@ def test_nothing_is_wider_than_the_window(show, width):
 def test_a_trace_of_weights_alone_offers_no_scores(show, masked):
     page = show(Trace(**{**vars(masked), "values": weights_only(masked.values)}), start={"view": "matrix"})
     assert options(page, "Values") == ["weight"]
+    with opened(page, "view"):
+        expect(page.locator(".lacking")).to_be_visible()
+        expect(page.locator(".lacking")).to_contain_text("Only the attention weights are known here")
     assert picture(page, "matrix") == picture(show(masked, start={"view": "matrix"}), "matrix")
 
 

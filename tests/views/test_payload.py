@@ -4,6 +4,7 @@ from made_traces import encoder_trace, packed, unpack, writing_trace
 from numpy.testing import assert_array_equal
 
 from transformer_viz.pictures.figures.theme import HEADS
+from transformer_viz.pictures.views import payload
 from transformer_viz.values.tensors import weights_only
 from transformer_viz.values.trace import Trace
 
@@ -89,7 +90,18 @@ def test_a_trace_of_weights_alone_is_shown_without_scores(trace):
     kept = Trace(**{**vars(trace), "values": weights_only(trace.values)})
     header, arrays = unpack(packed(kept))
     assert [sorted(found["arrays"]) for found in header["attentions"]] == [["mask", "weights"]] * 3
+    assert [found["lacking"] for found in header["attentions"]] == ["only_weights"] * 3
     assert_array_equal(arrays["cross"]["weights"], unpack(packed(trace))[1]["cross"]["weights"])
+
+
+def test_of_many_heads_and_a_long_text_the_scores_stay_behind(trace, monkeypatch):
+    weights = [each.layers[0].weights.size * len(each.layers) for each in trace.kinds().values()]
+    assert len({*weights}) > 1
+    monkeypatch.setattr(payload, "MAX_SCORES", min(weights))
+    header, _ = unpack(packed(trace))
+    for found, size in zip(header["attentions"], weights, strict=True):
+        assert ("scores" in found["arrays"]) == (size == min(weights))
+        assert found.get("lacking") == (None if size == min(weights) else "no_scores")
 
 
 def test_numbers_that_half_precision_cannot_hold_are_the_largest_it_can():

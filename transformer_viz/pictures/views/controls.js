@@ -174,6 +174,7 @@ export class Controls {
     if (!["all", "matrix"].includes(state.view)) return [];
     const values = attention.hasScores ? /** @type {const} */ (["weights", "scores", "masked", "norms"]) : [state.value];
     const value = this.menu("value", values.map((name) => [name, words.values[name]]));
+    if (attention.lacking) value.append(element("p", { className: "lacking", textContent: words[attention.lacking] }));
     if (state.value !== "weights") return [value];
     return [value, this.menu("scale", [["head", words.scale_head], ["one", words.scale_one]])];
   }

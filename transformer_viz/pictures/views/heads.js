@@ -37,6 +37,7 @@ import { thumbnailsOf } from "./thumbnails.js";
 
 const POWER = "M8 1.8v5.4M4.3 4.2a5.2 5.2 0 1 0 7.4 0"; // the sign of a switch, on 16 × 16
 const FEW = 4; // heads that always stand in one row
+const MANY = 16; // heads that may need more than two rows
 const MOST_SIDE = 84;
 const GAP = 6;
 const PADDING = 11; // of a card with its border, and between cards
@@ -59,6 +60,7 @@ export class Heads {
     this.thumbnails = new Map();
     /** @type {unknown[]} */
     this.from = [];
+    this.revealed = ""; // the head that was scrolled to
     this.size = { width: 0, height: 0 };
   }
 
@@ -211,6 +213,19 @@ export class Heads {
       each.ariaCurrent = isChosen ? "true" : null;
       each.tabIndex = isChosen || (kind !== state.kind && number === "0") ? 0 : -1; // one stop for each kind
     }
+    if (chosen !== this.revealed) this.reveal(chosen);
+  }
+
+  /** Scroll the column to a head that is newly chosen; of many layers, most are out of sight. @param {string} key */
+  reveal(key) {
+    const column = this.element.closest(".column");
+    const head = this.element.querySelector(`[data-key="${key}"]`);
+    if (!column || !head) return;
+    const [box, place] = [column.getBoundingClientRect(), head.getBoundingClientRect()];
+    if (!place.height) return;
+    this.revealed = key;
+    if (place.top < box.top + LAYER) column.scrollTop += place.top - box.top - LAYER;
+    else if (place.bottom > box.bottom) column.scrollTop += place.bottom - box.bottom + GAP;
   }
 
   /** Choose the head beside the one that has the focus. @param {KeyboardEvent} event */
@@ -267,7 +282,8 @@ function sign(path) {
 export function arrangedIn(all, { width, height }, projected = false) {
   const letters = projected ? "projected" : "usual";
   const heads = Math.max(...all.map((each) => each.heads));
-  const options = [Math.min(heads, FEW), 2, Math.ceil(heads / 2), heads].filter((across) => across <= heads);
+  const parts = heads > MANY ? [4, 3, 2] : [2];
+  const options = [Math.min(heads, FEW), 2, ...parts.map((part) => Math.ceil(heads / part)), heads].filter((across) => across <= heads);
   /** @type {Arranged[]} */
   const possible = options.flatMap((across) =>
     (all.length > 1 ? [true, false] : [true]).map((cards) => {
@@ -282,7 +298,8 @@ export function arrangedIn(all, { width, height }, projected = false) {
   };
   const good = possible.find((arranged) => arranged.side >= LEAST_SIDE && fits(arranged));
   const usable = possible.filter(({ side }) => side >= USABLE);
-  return good ?? usable.find(fits) ?? usable[usable.length - 1] ?? possible[possible.length - 1];
+  const lowest = usable.reduce((/** @type {Arranged | null} */ best, one) => (best && best.across > one.across ? best : one), null);
+  return good ?? usable.find(fits) ?? lowest ?? possible[possible.length - 1];
 }
 
 /**

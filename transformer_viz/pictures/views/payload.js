@@ -43,6 +43,7 @@
  * @property {[rows: Pair[], columns: Pair[]]} [places] Of each row and column, its position before and now; none: both
  *   are its number.
  * @property {[layer: number, head: number, query: number] | null} covered A row that is to be predicted first.
+ * @property {"no_scores" | "only_weights"} [lacking] Why there are no scores.
  * @property {string[]} queryTokens
  * @property {string[]} keyTokens
  * @property {number[]} querySentences Number of the sentence of each token.
@@ -97,7 +98,7 @@
  *   | "lines_of" | "all_heads" | "scale_head" | "scale_one" | "size" | "projector" | "download" | "key" | "grid" | "matrix" | "lines" | "steps"
  *   | "grid_title" | "lines_title" | "stop" | "some" | "no_line" | "strongest" | "pinned" | "cell" | "masked_cell"
  *   | "table" | "table_query" | "table_keys" | "query_of" | "key_vector" | "value_vector" | "weighted_value" | "masked"
- *   | "equal" | "unequal" | "too_long" | "token_embedding" | "position" | "sum" | "stream" | "normalised"
+ *   | "equal" | "unequal" | "too_long" | "no_scores" | "only_weights" | "token_embedding" | "position" | "sum" | "stream" | "normalised"
  *   | "joined" | "output" | "projected" | "unprojected" | "every" | "within" | "between" | "evidence" | "evidence_here"
  *   | "measured" | "measured_here" | "unshown" | "mean" | "uniform" | "here" | "usual_role" | "before" | "change" | "side_a"
  *   | "side_b" | "side_change" | "compared_cell" | "switch_off" | "switch_on" | "covered", string>} Words

@@ -25,6 +25,9 @@ THEMES = {
 MAX_VECTOR_BYTES = 16e6
 """Maximum size of the vectors in bytes; longer texts have no step-by-step view."""
 
+MAX_SCORES = 4_000_000
+"""Most attention weights of one kind that come with their scores."""
+
 QUERY_INPUT = {
     "encoder": "attention_input",
     "decoder": "self_attention_input",
@@ -180,7 +183,12 @@ def _attention(kind, shown, arrays):
     if shown.before is not None:
         described["before"] = arrays.add(before, np.float16)
         described["beforeMask"] = arrays.add(before_mask, np.uint8)
-    if found.layers[0].scores is not None:
+    facts = {}
+    if found.layers[0].scores is None:
+        facts["lacking"] = "only_weights"
+    elif weights.size > MAX_SCORES:
+        facts["lacking"] = "no_scores"
+    else:
         scores = np.stack([layer.scores for layer in found.layers])
         if shown.covered is not None:
             scores[shown.covered] = 0
@@ -188,7 +196,6 @@ def _attention(kind, shown, arrays):
         norms = np.linalg.norm(np.stack([layer.value for layer in found.layers]), axis=-1)
         described["norms"] = arrays.add(norms.clip(max=LARGEST), np.float16)
     described |= {name: arrays.add(array, np.float32) for name, array in vectors.items()}
-    facts = {}
     if shown.evidence is not None:
         names, meanings, texts, measured = shown.evidence
         described["evidence"] = arrays.add(measured, np.float32)

@@ -12,6 +12,7 @@ from transformer_viz.ui.shell.title_row import show_title_row
 ALIGNED = """<style>
 .st-key-shuffle button { min-height: 2rem; padding-top: 0; padding-bottom: 0 }
 .stMarkdown th, .stMarkdown td { word-break: keep-all }
+.stMarkdown:has(table) { overflow-x: auto }
 .st-key-rows, [class*="st-key-dimensions-"] { margin-bottom: -0.5rem }
 .st-key-panels-change { display: grid;
   grid-template-columns: repeat(auto-fit, minmax(min(240px * var(--projected, 1), 100%), 1fr)) }
