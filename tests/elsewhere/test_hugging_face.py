@@ -297,6 +297,39 @@ def test_files_that_are_missing_or_cut_off_are_named(copied):
         store.read_model(folder)
 
 
+@pytest.mark.parametrize("name", ["bert-masked", "electra", "distilbert"])
+def test_a_vocab_txt_alone_gives_the_same_tokens(copied, name):
+    folder = copied(name)
+    vocabulary = json.loads((folder / "tokenizer.json").read_text())["model"]["vocab"]
+    (folder / "tokenizer.json").unlink()
+    with pytest.raises(ModelError, match=r"has no tokenizer\.json"):
+        store.read_model(folder)
+    before = store.stamp(folder)
+    (folder / "vocab.txt").write_text(
+        "\n".join(sorted(vocabulary, key=vocabulary.get)) + "\n", encoding="utf-8"
+    )
+    assert store.stamp(folder) != before
+    found, whole = tv.load(folder), tv.load(HERE / "models" / name)
+    assert found.config == whole.config
+    for text in (*TEXTS, "A film [SEP] another one"):
+        ours, theirs = (each.tokenizer.encode(text, max_len=99, start=True) for each in (found, whole))
+        assert (ours.ids.tolist(), ours.offsets) == (theirs.ids.tolist(), theirs.offsets)
+
+
+def test_a_vocab_txt_says_whether_capitals_count_and_must_be_berts(copied):
+    folder = copied("bert")
+    (folder / "tokenizer.json").unlink()
+    (folder / "vocab.txt").write_text("[PAD]\n[UNK]\n[CLS]\n[SEP]\nFilm\nfilm\n", encoding="utf-8")
+    assert tv.load(folder).trace("Film film").token_ids.tolist() == [2, 5, 5, 3]
+    (folder / "tokenizer_config.json").write_text('{"do_lower_case": false}')
+    assert tv.load(folder).trace("Film film").token_ids.tolist() == [2, 4, 5, 3]
+    (folder / "vocab.txt").write_text("[PAD]\n[UNK]\nfilm\n", encoding="utf-8")
+    with pytest.raises(
+        ModelError, match=r"vocab\.txt is not the vocabulary of a BERT: it lacks \[CLS\], \[SEP\]"
+    ):
+        tv.load(folder)
+
+
 def test_shards_and_half_precision_are_the_same_numbers(copied):
     folder = copied("gpt2")
     arrays = load_file(folder / "model.safetensors")

@@ -32,6 +32,7 @@ class Family:
         tied: Whether the output layer is the token embedding where a file does not say.
         untied_if_stored: Whether an output layer in the file counts, whatever its settings say.
         scales_output: Whether the vectors in front of a tied output layer are divided by sqrt(d_model).
+        wordpiece: Whether its tokens can be made from a vocab.txt.
         unscaled: Whether scores are not divided by sqrt(head_dim).
         computed_positions: Whether the table of positions is computed where a file does not have it: sines,
             then cosines.
@@ -52,6 +53,7 @@ class Family:
     tied: bool = True
     untied_if_stored: bool = False
     scales_output: bool = False
+    wordpiece: bool = False
     unscaled: bool = False
     computed_positions: bool = False
 
@@ -125,6 +127,7 @@ BERT = Family(
         CLASSES: {"pooled": "bert.pooler.dense", "classifier": "classifier"},
     },
     head_fields={MASKED: TRANSFORMED, CLASSES: POOLED | {"pooled_activation": "tanh"}},
+    wordpiece=True,
 )
 
 NARROW = {"embedding_dim": "embedding_size"}
@@ -178,6 +181,7 @@ ALBERT = replace(
         },
         CLASSES: {"pooled": "albert.pooler", "classifier": "classifier"},
     },
+    wordpiece=False,
 )
 
 ROBERTA = replace(
@@ -189,6 +193,7 @@ ROBERTA = replace(
         CLASSES: {"pooled": "classifier.dense", "classifier": "classifier.out_proj"},
     },
     first_position=2,
+    wordpiece=False,
 )
 
 DATA2VEC = replace(
@@ -237,6 +242,7 @@ DISTILBERT = Family(
         CLASSES: {"pooled": "pre_classifier", "classifier": "classifier"},
     },
     head_fields={MASKED: TRANSFORMED, CLASSES: POOLED | {"pooled_activation": "relu"}},
+    wordpiece=True,
 )
 
 GPT2 = Family(

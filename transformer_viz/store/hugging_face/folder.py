@@ -23,13 +23,14 @@ from transformer_viz.store.hugging_face.families import BUFFERS, Family
 from transformer_viz.store.hugging_face.settings import config_from, family_of, head_of
 from transformer_viz.store.hugging_face.tensors import Stored, stored_tensors
 from transformer_viz.text.foreign import special_fields
+from transformer_viz.text.wordpiece import wordpiece_json
 from transformer_viz.values.config import TransformerConfig
 
 NEEDED = 2.5
 """Bytes of memory for a byte of parameters: the arrays, the model, and the tensors of a text."""
 
 LARGEST_TOKENIZER = 2**26
-"""Bytes of a tokenizer.json."""
+"""Bytes of a tokenizer.json or a vocab.txt."""
 
 MOST_NAMED = 20
 """Most tensors that are named as left out."""
@@ -90,7 +91,7 @@ def identity(folder: Path) -> str:
     Raises:
         OSError: If the folder cannot be listed.
     """
-    files = sorted(file for file in folder.iterdir() if file.suffix in (".json", ".safetensors"))
+    files = sorted(file for file in folder.iterdir() if file.suffix in (".json", ".safetensors", ".txt"))
     found = [(file.name, file.stat()) for file in files]
     return ";".join(f"{name}-{each.st_ino}-{each.st_mtime_ns}-{each.st_size}" for name, each in found)
 
@@ -104,7 +105,8 @@ def read_contents(folder: Path) -> Contents:
     file = folder / "config.json"
     with disk_errors(file, "read"):
         theirs = json_object(file, file.read_text(encoding="utf-8", errors="replace"))
-    family, tokenizer = family_of(file, theirs), _tokenizer(folder)
+    family = family_of(file, theirs)
+    tokenizer = _tokenizer(folder, family)
     theirs = _writing_settings(folder) | theirs
     tensors, head = stored_tensors(folder), head_of(family, theirs)
     try:
@@ -147,10 +149,23 @@ def read_folder(folder: Path, name: str) -> StoredModel:
     return StoredModel(name, folder, found.config, found.tokenizer, card, parameters, target)
 
 
-def _tokenizer(folder):
-    file = folder / "tokenizer.json"
+def _tokenizer(folder, family):
+    """Return the text of a folder's tokenizer.json, or of the one that its vocab.txt stands for."""
+    file, vocabulary = folder / "tokenizer.json", folder / "vocab.txt"
+    if not file.is_file() and family.wordpiece and vocabulary.is_file():
+        lines = _text(vocabulary).removesuffix("\n").split("\n")
+        settings = folder / "tokenizer_config.json"
+        found = json_object(settings, _text(settings)) if settings.is_file() else {}
+        try:
+            return wordpiece_json(lines, lower=found.get("do_lower_case") is not False)
+        except ValueError as error:
+            raise ModelError("store.unusable", file=vocabulary, reason=_reason(error)) from None
     if not file.is_file():
         raise ModelError("hugging.no_tokenizer", place=folder)
+    return _text(file)
+
+
+def _text(file):
     with disk_errors(file, "read"):
         if file.stat().st_size > LARGEST_TOKENIZER:
             raise ModelError("store.size", file=file, size=file.stat().st_size, most=LARGEST_TOKENIZER)

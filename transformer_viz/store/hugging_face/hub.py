@@ -24,7 +24,7 @@ from transformer_viz.store.hugging_face import PREFIX
 from transformer_viz.store.places import folder_of_models
 
 FILES = (
-    *("config.json", "tokenizer.json"),
+    *("config.json", "generation_config.json", "tokenizer.json", "tokenizer_config.json", "vocab.txt"),
     *("model.safetensors", "model-*.safetensors", "model.safetensors.index.json"),
 )
 """Files of a model that are fetched; a repository often has the same parameters in other formats, too."""
