@@ -7,9 +7,12 @@ swapped; tokenizers are trained on a few sentences.
 
 import json
 import shutil
+import tempfile
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
+import sentencepiece
 import tokenizers
 import torch
 import transformers
@@ -92,7 +95,45 @@ def pieces_with_end(start="<pad>"):
     return found
 
 
-def sentencepiece():
+class MarianFiles:
+    """Marian's own files: pieces of each side, and one vocabulary; they have no offsets."""
+
+    def __init__(self):
+        self.place, tokens = Path(tempfile.mkdtemp()), ["</s>", "<unk>"]
+        for side, lines in {"source": CORPUS, "target": [text[::-1] for text in CORPUS]}.items():
+            (self.place / side).write_text("\n".join(lines), encoding="utf-8")
+            options = {"input": self.place / side, "model_prefix": self.place / side, "vocab_size": 70}
+            sentencepiece.SentencePieceTrainer.train(
+                **options, bos_id=-1, pad_id=-1, character_coverage=0.98, minloglevel=2
+            )
+            (self.place / f"{side}.model").rename(self.place / f"{side}.spm")
+            found = sentencepiece.SentencePieceProcessor(model_file=str(self.place / f"{side}.spm"))
+            tokens += [found.id_to_piece(number) for number in range(found.get_piece_size())]
+        ids = {token: number for number, token in enumerate(dict.fromkeys([*tokens, ">>fra<<", "<pad>"]))}
+        (self.place / "vocab.json").write_text(json.dumps(ids))
+        paths = (str(self.place / name) for name in ("source.spm", "target.spm", "vocab.json"))
+        self.tokenizer = transformers.MarianTokenizer(*paths)
+
+    def encode(self, text):
+        ids = self.tokenizer(text).input_ids
+        special = [int(number == 0) for number in ids]
+        return SimpleNamespace(ids=ids, offsets=None, special_tokens_mask=special)
+
+    def get_vocab_size(self):
+        return len(self.tokenizer)
+
+    def token_to_id(self, token):
+        return self.tokenizer.convert_tokens_to_ids(token)
+
+    def save(self, path):
+        for name in ("source.spm", "target.spm", "vocab.json"):
+            shutil.copyfile(self.place / name, Path(path).parent / name)
+
+    def encode_target(self, text):
+        return self.tokenizer(text_target=text).input_ids
+
+
+def llama_pieces():
     """Llama's: BPE with "▁" for a space and bytes for what is unknown."""
     special = ["<unk>", "<s>", "</s>"]
     pieces = [f"<0x{byte:02X}>" for byte in range(256)]
@@ -184,8 +225,8 @@ MODELS = {
         lambda: byte_level(GPT),
         SIZES | {"rotary_pct": 0.34, "use_parallel_residual": False, "rotary_emb_base": 300},
     ),
-    "llama": ("LlamaForCausalLM", sentencepiece, SIZES | LLAMA),
-    "mistral": ("MistralForCausalLM", sentencepiece, SIZES | LLAMA | {"sliding_window": 5}),
+    "llama": ("LlamaForCausalLM", llama_pieces, SIZES | LLAMA),
+    "mistral": ("MistralForCausalLM", llama_pieces, SIZES | LLAMA | {"sliding_window": 5}),
     "qwen2": (
         "Qwen2ForCausalLM",
         lambda: byte_level(GPT),
@@ -214,7 +255,7 @@ MODELS = {
     ),
     "phi3": (
         "Phi3ForCausalLM",
-        sentencepiece,
+        llama_pieces,
         SIZES | LLAMA | {"sliding_window": 7, "pad_token_id": 2},
     ),
     "bart": (
@@ -237,6 +278,11 @@ MODELS = {
         pieces_with_end,
         BART | {"scale_embedding": True, "activation_function": "swish"} | ENDS,
     ),
+    "marian-pieces": (
+        "MarianMTModel",
+        MarianFiles,
+        BART | {"activation_function": "swish", "eos_token_id": 0, "forced_eos_token_id": 0},
+    ),
     "t5": ("T5ForConditionalGeneration", pieces_with_end, T5 | ENDS | {"num_decoder_layers": 3}),
     "t5-untied": (
         "T5ForConditionalGeneration",
@@ -244,7 +290,7 @@ MODELS = {
         T5 | ENDS | {"tie_word_embeddings": False, "feed_forward_proj": "gated-gelu"},
     ),
     "mt5": ("MT5ForConditionalGeneration", pieces_with_end, T5 | ENDS),
-    "gemma": ("GemmaForCausalLM", sentencepiece, SIZES | {"num_key_value_heads": 1, "head_dim": 8}),
+    "gemma": ("GemmaForCausalLM", llama_pieces, SIZES | {"num_key_value_heads": 1, "head_dim": 8}),
 }
 """Name -> class, tokenizer, and settings."""
 
@@ -264,6 +310,9 @@ def record(name, kind, backend, settings):
     settings |= {"vocab_size": backend.get_vocab_size() + 2}  # some embeddings have more rows than tokens
     labels, forced = settings.get("id2label"), settings.pop("forced_bos_token_id", None)
     settings |= {"label2id": {label: number for number, label in labels.items()}} if labels else {}
+    if isinstance(backend, MarianFiles):
+        padding = backend.token_to_id("<pad>")
+        settings |= {"pad_token_id": padding, "decoder_start_token_id": padding}
     if backend.token_to_id(GPT[0]) == 0:
         settings |= {"bos_token_id": 0, "eos_token_id": 0, "pad_token_id": None}
     model = cls(cls.config_class(**settings)).eval()
@@ -282,6 +331,9 @@ def record(name, kind, backend, settings):
     texts = [
         {"ids": each.ids, "offsets": each.offsets, "special": each.special_tokens_mask} for each in encodings
     ]
+    if isinstance(backend, MarianFiles):
+        for text, each in zip(TEXTS, texts, strict=True):
+            each["target"] = backend.encode_target(text)
     (folder / "texts.json").write_text(json.dumps(texts))
     ids = [encodings[0].ids, encodings[2].ids[:5]]
     padded = torch.tensor([ids[0], ids[1] + [0] * (len(ids[0]) - 5)])

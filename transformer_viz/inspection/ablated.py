@@ -14,6 +14,9 @@ from transformer_viz.values.request import Request
 MOST_NUMBERS = 16_000_000
 """Most attention weights of all layers, or logits, of a batch, unless it is a single pass."""
 
+MOST_WORK = 30_000_000_000
+"""Most multiplications of a batch, about a second on two cores, unless it is a single pass."""
+
 ABLATION = ("head_gate", "context_patch")
 """Endings of the names of the inputs that ablation changes."""
 
@@ -54,8 +57,9 @@ def _size(config, prepared):
     if prepared.target is not None:
         queries = len(prepared.target.ids)
         weights += config.num_decoder_layers * queries * (queries + keys)
-    outputs = queries * config.num_outputs if config.predicts_tokens else 0
-    return max(1, MOST_NUMBERS // max(config.num_heads * weights, outputs))
+    numbers = max(config.num_heads * weights, queries * config.num_outputs)
+    work = config.num_parameters * max(keys, queries)
+    return max(1, min(MOST_NUMBERS // max(numbers, 1), MOST_WORK // work))
 
 
 def _together(inputs, passes):

@@ -13,6 +13,7 @@ from transformer_viz.language import Problem
 from transformer_viz.text import check as token_check
 from transformer_viz.text.encoding import Encoding, kept_positions
 from transformer_viz.text.kinds import PAD, SPACE
+from transformer_viz.text.sentence_pieces import OTHER_SIDE
 from transformer_viz.text.tokenizer import Tokenizer
 from transformer_viz.values.config import NO_ID, TransformerConfig
 from transformer_viz.values.special import MASKS
@@ -146,7 +147,8 @@ class ForeignTokenizer(Tokenizer):
 
     def decode(self, token_ids: Iterable[int]) -> str:
         """Return the text of token ids, without special tokens."""
-        return self._backend.decode([int(token_id) for token_id in token_ids], skip_special_tokens=True)
+        text = self._backend.decode([int(token_id) for token_id in token_ids], skip_special_tokens=True)
+        return text.replace(OTHER_SIDE, "")
 
     def _around(self, start):
         """Return the ids before and behind a text."""
@@ -154,7 +156,7 @@ class ForeignTokenizer(Tokenizer):
 
     def _shown(self, token):
         if not self._is_byte_level:
-            return token
+            return token.removesuffix(OTHER_SIDE)
         text = _BYTES.decode([token])
         return SPACE + text[1:] if text.startswith(" ") else text
 

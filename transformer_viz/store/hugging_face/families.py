@@ -33,6 +33,7 @@ class Family:
         untied_if_stored: Whether an output layer in the file counts, whatever its settings say.
         scales_output: Whether the vectors in front of a tied output layer are divided by sqrt(d_model).
         wordpiece: Whether its tokens can be made from a vocab.txt.
+        sentence_pieces: Whether they can be made from source.spm, target.spm and vocab.json.
         unscaled: Whether scores are not divided by sqrt(head_dim).
         computed_positions: Whether the table of positions is computed where a file does not have it: sines,
             then cosines.
@@ -54,6 +55,7 @@ class Family:
     untied_if_stored: bool = False
     scales_output: bool = False
     wordpiece: bool = False
+    sentence_pieces: bool = False
     unscaled: bool = False
     computed_positions: bool = False
 
@@ -587,6 +589,7 @@ MARIAN = replace(
     fixed=BART.fixed | {"embedding_norm": False},
     required={"normalize_before": False, "normalize_embedding": False, "add_final_layer_norm": False},
     heads={"MTModel": BART.heads["ForConditionalGeneration"]},
+    sentence_pieces=True,
     first_position=0,
     computed_positions=True,
 )

@@ -23,6 +23,7 @@ from transformer_viz.store.hugging_face.families import BUFFERS, Family
 from transformer_viz.store.hugging_face.settings import config_from, family_of, head_of
 from transformer_viz.store.hugging_face.tensors import Stored, stored_tensors
 from transformer_viz.text.foreign import special_fields
+from transformer_viz.text.sentence_pieces import unigram_json
 from transformer_viz.text.wordpiece import wordpiece_json
 from transformer_viz.values.config import TransformerConfig
 
@@ -30,7 +31,7 @@ NEEDED = 2.5
 """Bytes of memory for a byte of parameters: the arrays, the model, and the tensors of a text."""
 
 LARGEST_TOKENIZER = 2**26
-"""Bytes of a tokenizer.json or a vocab.txt."""
+"""Bytes of a file of a tokenizer."""
 
 MOST_NAMED = 20
 """Most tensors that are named as left out."""
@@ -60,6 +61,7 @@ class Contents(NamedTuple):
         family: What its tensors are called.
         head: Which head it has; None: none.
         tokenizer: Text of its tokenizer.json.
+        target_tokenizer: The same of the targets of an encoder-decoder.
         tensors: Name -> tensor.
         card: What can be said of it.
     """
@@ -68,6 +70,7 @@ class Contents(NamedTuple):
     family: Family
     head: str | None
     tokenizer: str
+    target_tokenizer: str | None
     tensors: dict[str, Stored]
     card: dict[str, Any]
 
@@ -91,7 +94,9 @@ def identity(folder: Path) -> str:
     Raises:
         OSError: If the folder cannot be listed.
     """
-    files = sorted(file for file in folder.iterdir() if file.suffix in (".json", ".safetensors", ".txt"))
+    files = sorted(
+        file for file in folder.iterdir() if file.suffix in (".json", ".safetensors", ".txt", ".spm")
+    )
     found = [(file.name, file.stat()) for file in files]
     return ";".join(f"{name}-{each.st_ino}-{each.st_mtime_ns}-{each.st_size}" for name, each in found)
 
@@ -106,7 +111,7 @@ def read_contents(folder: Path) -> Contents:
     with disk_errors(file, "read"):
         theirs = json_object(file, file.read_text(encoding="utf-8", errors="replace"))
     family = family_of(file, theirs)
-    tokenizer = _tokenizer(folder, family)
+    tokenizer, target_tokenizer = _tokenizers(folder, family)
     theirs = _writing_settings(folder) | theirs
     tensors, head = stored_tensors(folder), head_of(family, theirs)
     try:
@@ -128,7 +133,8 @@ def read_contents(folder: Path) -> Contents:
         "task": _task(config),
         "examples": _examples(theirs["model_type"], config, tokenizer),
     }
-    return Contents(config, family, head, tokenizer, tensors, card)
+    writes = target_tokenizer if config.architecture == "encoder-decoder" else None
+    return Contents(config, family, head, tokenizer, writes, tensors, card)
 
 
 def read_folder(folder: Path, name: str) -> StoredModel:
@@ -145,8 +151,26 @@ def read_folder(folder: Path, name: str) -> StoredModel:
     parameters, left_out = _parameters(folder, found)
     check_finite(folder, parameters)
     card = found.card | {"left_out": left_out}
-    target = found.tokenizer if found.config.architecture == "encoder-decoder" else None
-    return StoredModel(name, folder, found.config, found.tokenizer, card, parameters, target)
+    return StoredModel(name, folder, found.config, found.tokenizer, card, parameters, found.target_tokenizer)
+
+
+def _tokenizers(folder, family):
+    """Return the texts of the tokenizer.json of both sides, which may be the same."""
+    if (folder / "tokenizer.json").is_file() or not family.sentence_pieces:
+        return (_tokenizer(folder, family),) * 2
+    file = folder / "vocab.json"
+    if not file.is_file():
+        raise ModelError("hugging.no_tokenizer", place=folder)
+    ids, found = json_object(file, _text(file)), []
+    for side in (folder / "source.spm", folder / "target.spm"):
+        if not side.is_file():
+            raise ModelError("hugging.no_pieces", place=folder, name=side.name)
+        with disk_errors(side, "read"):
+            try:
+                found.append(unigram_json(_checked_size(side).read_bytes(), ids))
+            except ValueError as error:
+                raise ModelError("store.unusable", file=side, reason=_reason(error)) from None
+    return tuple(found)
 
 
 def _tokenizer(folder, family):
@@ -167,9 +191,14 @@ def _tokenizer(folder, family):
 
 def _text(file):
     with disk_errors(file, "read"):
-        if file.stat().st_size > LARGEST_TOKENIZER:
-            raise ModelError("store.size", file=file, size=file.stat().st_size, most=LARGEST_TOKENIZER)
-        return file.read_text(encoding="utf-8", errors="replace")
+        return _checked_size(file).read_text(encoding="utf-8", errors="replace")
+
+
+def _checked_size(file):
+    """Return a file of a tokenizer, if it is not too large."""
+    if file.stat().st_size > LARGEST_TOKENIZER:
+        raise ModelError("store.size", file=file, size=file.stat().st_size, most=LARGEST_TOKENIZER)
+    return file
 
 
 def _positions(family, tensors):
