@@ -160,6 +160,13 @@ def test_heads_to_leave_out_are_no_change_besides(explorer):
         head_effects(explorer, TEXT, ablate=[(0, 0)])
 
 
+def test_a_time_limit_leaves_out_whole_batches(translator, monkeypatch):
+    groups, request = ablations(translator.config), translator.request(TEXT, target=TARGET)
+    assert len([*certainties(translator, request, groups, seconds=0)]) == len(groups)  # they fit into one
+    monkeypatch.setattr(ablated, "MOST_NUMBERS", 1)
+    assert len([*certainties(translator, request, groups, seconds=0)]) == 1
+
+
 def test_a_reference_is_a_list_of_texts(explorer):
     with pytest.raises(ValueError, match="`reference` must be a list of texts, or 'own'"):
         head_effects(explorer, TEXT, reference="A film")

@@ -1,5 +1,7 @@
 """Head ablation: the effect of each head, and of several together, on the probability of the answer."""
 
+import math
+import time
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
@@ -70,7 +72,7 @@ def joint_effect(
 
 
 def certainties(
-    explorer: Explorer, request: Request, groups: Iterable[Sequence[Head]]
+    explorer: Explorer, request: Request, groups: Iterable[Sequence[Head]], *, seconds: float = math.inf
 ) -> Iterator[Certainty]:
     """Yield the certainty of the answer with each of these groups of heads ablated, computed lazily.
 
@@ -80,6 +82,7 @@ def certainties(
         explorer: `Explorer`.
         request: For an encoder-decoder, with a target, as `Explorer.with_target` returns it.
         groups: Groups of heads; an empty one: no head is ablated.
+        seconds: Time limit, checked after each batch of groups; those left over are left out.
 
     Raises:
         ValueError: If the request already ablates heads.
@@ -88,13 +91,16 @@ def certainties(
         raise ValueError(
             "`ablate` cannot be given: each head is left out in turn. Use `trace` with `ablate`."
         )
-    means = explorer.means_for(request)
+    end, means = time.monotonic() + seconds, explorer.means_for(request)
     trace = explorer.run(request)
     where = trace.gaps if len(trace.gaps) else np.s_[:]
     answer = trace.probs[where].argmax(axis=-1)
-    for found in ablated_logits(explorer, request, groups, means):
-        logits = label_logits(explorer.config, found)[where]
-        yield certainty(logits.astype(np.float64) / explorer.config.temperature, answer)
+    for batch in ablated_logits(explorer, request, groups, means):
+        for found in batch:
+            logits = label_logits(explorer.config, found)[where]
+            yield certainty(logits.astype(np.float64) / explorer.config.temperature, answer)
+        if time.monotonic() > end:
+            return
 
 
 def certainty(logits: np.ndarray, answer: np.ndarray) -> Certainty:

@@ -133,12 +133,8 @@ def search(explorer: Any, request: BeamRequest, tree: BeamTree | None) -> BeamTr
 
 def certainties(explorer: Any, request: Request, groups: Sequence[Sequence[Head]]) -> list[Certainty]:
     """Return the certainty of the answer with each of as many of these groups as fit into a portion."""
-    end, found = time.monotonic() + PORTION, []
-    for certainty in load_upper_floor("inspection.effects").certainties(explorer, request, groups):
-        found.append(certainty)
-        if time.monotonic() > end:
-            break
-    return found
+    effects = load_upper_floor("inspection.effects")
+    return [*effects.certainties(explorer, request, groups, seconds=PORTION)]
 
 
 def survey(
