@@ -158,7 +158,7 @@ class Reference:
     def bias(self, stack, distance, head):
         """Return the number that T5 adds for a distance: near ones have a row each, far ones share it."""
         table = self.p[f"{stack}_relative_bias/embeddings"][:, head]
-        if stack == "encoder":
+        if stack == "encoder" and not self.config.causal:
             half = len(table) // 2
             table = table[half : 2 * half] if distance > 0 else table[:half]
             distance = abs(distance)

@@ -276,6 +276,7 @@ def changed(folder, **values):
         ("t5", {"feed_forward_proj": "gated-mish"}, "the activation mish is not known"),
         ("t5", {"relative_attention_num_buckets": 2}, "`relative_buckets` = 2 must be at least 4"),
         ("t5", {"relative_attention_num_buckets": 10}, "has shape (8, 4), and config.json asks for (10, 4)"),
+        ("t5", {"relative_attention_max_distance": 10**9}, "relative_reach"),
         ("t5", {"num_decoder_layers": 2}, "13 tensors inside the blocks are not understood"),
         ("qwen2", {"layer_types": ["full_attention", "sliding_attention"]}, "different kinds of attention"),
     ],
@@ -333,6 +334,19 @@ def test_a_vocab_txt_says_whether_capitals_count_and_must_be_berts(copied):
         ModelError, match=r"vocab\.txt is not the vocabulary of a BERT: it lacks \[CLS\], \[SEP\]"
     ):
         tv.load(folder)
+
+
+def test_how_a_target_begins_is_read_from_either_file(copied):
+    folder = copied("bart")
+    assert "forced_bos_token_id" not in json.loads((folder / "config.json").read_text())
+    assert store.read_config(folder).target_start == (2, 0)
+    changed(folder, forced_bos_token_id=None, decoder_start_token_id=None)
+    assert store.read_config(folder).target_start == (2, 0)
+    changed(folder, forced_bos_token_id=7, decoder_start_token_id=5)
+    assert store.read_config(folder).target_start == (5, 7)
+    (folder / "generation_config.json").unlink()
+    changed(folder, forced_bos_token_id=..., decoder_start_token_id=...)
+    assert store.read_config(folder).target_start == (1,)  # the token of padding
 
 
 def test_the_files_of_a_marian_model_are_read_or_named(copied):

@@ -201,21 +201,21 @@ def relative_buckets(buckets: int, reach: int, *, causal: bool) -> np.ndarray:
     """Return the bucket of each distance from query to key (Raffel et al., 2020, section 2.1).
 
     Half of the buckets hold one distance each, the others ever more of them, in logarithmic steps. Unless
-    the attention is causal, half of all buckets are for keys behind the query.
+    the attention is causal, half of all buckets are for keys after the query.
 
     Args:
         buckets: Number of buckets, at least 4.
         reach: Distance from which on all are in the last bucket.
-        causal: Whether keys behind the query are masked; they are in bucket 0 then.
+        causal: Whether keys after the query are masked; they are in bucket 0 then.
 
     Returns:
         int64 (2 * reach + 1,), of key - query = -reach, ..., reach.
     """
     offsets = np.arange(-reach, reach + 1)
-    behind = np.zeros_like(offsets) if causal else (offsets > 0) * (buckets // 2)
+    after = np.zeros_like(offsets) if causal else (offsets > 0) * (buckets // 2)
     count = buckets if causal else buckets // 2
     distance = np.maximum(-offsets, 0) if causal else np.abs(offsets)
     single = count // 2
     steps = np.log(np.maximum(distance, single) / single) / np.log(reach / single) * (count - single)
     far = single + (steps + ROUNDING).astype(int)
-    return behind + np.where(distance < single, distance, np.minimum(far, count - 1))
+    return after + np.where(distance < single, distance, np.minimum(far, count - 1))

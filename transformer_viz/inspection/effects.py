@@ -19,7 +19,7 @@ def head_effects(explorer: Explorer, text: str | Sequence[int], **changes: Any) 
 
     The answer is the model's prediction with all heads: the class; for a decoder, the likeliest token after
     each position; for a masked language model, the likeliest token at each [MASK], or at each position if
-    there is none. This takes one forward pass per head and two more, as many at once as fit into the memory.
+    there is none. This takes one forward pass per head and two more, several at once in short texts.
 
     For an encoder-decoder the target is held fixed, so that all heads are measured on the same tokens: the
     given target, or the one that the model writes with all heads, under the other changes. What it would

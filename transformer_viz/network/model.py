@@ -327,7 +327,7 @@ class Transformer(keras.Model):
         if config.positions == "rotary":
             return Places(rotation=rotation(query_ids, config.rotary_width, config.rotary_base))
         if config.positions == "relative":
-            table, causal = self.relative_biases[stack].embeddings, stack == "decoder"
+            table, causal = self.relative_biases[stack].embeddings, stack == "decoder" or config.causal
             return Places(bias=relative_bias(config, table, query_ids, key_ids, causal=causal))
         return NO_PLACES
 

@@ -21,7 +21,7 @@ def relative_bias(
         table: float (relative_buckets, num_heads).
         query_ids: int (batch or 1, query), their positions.
         key_ids: int (batch or 1, key).
-        causal: Whether the stack is a decoder.
+        causal: Whether the stack has a causal mask.
 
     Returns:
         float (batch or 1, head, query, key).

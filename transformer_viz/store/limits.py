@@ -34,6 +34,8 @@ LARGEST_FIELDS = {
     "max_len": 16_384,
     "target_max_len": 16_384,
     "window": 16_384,
+    "relative_buckets": 4_096,
+    "relative_reach": 16_384,
 }
 """Field of a config -> maximum."""
 

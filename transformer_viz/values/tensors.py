@@ -20,7 +20,7 @@ class AttentionTrace(NamedTuple):
     query: Tensor  # (batch, head, query, head_dim)
     key: Tensor  # (batch, head, key, head_dim)
     value: Tensor  # (batch, head, key, value_dim)
-    scores: Tensor  # (batch, head, query, key)  query.key / sqrt(head_dim), before mask
+    scores: Tensor  # (batch, head, query, key)  query.key / sqrt(head_dim) + bias of distance, before mask
     weights: Tensor  # (batch, head, query, key)  softmax over key; a row sums to 1, or 0 if all masked
     context: Tensor  # (batch, head, query, value_dim)  weights @ value, after the head gate
     output: Tensor  # (batch, query, d_model)  this sub-layer's addition to the residual stream

@@ -298,8 +298,8 @@ export function arrangedIn(all, { width, height }, projected = false) {
   };
   const good = possible.find((arranged) => arranged.side >= LEAST_SIDE && fits(arranged));
   const usable = possible.filter(({ side }) => side >= USABLE);
-  const lowest = usable.reduce((/** @type {Arranged | null} */ best, one) => (best && best.across > one.across ? best : one), null);
-  return good ?? usable.find(fits) ?? lowest ?? possible[possible.length - 1];
+  const widest = usable.reduce((/** @type {Arranged | null} */ best, one) => (best && best.across > one.across ? best : one), null);
+  return good ?? usable.find(fits) ?? widest ?? possible[possible.length - 1];
 }
 
 /**

@@ -112,7 +112,7 @@ def read_contents(folder: Path) -> Contents:
         theirs = json_object(file, file.read_text(encoding="utf-8", errors="replace"))
     family = family_of(file, theirs)
     tokenizer, target_tokenizer = _tokenizers(folder, family)
-    theirs = _writing_settings(folder) | theirs
+    theirs |= {name: value for name, value in _writing_settings(folder).items() if theirs.get(name) is None}
     tensors, head = stored_tensors(folder), head_of(family, theirs)
     try:
         special = special_fields(tokenizer)
@@ -232,7 +232,7 @@ def _writing_settings(folder):
         return {}
     with disk_errors(file, "read"):
         found = json_object(file, file.read_text(encoding="utf-8", errors="replace"))
-    return {name: found[name] for name in WRITING if name in found}
+    return {name: found.get(name) for name in WRITING}
 
 
 def _task(config):

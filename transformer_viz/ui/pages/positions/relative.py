@@ -42,10 +42,11 @@ def show_relative(model: store.ModelSummary) -> None:
             stack = choose_one("stack", [*config.stacks], named, format_func=lambda name: t(f"kind.{name}"))
         named, reach = t("positions.relative.distance"), config.relative_reach
         longest = choose_number("distance", 2, reach, named, default=min(DISTANCE, reach), width=232)
-    distances = np.arange(-longest, longest + 1 if stack == "encoder" else 1)
-    buckets = relative_buckets(config.relative_buckets, reach, causal=stack == "decoder")
+    causal = stack == "decoder" or config.causal
+    distances = np.arange(-longest, 1 if causal else longest + 1)
+    buckets = relative_buckets(config.relative_buckets, reach, causal=causal)
     bias = parameters[bias_name(stack)][buckets[distances + reach]]
-    st.caption(t(f"positions.relative.{stack}"))
+    st.caption(t("positions.relative.causal" if causal else "positions.relative.both"))
     names = labels("offset", "bias") | {"head": t("positions.word.head", number="{number}")}
     make = {"curves": distance_curves, "heatmap": distance_heatmap}[how]
     figure = make(bias, distances, labels=names, theme=theme())
