@@ -213,6 +213,11 @@ def _shape(shape):
     return Phrase("list.none") if shape is None else one_line(shape)
 
 
+def sentence_of(error: Exception) -> Phrase | str:
+    """Return why something failed: a sentence of this package as it is, any other error on one line."""
+    return error if isinstance(error, Phrase) else one_line(error)
+
+
 def one_line(text: object) -> str:
     """Return foreign text as one short printable line."""
     line = "".join(letter if letter.isprintable() else " " for letter in str(text))

@@ -10,7 +10,6 @@ from typing import Any, NamedTuple
 import numpy as np
 import psutil
 
-from transformer_viz.language import Phrase
 from transformer_viz.store.format import (
     ModelError,
     StoredModel,
@@ -18,20 +17,17 @@ from transformer_viz.store.format import (
     disk_errors,
     json_object,
     one_line,
+    sentence_of,
 )
 from transformer_viz.store.hugging_face.families import BUFFERS, Family
 from transformer_viz.store.hugging_face.settings import config_from, family_of, head_of
 from transformer_viz.store.hugging_face.tensors import Stored, stored_tensors
+from transformer_viz.store.hugging_face.tokenizer_files import tokenizers_of
 from transformer_viz.text.foreign import special_fields
-from transformer_viz.text.sentence_pieces import unigram_json
-from transformer_viz.text.wordpiece import wordpiece_json
 from transformer_viz.values.config import TransformerConfig
 
 NEEDED = 2.5
 """Bytes of memory for a byte of parameters: the arrays, the model, and the tensors of a text."""
-
-LARGEST_TOKENIZER = 2**26
-"""Bytes of a file of a tokenizer."""
 
 MOST_NAMED = 20
 """Most tensors that are named as left out."""
@@ -111,7 +107,7 @@ def read_contents(folder: Path) -> Contents:
     with disk_errors(file, "read"):
         theirs = json_object(file, file.read_text(encoding="utf-8", errors="replace"))
     family = family_of(file, theirs)
-    tokenizer, target_tokenizer = _tokenizers(folder, family)
+    tokenizer, target_tokenizer = tokenizers_of(folder, family)
     theirs |= {name: value for name, value in _writing_settings(folder).items() if theirs.get(name) is None}
     tensors, head = stored_tensors(folder), head_of(family, theirs)
     try:
@@ -126,7 +122,7 @@ def read_contents(folder: Path) -> Contents:
     except ModelError:
         raise
     except (ValueError, ArithmeticError) as error:
-        raise ModelError("store.unusable", file=folder, reason=_reason(error)) from None
+        raise ModelError("store.unusable", file=folder, reason=sentence_of(error)) from None
     card = {
         "source": "Hugging Face",
         "family": theirs["model_type"],
@@ -152,53 +148,6 @@ def read_folder(folder: Path, name: str) -> StoredModel:
     check_finite(folder, parameters)
     card = found.card | {"left_out": left_out}
     return StoredModel(name, folder, found.config, found.tokenizer, card, parameters, found.target_tokenizer)
-
-
-def _tokenizers(folder, family):
-    """Return the texts of the tokenizer.json of both sides, which may be the same."""
-    if (folder / "tokenizer.json").is_file() or not family.sentence_pieces:
-        return (_tokenizer(folder, family),) * 2
-    file = folder / "vocab.json"
-    if not file.is_file():
-        raise ModelError("hugging.no_tokenizer", place=folder)
-    ids, found = json_object(file, _text(file)), []
-    for side in (folder / "source.spm", folder / "target.spm"):
-        if not side.is_file():
-            raise ModelError("hugging.no_pieces", place=folder, name=side.name)
-        with disk_errors(side, "read"):
-            try:
-                found.append(unigram_json(_checked_size(side).read_bytes(), ids))
-            except ValueError as error:
-                raise ModelError("store.unusable", file=side, reason=_reason(error)) from None
-    return tuple(found)
-
-
-def _tokenizer(folder, family):
-    """Return the text of a folder's tokenizer.json, or of the one that its vocab.txt stands for."""
-    file, vocabulary = folder / "tokenizer.json", folder / "vocab.txt"
-    if not file.is_file() and family.wordpiece and vocabulary.is_file():
-        lines = _text(vocabulary).removesuffix("\n").split("\n")
-        settings = folder / "tokenizer_config.json"
-        found = json_object(settings, _text(settings)) if settings.is_file() else {}
-        try:
-            return wordpiece_json(lines, lower=found.get("do_lower_case") is not False)
-        except ValueError as error:
-            raise ModelError("store.unusable", file=vocabulary, reason=_reason(error)) from None
-    if not file.is_file():
-        raise ModelError("hugging.no_tokenizer", place=folder)
-    return _text(file)
-
-
-def _text(file):
-    with disk_errors(file, "read"):
-        return _checked_size(file).read_text(encoding="utf-8", errors="replace")
-
-
-def _checked_size(file):
-    """Return a file of a tokenizer, if it is not too large."""
-    if file.stat().st_size > LARGEST_TOKENIZER:
-        raise ModelError("store.size", file=file, size=file.stat().st_size, most=LARGEST_TOKENIZER)
-    return file
 
 
 def _positions(family, tensors):
@@ -352,7 +301,3 @@ def _part(array, number, count, config, family, *, in_heads):
         return np.split(array, widths.cumsum()[:2], axis=axis)[number]
     heads = array.reshape(config.num_heads, count, -1, *array.shape[1:])[:, number]
     return heads.reshape(-1, *array.shape[1:])
-
-
-def _reason(error):
-    return error if isinstance(error, Phrase) else one_line(error)

@@ -1,0 +1,71 @@
+"""What a family of models is, and the names that many share."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+Layers = dict[str, str | tuple[str, ...]]
+
+
+@dataclass(frozen=True)
+class Family:
+    """What the models of some `model_type`s have in common.
+
+    Attributes:
+        layers: Our layer -> theirs, without the prefix of the base model.
+        prefixes: What may stand before the names of the base model's tensors.
+        settings: Field of our config -> name of theirs.
+        fixed: Field of our config -> its value in this family.
+        defaults: Name of their setting -> its value where a file leaves it out.
+        required: Name of their setting -> the only value that is understood; a file may leave it out.
+        equal: Name of their setting -> another that has the same value in what is understood.
+        heads: Ending of an architecture's name ("ForMaskedLM") -> our layer -> theirs, prefix included.
+        head_fields: The same -> field of our config -> its value.
+        first_position: Rows of the table of positions that no text uses.
+        transposed: Whether kernels are stored as (output, input), as by torch's linear layers.
+        gain_offset: Added to the gains of the normalisation.
+        tied: Whether the output layer is the token embedding where a file does not say.
+        untied_if_stored: Whether an output layer in the file counts, whatever its settings say.
+        scales_output: Whether the vectors in front of a tied output layer are divided by sqrt(d_model).
+        wordpiece: Whether its tokens can be made from a vocab.txt.
+        sentence_pieces: Whether they can be made from source.spm, target.spm and vocab.json.
+        unscaled: Whether scores are not divided by sqrt(head_dim).
+        computed_positions: Whether the table of positions is computed where a file does not have it: sines,
+            then cosines.
+    """
+
+    layers: Layers
+    prefixes: tuple[str, ...]
+    settings: dict[str, str]
+    fixed: dict[str, Any] = field(default_factory=dict)
+    defaults: dict[str, Any] = field(default_factory=dict)
+    required: Mapping[str, Any] = field(default_factory=dict)
+    equal: Mapping[str, str] = field(default_factory=dict)
+    heads: Mapping[str, Layers] = field(default_factory=dict)
+    head_fields: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    first_position: int = 0
+    transposed: bool = True
+    gain_offset: float = 0.0
+    tied: bool = True
+    untied_if_stored: bool = False
+    scales_output: bool = False
+    wordpiece: bool = False
+    sentence_pieces: bool = False
+    unscaled: bool = False
+    computed_positions: bool = False
+
+
+def block(stack: str, layers: Layers) -> Layers:
+    """Return the layers of a block of a stack, with a place for its number."""
+    return {f"{stack}_{{}}/{ours}": theirs for ours, theirs in layers.items()}
+
+
+SIZES = {
+    "vocab_size": "vocab_size",
+    "max_len": "max_position_embeddings",
+    "d_model": "hidden_size",
+    "num_layers": "num_hidden_layers",
+    "num_heads": "num_attention_heads",
+    "ffn_dim": "intermediate_size",
+}
+"""Field of a config -> its name in most families."""
