@@ -336,6 +336,11 @@ def test_a_vocab_txt_says_whether_capitals_count_and_must_be_berts(copied):
         tv.load(folder)
 
 
+def test_a_byte_that_is_a_character_is_shown_as_one():
+    tokens = tv.load(HERE / "models" / "llama").trace("Z\n€").tokens
+    assert tokens[-5:] == ("Z", "\n", "<0xE2>", "<0x82>", "<0xAC>")
+
+
 def test_how_a_target_begins_is_read_from_either_file(copied):
     folder = copied("bart")
     assert "forced_bos_token_id" not in json.loads((folder / "config.json").read_text())

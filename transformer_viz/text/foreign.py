@@ -1,6 +1,7 @@
 """Tokenizers that were made elsewhere, with ids of their own for special tokens."""
 
 import json
+import re
 from collections.abc import Iterable, Sequence
 from functools import cached_property
 from typing import Any, Self
@@ -156,12 +157,16 @@ class ForeignTokenizer(Tokenizer):
 
     def _shown(self, token):
         if not self._is_byte_level:
-            return token.removesuffix(OTHER_SIDE)
+            byte = _BYTE.fullmatch(token)
+            return chr(int(byte[1], 16)) if byte else token.removesuffix(OTHER_SIDE)
         text = _BYTES.decode([token])
         return SPACE + text[1:] if text.startswith(" ") else text
 
 
 _BYTES = decoders.ByteLevel()
+
+_BYTE = re.compile("<0x([0-7][0-9A-F])>")
+"""A byte that is a character of its own, where bytes stand for what a vocabulary lacks; others are parts."""
 
 
 def tokenizer_of(config: TransformerConfig, text: str, *, is_target: bool = False) -> Tokenizer:
