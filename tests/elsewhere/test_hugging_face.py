@@ -207,6 +207,16 @@ def test_the_targets_of_an_encoder_decoder_begin_as_it_was_trained(folder, explo
     assert explorer.trace("A café.", target=inner[:5]).target_ids.tolist() == [*start, *inner[:5]]
 
 
+def test_what_a_target_begins_with_is_read_even_if_it_is_called_padding(explorer):
+    if not explorer.target_tokenizer:
+        return
+    trace = explorer.trace(TEXTS[0], target="")
+    assert trace.read.all()
+    assert_allclose(trace.answer_probs, trace.probs[-1])
+    padded = explorer.trace(TEXTS[0], target="", target_padding=2)
+    assert padded.read.tolist() == [True] * len(trace.target_tokens) + [False] * 2
+
+
 def test_without_relative_positions_nothing_is_added_to_the_scores(explorer):
     if explorer.config.positions != "relative":
         return

@@ -6,8 +6,11 @@ UNKNOWN = frozenset({"[UNK]", "<unk>"})
 MASKS = ("[MASK]", "<mask>")
 """A masked token."""
 
-PADDING = frozenset({"[PAD]", "<pad>"})
-"""Padding."""
+PADDING = "[PAD]"
+"""Padding, as a text that is padded here shows it."""
+
+PADDING_ELSEWHERE = "<pad>"
+"""A token of models made elsewhere that is read like any other; the targets of T5 and Marian begin with it."""
 
 EDGES = frozenset(
     {
@@ -17,5 +20,5 @@ EDGES = frozenset(
 )
 """The beginning or the end of a text or a sentence."""
 
-SPECIAL = UNKNOWN | PADDING | EDGES | {*MASKS}
+SPECIAL = UNKNOWN | EDGES | {PADDING, PADDING_ELSEWHERE, *MASKS}
 """All of them."""

@@ -111,7 +111,7 @@ class Trace:
     @property
     def read(self) -> np.ndarray:
         """Which tokens of the text, or of the target if there is one, are not [PAD]: bool (position,)."""
-        return np.array([token not in PADDING for token in self.target_tokens or self.tokens], bool)
+        return np.array([token != PADDING for token in self.target_tokens or self.tokens], bool)
 
     @property
     def nbytes(self) -> int:

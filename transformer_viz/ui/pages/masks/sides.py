@@ -99,7 +99,7 @@ def looking_ahead(trace: Trace, kind: str) -> tuple[int, int] | None:
 
 
 def _are_padding(tokens):
-    return np.array([token in PADDING for token in tokens], bool)
+    return np.array([token == PADDING for token in tokens], bool)
 
 
 def room_for_padding(trace: Trace, config: TransformerConfig, kind: str) -> int:
