@@ -12,6 +12,7 @@ from transformer_viz.inspection.ablated import ablated_logits
 from transformer_viz.inspection.explorer import Explorer
 from transformer_viz.values.effects import Certainty, Head, HeadEffects, JointEffect, ablations
 from transformer_viz.values.request import Request
+from transformer_viz.values.special import masked
 
 
 def head_effects(explorer: Explorer, text: str | Sequence[int], **changes: Any) -> HeadEffects:
@@ -91,14 +92,15 @@ def certainties(
         raise ValueError(
             "`ablate` cannot be given: each head is left out in turn. Use `trace` with `ablate`."
         )
-    end, means = time.monotonic() + seconds, explorer.means_for(request)
-    trace = explorer.run(request)
-    where = trace.gaps if len(trace.gaps) else np.s_[:]
-    answer = trace.probs[where].argmax(axis=-1)
+    config, end, means = explorer.config, time.monotonic() + seconds, explorer.means_for(request)
+    gaps = masked(explorer.forward.prepare(request).source.tokens) if config.fills_in else ()
+    where = gaps if len(gaps) else np.s_[:]
+    [[intact]] = ablated_logits(explorer, request, [()], means)
+    answer = label_logits(config, intact)[where].argmax(axis=-1)
     for batch in ablated_logits(explorer, request, groups, means):
         for found in batch:
-            logits = label_logits(explorer.config, found)[where]
-            yield certainty(logits.astype(np.float64) / explorer.config.temperature, answer)
+            logits = label_logits(config, found)[where]
+            yield certainty(logits.astype(np.float64) / config.temperature, answer)
         if time.monotonic() > end:
             return
 

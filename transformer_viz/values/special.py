@@ -1,5 +1,9 @@
 """Names of special tokens, in vocabularies made here and elsewhere."""
 
+from collections.abc import Iterable
+
+import numpy as np
+
 UNKNOWN = frozenset({"[UNK]", "<unk>"})
 """A word outside the vocabulary."""
 
@@ -10,7 +14,7 @@ PADDING = "[PAD]"
 """Padding, as a text that is padded here shows it."""
 
 PADDING_ELSEWHERE = "<pad>"
-"""A token of models made elsewhere that is read like any other; the targets of T5 and Marian begin with it."""
+"""A token of models made elsewhere that is read like any other: the targets of T5 begin with it."""
 
 EDGES = frozenset(
     {
@@ -22,3 +26,8 @@ EDGES = frozenset(
 
 SPECIAL = UNKNOWN | EDGES | {PADDING, PADDING_ELSEWHERE, *MASKS}
 """All of them."""
+
+
+def masked(tokens: Iterable[str]) -> np.ndarray:
+    """Return the positions of masked tokens: int (any,)."""
+    return np.flatnonzero([token in MASKS for token in tokens])

@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 
 from transformer_viz.values.one_line import one_line
-from transformer_viz.values.special import MASKS, PADDING, UNKNOWN
+from transformer_viz.values.special import PADDING, UNKNOWN, masked
 from transformer_viz.values.tensors import (
     Attentions,
     AttentionTrace,
@@ -95,7 +95,7 @@ class Trace:
     def gaps(self) -> np.ndarray:
         """Positions of [MASK] in the input of a masked language model: int (gap,); empty for other models."""
         fills_in = self.probs.ndim == 2 and not self.decoder
-        return np.flatnonzero([fills_in and token in MASKS for token in self.tokens])
+        return masked(self.tokens) if fills_in else np.zeros(0, int)
 
     @property
     def answer_probs(self) -> np.ndarray:
