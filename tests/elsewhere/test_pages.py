@@ -96,7 +96,7 @@ def steps_of(model):
 def test_what_the_map_says_of_a_step_is_what_this_model_computes():
     llama, bert, gpt2, t5 = map(steps_of, ("llama", "bert", "gpt2", "t5"))
     assert ["are rotated" in said for said in (llama, bert, t5)] == [True, False, False]
-    assert ["depends on the distance" in said for said in (llama, bert, t5)] == [False, False, True]
+    assert ["relative position bias" in said for said in (llama, bert, t5)] == [False, False, True]
     assert ["RMSNorm" in said for said in (llama, bert, gpt2)] == [True, False, False]
     assert ["layer normalisation" in said for said in (llama, bert, gpt2)] == [False, False, True]
     assert ["gates the hidden one" in said for said in (llama, bert, gpt2)] == [True, False, False]
@@ -113,7 +113,7 @@ def test_rotary_positions_are_no_table_and_cannot_be_swapped():
 
 def test_relative_positions_are_drawn_by_head_and_distance():
     app = open_page("positions", model="t5", view="table")
-    assert "Each head adds a number to the score" in shown(app)
+    assert "Each head has a **relative position bias**" in shown(app)
     parameters = load(HERE / "t5").model.parameters()
     for stack, sizes in (("encoder", range(-12, 13)), ("decoder", range(-12, 1))):
         app.segmented_control(key="stack").set_value(stack).run()

@@ -1,4 +1,4 @@
-"""Relative positions: a trained number for each distance is added to the scores."""
+"""The relative position bias: a trained number for each distance, added to the scores."""
 
 from typing import Any
 
@@ -14,7 +14,7 @@ ops: Any = keras.ops  # its functions have no annotations, and the types inferre
 def relative_bias(
     config: TransformerConfig, table: Tensor, query_ids: Tensor, key_ids: Tensor, *, causal: bool
 ) -> Tensor:
-    """Return what is added to the scores of a stack's self-attention (Raffel et al., 2020, section 2.1).
+    """Return the relative position bias of self-attention (Raffel et al., 2020, section 2.1).
 
     Args:
         config: `TransformerConfig`.

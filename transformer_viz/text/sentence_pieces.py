@@ -1,4 +1,4 @@
-"""The tokenizer of one side of a Marian model from its sentence pieces and the vocabulary of both sides."""
+"""The tokenizer of one side of a Marian model: its SentencePiece model, with the vocabulary of both sides."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -19,14 +19,14 @@ OTHER_SIDE = "\u2063"
 
 
 def unigram_json(pieces: bytes, ids: Mapping[str, int]) -> str:
-    """Return the tokenizer.json of one side (Kudo, 2018): its pieces, with the ids of the shared vocabulary.
+    """Return the tokenizer.json of a SentencePiece model (Kudo, 2018), with the ids of the shared vocabulary.
 
     Args:
-        pieces: A model of sentencepiece, such as source.spm.
+        pieces: A SentencePiece model, such as source.spm.
         ids: Token -> id of both sides, such as vocab.json.
 
     Raises:
-        ValueError: If these are no unigram pieces, or no vocabulary for them.
+        ValueError: If this is no unigram model, or no vocabulary for it.
     """
     from google.protobuf.message import DecodeError  # noqa: PLC0415  only such models need both
     from sentencepiece import sentencepiece_model_pb2  # noqa: PLC0415

@@ -93,8 +93,8 @@ class TransformerConfig:
         positions: Position table added to the token embedding; "sinusoidal" alternates sine and
             cosine (the paper), "sinusoidal-halves" puts all sines first (tensor2tensor). "rotary" adds
             nothing: queries and keys are rotated by angles that grow with the position (Su et al., 2021).
-            "relative" adds a number to each score of self-attention, by the distance from query to key: one
-            for each head and bucket of distances, the same in all blocks of a stack (Raffel et al., 2020).
+            "relative" adds a bias to each score of self-attention, by the distance from query to key: one for
+            each head and bucket of distances, the same in all blocks of a stack (Raffel et al., 2020).
         padding_position: Count positions from 1 and give [PAD] position 0, an extra row of the table.
         scale_embedding: Multiply token embeddings by sqrt(d_model) (section 3.4).
         norm: Layer normalisation "post" (after the addition, as in the paper), "pre" (before each

@@ -82,7 +82,7 @@ def dimension_curves(
 def distance_curves(
     bias: ArrayLike, distances: ArrayLike, *, labels: Mapping[str, str], theme: str = "light"
 ) -> go.Figure:
-    """Draw what each head adds to its scores, as curves over the distance.
+    """Draw the relative position bias of each head as curves over the distance.
 
     Args:
         bias: float (distance, head).
@@ -104,7 +104,7 @@ def distance_curves(
 def distance_heatmap(
     bias: np.ndarray, distances: ArrayLike, *, labels: Mapping[str, str], theme: str = "light"
 ) -> go.Figure:
-    """Draw what each head adds to its scores as a heatmap: head 1 at the top, colours centred on zero.
+    """Draw the relative position bias of each head as a heatmap: head 1 at the top, colours centred on zero.
 
     Arguments as for `distance_curves`.
     """

@@ -1,4 +1,4 @@
-"""What relative positions add to the scores of attention, by the distance from query to key."""
+"""The relative position bias of each head, by the distance from query to key."""
 
 import numpy as np
 import streamlit as st
@@ -20,7 +20,7 @@ DISTANCE = 20
 
 
 def show_relative(model: store.ModelSummary) -> None:
-    """Show what each head adds to a score, as curves or as a heatmap."""
+    """Show the position bias of each head, as curves or as a heatmap."""
     config = config_of(model)
     st.subheader(t("positions.relative.title"), anchor=False, help=t("positions.relative.help"))
     try:
