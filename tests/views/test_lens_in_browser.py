@@ -575,6 +575,29 @@ def test_arrows_in_the_column_of_heads_move_the_choice_and_stop_at_its_edges(sho
         assert chosen(page) == (1, 1)
 
 
+def test_the_column_scrolls_to_a_head_that_is_chosen_and_stays_where_a_person_scrolled(show):
+    trace = encoder_trace(["the", "cat", "sat"], layers=20, heads=8)
+    page = show(trace, start={"layer": 17, "head": 2}, height=700)
+    column = page.locator(".column")
+
+    def is_in_sight(layer, head):
+        box, place = column.bounding_box(), head_button(page, head, layer).bounding_box()
+        return box["y"] <= place["y"] and place["y"] + place["height"] <= box["y"] + box["height"] + 1
+
+    expect(head_button(page, 3, 18)).to_have_attribute("aria-current", "true")
+    assert is_in_sight(18, 3)
+    assert not is_in_sight(1, 1)
+    head_button(page, 3, 18).focus()
+    for _ in range(17):
+        page.keyboard.press("ArrowUp")
+    assert chosen(page) == (1, 3)
+    assert is_in_sight(1, 3)
+    column.evaluate("(element) => element.scrollTo(0, 900)")
+    choose(page, "View", "Matrix")
+    choose(page, "View", "Side by side")
+    assert not is_in_sight(1, 3)
+
+
 def test_every_kind_of_attention_is_reached_by_keys_alone(show, writing):
     page = show(writing, height=1600)
     cards = page.locator(".card")
