@@ -39,6 +39,17 @@ def attention(random, heads, mask):
     return AttentionTrace(query, key, value, scores, weights, context, project_heads(context))
 
 
+def with_bias(random, found, mask):
+    """Return one attention with a relative position bias in its scores, and the bias."""
+    bias = random.normal(size=found.scores.shape).astype(np.float32)
+    scores = found.scores + bias
+    powers = np.where(mask, np.exp(scores), 0)
+    weights = powers / powers.sum(axis=-1, keepdims=True)
+    context = weights @ found.value
+    made = found._replace(scores=scores, weights=weights, context=context, output=project_heads(context))
+    return made, bias
+
+
 def encoder_block(found, stream):
     made = {"attention": found, "resid_pre": stream, "attention_input": stream}
     return EncoderBlockTrace(**dict.fromkeys(EncoderBlockTrace._fields) | made)

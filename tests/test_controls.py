@@ -3,16 +3,22 @@
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
+from small_models import with_random_parameters
 
 from transformer_viz.inspection.controls import HEADLESS, UNIFORM, with_intervention
+from transformer_viz.inspection.explorer import Explorer
 from transformer_viz.values.interventions import all_heads
 
 TEXT, TARGET = "A lovely film, not good.", "one two three two"
 
 
-@pytest.fixture(params=["explorer", "translator", "writer"])
-def chosen(request):
-    """Return an explorer of each architecture, and its traced text."""
+@pytest.fixture(params=["explorer", "translator", "writer", "biased"])
+def chosen(request, translator):
+    """Return an explorer of each architecture, and one with a position bias, and its traced text."""
+    if request.param == "biased":
+        model = with_random_parameters(translator.config.replace(positions="relative"))
+        explorer = Explorer(model, translator.tokenizer, target_tokenizer=translator.target_tokenizer)
+        return explorer, {"target": TARGET}
     explorer = request.getfixturevalue(request.param)
     return explorer, {"target": TARGET} if request.param == "translator" else {}
 

@@ -23,6 +23,8 @@ def test_a_trace_has_the_size_that_was_foretold(request, name):
         {"causal": True},
         {"window": 2},
         {"ffn_dim": 0, "positions": "none", "norm": "none"},
+        {"positions": "rotary", "rotary_width": 4},
+        {"positions": "relative"},
         {"output": "sigmoid", "labels": ("bad", "good")},
     ],
     ids="-".join,

@@ -217,6 +217,27 @@ def test_what_a_target_begins_with_is_read_even_if_it_is_called_padding(explorer
     assert padded.read.tolist() == [True] * len(trace.target_tokens) + [False] * 2
 
 
+def test_the_scores_hold_the_position_bias_and_without_scaling_it_stays_as_it_is(explorer):
+    if explorer.config.positions != "relative":
+        return
+    width = explorer.config.head_dim
+    for scaling, divided in ((True, width**0.5), (False, 1)):
+        trace = explorer.trace(TEXTS[0], scaling=scaling, **given(explorer))
+        sides = (
+            (trace.encoder[0].attention, trace.values.position_bias, trace.values.attention_mask),
+            (
+                trace.decoder[0].self_attention,
+                trace.values.target_position_bias,
+                trace.values.target_attention_mask,
+            ),
+        )
+        for found, bias, mask in sides:
+            products = np.einsum("hqd,hkd->hqk", found.query, found.key)
+            assert_allclose(found.scores, products / width**0.5 + bias, atol=1e-5)
+            powers = np.where(mask, np.exp(products / divided + bias), 0)
+            assert_allclose(found.weights, powers / powers.sum(axis=-1, keepdims=True), atol=1e-5)
+
+
 def test_without_relative_positions_nothing_is_added_to_the_scores(explorer):
     if explorer.config.positions != "relative":
         return

@@ -42,6 +42,24 @@ test("a recomputed row has the scores, weights and context of the trace", () => 
   }
 });
 
+test("a relative position bias has a column of its own, and the scores hold it", () => {
+  const { encoder } = parse(payload("biased")).attentions;
+  for (let query = 0; query < 7; query++) {
+    const row = rowOf(encoder, 0, 1, query);
+    row.cells.forEach((cell, key) => {
+      close(cell.bias, expected.biased.bias[1][query][key]);
+      close(cell.score, expected.biased.scores[1][query][key], 1e-5);
+      close(cell.weight, expected.biased.weights[1][query][key]);
+    });
+    assert.ok(row.equal.exact);
+  }
+  const written = texts(shown("biased", 3, { head: 1 }).draw());
+  assert.ok(written.includes("bias b") && written.includes("÷ √4 + b"));
+  for (const number of expected.biased.bias[1][3]) assert.ok(written.includes(number.toFixed(3)));
+  assert.ok(texts(shown("masked", 3).draw()).includes("÷ √4"));
+  assert.ok(!texts(shown("masked", 3).draw()).some((text) => text.includes("bias")));
+});
+
 test("a row that may attend to nothing has weights and a context of zero", () => {
   const row = rowOf(parse(payload("masked")).attentions.encoder, 0, 1, 4);
   assert.equal(row.sum, 0);

@@ -8,7 +8,17 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from made_traces import TOKENS, VALUES, encoder_trace, masked_trace, numbers, packed, usually, writing_trace
+from made_traces import (
+    TOKENS,
+    VALUES,
+    encoder_trace,
+    masked_trace,
+    numbers,
+    packed,
+    usually,
+    with_bias,
+    writing_trace,
+)
 
 from transformer_viz.analysis import distribution, possible
 from transformer_viz.language import Words
@@ -66,6 +76,13 @@ def traces():
     made["faint"].encoder[0].attention.weights[0, 2, 5] = 0.1
     made["unequal"] = encoder_trace(TOKENS, layers=1)
     made["unequal"].encoder[0].attention.context[0, 3] += 0.01
+    made["biased"] = encoder_trace(TOKENS, layers=1)
+    random, block = np.random.default_rng(8), made["biased"].encoder[0]
+    attention, bias = with_bias(random, block.attention, np.ones((1, 7, 7), bool))
+    values = made["biased"].values._replace(
+        encoder=(block._replace(attention=attention),), position_bias=bias
+    )
+    made["biased"] = Trace(**{**vars(made["biased"]), "values": values})
     return made
 
 
@@ -113,6 +130,11 @@ def expected(made):
             for largest in (0, 0.07, 0.3, 1)
             for keys in (0, 1, 2, 3, 4, 14, 512)
         ],
+        "biased": {
+            "bias": made["biased"].values.position_bias.tolist(),
+            "scores": made["biased"].encoder[0].attention.scores.tolist(),
+            "weights": made["biased"].encoder[0].attention.weights.tolist(),
+        },
         "long": made["long"].encoder[0].attention.weights[0, 7].tolist(),
         "palettes": {
             name: {theme: [[*map(list, of[theme])], colours(of[theme]).tolist()] for theme in of}

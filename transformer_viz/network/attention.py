@@ -51,7 +51,7 @@ def attend(
         attention_mask: bool, True = may attend; broadcastable to (batch, head, query, key). None: no mask,
             which saves a pass over the scores.
         intervention: `Intervention` to apply, or None. A score bias of -inf masks the edge; a score gate
-            changes the products, not the bias of the positions.
+            multiplies the products, not the position bias, which a gate of 0 leaves out.
         bias: The bias of relative positions, (batch or 1, head, query, key); None: none.
 
     Returns:
@@ -73,7 +73,7 @@ def attend(
     gated = scores
     if intervention.score_gate is not None:
         gated = products * intervention.score_gate
-        gated = gated if bias is None else gated + bias
+        gated = gated if bias is None else gated + ops.where(intervention.score_gate == 0, 0.0, bias)
     biased = ops.where(allowed, gated + intervention.score_bias, masked_score(scores))
     weights = ops.softmax(biased, axis=-1) * ops.where(allowed, intervention.weight_gate, 0.0)
     if intervention.weight_patch is not None:

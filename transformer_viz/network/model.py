@@ -165,7 +165,8 @@ class Transformer(keras.Model):
         first = next(iter(self.config.stacks))
         places = self._places(first, self._rows(token_ids, position_ids))
         x, encoder = self._encode(x, own_mask, changes[: len(self.encoder)], places)
-        memory = target_token = target_position = None
+        memory = target_token = target_position = target_bias = None
+        bias = places.bias
         if target_ids is not None:
             memory = x
             if cross_attention_mask is None:
@@ -179,6 +180,7 @@ class Transformer(keras.Model):
                 target_ids, embedding, target_position_ids, target_position_table, "target_"
             )
             places = self._places("decoder", self._rows(target_ids, target_position_ids))
+            target_bias = places.bias
             own_mask = target_attention_mask
         changes = changes[len(self.encoder) :]
         x, decoder = self._decode(x, own_mask, memory, cross_attention_mask, changes, places)
@@ -197,6 +199,8 @@ class Transformer(keras.Model):
             x,
             *self._output(x, token_ids, output_positions),
             segment,
+            bias,
+            target_bias,
         )
 
     def memory(self, token_ids: Tensor) -> Tensor:

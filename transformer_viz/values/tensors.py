@@ -20,7 +20,7 @@ class AttentionTrace(NamedTuple):
     query: Tensor  # (batch, head, query, head_dim)
     key: Tensor  # (batch, head, key, head_dim)
     value: Tensor  # (batch, head, key, value_dim)
-    scores: Tensor  # (batch, head, query, key)  query.key / sqrt(head_dim) + bias of distance, before mask
+    scores: Tensor  # (batch, head, query, key)  query.key / sqrt(head_dim) + position bias, before mask
     weights: Tensor  # (batch, head, query, key)  softmax over key; a row sums to 1, or 0 if all masked
     context: Tensor  # (batch, head, query, value_dim)  weights @ value, after the head gate
     output: Tensor  # (batch, query, d_model)  this sub-layer's addition to the residual stream
@@ -121,6 +121,8 @@ class ModelTrace(NamedTuple):
     pooled: Tensor | None  # (batch, d_model)
     logits: Tensor  # (batch, num_outputs); of a decoder (batch, position, num_outputs)
     segment_embedding: Tensor | None = None  # (batch, position, embedding_dim)
+    position_bias: Tensor | None = None  # (batch or 1, head, query, key)  relative, the same in all blocks
+    target_position_bias: Tensor | None = None  # (batch or 1, head, query, key)
 
     def __repr__(self):
         return one_line(self)
@@ -129,7 +131,8 @@ class ModelTrace(NamedTuple):
 class Intervention(NamedTuple):
     """A change to one attention call, as tensors: a new one needs no recompilation.
 
-    weights = softmax(scores * score_gate + score_bias) * weight_gate + weight_patch
+    weights = softmax(query.key / sqrt(head_dim) * score_gate + position bias + score_bias) * weight_gate
+        + weight_patch
     context = (weights @ value) * head_gate + context_patch
     """
 
@@ -138,7 +141,7 @@ class Intervention(NamedTuple):
     weight_gate: Tensor  # (head, query, key)  multiplies after the softmax; 0 mutes the edge
     weight_patch: Tensor | None = None  # (head, query, key)  with a gate of 0, replaces the weights
     context_patch: Tensor | None = None  # (head, query, value_dim)  with a gate of 0, replaces the context
-    score_gate: Tensor | None = None  # (head, query, key)  multiplies the scores; 0 makes attention uniform
+    score_gate: Tensor | None = None  # (head, query, key)  0 makes attention uniform: no position bias either
 
     def __repr__(self):
         return one_line(self)

@@ -17,17 +17,21 @@ def trace_bytes(
         target_length: Tokens of an encoder-decoder's target, [START] included; None: `target_max_len`.
     """
     keys = config.max_len if length is None else length
-    floats = keys + 2 * keys * config.embedding_dim + config.num_layers * _block(config, keys)
+    floats = keys + _embedding(config, keys) + config.num_layers * _block(config, keys)
     bools = _own_mask(config, keys, causal=config.causal)
     last = keys
     if config.architecture == "encoder-decoder":
         last = config.target_max_len if target_length is None else target_length
         block = _block(config, last) + _cross_attention(config, last, keys)
-        floats += (
-            last + 2 * last * config.embedding_dim + keys * config.d_model + config.num_decoder_layers * block
-        )
+        floats += last + _embedding(config, last) + keys * config.d_model + config.num_decoder_layers * block
         bools += _own_mask(config, last, causal=True) + keys
     return FLOAT * (floats + _output(config, last)) + bools
+
+
+def _embedding(config, length):
+    """Return the count of numbers in token and position embeddings, or in the position bias."""
+    bias = config.num_heads * length**2 if config.positions == "relative" else 0
+    return length * config.embedding_dim * (1 if config.positions_in_attention else 2) + bias
 
 
 def _own_mask(config, length, *, causal):

@@ -14,7 +14,7 @@
 
 /**
  * @typedef {"query" | "key" | "value" | "context" | "output" | "stream" | "reads" | "token" | "position"
- *   | "error"} VectorName
+ *   | "error" | "bias"} VectorName
  */
 
 /**
@@ -99,7 +99,7 @@
  *   | "grid_title" | "lines_title" | "stop" | "some" | "no_line" | "strongest" | "pinned" | "cell" | "masked_cell"
  *   | "table" | "table_query" | "table_keys" | "query_of" | "key_vector" | "value_vector" | "weighted_value" | "masked"
  *   | "equal" | "unequal" | "too_long" | "no_scores" | "only_weights" | "token_embedding" | "position" | "sum" | "stream" | "normalised"
- *   | "joined" | "output" | "projected" | "unprojected" | "every" | "within" | "between" | "evidence" | "evidence_here"
+ *   | "joined" | "output" | "position_bias" | "projected" | "unprojected" | "every" | "within" | "between" | "evidence" | "evidence_here"
  *   | "measured" | "measured_here" | "unshown" | "mean" | "uniform" | "here" | "usual_role" | "before" | "change" | "side_a"
  *   | "side_b" | "side_change" | "compared_cell" | "switch_off" | "switch_on" | "covered", string>} Words
  */

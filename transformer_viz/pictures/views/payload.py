@@ -163,6 +163,8 @@ def vectors_of(trace: Trace, kind: str, projected: np.ndarray | None = None) -> 
         vectors["token"] = getattr(trace.values, f"{side}token_embedding")
         position = getattr(trace.values, f"{side}position_embedding")
         vectors["position"] = np.zeros_like(vectors["token"]) if position is None else position
+        bias = getattr(trace.values, f"{side}position_bias")
+        vectors |= {} if bias is None else {"bias": bias}
     if projected is not None:
         vectors["error"] = np.abs(projected - vectors["output"]).max(axis=-1, keepdims=True)
     return vectors if sum(array.nbytes for array in vectors.values()) <= MAX_VECTOR_BYTES else {}

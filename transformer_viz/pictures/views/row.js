@@ -10,7 +10,8 @@
  * @property {Vector} k
  * @property {Vector} v
  * @property {number} product q · k
- * @property {number} score product / √(dimension)
+ * @property {number} bias Relative position bias; 0 without one.
+ * @property {number} score product / √(dimension) + bias
  * @property {boolean} allowed
  * @property {number} exp exp(score - largest score); 0 if masked.
  * @property {number} weight
@@ -37,13 +38,16 @@ export function rowOf(attention, layer, head, query) {
   const at = layer * heads + head;
   const vector = known(attention);
   const q = vector("query", at * queries + query);
+  const biases = attention.vector("bias", head * queries + query);
   /** @type {KeyCell[]} */
   const cells = Array.from({ length: keys }, (_, key) => {
     const k = vector("key", at * keys + key);
     const v = vector("value", at * keys + key);
     const product = q.reduce((sum, number, i) => sum + number * k[i], 0);
     const allowed = attention.allowed(head, query, key);
-    return { key, k, v, product, score: product / Math.sqrt(q.length), allowed, exp: 0, weight: 0, weighted: v };
+    const bias = biases?.[key] ?? 0;
+    const score = product / Math.sqrt(q.length) + bias;
+    return { key, k, v, product, bias, score, allowed, exp: 0, weight: 0, weighted: v };
   });
   const top = Math.max(...cells.filter((cell) => cell.allowed).map((cell) => cell.score));
   for (const cell of cells) cell.exp = cell.allowed ? Math.exp(cell.score - top) : 0;

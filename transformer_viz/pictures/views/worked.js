@@ -11,7 +11,7 @@ import { fill } from "./text.js";
 /** @import {Style} from "./strips.js" */
 /** @import {Look} from "./theme.js" */
 
-/** @typedef {"product" | "score" | "exp" | "weight"} NumberName */
+/** @typedef {"product" | "bias" | "score" | "exp" | "weight"} NumberName */
 /** @typedef {"k" | "v" | "weighted"} StripName */
 
 /**
@@ -19,6 +19,7 @@ import { fill } from "./text.js";
  * @property {Partial<Record<NumberName | StripName, number>>} places x of each column that has room.
  * @property {number} size Width of a strip; 0: there is no room for strips.
  * @property {number} number Width of a number.
+ * @property {NumberName[]} numbers The columns of numbers.
  */
 
 /** @typedef {{count: number, exp: number, weight: number, weighted: Float64Array}} Rest Sums over the keys without a row. */
@@ -46,6 +47,8 @@ const NUMBER = 90; // width of a number
 const NARROW = 62; // the same where there is little room
 /** @type {NumberName[]} */
 const NUMBERS = ["product", "score", "exp", "weight"];
+/** @type {NumberName[]} */
+const BIASED = ["product", "bias", "score", "exp", "weight"];
 /** @type {StripName[]} */
 const STRIPS = ["k", "v", "weighted"];
 
@@ -82,14 +85,16 @@ export const workedHeight = ({ shown, rest }) => HEAD + (shown.length + (rest ? 
 
 /**
  * @param {number} width
+ * @param {NumberName[]} numbers
  * @returns {Columns}
  */
-export function columnsOf(width) {
+function columnsOf(width, numbers) {
   const number = width < 640 ? NARROW : NUMBER;
-  const free = (width - TOKEN - NUMBERS.length * number - 8) / 3 - 14;
+  const free = (width - TOKEN - numbers.length * number - 8) / 3 - 14;
   const size = free >= 30 ? Math.min(190, free) : 0;
   const strip = size && size + 14;
-  const wide = { k: strip, product: number, score: number, exp: number, weight: number, v: strip, weighted: strip };
+  const of = Object.fromEntries(numbers.map((name) => [name, number]));
+  const wide = /** @type {Record<NumberName | StripName, number>} */ ({ k: strip, ...of, v: strip, weighted: strip });
   /** @type {Columns["places"]} */
   const places = {};
   let x = TOKEN;
@@ -97,7 +102,7 @@ export function columnsOf(width) {
     if (wide[name]) places[name] = x;
     x += wide[name];
   }
-  return { places, size, number };
+  return { places, size, number, numbers };
 }
 
 /**
@@ -111,7 +116,7 @@ export function columnsOf(width) {
  */
 export function drawWorked(pen, sheet, worked, top, width) {
   const { row, shown, rest } = worked;
-  const columns = columnsOf(width);
+  const columns = columnsOf(width, sheet.attention.sizes.bias ? BIASED : NUMBERS);
   const ends = {
     k: largestOf(row.q, ...shown.map((cell) => cell.k)),
     v: largestOf(...shown.map((cell) => cell.v)),
@@ -126,19 +131,20 @@ export function drawWorked(pen, sheet, worked, top, width) {
 }
 
 /** @param {Pen} pen @param {Sheet} sheet @param {Columns} columns @param {number} top */
-function drawHeader(pen, { look, words, attention }, { places, size, number }, top) {
+function drawHeader(pen, { look, words, attention }, { places, size, number, numbers }, top) {
   const formulas = {
     k: words.key_vector,
     product: "q · k",
-    score: `÷ √${attention.sizes.query}`,
+    bias: words.position_bias,
+    score: attention.sizes.bias ? `÷ √${attention.sizes.query} + b` : `÷ √${attention.sizes.query}`,
     exp: "exp(s − max)",
     weight: "÷ Σ",
     v: words.value_vector,
     weighted: words.weighted_value,
-    ...(number === NARROW && { k: "k", exp: "exp", v: "v", weighted: "w · v" }),
+    ...(number === NARROW && { k: "k", bias: "b", exp: "exp", v: "v", weighted: "w · v" }),
   };
   const [y, colour] = [top + 18, look.theme.muted];
-  for (const name of NUMBERS) {
+  for (const name of numbers) {
     write(pen, look, formulas[name], (places[name] ?? 0) + number - 10, y, { colour, align: "right", room: number });
   }
   for (const name of STRIPS) if (size) write(pen, look, formulas[name], places[name] ?? 0, y, { colour, room: size });
@@ -152,7 +158,7 @@ function drawHeader(pen, { look, words, attention }, { places, size, number }, t
  * @param {number} y
  * @param {Record<StripName, number>} ends
  */
-function drawKey(pen, { look, words, attention, marked }, { places, size, number }, cell, y, ends) {
+function drawKey(pen, { look, words, attention, marked }, { places, size, number, numbers }, cell, y, ends) {
   const middle = y + ROW / 2 - 1;
   /** @type {Style} */
   const style = {
@@ -166,7 +172,7 @@ function drawKey(pen, { look, words, attention, marked }, { places, size, number
   pen.globalAlpha = 0.5;
   pen.fillRect((places.weight ?? 0) + 4, y + 4, (number - 12) * cell.weight, ROW - 10);
   pen.globalAlpha = 1;
-  for (const name of NUMBERS) {
+  for (const name of numbers) {
     const text = name === "exp" && !cell.allowed ? words.masked : cell[name].toFixed(3);
     write(pen, look, text, (places[name] ?? 0) + number - 10, middle, { ...style, room: number });
   }

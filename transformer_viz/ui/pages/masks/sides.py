@@ -28,6 +28,7 @@ class Head(NamedTuple):
         row_padding: bool (query,), True at [PAD].
         column_padding: bool (key,), True at [PAD].
         same_tokens: Whether queries and keys are the same tokens.
+        has_bias: Whether the scores hold a relative position bias.
     """
 
     name: str
@@ -39,6 +40,7 @@ class Head(NamedTuple):
     row_padding: np.ndarray
     column_padding: np.ndarray
     same_tokens: bool
+    has_bias: bool = False
 
 
 class Side(NamedTuple):
@@ -65,6 +67,13 @@ class Side(NamedTuple):
         return self.trace.token_ids if self.kind == "cross" else self.query_ids
 
     @property
+    def has_bias(self) -> bool:
+        """Whether the scores hold a relative position bias."""
+        values = self.trace.values
+        bias = values.target_position_bias if self.writes_target else values.position_bias
+        return self.kind != "cross" and bias is not None
+
+    @property
     def mask(self) -> np.ndarray:
         """The mask of the attention: bool (query, key)."""
         mask = self.trace.kinds()[self.kind].mask[0]
@@ -83,6 +92,7 @@ class Side(NamedTuple):
             _are_padding(found.query_tokens),
             _are_padding(found.key_tokens),
             self.kind != "cross",
+            self.has_bias,
         )
 
 

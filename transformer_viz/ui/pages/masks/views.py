@@ -50,7 +50,8 @@ def show_steps(chosen: Head, other: Head) -> None:
     scale = Scale(scale_limit(scores), signed=True)
     weights = np.where(chosen.mask, chosen.weights, np.nan)
     with grid(chosen):
-        show_panel("scores", r"s = QK^\top/\sqrt{d_k}", head_panel(chosen, scores, "score", scale))
+        bias = " + B" if chosen.has_bias else ""
+        show_panel("scores", rf"s = QK^\top/\sqrt{{d_k}}{bias}", head_panel(chosen, scores, "score", scale))
         if chosen.name == "painted":
             show_painting(chosen)
         else:
