@@ -45,6 +45,7 @@ const MOST_ROWS = 20;
 const TOKEN = 96; // width of the tokens
 const NUMBER = 90; // width of a number
 const NARROW = 62; // the same where there is little room
+const NAMED = 80; // width of a strip that its name fits above
 /** @type {NumberName[]} */
 const NUMBERS = ["product", "score", "exp", "weight"];
 /** @type {NumberName[]} */
@@ -141,7 +142,8 @@ function drawHeader(pen, { look, words, attention }, { places, size, number, num
     weight: "÷ Σ",
     v: words.value_vector,
     weighted: words.weighted_value,
-    ...(number === NARROW && { k: "k", bias: "b", exp: "exp", v: "v", weighted: "w · v" }),
+    ...(size < NAMED && { k: "k", v: "v", weighted: "w · v" }),
+    ...(number === NARROW && { bias: "b", exp: "exp" }),
   };
   const [y, colour] = [top + 18, look.theme.muted];
   for (const name of numbers) {
