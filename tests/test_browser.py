@@ -187,8 +187,39 @@ def test_a_head_stands_in_the_address_and_the_address_opens_it(page, app):
     expect(canvas(page, "lines")).to_be_hidden()
 
 
+def test_a_link_keeps_what_the_matrix_shows_and_the_pinned_cell(page, app):
+    open_app(page, app, "/?text=A%20dull%20film.&view=matrix")
+    page.mouse.click(*page_place(page, middles(page, np.ones((4, 4), bool))[1, 2]))
+    pick(page, "Values", "scores")
+    for part in ("value=scores", "cell=2-3"):
+        expect(page).to_have_url(re.compile(part))
+    page.reload()
+    expect(page.locator(".said")).to_contain_text("Pinned: “dull” → “film”")
+    expect(page.locator(".chip").first).to_be_visible()
+    assert page.locator(".chip").all_inner_texts() == ["Matrix ×", "score ×"]
+    type_sentence(page, "A clever plot.")
+    expect_tokens(page, ["a", "clever", "plot", "."])
+    expect(page).not_to_have_url(re.compile("cell="))
+    expect(page).to_have_url(re.compile("value=scores"))
+
+
+def test_a_link_keeps_the_order_of_the_heads(page, app):
+    open_app(page, app, "/?view=grid&sort=entropy")
+    chip = page.locator(".chip").last
+    expect(page.locator(".chip")).to_have_count(2)
+    chip.click()
+    expect(page).not_to_have_url(re.compile("sort="))
+    pick(page, "Order of heads", "entropy")
+    expect(page).to_have_url(re.compile("sort=entropy"))
+
+
 @pytest.mark.parametrize(
-    "address", ["/?head=99&layer=x&kind=%3Cb%3E&view=..%2F", "/?head=-3&layer=1e9&view=all"]
+    "address",
+    [
+        "/?head=99&layer=x&kind=%3Cb%3E&view=..%2F",
+        "/?head=-3&layer=1e9&view=all",
+        "/?value=change&scale=%00&sort=%3Cb%3E&cell=999-999",
+    ],
 )
 def test_an_address_somebody_made_up_opens_the_views_all_the_same(page, app, address):
     open_app(page, app, address)
@@ -356,6 +387,7 @@ def test_the_exported_page_opens_on_what_was_shown(page, app, browser, tmp_path)
             head_button(page, 3).click()
             choose(page, "视图", "矩阵")
             choose(page, "大小", "投影")
+            pick(page, "数值", "norms")
         with page.expect_download() as download, opened(page, "export"):
             page.locator(".menu.export [data-key=file-2]").click()
         file = tmp_path / "page.html"
@@ -366,7 +398,7 @@ def test_the_exported_page_opens_on_what_was_shown(page, app, browser, tmp_path)
             expect(exported.locator(".place")).to_have_text(f"第 2 层，第 {head} 个头")
             expect(exported.locator("html")).to_have_attribute("lang", "zh-CN")
             chips = exported.locator(".chip").all_inner_texts()
-            assert chips == [f"{name} ×" for name in ([shown, "投影"] if head == 3 else [shown])]
+            assert chips == [f"{name} ×" for name in ([shown, "权重 × 值向量范数", "投影"] if head == 3 else [shown])]
     settle(page)
     assert "view=matrix" in page.url
 

@@ -47,6 +47,33 @@ test("a selection is written to the address beside what else is there, and again
   assert.deepEqual(start("m"), { model: "m", kind: "encoder", layer: 1, head: 0, view: "grid" });
 });
 
+test("value, scale, order and pinned cell are written unless they are the usual ones, and read again", async () => {
+  const [{ remember, start }, window] = await opened("?model=m");
+  const head = { model: "m", kind: "encoder", layer: 0, head: 0, view: "grid" };
+  const special = { value: "scores", scale: "one", sort: "even", pinned: { query: 4, key: 2 } };
+  remember({ ...head, ...special });
+  const written = "&value=scores&scale=one&sort=even&cell=5-3";
+  assert.equal(window.location.search, `?model=m&kind=encoder&layer=1&head=1&view=grid${written}`);
+  remember({ value: "weights", scale: "head", sort: "place", pinned: { query: null, key: null } });
+  assert.equal(window.location.search, "?model=m&kind=encoder&layer=1&head=1&view=grid");
+  assert.deepEqual(start("m").pinned, { query: null, key: null });
+  const [again] = await opened(`?model=m&kind=encoder&layer=1&head=1&view=grid${written}`);
+  assert.deepEqual(again.start("m"), { ...head, ...special });
+});
+
+test("a query or a key can be pinned alone; what is none is left out", async () => {
+  for (const [cell, query, key] of [["5-", 4, null], ["-3", null, 2]]) {
+    const [{ remember, start }, window] = await opened(`?cell=${cell}`);
+    assert.deepEqual(start("m").pinned, { query, key });
+    remember({ model: "m", kind: "encoder", layer: 0, head: 0, pinned: { query, key } });
+    assert.equal(new URLSearchParams(window.location.search).get("cell"), cell);
+  }
+  for (const cell of ["-", "0-1", "5", "a-b", "1-2-3", "9999999-1"]) {
+    const [{ start }] = await opened(`?layer=1&cell=${cell}&value=before&scale=two`);
+    assert.deepEqual(start("m"), { model: "m", kind: null, layer: 0, head: null });
+  }
+});
+
 test("the address says whether the page is drawn for a projector, which a selection leaves as it is", async () => {
   const [{ isProjected, remember }, window] = await opened("?model=m&projector=1");
   assert.equal(isProjected(), true);

@@ -20,6 +20,17 @@ test("a start that does not exist is corrected to one that does", () => {
   assert.deepEqual(placeOf(of(writing, { kind: "encoder", layer: 9 })), ["encoder", 1, 0]);
 });
 
+test("an order and a pinned cell that do not exist are corrected", () => {
+  const { queries, keys, figures } = sorted.attentions.encoder;
+  const [order] = Object.keys(figures);
+  const start = { kind: "encoder", sort: order, pinned: { query: queries - 1, key: keys - 1 } };
+  assert.deepEqual([of(sorted, start).state.sort, of(sorted, start).state.pinned], [start.sort, start.pinned]);
+  for (const pinned of [{ query: queries, key: 0 }, { query: null, key: keys }]) {
+    const { state } = of(sorted, { ...start, pinned, sort: "x" });
+    assert.deepEqual([state.sort, state.pinned], ["place", NOTHING]);
+  }
+});
+
 test("without a choice, the head on which a kind of attention opens is selected, a given one before it", () => {
   const { attentions } = parse(payload("opening"));
   assert.deepEqual(placeOf(new Selection(attentions, {})), ["cross", 2, 1]);

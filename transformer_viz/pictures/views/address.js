@@ -1,13 +1,21 @@
 // The selection in the page's address. Streamlit's server replaces the address by the last one it received; therefore
 // the selection is also stored here while the page is open, and written again.
 
-/** @import {ViewName} from "./selection.js" */
+import { VALUES } from "./selection.js";
+
+/** @import {State, Token, ViewName} from "./selection.js" */
 
 /**
  * The selection in the address; null: not chosen.
  *
- * @typedef {{model?: string, kind: string | null, layer: number | null, head: number | null, view?: ViewName}} Address
+ * @typedef {{model?: string, kind: string | null, layer: number | null, head: number | null, view?: ViewName}
+ *   & Partial<Pick<State, "value" | "scale" | "sort" | "pinned">>} Address
  */
+
+/** @type {Record<string, string>} */
+const USUAL = { value: "weights", scale: "head", sort: "place" }; // what the address leaves out
+
+const VIEWS = /** @type {const} */ (["grid", "matrix", "lines", "steps"]);
 
 /** @type {Address | null} */
 let selection = null;
@@ -79,10 +87,15 @@ export function write() {
  * @param {string | URL} address
  */
 export function withSelection(address) {
-  const { kind = null, layer = null, head = null, view } = selection ?? {};
   const selected = new URL(address, window.location.href);
-  for (const [name, value] of Object.entries({ kind, layer: counted(layer), head: counted(head), view })) {
-    if (value) selected.searchParams.set(name, String(value));
+  if (!selection) return selected;
+  const { kind, layer, head, view, value, scale, sort, pinned } = selection;
+  for (const [name, part] of Object.entries({ kind, layer: counted(layer), head: counted(head), view })) {
+    if (part) selected.searchParams.set(name, String(part));
+  }
+  for (const [name, part] of Object.entries({ value, scale, sort, cell: pinned && cellName(pinned) })) {
+    if (part === "" || part === USUAL[name]) selected.searchParams.delete(name);
+    else if (part) selected.searchParams.set(name, part);
   }
   return selected;
 }
@@ -93,6 +106,17 @@ export const isProjected = () => new URLSearchParams(window.location.search).get
 /** @param {number | null} number */
 const counted = (number) => (number === null ? null : number + 1);
 
+/** Return a pinned cell as in the address: "5-3", "5-" for a query, "-3" for a key, "" for nothing. @param {Token} token */
+const cellName = ({ query, key }) => (query === null && key === null ? "" : [query, key].map((at) => counted(at) ?? "").join("-"));
+
+/** Return the cell of such a name. @param {string} name @returns {Token | undefined} */
+function cellOf(name) {
+  const found = /^([1-9]\d{0,5})?-([1-9]\d{0,5})?$/.exec(name);
+  if (!found || name === "-") return undefined;
+  const [query, key] = [found[1], found[2]].map((part) => (part ? Number(part) - 1 : null));
+  return { query, key };
+}
+
 /** @returns {Address} */
 function read() {
   const address = new URLSearchParams(window.location.search);
@@ -100,8 +124,16 @@ function read() {
     const found = Number.parseInt(address.get(name) ?? "", 10);
     return found > 0 ? found - 1 : null;
   };
+  /** @type {Address} */
   const found = { kind: address.get("kind"), layer: number("layer"), head: number("head") };
-  const views = /** @type {const} */ (["grid", "matrix", "lines", "steps"]);
-  const view = views.find((each) => each === address.get("view"));
-  return view ? { ...found, view } : found;
+  const view = VIEWS.find((each) => each === address.get("view"));
+  if (view) found.view = view;
+  const value = VALUES.find((each) => each === address.get("value"));
+  if (value) found.value = value;
+  if (address.get("scale") === "one") found.scale = "one";
+  const sort = address.get("sort");
+  if (sort) found.sort = sort;
+  const pinned = cellOf(address.get("cell") ?? "");
+  if (pinned) found.pinned = pinned;
+  return found;
 }

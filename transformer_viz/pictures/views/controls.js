@@ -5,6 +5,7 @@ import { linesOf, pairName, pairNames } from "./captions.js";
 import { element } from "./element.js";
 import { legend } from "./legend.js";
 import { menuOf } from "./menu.js";
+import { VALUES } from "./selection.js";
 import { fill } from "./text.js";
 
 /** @import {Act, Acts, Attention, Label, Words} from "./payload.js" */
@@ -172,7 +173,7 @@ export class Controls {
     const { selection, words } = this.of();
     const { attention, state } = selection;
     if (!["all", "matrix"].includes(state.view)) return [];
-    const values = attention.hasScores ? /** @type {const} */ (["weights", "scores", "masked", "norms"]) : [state.value];
+    const values = attention.hasScores ? VALUES : [state.value];
     const value = this.menu("value", values.map((name) => [name, words.values[name]]));
     if (attention.lacking) value.append(element("p", { className: "lacking", textContent: words[attention.lacking] }));
     if (state.value !== "weights") return [value];

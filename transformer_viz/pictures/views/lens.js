@@ -26,7 +26,7 @@ import { tipOf } from "./tip.js";
 /** @import {Hovered} from "./heads.js" */
 /** @import {Act, LessonStart, Value} from "./payload.js" */
 /** @import {Hovered as HoveredInGrid} from "./grid.js" */
-/** @import {Start, State, Token, ViewName} from "./selection.js" */
+/** @import {Start, State, Token} from "./selection.js" */
 /** @import {Scene} from "./scene.js" */
 /** @import {Surface, View} from "./surface.js" */
 /** @import {Point} from "./tip.js" */
@@ -36,9 +36,8 @@ import { tipOf } from "./tip.js";
  *
  * @typedef {object} LensHost
  * @property {(model: string) => Start} start Returns the first selection.
- * @property {(choice: {model: string, kind: string, layer: number, head: number, view: ViewName,
- *   projected: boolean}) => void} remember
- *   Called when the selection changes.
+ * @property {(choice: {model: string} & Pick<State, "kind" | "layer" | "head" | "view" | "value" | "scale" | "sort"
+ *   | "pinned" | "projected">) => void} remember Called when the selection changes.
  * @property {() => OtherFile[]} [files] More files that the page offers; none: no others.
  * @property {(act: Act) => void} [act] Asks the server for a change of the run; none: nothing can be changed.
  */
@@ -175,7 +174,7 @@ class Lens {
   update(bytes) {
     if (bytes === this.bytes) return;
     const { model, lesson } = this.payload;
-    const { kind, layer, head } = this.selection.state;
+    const { kind, layer, head, pinned } = this.selection.state;
     this.bytes = bytes;
     this.payload = parse(bytes);
     this.lookOf = looks(this.payload.themes);
@@ -183,7 +182,7 @@ class Lens {
     this.selection.update(this.payload.attentions);
     if (this.payload.lesson && this.payload.lesson.name !== lesson?.name) this.open(this.payload.lesson);
     else if (model !== this.payload.model) this.open({});
-    else if (!this.selection.isAt({ kind, layer, head })) this.remember();
+    else if (!this.selection.isAt({ kind, layer, head }) || this.selection.state.pinned !== pinned) this.remember();
     this.show();
   }
 
@@ -195,8 +194,9 @@ class Lens {
   }
 
   remember() {
-    const { kind, layer, head, view, projected } = this.selection.state;
-    this.host.remember({ model: this.payload.model, kind, layer, head, view, projected });
+    const { kind, layer, head, view, value, scale, sort, pinned, projected } = this.selection.state;
+    const place = { model: this.payload.model, kind, layer, head };
+    this.host.remember({ ...place, view, value, scale, sort, pinned, projected });
   }
 
   /** Write the texts of the payload. */
@@ -265,6 +265,7 @@ class Lens {
     this.describe();
     this.controls.update(); // the menu of the queries, and the edge that can be cut
     if (this.table.open) this.fillTable();
+    this.remember();
   };
 
   /**

@@ -34,6 +34,9 @@ const LONG = 60; // keys of a text from which on weak lines are left out
 
 /** @typedef {Partial<Omit<State, keyof Place>> & Place} Start */
 
+/** What the matrix can show of a single run. */
+export const VALUES = /** @type {const} */ (["weights", "scores", "masked", "norms"]);
+
 /** @type {Token} */
 export const NOTHING = { query: null, key: null };
 
@@ -116,7 +119,7 @@ export class Selection {
     return found;
   }
 
-  /** Keep layer, head, shown heads, roles, sentences and values within the selected attention. */
+  /** Keep all parts of the selection within the selected attention. */
   correct() {
     const { state, attention } = this;
     state.layer = Math.min(state.layer, attention.layers - 1);
@@ -127,6 +130,9 @@ export class Selection {
     state.pointedRole = null;
     if (!this.pairs().includes(state.sentences)) state.sentences = "every";
     if (!attention.hasScores) state.value = "weights";
+    if (!(state.sort in attention.figures)) state.sort = "place";
+    const { query, key } = state.pinned;
+    if ((query ?? 0) >= attention.queries || (key ?? 0) >= attention.keys) state.pinned = NOTHING;
     if (attention.isCompared && state.view !== "grid") state.view = "all"; // the others show a single run
   }
 

@@ -76,7 +76,7 @@ function files(setStateValue) {
  * @param {State} state
  * @param {Component<Uint8Array>["setStateValue"]} setStateValue
  */
-function savePage({ kind, layer, head, view, projected }, setStateValue) {
+function savePage({ kind, layer, head, view, value, scale, sort, pinned, projected }, setStateValue) {
   const number = Date.now();
   const press = () => {
     const button = document.querySelector(`.st-key-download-html-${number} button`);
@@ -87,5 +87,6 @@ function savePage({ kind, layer, head, view, projected }, setStateValue) {
   waiting?.disconnect();
   waiting = new MutationObserver(press);
   waiting.observe(document.body, { attributes: true, attributeFilter: ["class"], childList: true, subtree: true });
-  setStateValue("exported", { number, start: { kind, layer, head, view, projected } });
+  const start = { kind, layer, head, view, value, scale, sort, pinned, projected };
+  setStateValue("exported", { number, start });
 }
