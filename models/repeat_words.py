@@ -1,10 +1,12 @@
-"""Write texts of random words, each of which is a sequence and its repetitions.
+"""Write texts of random words in which words come again.
 
     python models/repeat_words.py TEXTS OUT [--count N] [--seed N]
 
-Such texts can only be predicted by looking at what followed the same word before: they teach a language model
-induction (Olsson et al., 2022) with far less reading than ordinary texts, in which little is repeated word
-for word. The words are drawn from TEXTS by the root of their frequency, so that rare ones are there too.
+Half of them are a sequence of words again and again. Such a text can only be predicted by looking at what
+followed the same word before: it teaches a language model induction (Olsson et al., 2022) with far less
+reading than ordinary texts, in which little is repeated word for word. In the other half, words of a small
+choice come in any order, and each that was there before is followed by "again": a single repetition has to be
+noticed. The words are drawn from TEXTS by the root of their frequency, so that rare ones are there too.
 """
 
 import argparse
@@ -23,31 +25,62 @@ WORDS = 20_000
 SHORTEST, LONGEST = 4, 60
 """Fewest and most words of a sequence."""
 
+FEWEST, MOST = 20, 80
+"""Fewest and most words that a text of single repetitions chooses from."""
+
 LENGTH = 150
-"""Words of a text, about: a text has two repetitions or more, and the last one may be cut."""
+"""Words of a text, about: a sequence is there twice or more, and the last time it may be cut."""
+
+MARK = "again"
+"""What follows a word that was there before."""
 
 
-def repeated_texts(texts: pd.Series, count: int, rng: np.random.Generator) -> list[str]:
-    """Return texts, each a random sequence of words again and again; all lengths are as likely."""
-    common = Counter(word for text in texts for word in re.findall(r"[^\W\d_]+", text)).most_common(WORDS)
-    words = np.array([word for word, _ in common])
-    chance = np.sqrt([number for _, number in common])
-    chance /= chance.sum()
-    lengths = rng.integers(SHORTEST, LONGEST + 1, count)
-    sequences = (rng.choice(words, length, p=chance) for length in lengths)
-    return [" ".join(np.resize(sequence, LENGTH)) for sequence in sequences]
+class Words:
+    """The commonest words of some texts, to be drawn at random.
+
+    Args:
+        texts: The texts.
+        rng: `numpy.random.Generator`.
+    """
+
+    def __init__(self, texts: pd.Series, rng: np.random.Generator):
+        common = Counter(word for text in texts for word in re.findall(r"[^\W\d_]+", text)).most_common(WORDS)
+        self.words = np.array([word for word, _ in common])
+        roots = np.sqrt([number for _, number in common])
+        self.chance, self.rng = roots / roots.sum(), rng
+
+    def draw(self, fewest: int, most: int) -> np.ndarray:
+        """Return so many words, any number as likely; some may be the same."""
+        return self.rng.choice(self.words, self.rng.integers(fewest, most + 1), p=self.chance)
+
+
+def repeated_text(words: Words) -> str:
+    """Return a random sequence of words again and again."""
+    return " ".join(np.resize(words.draw(SHORTEST, LONGEST), LENGTH))
+
+
+def marked_text(words: Words) -> str:
+    """Return words of a small choice in random order, `MARK` after each that was there before."""
+    choice, text, seen = words.draw(FEWEST, MOST), [], set()
+    while len(text) < LENGTH:
+        word = str(words.rng.choice(choice))
+        text += [word, MARK] if word in seen else [word]
+        seen.add(word)
+    return " ".join(text)
 
 
 def main() -> None:
     """Write the texts as a file with the column text."""
-    parser = argparse.ArgumentParser(description="Write texts of random words that repeat themselves.")
+    parser = argparse.ArgumentParser(description="Write texts of random words in which words come again.")
     parser.add_argument("texts", type=Path, help="texts whose words are drawn")
     parser.add_argument("out", type=Path, help="the file to write")
-    parser.add_argument("--count", type=int, default=8_000, help="number of texts (default 8000)")
+    parser.add_argument("--count", type=int, default=16_000, help="number of texts (default 16000)")
     parser.add_argument("--seed", type=int, default=0, help="seed of the words")
     arguments = parser.parse_args()
-    rng = np.random.default_rng(arguments.seed)
-    found = repeated_texts(read_texts(arguments.texts)["text"], arguments.count, rng)
+    words = Words(read_texts(arguments.texts)["text"], np.random.default_rng(arguments.seed))
+    half = arguments.count // 2
+    found = [repeated_text(words) for _ in range(half)]
+    found += [marked_text(words) for _ in range(arguments.count - half)]
     pd.DataFrame({"text": found}).to_csv(arguments.out, index=False)
     print(f"Wrote {len(found):,} texts")
 

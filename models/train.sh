@@ -107,58 +107,60 @@ train poems-zh --preset gpt-mini --data "$DATA/poetry/tang-song.csv.gz" --column
 REVIEWS="IMDB Large Movie Review Dataset, Maas et al., ACL 2011: 25,000 training and 49,891 unlabelled reviews; \
 HTML line breaks read as white space"
 STEPS=.cache/steps
-# Two steps. The first reads all reviews three times: hours. The shipped one took its first 7,178 of 17,379 steps in
-# float32, the others in bfloat16. The second (30 minutes) teaches induction: it reads a third of the reviews once more,
-# and texts of random words that repeat themselves. reviews-masked goes on from the first.
-if wants reviews-next || wants reviews-masked; then
+# Each of these trainings takes minutes to an hour on a GPU, and a day or so on two cores. The shipped ones were made with
+# these settings in PyTorch on a GPU, but for the last step of imdb-sentiment (docs/models.md). The test figures of
+# reviews-next and reviews-masked are those of the first 2,500 test reviews.
+if wants reviews-next; then
     mkdir -p "$STEPS"
-    "$PYTHON" -m transformer_viz train --out "$STEPS/reviews-read" --overwrite --preset gpt-mini \
-        --data "$DATA/imdb/train.csv.gz" "$DATA/imdb/unlabelled.csv.gz" --pack --tokens bpe --keep-case \
-        --set vocab_size=8000 max_len=256 d_model=256 num_layers=4 num_heads=8 ffn_dim=1024 positions=sinusoidal \
-        scale_embedding=true dropout=0.0 embedding_dropout=0.0 --epochs 3 --precision bfloat16 --batch-size 16 \
-        --learning-rate 0.0015 --warmup 500 --beta-2 0.99 --weight-decay 0.1 --clip-norm 1 --validation 0.02 --patience 2
     "$PYTHON" models/repeat_words.py "$DATA/imdb/train.csv.gz" "$STEPS/repeats.csv.gz"
 fi
-train reviews-next --from "$STEPS/reviews-read" --data "$DATA/imdb/train.csv.gz" --train-only "$STEPS/repeats.csv.gz" \
-    --test "$DATA/imdb/test.csv.gz" --pack --columns text=text --epochs 1 --precision bfloat16 --batch-size 16 \
-    --learning-rate 0.0005 --warmup 100 --beta-2 0.99 --weight-decay 0.1 --clip-norm 1 --validation 0.02 \
-    --source "$REVIEWS; 8,000 texts of random words that repeat themselves, made by a program" --licence "$IMDB_TERMS" \
+train reviews-next --preset gpt-mini --data "$DATA/imdb/train.csv.gz" "$DATA/imdb/unlabelled.csv.gz" \
+    --train-only "$STEPS/repeats.csv.gz" --test "$DATA/imdb/test.csv.gz" --pack --columns text=text --tokens bpe --keep-case \
+    --set vocab_size=8000 max_len=256 d_model=256 num_layers=4 num_heads=8 ffn_dim=1024 positions=sinusoidal \
+    scale_embedding=true dropout=0.0 embedding_dropout=0.0 --epochs 14 --precision bfloat16 --batch-size 128 \
+    --learning-rate 0.004 --warmup 500 --beta-2 0.99 --weight-decay 0.1 --clip-norm 1 --validation 0.02 \
+    --source "$REVIEWS; 16,000 texts of random words that come again, made by a program" --licence "$IMDB_TERMS" \
     --purpose "en=continues film reviews" "zh=续写影评" --examples "The film was not good, but the acting was" \
-    "My friend Zarina Blomqvist hated it. I must say that Zarina" \
-    "Brad Pitt plays a detective. In the last scene, Brad" "I could not stop" \
+    "My friend Fenwick Vandermeer hated it. I must say that Fenwick" \
+    "I saw it because of Meryl Streep. As always, Meryl" "I could not stop" \
     --probes "The film was not good, but the acting was not bad at all." \
     "Wong Kar-wai made this film. I have seen every film by Wong Kar-wai." \
     "The movie that my friends and I saw last night was boring." \
     --limits "en=It has read nothing but film reviews: what it writes about films and people is made up." \
         "zh=它只读过影评：它写到的影片和人物都是编造的。"
-# 88 minutes. The test figures of the shipped one are those of the first 2,500 test reviews.
-train reviews-masked --from "$STEPS/reviews-read" --data "$DATA/imdb/train.csv.gz" "$DATA/imdb/unlabelled.csv.gz" \
-    --test "$DATA/imdb/test.csv.gz" --pack --columns text=text --set output=tokens --epochs 1 --precision bfloat16 \
-    --batch-size 32 --learning-rate 0.001 --warmup 200 --beta-2 0.98 --weight-decay 0.05 --clip-norm 1 \
-    --validation 0.01 --source "$REVIEWS" --licence "$IMDB_TERMS" \
+train reviews-masked --from models/reviews-next --data "$DATA/imdb/train.csv.gz" "$DATA/imdb/unlabelled.csv.gz" \
+    --test "$DATA/imdb/test.csv.gz" --pack --columns text=text --set output=tokens --epochs 16 --precision bfloat16 \
+    --batch-size 128 --learning-rate 0.003 --warmup 500 --beta-2 0.98 --weight-decay 0.05 --clip-norm 1 \
+    --validation 0.02 --source "$REVIEWS" --licence "$IMDB_TERMS" \
     --purpose "en=fills in words of film reviews" "zh=补全影评中的词" \
     --examples "The acting was [MASK], but the plot was boring." "This is the [MASK] film I have ever seen." \
     "She [MASK] him because he had killed her brother." "The music is beautiful and the pictures [MASK] wonderful." \
     --limits "en=It has read nothing but film reviews. It restores single tokens, which may be parts of words." \
         "zh=它只读过影评，每次只补出一个词元，而一个词元可能只是词的一部分。"
-# Two steps. The first learns from true labels alone, three times over (67 minutes); the second once more from these and
-# from 38,000 unlabelled reviews whose label a linear model is sure of (53 minutes). The phrases teach single sentences
-# and negations. Both steps hold out the same rows, which the linear model has not read either.
+# Three steps. The first learns from true labels alone, three times over; the second once more from these and from 38,000
+# unlabelled reviews whose label a linear model is sure of; the third once more from the true labels and from short
+# sentences, most of them negated. The phrases teach single sentences. All steps hold out the same rows, which the linear
+# model has not read either.
 SENTIMENT="--batch-size 32 --learning-rate 0.0002 --weight-decay 0.05 --clip-norm 1 --beta-2 0.99 --average 0.998 \
 --word-dropout 0.1 --precision bfloat16 --seed 1 --label-names 0=negative 1=positive \
 --set max_len=512 truncation=middle pooling=mean embedding_dropout=0.1"
+LABELLED="$DATA/imdb/train.csv.gz $DATA/sst2/train.csv.gz"
 if wants imdb-sentiment; then
     mkdir -p "$STEPS"
     # shellcheck disable=SC2086
     "$PYTHON" -m transformer_viz train --out "$STEPS/imdb-labelled" --overwrite --from models/reviews-masked \
-        --data "$DATA/imdb/train.csv.gz" "$DATA/sst2/train.csv.gz" --epochs 3 $SENTIMENT dropout=0.2
+        --data $LABELLED --epochs 3 $SENTIMENT dropout=0.2
     "$PYTHON" models/guess_labels.py "$DATA/imdb/train.csv.gz" "$DATA/imdb/unlabelled.csv.gz" \
         "$STEPS/guessed.csv.gz" --beside "$DATA/sst2/train.csv.gz" --seed 1
+    # shellcheck disable=SC2086
+    "$PYTHON" -m transformer_viz train --out "$STEPS/imdb-guessed" --overwrite --from "$STEPS/imdb-labelled" \
+        --data $LABELLED --train-only "$STEPS/guessed.csv.gz" --epochs 1 $SENTIMENT dropout=0.1
+    "$PYTHON" models/negate_words.py "$DATA/sst2/train.csv.gz" "$DATA/imdb/train.csv.gz" "$STEPS/negated.csv.gz"
 fi
 # shellcheck disable=SC2086
-train imdb-sentiment --from "$STEPS/imdb-labelled" --data "$DATA/imdb/train.csv.gz" "$DATA/sst2/train.csv.gz" \
-    --train-only "$STEPS/guessed.csv.gz" --test "$DATA/imdb/test.csv.gz" --epochs 1 $SENTIMENT dropout=0.1 \
-    --source "$IMDB; its unlabelled reviews; $PHRASES" \
+train imdb-sentiment --from "$STEPS/imdb-guessed" --data $LABELLED --train-only "$STEPS/negated.csv.gz" \
+    --test "$DATA/imdb/test.csv.gz" --epochs 1 $SENTIMENT dropout=0.1 \
+    --source "$IMDB; its unlabelled reviews; $PHRASES; 9,000 judgements of one word, made by a program" \
     --licence "$IMDB_TERMS; none is stated for the phrases" \
     --purpose "en=judges film reviews" "zh=判断影评的褒贬" \
     --examples "This film was not good at all." \

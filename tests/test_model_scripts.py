@@ -16,7 +16,18 @@ MODELS = Path(__file__).parents[1] / "models"
 sys.path.append(str(MODELS))
 
 from guess_labels import guess_labels, log_count_ratios  # noqa: E402
-from repeat_words import LENGTH, LONGEST, SHORTEST, repeated_texts  # noqa: E402
+from negate_words import NEGATED, PLAIN, SUBJECTS, adjectives, judgements  # noqa: E402
+from repeat_words import (  # noqa: E402
+    FEWEST,
+    LENGTH,
+    LONGEST,
+    MARK,
+    MOST,
+    SHORTEST,
+    Words,
+    marked_text,
+    repeated_text,
+)
 
 GOOD = ["a fine and moving film", "moving and fine", "fine acting, a moving story", "a moving, fine film"]
 BAD = ["a dull and empty film", "empty and dull", "dull acting, an empty story", "an empty, dull film"]
@@ -32,29 +43,88 @@ def period(words):
     return next(n for n in range(1, len(words)) if words[n:] == words[: len(words) - n])
 
 
-def test_each_text_is_one_sequence_of_words_again_and_again():
-    texts = pd.Series(["one two three four five six seven eight nine ten"])
-    found = [text.split() for text in repeated_texts(texts, 40, np.random.default_rng(0))]
-    assert {len(words) for words in found} == {LENGTH}
-    assert {word for words in found for word in words} <= set(texts[0].split())
-    periods = [period(words) for words in found]
+TEN = "one two three four five six seven eight nine ten"
+
+
+def words_of(text, seed):
+    return Words(pd.Series([text]), np.random.default_rng(seed))
+
+
+def test_a_repeated_text_is_one_sequence_of_words_again_and_again():
+    words = words_of(TEN, 0)
+    found = [repeated_text(words).split() for _ in range(40)]
+    assert {len(text) for text in found} == {LENGTH}
+    assert {word for text in found for word in text} <= set(TEN.split())
+    periods = [period(text) for text in found]
     assert all(SHORTEST <= each <= LONGEST for each in periods)
     assert len(set(periods)) > 20
 
 
+def test_in_a_marked_text_the_mark_follows_each_word_that_was_there_before():
+    words = words_of(" ".join(f"{a}{b}" for a in "bcdfghjklm" for b in TEN.split()), 0)
+    choices = set()
+    for _ in range(40):
+        text = marked_text(words).split()
+        assert LENGTH <= len(text) <= LENGTH + 1
+        drawn = [word for word in text if word != MARK]
+        expected = [part for n, word in enumerate(drawn) for part in [word, MARK][: 1 + (word in drawn[:n])]]
+        assert text == expected
+        choices.add(len(set(drawn)))
+    assert min(choices) > FEWEST / 2
+    assert max(choices) <= MOST
+    assert len(choices) > 10
+
+
 def test_rare_words_are_drawn_by_the_root_of_their_frequency():
-    texts = pd.Series(["often " * 900 + "rare " * 100])
-    words = Counter(" ".join(repeated_texts(texts, 400, np.random.default_rng(1))).split())
-    assert_allclose(words["often"] / words["rare"], 3, rtol=0.1)
+    words = words_of("often " * 900 + "rare " * 100, 1)
+    counts = Counter(" ".join(repeated_text(words) for _ in range(400)).split())
+    assert_allclose(counts["often"] / counts["rare"], 3, rtol=0.1)
 
 
-def test_repeated_texts_are_written_as_the_seed_says(tmp_path):
+def test_made_texts_are_written_as_the_seed_says(tmp_path):
     pd.DataFrame({"text": [*GOOD, *BAD]}).to_csv(tmp_path / "texts.csv", index=False)
     for name, seed in (("one", 1), ("again", 1), ("other", 2)):
         said = run("repeat_words.py", tmp_path / "texts.csv", tmp_path / name, "--count", 5, "--seed", seed)
         assert said == "Wrote 5 texts\n"
     one, again, other = (pd.read_csv(tmp_path / name) for name in ("one", "again", "other"))
-    assert len(one) == 5
+    assert [MARK in text.split() for text in one["text"]] == [False, False, True, True, True]
+    assert one.equals(again)
+    assert not one.equals(other)
+
+
+def test_adjectives_are_single_words_of_one_label_that_follow_a_word_of_degree():
+    phrases = {"dull": 0, "fine ": 1, "Plain": 0, "plot": 1, "mixed": 1, "a dull film": 0, "unseen": 0}
+    rows = pd.DataFrame({"text": [*phrases, "mixed"], "label": [*phrases.values(), 0]})
+    said = "It was so {0}. It is very {0}! They were too {0}, and he is QUITE {0}. It was really {0}."
+    texts = pd.Series([*map(said.format, ("dull", "fine", "plain", "mixed")), "the plot is very good" * 9])
+    assert adjectives(rows, texts).to_dict() == {"dull": 0, "fine": 1, "plain": 0}
+    assert adjectives(rows, texts[1:]).to_dict() == {"fine": 1, "plain": 0}
+
+
+def test_a_negated_sentence_has_the_other_label():
+    labels = {"dull": 0, "fine": 1}
+    made = {
+        frame.format(subject=subject, word=word).lower().rstrip("."): label ^ (frame in NEGATED)
+        for word, label in labels.items()
+        for frame in (*PLAIN, *NEGATED)
+        for subject in SUBJECTS
+    }
+    found = judgements(pd.Series(labels), 900, np.random.default_rng(0))
+    assert [made[text.lower().rstrip(".")] for text in found["text"]] == found["label"].tolist()
+    assert (found["text"].str.contains(r"\bn(?:ot|ever)\b|n't|no means", case=False)).sum() == 600
+
+
+def test_sentences_are_written_as_the_seed_says(tmp_path):
+    pd.DataFrame({"text": ["dull", "fine"], "label": [0, 1]}).to_csv(tmp_path / "phrases.csv", index=False)
+    pd.DataFrame({"text": ["It was so dull. It was so fine."] * 5}).to_csv(
+        tmp_path / "texts.csv", index=False
+    )
+    for name, seed in (("one", 1), ("again", 1), ("other", 2)):
+        files = (tmp_path / each for each in ("phrases.csv", "texts.csv", name))
+        said = run("negate_words.py", *files, "--count", 30, "--seed", seed)
+        assert said == "Wrote 30 sentences with 2 words (dull, fine, ...)\n"
+    one, again, other = (pd.read_csv(tmp_path / name) for name in ("one", "again", "other"))
+    assert len(one) == 30
     assert one.equals(again)
     assert not one.equals(other)
 
