@@ -129,6 +129,7 @@ def ask_preset(material: Material, recipe: Recipe) -> tuple[TransformerConfig, d
     preset = st.selectbox(
         t("train.preset"), presets_for(recipe), key=f"preset-{material.recipe}", help=t("train.preset.help")
     )
+    st.caption(t(f"train.presets.{preset.replace('-', '_')}"))
     start_from = recipe.config() if preset == recipe.preset else PRESETS[preset]
     return start_from.replace(**material.changes), {"preset": preset}
 
