@@ -398,7 +398,8 @@ def test_the_exported_page_opens_on_what_was_shown(page, app, browser, tmp_path)
             expect(exported.locator(".place")).to_have_text(f"第 2 层，第 {head} 个头")
             expect(exported.locator("html")).to_have_attribute("lang", "zh-CN")
             chips = exported.locator(".chip").all_inner_texts()
-            assert chips == [f"{name} ×" for name in ([shown, "权重 × 值向量范数", "投影"] if head == 3 else [shown])]
+            others = ["权重 × 值向量范数", "投影"] if head == 3 else []
+            assert chips == [f"{name} ×" for name in (shown, *others)]
     settle(page)
     assert "view=matrix" in page.url
 
