@@ -897,7 +897,8 @@ def test_another_payload_takes_the_place_of_the_first_and_keeps_the_choice_in_th
         assert page.locator(".menu.export button").all_inner_texts()[1] == "矢量图（SVG）"
     expect(page.locator(".table summary")).to_have_text("以表格显示")
     place = {"model": masked.model, "kind": "encoder", "layer": 1, "head": 0}
-    place |= {"view": "all", "projected": False}
+    place |= {"view": "all", "value": "weights", "scale": "head", "sort": "place", "projected": False}
+    place |= {"pinned": {"query": None, "key": None}}
     assert page.evaluate("window.chosen") == [place]
     page.evaluate("window.next(2)")
     painted(page)
