@@ -19,8 +19,8 @@ FOLDER = Path(__file__).parent / "images"
 
 COMPARED = {
     "lang": "en",
-    "layer": 4,
-    "head": 8,
+    "layer": 2,
+    "head": 3,
     "text": "This film was not good.",
     "before": '{"model": "imdb-sentiment", "text": "This film was good."}',
 }
