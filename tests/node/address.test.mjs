@@ -56,9 +56,18 @@ test("value, scale, order and pinned cell are written unless they are the usual 
   assert.equal(window.location.search, `?model=m&kind=encoder&layer=1&head=1&view=grid${written}`);
   remember({ value: "weights", scale: "head", sort: "place", pinned: { query: null, key: null } });
   assert.equal(window.location.search, "?model=m&kind=encoder&layer=1&head=1&view=grid");
-  assert.deepEqual(start("m").pinned, { query: null, key: null });
+  assert.deepEqual(start("m"), { ...head, value: "weights", scale: "head", sort: "place" });
   const [again] = await opened(`?model=m&kind=encoder&layer=1&head=1&view=grid${written}`);
   assert.deepEqual(again.start("m"), { ...head, ...special });
+});
+
+test("what is pinned is forgotten when the views open again: the text may be another one", async () => {
+  const [{ remember, start, write }, window] = await opened("?model=m");
+  remember({ model: "m", kind: "encoder", layer: 0, head: 0, value: "norms", pinned: { query: 1, key: 0 } });
+  assert.match(window.location.search, /&value=norms&cell=2-1$/);
+  assert.equal(start("m").pinned, undefined);
+  write();
+  assert.match(window.location.search, /&value=norms$/);
 });
 
 test("a query or a key can be pinned alone; what is none is left out", async () => {

@@ -38,13 +38,14 @@ export function keep(part) {
 }
 
 /**
- * Return the first selection of a model: the last one on this page, else that of the address. The last one in another
- * model is forgotten.
+ * Return the first selection of a model: the last one, else that of the address. The last one in another model is
+ * forgotten, and so is what was pinned: the text may have changed on another page.
  *
  * @param {string} model
  */
 export function start(model) {
   if (selection?.model !== model) selection = null;
+  else delete selection.pinned;
   const { kind, layer, head } = read();
   if (!selection && [kind, layer, head].some((part) => part !== null)) selection = { model, ...read() };
   return selection ?? read();
@@ -94,8 +95,8 @@ export function withSelection(address) {
     if (part) selected.searchParams.set(name, String(part));
   }
   for (const [name, part] of Object.entries({ value, scale, sort, cell: pinned && cellName(pinned) })) {
-    if (part === "" || part === USUAL[name]) selected.searchParams.delete(name);
-    else if (part) selected.searchParams.set(name, part);
+    if (!part || part === USUAL[name]) selected.searchParams.delete(name);
+    else selected.searchParams.set(name, part);
   }
   return selected;
 }
