@@ -1,4 +1,4 @@
-"""Write texts of random words in which words come again.
+"""Write texts in which random words recur.
 
     python models/repeat_words.py TEXTS OUT [--count N] [--seed N]
 
@@ -71,7 +71,7 @@ def marked_text(words: Words) -> str:
 
 def main() -> None:
     """Write the texts as a file with the column text."""
-    parser = argparse.ArgumentParser(description="Write texts of random words in which words come again.")
+    parser = argparse.ArgumentParser(description="Write texts in which random words recur.")
     parser.add_argument("texts", type=Path, help="texts whose words are drawn")
     parser.add_argument("out", type=Path, help="the file to write")
     parser.add_argument("--count", type=int, default=16_000, help="number of texts (default 16000)")

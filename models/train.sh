@@ -107,8 +107,8 @@ train poems-zh --preset gpt-mini --data "$DATA/poetry/tang-song.csv.gz" --column
 REVIEWS="IMDB Large Movie Review Dataset, Maas et al., ACL 2011: 25,000 training and 49,891 unlabelled reviews; \
 HTML line breaks read as white space"
 STEPS=.cache/steps
-# Each of these trainings takes minutes to an hour on a GPU, and a day or so on two cores. The shipped ones were made with
-# these settings in PyTorch on a GPU, but for the last step of imdb-sentiment (docs/models.md). The test figures of
+# The first of these trainings would take a day on two cores. The shipped models were made with these settings in PyTorch
+# on a GPU, but for the last step of imdb-sentiment (docs/models.md). The test figures of
 # reviews-next and reviews-masked are those of the first 2,500 test reviews.
 if wants reviews-next; then
     mkdir -p "$STEPS"
@@ -119,7 +119,7 @@ train reviews-next --preset gpt-mini --data "$DATA/imdb/train.csv.gz" "$DATA/imd
     --set vocab_size=8000 max_len=256 d_model=256 num_layers=4 num_heads=8 ffn_dim=1024 positions=sinusoidal \
     scale_embedding=true dropout=0.0 embedding_dropout=0.0 --epochs 14 --precision bfloat16 --batch-size 128 \
     --learning-rate 0.004 --warmup 500 --beta-2 0.99 --weight-decay 0.1 --clip-norm 1 --validation 0.02 \
-    --source "$REVIEWS; 16,000 texts of random words that come again, made by a program" --licence "$IMDB_TERMS" \
+    --source "$REVIEWS; 16,000 texts made by a program, in which random words recur" --licence "$IMDB_TERMS" \
     --purpose "en=continues film reviews" "zh=续写影评" --examples "The film was not good, but the acting was" \
     "My friend Fenwick Vandermeer hated it. I must say that Fenwick" \
     "I saw it because of Meryl Streep. As always, Meryl" "I could not stop" \
@@ -160,7 +160,7 @@ fi
 # shellcheck disable=SC2086
 train imdb-sentiment --from "$STEPS/imdb-guessed" --data $LABELLED --train-only "$STEPS/negated.csv.gz" \
     --test "$DATA/imdb/test.csv.gz" --epochs 1 $SENTIMENT dropout=0.1 \
-    --source "$IMDB; its unlabelled reviews; $PHRASES; 9,000 judgements of one word, made by a program" \
+    --source "$IMDB; its unlabelled reviews; $PHRASES; 9,000 short sentences made by a program, two thirds of them negated" \
     --licence "$IMDB_TERMS; none is stated for the phrases" \
     --purpose "en=judges film reviews" "zh=判断影评的褒贬" \
     --examples "This film was not good at all." \
