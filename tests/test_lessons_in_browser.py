@@ -89,6 +89,23 @@ def test_what_a_lesson_changes_is_in_force_once_it_is_revealed_and_can_be_taken_
     expect(padded).to_have_count(0)
 
 
+def test_what_changes_while_the_views_are_still_being_fetched_is_shown(lessons_app, page):
+    held = []
+
+    def hold(route):
+        held.append(route)
+
+    page.route("**/views/*/lens.js", hold)
+    page.goto(f"{lessons_app}/?lesson=11-why-padding-is-masked&lang=en")
+    expect(page.locator(".st-key-lesson-reveal button")).to_be_visible()
+    guess(page, "positive")
+    expect_result(page, RIGHT)
+    expect(page.get_by_test_id("stApp")).to_have_attribute("data-test-script-state", "notRunning")
+    for route in held:
+        route.continue_()
+    expect(page.locator(".lens").get_by_role("button", name="10 [PAD] appended")).to_be_visible()
+
+
 def test_the_lessons_can_be_printed(lessons_app, page):
     page.goto(f"{lessons_app}/lessons?lang=en")
     for name, file, has_answers in (

@@ -13,10 +13,13 @@ from transformer_viz.pictures import views
 MODULES = "views/{version}/{name}"
 """Where the modules are, as seen from the pages; Streamlit's own files stand beside it."""
 
-LOADER = """const address = new URL("{address}", document.baseURI);
-export default async (component) => (await import(address)).default(component);
+LOADER = """const loaded = import(new URL("{address}", document.baseURI));
+export default async (component) => (await loaded).default(component);
 """
-"""What Streamlit sends, and again with each message for a component: not the module, only where it is."""
+"""What Streamlit sends, and again with each message for a component: not the module, only where it is.
+
+All messages wait for one import: browsers end several of one module in any order, and the last one must win.
+"""
 
 FOREVER = {"Cache-Control": "public, immutable, max-age=31536000"}
 """Another module has another address."""
