@@ -197,7 +197,7 @@ def show_what_is_lacking():
     from transformer_viz import PRESETS
     from transformer_viz.ui.pages.positions.lack import show_lack
 
-    show_lack("This model has no positions.", PRESETS["attention-only"])
+    show_lack("This model has no positions.", PRESETS["attention-only"], [])
 
 
 def test_paths_are_named_as_in_the_list(tmp_path, monkeypatch):

@@ -17,7 +17,7 @@ from transformer_viz.ui.pages.positions.wording import difference_text, labels
 from transformer_viz.ui.shell.address import choose_one, number_from_address, to_address
 from transformer_viz.ui.shell.answers import answer
 from transformer_viz.ui.shell.card import kind_name
-from transformer_viz.ui.shell.card_facts import config_of
+from transformer_viz.ui.shell.card_facts import config_of, examples_of
 from transformer_viz.ui.shell.charts import draw, theme
 from transformer_viz.ui.shell.heads import beside_heads, choose_head
 from transformer_viz.ui.shell.language import escaped, t
@@ -51,7 +51,7 @@ def show_experiment(model: store.ModelSummary) -> None:
     config = config_of(model)
     if config.positions == "none":
         near = config.causal or config.window is not None
-        show_lack(t("positions.lacks.near" if near else "positions.lacks"), config)
+        show_lack(t("positions.lacks.near" if near else "positions.lacks"), config, examples_of(model.card))
     request = Request(model.reference, ask_texts(model).text)
     before = answer(request)
     if before is None:

@@ -11,7 +11,7 @@ from transformer_viz.ui.pages.positions.relative import show_relative
 from transformer_viz.ui.pages.positions.wording import labels
 from transformer_viz.ui.shell.address import choose_number, choose_one
 from transformer_viz.ui.shell.card import kind_name
-from transformer_viz.ui.shell.card_facts import config_of
+from transformer_viz.ui.shell.card_facts import config_of, examples_of
 from transformer_viz.ui.shell.charts import draw, theme
 from transformer_viz.ui.shell.language import t
 from transformer_viz.ui.shell.problems import error_text
@@ -67,7 +67,7 @@ def show_table(model: store.ModelSummary) -> None:
     if config.positions == "rotary":
         st.info(t("positions.table.rotary"), icon=":material/360:")
     elif config.positions == "none":
-        show_lack(t("positions.table.none"), config)
+        show_lack(t("positions.table.none"), config, examples_of(model.card))
     else:
         kind = kind_name(config.positions)
         st.markdown(t("positions.table.said", kind=kind, rows=f"{len(table):,}", width=table.shape[1]))
