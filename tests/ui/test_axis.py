@@ -35,6 +35,12 @@ def test_what_would_be_written_stands_without_marks_too(french):
     assert "▁" not in "".join([*rows, *columns])
 
 
+def test_a_next_token_that_is_a_mere_guess_is_not_named():
+    trace = load(SHELF / "induction").trace("k e y b o a r d k e y b")
+    rows, _ = axis_labels(trace)["decoder"]
+    assert rows == ["[START]", *"keyboard", "k → e", "e → y", "y → b", "b → o"]
+
+
 def test_chinese_characters_are_no_parts_of_words():
     trace = load(SHELF / "translate-en-zh").trace("I love you.", target="我爱你。")
     labels = axis_tokens(trace, trace.target_tokens)

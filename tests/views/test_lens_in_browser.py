@@ -490,6 +490,20 @@ def test_an_svg_holds_the_tokens_or_numbers_as_text(show, masked):
         assert "undefined" not in content.decode()
 
 
+def test_a_picture_is_saved_without_its_title_if_that_is_switched_off(show, masked):
+    page = show(masked, start={"view": "matrix"})
+    titled = drawing(page)
+    with opened(page, "export"):
+        page.get_by_label("Title above the picture").uncheck()
+    bare = drawing(page)
+    title = "made · Layer 1, head 1 · weight"
+    assert title in texts(titled)
+    assert texts(bare).keys() == texts(titled).keys() - {title, "key (attended to): t0 t1 t2 t3 t4 t5 t6"}
+    assert float(bare.get("height")) == float(titled.get("height")) - 47
+    for svg in (titled, bare):
+        assert svg.find(f"{SVG}title").text.startswith(title)
+
+
 def test_the_csv_read_back_is_what_the_trace_holds(show, masked):
     tokens = ["a", 'b"', "c,d", "=1+1", "é", "好", "<b>"]
     page = show(masked, start={"layer": 1, "head": 1, "view": "matrix"}, tokens={"encoder": (TOKENS, tokens)})

@@ -16,6 +16,9 @@ GAP = "⋯"
 ARROW = " → "
 """Separates a token from the predicted next token."""
 
+GUESS = 0.2
+"""Smallest probability with which a predicted next token is named: below it, most are arbitrary."""
+
 
 def axis_tokens(trace: Trace, tokens: Sequence[str]) -> list[str]:
     """Return tokens as labels: no subword marks, unknown words as typed, a gap where the text was cut."""
@@ -56,9 +59,10 @@ def axis_labels(trace: Trace) -> dict[str, tuple[list[str], list[str]]]:
 
 
 def with_predictions(trace: Trace, tokens: Sequence[str]) -> list[str]:
-    """Return a decoder's tokens, each with the predicted next token."""
-    following = [label_of(trace, number) for number in trace.probs.argmax(axis=-1)]
-    return [f"{token}{ARROW}{after}" for token, after in zip(tokens, following, strict=True)]
+    """Return a decoder's tokens, each with the predicted next token if its probability is `GUESS` or more."""
+    likeliest = zip(trace.probs.argmax(axis=-1), trace.probs.max(axis=-1), strict=True)
+    following = [ARROW + label_of(trace, number) if share >= GUESS else "" for number, share in likeliest]
+    return [token + after for token, after in zip(tokens, following, strict=True)]
 
 
 def label_of(trace: Trace, number: int) -> str:

@@ -275,7 +275,17 @@ export class Controls {
     const kinds = /** @type {const} */ (["png", "svg", "csv"]);
     const own = kinds.map((kind) => button(words.files[kind], `download-${kind}`, () => this.host.download(kind), {}));
     const others = this.host.files().map(({ name, save }, i) => button(name, `file-${i}`, () => save(this.host.selection.state), {}));
-    this.files.body.replaceChildren(...own, ...others);
+    this.files.body.replaceChildren(...own, ...others, this.titled());
+  }
+
+  /** Return the box that says whether a saved picture has its title above it. */
+  titled() {
+    const { selection, words } = this.of();
+    const box = element("input", { type: "checkbox", checked: selection.state.titled });
+    box.addEventListener("change", () => {
+      selection.state.titled = box.checked;
+    });
+    return element("label", {}, box, words.titled);
   }
 
   destroy() {

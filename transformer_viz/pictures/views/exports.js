@@ -40,11 +40,12 @@ export async function download(host, kind) {
   const name = `${host.model()}-${of}-layer${layer + 1}-head${head + 1}-${kind === "csv" ? value : shown}.${kind}`;
   if (kind === "csv") return save(new Blob([csvOf(host.scene(), DIGITS)], { type: "text/csv" }), name);
   const { background, text: colour, font } = host.theme();
-  return save(await host.picture(shown, kind, { background, colour, font, titles: titlesOf(host, shown) }), name);
+  const titles = titlesOf(host, shown);
+  return save(await host.picture(shown, kind, { background, colour, font, titles, titled: host.selection.state.titled }), name);
 }
 
 /**
- * Return the lines above a picture: its title, and the tokens of the keys.
+ * Return what a picture shows: its title, and the tokens of the keys.
  *
  * @param {ExportsHost} host
  * @param {Drawn} shown

@@ -20,6 +20,7 @@ const LONG = 60; // keys of a text from which on weak lines are left out
  * @property {"head" | "one"} scale Where the colour scale of the weights ends: at the head's own `weightLimit`, or at 1.
  * @property {number | null} threshold Smallest weight that is a line; null: the default.
  * @property {boolean} projected Whether the views are drawn larger, for a projector.
+ * @property {boolean} titled Whether a saved picture says above it what it shows.
  * @property {string} sort Name of a figure to sort the heads by; any other: by layer and head.
  * @property {string | null} role Its heads stay lit in the view of all heads.
  * @property {string | null} pointedRole Its heads are lit as long as it is pointed at.
@@ -50,7 +51,8 @@ export class Selection {
   constructor(attentions, start) {
     /** @type {State} */
     this.state = {
-      ...{ view: "all", value: "weights", scale: "head", threshold: null, sort: "place", projected: false },
+      ...{ view: "all", value: "weights", scale: "head", threshold: null, sort: "place" },
+      ...{ projected: false, titled: true },
       ...{ sentences: "every", shown: new Set(), ...NOTHING, pinned: NOTHING, role: null, pointedRole: null },
       ...start,
       ...{ kind: "", layer: 0, head: 0 },

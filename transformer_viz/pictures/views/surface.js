@@ -32,7 +32,8 @@ import { fitted } from "./text.js";
  * @property {string} background
  * @property {string} colour
  * @property {string} font
- * @property {string[]} titles Lines of text above the picture.
+ * @property {string[]} titles Lines of text that say what the picture shows; in an SVG, readers of screens read them.
+ * @property {boolean} [titled] Whether they stand above the picture, too; by default they do.
  */
 
 /**
@@ -169,7 +170,7 @@ function listen(canvas, view) {
 }
 
 /**
- * Return a view as an image file, with lines of text above it.
+ * Return a view as an image file.
  *
  * @param {View} view
  * @param {number} width
@@ -178,14 +179,15 @@ function listen(canvas, view) {
  * @param {Around} around
  * @returns {Promise<Blob>}
  */
-async function pictureOf(view, width, height, kind, { background, colour, font, titles }) {
-  const above = titles.length * TITLE + (titles.length ? MARGIN / 2 : 0);
+async function pictureOf(view, width, height, kind, { background, colour, font, titles, titled = true }) {
+  const lines = titled ? titles : [];
+  const above = lines.length * TITLE + (lines.length ? MARGIN / 2 : 0);
   const [across, down] = [width + 2 * MARGIN, height + above + 2 * MARGIN];
   /** @type {(pen: Pen, scale: number) => void} */
   const draw = (pen, scale) => {
     pen.textBaseline = "middle";
     pen.fillStyle = colour;
-    titles.forEach((title, i) => {
+    lines.forEach((title, i) => {
       pen.font = `${i ? 400 : 600} 13px ${font}`;
       pen.fillText(fitted(pen, title, width), MARGIN, MARGIN + (i + 0.5) * TITLE);
     });
@@ -193,7 +195,7 @@ async function pictureOf(view, width, height, kind, { background, colour, font, 
     view.draw(pen, width, height, scale);
   };
   if (kind === "svg") {
-    const pen = new SvgContext(across, down, background);
+    const pen = new SvgContext(across, down, background, titles.join("\n"));
     draw(pen, 1);
     return new Blob([pen.toString()], { type: "image/svg+xml" });
   }

@@ -24,11 +24,12 @@ export class SvgContext {
    * @param {number} width
    * @param {number} height
    * @param {string} background
+   * @param {string} title What the picture shows.
    */
-  constructor(width, height, background) {
+  constructor(width, height, background, title = "") {
     this.width = width;
     this.height = height;
-    this.parts = [`<rect width="${width}" height="${height}" fill="${escaped(background)}"/>`];
+    this.parts = [`<title>${escaped(title)}</title>`, `<rect width="${width}" height="${height}" fill="${escaped(background)}"/>`];
   }
 
   save() {

@@ -37,6 +37,9 @@ STYLE = """<style>
 [class*=st-key-lesson-part] h5 { padding: 0; font-size: 0.8rem; color: %(primary)s }
 .st-key-lesson-part-question .stMarkdown p { font-size: 1.05rem; font-weight: 650; line-height: 1.35 }
 .st-key-lesson button { min-height: 2rem; padding: 0.1rem 0.6rem }
+.st-key-lesson-part-predict:has(.st-key-lesson-reveal) { position: relative }
+.st-key-lesson-part-predict:has(.st-key-lesson-reveal) h5 { line-height: 2rem }
+.st-key-lesson-reveal { position: absolute; top: 0; right: 0; width: auto }
 @media (max-width: 1100px) {
   :root { --below: 196px }
   .st-key-lesson { padding: 0.5rem 0.9rem }
@@ -51,6 +54,7 @@ STYLE = """<style>
   .st-key-lesson { flex-direction: column; padding: 0.6rem 0 }
   [data-testid=stLayoutWrapper]:has(> [class*=st-key-lesson-part]) { flex: none; width: 100%%; height: auto;
     padding: 0.3rem 0; border: none }
+  .st-key-lesson-reveal { position: static }
 }
 </style>"""
 """The strip stays at the bottom of the window; the views leave its height free. On a phone it flows."""
