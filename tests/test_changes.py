@@ -38,6 +38,7 @@ EVERYTHING = Changes(
     scaling=False,
     attention_mask="window:1",
     positions="none",
+    order="shuffled",
     padding=10,
     shift=5,
 )
@@ -108,6 +109,8 @@ def test_an_edge_is_cut_once():
     [
         ("Scores before the softmax", "not divided", "scaling", False),
         ("Position encoding", "none", "positions", "none"),
+        ("Order of the tokens", "tokens reversed", "order", "reversed"),
+        ("Order of the tokens", "tokens shuffled", "order", "shuffled"),
         ("Positions in the text", "5 further on", "shift", 5),
         ("Mask over the text", "no mask", "attention_mask", "none"),
         ("Mask over the text", "causal", "attention_mask", "causal"),
@@ -130,8 +133,8 @@ def test_what_holds_for_all_heads_is_set_and_reset(title, label, name, value):
 
 def test_what_takes_the_place_of_a_head_is_offered_where_one_is_off():
     titles = [each["title"] for each in offered()["groups"]]
-    assert titles[:2] == ["Scores before the softmax", "Position encoding"]
-    assert titles[2:] == ["Positions in the text", "Mask over the text", "Padding, as in a batch"]
+    assert titles[:3] == ["Scores before the softmax", "Position encoding", "Order of the tokens"]
+    assert titles[3:] == ["Positions in the text", "Mask over the text", "Padding, as in a batch"]
     assert list(chips(Changes(reference=OWN))) == []
 
 
@@ -187,6 +190,7 @@ def test_each_chip_takes_back_what_it_names(changes):
         "cross-attention, Layer 3, head 3: “w1” → “t6” cut",
         "scores not divided by √dₖ",
         "position encoding: none",
+        "tokens shuffled",
         "positions 5 further on",
         "mask: neighbours only",
         "10 [PAD] appended",
@@ -273,5 +277,5 @@ def test_everything_is_said_in_chinese():
     said += [each["label"] for each in found["heads"]] + [each["text"] for each in found["chips"]]
     for each in found["groups"]:
         said += [each["title"], *(choice["label"] for choice in each["choices"])]
-    assert len(found["chips"]) == 15
+    assert len(found["chips"]) == 16
     assert [text for text in said if not is_chinese(text)] == []

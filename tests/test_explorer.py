@@ -131,6 +131,14 @@ def test_tokens_are_read_in_the_order_that_is_given(explorer):
     assert np.abs(trace.logits - explorer.trace("good lovely film").logits).max() > 1e-3
 
 
+def test_an_order_has_a_name(explorer, writer):
+    trace = explorer.trace("good lovely film", order="reversed", padding=2)
+    assert trace.tokens == ("film", "lovely", "good", "[PAD]", "[PAD]")
+    assert writer.trace("good film", order="shuffled").tokens == ("[START]", "film", "good")
+    with pytest.raises(ValueError, match=r"`order` must be 'reversed'"):
+        explorer.trace("good film", order="sorted")
+
+
 def test_without_positions_another_order_is_the_same_attention_and_with_them_it_is_not(explorer):
     order = shuffled_order(7, 1)
 

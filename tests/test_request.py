@@ -20,7 +20,7 @@ CHANGES = st.builds(
     attention_mask=MASKS,
     cross_attention_mask=MASKS,
     positions=st.none() | st.just("sinusoidal"),
-    order=st.none() | st.permutations(range(5)),
+    order=st.none() | st.permutations(range(5)) | st.sampled_from(["reversed", "shuffled:3"]),
     padding=st.integers(0, 12),
     shift=st.integers(0, 12),
 )

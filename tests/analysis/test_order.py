@@ -2,7 +2,8 @@ import numpy as np
 import pytest
 from numpy.testing import assert_array_equal
 
-from transformer_viz.analysis import in_original_order, shuffled_order
+from transformer_viz.analysis import in_original_order, named_order, shuffled_order
+from transformer_viz.values.order import permutation_of
 
 
 @pytest.mark.parametrize("seed", range(20))
@@ -22,6 +23,30 @@ def test_the_first_tokens_keep_their_place():
 @pytest.mark.parametrize(("length", "fixed"), [(0, 0), (1, 0), (1, 1), (2, 1)])
 def test_nothing_to_exchange_is_the_first_order(length, fixed):
     assert shuffled_order(length, 3, fixed=fixed) == tuple(range(length))
+
+
+def test_a_named_order_leaves_special_tokens_at_the_ends_and_the_padding_where_they_are():
+    tokens = ("[CLS]", "a", "[UNK]", "b", "c", "[SEP]", "[PAD]", "[PAD]")
+    assert named_order("reversed", tokens) == (0, 4, 3, 2, 1, 5, 6, 7)
+    assert named_order("shuffled", tokens) == (0, *(1 + i for i in shuffled_order(4, 0)), 5, 6, 7)
+    assert named_order("shuffled:3", tokens)[1:5] == tuple(1 + i for i in shuffled_order(4, 3))
+    read = [tokens[i] for i in named_order("shuffled", tokens)]
+    assert named_order("shuffled", read) == named_order("shuffled", tokens)
+    assert named_order("reversed", ("[CLS]", "[SEP]")) == (0, 1)
+    assert named_order("reversed", ()) == ()
+
+
+@pytest.mark.parametrize("name", ["", "sorted", "shuffled:x", "shuffled:-1", "reversed:1"])
+def test_an_unknown_order_is_refused(name):
+    with pytest.raises(ValueError, match=r"`order` must be 'reversed', 'shuffled' or 'shuffled:7'"):
+        named_order(name, "abc")
+
+
+def test_a_permutation_is_taken_as_it_is_and_the_padding_stays():
+    assert permutation_of(None, "abc") == (0, 1, 2)
+    assert permutation_of([2, 0, 1], "abc") == (2, 0, 1)
+    assert permutation_of([1, 0], ["a", "b", "[PAD]"]) == (1, 0, 2)
+    assert permutation_of("reversed", "abc") == (2, 1, 0)
 
 
 def test_rows_and_columns_go_back_to_their_tokens():

@@ -143,6 +143,13 @@ PAIRS = {
         ("position encoding: none",),
         changes={"positions": "none"},
     ),
+    "tokens reversed": Pair(
+        "imdb-sentiment",
+        "This film was not good, it was bad.",
+        chooses("Order of the tokens", "tokens reversed"),
+        ("tokens reversed",),
+        changes={"order": "reversed"},
+    ),
     "a causal mask": Pair(
         "imdb-sentiment",
         GOOD,
@@ -251,6 +258,11 @@ def traces(pair):
     return a, b
 
 
+def compared(pair):
+    """Return A and B, compared here."""
+    return tv.compare(*traces(pair), orders=(None, pair.changes.get("order")))
+
+
 def distribution(trace):
     """Return the probabilities of the classes, or of the next token."""
     return trace.probs if trace.probs.ndim == 1 else trace.probs[-1]
@@ -272,7 +284,7 @@ def expect_answers(page, pair):
     change = float(points[2]) * (-1 if points[1] == "−" else 1)
     assert_allclose(change, 100 * (theirs[label] - ours[label]), atol=0.0501)
     odds = re.search(r"log-odds ([+−]?)(\d+\.\d\d)", after(page).inner_text())
-    expected = tv.compare(a, b).answer().log_odds
+    expected = compared(pair).answer().log_odds
     assert_allclose(float(odds[2]) * (-1 if odds[1] == "−" else 1), expected, atol=0.00502)
     likeliest = int(theirs.argmax())
     now = f"now {label_of(b, likeliest)} {theirs[likeliest]:.1%}"
@@ -289,7 +301,7 @@ def saved_table(page):
 
 def expect_table(page, pair):
     """Compare every weight of A and B and their difference with NumPy's."""
-    found = tv.compare(*traces(pair))
+    found = compared(pair)
     shown = dataclasses.replace(found, a=as_shown(found.a), b=as_shown(found.b))
     rows, frame = saved_table(page), shown.to_frame()
     assert [row["kind"] for row in rows] == [*frame.kind]
@@ -326,7 +338,7 @@ def test_a_head_switched_off_shows_a_head_that_moved(new_page, home):
     open_single(page, home, pair, layer=2, head=6)
     pair.act(page)
     settle(page)
-    moved = tv.compare(*traces(pair)).moved["encoder"]
+    moved = compared(pair).moved["encoder"]
     layer, head = divmod(int(moved.argmax()), moved.shape[1])
     assert (moved[1, 5], moved[layer, head]) == (0, pytest.approx(moved.max()))
     expect(page.locator(".lens .place")).to_contain_text(f"Layer {layer + 1}, head {head + 1}")
@@ -386,7 +398,7 @@ def test_the_page_python_and_the_command_line_say_the_same(new_page, home):
     page, pair = new_page(), PAIRS["one head off"]
     open_both(page, home, pair)
     expect_answers(page, pair)
-    found = tv.compare(*traces(pair)).answer()
+    found = compared(pair).answer()
     command = [sys.executable, "-m", "transformer_viz", "compare", "--model", str(MODELS / pair.model)]
     command += ["--text", pair.text, "--ablate", "1.5"]
     said = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True).stdout

@@ -128,7 +128,7 @@ def test_another_shuffle_is_another_order_and_stands_in_the_address():
 def test_a_decoder_is_causal_and_the_page_says_so():
     app = open_page(model="induction")
     assert "A decoder attends only to earlier tokens" in shown(app)
-    assert re.search(r"Input after shuffling: “[a-z]( [a-z])+”", shown(app))
+    assert re.search(r"Read in this order: “[a-z]( [a-z])+”", shown(app))
     before, after, difference = panels(app)
     size = len(before)
     assert_array_equal(np.isnan(before), np.triu(np.ones((size, size), bool), 1))
@@ -228,7 +228,7 @@ def test_the_page_says_whose_attention_it_shows_and_names_rows_and_columns(name,
 
 
 def test_what_was_shuffled_stands_in_quotation_marks_of_the_language():
-    assert re.search("打乱后的输入：“[^*_]+”", shown(open_page(model="hotel-zh", lang="zh")))
+    assert re.search("按此顺序读入：“[^*_]+”", shown(open_page(model="hotel-zh", lang="zh")))
 
 
 def test_a_row_of_the_table_has_no_space_at_which_it_breaks():

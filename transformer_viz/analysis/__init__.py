@@ -20,7 +20,7 @@ from transformer_viz.analysis.masks import (
     padding_mask,
     window_mask,
 )
-from transformer_viz.analysis.order import in_original_order, shuffled_order
+from transformer_viz.analysis.order import in_original_order
 from transformer_viz.analysis.patterns import (
     PatternShares,
     TextPatterns,
@@ -54,6 +54,7 @@ from transformer_viz.analysis.softmax import label_logits, sigmoid, softmax
 from transformer_viz.analysis.stream import Place, output_names, read_out, settled_at, stream_places
 from transformer_viz.analysis.typical_words import typical_keys, typical_words, words_of
 from transformer_viz.analysis.vocabulary import has_fixed_scores, vocabulary_weights
+from transformer_viz.values.order import named_order, shuffled_order
 
 __all__ = [
     "Calibration",
@@ -87,6 +88,7 @@ __all__ = [
     "most_read_words",
     "multiplied_mask_weights",
     "named_mask",
+    "named_order",
     "nearest_word",
     "one_hot_positions",
     "output_names",

@@ -110,6 +110,7 @@ def _add_model_commands(add):
     text = "edges to cut in B: 1.3.5.2 is from query 5 to key 2 in layer 1, head 3"
     sub.add_argument("--cut", nargs="+", default=[], metavar="EDGE", help=text)
     sub.add_argument("--positions", help="position encoding of B: none, sinusoidal, ...")
+    sub.add_argument("--order", help="order in which B reads the tokens: reversed, shuffled, shuffled:7, ...")
     sub.add_argument("--mask", help="mask over the text of B: none, causal, window:1, ...")
     sub.add_argument("--unscaled", action="store_true", help="do not divide the scores of B by √d_k")
 

@@ -11,7 +11,7 @@ import keras
 import numpy as np
 import tensorflow as tf
 
-from transformer_viz.analysis import named_mask, position_table
+from transformer_viz.analysis import named_mask, named_order, position_table
 from transformer_viz.language import Problem
 from transformer_viz.network.model import Transformer
 from transformer_viz.text.tokenizer import Encoding, NoTokensError, Tokenizer
@@ -171,6 +171,7 @@ class ForwardPass:
         return encoding
 
     def _reorder(self, source, order):
+        order = named_order(order, source.tokens) if isinstance(order, str) else order
         reordered = source.reordered(order)
         if self.config.reads_start and order[0] != 0:
             raise ValueError("[START] keeps its place: `order` must begin with 0.")

@@ -15,7 +15,7 @@ from transformer_viz.values.trace import Trace
 MOST_CHIPS = 4
 """Heads or edges with a chip each; more of them share one."""
 
-FOR_ALL = ("scaling", "positions", "shift", "attention_mask", "padding", "reference")
+FOR_ALL = ("scaling", "positions", "order", "shift", "attention_mask", "padding", "reference")
 """Fields of `Changes` that hold for all heads, in the order of their chips."""
 
 PADDING = 10
@@ -23,6 +23,9 @@ PADDING = 10
 
 SHIFT = 5
 """Number of places by which all positions can be shifted."""
+
+ORDERS = ("reversed", "shuffled")
+"""Orders in which the tokens of the text can be read."""
 
 MASKS = ("none", "causal", "window:1")
 """Masks over the text that can take the place of the model's own."""
@@ -121,6 +124,7 @@ def is_offered(changes: Changes) -> bool:
     return (
         named
         and {"ablate", "cut", "patterns", *FOR_ALL}.issuperset(changes.given)
+        and changes.order in (None, *ORDERS)
         and changes.attention_mask in (None, *MASKS)
         and isinstance(changes.positions, str | None)
         and changes.reference in ((), OWN)
@@ -148,6 +152,8 @@ def _groups(words, config, changes, tokens):
     options: dict[str, list[tuple[Any, str]]] = {
         "scaling": [(None, words("change.scaled")), (False, words("change.unscaled"))],
         "positions": [(None, words("change.own"))] + [(kind, _encoding(words, kind)) for kind in positions],
+        "order": [(None, words("change.typed"))]
+        + [(order, words(f"change.chip.order.{order}")) for order in ORDERS],
         "shift": [(None, words("change.own")), (SHIFT, words("change.shifted", count=SHIFT))],
         "attention_mask": [(None, words("change.own"))]
         + [(mask, words(f"change.mask.{mask.partition(':')[0]}")) for mask in _masks(config)],
@@ -155,6 +161,7 @@ def _groups(words, config, changes, tokens):
         "reference": [(None, words("change.zero")), (OWN, words("change.mean"))],
     }
     fits = {
+        "order": changes.order or tokens > 2,
         "shift": changes.shift or (config.positions != "none" and tokens + SHIFT <= config.max_len),
         "padding": changes.padding or tokens + PADDING <= config.max_len,
         "reference": changes.ablate,
@@ -224,6 +231,8 @@ def _setting_text(words, name, value):
         return words("change.chip.positions", kind=_encoding(words, value))
     if name == "attention_mask":
         return words("change.chip.mask", mask=words(f"change.mask.{value.partition(':')[0]}"))
+    if name == "order":
+        return words(f"change.chip.order.{value}")
     return words(f"change.chip.{name}", count=value)
 
 

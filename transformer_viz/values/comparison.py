@@ -11,6 +11,7 @@ import pandas as pd
 
 from transformer_viz.language import Problem
 from transformer_viz.values.one_line import one_line
+from transformer_viz.values.order import Order, permutation_of
 from transformer_viz.values.tensors import Attentions, ModelTrace, flatten, restore
 from transformer_viz.values.trace import Trace
 
@@ -237,9 +238,7 @@ class Comparison:
         }.get(parts[-1], {1: own})
 
 
-def compare(
-    a: Trace, b: Trace, *, orders: tuple[Sequence[int] | None, Sequence[int] | None] = (None, None)
-) -> Comparison:
+def compare(a: Trace, b: Trace, *, orders: tuple[Order, Order] = (None, None)) -> Comparison:
     """Return two traces with aligned tokens, and their difference B - A.
 
     Equal tokens are aligned (Ratcliff and Metzener's matching blocks, as in `difflib`); between them, as many
@@ -258,14 +257,14 @@ def align(
     a: Sequence[str],
     b: Sequence[str],
     *,
-    orders: tuple[Sequence[int] | None, Sequence[int] | None] = (None, None),
+    orders: tuple[Order, Order] = (None, None),
 ) -> np.ndarray:
     """Return the aligned tokens of two texts: int (row, 2), positions in `a` and in `b`, -1 for none.
 
     Arguments as for `compare`.
     """
     places: list[list[int]] = [
-        [*range(len(tokens))] if order is None else np.argsort(order).tolist()
+        np.argsort(permutation_of(order, tokens)).tolist()
         for tokens, order in zip((a, b), orders, strict=True)
     ]
     ours, theirs = ([tokens[i] for i in place] for tokens, place in zip((a, b), places, strict=True))

@@ -57,7 +57,8 @@ class Changes:
         shift: Number of rows left out at the beginning of the table: every token of the text gets the
             position so many places further on. With sinusoids, that rotates each pair of dimensions by the
             same angle everywhere (Vaswani et al., 2017, section 3.5).
-        order: Permutation of the text's tokens: their indices in the new order.
+        order: Permutation of the text's tokens: their indices in the new order; or a name
+            (`analysis.named_order`): "reversed", "shuffled", "shuffled:7".
         padding: Number of [PAD] after the tokens of the text, as in a batch with a longer text.
         target_padding: The same for the target.
     """
@@ -75,7 +76,7 @@ class Changes:
     positions: str | tuple | np.ndarray | None = None
     position_ids: tuple[int, ...] | None = None
     shift: int = 0
-    order: tuple[int, ...] | None = None
+    order: str | tuple[int, ...] | None = None
     padding: int = 0
     target_padding: int = 0
 

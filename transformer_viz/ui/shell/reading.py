@@ -1,4 +1,4 @@
-"""Notes on truncated texts and unknown words."""
+"""Notes on truncated texts, unknown words and another order."""
 
 import numpy as np
 import streamlit as st
@@ -6,6 +6,16 @@ import streamlit as st
 from transformer_viz.text.tokenizer import visible
 from transformer_viz.ui.shell.language import escaped, t
 from transformer_viz.values.trace import Trace
+
+MAX_WORDS = 60
+"""Maximum number of reordered tokens shown as text."""
+
+
+def show_order(trace: Trace) -> None:
+    """Show the words of a reordered text as the model read them."""
+    words = [visible(word) for word in trace.words if word]
+    more = " …" if len(words) > MAX_WORDS else ""
+    st.markdown(t("reading.order", text=escaped(" ".join(words[:MAX_WORDS])) + more))
 
 
 def show_reading(trace: Trace) -> None:

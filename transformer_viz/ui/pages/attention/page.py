@@ -25,7 +25,7 @@ from transformer_viz.ui.shell.answers import answer, head_effects
 from transformer_viz.ui.shell.card_facts import config_of
 from transformer_viz.ui.shell.language import escaped, t, words
 from transformer_viz.ui.shell.lessons import open_lesson
-from transformer_viz.ui.shell.reading import show_reading
+from transformer_viz.ui.shell.reading import show_order, show_reading
 from transformer_viz.ui.shell.run import ask_run
 from transformer_viz.ui.shell.sentence import Asked
 from transformer_viz.ui.shell.tables import csv_for_excel
@@ -73,6 +73,8 @@ def show_text(model: store.ModelSummary, lesson: Lesson | None) -> None:
         st.info(t("compare.other_heads", a=escaped(former.model), b=escaped(trace.model)))
     else:
         show_answer(model, trace, asked)
+    if request.changes.order:
+        show_order(trace)
     show_reading(trace)
     with asked.options:
         looks, wants_effects = choose_changes(model, trace, changed=bool(request.changes.ablate))
@@ -122,6 +124,8 @@ def show_comparison(
         comparison: Their answers.
         lesson: The lesson that is open; None: none.
     """
+    if request.changes.order:
+        show_order(comparison.b)
     show_reading(comparison.b)
     if before == request:
         st.caption(t("compare.nothing"))

@@ -4,14 +4,13 @@ import numpy as np
 import streamlit as st
 
 from transformer_viz import store
-from transformer_viz.analysis import in_original_order, shuffled_order
+from transformer_viz.analysis import in_original_order
 from transformer_viz.language import joined
 from transformer_viz.pictures.changes import other_positions
 from transformer_viz.pictures.figures import before_after_bars
 from transformer_viz.pictures.labels import answer_text, axis_tokens, label_of
 from transformer_viz.pictures.views import MAX_CELLS, attention_change
 from transformer_viz.pictures.views.change import ROUNDING
-from transformer_viz.text.tokenizer import visible
 from transformer_viz.ui.pages.positions.lack import show_lack
 from transformer_viz.ui.pages.positions.wording import difference_text, labels
 from transformer_viz.ui.shell.address import choose_one, number_from_address, to_address
@@ -22,11 +21,11 @@ from transformer_viz.ui.shell.charts import draw, theme
 from transformer_viz.ui.shell.heads import beside_heads, choose_head
 from transformer_viz.ui.shell.language import escaped, t
 from transformer_viz.ui.shell.matrix import Captions, show_matrix
-from transformer_viz.ui.shell.reading import show_reading
+from transformer_viz.ui.shell.reading import show_order, show_reading
 from transformer_viz.ui.shell.sentence import ask_texts
 from transformer_viz.values.config import TransformerConfig
+from transformer_viz.values.order import permutation_of
 from transformer_viz.values.request import Request
-from transformer_viz.values.special import EDGES
 from transformer_viz.values.tensors import Attentions
 from transformer_viz.values.trace import Trace
 
@@ -35,9 +34,6 @@ WORDS_WIDTH, BARS_WIDTH = 600, 380
 
 MAX_BARS = 3
 """Maximum number of answers with probability bars."""
-
-MAX_WORDS = 60
-"""Maximum number of shuffled tokens shown as text."""
 
 LAST_SEED = 999_999
 """Largest seed of a shuffle."""
@@ -68,18 +64,15 @@ def show_change(model: store.ModelSummary, request: Request, before: Trace, laye
     config = config_of(model)
     with st.container(horizontal=True, vertical_alignment="bottom"):
         change = ask_change(config)
-    changed = change_of(request, change, before)
+    changed = change_of(request, change)
     after = answer(changed)
     if after is None:
         return
     asks = change if change in ("shuffle", "none") else "other"
     st.subheader(t(f"positions.asks.{asks}"), anchor=False, help=t(f"positions.asks.{asks}.help"))
-    order = changed.changes.order
+    order = order_of(changed, before)
     if order:
-        read = " ".join(map(visible, filter(None, after.words[: MAX_WORDS + 1])))
-        st.markdown(
-            t("positions.read", text=escaped(read) + (" …" if len(after.words) > MAX_WORDS + 1 else ""))
-        )
+        show_order(after)
     show_reading(before)
     show_weights(model, before, after, order, layer, head)
     with st.container(horizontal=True, gap="medium", vertical_alignment="center"):
@@ -116,19 +109,24 @@ def shuffle_again() -> None:
     st.session_state.seed = (st.session_state.seed + 1) % LAST_SEED
 
 
-def change_of(request: Request, change: str, before: Trace) -> Request:
+def change_of(request: Request, change: str) -> Request:
     """Return the request with the change."""
     if change != "shuffle":
         return request.changed(positions=change)
-    fixed = int(before.tokens[0] in EDGES)  # [START] keeps its position
-    return request.changed(order=shuffled_order(len(before.tokens), st.session_state.seed, fixed=fixed))
+    return request.changed(order=f"shuffled:{st.session_state.seed}")
+
+
+def order_of(changed: Request, before: Trace) -> tuple[int, ...] | None:
+    """Return the permutation of the tokens; None: they were not shuffled."""
+    order = changed.changes.order
+    return permutation_of(order, before.tokens) if order else None
 
 
 def show_change_table(
     config: TransformerConfig, request: Request, changed: Request, before: Trace, after: Trace
 ) -> None:
     """Show a table of the largest change of attention, and of the predictions before and after."""
-    order = changed.changes.order
+    order = order_of(changed, before)
     rows = [("own" if config.positions != "none" else "without", before, after)]
     if order and config.positions != "none":
         bare, bare_changed = (answer(each.changed(positions="none")) for each in (request, changed))
