@@ -18,7 +18,7 @@ def lessons_app(tmp_path_factory):
     own = tmp_path_factory.mktemp("lessons")
     (own / "broken.md").write_text("no lesson", encoding="utf-8")
     text = (SHIPPED / "en" / "11-why-padding-is-masked.md").read_text(encoding="utf-8")
-    (own / "hidden.md").write_text(text.replace("padding = 10", "padding = 3"), encoding="utf-8")
+    (own / "hidden.md").write_text(text.replace("padding = 10", "position_ids = [0]"), encoding="utf-8")
     with running(TRANSFORMER_VIZ_MODELS=ROOT / "models", TRANSFORMER_VIZ_LESSONS=own) as (_, address):
         yield address
 

@@ -13,7 +13,7 @@ if __name__ == "__main__":
     from transformer_viz.ui import frame
     from transformer_viz.ui.pages.masks import page as masks
 
-    def broken(model):
+    def broken(*_):
         return {{}}["Zanzibar"]
 
     masks.show = broken

@@ -1,6 +1,7 @@
 """The menu of changes to a run, and the chips that undo those in force."""
 
 import dataclasses
+import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -29,6 +30,12 @@ ORDERS = ("reversed", "shuffled")
 
 MASKS = ("none", "causal", "window:1")
 """Masks over the text that can take the place of the model's own."""
+
+ORDER_NAME = re.compile(r"reversed|shuffled(:\d{1,6})?")
+"""Orders that have a chip: *Positions* shuffles by a seed."""
+
+MASK_NAME = re.compile(r"(none|padding|causal|window:\d{1,3})(\+causal)?")
+"""Masks that have a chip: *Masks* has wider windows, and hides padding."""
 
 
 def acts_of(
@@ -123,14 +130,19 @@ def is_offered(changes: Changes) -> bool:
         return False
     return (
         named
+        and _is_named(ORDER_NAME, changes.order)
+        and _is_named(MASK_NAME, changes.attention_mask)
         and {"ablate", "cut", "patterns", *FOR_ALL}.issuperset(changes.given)
-        and changes.order in (None, *ORDERS)
-        and changes.attention_mask in (None, *MASKS)
         and isinstance(changes.positions, str | None)
         and changes.reference in ((), OWN)
-        and changes.padding in (0, PADDING)
+        and type(changes.padding) is int
+        and changes.padding >= 0
         and changes.shift in (0, SHIFT)
     )
+
+
+def _is_named(pattern, value):
+    return value is None or (isinstance(value, str) and bool(pattern.fullmatch(value)))
 
 
 def other_positions(config: TransformerConfig) -> list[str]:
@@ -230,10 +242,18 @@ def _setting_text(words, name, value):
     if name == "positions":
         return words("change.chip.positions", kind=_encoding(words, value))
     if name == "attention_mask":
-        return words("change.chip.mask", mask=words(f"change.mask.{value.partition(':')[0]}"))
+        return words("change.chip.mask", mask=words("list.comma").join(_mask_names(words, value)))
     if name == "order":
-        return words(f"change.chip.order.{value}")
+        return words(f"change.chip.order.{value.partition(':')[0]}")
     return words(f"change.chip.{name}", count=value)
+
+
+def _mask_names(words, mask):
+    """Yield the name of each part of a mask."""
+    for part in mask.split("+"):
+        name, _, reach = part.partition(":")
+        wide = name == "window" and reach != "1"
+        yield words("change.mask.wide", count=int(reach)) if wide else words(f"change.mask.{name}")
 
 
 def _text_chips(words, request, before):

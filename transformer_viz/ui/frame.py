@@ -63,8 +63,10 @@ def show() -> None:
     attention_page = page_of(with_model(place, attention.show), "attention", "visibility", default=True)
     open_attention = functools.partial(st.switch_page, attention_page)
     steps_page = page_of(with_model(place, map_page.show, open_attention), "map", "account_tree")
-    positions_page = page_of(with_model(place, positions.show), "positions", "format_list_numbered")
-    masks_page = page_of(with_model(place, masks.show), "masks", "grid_off")
+    positions_page = page_of(
+        with_model(place, positions.show, open_attention), "positions", "format_list_numbered"
+    )
+    masks_page = page_of(with_model(place, masks.show, open_attention), "masks", "grid_off")
     writing_page = page_of(with_model(place, writing.show, open_attention), "writing", "edit_note")
     train_page = page_of(without_model(place, train.show, open_model), "train", "school")
     models_page = page_of(without_model(place, models.show, open_model), "models", "inventory_2")

@@ -1,14 +1,24 @@
 """The Masks page: the effect of a mask on one head and on the prediction."""
 
+from collections.abc import Callable
+from dataclasses import replace
+
 import streamlit as st
 
 from transformer_viz import store
 from transformer_viz.ui.pages.masks.choice import ask_mask, offer_painting
 from transformer_viz.ui.pages.masks.effect import shares_of_weight, show_meters, show_prediction, show_writing
-from transformer_viz.ui.pages.masks.sides import compare, looking_ahead, room_for_padding, with_target_of
+from transformer_viz.ui.pages.masks.sides import (
+    Side,
+    compare,
+    looking_ahead,
+    room_for_padding,
+    with_target_of,
+)
 from transformer_viz.ui.pages.masks.views import LAYOUT, VIEWS
 from transformer_viz.ui.shell.answers import answer
 from transformer_viz.ui.shell.card_facts import config_of
+from transformer_viz.ui.shell.changing import offer_comparison
 from transformer_viz.ui.shell.heads import beside_heads, choose_head
 from transformer_viz.ui.shell.language import t
 from transformer_viz.ui.shell.reading import show_reading
@@ -19,8 +29,13 @@ from transformer_viz.values.request import Request
 from transformer_viz.values.trace import Trace
 
 
-def show(model: store.ModelSummary) -> None:
-    """Show the page for one model."""
+def show(model: store.ModelSummary, open_attention: Callable[[], None]) -> None:
+    """Show the page for one model.
+
+    Args:
+        model: The model.
+        open_attention: Goes to the Attention page.
+    """
     names = {view: t(f"masks.view_{view}") for view in VIEWS}
     view = show_title_row(t("masks.title"), "mask_view", names, t("masks.view"))
     config = config_of(model)
@@ -36,7 +51,10 @@ def show(model: store.ModelSummary) -> None:
             unchanged, request, opening=lambda kind: looking_ahead(unchanged, kind)
         )
     with beside:
-        show_masked(view, request, unchanged, config, kind, (layer, head))
+        sides = show_masked(view, request, unchanged, config, kind, (layer, head))
+        if sides:
+            after, before = (replace(side.request, target=request.target) for side in sides)
+            offer_comparison(before, after, open_attention)
     with st.expander(t("attention.what"), icon=":material/help:"):
         st.markdown(t("masks.explained"))
         st.latex(r"\mathrm{weights}_{ij} = \frac{M_{ij}\, e^{s_{ij}}}{\sum_k M_{ik}\, e^{s_{ik}}}")
@@ -49,7 +67,7 @@ def show_masked(
     config: TransformerConfig,
     kind: str,
     place: tuple[int, int],
-) -> None:
+) -> tuple[Side, Side] | None:
     """Show one head and the prediction with the chosen mask.
 
     Args:
@@ -59,6 +77,9 @@ def show_masked(
         config: Of the model.
         kind: Kind of attention.
         place: Layer and head, 1-based.
+
+    Returns:
+        The runs with the chosen mask and with the reference; None if either has no answer.
     """
     found = unchanged.kinds()[kind]
     size = max(len(found.query_tokens), len(found.key_tokens))
@@ -67,7 +88,7 @@ def show_masked(
         fixed = with_target_of(config, request, unchanged)
         sides = compare(fixed, choice, kind, translates=config.architecture == "encoder-decoder")
     if sides is None:
-        return
+        return None
     layer, head = place
     heads = [side.head(layer - 1, head - 1) for side in sides]
     st.html(LAYOUT)
@@ -82,3 +103,4 @@ def show_masked(
             show_prediction(*sides)
             if request.target is None and unchanged.target_ids.size:
                 show_writing(sides, config)
+    return sides

@@ -1,5 +1,7 @@
 """The experiment of the Positions page: shuffle the tokens or change the encoding, and compare."""
 
+from collections.abc import Callable
+
 import numpy as np
 import streamlit as st
 
@@ -17,6 +19,7 @@ from transformer_viz.ui.shell.address import choose_one, number_from_address, to
 from transformer_viz.ui.shell.answers import answer
 from transformer_viz.ui.shell.card import kind_name
 from transformer_viz.ui.shell.card_facts import config_of, examples_of
+from transformer_viz.ui.shell.changing import offer_comparison
 from transformer_viz.ui.shell.charts import draw, theme
 from transformer_viz.ui.shell.heads import beside_heads, choose_head
 from transformer_viz.ui.shell.language import escaped, t
@@ -42,8 +45,13 @@ UNBROKEN = "\u00a0"
 """No-break space."""
 
 
-def show_experiment(model: store.ModelSummary) -> None:
-    """Show attention and prediction before and after shuffling the tokens or changing the encoding."""
+def show_experiment(model: store.ModelSummary, open_attention: Callable[[], None]) -> None:
+    """Show attention and prediction before and after shuffling the tokens or changing the encoding.
+
+    Args:
+        model: The model.
+        open_attention: Goes to the Attention page.
+    """
     config = config_of(model)
     if config.positions == "none":
         near = config.causal or config.window is not None
@@ -56,19 +64,30 @@ def show_experiment(model: store.ModelSummary) -> None:
     with heads:
         _, layer, head = choose_head(before, request, stack_of(before))
     with beside:
-        show_change(model, request, before, layer, head)
+        with st.container(horizontal=True, vertical_alignment="bottom"):
+            changed = change_of(request, ask_change(config))
+            offer_comparison(request, changed, open_attention)
+        show_change(model, (request, changed), before, layer, head)
 
 
-def show_change(model: store.ModelSummary, request: Request, before: Trace, layer: int, head: int) -> None:
-    """Show one head, with its layer 1-based, and the prediction before and after the chosen change."""
+def show_change(
+    model: store.ModelSummary, requests: tuple[Request, Request], before: Trace, layer: int, head: int
+) -> None:
+    """Show one head and the prediction before and after a change.
+
+    Args:
+        model: The model.
+        requests: What is asked, without the change and with it.
+        before: The answer without it.
+        layer: Layer of the head, 1-based.
+        head: Its number in the layer, 1-based.
+    """
     config = config_of(model)
-    with st.container(horizontal=True, vertical_alignment="bottom"):
-        change = ask_change(config)
-    changed = change_of(request, change)
+    request, changed = requests
     after = answer(changed)
     if after is None:
         return
-    asks = change if change in ("shuffle", "none") else "other"
+    asks = "shuffle" if changed.changes.order else "none" if changed.changes.positions == "none" else "other"
     st.subheader(t(f"positions.asks.{asks}"), anchor=False, help=t(f"positions.asks.{asks}.help"))
     order = order_of(changed, before)
     if order:

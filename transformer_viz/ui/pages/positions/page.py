@@ -1,5 +1,8 @@
 """The Positions page: position encodings, and what a model does without them."""
 
+import functools
+from collections.abc import Callable
+
 import streamlit as st
 
 from transformer_viz import store
@@ -10,20 +13,26 @@ from transformer_viz.ui.shell.language import t
 from transformer_viz.ui.shell.title_row import show_title_row
 
 ALIGNED = """<style>
-.st-key-shuffle button { min-height: 2rem; padding-top: 0; padding-bottom: 0 }
+.st-key-shuffle button, .st-key-leave-compare button { min-height: 2rem;
+  padding-top: 0; padding-bottom: 0 }
 .stMarkdown th, .stMarkdown td { word-break: keep-all }
 .stMarkdown:has(table) { overflow-x: auto }
 .st-key-rows, [class*="st-key-dimensions-"] { margin-bottom: -0.5rem }
 .st-key-panels-change { display: grid;
   grid-template-columns: repeat(auto-fit, minmax(min(240px * var(--projected, 1), 100%), 1fr)) }
 </style>"""
-"""The button as high as the choices beside it, labels on one line, panels side by side as far as they fit."""
+"""The buttons as high as the choices beside it, labels on one line, panels side by side as far as they fit."""
 
 
-def show(model: store.ModelSummary) -> None:
-    """Show the page for one model."""
+def show(model: store.ModelSummary, open_attention: Callable[[], None]) -> None:
+    """Show the page for one model.
+
+    Args:
+        model: The model.
+        open_attention: Goes to the Attention page.
+    """
     views = {
-        "experiment": show_experiment,
+        "experiment": functools.partial(show_experiment, open_attention=open_attention),
         "table": show_table,
         "rotation": show_rotation,
         "kinds": show_kinds,
