@@ -21,7 +21,7 @@ ALIGNED = """<style>
 .st-key-panels-change { display: grid;
   grid-template-columns: repeat(auto-fit, minmax(min(240px * var(--projected, 1), 100%), 1fr)) }
 </style>"""
-"""The buttons as high as the choices beside it, labels on one line, panels side by side as far as they fit."""
+"""Buttons as high as the choices beside them, labels on one line, panels side by side as far as they fit."""
 
 
 def show(model: store.ModelSummary, open_attention: Callable[[], None]) -> None:
