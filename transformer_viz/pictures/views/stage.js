@@ -1,7 +1,7 @@
 // The part of the window that is left for the picture.
 
 const LEAST = 220; // pixels: a smaller picture says nothing, and the page scrolls instead
-const BELOW = 16; // pixels of the page that show below it; the page may take more, as its property --below
+const BELOW = 10; // pixels of the page that show below it; the page may take more, as its property --below
 
 /** The height from the top of an element to the lower end of the window, as if the page were not scrolled. */
 export class Stage {

@@ -22,7 +22,7 @@ MAX_URL_CHARS = 2_000
 
 STYLE = """<style>
 [data-testid=stLayoutWrapper]:has(> .st-key-side-a:empty) { display: none }
-.st-key-line { padding-top: 0.5rem; column-gap: 1.25rem; row-gap: 0.25rem }
+.st-key-line { padding-top: 0.2rem; column-gap: 1.25rem; row-gap: 0.25rem }
 [data-testid=stLayoutWrapper]:has(> .st-key-asked) {
   flex: 2 1 26rem; min-width: min(100%, 26rem); max-width: 44rem }
 [data-testid=stLayoutWrapper]:has(> .st-key-answer) { flex: 1 1 max-content; min-width: 0; max-width: 100% }
