@@ -373,7 +373,8 @@ def test_all_that_the_page_can_save_stands_in_the_export_menu(page, app, explore
         expect(button).to_be_hidden()  # they stand in the menu alone
     speak(page, "中文")
     expect(page.locator(".menu.export > summary")).to_have_text("导出")
-    settle(page)
+    for button in page.locator("[class*=st-key-download-] button").all():
+        expect(button).to_have_text(re.compile("[\u4e00-\u9fff]"))  # the menu takes its names when it opens
     with opened(page, "export"):
         names = page.locator(".menu.export button").all_inner_texts()
     assert len(names) == 6

@@ -811,7 +811,7 @@ def test_hostile_tokens_are_shown_and_never_run(show):
         choose(page, "View", view)
         svg = drawing(page)
         assert {element.tag for element in svg.iter()} <= {
-            SVG + name for name in ("svg", "rect", "text", "path")
+            SVG + name for name in ("svg", "title", "rect", "text", "path")
         }
     assert set(HOSTILE) & texts(svg).keys()
     assert page.locator(".lens :is(img, script, svg, a)").count() == 0
