@@ -57,4 +57,6 @@ def test_a_mask_is_compared_head_by_head(address, former, changes):
 
 def test_a_painted_mask_has_its_comparison_on_its_own_page():
     app = pages.open_page("masks", model="attention-only", text="a dull film", mask="painted")
+    assert app.session_state["mask"] == "painted"
+    assert not app.error
     assert "Compare on Attention" not in [button.label for button in app.button]

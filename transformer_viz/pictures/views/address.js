@@ -39,7 +39,7 @@ export function keep(part) {
 
 /**
  * Return the first selection of a model: the last one, else that of the address. The last one in another model is
- * forgotten, and so is what was pinned: the text may have changed on another page.
+ * forgotten; in the same model the pinned cell is, as the text may have changed on another page.
  *
  * @param {string} model
  */
