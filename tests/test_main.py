@@ -81,6 +81,21 @@ def test_a_trace_without_a_target_is_of_the_generated_one(run, tmp_path):
     assert done.stdout.startswith("1 2 3\n[START] 3 2 1\n[END] ")
 
 
+def test_compare_puts_the_tokens_of_a_reversed_text_beside_their_own(run):
+    model, text = ROOT / "models" / "single-block", "this film was not good at all"
+    done = run("compare", "--model", model, "--text", text, "--order", "reversed")
+    assert done.returncode == 0
+    assert "+0.00 points, log-odds +0.0000" in done.stdout  # it has no positions
+    moved = [
+        float(line.split()[-1]) for line in done.stdout.splitlines() if line.strip().startswith("encoder")
+    ]
+    assert len(moved) == 8
+    assert max(moved) < 1e-4
+    wrong = run("compare", "--model", model, "--text", text, "--order", "sorted")
+    assert wrong.returncode == 2
+    assert "`order` must be 'reversed', 'shuffled' or 'shuffled:7'. Received: 'sorted'." in wrong.stderr
+
+
 def test_roles_are_measured_over_a_file_kept_with_the_model_and_shown_from_there(
     run, models_folder, csv, reviews
 ):
