@@ -195,7 +195,7 @@ async function pictureOf(view, width, height, kind, { background, colour, font, 
     view.draw(pen, width, height, scale);
   };
   if (kind === "svg") {
-    const pen = new SvgContext(across, down, background, titles.join("\n"));
+    const pen = new SvgContext(across, down, background, titles.join(". "));
     draw(pen, 1);
     return new Blob([pen.toString()], { type: "image/svg+xml" });
   }

@@ -24,12 +24,13 @@ export class SvgContext {
    * @param {number} width
    * @param {number} height
    * @param {string} background
-   * @param {string} title What the picture shows.
+   * @param {string} title What the picture shows, for screen readers.
    */
   constructor(width, height, background, title = "") {
     this.width = width;
     this.height = height;
-    this.parts = [`<title>${escaped(title)}</title>`, `<rect width="${width}" height="${height}" fill="${escaped(background)}"/>`];
+    this.title = title;
+    this.parts = [`<rect width="${width}" height="${height}" fill="${escaped(background)}"/>`];
   }
 
   save() {
@@ -150,7 +151,8 @@ export class SvgContext {
 
   toString() {
     const size = `width="${this.width}" height="${this.height}" viewBox="0 0 ${this.width} ${this.height}"`;
-    return `<svg xmlns="http://www.w3.org/2000/svg" ${size}>${this.parts.join("\n")}</svg>`;
+    const named = this.title && ` role="img" aria-label="${escaped(this.title)}"`;
+    return `<svg xmlns="http://www.w3.org/2000/svg" ${size}${named}>${this.parts.join("\n")}</svg>`;
   }
 }
 
