@@ -37,6 +37,7 @@ SETTINGS_HELP = {
     "patience": "early stopping patience: epochs without improvement on the validation set",
     "validation": "share of rows for the validation set, which selects the best epoch",
     "test_share": "share of rows for the test set, evaluated once, after training",
+    "same_token_heads": "heads of each layer but the last that begin by attending to the same token",
     "seed": "random seed of the split, the initial parameters, the order of rows and dropout",
 }
 

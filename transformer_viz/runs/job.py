@@ -109,6 +109,7 @@ class TrainingJob:
         if longest > LONGEST_PROBE:
             raise Problem("job.probe", most=LONGEST_PROBE, length=longest)
         self._check_pack()
+        self._check_initial()
         if self.target_tokens and not self.parent:
             self._check_target_tokens()
         if self.trainable_layers is not None:
@@ -124,6 +125,14 @@ class TrainingJob:
                 raise Problem("job.hides")
         elif self.settings.pack and self.config.architecture != "decoder":
             raise Problem("job.may_not_pack", architecture=self.config.architecture)
+
+    def _check_initial(self):
+        heads = self.settings.same_token_heads
+        if heads and self.parent:
+            raise Problem("job.inherits")
+        most = self.config.num_heads if self.config.num_kv_heads == self.config.num_heads else 0
+        if heads > most:
+            raise Problem("job.same_token_heads", most=most, received=heads)
 
     def _check_target_tokens(self):
         if self.config.architecture != "encoder-decoder":

@@ -41,6 +41,8 @@ class TrainingSettings:
         patience: Epochs without a better validation metric before training stops early.
         validation: Share of the rows used to select the best epoch.
         test_share: Share of the rows on which the finished model is measured once; 0: none.
+        same_token_heads: Heads of each block except the last that begin by attending to the same token
+            (Trockman and Kolter, 2023); the others begin at random.
         seed: Of the split, the initial parameters, the order of the batches and dropout.
 
     Raises:
@@ -64,10 +66,12 @@ class TrainingSettings:
     patience: int = 3
     validation: float = 0.1
     test_share: float = 0.0
+    same_token_heads: int = 0
     seed: int = 0
 
     def __post_init__(self):
-        for name, least in {"epochs": 1, "batch_size": 1, "patience": 1, "seed": 0}.items():
+        least_of = {"epochs": 1, "batch_size": 1, "patience": 1, "same_token_heads": 0, "seed": 0}
+        for name, least in least_of.items():
             value = getattr(self, name)
             if type(value) is not int or value < least:
                 raise Problem("setting.whole", name=name, least=least, received=repr(value))

@@ -34,6 +34,7 @@ from transformer_viz.training.cluster import Cluster
 from transformer_viz.training.disk_quota import DiskQuota
 from transformer_viz.training.errors import explained
 from transformer_viz.training.evaluator import Evaluator, Totals
+from transformer_viz.training.initial import same_token_values
 from transformer_viz.training.labelled_texts import LabelledTexts
 from transformer_viz.training.model_card import model_card
 from transformer_viz.training.model_trainer import ModelTrainer
@@ -201,6 +202,10 @@ class _Worker:
             if parent:
                 known = inherited_values(parent.parameters, parent.config, self.dataset.config)
                 self.trainer.set_parameters(known)
+            elif self.settings.same_token_heads:
+                random = self.trainer.parameters()
+                heads, seed = self.settings.same_token_heads, self.settings.seed
+                self.trainer.set_parameters(same_token_values(random, self.dataset.config, heads, seed))
             self._measure_untrained()
         del parent
         while self.progress.epoch < self.settings.epochs and self.progress.stale < self.settings.patience:
