@@ -1,6 +1,6 @@
 """Whether a language model copies what followed a name before, and which heads that takes.
 
-`python benchmarks/names.py [--model reviews-next] [--off 1.5 2.7 3.3] [--others 1.1 2.6 3.6]`. Of 100 made-up
+`python benchmarks/names.py [--model reviews-next] [--off 1.5 2.2 3.4] [--others 1.2 2.4 3.0]`. Of 100 made-up
 names, each stands in one of two sentences, which end with the first name: the next token is expected to be
 the one that followed it before. Prints how often that is the likeliest token, and its mean probability, with
 all heads and with some set to zero.
@@ -32,10 +32,10 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
     parser.add_argument("--model", default="reviews-next")
     parser.add_argument(
-        "--off", nargs="+", type=head, default=[(1, 5), (2, 7), (3, 3)], help="layer.head, from 0"
+        "--off", nargs="+", type=head, default=[(1, 5), (2, 2), (3, 4)], help="layer.head, from 0"
     )
     parser.add_argument(
-        "--others", nargs="+", type=head, default=[(1, 1), (2, 6), (3, 6)], help="as a control"
+        "--others", nargs="+", type=head, default=[(1, 2), (2, 4), (3, 0)], help="as a control"
     )
     arguments = parser.parse_args()
     explorer = load(arguments.model)

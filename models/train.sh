@@ -108,8 +108,8 @@ REVIEWS="IMDB Large Movie Review Dataset, Maas et al., ACL 2011: 25,000 training
 HTML line breaks read as white space"
 STEPS=.cache/steps
 # The first of these trainings would take a day on two cores. The shipped models were made with these settings in PyTorch
-# on a GPU, but for the last step of imdb-sentiment (docs/models.md). The test figures of
-# reviews-next and reviews-masked are those of the first 2,500 test reviews.
+# on a GPU, but for the last step of imdb-sentiment; reviews-masked from an earlier reviews-next, without same-token heads
+# (docs/models.md). The test figures of reviews-next and reviews-masked are those of the first 2,500 test reviews.
 if wants reviews-next; then
     mkdir -p "$STEPS"
     "$PYTHON" models/repeat_words.py "$DATA/imdb/train.csv.gz" "$STEPS/repeats.csv.gz"
@@ -119,6 +119,7 @@ train reviews-next --preset gpt-mini --data "$DATA/imdb/train.csv.gz" "$DATA/imd
     --set vocab_size=8000 max_len=256 d_model=256 num_layers=4 num_heads=8 ffn_dim=1024 positions=sinusoidal \
     scale_embedding=true dropout=0.0 embedding_dropout=0.0 --epochs 14 --precision bfloat16 --batch-size 128 \
     --learning-rate 0.004 --warmup 500 --beta-2 0.99 --weight-decay 0.1 --clip-norm 1 --validation 0.02 \
+    --same-token-heads 1 \
     --source "$REVIEWS; 16,000 texts made by a program, in which random words recur" --licence "$IMDB_TERMS" \
     --purpose "en=continues film reviews" "zh=续写影评" --examples "The film was not good, but the acting was" \
     "My friend Fenwick Vandermeer hated it. I must say that Fenwick" \

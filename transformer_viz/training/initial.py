@@ -23,10 +23,10 @@ def same_token_values(
 ) -> dict[str, np.ndarray]:
     """Return query and key projections of which some heads begin by attending to the same token.
 
-    In trained Transformers, the product of a head's query and key projection is often near a multiple of the
-    identity; here some begin so (Trockman and Kolter, 2023, section 4): both are the same orthonormal
-    projection, times a number. It leaves out the directions in which positions differ most, or a token's
-    neighbours would be like it, too.
+    In pre-trained vision Transformers, the product of query and key projection is near a multiple of the
+    identity (mimetic initialization, Trockman and Kolter, 2023). Here some heads begin so: both are the same
+    orthonormal projection, times a number. It leaves out the directions in which positions differ most, or a
+    token's neighbours would be like it, too.
 
     Args:
         parameters: Name -> initial value, float32, of which the other heads keep theirs.
