@@ -107,6 +107,36 @@ def test_induction_is_said_beside_what_a_head_does_where_nothing_is_to_be_copied
     assert mixed.endswith(first + (sentence or ""))
 
 
+@pytest.mark.parametrize(
+    ("weight", "language", "sentence"),
+    [
+        (
+            0.9,
+            "en",
+            " Tokens that occur more than once (43% of the rows) attend to their other occurrences: 90% of "
+            "their weight.",
+        ),
+        (0.6, "zh", "出现不止一次的词元（占所有行的 43%）关注自己的其他出现处：占权重的 60%。"),
+        (0.4, "en", None),
+    ],
+)
+def test_the_same_token_is_said_beside_what_a_head_does_where_there_is_none(weight, language, sentence):
+    tokens = (*"xabcabc", ".")
+    weights = np.eye(8)
+    for row, key in ((4, 1), (5, 2), (6, 3)):
+        weights[row, [row, key]] = 1 - weight, weight
+    mask = np.tril(np.ones((1, 8, 8), bool))
+    layer = AttentionTrace(None, None, None, None, weights[None], None, None)
+
+    def told(usual=None, possible=ROLES):
+        found = HeadsInText("decoder", Attentions([layer], mask, tokens, tokens), [frozenset(possible)])
+        return captions_of(Words(language), found, tokens, usual)[0][0]
+
+    assert told() == told(possible={"itself"}) + (sentence or "")
+    assert (sentence or "of their weight") not in told([[usual("same")]])
+    assert told([[usual("itself")]]).endswith(sentence or ".")
+
+
 def test_of_the_most_read_token_it_is_said_in_how_many_rows_it_is_that():
     weights = half(KEYS[[4, 4, 4, 4, 1, 2]])
     assert said(weights) == (

@@ -29,8 +29,11 @@ LABELS_SAID = 3
 WHOLE_FROM = 10
 """Effective numbers of tokens from here on are shown without decimals."""
 
-MIN_COPYING = 0.5
-"""Least share of the weight, in the rows of repeated tokens, for a caption to name induction in one text."""
+OF_REPEATED = {"after_same": "role.copying", "same": "role.matching"}
+"""Pattern that only rows of repeated tokens can show -> the sentence about these rows in one text."""
+
+MIN_OF_REPEATED = 0.5
+"""Least share of the weight, in these rows, for a caption to say so."""
 
 Said = Role | UsualRole
 """A role of a head: in one text, or usual over many."""
@@ -99,20 +102,23 @@ class HeadsInText:
             return np.nan
         return float(self._shares[layer].share[head, self.names.index(name)])
 
-    def copying(self, layer: int, head: int) -> tuple[float, float] | None:
-        """Return the share of a head's weight on induction in this text, and that of rows that could show it.
+    def of_repeated(self, layer: int, head: int) -> dict[str, tuple[float, float]]:
+        """Return pattern of `OF_REPEATED` -> its share of the weight in this text, and that of its rows.
 
-        None if it does not hold that role in these rows, or has it anyway. In the other rows an induction
-        head has nothing to copy, and rests on the first token or another.
+        Only those that the head holds in the rows that can show them, without having that role anyway. In the
+        other rows an induction head has nothing to copy, and rests on the first token or another; one of the
+        same token attends to the token itself.
         """
-        role = self.roles[layer][head]
-        if not self._shares or "after_same" not in self.names or role.name == "after_same":
-            return None
-        number, found = self.names.index("after_same"), self._shares[layer]
-        share, support = float(found.share[head, number]), float(found.support[number])
-        if share < MIN_COPYING or not held_patterns(found, self.possible[layer])[head, number]:
-            return None
-        return share, support
+        if not self._shares:
+            return {}
+        shown, found = {}, self._shares[layer]
+        held = held_patterns(found, self.possible[layer])[head]
+        for number, name in enumerate(self.names):
+            share = float(found.share[head, number])
+            is_new = name in OF_REPEATED and name != self.roles[layer][head].name
+            if is_new and held[number] and share >= MIN_OF_REPEATED:
+                shown[name] = share, float(found.support[number])
+        return shown
 
     def ratio(self, layer: int, head: int, label: str) -> float:
         """Return how many times an even share the words of a label get here; NaN if there are none."""
@@ -175,10 +181,10 @@ def captions_of(
                 sentences = [usual_text(words, usual[layer][head], heads, layer, head)]
                 if usual[layer][head].name in ("token", "mixed"):
                     sentences.append(role_text(words, role, labels))
-            copying = heads.copying(layer, head)
-            if copying and (usual is None or usual[layer][head].name != "after_same"):
-                share, support = copying
-                sentences.append(words("role.copying", percent=f"{share:.0%}", support=f"{support:.0%}"))
+            for name, (share, support) in heads.of_repeated(layer, head).items():
+                if usual is None or usual[layer][head].name != name:
+                    said = {"percent": f"{share:.0%}", "support": f"{support:.0%}"}
+                    sentences.append(words(OF_REPEATED[name], **said))
             if preferences and layer == 0 and preferences[head] and role.name in ("mixed", "token"):
                 has_usual = usual is not None and usual[layer][head].name != "mixed"
                 sentences = [*sentences[:has_usual], preferences[head]]
