@@ -15,7 +15,6 @@ from transformer_viz.ui.pages.attention.comparing import show_answers
 from transformer_viz.ui.pages.attention.earlier import remember_run, show_runs
 from transformer_viz.ui.pages.attention.filling import show_filling
 from transformer_viz.ui.pages.attention.lens import last_export, show_compared, show_lens
-from transformer_viz.ui.pages.attention.lesson import lesson_view, make_room, show_lesson
 from transformer_viz.ui.pages.attention.looks import choose_looks, kept_looks
 from transformer_viz.ui.pages.attention.prediction import show_prediction, show_writing
 from transformer_viz.ui.pages.attention.preferences import show_preferences
@@ -24,6 +23,7 @@ from transformer_viz.ui.shell.address import choose_whether
 from transformer_viz.ui.shell.answers import answer, head_effects
 from transformer_viz.ui.shell.card_facts import config_of
 from transformer_viz.ui.shell.language import escaped, t, words
+from transformer_viz.ui.shell.lesson_strip import lesson_view, make_room, show_lesson
 from transformer_viz.ui.shell.lessons import open_lesson
 from transformer_viz.ui.shell.reading import show_order, show_reading
 from transformer_viz.ui.shell.run import ask_run
