@@ -36,6 +36,7 @@ EVERYTHING = Changes(
     cut=[(1, 2, 3, 4), ("decoder", 0, 1, 2, 1), ("cross", 2, 2, 1, 6)],
     patterns=[((0, 2), "uniform"), (("decoder", 1, 1), "previous")],
     scaling=False,
+    residual=False,
     attention_mask="window:1",
     positions="none",
     order="shuffled",
@@ -108,6 +109,7 @@ def test_an_edge_is_cut_once():
     ("title", "label", "name", "value"),
     [
         ("Scores before the softmax", "not divided", "scaling", False),
+        ("Residual connections", "removed", "residual", False),
         ("Position encoding", "none", "positions", "none"),
         ("Order of the tokens", "tokens reversed", "order", "reversed"),
         ("Order of the tokens", "tokens shuffled", "order", "shuffled"),
@@ -133,8 +135,9 @@ def test_what_holds_for_all_heads_is_set_and_reset(title, label, name, value):
 
 def test_what_takes_the_place_of_a_head_is_offered_where_one_is_off():
     titles = [each["title"] for each in offered()["groups"]]
-    assert titles[:3] == ["Scores before the softmax", "Position encoding", "Order of the tokens"]
-    assert titles[3:] == ["Positions in the text", "Mask over the text", "Padding, as in a batch"]
+    assert titles[:3] == ["Scores before the softmax", "Residual connections", "Position encoding"]
+    assert titles[3:5] == ["Order of the tokens", "Positions in the text"]
+    assert titles[5:] == ["Mask over the text", "Padding, as in a batch"]
     assert list(chips(Changes(reference=OWN))) == []
 
 
@@ -189,6 +192,7 @@ def test_each_chip_takes_back_what_it_names(changes):
         "masked self-attention, Layer 1, head 2: “w2” → “w1” cut",
         "cross-attention, Layer 3, head 3: “w1” → “t6” cut",
         "scores not divided by √dₖ",
+        "no residual connections",
         "position encoding: none",
         "tokens shuffled",
         "positions 5 further on",
@@ -277,5 +281,5 @@ def test_everything_is_said_in_chinese():
     said += [each["label"] for each in found["heads"]] + [each["text"] for each in found["chips"]]
     for each in found["groups"]:
         said += [each["title"], *(choice["label"] for choice in each["choices"])]
-    assert len(found["chips"]) == 16
+    assert len(found["chips"]) == 17
     assert [text for text in said if not is_chinese(text)] == []

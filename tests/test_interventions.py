@@ -2,6 +2,8 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
+from transformer_viz.inspection.explorer import Explorer
+from transformer_viz.network.model import Transformer
 from transformer_viz.values.interventions import ActivationPatch, build
 from transformer_viz.values.request import Changes
 from transformer_viz.values.tensors import flatten
@@ -38,7 +40,7 @@ def test_neutral_tensors_change_nothing_at_all(ask):
     lengths = dict.fromkeys(config.stacks, 7)
     for change in build(config, Changes(), lengths, {}).values():
         for name, array in flatten(change).items():
-            assert np.all(array == (1 if name.endswith("gate") else 0))
+            assert np.all(array == (1 if name.endswith(("gate", "residual")) else 0))
 
 
 def test_every_kind_of_head_is_ablated(ask):
@@ -97,6 +99,22 @@ def test_without_scaling_the_weights_are_the_softmax_of_what_was_divided_times_t
         for layer in range(len(found.encoder if kind == "encoder" else found.decoder)):
             after = attention(found, kind, layer)
             assert np.abs(after.weights - attention(scaled, kind, layer).weights).max() > 1e-3
+
+
+def test_without_residual_connections_it_is_the_model_that_has_none(ask):
+    """Nor are there any while it writes: `test_writing` has that."""
+    explorer = ask.explorer
+    without = Transformer(explorer.config.replace(residual=False))
+    for name, value in explorer.model.parameters().items():
+        without.parameters()[name].assign(value)
+    other = Explorer(without, explorer.tokenizer, target_tokenizer=explorer.target_tokenizer)
+    target = TARGET if len(ask.kinds) == 3 else None
+    expected = other.trace(TEXT, target=target)
+    found = ask(residual=False)
+    for one, two in zip(found.encoder + found.decoder, expected.encoder + expected.decoder, strict=True):
+        assert_allclose(one.resid_post, two.resid_post, atol=1e-6)
+    assert_allclose(found.logits, expected.logits, atol=1e-6)
+    assert np.abs(found.logits - ask().logits).max() > 1e-3
 
 
 def test_uniform_attention_is_alike_on_all_that_may_be_read(ask):

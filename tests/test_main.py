@@ -96,6 +96,14 @@ def test_compare_puts_the_tokens_of_a_reversed_text_beside_their_own(run):
     assert "`order` must be 'reversed', 'shuffled' or 'shuffled:7'. Received: 'sorted'." in wrong.stderr
 
 
+def test_compare_removes_the_residual_connections(run):
+    model, text = ROOT / "models" / "imdb-sentiment", "This film was wonderful."
+    done = run("compare", "--model", model, "--text", text, "--no-residual")
+    assert done.returncode == 0
+    assert done.stdout.startswith("A  positive")
+    assert done.stdout.splitlines()[1].startswith("B  negative")
+
+
 def test_roles_are_measured_over_a_file_kept_with_the_model_and_shown_from_there(
     run, models_folder, csv, reviews
 ):

@@ -136,6 +136,13 @@ PAIRS = {
         ("scores not divided by √dₖ",),
         changes={"scaling": False},
     ),
+    "no residual connections": Pair(
+        "imdb-sentiment",
+        GOOD,
+        chooses("Residual connections", "removed"),
+        ("no residual connections",),
+        changes={"residual": False},
+    ),
     "no positions": Pair(
         "imdb-sentiment",
         GOOD,

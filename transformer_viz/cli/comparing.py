@@ -23,7 +23,8 @@ def compare(arguments: Namespace) -> None:
     other = load(arguments.with_model) if arguments.with_model else explorer
     changes = {"ablate": [*map(place, arguments.ablate)], "cut": [*map(place, arguments.cut)]}
     changes |= {"positions": arguments.positions, "attention_mask": arguments.mask, "order": arguments.order}
-    changes |= {"scaling": not arguments.unscaled, "reference": OWN if arguments.mean else ()}
+    changes |= {"scaling": not arguments.unscaled, "residual": not arguments.no_residual}
+    changes["reference"] = OWN if arguments.mean else ()
     before = explorer.trace(arguments.text)
     after = other.trace(arguments.with_text or arguments.text, **changes)
     comparison = compare_traces(before, after, orders=(None, arguments.order))

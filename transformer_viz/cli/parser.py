@@ -114,6 +114,7 @@ def _add_model_commands(add):
     sub.add_argument("--order", help="order in which B reads the tokens: reversed, shuffled, shuffled:7, ...")
     sub.add_argument("--mask", help="mask over the text of B: none, causal, window:1, ...")
     sub.add_argument("--unscaled", action="store_true", help="do not divide the scores of B by √d_k")
+    sub.add_argument("--no-residual", action="store_true", help="remove the residual connections of B")
 
     text = (
         "Fetch a model of the Hugging Face hub: config, parameters and tokenizer, nothing that is executed."

@@ -213,7 +213,7 @@ class ForwardPass:
     def _interventions(self, changes, source, target, masks, means):
         """Return name -> tensor of the interventions; neutral ones are cached."""
         given = (changes.ablate, changes.cut, changes.mute, changes.patterns, changes.patches)
-        if changes.scaling and not any(given):
+        if changes.scaling and changes.residual and not any(given):
             return self._neutral
         lengths = {next(iter(self.config.stacks)): len(source.ids)}
         if target is not None:

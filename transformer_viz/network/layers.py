@@ -103,27 +103,30 @@ class Block(keras.layers.Layer):
                 getattr(self, f"{sublayer}_norm").build(x_shape)
 
     def _attend(
-        self, name, x, source, attention_mask, intervention, past=None, places=NO_PLACES
+        self, name, x, source, attention_mask, intervention, residual, past=None, places=NO_PLACES
     ) -> tuple[Tensor, AttentionTrace, Tensor, Tensor]:
         """Run one attention layer; return its input, its trace, the sum, and the residual stream after it."""
         read = self._before(name, x)
         source = read if source is None else source
         trace = getattr(self, name)(read, source, attention_mask, intervention, past, places)
-        return read, trace, *self._after(name, x, trace.output)
+        return read, trace, *self._after(name, x, trace.output, residual)
 
-    def _feed_forward(self, x, before) -> tuple[Tensor, FeedForwardTrace, Tensor, Tensor]:
+    def _feed_forward(self, x, before, residual) -> tuple[Tensor, FeedForwardTrace, Tensor, Tensor]:
         """Run the feed-forward layer on `x`, or on the stream `before` attention; return the same four."""
         if not self.config.ffn_dim:
             return x, self.ffn(x), x, x
         read = self._before("ffn", before if self.config.parallel else x)
         trace = self.ffn(read)
-        return read, trace, *self._after("ffn", x, trace.output)
+        if self.config.parallel:  # the stream before both is in `x` already
+            residual = None
+        return read, trace, *self._after("ffn", x, trace.output, residual)
 
     def _before(self, name, x):
         return getattr(self, f"{name}_norm")(x) if self.config.norm == "pre" else x
 
-    def _after(self, name, x, update) -> tuple[Tensor, Tensor]:
-        total = x + self.dropout(update) if self.config.residual else update
+    def _after(self, name, x, update, residual) -> tuple[Tensor, Tensor]:
+        kept = x if residual is None else x * residual
+        total = kept + self.dropout(update) if self.config.residual else update
         return total, getattr(self, f"{name}_norm")(total) if self.config.norm == "post" else total
 
 
@@ -157,10 +160,10 @@ class EncoderBlock(Block):
         change = intervention or BlockIntervention()
         x = patch(x, change.resid_pre)
         read, attention, total, mid = self._attend(
-            "attention", x, None, attention_mask, change.self_attention, places=places
+            "attention", x, None, attention_mask, change.self_attention, change.residual, places=places
         )
         mid = patch(mid, change.resid_mid)
-        ffn_input, ffn, ffn_sum, post = self._feed_forward(mid, x)
+        ffn_input, ffn, ffn_sum, post = self._feed_forward(mid, x, change.residual)
         post = patch(post, change.resid_post)
         return EncoderBlockTrace(x, read, attention, total, mid, ffn_input, ffn, ffn_sum, post)
 
@@ -202,17 +205,24 @@ class DecoderBlock(Block):
         change = intervention or BlockIntervention()
         x = patch(x, change.resid_pre)
         read, attention, total, mid = self._attend(
-            "self_attention", x, None, self_attention_mask, change.self_attention, past, places
+            "self_attention",
+            x,
+            None,
+            self_attention_mask,
+            change.self_attention,
+            change.residual,
+            past,
+            places,
         )
         mid = patch(mid, change.resid_mid)
         cross, last = (None, None, None, None), mid
         if memory is not None:
             cross_input, cross_attention, cross_sum, last = self._attend(
-                "cross_attention", mid, memory, cross_attention_mask, change.cross_attention
+                "cross_attention", mid, memory, cross_attention_mask, change.cross_attention, change.residual
             )
             last = patch(last, change.resid_cross)
             cross = cross_input, cross_attention, cross_sum, last
-        ffn_input, ffn, ffn_sum, post = self._feed_forward(last, x)
+        ffn_input, ffn, ffn_sum, post = self._feed_forward(last, x, change.residual)
         post = patch(post, change.resid_post)
         return DecoderBlockTrace(x, read, attention, total, mid, *cross, ffn_input, ffn, ffn_sum, post)
 

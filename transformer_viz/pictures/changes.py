@@ -16,7 +16,7 @@ from transformer_viz.values.trace import Trace
 MOST_CHIPS = 4
 """Heads or edges with a chip each; more of them share one."""
 
-FOR_ALL = ("scaling", "positions", "order", "shift", "attention_mask", "padding", "reference")
+FOR_ALL = ("scaling", "residual", "positions", "order", "shift", "attention_mask", "padding", "reference")
 """Fields of `Changes` that hold for all heads, in the order of their chips."""
 
 PADDING = 10
@@ -163,6 +163,7 @@ def _groups(words, config, changes, tokens):
     positions = ["none", *other_positions(config)] if config.positions != "none" else other_positions(config)
     options: dict[str, list[tuple[Any, str]]] = {
         "scaling": [(None, words("change.scaled")), (False, words("change.unscaled"))],
+        "residual": [(None, words("change.added")), (False, words("change.not_added"))],
         "positions": [(None, words("change.own"))] + [(kind, _encoding(words, kind)) for kind in positions],
         "order": [(None, words("change.typed"))]
         + [(order, words(f"change.chip.order.{order}")) for order in ORDERS],
@@ -173,6 +174,7 @@ def _groups(words, config, changes, tokens):
         "reference": [(None, words("change.zero")), (OWN, words("change.mean"))],
     }
     fits = {
+        "residual": config.residual,
         "order": changes.order or tokens > 2,
         "shift": changes.shift or (config.positions != "none" and tokens + SHIFT <= config.max_len),
         "padding": changes.padding or tokens + PADDING <= config.max_len,

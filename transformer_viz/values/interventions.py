@@ -82,7 +82,7 @@ def build(
 
     Args:
         config: `TransformerConfig`.
-        changes: Source of ablate, cut, mute, patterns, patches and scaling; the rest is ignored.
+        changes: Source of ablate, cut, mute, patterns, patches, scaling and residual; the rest is ignored.
         lengths: Stack -> its number of positions.
         masks: Kind -> bool, broadcastable to (head, query, key), True = may attend; for the pattern
             "uniform".
@@ -125,6 +125,7 @@ def build(
             Intervention(**tensors[stack]),
             Intervention(**tensors["cross"]) if stack == "decoder" and "cross" in tensors else None,
             **{name: Patch(**arrays) for name, arrays in resids[stack].items()},
+            residual=np.full((config.stacks[stack], 1, 1, 1), changes.residual, np.float32),
         )
         for stack in config.stacks
     }

@@ -47,6 +47,8 @@ class Changes:
         patches: `ActivationPatch`es: activations of another run that replace this run's.
         scaling: Whether scores are divided by √head_dim before the softmax (Vaswani et al., 2017, section
             3.2.1); without it they are not, in any attention.
+        residual: Whether each sub-layer's output is added to its input (Vaswani et al., 2017, section 3.1);
+            without it, the output alone goes on.
         attention_mask: Replacement of the model's own mask in the self-attention over the text: a name
             (`analysis.named_mask`), or bool, True = may attend, broadcastable to (head, query, key).
         target_attention_mask: The same for the self-attention over the target.
@@ -70,6 +72,7 @@ class Changes:
     patterns: tuple = ()
     patches: tuple = ()
     scaling: bool = True
+    residual: bool = True
     attention_mask: str | tuple | np.ndarray | None = None
     target_attention_mask: str | tuple | np.ndarray | None = None
     cross_attention_mask: str | tuple | np.ndarray | None = None
@@ -87,8 +90,9 @@ class Changes:
             )
         if self.reference != OWN:
             object.__setattr__(self, "reference", tuple(self.reference))
-        if not isinstance(self.scaling, bool):
-            raise ValueError(f"`scaling` must be True or False. Received: {self.scaling!r}.")
+        for name in ("scaling", "residual"):
+            if not isinstance(getattr(self, name), bool):
+                raise ValueError(f"`{name}` must be True or False. Received: {getattr(self, name)!r}.")
         if type(self.shift) is not int or self.shift < 0:
             raise ValueError(f"`shift` must be a whole number from 0. Received: {self.shift!r}.")
         for name in ("ablate", "cut", "mute", "patches"):

@@ -158,7 +158,11 @@ class Patch(NamedTuple):
 
 
 class BlockIntervention(NamedTuple):
-    """A change to one block; for an encoder block, `self_attention` changes its attention."""
+    """A change to one block; for an encoder block, `self_attention` changes its attention.
+
+    `residual` is the factor of what the residual connections add: 1, or 0 for none. It broadcasts to (batch,
+    position, d_model).
+    """
 
     self_attention: Intervention | None = None
     cross_attention: Intervention | None = None
@@ -166,6 +170,7 @@ class BlockIntervention(NamedTuple):
     resid_mid: Patch | None = None
     resid_cross: Patch | None = None
     resid_post: Patch | None = None
+    residual: Tensor | None = None
 
     def __repr__(self):
         return one_line(self)
