@@ -134,3 +134,42 @@ def test_the_strip_leads_to_the_next_lesson_and_leaves_room_for_the_views(lesson
     page.locator(".st-key-turn-close button").click()
     expect(strip).to_have_count(0)
     assert "lesson=" not in page.url
+
+
+@pytest.mark.parametrize(
+    ("lang", "choice", "start"), [("en", "july", "Start training"), ("zh", "july", "开始训练")]
+)
+def test_a_lesson_opens_on_the_train_page_and_leads_back_to_the_attention(
+    lessons_app, page, lang, choice, start
+):
+    page.goto(f"{lessons_app}/?lesson=14-what-the-residual-carries&lang={lang}")
+    strip = page.locator(".st-key-lesson")
+    expect(page.locator(".lens .panel.matrix canvas")).to_be_visible()
+    page.locator(".st-key-leave-turn-next button").click()
+    expect(page.get_by_role("button", name=start)).to_be_visible()
+    assert "/train?" in page.url
+    assert "lesson=15-watch-heads-form" in page.url
+    assert "task=dates" in page.url
+    guess(page, choice)
+    expect_result(page, RIGHT)
+    expect(page.get_by_role("button", name=start)).to_be_visible()
+    page.locator(".st-key-leave-turn-back button").click()
+    expect(page.locator(".lens .panel.matrix canvas")).to_be_visible()
+    expect(strip).to_contain_text("14")
+    assert "/train" not in page.url
+    page.go_back()
+    expect(page.get_by_role("button", name=start)).to_be_visible()
+    page.go_back()
+    expect(page.locator(".lens .panel.matrix canvas")).to_be_visible()
+    expect(strip).to_contain_text("14")
+
+
+def test_a_link_to_a_lesson_opens_its_page_and_the_strip_stays_on_the_map(lessons_app, page):
+    page.goto(f"{lessons_app}/?lesson=15-watch-heads-form&lang=en")
+    expect(page.get_by_role("button", name="Start training")).to_be_visible()
+    page.get_by_role("link", name="Map").click()
+    expect(page.locator(".st-key-lesson")).to_contain_text("Watch heads form")
+    page.locator(".st-key-turn-close button").click()
+    expect(page.locator(".st-key-lesson")).to_have_count(0)
+    assert "/map" in page.url
+    assert "lesson=" not in page.url

@@ -26,7 +26,8 @@ def test_students_get_every_question_and_no_answer(language):
     text = text_of(page)
     assert page.count("<section>") == len(lessons)
     assert page.count('class="line"') == 2 * len(lessons)
-    assert text.count(words("worksheet.guess")) == len(lessons)
+    assert text.count(words("worksheet.guess")) == sum(lesson.predict is not None for lesson in lessons)
+    assert text.count(f"{words('train.nav')} · ") == sum(lesson.page == "train" for lesson in lessons)
     for lesson in lessons:
         assert lesson.title in text.replace("&quot;", '"')
         assert f"{lesson.model}" in text

@@ -24,7 +24,7 @@ def compare(arguments: Namespace) -> None:
     changes = {"ablate": [*map(place, arguments.ablate)], "cut": [*map(place, arguments.cut)]}
     changes |= {"positions": arguments.positions, "attention_mask": arguments.mask, "order": arguments.order}
     changes |= {"scaling": not arguments.unscaled, "residual": not arguments.no_residual}
-    changes["reference"] = OWN if arguments.mean else ()
+    changes |= {"reference": OWN if arguments.mean else ()}
     before = explorer.trace(arguments.text)
     after = other.trace(arguments.with_text or arguments.text, **changes)
     comparison = compare_traces(before, after, orders=(None, arguments.order))

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from markdown_it import MarkdownIt
 
 from transformer_viz.language import TAGS, Words
-from transformer_viz.values.lesson import Lesson
+from transformer_viz.values.lesson import PAGES, Lesson
 
 PAGE = """<!doctype html>
 <html lang="{lang}">
@@ -70,6 +70,8 @@ def worksheet(words: Words, lessons: Sequence[Lesson], *, for_teacher: bool = Fa
 def _section(words, number, lesson, for_teacher):
     """Return one lesson as HTML."""
     facts = [words("worksheet.open", model=lesson.model, text=lesson.text)]
+    if lesson.page != PAGES[0]:
+        facts.insert(0, words(f"{lesson.page}.nav"))
     if for_teacher:
         facts.insert(0, words("worksheet.minutes", minutes=lesson.minutes))
     parts = [

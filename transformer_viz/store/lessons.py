@@ -10,9 +10,21 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from transformer_viz.data.tasks import TASKS
 from transformer_viz.language import Phrase, Problem
 from transformer_viz.store.places import PACKAGE, lessons_folder
-from transformer_viz.values.lesson import AFTER, ANSWER, BEFORE, HEAD, KEY, Claim, Lesson, Prediction
+from transformer_viz.values.lesson import (
+    AFTER,
+    ANSWER,
+    BEFORE,
+    HEAD,
+    KEY,
+    PAGES,
+    Claim,
+    Lesson,
+    Prediction,
+    Training,
+)
 from transformer_viz.values.request import Changes
 
 SHIPPED = PACKAGE / "lessons"
@@ -35,12 +47,21 @@ TEXT, OPTIONAL, COUNT = (str, True), (str, False), (int, False)
 FIELDS: dict[str, Field] = {
     **dict.fromkeys(("title", "question", "source", "model", "text"), TEXT),
     "minutes": (int, True),
-    **dict.fromkeys(("target", "kind", "view"), OPTIONAL),
+    **dict.fromkeys(("target", "kind", "view", "page", "task"), OPTIONAL),
     **dict.fromkeys(("layer", "head"), COUNT),
+    "train": (dict, False),
     "after": (dict, False),
     "predict": (dict, False),
     "claims": (list, False),
 }
+
+TRAIN: dict[str, Field] = {
+    **dict.fromkeys(("layers", "rows", "epochs"), COUNT),
+    **dict.fromkeys(("learning_rate", "warmup"), ((float, int), False)),
+}
+
+SHARES, MOST = ("learning_rate", "warmup"), 0.9
+"""Settings from 0 to this."""
 
 PREDICT: dict[str, Field] = {"ask": TEXT, "query": OPTIONAL}
 
@@ -57,6 +78,8 @@ CLAIM: dict[str, Field] = {
 CHOICES = {
     "kind": ("encoder", "decoder", "cross"),
     "view": ("all", "grid", "matrix", "lines", "steps"),
+    "page": PAGES,
+    "task": tuple(TASKS),
     "ask": (KEY, ANSWER, HEAD),
     "of": ("weight", "answer", "moved", "effect", "written"),
     "in": (BEFORE, AFTER),
@@ -141,6 +164,10 @@ def _sections(path, lines):
 def _lesson(path, settings, sections):
     values = _checked(path, settings, FIELDS)
     after = _checked(path, values.pop("after", {}), AFTERWARDS)
+    training = Training(**_checked(path, values.pop("train", {}), TRAIN))
+    for name in SHARES:
+        if not 0 <= (getattr(training, name) or 0) <= MOST:
+            raise Problem("lesson.kind", path=path.name, name=name, what=Phrase("lesson.a_share", most=MOST))
     asked = values.pop("predict", None)
     predict = None if asked is None else Prediction(**_checked(path, asked, PREDICT))
     if predict and predict.ask == KEY and not predict.query:
@@ -152,6 +179,7 @@ def _lesson(path, settings, sections):
         **sections,
         after_text=after.get("text"),
         changes=_changes(path, after.get("changes", {})),
+        training=training,
         predict=predict,
         claims=claims,
     )

@@ -23,9 +23,10 @@ from transformer_viz.ui.shell.classroom import is_classroom, is_teacher, owner, 
 from transformer_viz.ui.shell.header import choose_model, show_brand, show_header, show_pages
 from transformer_viz.ui.shell.journal import timed
 from transformer_viz.ui.shell.language import t
-from transformer_viz.ui.shell.lessons import begin, begin_from_address
+from transformer_viz.ui.shell.lessons import LESSON, TO_OPEN, begin, begin_from_address
 from transformer_viz.ui.shell.login import admitted, show_logout
 from transformer_viz.ui.shell.problems import error_text
+from transformer_viz.ui.shell.session import is_history_navigation
 from transformer_viz.ui.shell.shelf import show_no_model
 
 ICON = Path(__file__).parent / "icon.svg"
@@ -58,7 +59,7 @@ def show() -> None:
 
     def start_lesson(lesson):
         begin(lesson)
-        st.switch_page(attention_page, query_params={"lesson": lesson.name})
+        st.switch_page(with_lessons[lesson.page], query_params={"lesson": lesson.name})
 
     attention_page = page_of(with_model(place, attention.show), "attention", "visibility", default=True)
     open_attention = functools.partial(st.switch_page, attention_page)
@@ -71,6 +72,7 @@ def show() -> None:
     train_page = page_of(without_model(place, train.show, open_model), "train", "school")
     models_page = page_of(without_model(place, models.show, open_model), "models", "inventory_2")
     lessons_page = page_of(without_model(place, lessons.show, start_lesson), "lessons", "menu_book")
+    with_lessons = {"attention": attention_page, "map": steps_page, "train": train_page}
     pages = [
         attention_page,
         steps_page,
@@ -86,8 +88,11 @@ def show() -> None:
     page = st.navigation(pages, position="hidden")
     with header.pages:
         show_pages(pages, page)
-    if page is attention_page:
+    if page in with_lessons.values():
         begin_from_address()
+    to_open = with_lessons.get(st.session_state.pop(TO_OPEN, ""), page)
+    if to_open is not page and not is_history_navigation():  # a step back would lead forward again
+        st.switch_page(to_open, query_params={"lesson": st.session_state[LESSON]})
     if page is not models_page:
         models.leave()
     with timed(page.url_path or "attention"):

@@ -2,12 +2,15 @@
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from transformer_viz.values.request import EFFECTS, TRACE, UNCHANGED, Changes, Request
 
 BEFORE, AFTER = "before", "after"
 """The two runs of a lesson, A and B."""
+
+PAGES = ("attention", "map", "train")
+"""The pages on which a lesson can open."""
 
 KEY, ANSWER, HEAD = "key", "answer", "head"
 """What can be predicted: the key that a row reads most, the answer in B, the head that matters most."""
@@ -23,6 +26,33 @@ class Prediction(NamedTuple):
 
     ask: str
     query: str = ""
+
+
+class Training(NamedTuple):
+    """Settings with which the Train page opens; None: that of the task.
+
+    Attributes:
+        layers: Layers of each stack.
+        rows: Rows that are made.
+        epochs: Most passes over the rows.
+        learning_rate: Peak learning rate.
+        warmup: Share of the steps in which the learning rate rises.
+    """
+
+    layers: int | None = None
+    rows: int | None = None
+    epochs: int | None = None
+    learning_rate: float | None = None
+    warmup: float | None = None
+
+    def settings(self) -> dict[str, Any]:
+        """Return those that are fields of `TrainingSettings`, by name."""
+        own = {"epochs": self.epochs, "learning_rate": self.learning_rate, "warmup": self.warmup}
+        return {name: value for name, value in own.items() if value is not None}
+
+
+OF_ITS_TASK = Training()
+"""No settings of its own."""
 
 
 class Claim(NamedTuple):
@@ -78,6 +108,9 @@ class Lesson:
         view: View that is shown first; None: matrix and lines.
         after_text: The text of B; None: that of A.
         changes: The changes of B.
+        page: Page on which it opens.
+        task: Task that is chosen on the Train page; None: the one chosen last.
+        training: The settings of that page that differ from those of its task.
         predict: What is to be predicted; None: nothing.
         claims: What it promises.
     """
@@ -100,6 +133,9 @@ class Lesson:
     view: str | None = None
     after_text: str | None = None
     changes: Changes = UNCHANGED
+    page: str = PAGES[0]
+    task: str | None = None
+    training: Training = OF_ITS_TASK
     predict: Prediction | None = None
     claims: tuple[Claim, ...] = ()
 

@@ -1,5 +1,7 @@
 """The lesson at the bottom of the window: question, what to see, to do and to predict, what it shows."""
 
+import contextlib
+from collections.abc import Iterator
 from typing import Any
 
 import streamlit as st
@@ -10,7 +12,7 @@ from transformer_viz.pictures.lessons import LessonView, broken_claims, choices_
 from transformer_viz.ui.shell.answers import answer, head_effects
 from transformer_viz.ui.shell.changing import begin_compared
 from transformer_viz.ui.shell.language import escaped, t, words
-from transformer_viz.ui.shell.lessons import GUESS, GUESSED, REVEALED, begin, close
+from transformer_viz.ui.shell.lessons import GUESS, GUESSED, REVEALED, begin, close, open_lesson
 from transformer_viz.ui.shell.problems import show_problem
 from transformer_viz.ui.shell.shelf import shown_models
 from transformer_viz.values.lesson import ANSWER, HEAD, KEY, Lesson
@@ -94,12 +96,23 @@ def make_room(lesson: Lesson | None) -> None:
     st.html(STYLE % colours if lesson else NO_ROOM)
 
 
-def show_lesson(lesson: Lesson, all_lessons: list[Lesson]) -> None:
+@contextlib.contextmanager
+def beside_lesson(page: str) -> Iterator[Lesson | None]:
+    """Show the strip of the lesson that is open, below what a page shows meanwhile; yield the lesson."""
+    lesson, all_lessons = open_lesson()
+    make_room(lesson)
+    yield lesson
+    if lesson:
+        show_lesson(lesson, all_lessons, page)
+
+
+def show_lesson(lesson: Lesson, all_lessons: list[Lesson], page: str) -> None:
     """Show the strip.
 
     Args:
         lesson: The lesson.
         all_lessons: All lessons in their order, for the way to the next one.
+        page: The page it stands on.
     """
     with st.container(key="lesson", horizontal=True):
         _show_part("question", t("lesson.question"), escaped(lesson.question))
@@ -110,7 +123,7 @@ def show_lesson(lesson: Lesson, all_lessons: list[Lesson]) -> None:
             _show_part("do", t("lesson.do"), lesson.do)
         predict = st.container(key="lesson-part-predict")
         with st.container(key="lesson-part-turn"):
-            _show_turns(lesson, all_lessons)
+            _show_turns(lesson, all_lessons, page)
         with predict:  # last: it may have to wait for the model
             _show_prediction(lesson)
 
@@ -121,7 +134,7 @@ def _show_part(name, title, text):
         st.markdown(text)
 
 
-def _show_turns(lesson, all_lessons):
+def _show_turns(lesson, all_lessons, page):
     place = all_lessons.index(lesson)
     st.markdown(f"##### {t('lesson.place', number=place + 1, count=len(all_lessons))}")
     st.markdown(f"**{escaped(lesson.title)}**")
@@ -129,7 +142,9 @@ def _show_turns(lesson, all_lessons):
         for name, step in (("back", -1), ("next", 1)):
             there = 0 <= place + step < len(all_lessons)
             to = all_lessons[place + step] if there else lesson
-            st.button(t(f"lesson.{name}"), on_click=begin, args=(to,), disabled=not there, key=f"turn-{name}")
+            # history.js adds no entry for a page that such a button leaves
+            key = f"turn-{name}" if to.page == page else f"leave-turn-{name}"
+            st.button(t(f"lesson.{name}"), on_click=begin, args=(to,), disabled=not there, key=key)
         st.button(t("lesson.close"), on_click=close, type="tertiary", key="turn-close")
 
 
@@ -139,8 +154,11 @@ def _show_prediction(lesson):
         st.markdown(t("lesson.no_model", model=escaped(lesson.model)))
         return
     if lesson.predict is None:
-        st.markdown(f"##### {t('lesson.shown')}")
-        _show_reveal(lesson, model.reference)
+        st.markdown(f"##### {t('lesson.notes' if _is_revealed(lesson) else 'lesson.shown')}")
+        if _is_revealed(lesson):
+            _show_notes(lesson)
+        else:
+            _show_reveal(lesson, model.reference)
         return
     st.markdown(f"##### {t('lesson.predict')}")
     try:
@@ -162,10 +180,8 @@ def _show_prediction(lesson):
 
 
 def _show_reveal(lesson, model):
-    if not _is_revealed(lesson):
-        st.button(
-            t("lesson.reveal"), type="primary", on_click=_reveal, args=(lesson, model), key="lesson-reveal"
-        )
+    args = lesson, model
+    st.button(t("lesson.reveal"), type="primary", on_click=_reveal, args=args, key="lesson-reveal")
 
 
 def _show_truth(lesson, model, labels):
@@ -183,8 +199,12 @@ def _show_truth(lesson, model, labels):
     if broken_claims(lesson, model, _found):
         st.caption(t("lesson.broken"))
     with st.popover(t("lesson.notes"), type="tertiary"):
-        st.markdown(lesson.notes)
-        st.caption(escaped(lesson.source))
+        _show_notes(lesson)
+
+
+def _show_notes(lesson):
+    st.markdown(lesson.notes)
+    st.caption(escaped(lesson.source))
 
 
 def _reveal(lesson, model):

@@ -8,10 +8,13 @@ from transformer_viz.store.lessons import Shelf, list_lessons
 from transformer_viz.ui.shell.address import keep, to_address
 from transformer_viz.ui.shell.changing import begin_unchanged
 from transformer_viz.ui.shell.language import words
-from transformer_viz.values.lesson import Lesson
+from transformer_viz.values.lesson import OF_ITS_TASK, Lesson, Training
 
 LESSON = "lesson"
 """Session and URL key of the name of the lesson that is open; "": none."""
+
+TO_OPEN = "lesson-page"
+"""Session key of the name of the page that a lesson has yet to open."""
 
 GUESS, GUESSED, REVEALED = "lesson-guess", "lesson-guessed", "lesson-revealed"
 """Session keys: the choice, what was chosen when the lesson was revealed, and the lesson that is revealed."""
@@ -26,10 +29,12 @@ def lessons() -> Shelf:
 
 
 def begin(lesson: Lesson) -> None:
-    """Open a lesson: set its model, its text and its target, and take back all changes and choices."""
+    """Open a lesson: set its page, its model, text and target, and take back all changes and choices."""
     begin_unchanged(lesson.model)
     shown = {LESSON: lesson.name, "model": lesson.model, "sentence": lesson.text, "effects": False}
-    st.session_state.update(shown | {"target": lesson.target or ""})
+    st.session_state.update(shown | {"target": lesson.target or "", TO_OPEN: lesson.page})
+    if lesson.task:
+        st.session_state.update(task=lesson.task, run="")
     for key in ("examples", GUESS, GUESSED, REVEALED):
         st.session_state.pop(key, None)
 
@@ -52,6 +57,12 @@ def open_lesson() -> tuple[Lesson | None, list[Lesson]]:
     lesson = next((each for each in found if each.name == name), None)
     to_address(LESSON, lesson.name if lesson else "")
     return lesson, found
+
+
+def training_of(task: str) -> tuple[Training, str]:
+    """Return the settings with which the open lesson begins a task, and its name; "": there is none."""
+    lesson, _ = open_lesson()
+    return (lesson.training, lesson.name) if lesson and lesson.task == task else (OF_ITS_TASK, "")
 
 
 def close() -> None:

@@ -23,8 +23,7 @@ from transformer_viz.ui.shell.address import choose_whether
 from transformer_viz.ui.shell.answers import answer, head_effects
 from transformer_viz.ui.shell.card_facts import config_of
 from transformer_viz.ui.shell.language import escaped, t, words
-from transformer_viz.ui.shell.lesson_strip import lesson_view, make_room, show_lesson
-from transformer_viz.ui.shell.lessons import open_lesson
+from transformer_viz.ui.shell.lesson_strip import beside_lesson, lesson_view
 from transformer_viz.ui.shell.reading import show_order, show_reading
 from transformer_viz.ui.shell.run import ask_run
 from transformer_viz.ui.shell.sentence import Asked
@@ -41,11 +40,8 @@ HIDDEN = "<style>[data-testid=stLayoutWrapper]:has(> .st-key-downloads) { displa
 
 def show(model: store.ModelSummary) -> None:
     """Show the page for one model."""
-    lesson, all_lessons = open_lesson()
-    make_room(lesson)
-    show_text(model, lesson)
-    if lesson:
-        show_lesson(lesson, all_lessons)
+    with beside_lesson("attention") as lesson:
+        show_text(model, lesson)
 
 
 def show_text(model: store.ModelSummary, lesson: Lesson | None) -> None:

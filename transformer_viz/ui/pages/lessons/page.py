@@ -1,4 +1,4 @@
-"""The Lessons page: all lessons, each of which opens on the Attention page."""
+"""The Lessons page: all lessons, each of which opens on its page."""
 
 from collections.abc import Callable, Sequence
 
@@ -27,7 +27,7 @@ STYLE = """<style>
 
 
 def show(open_lesson: Callable[[Lesson], None]) -> None:
-    """Show the page; `open_lesson(lesson)` opens a lesson on the Attention page."""
+    """Show the page; `open_lesson(lesson)` opens a lesson on its page."""
     shelf = lessons()
     minutes = sum(lesson.minutes for lesson in shelf.lessons)
     st.html(STYLE)

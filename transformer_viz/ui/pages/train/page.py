@@ -20,6 +20,7 @@ from transformer_viz.ui.pages.train.settings import ask_settings, pictures_of, s
 from transformer_viz.ui.shell.address import from_address, to_address
 from transformer_viz.ui.shell.classroom import is_classroom, keep_visitor, own_runs
 from transformer_viz.ui.shell.language import t, time_of
+from transformer_viz.ui.shell.lesson_strip import beside_lesson
 from transformer_viz.ui.shell.problems import error_text, show_problem
 from transformer_viz.ui.shell.server import shared_trainer
 from transformer_viz.ui.shell.titles import titles_of
@@ -28,6 +29,12 @@ from transformer_viz.values.config import TransformerConfig
 
 def show(open_model: Callable[[str], None]) -> None:
     """Show the page; `open_model(name)` opens a model on the Attention page."""
+    with beside_lesson("train"):
+        show_training(open_model)
+
+
+def show_training(open_model: Callable[[str], None]) -> None:
+    """Show a run, or the choices for a new one; argument as for `show`."""
     problem = trainer_problem()
     runs = {run.id: run for run in own_runs()}
     with st.container(horizontal=True, horizontal_alignment="distribute", vertical_alignment="bottom"):

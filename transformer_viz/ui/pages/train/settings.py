@@ -17,6 +17,7 @@ from transformer_viz.ui.pages.train.parent import ask_layers, ask_parent, config
 from transformer_viz.ui.shell.card_facts import config_of
 from transformer_viz.ui.shell.classroom import owner
 from transformer_viz.ui.shell.language import t
+from transformer_viz.ui.shell.lessons import training_of
 from transformer_viz.values.config import CHOICES, TransformerConfig
 from transformer_viz.values.presets import PRESETS
 
@@ -80,6 +81,7 @@ def ask_settings(material: Material) -> TrainingJob:
         ValueError: If they are incompatible.
     """
     recipe = RECIPES[material.recipe]
+    training, lesson = training_of(material.data)
     parent = ask_parent(material, recipe)
     if parent:
         start_from, origin = config_from(config_of(parent), material, recipe), {}
@@ -89,15 +91,19 @@ def ask_settings(material: Material) -> TrainingJob:
     else:
         trainable = None
         start_from, origin = ask_preset(material, recipe)
-        controls = Controls(f"{material.recipe}-{origin['preset']}")
+        controls = Controls(f"{material.recipe}-{origin['preset']}{lesson}")
+        start_from = start_from.replace(num_layers=training.layers or start_from.num_layers)
     sizes, settings = {}, recipe.training(pack=start_from.fills_in, test_share=material.test_share)
+    settings = dataclasses.replace(settings, **training.settings())
     if parent:
         settings = dataclasses.replace(settings, learning_rate=FINE_TUNING_RATE)
     with st.container(horizontal=True, gap="small"):
         if not parent:
             sizes = ask_sizes(controls, start_from)
         main = ask_main(controls, settings)
-        rows = controls.slide("rows", ROWS, recipe.rows) if material.rows is None else material.rows
+        rows = material.rows
+        if rows is None:
+            rows = controls.slide("rows", ROWS, training.rows or recipe.rows)
     with st.expander(t("train.more"), icon=":material/tune:"), st.container(horizontal=True, gap="small"):
         if not parent:
             sizes |= ask_more_sizes(controls, start_from)
