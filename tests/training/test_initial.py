@@ -49,10 +49,11 @@ def weights_on_same(model, token_ids, stack):
     [
         (DECODER, "decoder"),
         (DECODER.replace(positions="none"), "decoder"),
+        (DECODER.replace(positions="rotary"), "decoder"),
         (DECODER.replace(positions="learned"), "decoder"),
         (PRESETS["bert-mini"].replace(vocab_size=300, max_len=LENGTH, d_model=128, num_layers=3), "encoder"),
     ],
-    ids=["sinusoidal", "none", "learned", "encoder"],
+    ids=["sinusoidal", "none", "rotary", "learned", "encoder"],
 )
 def test_these_heads_begin_with_the_same_token(config, stack):
     model, heads = Transformer(config), 2
@@ -107,3 +108,9 @@ def test_there_can_be_no_more_than_heads():
     settings = TrainingSettings(same_token_heads=5)
     with pytest.raises(ValueError, match=r"`same_token_heads` may be at most 4, .* Received: 5\."):
         TrainingJob(config=DECODER, settings=settings, data="repeat")
+
+
+def test_sinusoids_must_not_outweigh_the_tokens():
+    config = DECODER.replace(scale_embedding=False)
+    with pytest.raises(ValueError, match="`same_token_heads` needs `scale_embedding` = true"):
+        TrainingJob(config=config, settings=TrainingSettings(same_token_heads=1), data="repeat")

@@ -133,6 +133,8 @@ class TrainingJob:
         most = self.config.num_heads if self.config.num_kv_heads == self.config.num_heads else 0
         if heads > most:
             raise Problem("job.same_token_heads", most=most, received=heads)
+        if heads and self.config.positions.startswith("sinusoidal") and not self.config.scale_embedding:
+            raise Problem("job.same_token_scale")
 
     def _check_target_tokens(self):
         if self.config.architecture != "encoder-decoder":
