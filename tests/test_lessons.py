@@ -5,12 +5,14 @@ import random
 import re
 import string
 
+import numpy as np
 import pytest
 from made_traces import unpack
 from numpy.testing import assert_allclose
 from running_app import ROOT
 
 import transformer_viz as tv
+from transformer_viz.inspection.evaluation import induction_scores, same_token_scores
 from transformer_viz.language import LANGUAGES, Problem, Words, sentence_of
 from transformer_viz.pictures.changes import is_offered
 from transformer_viz.pictures.labels import answer_text
@@ -144,6 +146,13 @@ def test_what_the_notes_say_of_a_hundred_strings_of_digits_holds_of_another_hund
     for language in ("en", "zh"):
         lesson = read_lesson(SHIPPED / language / "10-many-heads-or-one.md")
         assert {"100", "80", "35"} <= set(re.findall(r"\d+", lesson.notes))
+
+
+def test_the_model_that_copies_names_has_heads_of_the_same_token_and_of_induction():
+    """What the notes say of three heads that began so, measured on random tokens."""
+    same, induction = same_token_scores(loaded("reviews-next")), induction_scores(loaded("reviews-next"))
+    assert [*zip(*np.nonzero(same >= 0.5), strict=True)] == [(0, 0), (1, 0), (2, 0)]
+    assert min(induction[1, 5], induction[2, 2], induction[3, 4]) >= 0.5
 
 
 @pytest.mark.parametrize("name", NAMES)

@@ -173,3 +173,12 @@ def test_a_link_to_a_lesson_opens_its_page_and_the_strip_stays_on_the_map(lesson
     expect(page.locator(".st-key-lesson")).to_have_count(0)
     assert "/map" in page.url
     assert "lesson=" not in page.url
+
+
+def test_a_lesson_sets_what_its_training_begins_with(lessons_app, page):
+    page.goto(f"{lessons_app}/train?lesson=16-what-warm-up-is-for&lang=en")
+    expect(page.get_by_text("564 steps")).to_be_visible()  # of 10,000 rows in 4 epochs
+    for name, value in (("layers", "4"), ("rate", "0.002")):
+        expect(page.locator(f"[class*=st-key-{name}-]")).to_contain_text(value)
+    page.locator("[data-testid=stExpander] summary").click()
+    expect(page.locator("[class*=st-key-warmup-] input")).to_have_value("0.20")

@@ -1,7 +1,13 @@
 import numpy as np
 from numpy.testing import assert_allclose
 
-from transformer_viz.analysis import distance, entropy, induction_score, previous_token_score
+from transformer_viz.analysis import (
+    distance,
+    entropy,
+    induction_score,
+    previous_token_score,
+    same_token_score,
+)
 
 
 def test_entropy_is_zero_for_one_key_and_the_logarithm_of_keys_for_all_alike():
@@ -45,6 +51,14 @@ def test_induction_counts_every_former_place_and_only_tokens_that_came_before():
     """a a a: the second reads what followed the first, the third what followed the first or second."""
     weights = np.tril(np.ones((3, 3))) / np.arange(1, 4)[:, None]
     assert_allclose(induction_score(weights, [5, 5, 5]), (1 / 2 + 2 / 3) / 2)
+
+
+def test_a_perfect_same_token_head_scores_one_and_one_that_reads_itself_none():
+    weights = np.zeros((6, 6))
+    weights[[3, 4, 5], [0, 1, 2]] = 1
+    assert_allclose(same_token_score(weights, [7, 8, 9, 7, 8, 9]), 1)
+    assert_allclose(same_token_score(np.eye(6), [7, 8, 9, 7, 8, 9]), 0)
+    assert np.isnan(same_token_score(np.ones((2, 3, 3)), [1, 2, 3])).all()
 
 
 def test_without_a_token_that_comes_twice_there_is_no_score():

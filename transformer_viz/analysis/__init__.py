@@ -2,7 +2,13 @@
 
 from transformer_viz.analysis.blocks import block_means, strongest_in_blocks
 from transformer_viz.analysis.calibration import Calibration, best_temperature, calibration, calibration_error
-from transformer_viz.analysis.heads import distance, entropy, induction_score, previous_token_score
+from transformer_viz.analysis.heads import (
+    distance,
+    entropy,
+    induction_score,
+    previous_token_score,
+    same_token_score,
+)
 from transformer_viz.analysis.masking import (
     added_mask_weights,
     blocked_rows,
@@ -106,6 +112,7 @@ __all__ = [
     "roles",
     "roles_of_shares",
     "rollout",
+    "same_token_score",
     "sentence_of_token",
     "settled_at",
     "shift_error",

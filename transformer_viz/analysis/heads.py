@@ -108,12 +108,32 @@ def induction_score(weights: ArrayLike, token_ids: ArrayLike) -> np.ndarray:
     Returns:
         float (...), from 0 to 1; NaN if no token is repeated.
     """
-    weights, token_ids = np.asarray(weights), np.asarray(token_ids)
-    followed = induction_cells(token_ids[:, None] == token_ids[None, :])
-    rows = followed.any(axis=-1)
+    token_ids = np.asarray(token_ids)
+    return _mean_of_rows(weights, induction_cells(token_ids[:, None] == token_ids[None, :]))
+
+
+def same_token_score(weights: ArrayLike, token_ids: ArrayLike) -> np.ndarray:
+    """Return the weight of each head on earlier occurrences of the token, averaged over repeated tokens.
+
+    Heads that have it are duplicate token heads (Wang et al., 2023).
+
+    Args:
+        weights: float (..., query, key) of causal self-attention.
+        token_ids: int (position,).
+
+    Returns:
+        float (...), from 0 to 1; NaN if no token is repeated.
+    """
+    token_ids = np.asarray(token_ids)
+    return _mean_of_rows(weights, np.tril(token_ids[:, None] == token_ids[None, :], -1))
+
+
+def _mean_of_rows(weights, cells):
+    """Return the weight on cells, bool (query, key), averaged over rows that have one; NaN without any."""
+    weights, rows = np.asarray(weights), cells.any(axis=-1)
     if not rows.any():
         return np.full(weights.shape[:-2], np.nan)
-    return (weights * followed).sum(axis=-1)[..., rows].mean(axis=-1)
+    return (weights * cells).sum(axis=-1)[..., rows].mean(axis=-1)
 
 
 def induction_cells(same: np.ndarray) -> np.ndarray:

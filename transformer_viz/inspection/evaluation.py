@@ -9,7 +9,13 @@ import pandas as pd
 import sacrebleu
 from tqdm import tqdm
 
-from transformer_viz.analysis import Calibration, calibration, induction_score, previous_token_score
+from transformer_viz.analysis import (
+    Calibration,
+    calibration,
+    induction_score,
+    previous_token_score,
+    same_token_score,
+)
 from transformer_viz.data import DataError
 from transformer_viz.data.batches import by_length, pad
 from transformer_viz.inspection.controls import HEADLESS, UNIFORM
@@ -151,6 +157,14 @@ def bleu(written: Sequence[str], references: Sequence[Sequence[str]]) -> tuple[f
 def induction_scores(explorer: Explorer, *, texts: int = 50, length: int = 12, seed: int = 0) -> np.ndarray:
     """Return the induction score of each head of a decoder (Olsson et al., 2022).
 
+    The mean `induction_score`, from 0 to 1; otherwise as `same_token_scores`.
+    """
+    return _scores_of_repeated(induction_score, explorer, texts, length, seed)
+
+
+def same_token_scores(explorer: Explorer, *, texts: int = 50, length: int = 12, seed: int = 0) -> np.ndarray:
+    """Return the same-token score of each head of a decoder.
+
     Args:
         explorer: `Explorer` of a decoder.
         texts: Number of texts, each of random tokens and their repetition.
@@ -158,15 +172,19 @@ def induction_scores(explorer: Explorer, *, texts: int = 50, length: int = 12, s
         seed: Random seed of the texts.
 
     Returns:
-        float (layer, head): the mean `induction_score`, from 0 to 1.
+        float (layer, head): the mean `same_token_score`, from 0 to 1.
     """
+    return _scores_of_repeated(same_token_score, explorer, texts, length, seed)
+
+
+def _scores_of_repeated(score, explorer, texts, length, seed):
     random, scores = np.random.default_rng(seed), []
     length = min(length, (explorer.config.max_len - 1) // 2)
     for _ in range(texts):
         ids = random.integers(END_ID + 1, explorer.config.vocab_size, length)
         trace = explorer.trace([*ids, *ids], keep="weights")
         weights = np.stack([block.self_attention.weights for block in trace.decoder])
-        scores.append(induction_score(weights, trace.token_ids))
+        scores.append(score(weights, trace.token_ids))
     return np.mean(scores, axis=0)
 
 

@@ -8,7 +8,7 @@ from transformer_viz.store.lessons import Shelf, list_lessons
 from transformer_viz.ui.shell.address import keep, to_address
 from transformer_viz.ui.shell.changing import begin_unchanged
 from transformer_viz.ui.shell.language import words
-from transformer_viz.values.lesson import OF_ITS_TASK, Lesson, Training
+from transformer_viz.values.lesson import Lesson
 
 LESSON = "lesson"
 """Session and URL key of the name of the lesson that is open; "": none."""
@@ -57,12 +57,6 @@ def open_lesson() -> tuple[Lesson | None, list[Lesson]]:
     lesson = next((each for each in found if each.name == name), None)
     to_address(LESSON, lesson.name if lesson else "")
     return lesson, found
-
-
-def training_of(task: str) -> tuple[Training, str]:
-    """Return the settings with which the open lesson begins a task, and its name; "": there is none."""
-    lesson, _ = open_lesson()
-    return (lesson.training, lesson.name) if lesson and lesson.task == task else (OF_ITS_TASK, "")
 
 
 def close() -> None:

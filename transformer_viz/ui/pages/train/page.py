@@ -25,16 +25,22 @@ from transformer_viz.ui.shell.problems import error_text, show_problem
 from transformer_viz.ui.shell.server import shared_trainer
 from transformer_viz.ui.shell.titles import titles_of
 from transformer_viz.values.config import TransformerConfig
+from transformer_viz.values.lesson import Lesson
 
 
 def show(open_model: Callable[[str], None]) -> None:
     """Show the page; `open_model(name)` opens a model on the Attention page."""
-    with beside_lesson("train"):
-        show_training(open_model)
+    with beside_lesson("train") as lesson:
+        show_training(open_model, lesson)
 
 
-def show_training(open_model: Callable[[str], None]) -> None:
-    """Show a run, or the choices for a new one; argument as for `show`."""
+def show_training(open_model: Callable[[str], None], lesson: Lesson | None) -> None:
+    """Show a run, or the choices for a new one.
+
+    Args:
+        open_model: As for `show`.
+        lesson: The lesson that is open; None: none.
+    """
     problem = trainer_problem()
     runs = {run.id: run for run in own_runs()}
     with st.container(horizontal=True, horizontal_alignment="distribute", vertical_alignment="bottom"):
@@ -46,7 +52,7 @@ def show_training(open_model: Callable[[str], None]) -> None:
     if chosen:
         show_run(runs[chosen], open_model)
     else:
-        ask_job(can_start=not problem)
+        ask_job(lesson, can_start=not problem)
 
 
 def trainer_problem() -> RunError | None:
@@ -79,15 +85,15 @@ def choose_run(runs: dict[str, TrainingRun]) -> str:
     return chosen
 
 
-def ask_job(can_start: bool = True) -> None:
-    """Show the choices for a new run, and its estimated cost."""
+def ask_job(lesson: Lesson | None, can_start: bool = True) -> None:
+    """Show the choices for a new run, which begins as a lesson has it, and its estimated cost."""
     task = choose_task()
     choices, summary = st.columns([5, 3], gap="large")
     problem = None
     with choices:
         material = ask_material(task)
         try:
-            job = material and ask_settings(material)
+            job = material and ask_settings(material, lesson)
         except ValueError as error:
             job, problem = None, error
     with summary, st.container(border=True):

@@ -17,8 +17,8 @@ from transformer_viz.ui.pages.train.parent import ask_layers, ask_parent, config
 from transformer_viz.ui.shell.card_facts import config_of
 from transformer_viz.ui.shell.classroom import owner
 from transformer_viz.ui.shell.language import t
-from transformer_viz.ui.shell.lessons import training_of
 from transformer_viz.values.config import CHOICES, TransformerConfig
+from transformer_viz.values.lesson import OF_ITS_TASK, Lesson
 from transformer_viz.values.presets import PRESETS
 
 LAYERS = range(1, 7)
@@ -74,14 +74,19 @@ class Controls:
         return {"label": t(f"train.{name}"), "help": t(f"train.{name}.help"), "key": key}
 
 
-def ask_settings(material: Material) -> TrainingJob:
+def ask_settings(material: Material, lesson: Lesson | None = None) -> TrainingJob:
     """Show the sizes of the model and the training settings; return the job.
+
+    Args:
+        material: The data.
+        lesson: A lesson, with whose settings its task begins; None: none.
 
     Raises:
         ValueError: If they are incompatible.
     """
     recipe = RECIPES[material.recipe]
-    training, lesson = training_of(material.data)
+    own = lesson if lesson and lesson.task == material.data else None
+    training = own.training if own else OF_ITS_TASK
     parent = ask_parent(material, recipe)
     if parent:
         start_from, origin = config_from(config_of(parent), material, recipe), {}
@@ -91,7 +96,7 @@ def ask_settings(material: Material) -> TrainingJob:
     else:
         trainable = None
         start_from, origin = ask_preset(material, recipe)
-        controls = Controls(f"{material.recipe}-{origin['preset']}{lesson}")
+        controls = Controls(f"{material.recipe}-{origin['preset']}{own.name if own else ''}")
         start_from = start_from.replace(num_layers=training.layers or start_from.num_layers)
     sizes, settings = {}, recipe.training(pack=start_from.fills_in, test_share=material.test_share)
     settings = dataclasses.replace(settings, **training.settings())
