@@ -1,16 +1,19 @@
 // The heads as buttons with a thumbnail: a card for each kind of attention, or tabs if the cards do not fit.
 
 import { button } from "./buttons.js";
-import { figuresText, figureText, headTitle, saying } from "./captions.js";
+import { figuresText, headTitle, saying } from "./captions.js";
 import { element } from "./element.js";
+import { HeadButton, shapeOf, USABLE } from "./headbutton.js";
 import { placeOf } from "./order.js";
 import { contextOf } from "./pen.js";
 import { fill } from "./text.js";
 import { thumbnailsOf } from "./thumbnails.js";
 
+/** @import {Form} from "./headbutton.js" */
 /** @import {Attention, Words} from "./payload.js" */
 /** @import {Selection, State} from "./selection.js" */
 /** @import {Look} from "./theme.js" */
+/** @import {Thumbnail} from "./thumbnails.js" */
 
 /**
  * What the heads need from the lens.
@@ -35,7 +38,6 @@ import { thumbnailsOf } from "./thumbnails.js";
  * @property {boolean} named Whether the role of a head stands under its thumbnail.
  */
 
-const POWER = "M8 1.8v5.4M4.3 4.2a5.2 5.2 0 1 0 7.4 0"; // the sign of a switch, on 16 × 16
 const FEW = 4; // heads that always stand in one row
 const MANY = 16; // heads that may need more than two rows
 const MOST_SIDE = 84;
@@ -44,7 +46,6 @@ const PADDING = 11; // of a card with its border, and between cards
 const TITLE = 30; // height of the title of a card, or of the tabs
 const LAYER = 20; // height of the number of a layer
 const LEAST_SIDE = 44; // width of a thumbnail that shows enough
-const USABLE = 24; // width of a thumbnail that can still be pressed
 const TEXTS = { usual: 36, projected: 50 }; // height of the role and its share
 const WITH_NAME = { usual: 56, projected: 76 }; // width of a thumbnail that its role fits under
 /** @type {Record<string, [layer: number, head: number]>} */
@@ -58,8 +59,10 @@ export class Heads {
     this.element.addEventListener("keydown", (event) => this.step(event));
     /** @type {Map<string, ReturnType<typeof thumbnailsOf>>} */
     this.thumbnails = new Map();
-    /** @type {unknown[]} */
-    this.from = [];
+    /** @type {HeadButton[]} */
+    this.buttons = [];
+    /** @type {{built: unknown[], shown: unknown[]}} */
+    this.from = { built: [], shown: [] };
     this.revealed = ""; // the head that was scrolled to
     this.size = { width: 0, height: 0 };
   }
@@ -70,32 +73,57 @@ export class Heads {
     this.update();
   }
 
-  /** Show the selection; make the buttons anew only if something else has changed. */
+  /** Show the selection; make the buttons anew only if others are needed. */
   update() {
     const { attentions, state } = this.host.selection;
     if (!this.size.width) return;
-    const arranged = arrangedIn(Object.values(attentions), this.size, state.projected);
+    const all = Object.values(attentions);
+    const arranged = arrangedIn(all, this.size, state.projected);
     const { across, cards, side, named } = arranged;
     const tab = cards ? "" : state.kind;
-    const off = this.host.off?.()?.join() ?? null;
-    const now = [attentions, this.host.look().ramps, this.host.words(), across, cards, Math.round(side), named, tab, off];
-    if (now.some((each, i) => each !== this.from[i])) this.build(arranged);
-    this.from = now;
+    const off = this.host.off?.() ?? null;
+    const counts = all.flatMap(({ kind, layers, heads }) => [kind, layers, heads]);
+    const built = [this.host.words().head, ...counts, across, cards, Math.round(side), named, tab, off === null];
+    if (differs(built, this.from.built)) this.build(arranged, off !== null);
+    const shown = [this.buttons, attentions, this.host.look().ramps, this.host.words(), off?.join()];
+    if (differs(shown, this.from.shown)) this.fill(off);
+    this.from = { built, shown };
     this.mark();
   }
 
-  /** @param {Arranged} arranged */
-  build(arranged) {
+  /** Make the buttons. @param {Arranged} arranged @param {boolean} switched Whether heads can be switched off. */
+  build(arranged, switched) {
     const { attentions, state } = this.host.selection;
+    this.buttons = [];
     const all = Object.values(attentions);
     const shown = arranged.cards ? all : all.filter(({ kind }) => kind === state.kind);
-    const parts = shown.map((attention) => this.card(attention, arranged, arranged.cards && all.length > 1));
+    const parts = shown.map((attention) => this.card(attention, arranged, switched, arranged.cards && all.length > 1));
     const active = document.activeElement?.shadowRoot?.activeElement ?? document.activeElement;
     const focused = active instanceof HTMLElement && this.element.contains(active) ? active.dataset.key : null;
     this.element.replaceChildren(...(arranged.cards ? parts : [this.tabs(all), ...parts]));
     const next = focused && this.element.querySelector(`[data-key="${focused}"]`);
     if (next instanceof HTMLElement) next.focus();
     this.element.setAttribute("aria-label", this.host.words().head);
+  }
+
+  /** Show the heads of the run on their buttons. @param {string[] | null} off */
+  fill(off) {
+    const { attentions } = this.host.selection;
+    const look = this.host.look();
+    /** @type {Record<string, Thumbnail[]>} */
+    const drawn = {};
+    for (const each of this.buttons) {
+      const { kind, number } = each;
+      drawn[kind] ??= this.drawn(attentions[kind]);
+      each.show(attentions[kind], drawn[kind][number], look, off?.includes(`${kind}-${number}`) ?? false);
+    }
+  }
+
+  /** Return the thumbnails of one kind of attention. @param {Attention} attention */
+  drawn(attention) {
+    const draw = this.thumbnails.get(attention.kind) ?? thumbnailsOf();
+    this.thumbnails.set(attention.kind, draw);
+    return draw(attention, this.host.look().ramps);
   }
 
   /** @param {Attention[]} all */
@@ -107,72 +135,32 @@ export class Heads {
     return element("div", { className: "tabs" }, ...made);
   }
 
-  /** @param {Attention} attention @param {Arranged} arranged @param {boolean} titled */
-  card(attention, { across, side, named }, titled) {
-    const { kind, layers, heads, name } = attention;
+  /** @param {Attention} attention @param {Arranged} arranged @param {boolean} switched @param {boolean} titled */
+  card({ kind, layers, heads, name }, { across, side, named }, switched, titled) {
     const made = element("section", { className: titled ? "card" : "card plain" });
     made.dataset.kind = kind;
     if (titled) made.append(element("h3", { textContent: name }));
     for (let layer = 0; layer < layers; layer++) {
       const row = element("div", { className: "row" });
       row.style.gridTemplateColumns = `repeat(${across}, ${side}px)`;
-      row.append(...Array.from({ length: heads }, (_, head) => this.head(attention, layer * heads + head, side, named)));
+      const buttons = Array.from({ length: heads }, (_, head) => this.head(kind, layer * heads + head, { side, named, switched }));
+      row.append(...buttons.map((each) => each.element));
       const number = element("span", { className: "layer", textContent: fill(this.host.words().layer, { layer: layer + 1 }) });
       made.append(...(layers > 1 ? [number, row] : [row]));
     }
     return made;
   }
 
-  /** @param {Attention} attention @param {number} number @param {number} side @param {boolean} named */
-  head(attention, number, side, named) {
-    const { kind, roles, shares, figures } = attention;
-    const { layer, head } = placeOf(attention, number);
-    const read = this.thumbnails.get(kind) ?? thumbnailsOf();
-    this.thumbnails.set(kind, read);
-    const { image, columns, rows } = read(attention, this.host.look().ramps)[number];
-    const picture = element("canvas", { width: columns, height: rows });
-    contextOf(picture).drawImage(image, 0, 0);
-    picture.style.height = `${side * shapeOf(attention)}px`;
-    const press = (/** @type {MouseEvent} */ { shiftKey, ctrlKey, metaKey }) =>
-      this.press(kind, layer, head, shiftKey || ctrlKey || metaKey);
-    const made = button("", `${kind}-${number}`, press, { className: "head", pressed: false });
-    const effect = figures.effect ? figureText(attention, "effect", number) : "";
-    const share = effect || (shares?.[number] ?? "");
-    made.append(picture);
-    if (named) {
-      made.append(element("span", { className: "role", textContent: roles[number] }), " ");
-      made.append(element("span", { className: "share", textContent: share || "\u00a0" }));
-    }
-    const below = `${roles[number]} ${share}`.trim();
-    made.ariaLabel = [headTitle(attention, { layer, head }), below].filter(Boolean).join(" · ");
-    const { heads: colours } = this.host.look();
-    made.style.setProperty("--head", colours[head % colours.length]);
-    const enter = () => this.host.hover({ attention, number, image, button: made });
-    for (const event of ["pointerenter", "focus"]) made.addEventListener(event, enter);
-    for (const event of ["pointerleave", "blur"]) made.addEventListener(event, () => this.host.hover(null));
-    const off = this.host.off?.();
-    if (!off || side < USABLE) return made;
-    return element("div", { className: "switched" }, made, this.power(attention, number, off));
-  }
-
-  /**
-   * Return the button that switches a head off, or on again; the keys reach it with O on the head itself.
-   *
-   * @param {Attention} attention
-   * @param {number} number
-   * @param {string[]} off
-   */
-  power(attention, number, off) {
-    const { kind } = attention;
-    const place = placeOf(attention, number);
-    const isOff = off.includes(`${kind}-${number}`);
-    const press = () => this.host.toggle?.(kind, place.layer, place.head);
-    const made = button("", `power-${kind}-${number}`, press, { className: "power", pressed: isOff });
-    made.append(sign(POWER));
-    const { switch_off: offWord, switch_on: onWord } = this.host.words();
-    made.title = fill(isOff ? onWord : offWord, { head: headTitle(attention, place) });
-    made.ariaLabel = made.title;
-    made.tabIndex = -1;
+  /** @param {string} kind @param {number} number @param {Form} form */
+  head(kind, number, form) {
+    const place = () => placeOf(this.host.selection.attentions[kind], number);
+    const made = new HeadButton(kind, number, form, {
+      words: this.host.words,
+      press: (several) => this.press(kind, place().layer, place().head, several),
+      toggle: () => this.host.toggle?.(kind, place().layer, place().head),
+      hover: this.host.hover,
+    });
+    this.buttons.push(made);
     return made;
   }
 
@@ -257,19 +245,8 @@ export class Heads {
   }
 }
 
-/**
- * Return a sign drawn with lines.
- *
- * @param {string} path
- */
-function sign(path) {
-  const [picture, line] = ["svg", "path"].map((name) => document.createElementNS("http://www.w3.org/2000/svg", name));
-  picture.setAttribute("viewBox", "0 0 16 16");
-  picture.setAttribute("aria-hidden", "true");
-  line.setAttribute("d", path);
-  picture.append(line);
-  return picture;
-}
+/** @param {unknown[]} one @param {unknown[]} other */
+const differs = (one, other) => one.length !== other.length || one.some((each, i) => each !== other[i]);
 
 /**
  * Return how the heads stand in so much room: in large thumbnails if they fit, with a card for each kind if all fit.
@@ -317,9 +294,6 @@ export function aboutHead(attention, number, image, words) {
   const name = element("strong", { textContent: headTitle(attention, head) });
   return [picture, name, saying(attention, head), figuresText(attention, words, number)];
 }
-
-/** Return the height of a thumbnail as a share of its width. @param {Attention} attention */
-const shapeOf = ({ queries, keys }) => Math.max(0.4, Math.min(1.6, queries / keys));
 
 /** @param {Attention} attention @param {Arranged} arranged @param {boolean} titled @param {number} texts Height of them. */
 function cardHeight(attention, { across, side, named }, titled, texts) {

@@ -1,0 +1,111 @@
+// A head as a button with its thumbnail and the switch of the head; it shows other runs without being made anew.
+
+import { button } from "./buttons.js";
+import { figureText, headTitle } from "./captions.js";
+import { element } from "./element.js";
+import { placeOf } from "./order.js";
+import { contextOf } from "./pen.js";
+import { fill } from "./text.js";
+
+/** @import {Hovered} from "./heads.js" */
+/** @import {Attention, Words} from "./payload.js" */
+/** @import {Look} from "./theme.js" */
+/** @import {Thumbnail} from "./thumbnails.js" */
+
+/**
+ * What a button consists of.
+ *
+ * @typedef {object} Form
+ * @property {number} side Width of the thumbnail.
+ * @property {boolean} named Whether the role of the head stands under it.
+ * @property {boolean} switched Whether the head can be switched off.
+ */
+
+/**
+ * What a button needs from the heads.
+ *
+ * @typedef {object} HeadButtonHost
+ * @property {() => Words} words
+ * @property {(several: boolean) => void} press
+ * @property {() => void} toggle
+ * @property {(head: Hovered | null) => void} hover
+ */
+
+const POWER = "M8 1.8v5.4M4.3 4.2a5.2 5.2 0 1 0 7.4 0"; // the sign of a switch, on 16 × 16
+export const USABLE = 24; // width of a thumbnail that can still be pressed
+
+export class HeadButton {
+  /** @param {string} kind @param {number} number @param {Form} form @param {HeadButtonHost} host */
+  constructor(kind, number, { side, named, switched }, host) {
+    this.kind = kind;
+    this.number = number;
+    this.side = side;
+    this.host = host;
+    /** @type {Hovered | null} */
+    this.shown = null;
+    this.picture = element("canvas", {});
+    this.role = element("span", { className: "role" });
+    this.share = element("span", { className: "share" });
+    const press = (/** @type {MouseEvent} */ { shiftKey, ctrlKey, metaKey }) => host.press(shiftKey || ctrlKey || metaKey);
+    this.button = button("", `${kind}-${number}`, press, { className: "head", pressed: false });
+    this.button.append(this.picture, ...(named ? [this.role, " ", this.share] : []));
+    for (const event of ["pointerenter", "focus"]) this.button.addEventListener(event, () => host.hover(this.shown));
+    for (const event of ["pointerleave", "blur"]) this.button.addEventListener(event, () => host.hover(null));
+    this.power = switched && side >= USABLE ? this.switch() : null;
+    this.element = this.power ? element("div", { className: "switched" }, this.button, this.power) : this.button;
+  }
+
+  /**
+   * Show a head of a run.
+   *
+   * @param {Attention} attention
+   * @param {Thumbnail} thumbnail
+   * @param {Look} look
+   * @param {boolean} isOff Whether it is switched off.
+   */
+  show(attention, { image, columns, rows }, { heads: colours }, isOff) {
+    const { roles, shares, figures } = attention;
+    const place = placeOf(attention, this.number);
+    this.shown = { attention, number: this.number, image, button: this.button };
+    Object.assign(this.picture, { width: columns, height: rows }); // also clears it
+    contextOf(this.picture).drawImage(image, 0, 0);
+    this.picture.style.height = `${this.side * shapeOf(attention)}px`;
+    this.button.style.setProperty("--head", colours[place.head % colours.length]);
+    const effect = figures.effect ? figureText(attention, "effect", this.number) : "";
+    const share = effect || (shares?.[this.number] ?? "");
+    this.role.textContent = roles[this.number];
+    this.share.textContent = share || "\u00a0";
+    const below = `${roles[this.number]} ${share}`.trim();
+    this.button.ariaLabel = [headTitle(attention, place), below].filter(Boolean).join(" · ");
+    if (!this.power) return;
+    const { switch_off: offWord, switch_on: onWord } = this.host.words();
+    this.power.ariaPressed = String(isOff);
+    this.power.title = fill(isOff ? onWord : offWord, { head: headTitle(attention, place) });
+    this.power.ariaLabel = this.power.title;
+  }
+
+  /** Return the button that switches the head off, or on again; the keys reach it with O on the head itself. */
+  switch() {
+    const made = button("", `power-${this.kind}-${this.number}`, () => this.host.toggle(), { className: "power", pressed: false });
+    made.append(sign(POWER));
+    made.tabIndex = -1;
+    return made;
+  }
+}
+
+/** Return the height of a thumbnail as a share of its width. @param {Attention} attention */
+export const shapeOf = ({ queries, keys }) => Math.max(0.4, Math.min(1.6, queries / keys));
+
+/**
+ * Return a sign drawn with lines.
+ *
+ * @param {string} path
+ */
+function sign(path) {
+  const [picture, line] = ["svg", "path"].map((name) => document.createElementNS("http://www.w3.org/2000/svg", name));
+  picture.setAttribute("viewBox", "0 0 16 16");
+  picture.setAttribute("aria-hidden", "true");
+  line.setAttribute("d", path);
+  picture.append(line);
+  return picture;
+}
