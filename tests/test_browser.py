@@ -405,6 +405,34 @@ def test_the_exported_page_opens_on_what_was_shown(page, app, browser, tmp_path)
     assert "view=matrix" in page.url
 
 
+def test_the_vectors_come_when_the_steps_are_opened_and_are_in_the_exported_page(
+    page, app, browser, tmp_path
+):
+    open_app(page, app, "/?text=A%20dull%20film.")
+    with page.expect_download() as download, opened(page, "export"):
+        page.locator(".menu.export [data-key=file-2]").click()
+    choose(page, "View", "Step by step")
+    assert_computed(page)
+    type_sentence(page, "A warm and funny film.")
+    expect(page.locator(".bar select option")).to_have_count(6)
+    assert_computed(page)
+    page.reload()
+    assert_computed(page)
+    download.value.save_as(tmp_path / "page.html")
+    with browser.new_context() as context:
+        exported = context.new_page()
+        exported.goto((tmp_path / "page.html").as_uri())
+        choose(exported, "View", "Step by step")
+        assert_computed(exported)
+
+
+def assert_computed(page):
+    """Assert that a row is computed before one's eyes: without the vectors, there is a line of text only."""
+    steps = canvas(page, "steps")
+    expect(steps).to_be_visible()
+    expect(steps).to_have_attribute("style", re.compile(r"height: [2-9]\d\d"))
+
+
 @pytest.mark.parametrize(("width", "height"), [(1440, 1000), (1280, 720), (1024, 600)])
 def test_the_matrix_stays_within_the_window(page, app, width, height):
     page.set_viewport_size({"width": width, "height": height})

@@ -6,13 +6,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 from made_traces import unpack
-from numpy.testing import assert_allclose
+from numpy.testing import assert_allclose, assert_array_equal
 
 from transformer_viz import store
 from transformer_viz.inspection.explorer import load
 from transformer_viz.language import Words
 from transformer_viz.pictures.captions import HeadsInText, patterns_of_trace, role_order
-from transformer_viz.pictures.lens import payload_of, projected_contexts
+from transformer_viz.pictures.lens import Around, payload_of, projected_contexts
 from transformer_viz.pictures.looks import apply_looks
 from transformer_viz.values.patterns import ROLES
 
@@ -77,6 +77,22 @@ def test_rollout_leaves_cross_attention_and_its_name_as_they_are():
     text = payload_of(trace, Words("en"), ("rollout",)).decode("utf-8", "replace")
     assert text.count('"headTitle": "Layer {layer}, attention rollout"') == 2
     assert text.count('"headTitle": "Layer {layer}, head {head}"') == 1
+
+
+def test_the_vectors_are_most_of_a_payload_and_can_come_later():
+    explorer = load(SHELF / "imdb-sentiment")
+    trace = explorer.trace("This film was not good at all.")
+    (whole, arrays), (header, left) = (
+        unpack(payload_of(trace, Words("en"), around=Around(vectors_later=later))) for later in (False, True)
+    )
+    [of_whole], [of_header] = whole["attentions"], header["attentions"]
+    assert (of_whole["later"], of_header["later"]) == (False, True)
+    vectors = set(of_whole["sizes"])
+    assert {"query", "key", "value", "context", "output", "token", "position"} <= vectors
+    assert of_header["sizes"] == {}
+    assert set(left["encoder"]) == set(arrays["encoder"]) - vectors
+    for name, array in left["encoder"].items():
+        assert_array_equal(array, arrays["encoder"][name])
 
 
 def test_heads_are_put_in_order_by_what_they_do():

@@ -1,6 +1,7 @@
 """The payload of the attention views: head metrics, captions and all words shown."""
 
 from collections.abc import Collection, Mapping
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -50,10 +51,13 @@ class Around(NamedTuple):
     Attributes:
         acts: As `changes.acts_of` returns it; None: nothing can be changed.
         lesson: The lesson that the views open on; None: there is none.
+        vectors_later: Whether the vectors of the step-by-step view are left out until the views ask for
+            them: of 36 tokens and 4 × 8 heads, they are five sixths of the payload.
     """
 
     acts: dict[str, Any] | None = None
     lesson: LessonView | None = None
+    vectors_later: bool = False
 
 
 ALONE = Around()
@@ -87,8 +91,10 @@ def payload_of(
     labels = words.under("lens")
     if looks:
         labels["too_long"] = words("steps.changed")
-    shown = described(trace, words, looks, effects, projected, head_roles, preferences)
-    acts, lesson = around
+    acts, lesson, vectors_later = around
+    shown = described(
+        trace, words, looks, effects, None if vectors_later else projected or {}, head_roles, preferences
+    )
     if lesson is None:
         return views.payload_bytes(trace.model, shown, labels, acts=acts)
     if lesson.row is not None and not looks:
@@ -120,10 +126,10 @@ def thumbnails_of(
             found=payload.found._replace(
                 layers=[layer._replace(scores=None) for layer in payload.found.layers]
             ),
-            vectors={},
+            later=False,
             evidence=None,
         )
-        for kind, payload in described(trace, words, head_roles=head_roles).items()
+        for kind, payload in described(trace, words, projected=None, head_roles=head_roles).items()
         if kind in kinds
     }
     return views.payload_bytes(trace.model, shown, words.under("lens"), chosen=chosen)
@@ -134,14 +140,16 @@ def described(
     words: Words,
     looks: Collection[str] = (),
     effects: HeadEffects | None = None,
-    projected: Mapping[str, np.ndarray | None] | None = None,
+    projected: Mapping[str, np.ndarray | None] | None = MappingProxyType({}),
     head_roles: HeadRoles | None = None,
     preferences: tuple[Preferences, ...] = (),
 ) -> dict[str, views.AttentionPayload]:
-    """Return what the views show of each kind of attention, by kind; arguments as for `payload_of`."""
+    """Return what the views show of each kind of attention, by kind.
+
+    Arguments as for `payload_of`; without `projected`, the vectors are left out.
+    """
     if set(looks) & set(ONE_HEAD):
         effects = None
-    projected = projected or {}
     measured = None if looks else head_roles
     preferred = [] if looks else preference_texts(words, preferences)
     typical = typical_keys(trace.text, trace.offsets, trace.tokens, kept_words(measured))
@@ -166,7 +174,8 @@ def described(
             metrics=metrics,
             roles=[[role_name(words, role) for role in layer] for layer in named],
             captions=[[caption + counted for caption in layer] for layer in captions],
-            vectors={} if looks else views.vectors_of(trace, kind, projected.get(kind)),
+            vectors={} if looks or projected is None else views.vectors_of(trace, kind, projected.get(kind)),
+            later=projected is None and not looks and look.found.layers[0].query is not None,
             sentences=(look.rows.sentences, look.columns.sentences),
             evidence=evidence_of(words, heads, measured),
             shares=None if usual is None else share_texts(usual),

@@ -39,6 +39,7 @@ import { tipOf } from "./tip.js";
  * @property {(choice: {model: string} & Pick<State, "kind" | "layer" | "head" | "view" | "value" | "scale" | "sort"
  *   | "pinned" | "projected">) => void} remember Called when the selection changes.
  * @property {() => OtherFile[]} [files] More files that the page offers; none: no others.
+ * @property {() => void} [askVectors] Asks for payloads that have the vectors.
  * @property {(act: Act) => void} [act] Asks the server for a change of the run; none: nothing can be changed.
  */
 
@@ -79,6 +80,7 @@ class Lens {
     /** @type {Partial<Record<Value, {from: unknown[], scene: Scene}>>} */
     this.drawn = {};
     this.count = { count: 0, of: 0 };
+    this.asked = false; // for the vectors of this view
     this.tall = 0; // height of a view, in pixels
 
     const { selection, words, look, select, pin, redraw } = this;
@@ -100,7 +102,7 @@ class Lens {
     this.announced = element("p", { className: "spoken", ariaLive: "polite" });
     const top = element("div", { className: "top" }, said, this.controls.top);
     this.root.append(top, this.controls.bar, this.panels, this.tip.element, this.announced);
-    this.stage = new Stage(this.panels, () => this.fit());
+    this.stage = new Stage(this.panels, () => this.fit() && this.redraw());
     this.matrices = { before: this.matrixOf("before"), matrix: this.matrixOf("matrix"), change: this.matrixOf("change") };
     this.matrix = this.matrices.matrix;
     const aligned = () => (selection.state.view === "all" ? this.matrix.drawing()?.at : undefined);
@@ -183,6 +185,7 @@ class Lens {
     if (this.payload.lesson && this.payload.lesson.name !== lesson?.name) this.open(this.payload.lesson);
     else if (model !== this.payload.model) this.open({});
     else if (!this.selection.isAt({ kind, layer, head }) || this.selection.state.pinned !== pinned) this.remember();
+    this.ask();
     this.show();
   }
 
@@ -197,6 +200,14 @@ class Lens {
     const { kind, layer, head, view, value, scale, sort, pinned, projected } = this.selection.state;
     const place = { model: this.payload.model, kind, layer, head };
     this.host.remember({ ...place, view, value, scale, sort, pinned, projected });
+    this.ask();
+  }
+
+  /** Ask once for the vectors, if the step-by-step view has to show them and they are not there. */
+  ask() {
+    const lacks = this.selection.state.view === "steps" && this.selection.attention.later;
+    if (lacks && !this.asked) this.host.askVectors?.();
+    this.asked = lacks;
   }
 
   /** Write the texts of the payload. */
@@ -220,18 +231,20 @@ class Lens {
     this.column.hidden = view === "grid";
     this.describe();
     this.fit();
+    this.redraw();
   }
 
-  /** Let the heads and the views fill the height that is left; a view has its title above it. */
+  /** Let the heads and the views fill the height that is left; return whether it has changed. */
   fit() {
     const { view } = this.selection.state;
+    const former = this.tall;
     const { panel, surface } = this.views[view === "all" ? "matrix" : view];
-    this.title(this.count);
+    this.title(this.count); // a view has it above it
     this.stage.measure();
     const above = (surface.canvas.parentElement?.offsetTop ?? 0) - panel.offsetTop;
     this.tall = this.stage.height - above;
     this.heads.fit(this.heads.element.clientWidth, this.stage.height);
-    this.redraw();
+    return this.tall !== former;
   }
 
   /** Change the selection in all views. @param {Partial<State>} choice */

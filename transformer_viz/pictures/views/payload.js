@@ -38,6 +38,7 @@
  * @property {number} queries
  * @property {number} keys
  * @property {Partial<Record<VectorName, number>>} sizes Dimension of each vector.
+ * @property {boolean} later Whether there are vectors that the page can be asked for.
  * @property {number} maskHeads 1, or one mask for each head.
  * @property {boolean} hasEdges Whether a cell is an edge of the model, that can be cut.
  * @property {[rows: Pair[], columns: Pair[]]} [places] Of each row and column, its position before and now; none: both
@@ -98,7 +99,7 @@
  *   | "lines_of" | "all_heads" | "scale_head" | "scale_one" | "size" | "projector" | "download" | "titled" | "key" | "grid" | "matrix" | "lines" | "steps"
  *   | "grid_title" | "lines_title" | "stop" | "some" | "no_line" | "strongest" | "pinned" | "cell" | "masked_cell"
  *   | "table" | "table_query" | "table_keys" | "query_of" | "key_vector" | "value_vector" | "weighted_value" | "masked"
- *   | "equal" | "unequal" | "too_long" | "no_scores" | "only_weights" | "token_embedding" | "position" | "sum" | "stream" | "normalised"
+ *   | "equal" | "unequal" | "too_long" | "fetching" | "no_scores" | "only_weights" | "token_embedding" | "position" | "sum" | "stream" | "normalised"
  *   | "joined" | "output" | "position_bias" | "projected" | "unprojected" | "every" | "within" | "between" | "evidence" | "evidence_here"
  *   | "measured" | "measured_here" | "unshown" | "mean" | "uniform" | "here" | "usual_role" | "before" | "change" | "side_a"
  *   | "side_b" | "side_change" | "compared_cell" | "switch_off" | "switch_on" | "covered", string>} Words

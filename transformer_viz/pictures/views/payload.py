@@ -70,6 +70,7 @@ class AttentionPayload(NamedTuple):
         roles: Short role name of each head, by layer.
         captions: Description of each head, by layer.
         vectors: Name -> float32 array, from `vectors_of`; empty: no step-by-step view.
+        later: Whether there are vectors that the views can ask for.
         sentences: Index of the sentence of each row and column: int (query,), int (key,).
         evidence: The evidence for the roles; None: not shown.
         shares: Share of each head's usual role as text, by layer; "": the head has none. None: unknown.
@@ -91,6 +92,7 @@ class AttentionPayload(NamedTuple):
     captions: list[list[str]]
     vectors: dict[str, np.ndarray]
     sentences: tuple[np.ndarray, np.ndarray]
+    later: bool = False
     evidence: Evidence | None = None
     shares: list[list[str]] | None = None
     opening: tuple[int, int] = (0, 0)
@@ -221,6 +223,7 @@ def _attention(kind, shown, arrays):
         "queries": queries,
         "keys": keys,
         "sizes": {name: array.shape[-1] for name, array in vectors.items()},
+        "later": shown.later,
         "maskHeads": len(mask),
         "hasEdges": shown.has_edges,
         "covered": shown.covered,

@@ -67,7 +67,7 @@ export function steps(host) {
       const found = computed(width);
       const isCovered = found && attention.isCovered(state.layer, state.head, found.row.query);
       if (isCovered) return write(pen, look, words.covered, 0, 16, { room: width });
-      if (!found) return write(pen, look, words.too_long, 0, 16, { room: width });
+      if (!found) return write(pen, look, attention.later ? words.fetching : words.too_long, 0, 16, { room: width });
       const { row } = found;
       if (row.stream) chain(pen, look, before(row, attention, words), 0, width);
       drawWorked(pen, { look, words, attention, marked: state }, found, top, width);

@@ -50,6 +50,7 @@ function hostOf({ setStateValue, setTriggerValue }) {
       shown = projected;
     },
     files: () => files(setStateValue),
+    askVectors: () => setStateValue("vectors", true),
     act: (asked) => setTriggerValue("acted", asked),
   };
 }

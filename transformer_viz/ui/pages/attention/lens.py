@@ -1,6 +1,8 @@
 """The attention views on the page."""
 
+import functools
 import threading
+from collections.abc import Callable
 from typing import Any
 
 import streamlit as st
@@ -28,6 +30,9 @@ from transformer_viz.values.trace import Trace
 LENS = "lens"
 """Session key of the views."""
 
+STEPS = "steps"
+"""The view that needs the vectors."""
+
 MAX_BYTES = 64 * 2**20
 """Memory of cached payloads, in bytes; a larger one is computed in every rerun."""
 
@@ -40,8 +45,8 @@ def show_lens(
     effects: HeadEffects | None = None,
     before: Request | None = None,
     lesson: LessonView | None = None,
-) -> bytes:
-    """Show the attention views of a trace; return their payload.
+) -> Callable[[], bytes]:
+    """Show the attention views of a trace; return what returns their payload with all vectors.
 
     Args:
         trace: The answer to the request.
@@ -53,10 +58,13 @@ def show_lens(
         lesson: As in `payload_of`.
     """
     forget_other_model(request.model)
-    payload = _payload(
-        trace, words(), looks, effects, config, (request, before, _stamp(request.model)), lesson
+    asked = request, before, _stamp(request.model)
+    payload = functools.partial(_payload, trace, words(), looks, effects, config, asked, lesson)
+    vectors = (st.session_state.get(LENS) or {}).get("vectors") or STEPS in (
+        st.query_params.get("view"),
+        lesson and lesson.view,
     )
-    _show(payload)
+    _show(payload(vectors_later=not vectors))
     return payload
 
 
@@ -88,8 +96,9 @@ def show_compared(
 
 def _show(payload):
     keep_projector()
-    default = {"exported": None, "projected": is_projected()}
+    default = {"exported": None, "projected": is_projected(), "vectors": False}
     events = {"on_exported_change": lambda: None, "on_projected_change": project, "default": default}
+    events["on_vectors_change"] = lambda: None  # the views ask for another run of the page
     events["on_acted_change"] = lambda: act(st.session_state[LENS].acted)
     component("streamlit", "lens")(data=payload, key=LENS, **events)
 
@@ -114,17 +123,21 @@ def last_export() -> tuple[str, dict[str, Any] | None]:
 
 @cached(
     LRUCache(MAX_BYTES, getsizeof=len),
-    key=lambda trace, words, looks, effects, config, *asked: (words.language, looks, effects is None, *asked),
+    key=lambda trace, words, looks, effects, config, *asked, vectors_later=False: (
+        *(words.language, looks, effects is None, vectors_later),
+        *asked,
+    ),
     lock=threading.Lock(),
 )
-def _payload(trace, words: Words, looks, effects, config, asked, lesson):
+def _payload(trace, words: Words, looks, effects, config, asked, lesson, *, vectors_later=False):
     """Return the payload of an answer; `asked`: its request, that before, and the stamp of the model."""
     request, before, _ = asked
     model = request.model
-    projected = {} if looks else {kind: projected_contexts(trace, kind, model) for kind in trace.kinds()}
+    kinds = () if looks or vectors_later else trace.kinds()
+    projected = {kind: projected_contexts(trace, kind, model) for kind in kinds}
     acts = acts_of(words, config, request, before, trace)
     known = head_roles_of(model), preferences_of(model)
-    return payload_of(trace, words, looks, effects, projected, *known, Around(acts, lesson))
+    return payload_of(trace, words, looks, effects, projected, *known, Around(acts, lesson, vectors_later))
 
 
 @cached(

@@ -129,7 +129,7 @@ def show_comparison(
     payload = show_compared(comparison, request, before, config_of(model), opened)
     title = f"{comparison.a.text} | {comparison.b.text}"
     shown = dataclasses.replace(comparison, a=as_shown(comparison.a), b=as_shown(comparison.b))
-    show_downloads(model.name, title, payload, lambda: shown.to_frame().to_csv(index=False))
+    show_downloads(model.name, title, lambda: payload, lambda: shown.to_frame().to_csv(index=False))
 
 
 def choose_changes(model: store.ModelSummary, trace: Trace, *, changed: bool) -> tuple[tuple[str, ...], bool]:
@@ -153,7 +153,7 @@ def choose_changes(model: store.ModelSummary, trace: Trace, *, changed: bool) ->
 def show_downloads(
     model: str,
     text: str,
-    payload: bytes,
+    to_payload: Callable[[], bytes],
     to_csv: Callable[[], str],
     to_npz: Callable[[], bytes] | None = None,
 ) -> None:
@@ -165,7 +165,7 @@ def show_downloads(
     Args:
         model: Name of the model.
         text: What is shown, for the title of the page.
-        payload: Payload of the views.
+        to_payload: Returns the payload of the views.
         to_csv: Returns all weights as a table.
         to_npz: Returns the trace as a file; None: there is no single one.
     """
@@ -176,7 +176,7 @@ def show_downloads(
         for kind, mime, make in (
             ("csv", "text/csv", lambda: csv_for_excel(to_csv())),
             *([("npz", "application/zip", to_npz)] if to_npz else []),
-            ("html", "text/html", lambda: page(payload, title=title, language=language, start=start)),
+            ("html", "text/html", lambda: page(to_payload(), title=title, language=language, start=start)),
         ):
             st.download_button(
                 t(f"download.{kind}"),
