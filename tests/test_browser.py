@@ -10,6 +10,7 @@ import time
 from decimal import Decimal
 from pathlib import Path
 from urllib.parse import quote
+from xml.etree import ElementTree
 
 import numpy as np
 import pytest
@@ -550,6 +551,21 @@ def test_a_matrix_of_a_mask_can_be_saved(page, app, kind, begin):
     assert content.startswith(begin)
     if kind == "SVG":
         assert all(f">{token}</text>".encode() in content for token in ("a", "dull", "film"))
+
+
+def test_pictures_of_all_pages_are_saved_without_a_title_once_it_is_switched_off(page, app):
+    open_app(page, app, "/?text=A%20dull%20film.")
+    with opened(page, "export"):
+        page.get_by_label("Title above the picture").uncheck()
+    link(page, "Masks").click()
+    panel = page.locator(".st-key-panel-weights")
+    panel.hover()
+    with page.expect_download() as download:
+        panel.get_by_role("button", name="SVG").click()
+    svg = ElementTree.parse(download.value.path()).getroot()
+    title = svg.get("aria-label")
+    assert title
+    assert [text.text for text in svg.iter() if text.text and title.startswith(text.text)] == []
 
 
 def test_a_mask_is_painted_with_the_keyboard(page, app):

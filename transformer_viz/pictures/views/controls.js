@@ -5,6 +5,7 @@ import { linesOf, pairName, pairNames } from "./captions.js";
 import { element } from "./element.js";
 import { legend } from "./legend.js";
 import { menuOf } from "./menu.js";
+import { SAVED } from "./saving.js";
 import { VALUES } from "./selection.js";
 import { fill } from "./text.js";
 
@@ -280,10 +281,10 @@ export class Controls {
 
   /** Return the box that says whether a saved picture has its title above it. */
   titled() {
-    const { selection, words } = this.of();
-    const box = element("input", { type: "checkbox", checked: selection.state.titled });
+    const { words } = this.of();
+    const box = element("input", { type: "checkbox", checked: SAVED.titled });
     box.addEventListener("change", () => {
-      selection.state.titled = box.checked;
+      SAVED.titled = box.checked;
     });
     return element("label", {}, box, words.titled);
   }

@@ -1,7 +1,7 @@
 // Exports: the picture as PNG or SVG, and the selected head as CSV.
 
 import { headTitle } from "./captions.js";
-import { save } from "./saving.js";
+import { save, SAVED } from "./saving.js";
 import { csvOf } from "./scene.js";
 
 /** @import {FileKind} from "./controls.js" */
@@ -41,7 +41,7 @@ export async function download(host, kind) {
   if (kind === "csv") return save(new Blob([csvOf(host.scene(), DIGITS)], { type: "text/csv" }), name);
   const { background, text: colour, font } = host.theme();
   const titles = titlesOf(host, shown);
-  return save(await host.picture(shown, kind, { background, colour, font, titles, titled: host.selection.state.titled }), name);
+  return save(await host.picture(shown, kind, { background, colour, font, titles, titled: SAVED.titled }), name);
 }
 
 /**

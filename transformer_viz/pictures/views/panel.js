@@ -6,7 +6,7 @@ import { enlarged, onCanvas, PROJECTED } from "./enlarged.js";
 import { join, linked } from "./links.js";
 import { matrix, NOTHING } from "./matrix.js";
 import { paint } from "./paint.js";
-import { save } from "./saving.js";
+import { save, SAVED } from "./saving.js";
 import { csvOf, valueAt } from "./scene.js";
 import { surface } from "./surface.js";
 import { tableOf } from "./table.js";
@@ -227,7 +227,7 @@ export class Panel {
   /** @param {FileKind} kind */
   async download(kind) {
     const { background, text: colour, font } = this.page.theme;
-    const around = { background, colour, font, titles: [this.of.title] };
+    const around = { background, colour, font, titles: [this.of.title], titled: SAVED.titled };
     const blob =
       kind === "csv" ? new Blob([csvOf(this.of, PRECISION)], { type: "text/csv" }) : await this.surface.picture(kind, around);
     save(blob, `${this.of.name}.${kind}`);

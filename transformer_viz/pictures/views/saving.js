@@ -1,5 +1,8 @@
 // Download a file made in the browser.
 
+/** Whether saved pictures have their title above them: chosen in the menu "Export", it holds on all pages. */
+export const SAVED = { titled: true };
+
 /**
  * Download a Blob under a name.
  *

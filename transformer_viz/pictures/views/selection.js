@@ -20,7 +20,6 @@ const LONG = 60; // keys of a text from which on weak lines are left out
  * @property {"head" | "one"} scale Where the colour scale of the weights ends: at the head's own `weightLimit`, or at 1.
  * @property {number | null} threshold Smallest weight that is a line; null: the default.
  * @property {boolean} projected Whether the views are drawn larger, for a projector.
- * @property {boolean} titled Whether a saved picture has its title above it.
  * @property {string} sort Name of a figure to sort the heads by; any other: by layer and head.
  * @property {string | null} role Its heads stay lit in the view of all heads.
  * @property {string | null} pointedRole Its heads are lit as long as it is pointed at.
@@ -52,7 +51,7 @@ export class Selection {
     /** @type {State} */
     this.state = {
       ...{ view: "all", value: "weights", scale: "head", threshold: null, sort: "place" },
-      ...{ projected: false, titled: true },
+      projected: false,
       ...{ sentences: "every", shown: new Set(), ...NOTHING, pinned: NOTHING, role: null, pointedRole: null },
       ...start,
       ...{ kind: "", layer: 0, head: 0 },
