@@ -73,7 +73,8 @@ def shown(app):
 
 def views_on(app):
     """Return the views on the page; the component that keeps the browser's history shows nothing."""
-    return [each for each in app.get("bidi_component") if not each.proto.component_name.endswith("history")]
+    around = ("history", "where")
+    return [each for each in app.get("bidi_component") if not each.proto.component_name.endswith(around)]
 
 
 def figures(app):

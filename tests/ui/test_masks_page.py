@@ -38,9 +38,8 @@ def choose(app, key, value):
 
 def panels(app):
     """Return what each matrix on the page is drawn from."""
-    return [
-        json.loads(component.proto.json) for component in app.get("bidi_component") if component.proto.json
-    ]
+    drawn = [each for each in app.get("bidi_component") if each.proto.component_name.endswith("panel")]
+    return [json.loads(each.proto.json) for each in drawn]
 
 
 def bars(app):

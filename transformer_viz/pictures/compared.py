@@ -21,6 +21,7 @@ def compared_payload(
     words: Words,
     acts: dict[str, Any] | None = None,
     lesson: LessonView | None = None,
+    pipeline: dict[str, Any] | None = None,
 ) -> bytes:
     """Return the payload of the attention views of a comparison.
 
@@ -29,6 +30,7 @@ def compared_payload(
         words: Sentences of the visitor's language.
         acts: As `changes.acts_of` returns it; None: nothing can be changed.
         lesson: The lesson that the views open on; None: there is none.
+        pipeline: The steps of the model, as `pipeline.pipeline_of` returns them; None: not shown.
 
     Raises:
         ValueError: If the models differ in their kinds of attention, layers or heads.
@@ -58,8 +60,8 @@ def compared_payload(
             places=(places[0], places[1]),
             has_edges=True,
         )
-    header = lesson.header() if lesson else None
-    return views.payload_bytes(comparison.b.model, shown, words.under("lens"), acts=acts, lesson=header)
+    around = {"acts": acts, "pipeline": pipeline, "lesson": lesson.header() if lesson else None}
+    return views.payload_bytes(comparison.b.model, shown, words.under("lens"), **around)
 
 
 def aligned_labels(comparison: Comparison) -> tuple[list[str], list[str]]:

@@ -51,12 +51,14 @@ class Around(NamedTuple):
     Attributes:
         acts: As `changes.acts_of` returns it; None: nothing can be changed.
         lesson: The lesson that the views open on; None: there is none.
+        pipeline: The steps of the model, as `pipeline.pipeline_of` returns them; None: not shown.
         vectors_later: Whether the vectors of the step-by-step view are left out until the views ask for
             them: of 36 tokens and 4 × 8 heads, they are five sixths of the payload.
     """
 
     acts: dict[str, Any] | None = None
     lesson: LessonView | None = None
+    pipeline: dict[str, Any] | None = None
     vectors_later: bool = False
 
 
@@ -91,15 +93,16 @@ def payload_of(
     labels = words.under("lens")
     if looks:
         labels["too_long"] = words("steps.changed")
-    acts, lesson, vectors_later = around
+    acts, lesson, pipeline, vectors_later = around
     shown = described(
         trace, words, looks, effects, None if vectors_later else projected or {}, head_roles, preferences
     )
     if lesson is None:
-        return views.payload_bytes(trace.model, shown, labels, acts=acts)
+        return views.payload_bytes(trace.model, shown, labels, acts=acts, pipeline=pipeline)
     if lesson.row is not None and not looks:
         shown[lesson.kind] = _covered(shown[lesson.kind], lesson, lesson.row)
-    return views.payload_bytes(trace.model, shown, labels, acts=acts, lesson=lesson.header())
+    around_views = {"acts": acts, "pipeline": pipeline, "lesson": lesson.header()}
+    return views.payload_bytes(trace.model, shown, labels, **around_views)
 
 
 def _covered(payload, lesson, row):

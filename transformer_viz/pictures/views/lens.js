@@ -12,6 +12,7 @@ import { aboutHead, Heads } from "./heads.js";
 import { lines } from "./lines.js";
 import { matrix } from "./matrix.js";
 import { parse } from "./payload.js";
+import { hasPages, openMap, pipelineOf, showIn } from "./pipeline.js";
 import { Selection } from "./selection.js";
 import { Stage } from "./stage.js";
 import { steps } from "./steps.js";
@@ -27,6 +28,7 @@ import { tipOf } from "./tip.js";
 /** @import {Act, LessonStart, Value} from "./payload.js" */
 /** @import {Hovered as HoveredInGrid} from "./grid.js" */
 /** @import {Start, State, Token} from "./selection.js" */
+/** @import {Step} from "./pipeline.js" */
 /** @import {Scene} from "./scene.js" */
 /** @import {Surface, View} from "./surface.js" */
 /** @import {Point} from "./tip.js" */
@@ -80,6 +82,7 @@ class Lens {
     /** @type {Partial<Record<Value, {from: unknown[], scene: Scene}>>} */
     this.drawn = {};
     this.count = { count: 0, of: 0 };
+    this.line = ""; // which steps are shown
     this.asked = false; // for the vectors of this view
     this.tall = 0; // height of a view, in pixels
 
@@ -95,13 +98,15 @@ class Lens {
       toggle: (kind, layer, head) => act({ do: "head", name: "ablate", kind, layer, head }),
     });
     this.caption = element("h2", { className: "says" });
-    this.place = element("p", { className: "place" });
-    const said = element("div", { className: "said", ariaLive: "polite" }, this.caption, this.place);
+    this.place = element("p", { className: "place", ariaLive: "polite" });
+    const said = element("div", { className: "said", ariaLive: "polite" }, this.caption);
+    this.pipeline = element("div", {});
+    const where = element("div", { className: "where" }, this.place, this.pipeline);
     this.panels = element("div", { className: "panels" });
     this.tip = tipOf(this.root);
     this.announced = element("p", { className: "spoken", ariaLive: "polite" });
     const top = element("div", { className: "top" }, said, this.controls.top);
-    this.root.append(top, this.controls.bar, this.panels, this.tip.element, this.announced);
+    this.root.append(top, where, this.controls.bar, this.panels, this.tip.element, this.announced);
     this.stage = new Stage(this.panels, () => this.fit() && this.redraw());
     this.matrices = { before: this.matrixOf("before"), matrix: this.matrixOf("matrix"), change: this.matrixOf("change") };
     this.matrix = this.matrices.matrix;
@@ -322,7 +327,22 @@ class Lens {
     this.caption.textContent = saying(attention, state);
     this.place.textContent = place + pinnedText(this.selection, words);
     const role = attention.roles[state.layer * attention.heads + state.head];
+    this.showPipeline();
     this.evidence.replaceChildren(...evidenceOf(attention.measured(state.layer, state.head), role, words));
+  }
+
+  /** Show where in the model the selected head is; in the app, the other steps are a press away. */
+  showPipeline() {
+    const { pipeline } = this.payload;
+    const { kind } = this.selection.state;
+    const now = JSON.stringify([kind, pipeline]);
+    if (!pipeline || now === this.line) return;
+    this.line = now;
+    const press = (/** @type {Step} */ step, /** @type {string} */ stack) => {
+      if (step.kind && !step.is_norm) this.select({ kind: step.kind });
+      else openMap({ stack, part: step.part, layer: this.selection.state.layer });
+    };
+    showIn(this.pipeline, pipelineOf(pipeline, (step) => step.kind === kind, hasPages() ? press : null));
   }
 
   /**

@@ -6,6 +6,7 @@ import { element } from "./element.js";
 import { detail } from "./mapdetail.js";
 import { percent, table } from "./maptable.js";
 import { unpack } from "./payload.js";
+import { takeWanted } from "./pipeline.js";
 import { fill } from "./text.js";
 import { looks, PageTheme } from "./theme.js";
 import { tipOf } from "./tip.js";
@@ -110,6 +111,7 @@ export class MapOfModel {
     this.lookOf = looks(this.header.themes);
     this.state.stack = this.header.stacks.length - 1;
     this.show();
+    this.openWanted();
   }
 
   /** Show another payload; what was selected stays so in the same model. @param {Uint8Array} bytes */
@@ -131,6 +133,16 @@ export class MapOfModel {
 
   get stack() {
     return this.header.stacks[this.state.stack];
+  }
+
+  /** Show the tensors of the step that was pressed on another page. */
+  openWanted() {
+    const wanted = takeWanted();
+    if (!wanted) return;
+    const stack = this.header.stacks.findIndex((each) => each.stack === wanted.stack);
+    const places = this.header.stacks[stack]?.places ?? [];
+    const place = places.findIndex(({ part, layer }) => part === wanted.part && [null, wanted.layer].includes(layer));
+    if (place >= 0) this.select({ stack, place });
   }
 
   /** Change the selection. @param {Partial<State>} choice */

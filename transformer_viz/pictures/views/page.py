@@ -46,7 +46,7 @@ def page(payload: bytes, *, title: str, language: str = "en", start: dict | None
         lang=TAGS[language],
         title=html.escape(title),
         **BACKGROUND,
-        style=stylesheet("lens"),
+        style=stylesheet("lens") + stylesheet("pipeline"),
         script=module("lens"),
         data=json.dumps(base64.b64encode(payload).decode()),
         start=json.dumps(start or {}).replace("<", "\\u003c"),

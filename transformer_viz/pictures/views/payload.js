@@ -1,5 +1,6 @@
 // What Python packed (payload.py), as typed arrays over the same bytes: only the header is parsed, nothing is copied.
 
+/** @import {Pipeline} from "./pipeline.js" */
 /** @import {ViewName} from "./selection.js" */
 /** @import {Palette} from "./theme.js" */
 
@@ -113,6 +114,7 @@
  * @property {Record<string, Attention>} attentions By kind.
  * @property {{kind: string, layer: number, head: number, projected?: boolean}} [chosen] The head that the server draws, and
  *   whether for a projector.
+ * @property {Pipeline} [pipeline] The steps of the model; none: they are unknown.
  * @property {Acts} [acts] What can be changed in the run; none: nothing.
  * @property {LessonStart} [lesson] The lesson that the views open on.
  */

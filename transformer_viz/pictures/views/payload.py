@@ -116,7 +116,7 @@ def payload_bytes(
         **around: What else the views are given. chosen: kind, layer and head, 0-based, that the server has
             chosen, and whether they are drawn larger, "projected"; None: the views choose. acts: as
             `changes.acts_of` returns it; None: nothing can be changed. lesson: as `LessonView.header` returns
-            it; None: there is none.
+            it; None: there is none. pipeline: as `pipeline.pipeline_of` returns it; None: not shown.
 
     Returns:
         As `packed`.

@@ -14,6 +14,7 @@ from transformer_viz.pictures.changes import acts_of
 from transformer_viz.pictures.compared import compared_payload
 from transformer_viz.pictures.lens import Around, payload_of, projected_contexts
 from transformer_viz.pictures.lessons import LessonView
+from transformer_viz.pictures.pipeline import pipeline_of
 from transformer_viz.pictures.vocabulary import preferences_of
 from transformer_viz.ui.shell.changing import act
 from transformer_viz.ui.shell.components import component
@@ -100,7 +101,7 @@ def _show(payload):
     events = {"on_exported_change": lambda: None, "on_projected_change": project, "default": default}
     events["on_vectors_change"] = lambda: None  # the views ask for another run of the page
     events["on_acted_change"] = lambda: act(st.session_state[LENS].acted)
-    component("streamlit", "lens")(data=payload, key=LENS, **events)
+    component("streamlit", "lens", "pipeline")(data=payload, key=LENS, **events)
 
 
 def _stamp(model):
@@ -137,7 +138,15 @@ def _payload(trace, words: Words, looks, effects, config, asked, lesson, *, vect
     projected = {kind: projected_contexts(trace, kind, model) for kind in kinds}
     acts = acts_of(words, config, request, before, trace)
     known = head_roles_of(model), preferences_of(model)
-    return payload_of(trace, words, looks, effects, projected, *known, Around(acts, lesson, vectors_later))
+    return payload_of(
+        trace,
+        words,
+        looks,
+        effects,
+        projected,
+        *known,
+        Around(acts, lesson, pipeline_of(config, words), vectors_later),
+    )
 
 
 @cached(
@@ -148,4 +157,4 @@ def _payload(trace, words: Words, looks, effects, config, asked, lesson, *, vect
 def _compared_payload(comparison: Comparison, words: Words, config, before, request, stamps, lesson):
     """Return the payload of a comparison; a rewritten model has another stamp."""
     acts = acts_of(words, config, request, before, comparison.b)
-    return compared_payload(comparison, words, acts, lesson)
+    return compared_payload(comparison, words, acts, lesson, pipeline_of(config, words))

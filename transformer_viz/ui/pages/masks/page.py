@@ -21,12 +21,16 @@ from transformer_viz.ui.shell.card_facts import config_of
 from transformer_viz.ui.shell.changing import offer_comparison
 from transformer_viz.ui.shell.heads import beside_heads, choose_head
 from transformer_viz.ui.shell.language import t
+from transformer_viz.ui.shell.pipeline import show_pipeline
 from transformer_viz.ui.shell.reading import show_reading
 from transformer_viz.ui.shell.sentence import ask_texts
 from transformer_viz.ui.shell.title_row import show_title_row
 from transformer_viz.values.config import TransformerConfig
 from transformer_viz.values.request import Request
 from transformer_viz.values.trace import Trace
+
+PARTS = {"cross": ("decoder", "cross")}
+"""Kind of attention -> the stack and the part that have it; others: the self-attention of that stack."""
 
 
 def show(model: store.ModelSummary, open_attention: Callable[[], None]) -> None:
@@ -38,7 +42,7 @@ def show(model: store.ModelSummary, open_attention: Callable[[], None]) -> None:
     """
     names = {view: t(f"masks.view_{view}") for view in VIEWS}
     view = show_title_row(t("masks.title"), "mask_view", names, t("masks.view"))
-    config = config_of(model)
+    config, place = config_of(model), st.container()
     asked = ask_texts(model)
     request = Request(model.reference, asked.text, asked.target)
     unchanged = answer(request)
@@ -50,6 +54,8 @@ def show(model: store.ModelSummary, open_attention: Callable[[], None]) -> None:
         kind, layer, head = choose_head(
             unchanged, request, opening=lambda kind: looking_ahead(unchanged, kind)
         )
+    with place:
+        show_pipeline(model, *PARTS.get(kind, (kind, "self")))
     with beside:
         sides = show_masked(view, request, unchanged, config, kind, (layer, head))
         if sides:

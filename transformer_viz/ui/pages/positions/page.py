@@ -9,8 +9,11 @@ from transformer_viz import store
 from transformer_viz.ui.pages.positions.experiment import show_experiment
 from transformer_viz.ui.pages.positions.kinds import show_kinds, show_rotation
 from transformer_viz.ui.pages.positions.table import show_table
+from transformer_viz.ui.shell.card_facts import config_of
 from transformer_viz.ui.shell.language import t
+from transformer_viz.ui.shell.pipeline import show_pipeline
 from transformer_viz.ui.shell.title_row import show_title_row
+from transformer_viz.values.config import TransformerConfig
 
 ALIGNED = """<style>
 .st-key-shuffle button, .st-key-leave-compare button { min-height: 2rem;
@@ -39,6 +42,7 @@ def show(model: store.ModelSummary, open_attention: Callable[[], None]) -> None:
     }
     names = {view: t(f"positions.view.{view}") for view in views}
     chosen = show_title_row(t("positions.title"), "view", names, t("positions.view"))
+    show_pipeline(model, *part_with_positions(config_of(model)))
     st.html(ALIGNED)
     views[chosen](model)
     with st.expander(t("attention.what"), icon=":material/help:"):
@@ -47,3 +51,8 @@ def show(model: store.ModelSummary, open_attention: Callable[[], None]) -> None:
             r"\mathrm{PE}_{p,\,2i} = \sin\left(p \,/\, 10000^{2i/d}\right) \qquad "
             r"\mathrm{PE}_{p,\,2i+1} = \cos\left(p \,/\, 10000^{2i/d}\right)"
         )
+
+
+def part_with_positions(config: TransformerConfig) -> tuple[str, str]:
+    """Return the first stack and the part of it that knows of positions."""
+    return next(iter(config.stacks)), "self" if config.positions_in_attention else "positions"

@@ -11,6 +11,7 @@ from transformer_viz.ui.pages.writing.views import OPENED, VIEWS, Shown
 from transformer_viz.ui.shell.answers import answer
 from transformer_viz.ui.shell.card_facts import config_of
 from transformer_viz.ui.shell.language import escaped, t
+from transformer_viz.ui.shell.pipeline import show_pipeline
 from transformer_viz.ui.shell.reading import show_reading
 from transformer_viz.ui.shell.sentence import ask_texts
 from transformer_viz.ui.shell.shelf import purpose_of, select_model, shown_models
@@ -32,6 +33,7 @@ def show(model: store.ModelSummary, open_attention: Callable[[], None]) -> None:
     if not config.has_decoder:
         offer_writers(model)
         return
+    show_pipeline(model, "decoder", "output")
     asked = ask_texts(model, with_target=False)
     room = room_behind(config, model.reference, asked.text)
     if room is None:
