@@ -195,7 +195,7 @@ def test_a_link_keeps_what_the_matrix_shows_and_the_pinned_cell(page, app):
     for part in ("value=scores", "cell=2-3"):
         expect(page).to_have_url(re.compile(part))
     page.reload()
-    expect(page.locator(".said")).to_contain_text("Pinned: “dull” → “film”")
+    expect(page.locator(".place")).to_contain_text("Pinned: “dull” → “film”")
     expect(page.locator(".chip").first).to_be_visible()
     assert page.locator(".chip").all_inner_texts() == ["Matrix ×", "score ×"]
     type_sentence(page, "A clever plot.")
@@ -280,11 +280,11 @@ def test_a_choice_outlives_a_new_sentence_and_stays_in_the_address(page, app):
 def test_what_is_pinned_stays_pinned_when_the_page_runs_again(page, app):
     open_app(page, app, "/?text=A%20dull%20film.&view=matrix")
     page.mouse.click(*page_place(page, middles(page, np.ones((4, 4), bool))[1, 2]))
-    expect(page.locator(".said")).to_contain_text("Pinned: “dull” → “film”")
+    expect(page.locator(".place")).to_contain_text("Pinned: “dull” → “film”")
     page.get_by_role("button", name="Enter").click()
     settle(page)
     page.wait_for_timeout(500)
-    expect(page.locator(".said")).to_contain_text("Pinned: “dull” → “film”")
+    expect(page.locator(".place")).to_contain_text("Pinned: “dull” → “film”")
 
 
 def test_the_exact_weight_stands_under_the_pointer(page, app, explorer):

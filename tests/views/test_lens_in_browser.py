@@ -116,11 +116,11 @@ def test_the_wheel_zooms_about_the_pointer_dragging_moves_and_a_double_click_sho
     page.mouse.up()
     point(page, "matrix", (place[0] + 30, place[1] + 40))
     assert cell_of(page.locator(".tip").inner_text())[0] == (10, 20)
-    expect(page.locator(".said")).not_to_contain_text("Pinned")
+    expect(page.locator(".place")).not_to_contain_text("Pinned")
     page.mouse.dblclick(*page_place(page, place))
     page.mouse.move(0, 0)
     canvas(page, "matrix").focus()
-    if "Pinned" in page.locator(".said").inner_text():
+    if "Pinned" in page.locator(".place").inner_text():
         page.keyboard.press("Escape")
     painted(page)
     assert picture(page, "matrix") == everything
@@ -317,17 +317,17 @@ def test_a_cell_is_moved_to_said_and_pinned_by_keys_alone(show):
         page.keyboard.press(key)
     expect(page.locator(".spoken")).to_contain_text("“t1” → “t1”: weight")
     page.keyboard.press("Enter")
-    expect(page.locator(".said")).to_contain_text("Pinned: “t1” → “t1”: weight")
+    expect(page.locator(".place")).to_contain_text("Pinned: “t1” → “t1”: weight")
     page.keyboard.press("Enter")
-    expect(page.locator(".said")).not_to_contain_text("Pinned")
+    expect(page.locator(".place")).not_to_contain_text("Pinned")
 
 
 def test_a_pinned_cell_is_said_and_is_the_only_line_until_escape(show):
     trace = encoder_trace(TOKENS)
     page = show(trace, start={"view": "matrix"})
     page.mouse.click(*page_place(page, middles(page, np.ones((7, 7), bool))[2, 5]))
-    expect(page.locator(".said")).to_contain_text("Pinned: “t2” → “t5”: weight")
-    number = page.locator(".said").inner_text().split()[-1]
+    expect(page.locator(".place")).to_contain_text("Pinned: “t2” → “t5”: weight")
+    number = page.locator(".place").inner_text().split()[-1]
     assert Decimal(number) == four_digits(half(trace.encoder[0].attention.weights[0, 2, 5]))
     choose(page, "View", "Lines")
     choose(page, "Lines", "all")
@@ -335,7 +335,7 @@ def test_a_pinned_cell_is_said_and_is_the_only_line_until_escape(show):
     choose(page, "View", "Matrix")
     canvas(page, "matrix").focus()
     page.keyboard.press("Escape")
-    expect(page.locator(".said")).not_to_contain_text("Pinned")
+    expect(page.locator(".place")).not_to_contain_text("Pinned")
 
 
 def test_lines_are_those_between_the_chosen_sentences(show, masked):
@@ -900,7 +900,7 @@ def test_another_payload_takes_the_place_of_the_first_and_keeps_the_choice_in_th
     page.evaluate("window.next(1)")
     painted(page)
     assert [row[0] for row in table(page)] == ["un", "deux", "trois"]
-    expect(page.locator(".said")).to_contain_text("第 2 层")
+    expect(page.locator(".place")).to_contain_text("第 2 层")
     expect(page.locator(".heads [aria-current]")).to_have_attribute(
         "aria-label", re.compile("^第 2 层，第 1 个头")
     )
@@ -924,7 +924,7 @@ def test_another_payload_takes_the_place_of_the_first_and_keeps_the_choice_in_th
 
 def test_the_words_are_those_of_the_language(show, masked):
     page = show(masked, language="zh")
-    expect(page.locator(".said")).to_contain_text("第 1 层")
+    expect(page.locator(".place")).to_contain_text("第 1 层")
 
 
 def test_many_heads_of_long_texts_are_few_nodes_and_answer_the_pointer(show):
@@ -950,7 +950,7 @@ def test_a_row_is_chosen_with_arrow_keys_and_a_key_is_pinned(show, masked):
     point(page, "steps", (40, 92 + 2.5 * 26))
     page.mouse.click(*page_place(page, (40, 92 + 2.5 * 26), "steps"))
     painted(page)
-    expect(page.locator(".said")).to_contain_text("“t5” → “t2”")
+    expect(page.locator(".place")).to_contain_text("“t5” → “t2”")
 
 
 @pytest.mark.parametrize(("language", "said"), [("en", "1 other"), ("zh", "其余 1 个")])
