@@ -31,6 +31,7 @@ STYLE = """<style>
 .stMarkdown [data-testid=stCaptionContainer] {{ color: {muted}; opacity: 1 }}
 .stMainBlockContainer .stElementContainer:has(> .stHtml > :is(style, script):only-child) {{ display: none }}
 [data-testid=stElementContainer].st-key-history {{ position: absolute }}
+.st-key-pipeline {{ min-height: 1.5rem }}
 [data-testid=stLayoutWrapper]:has(> .st-key-header) {{ position: sticky; top: 0; z-index: 90 }}
 .st-key-header {{ width: calc(100% + 3rem); max-width: none; min-height: 3.5rem; margin: 0 -1.5rem;
   padding: 0.3rem 4.5rem 0 1.5rem; column-gap: 1.5rem; row-gap: 0; flex-wrap: nowrap;
@@ -49,6 +50,7 @@ STYLE = """<style>
   [data-testid=stLayoutWrapper]:has(> .st-key-header-model) {{ flex-basis: 11rem }}
 }}
 @media (max-width: 860px) {{
+  .st-key-pipeline {{ min-height: 0 }}
   .st-key-header {{ column-gap: 0.7rem; padding-right: 3.75rem }}
   .st-key-pages {{ gap: 0.5rem; padding-right: 1.5rem;
     mask-image: linear-gradient(90deg, #000 calc(100% - 1.5rem), transparent) }}

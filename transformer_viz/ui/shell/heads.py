@@ -1,13 +1,16 @@
 """The head on which pages open, and the choice of a kind of attention, a layer and a head."""
 
 import functools
+import threading
 from collections.abc import Callable
 from pathlib import Path
 
 import streamlit as st
+from cachetools import LRUCache, cached
 from streamlit.delta_generator import DeltaGenerator
 
 from transformer_viz import store
+from transformer_viz.language import Words
 from transformer_viz.pictures.lens import thumbnails_of
 from transformer_viz.ui.shell.address import from_address, to_address
 from transformer_viz.ui.shell.components import component
@@ -20,6 +23,9 @@ from transformer_viz.values.trace import Trace
 
 HEADS_OF = "heads-of"
 """Session key: the model in which a head is chosen."""
+
+MAX_BYTES = 16 * 2**20
+"""Memory of cached payloads, in bytes; a larger one is computed in every rerun."""
 
 SURVEY_HEAD = "survey-head"
 """Session key: the head whose survey is shown."""
@@ -48,6 +54,14 @@ def head_roles_of(model: str | Path) -> HeadRoles | None:
 def _head_roles(model: str | Path, _stamp: str) -> HeadRoles | None:
     """Return the roles; a rewritten model has another stamp."""
     return store.read_head_roles(model)
+
+
+def stamp_of(model: str) -> str:
+    """Return the stamp of a model; "" if it was deleted in the meantime, whose answers are still shown."""
+    try:
+        return store.stamp(model)
+    except store.ModelError:
+        return ""
 
 
 def opening_of(model: str, kind: str) -> tuple[int, int]:
@@ -108,9 +122,19 @@ def choose_head(
         to_address(name, "" if is_left_out else str(place[name]))
     layer, head = place["layer"], place["head"]
     chosen = {"kind": kind, "layer": layer - 1, "head": head - 1, "projected": is_projected()}
-    payload = thumbnails_of(trace, words(), offered, head_roles_of(model), chosen)
+    payload = _thumbnails(trace, words(), offered, chosen, request, stamp_of(model))
     component("choice", "lens")(data=payload, key="heads", on_chosen_change=apply_choice)
     return kind, layer, head
+
+
+@cached(
+    LRUCache(MAX_BYTES, getsizeof=len),
+    key=lambda trace, words, offered, chosen, *asked: (words.language, offered, *chosen.items(), *asked),
+    lock=threading.Lock(),
+)
+def _thumbnails(trace, words: Words, offered, chosen, request, stamp):
+    """Return the payload of the thumbnails of an answer; a rewritten model has another stamp."""
+    return thumbnails_of(trace, words, offered, head_roles_of(request.model), chosen)
 
 
 def apply_choice() -> None:

@@ -8,7 +8,6 @@ from typing import Any
 import streamlit as st
 from cachetools import LRUCache, cached
 
-from transformer_viz import store
 from transformer_viz.language import Words
 from transformer_viz.pictures.changes import acts_of
 from transformer_viz.pictures.compared import compared_payload
@@ -18,7 +17,7 @@ from transformer_viz.pictures.pipeline import pipeline_of
 from transformer_viz.pictures.vocabulary import preferences_of
 from transformer_viz.ui.shell.changing import act
 from transformer_viz.ui.shell.components import component
-from transformer_viz.ui.shell.heads import forget_other_model, head_roles_of
+from transformer_viz.ui.shell.heads import forget_other_model, head_roles_of, stamp_of
 from transformer_viz.ui.shell.language import words
 from transformer_viz.ui.shell.projector import KEY as PROJECTOR
 from transformer_viz.ui.shell.projector import is_projected, keep_projector
@@ -59,7 +58,7 @@ def show_lens(
         lesson: As in `payload_of`.
     """
     forget_other_model(request.model)
-    asked = request, before, _stamp(request.model)
+    asked = request, before, stamp_of(request.model)
     payload = functools.partial(_payload, trace, words(), looks, effects, config, asked, lesson)
     vectors = (st.session_state.get(LENS) or {}).get("vectors") or STEPS in (
         st.query_params.get("view"),
@@ -89,7 +88,7 @@ def show_compared(
         ValueError: If the models differ in their kinds of attention, layers or heads.
     """
     forget_other_model(request.model)
-    stamps = _stamp(before.model), _stamp(request.model)
+    stamps = stamp_of(before.model), stamp_of(request.model)
     payload = _compared_payload(comparison, words(), config, before, request, stamps, lesson)
     _show(payload)
     return payload
@@ -102,13 +101,6 @@ def _show(payload):
     events["on_vectors_change"] = lambda: None  # the views ask for another run of the page
     events["on_acted_change"] = lambda: act(st.session_state[LENS].acted)
     component("streamlit", "lens", "pipeline")(data=payload, key=LENS, **events)
-
-
-def _stamp(model):
-    try:
-        return store.stamp(model)
-    except store.ModelError:  # deleted in the meantime; its answer is still shown
-        return ""
 
 
 def project() -> None:
