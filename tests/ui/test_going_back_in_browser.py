@@ -42,13 +42,12 @@ def answered(page):
     """Wait at the end until the server has answered what is done meanwhile."""
     page.evaluate("""() => {
         const app = document.querySelector("[data-testid=stApp]");
-        window.answered = new Promise((done) => {
-            const told = () => app.dataset.testScriptState === "notRunning" && done();
-            new MutationObserver(told).observe(app, { attributes: true });
-        });
+        window.answered = false;
+        const told = () => (window.answered ||= app.dataset.testScriptState === "notRunning");
+        new MutationObserver(told).observe(app, { attributes: true });
     }""")
     yield
-    page.evaluate("() => window.answered")
+    page.wait_for_function("() => window.answered")
 
 
 def go_back(page):
