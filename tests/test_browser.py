@@ -419,6 +419,10 @@ def test_the_vectors_come_when_the_steps_are_opened_and_are_in_the_exported_page
     assert_computed(page)
     page.reload()
     assert_computed(page)
+    link(page, "Masks").click()
+    page.locator(".st-key-panel-weights").wait_for()
+    link(page, "Attention").click()
+    assert_computed(page)
     download.value.save_as(tmp_path / "page.html")
     with browser.new_context() as context:
         exported = context.new_page()

@@ -113,3 +113,16 @@ def test_the_lit_step_of_a_long_line_is_in_sight_in_a_narrow_window(page, home):
     line, step = page.locator(".pipeline").bounding_box(), lit(page).bounding_box()
     assert line["x"] <= step["x"]
     assert step["x"] + step["width"] <= line["x"] + line["width"]
+
+
+def test_nothing_moves_when_the_line_arrives_last(page, home):
+    held = []
+    page.route("**/where.js", lambda route: held.append(route))
+    page.goto(f"{home}/positions?model=imdb-sentiment&lang=en")
+    sentence = page.locator(".st-key-sentence")
+    page.locator(".st-key-answers .barlayer").wait_for()
+    settle(page)
+    before = sentence.bounding_box()
+    held[0].continue_()
+    expect(lit(page)).to_have_text("+ positions")
+    assert sentence.bounding_box() == before

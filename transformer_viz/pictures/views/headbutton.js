@@ -1,4 +1,4 @@
-// A head as a button with its thumbnail and the switch of the head; it shows other runs without being made anew.
+// The button of a head: its thumbnail, its role, and the switch that turns the head off. It stays when the run changes.
 
 import { button } from "./buttons.js";
 import { figureText, headTitle } from "./captions.js";

@@ -26,9 +26,9 @@ import { tipOf } from "./tip.js";
 /** @import {Drawn, ExportsHost} from "./exports.js" */
 /** @import {Hovered} from "./heads.js" */
 /** @import {Act, LessonStart, Value} from "./payload.js" */
+/** @import {Step} from "./pipeline.js" */
 /** @import {Hovered as HoveredInGrid} from "./grid.js" */
 /** @import {Start, State, Token} from "./selection.js" */
-/** @import {Step} from "./pipeline.js" */
 /** @import {Scene} from "./scene.js" */
 /** @import {Surface, View} from "./surface.js" */
 /** @import {Point} from "./tip.js" */
@@ -129,6 +129,7 @@ class Lens {
     this.root.append(this.table);
     this.root.addEventListener("transitionend", redraw); // another theme has another colour of text
     this.show();
+    this.ask(); // the view may be that of an earlier visit of the page
   }
 
   /**
