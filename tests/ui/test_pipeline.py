@@ -117,7 +117,11 @@ def test_the_lit_step_of_a_long_line_is_in_sight_in_a_narrow_window(page, home):
 
 def test_nothing_moves_when_the_line_arrives_last(page, home):
     held = []
-    page.route("**/where.js", lambda route: held.append(route))
+
+    def hold(route):
+        held.append(route)
+
+    page.route("**/where.js", hold)
     page.goto(f"{home}/positions?model=imdb-sentiment&lang=en")
     sentence = page.locator(".st-key-sentence")
     page.locator(".st-key-answers .barlayer").wait_for()
