@@ -33,6 +33,13 @@ def own_main_module():
     sys.modules["__main__"] = main
 
 
+@pytest.fixture(autouse=True)
+def same_initial_values():
+    """Begin each test with the same seed, so that a model made in it has the same values each time."""
+    if "keras" in sys.modules:
+        sys.modules["keras"].utils.set_random_seed(7)
+
+
 @pytest.fixture(scope="module")
 def browser():
     """Return a Chromium of the system, without a window."""
