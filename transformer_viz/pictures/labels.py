@@ -5,9 +5,9 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from transformer_viz.text.kinds import is_spaced, shown_piece
+from transformer_viz.text.kinds import shown_piece
 from transformer_viz.text.tokenizer import visible
-from transformer_viz.values.special import EDGES
+from transformer_viz.values.special import EDGES, is_spaced
 from transformer_viz.values.trace import Trace
 
 GAP = "⋯"
@@ -67,8 +67,8 @@ def with_predictions(trace: Trace, tokens: Sequence[str]) -> list[str]:
 
 def label_of(trace: Trace, number: int) -> str:
     """Return an output label for display: a class name, or a token without subword marks."""
-    are_tokens = trace.probs.ndim == 2
-    return visible(shown_piece(trace.labels[number], are_tokens and is_spaced(trace.labels)))
+    are_spaced = trace.probs.ndim == 2 and trace.labels_are_spaced
+    return visible(shown_piece(trace.labels[number], are_spaced))
 
 
 def answer_text(trace: Trace) -> str:
@@ -81,5 +81,5 @@ def answer_text(trace: Trace) -> str:
 def written_text(trace: Trace) -> str:
     """Return the text that an encoder-decoder has written: "∅" if empty, with "…" where it would go on."""
     last = np.flatnonzero(trace.read)[-1]
-    ended = trace.labels[trace.probs[last].argmax()] in EDGES
+    ended = trace.labels[trace.probs.argmax(axis=-1)[last]] in EDGES
     return (trace.target_text or "∅") + ("" if ended else " …")

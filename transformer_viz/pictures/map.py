@@ -86,9 +86,9 @@ def reading_of(
 ) -> Reading:
     """Return what the output layer reads at the places of the last stack; arguments as for `map_payload`."""
     tensors = flatten(trace.values)
-    read = [read_out(tensors[place.stream], config, parameters) for place in places]
-    labels = np.stack([probs.argmax(axis=-1) for probs in read])
-    probs = np.stack([probs.max(axis=-1) for probs in read])
+    read = (read_out(tensors[place.stream], config, parameters) for place in places)
+    best = [(probs.argmax(axis=-1), probs.max(axis=-1)) for probs in read]
+    labels, probs = (np.stack(each) for each in zip(*best, strict=True))
     final = np.broadcast_to(trace.probs.argmax(axis=-1), labels.shape[1:])
     counted = trace.gaps if len(trace.gaps) else np.arange(labels.shape[1])
     return Reading(labels, probs, final, counted)
@@ -191,10 +191,8 @@ def _output(trace, words, read, rows) -> dict[str, Any]:
     place |= {"about": words("map.about.output" if trace.probs.ndim == 2 else "map.about.class")}
     place |= {"how": "", "normed": False, "kind": None, "lengths": [], "stream": None, "tensors": []}
     if trace.probs.ndim == 2:
-        cells = [
-            _cell(trace, number, row[number], FINAL)
-            for number, row in zip(read.final, trace.probs, strict=True)
-        ]
+        final = zip(read.final, trace.probs.max(axis=-1), strict=True)
+        cells = [_cell(trace, number, prob, FINAL) for number, prob in final]
         return place | {"read": cells[rows], "whole": False}
     number = int(read.final[0])
     return place | {"read": [_cell(trace, number, trace.probs[number], FINAL)], "whole": True}

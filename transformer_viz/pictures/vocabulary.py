@@ -9,9 +9,10 @@ from transformer_viz import store
 from transformer_viz.analysis import has_fixed_scores, vocabulary_weights
 from transformer_viz.language import Words
 from transformer_viz.text.foreign import tokenizer_of
-from transformer_viz.text.kinds import is_spaced, shown_piece
+from transformer_viz.text.kinds import shown_piece
 from transformer_viz.text.tokenizer import visible
 from transformer_viz.values.config import MASK_ID
+from transformer_viz.values.special import is_spaced
 
 FREQUENT = 2_000
 """Words compared: the first of the vocabulary, which are the most frequent."""

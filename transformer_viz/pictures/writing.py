@@ -11,6 +11,7 @@ from transformer_viz.analysis import possible
 from transformer_viz.language import Words
 from transformer_viz.pictures.labels import ARROW, GAP, axis_tokens, label_of
 from transformer_viz.values.config import PAD_ID, START_ID
+from transformer_viz.values.likeliest import KEPT, is_whole
 from transformer_viz.values.trace import Trace
 
 LISTED = 50
@@ -25,6 +26,8 @@ class Written(NamedTuple):
 
     Attributes:
         trace: The forward pass over what is written, without the last token if that is not read any more.
+        here: The one over what is written before the step; if the vocabulary is large, only its last position
+            has all tokens. Else it may be `trace`.
         begin: Position after which the first token is written.
         ids: The token ids written so far.
         step: Number of the token that is being chosen, from 0; at most `len(trace.probs) - 1 - begin`.
@@ -33,19 +36,27 @@ class Written(NamedTuple):
     """
 
     trace: Trace
+    here: Trace
     begin: int
     ids: tuple[int, ...]
     step: int
     note: str = ""
     never: tuple[int, ...] = (PAD_ID, START_ID)
 
-    @property
-    def log_probs(self) -> np.ndarray:
-        """Log probabilities of each token at each step: float32 (step, token); -inf: never written."""
-        logits = self.trace.logits[self.begin :].astype(np.float64)
-        logits -= logits.max(axis=-1, keepdims=True)
-        found = logits - np.log(np.exp(logits).sum(axis=-1, keepdims=True))
+    def log_probs(self, step: int) -> np.ndarray:
+        """Return the log probability of each token at a step: float32 (token,); -inf: never written."""
+        trace = self.here if step == self.step else self.trace
+        logits = trace.logits[self.begin + step].astype(np.float64)
+        logits -= logits.max()
+        found = logits - np.log(np.exp(logits).sum())
         return possible(found.astype(np.float32), self.never)
+
+    def chip(self, step: int) -> dict[str, Any]:
+        """Return the token written at a step for `writing.js`, with its probability and its rank."""
+        row, token = self.log_probs(step), self.ids[step]
+        rank, is_known = 1 + int((row > row[token]).sum()), is_whole(self.trace) or step == self.step
+        shown = str(rank) if is_known or rank <= KEPT else f"> {KEPT}"
+        return {"word": label_of(self.trace, token), "share": float(np.exp(row[token])), "rank": shown}
 
 
 def step_of(
@@ -59,28 +70,21 @@ def step_of(
         opening: Kind of attention -> the head that is shown first; None: the mean of all.
     """
     trace, ids, step = written.trace, written.ids, written.step
-    log_probs, labels = written.log_probs, words.under("generation")
-    order = np.argsort(-log_probs[step], kind="stable")
+    log_probs, labels = written.log_probs(step), words.under("generation")
+    order = np.argsort(-log_probs, kind="stable")
     ranks = np.empty(len(order), np.int64)
     ranks[order] = np.arange(len(order))
     chosen = int(ranks[ids[step]]) if step < len(ids) else None
-    listed = [*range(min(LISTED, int(np.isfinite(log_probs[step]).sum())))]
+    listed = [*range(min(LISTED, int(np.isfinite(log_probs).sum())))]
     if chosen is not None and chosen >= len(listed):
         listed.append(chosen)
     return {
-        "chips": [
-            {
-                "word": label_of(trace, token),
-                "share": float(np.exp(row[token])),
-                "rank": 1 + int((row > row[token]).sum()),
-            }
-            for row, token in zip(log_probs, ids, strict=False)
-        ],
+        "chips": [written.chip(each) for each in range(min(len(ids), len(trace.probs) - written.begin))],
         "step": step,
         "note": written.note,
         "chosen": chosen,
         "ids": _packed(order, np.int32),
-        "ranked": _packed(log_probs[step][order], np.float32),
+        "ranked": _packed(log_probs[order], np.float32),
         "candidates": [{"rank": rank, "word": label_of(trace, order[rank])} for rank in listed],
         "attention": {
             kind: _looked(words, written, kind, opening.get(kind))

@@ -11,6 +11,7 @@ from pathlib import Path
 
 from transformer_viz import store
 from transformer_viz.store.places import PACKAGE, cache_folder
+from transformer_viz.values.likeliest import is_whole
 from transformer_viz.values.request import Request
 from transformer_viz.values.trace import Trace
 from transformer_viz.values.version import __version__
@@ -33,7 +34,7 @@ def keep_answer(request: Request, trace: Trace) -> None:
     """Keep an answer for later servers, in place of the former one; a folder that cannot be written to keeps
     none.
     """
-    if trace.nbytes > MAX_BYTES:
+    if trace.nbytes > MAX_BYTES or not is_whole(trace):
         return
     with contextlib.suppress(OSError):
         path = _path(request)

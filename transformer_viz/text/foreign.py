@@ -13,11 +13,11 @@ from tokenizers import decoders, models
 from transformer_viz.language import Problem
 from transformer_viz.text import check as token_check
 from transformer_viz.text.encoding import Encoding, kept_positions
-from transformer_viz.text.kinds import PAD, SPACE
+from transformer_viz.text.kinds import PAD
 from transformer_viz.text.sentence_pieces import OTHER_SIDE
 from transformer_viz.text.tokenizer import Tokenizer
 from transformer_viz.values.config import NO_ID, TransformerConfig
-from transformer_viz.values.special import MASKS
+from transformer_viz.values.special import MASKS, SPACE
 
 
 class ForeignTokenizer(Tokenizer):

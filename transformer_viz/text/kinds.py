@@ -9,7 +9,7 @@ import tokenizers
 from tokenizers import Regex, decoders, models, normalizers, pre_tokenizers, trainers
 
 from transformer_viz.language import Problem
-from transformer_viz.values.special import MASKS
+from transformer_viz.values.special import MASKS, SPACE
 
 TOKEN_KINDS = ("words", "characters", "bpe", "wordpiece")
 """Kinds of tokens; see `Tokenizer.train`."""
@@ -21,9 +21,6 @@ START, END = "[START]", "[END]"
 
 MASK = "[MASK]"
 """Placeholder of a masked token."""
-
-SPACE = "▁"
-"""Prefix of a BPE token that begins a word."""
 
 BYTE_SPACE = "Ġ"
 """A space at the beginning of a token of byte-level BPE (Radford et al., 2019)."""
@@ -109,11 +106,6 @@ def with_characters(tokens: Sequence[str]) -> list[str]:
     decoder = decoders.ByteLevel()
     texts = [decoder.decode([token]) for token in tokens]
     return [SPACE + text[1:] if text.startswith(" ") else text for text in texts]
-
-
-def is_spaced(tokens: Iterable[str]) -> bool:
-    """Return whether any of these tokens marks a space, as BPE tokens do."""
-    return any(token.startswith(SPACE) for token in tokens)
 
 
 _MODELS = {

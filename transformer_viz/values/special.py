@@ -24,10 +24,18 @@ EDGES = frozenset(
 )
 """The beginning or the end of a text or a sentence."""
 
+SPACE = "▁"
+"""Prefix of a BPE token that begins a word."""
+
 SPECIAL = UNKNOWN | EDGES | {PADDING, PADDING_ELSEWHERE, *MASKS}
-"""All of them."""
+"""All special tokens."""
 
 
 def masked(tokens: Iterable[str]) -> np.ndarray:
     """Return the positions of masked tokens: int (any,)."""
     return np.flatnonzero([token in MASKS for token in tokens])
+
+
+def is_spaced(tokens: Iterable[str]) -> bool:
+    """Return whether any of these tokens marks a space, as BPE tokens do."""
+    return any(token.startswith(SPACE) for token in tokens)

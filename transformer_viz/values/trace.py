@@ -1,6 +1,7 @@
 """Traces: the tensors of a forward pass over one text, with its tokens and probabilities."""
 
 import dataclasses
+import functools
 import json
 import os
 from collections.abc import Iterator
@@ -11,7 +12,7 @@ import numpy as np
 import pandas as pd
 
 from transformer_viz.values.one_line import one_line
-from transformer_viz.values.special import PADDING, UNKNOWN, masked
+from transformer_viz.values.special import PADDING, UNKNOWN, is_spaced, masked
 from transformer_viz.values.tensors import (
     Attentions,
     AttentionTrace,
@@ -40,7 +41,8 @@ class Trace:
         cut_at: Index of the first token after the truncated part; None without truncation.
         labels: Names in the order of `probs`: classes, or the vocabulary.
         probs: float32 (label,), sums to 1. For a decoder (position, label), of the token after each
-            position; for a masked language model (position, label), of the token at each position.
+            position; for a masked language model (position, label), of the token at each position. What the
+            engine answers has `likeliest.Likeliest` in its place if the vocabulary is large.
         values: Every tensor of the forward pass.
         target_text: Decoder input of an encoder-decoder; empty for other models.
         target_tokens: Its tokens, beginning with "[START]".
@@ -112,6 +114,11 @@ class Trace:
     def read(self) -> np.ndarray:
         """Which tokens of the text, or of the target if there is one, are not [PAD]: bool (position,)."""
         return np.array([token != PADDING for token in self.target_tokens or self.tokens], bool)
+
+    @functools.cached_property
+    def labels_are_spaced(self) -> bool:
+        """Whether `labels` are tokens some of which mark a space."""
+        return is_spaced(self.labels)
 
     @property
     def nbytes(self) -> int:

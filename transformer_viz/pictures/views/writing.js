@@ -11,7 +11,7 @@ import { fill } from "./text.js";
 /** @import {Looked} from "./looked.js" */
 /** @import {Component} from "./streamlit.js" */
 
-/** @typedef {{word: string, share: number, rank: number}} Chip A written token, its probability and 1-based rank. */
+/** @typedef {{word: string, share: number, rank: string}} Chip A written token, its probability and 1-based rank. */
 
 /**
  * One step of a text, as Python packs it (pictures/writing.py).

@@ -3,6 +3,7 @@
 A separate thread loads models, so that a missing model delays only the requests for it.
 """
 
+import dataclasses
 import gc
 import multiprocessing
 import os
@@ -26,6 +27,7 @@ from transformer_viz.values.config import UNK_ID
 from transformer_viz.values.effects import Certainty, Head
 from transformer_viz.values.head_roles import Typical
 from transformer_viz.values.head_survey import SurveyRequest, Text
+from transformer_viz.values.likeliest import narrowed
 from transformer_viz.values.request import Request
 from transformer_viz.values.trace import Trace
 
@@ -101,9 +103,19 @@ def answer(question: Callable, request: Request | SurveyRequest | BeamRequest, s
         raise _sentence(error) from None
 
 
+def labels(explorer: Any, _request: Request) -> tuple[str, ...]:
+    """Return the labels of a model, which its traces are sent without."""
+    return explorer.labels
+
+
 def trace(explorer: Any, request: Request) -> Trace:
-    """Return the trace of a request."""
-    return explorer.run(request)
+    """Return the trace of a request, without labels; of a large vocabulary only the likeliest tokens."""
+    return dataclasses.replace(narrowed(explorer.run(request)), labels=())
+
+
+def whole_trace(explorer: Any, request: Request) -> Trace:
+    """Return the trace of a request with the whole vocabulary, without labels."""
+    return dataclasses.replace(explorer.run(request), labels=())
 
 
 def quick_trace(explorer: Any, request: Request) -> Trace | Literal[False]:

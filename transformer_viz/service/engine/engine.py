@@ -57,6 +57,7 @@ class Engine:
     def __init__(self):
         self._quick, self._slow = Worker(), Worker(niceness=YIELDING)
         self._targets, self._lock = LRUCache(MAX_TARGETS), threading.Lock()
+        self._labels: LRUCache[tuple[str, str], tuple[str, ...]] = LRUCache(child.MODELS_KEPT)
 
     @property
     def restarts(self) -> int:
@@ -84,23 +85,29 @@ class Engine:
             progress: Called while there is no answer.
 
         Returns:
-            `Trace`; or the effect of ablating each head, and all of them together.
+            `Trace`, of a large vocabulary with the likeliest tokens, see `narrowed`; or the effect of
+            ablating each head, and all of them together.
 
         Raises:
             EngineError: If there is no answer; says why.
             ModelError: If the model cannot be loaded.
             ValueError: If the request refers to something that does not exist.
         """
-        config = _config(request.model, store.stamp(request.model))
-        if request.target is None and config.architecture == "encoder-decoder":
-            request = with_written(config, request, self._written(request, config, progress))
+        config, request = self._with_written(request, progress)
         if request.wants == EFFECTS:
             return self._effects(request, config, progress)
         if seems_quick(config, request):
             trace = self._ask(self._quick, child.quick_trace, request, progress=progress)
             if trace is not False:
-                return trace
-        return self._ask(self._slow, child.trace, request, progress=progress)
+                return self._labelled(self._quick, request, trace, progress)
+        trace = self._ask(self._slow, child.trace, request, progress=progress)
+        return self._labelled(self._slow, request, trace, progress)
+
+    def whole_trace(self, request: Request) -> Trace:
+        """Answer a request with the whole vocabulary; errors as for `answer`."""
+        _, request = self._with_written(request, None)
+        trace = self._ask(self._slow, child.whole_trace, request, progress=None)
+        return self._labelled(self._slow, request, trace, None)
 
     def survey(self, request: SurveyRequest, *, progress: Progress | None = None) -> HeadSurvey:
         """Measure what each head of a model does in many texts, in portions.
@@ -162,6 +169,24 @@ class Engine:
         """End the children immediately."""
         self._quick.close()
         self._slow.close()
+
+    def _with_written(self, request, progress):
+        """Return the config, and the request with the target that an encoder-decoder generates for it."""
+        config = _config(request.model, store.stamp(request.model))
+        if request.target is None and config.architecture == "encoder-decoder":
+            request = with_written(config, request, self._written(request, config, progress))
+        return config, request
+
+    def _labelled(self, worker, request, trace, progress):
+        """Return a trace with its labels: up to 150,000 names, which are sent once for a model."""
+        key = request.model, store.stamp(request.model)
+        with self._lock:
+            labels = self._labels.get(key)
+        if labels is None:
+            labels = self._ask(worker, child.labels, request, progress=progress)
+            with self._lock:
+                self._labels[key] = labels
+        return dataclasses.replace(trace, labels=labels)
 
     def _effects(self, request, config, progress):
         """Return the effects of the heads, computed in portions."""

@@ -52,6 +52,11 @@ def answer(request: Request) -> Trace | None:
     return found
 
 
+def whole_answer(request: Request) -> Trace:
+    """Return the trace of a request with the whole of a large vocabulary, for a file; it is not cached."""
+    return shared_engine().whole_trace(request)
+
+
 def head_effects(request: Request) -> HeadEffects | None:
     """Return the effect of ablating each head; if there is none, show why and return None."""
     return _answered(dataclasses.replace(request, wants=EFFECTS))

@@ -20,7 +20,7 @@ from transformer_viz.ui.pages.attention.prediction import show_prediction, show_
 from transformer_viz.ui.pages.attention.preferences import show_preferences
 from transformer_viz.ui.pages.attention.survey import show_survey
 from transformer_viz.ui.shell.address import choose_whether
-from transformer_viz.ui.shell.answers import answer, head_effects
+from transformer_viz.ui.shell.answers import answer, head_effects, whole_answer
 from transformer_viz.ui.shell.card_facts import config_of
 from transformer_viz.ui.shell.language import escaped, t, words
 from transformer_viz.ui.shell.lesson_strip import beside_lesson, lesson_view
@@ -31,6 +31,7 @@ from transformer_viz.ui.shell.tables import csv_for_excel
 from transformer_viz.values.comparison import Comparison, compare
 from transformer_viz.values.effects import ablations
 from transformer_viz.values.lesson import Lesson
+from transformer_viz.values.likeliest import is_whole
 from transformer_viz.values.request import Request
 from transformer_viz.values.trace import Trace
 
@@ -84,7 +85,7 @@ def show_text(model: store.ModelSummary, lesson: Lesson | None) -> None:
         trace.text,
         payload,
         lambda: as_shown(trace).to_frame().to_csv(index=False),
-        lambda: npz_of(trace),
+        lambda: npz_of(trace if is_whole(trace) else whole_answer(request)),
     )
     show_survey(model, trace)
     show_preferences(model, trace)

@@ -9,9 +9,8 @@ import streamlit as st
 from transformer_viz import store
 from transformer_viz.pictures.labels import label_of, written_text
 from transformer_viz.text.foreign import tokenizer_of
-from transformer_viz.text.kinds import SPACE
 from transformer_viz.ui.shell.language import escaped, t
-from transformer_viz.values.special import SPECIAL
+from transformer_viz.values.special import SPACE, SPECIAL
 from transformer_viz.values.trace import Trace
 
 MAX_BARS = 3

@@ -8,13 +8,13 @@ import streamlit as st
 from transformer_viz.analysis import blocked_rows, future_share, padding_share
 from transformer_viz.pictures.figures import before_after_bars
 from transformer_viz.pictures.labels import label_of, written_text
-from transformer_viz.text.kinds import is_spaced, shown_piece
+from transformer_viz.text.kinds import shown_piece
 from transformer_viz.text.tokenizer import visible
 from transformer_viz.ui.pages.masks.sides import Head, Side, writings
 from transformer_viz.ui.shell.charts import draw, theme
 from transformer_viz.ui.shell.language import escaped, t
 from transformer_viz.values.config import TransformerConfig
-from transformer_viz.values.trace import Trace
+from transformer_viz.values.special import is_spaced
 
 MAX_BARS = 4
 """Maximum number of labels with probability bars."""
@@ -75,11 +75,16 @@ def show_prediction(chosen: Side, other: Side) -> None:
         return
     trace, before = chosen.trace, other.trace.probs
     after = trace.probs
-    if np.abs(before - after)[real_positions(trace)].max() < MIN_CHANGE:
+    if after.ndim == 1:
+        rows = [np.abs(before - after)]
+    else:  # one after the other: a whole matrix of a large vocabulary has 80 MB
+        rows = (np.abs(before[row] - after[row]) for row in np.flatnonzero(trace.read))
+    largest, sums = np.array([(row.max(), row.sum()) for row in rows]).T
+    if largest.max() < MIN_CHANGE:
         st.markdown(t("masks.prediction_same"))
         return
     if after.ndim == 2:
-        before, after = most_changed(chosen, before, after)
+        before, after = most_changed(chosen, before, after, sums)
     else:
         show_label_change(trace.labels, before, after)
     highest = np.maximum(before, after)
@@ -120,20 +125,16 @@ def show_label_change(labels: Sequence[str], before: np.ndarray, after: np.ndarr
     )
 
 
-def real_positions(trace: Trace) -> np.ndarray:
-    """Return the rows of `trace.probs` to compare: all classes, or all positions but [PAD]."""
-    if trace.probs.ndim == 1:
-        return np.arange(len(trace.probs))
-    return np.flatnonzero(trace.read)
-
-
-def most_changed(chosen: Side, before: np.ndarray, after: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def most_changed(
+    chosen: Side, before: np.ndarray, after: np.ndarray, sums: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
     """Show how many predicted tokens change; return the probabilities at the position that changed most.
 
     Args:
         chosen: The run with the chosen mask.
         before: float (position, label).
         after: float (position, label).
+        sums: float (position,), the sum of all changes at each position but [PAD].
 
     Returns:
         float (label,) before and after, at the position with the largest change; if predicted tokens change
@@ -141,21 +142,21 @@ def most_changed(chosen: Side, before: np.ndarray, after: np.ndarray) -> tuple[n
     """
     trace = chosen.trace
     tokens = trace.target_tokens if trace.encoder and trace.decoder else trace.tokens
-    real = real_positions(trace)
-    others = real[(before.argmax(axis=-1) != after.argmax(axis=-1))[real]]
-    positions = others if others.size else real
-    position = positions[np.abs(before - after).sum(axis=-1)[positions].argmax()]
-    old, new = int(before[position].argmax()), int(after[position].argmax())
+    real = np.flatnonzero(trace.read)
+    differs = (before.argmax(axis=-1) != after.argmax(axis=-1))[real]
+    position = real[np.where(differs | ~differs.any(), sums, -1).argmax()]
+    one, other = before[position], after[position]
+    old, new = int(one.argmax()), int(other.argmax())
     st.markdown(
         t(
-            f"masks.{'writing' if trace.decoder else 'filling'}_{'changes' if others.size else 'stays'}",
-            count=len(others),
+            f"masks.{'writing' if trace.decoder else 'filling'}_{'changes' if differs.any() else 'stays'}",
+            count=int(differs.sum()),
             total=len(real),
             old=escaped(label_of(trace, old)),
             token=escaped(visible(shown_piece(tokens[position], is_spaced(tokens)))),
             new=escaped(label_of(trace, new)),
-            before=f"{before[position, old]:.1%}",
-            after=f"{after[position, new]:.1%}",
+            before=f"{one[old]:.1%}",
+            after=f"{other[new]:.1%}",
         )
     )
-    return before[position], after[position]
+    return one, other

@@ -68,6 +68,10 @@ class Steps(NamedTuple):
         """Return the number of the last step, if at most so many tokens can be written."""
         return len(self.ids) - (self.has_ended or len(self.ids) == most)
 
+    def before(self) -> Self:
+        """Return the steps without the token of the one that is shown, and those behind it."""
+        return self._replace(ids=self.ids[: self.step])
+
     def with_token(self, token: int) -> Self:
         """Return the steps after a token was chosen: what follows another one than before is cut."""
         ids, step = self.ids, self.step

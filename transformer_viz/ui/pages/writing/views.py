@@ -7,11 +7,11 @@ import streamlit as st
 from transformer_viz import store
 from transformer_viz.pictures.beams import beams_of
 from transformer_viz.pictures.writing import Written, prompt_text, step_of
-from transformer_viz.ui.pages.writing.room import Room
+from transformer_viz.ui.pages.writing.room import Room, request_of
 from transformer_viz.ui.pages.writing.settings import keep_settings, kept_settings
 from transformer_viz.ui.pages.writing.steps import Steps, act, can_undo
 from transformer_viz.ui.shell.address import choose_number
-from transformer_viz.ui.shell.answers import beam_tree
+from transformer_viz.ui.shell.answers import answer, beam_tree
 from transformer_viz.ui.shell.card_facts import config_of
 from transformer_viz.ui.shell.components import component
 from transformer_viz.ui.shell.heads import head_roles_of
@@ -19,6 +19,7 @@ from transformer_viz.ui.shell.language import sendable, t, words
 from transformer_viz.ui.shell.projector import is_projected
 from transformer_viz.values.beams import BeamRequest
 from transformer_viz.values.config import never_written
+from transformer_viz.values.likeliest import is_whole
 from transformer_viz.values.trace import Trace
 
 STEP, BEAMS = "writing-step", "writing-beams"
@@ -66,9 +67,14 @@ def show_step(shown: Shown) -> None:
         note = t("writing.ended")
     elif len(steps.ids) == room.most:
         note = t("writing.full", most=config.target_max_len or config.max_len)
+    here = trace
+    if not is_whole(trace) and steps.step < steps.last(room.most):
+        here = answer(request_of(model.reference, text, room, steps.before()))
+        if here is None:
+            return
     roles = head_roles_of(model.reference)
     opening = {} if roles is None else {kind: found.opening() for kind, found in roles.kinds.items()}
-    written = Written(trace, room.begin, steps.ids, steps.step, note, never_written(config_of(shown.model)))
+    written = Written(trace, here, room.begin, steps.ids, steps.step, note, never_written(config))
     own = {"settings": kept_settings(), "undo": can_undo()}
     component("writing", "writing")(
         data=step_of(words(), written, opening=opening) | own | _around(shown),
