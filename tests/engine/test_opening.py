@@ -1,6 +1,7 @@
 """The answer that the app opens with, kept from one server to the next."""
 
 import pytest
+from numpy.testing import assert_allclose
 from playwright.sync_api import expect
 from running_app import running
 
@@ -9,6 +10,7 @@ from transformer_viz.service import opening
 from transformer_viz.store.places import cache_folder
 from transformer_viz.ui.shell.server import opening_request
 from transformer_viz.values.request import Request
+from transformer_viz.values.tensors import flatten
 
 
 @pytest.fixture(autouse=True)
@@ -38,6 +40,24 @@ def test_an_answer_holds_until_the_model_or_the_code_changes(asked, monkeypatch,
     opening.keep_answer(request, trace)
     monkeypatch.setattr(opening, "_code", lambda: 0)
     assert opening.kept_answer(request) is None
+
+
+def test_the_shipped_answer_is_what_the_shipped_model_answers(monkeypatch):
+    monkeypatch.delenv("TRANSFORMER_VIZ_MODELS", raising=False)
+    request = opening_request.__wrapped__()
+    assert opening.shipped_path(request).exists(), "write it anew: python models/keep_opening.py"
+    kept, computed = opening.kept_answer(request), load(request.model).run(request)
+    assert (kept.model, kept.text, kept.tokens, kept.labels) == (
+        computed.model,
+        computed.text,
+        computed.tokens,
+        computed.labels,
+    )
+    ours, theirs = flatten(kept.values), flatten(computed.values)
+    assert ours.keys() == theirs.keys()
+    for name, array in ours.items():
+        assert_allclose(array, theirs[name], atol=1e-4, rtol=1e-4, err_msg=name)
+    assert_allclose(kept.probs, computed.probs, atol=1e-5)
 
 
 def test_only_the_last_answer_is_kept(asked, cache):

@@ -1,16 +1,18 @@
 """The answer that the app opens with, kept on disk: it stands while a new server still loads Keras.
 
-It holds only as long as neither the model nor the code of this package has changed.
+It holds only as long as neither the model nor the code of this package has changed. One is shipped beside the
+models, for the first start of all.
 """
 
 import contextlib
+import dataclasses
 import functools
 import hashlib
 import os
 from pathlib import Path
 
 from transformer_viz import store
-from transformer_viz.store.places import PACKAGE, cache_folder
+from transformer_viz.store.places import PACKAGE, app_folder, cache_folder
 from transformer_viz.values.likeliest import is_whole
 from transformer_viz.values.request import Request
 from transformer_viz.values.trace import Trace
@@ -24,9 +26,10 @@ PATTERN = "opening-*.npz"
 
 
 def kept_answer(request: Request) -> Trace | None:
-    """Return the answer that an earlier server kept; None: there is none, or it no longer holds."""
-    with contextlib.suppress(OSError, ValueError):
-        return Trace.load(_path(request))
+    """Return the answer that an earlier server kept, or the shipped one; None: there is none that holds."""
+    for path in (_path, shipped_path):
+        with contextlib.suppress(OSError, ValueError):
+            return Trace.load(path(request))
     return None
 
 
@@ -48,6 +51,17 @@ def keep_answer(request: Request, trace: Trace) -> None:
             temporary.unlink(missing_ok=True)
         for each in former:
             each.unlink(missing_ok=True)
+
+
+def shipped_path(request: Request) -> Path:
+    """Return the file beside the shipped models of a request to a model of these parameters.
+
+    Raises:
+        ModelError: If there is no such model.
+    """
+    facts = store.read_hash(request.model), dataclasses.replace(request, model="").to_json()
+    name = f"opening-{hashlib.sha256(repr(facts).encode()).hexdigest()[:12]}.npz"
+    return app_folder() / "models" / name
 
 
 def _path(request: Request) -> Path:
