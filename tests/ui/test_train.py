@@ -179,7 +179,7 @@ def test_pictures_that_were_left_out_for_want_of_room_are_said_to_be(runs):
     run.append("step", step=1, loss=0.5)
     run.append("full", step=1)
     run.append("failed", message="Oh.")
-    assert "Not all pictures were saved" in shown(open_page(run=run.id))
+    assert "Not all pictures and epochs were saved" in shown(open_page(run=run.id))
 
 
 @pytest.mark.parametrize(
@@ -290,6 +290,18 @@ def test_a_training_is_started_watched_saved_and_opened(runs):
     press(app, "Save to the model library")
     assert "Saved as **mine**" in shown(app)
     assert store.read_model("mine").card["data"]["task"] == "copy"
+
+    kept = widget(app.selectbox, "Model")
+    assert kept.options == ["of epoch 1, the best", "before the training", "after epoch 1"]
+    kept.set_value(0)
+    assert widget(again(app).text_input, "Name").value.endswith("-0")
+    widget(app.text_input, "Name").set_value("mine-0")
+    press(app, "Save to the model library")
+    assert store.read_model("mine-0").card["epoch"] == 0
+    before = json.dumps({"model": "mine-0", "text": "1 2 3"})
+    compared = pages.open_page("", model="mine", text="1 2 3", before=before)
+    assert not compared.error
+    assert "mine-0" in json.dumps([each.value for each in compared.markdown]) + before
 
 
 def test_a_folder_of_models_that_cannot_be_listed_is_a_sentence_when_one_is_saved(

@@ -1,6 +1,7 @@
 """The folder of a training run: the training process appends to it, pages read it."""
 
 import contextlib
+import dataclasses
 import os
 from pathlib import Path
 
@@ -17,6 +18,9 @@ from transformer_viz.runs.pictures import pictures_in
 from transformer_viz.runs.state import FINAL_EVENTS, RunState, run_state, run_status, without_rolled_back
 from transformer_viz.store.quota import QuotaLike
 from transformer_viz.values.trace import Trace
+
+OF_BEST = ("best_epoch", "validation", "calibration", "test", "seconds")
+"""Facts of a card that hold for the best epoch alone."""
 
 
 class TrainingRun:
@@ -46,6 +50,11 @@ class TrainingRun:
     def model(self) -> Path:
         """Model folder of the best epoch so far."""
         return self.path / "model"
+
+    @property
+    def epochs(self) -> Path:
+        """Folder of the models of some epochs, each named by its number; "0" is the untrained one."""
+        return self.path / "epochs"
 
     @property
     def parent(self) -> Path:
@@ -144,6 +153,11 @@ class TrainingRun:
         with write_errors(self.path):
             os.stat(self.path)
 
+    def kept_epochs(self) -> list[int]:
+        """Return the numbers of the epochs whose model was kept, in order; 0: before the first step."""
+        last = max((event["epoch"] for event in self.events() if event["event"] == "epoch"), default=0)
+        return sorted(epoch for each in self.epochs.glob("[0-9]*") if (epoch := int(each.name)) <= last)
+
     def frames(self) -> list[tuple[int, int, Path]]:
         """Return (step, probe, path of a saved `Trace`) of every picture of the probes, in order."""
         last = max((event["step"] for event in self.events() if "step" in event), default=0)
@@ -228,6 +242,7 @@ class TrainingRun:
             write_claim(self._claim)
         sweep_hidden(self.path)
         sweep_hidden(self.path / "frames")
+        sweep_hidden(self.epochs)
 
     def release(self) -> None:
         """Remove this process's claim; raises nothing."""
@@ -243,8 +258,9 @@ class TrainingRun:
         overwrite: bool = False,
         dtype: str = "float16",
         card: dict | None = None,
+        epoch: int | None = None,
     ) -> Path:
-        """Write the best model so far to `models/<name>`.
+        """Write the best model so far, or that of another epoch, to `models/<name>`.
 
         Args:
             name: The model's name.
@@ -253,11 +269,17 @@ class TrainingRun:
             overwrite: Replace a model of that name.
             dtype: As in `store.write_model`.
             card: Facts added to the card.
+            epoch: One of `kept_epochs`, whose parameters are written in place of the best ones.
 
         Raises:
             ModelError: If there is no model yet, or it cannot be written there.
         """
-        best = store.read_model(self.model)
+        best, roles = store.read_model(self.model), store.read_head_roles(self.model)
+        if epoch is not None:
+            parameters, roles = store.read_model(self.epochs / str(epoch)).parameters, None
+            kept = {fact: value for fact, value in best.card.items() if fact not in OF_BEST}
+            facts = kept | {"epoch": epoch, "history": best.card["history"][:epoch]}
+            best = dataclasses.replace(best, parameters=parameters, card=facts)
         return store.write_model(
             name,
             config=best.config,
@@ -265,7 +287,7 @@ class TrainingRun:
             target_tokenizer=best.target_tokenizer,
             card=best.card | (card or {}),
             parameters=best.parameters,
-            head_roles=store.read_head_roles(self.model),
+            head_roles=roles,
             folder=folder,
             quota=quota,
             dtype=dtype,

@@ -207,6 +207,7 @@ class _Worker:
                 heads, seed = self.settings.same_token_heads, self.settings.seed
                 self.trainer.set_parameters(same_token_values(random, self.dataset.config, heads, seed))
             self._measure_untrained()
+            self._keep_epoch()
         del parent
         while self.progress.epoch < self.settings.epochs and self.progress.stale < self.settings.patience:
             self._train_epoch()
@@ -335,22 +336,39 @@ class _Worker:
         )
         if is_best:
             self._write_model(self.trainer.parameters())
+        self._keep_epoch()
         self._write_checkpoint()
 
     def _record_probes(self):
         """Write the current attention of the probes and log the model's output for them."""
         self.evaluator.set_parameters(self.trainer.parameters())
         for number, trace in enumerate(self.evaluator.traces()):
-            if trace is not None and self._has_space(trace):
+            if trace is not None and self._has_space(trace.nbytes):
                 self.run.write_frame(self.progress.step, number, trace)
         self.log_event("samples", step=self.progress.step, samples=self.evaluator.samples())
 
-    def _has_space(self, trace):
-        """Return whether a picture leaves room for checkpoint and model; after the first one that does not,
-        log that and write no more of them.
+    def _keep_epoch(self):
+        """Write the model of epochs 0, 1, 2, 4, 8, ..., to be compared with others."""
+        epoch, config = self.progress.epoch, self.dataset.config
+        if epoch & (epoch - 1) or not self._has_space(FLOAT // 2 * config.num_parameters + SMALL_FILES):
+            return
+        self.run.check_exists()
+        store.write_model(
+            str(epoch),
+            folder=self.run.epochs,
+            config=config,
+            **self.dataset.tokenizers,
+            parameters=self.trainer.parameters(),
+            card={"epoch": epoch},
+            overwrite=True,
+        )
+
+    def _has_space(self, size):
+        """Return whether so many bytes leave room for checkpoint and model; after the first time that they do
+        not, log that and write no more pictures and epochs.
         """
         try:
-            self.disk_quota.check(trace.nbytes + self._bytes_to_come())
+            self.disk_quota.check(size + self._bytes_to_come())
         except QuotaError:
             if not self.is_full:
                 self.is_full = True
@@ -397,8 +415,7 @@ class _Worker:
             "model",
             folder=self.run.path,
             config=self.dataset.config,
-            tokenizer=self.dataset.tokenizers["tokenizer"],
-            target_tokenizer=self.dataset.tokenizers.get("target_tokenizer"),
+            **self.dataset.tokenizers,
             parameters=parameters,
             head_roles=head_roles,
             card=model_card(self.run, self.dataset, self.progress.seconds)

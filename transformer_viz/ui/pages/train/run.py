@@ -230,12 +230,14 @@ def ask_name(run: TrainingRun, open_model: Callable[[str], None]) -> None:
         st.markdown(t("run.test", count=rows, figures=figures_text(found)), help=glosses_text(found))
     show_averaging(head_roles_of(run.model), config)
     with st.container(horizontal=True, vertical_alignment="bottom", gap="small"):
+        epoch = choose_epoch(run, card.get("best_epoch"))
         suggested = t("run.name.own", data=title_of(run.id).split(" · ")[0])
+        suggested += "" if epoch is None else f"-{epoch}"
         name = st.text_input(
-            t("run.name"), suggested, key=f"name-{run.id}", help=t("run.name.help"), width=280
+            t("run.name"), suggested, key=f"name-{run.id}-{epoch}", help=t("run.name.help"), width=280
         )
         if st.button(t("run.save"), icon=":material/save:", type="primary", key="save"):
-            save(run, name)
+            save(run, name, epoch)
         saved_run, saved = st.session_state.get("saved", (None, None))
         if saved_run == run.id:
             st.markdown(t("run.saved", name=escaped(saved)), width="content")
@@ -243,14 +245,30 @@ def ask_name(run: TrainingRun, open_model: Callable[[str], None]) -> None:
                 open_model(saved)
 
 
-def save(run: TrainingRun, name: str) -> None:
-    """Save the best model of a run in the visitor's folder, or show why that fails."""
+def choose_epoch(run: TrainingRun, best: Any) -> int | None:
+    """Show the choice of the epoch whose model is saved; return its number, None for the best one."""
+    if not (kept := run.kept_epochs()):
+        return None
+    names = {None: t("run.epoch.best", epoch=best)}
+    names |= {epoch: t("run.epoch.some" if epoch else "run.epoch.none", epoch=epoch) for epoch in kept}
+    return st.selectbox(
+        t("run.epoch"),
+        names,
+        format_func=lambda epoch: names[epoch],
+        key=f"epoch-{run.id}",
+        help=t("run.epoch.help"),
+        width=220,
+    )
+
+
+def save(run: TrainingRun, name: str, epoch: int | None) -> None:
+    """Save the model of an epoch in the visitor's folder, None: the best one, or show why that fails."""
     try:
         if problem := name_problem(name, [model.name for model in shown_models()]):
             st.error(problem, icon=":material/error:")
             return
         keep_visitor()
-        run.save(name, folder=home().folder, quota=home().quota)
+        run.save(name, folder=home().folder, quota=home().quota, epoch=epoch)
         st.session_state.saved = (run.id, name)
     except store.ModelError as error:
         show_problem(error)

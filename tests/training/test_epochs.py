@@ -1,0 +1,70 @@
+"""The models of some epochs are kept beside the best one, to be compared with it."""
+
+import pytest
+from numpy.testing import assert_array_equal
+
+from transformer_viz import store
+from transformer_viz.inspection.explorer import load
+from transformer_viz.runs import TrainingJob, TrainingRun, TrainingSettings, list_runs
+from transformer_viz.training.job import run_job
+from transformer_viz.values.presets import PRESETS
+
+CONFIG = PRESETS["single-block"].replace(d_model=16, num_heads=2, ffn_dim=8)
+
+
+@pytest.fixture(scope="module")
+def trained(tmp_path_factory):
+    """A run of five epochs."""
+    folder = tmp_path_factory.mktemp("epochs")
+    data = folder / "reviews.csv"
+    lines = [f"a lovely film number {i},good\na dull film number {i},bad" for i in range(120)]
+    data.write_text("text,label\n" + "\n".join(lines) + "\n")
+    settings = TrainingSettings(epochs=5, learning_rate=0.01)
+    run_job(TrainingJob(config=CONFIG, settings=settings, data=data, test=data), runs=folder / "runs")
+    [run] = list_runs(folder / "runs")
+    return run
+
+
+def test_those_of_powers_of_two_are_kept_and_the_untrained_one(trained):
+    assert trained.kept_epochs() == [0, 1, 2, 4]
+
+
+def test_each_is_a_model_of_its_own(trained, tmp_path):
+    sure = []
+    for epoch in (0, 1, 4):
+        path = trained.save(f"after-{epoch}", folder=tmp_path, epoch=epoch)
+        trace = load(path).trace("a lovely film")
+        sure.append(float(trace.probs[trace.labels.index("good")]))
+    best = load(trained.save("best", folder=tmp_path)).trace("a lovely film")
+    assert sure[0] < sure[1] < sure[2]
+    assert best.probs.max() > 0.9
+
+
+def test_its_card_says_which_epoch_and_nothing_of_the_best_one(trained, tmp_path):
+    saved, best = (
+        store.read_model(trained.save(name, folder=tmp_path, epoch=epoch))
+        for name, epoch in (("first", 1), ("best", None))
+    )
+    assert saved.card["epoch"] == 1
+    assert saved.card["history"] == best.card["history"][:1]
+    assert {"test", "validation", "best_epoch"} <= best.card.keys()
+    assert not {"test", "validation", "best_epoch"} & saved.card.keys()
+    assert saved.head_roles is None
+    assert saved.tokenizer == best.tokenizer
+
+
+def test_the_best_one_is_saved_as_before(trained, tmp_path):
+    saved = store.read_model(trained.save("best", folder=tmp_path, dtype="float32"))
+    own = store.read_model(trained.model)
+    assert saved.card == own.card
+    for name, value in own.parameters.items():
+        assert_array_equal(saved.parameters[name], value)
+
+
+def test_an_epoch_that_was_rolled_back_is_not_offered(trained):
+    (trained.epochs / "8").mkdir()
+    assert trained.kept_epochs() == [0, 1, 2, 4]
+
+
+def test_a_run_without_them_has_none(tmp_path):
+    assert TrainingRun(tmp_path).kept_epochs() == []
