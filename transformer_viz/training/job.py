@@ -335,7 +335,7 @@ class _Worker:
             **metrics,
         )
         if is_best:
-            self._write_model(self.trainer.parameters())
+            self._write_best(self.trainer.parameters())
         self._keep_epoch()
         self._write_checkpoint()
 
@@ -349,19 +349,10 @@ class _Worker:
 
     def _keep_epoch(self):
         """Write the model of epochs 0, 1, 2, 4, 8, ..., to be compared with others."""
-        epoch, config = self.progress.epoch, self.dataset.config
-        if epoch & (epoch - 1) or not self._has_space(FLOAT // 2 * config.num_parameters + SMALL_FILES):
-            return
-        self.run.check_exists()
-        store.write_model(
-            str(epoch),
-            folder=self.run.epochs,
-            config=config,
-            **self.dataset.tokenizers,
-            parameters=self.trainer.parameters(),
-            card={"epoch": epoch},
-            overwrite=True,
-        )
+        epoch, size = self.progress.epoch, FLOAT // 2 * self.dataset.config.num_parameters + SMALL_FILES
+        if not epoch & (epoch - 1) and self._has_space(size):
+            path = self.run.epochs / str(epoch)
+            self._write_model(path, self.trainer.parameters(), {"epoch": epoch}, dtype="float16")
 
     def _has_space(self, size):
         """Return whether so many bytes leave room for checkpoint and model; after the first time that they do
@@ -399,28 +390,33 @@ class _Worker:
         best = store.read_model(self.run.model).parameters
         self.evaluator.set_parameters(best)
         self.calibration = self.evaluator.calibrate()
-        self._write_model(best)
+        self._write_best(best)
         elsewhere = self.out != self.run.model.resolve()
         if elsewhere:
             self.run.save(self.out.name, folder=self.out.parent, overwrite=self.overwrite)
         measured = self.dataset.test_metrics(load(self.out))
-        self._write_model(best, test=measured, head_roles=self.evaluator.head_roles(self._check_stop))
+        self._write_best(best, test=measured, head_roles=self.evaluator.head_roles(self._check_stop))
         if elsewhere:
             self.run.save(self.out.name, folder=self.out.parent, overwrite=True)
 
-    def _write_model(self, parameters, *, test=None, head_roles=None):
-        self.run.check_exists()
+    def _write_best(self, parameters, *, test=None, head_roles=None):
+        card = model_card(self.run, self.dataset, self.progress.seconds)
         measured = {"calibration": self.calibration, "test": test}
+        card |= {name: facts for name, facts in measured.items() if facts is not None}
+        self._write_model(self.run.model, parameters, card, head_roles=head_roles)
+
+    def _write_model(self, path, parameters, card, *, head_roles=None, dtype="float32"):
+        self.run.check_exists()
         store.write_model(
-            "model",
-            folder=self.run.path,
+            path.name,
+            folder=path.parent,
             config=self.dataset.config,
-            **self.dataset.tokenizers,
+            tokenizer=self.dataset.tokenizers["tokenizer"],
+            target_tokenizer=self.dataset.tokenizers.get("target_tokenizer"),
             parameters=parameters,
             head_roles=head_roles,
-            card=model_card(self.run, self.dataset, self.progress.seconds)
-            | {name: facts for name, facts in measured.items() if facts is not None},
-            dtype="float32",
+            card=card,
+            dtype=dtype,
             overwrite=True,
         )
 
