@@ -2,13 +2,14 @@
 
 import ast
 import json
+import mmap
 import shutil
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import pytest
-from numpy.testing import assert_allclose
+from numpy.testing import assert_allclose, assert_array_equal
 from safetensors.numpy import load_file, save_file
 from sentencepiece import sentencepiece_model_pb2
 
@@ -17,6 +18,9 @@ from transformer_viz import store
 from transformer_viz.inspection.decode import generate_all
 from transformer_viz.inspection.evaluation import evaluate_generation
 from transformer_viz.inspection.perplexity import evaluate_masked_tokens
+from transformer_viz.network.initial import parameters_to_be_read
+from transformer_viz.network.model import Transformer
+from transformer_viz.pictures.parameters import parameters_of
 from transformer_viz.store import ModelError
 from transformer_viz.store.hugging_face.tensors import stored_tensors
 from transformer_viz.values.config import never_written
@@ -537,3 +541,33 @@ def test_a_header_that_lies_about_its_size_takes_no_memory(copied):
     file.write_bytes((2**40).to_bytes(8, "little") + b"{}")
     with pytest.raises(ModelError, match="damaged or cut off"):
         store.read_model(file.parent)
+
+
+def is_view_of_a_file(array):
+    while array is not None and not isinstance(array, mmap.mmap):
+        array = getattr(array, "base", None)
+    return array is not None
+
+
+def test_arrays_are_views_of_the_file_and_pictures_keep_copies():
+    place = HERE / "models" / "bert-masked"
+    stored, names = store.read_model(place), ("encoder_0/attention/query/kernel", "token_embedding/embeddings")
+    kept = parameters_of(str(place), lambda config: names)
+    for name in names:
+        assert is_view_of_a_file(stored.parameters[name])
+        assert not is_view_of_a_file(kept[name])
+        assert_array_equal(kept[name], stored.parameters[name])
+
+
+def test_a_model_whose_parameters_are_read_begins_with_zeros():
+    config = store.read_config(HERE / "models" / "bert-masked")
+    with parameters_to_be_read():
+        read = Transformer(config).parameters()
+    made = Transformer(config).parameters()
+    for name, variable in read.items():
+        if name.endswith(("kernel", "embeddings")):
+            assert not np.asarray(variable).any()
+            assert np.asarray(made[name]).any()
+    loaded = tv.load(HERE / "models" / "bert-masked").model.parameters()
+    for name, array in store.read_model(HERE / "models" / "bert-masked").parameters.items():
+        assert_array_equal(loaded[name], array)

@@ -5,6 +5,7 @@ from typing import Any, NamedTuple
 
 import keras
 
+from transformer_viz.network.initial import initial
 from transformer_viz.values.config import TransformerConfig
 from transformer_viz.values.tensors import AttentionTrace, Intervention, Past, Tensor
 
@@ -184,7 +185,10 @@ def rotate(x: Tensor, rotation: tuple[Tensor, Tensor]) -> Tensor:
 
 def dense(units: int, *, bias: bool, name: str, activation: Any = None) -> keras.layers.Dense:
     """Return a dense layer."""
-    return keras.layers.Dense(units, use_bias=bias, activation=activation, name=name)
+    kernel = initial("glorot_uniform")
+    return keras.layers.Dense(
+        units, use_bias=bias, activation=activation, kernel_initializer=kernel, name=name
+    )
 
 
 def project(layer: keras.layers.Dense, x: Tensor) -> Tensor:

@@ -9,6 +9,7 @@ import keras
 from transformer_viz.analysis import position_table
 from transformer_viz.network.attention import NO_PLACES, Places, Shape, dense, project
 from transformer_viz.network.head import ClassHead, VocabularyHead
+from transformer_viz.network.initial import initial
 from transformer_viz.network.layers import DecoderBlock, EncoderBlock, normalisation
 from transformer_viz.network.masks import causal_mask, padding_mask, window_mask
 from transformer_viz.network.relative import relative_bias
@@ -294,7 +295,8 @@ class Transformer(keras.Model):
         return position_table(kind, rows, self.config.embedding_dim)
 
     def _embedding(self, name, rows):
-        return keras.layers.Embedding(rows, self.config.embedding_dim, name=name)
+        width, values = self.config.embedding_dim, initial("uniform")
+        return keras.layers.Embedding(rows, width, embeddings_initializer=values, name=name)
 
     def _embed(self, token_ids, embedding, position_ids, table, side=""):
         """Return the first residual stream, and its token, position and segment embeddings."""

@@ -28,4 +28,4 @@ def parameters_of(
 def _read(model, names_of, _stamp):
     """Return the parameters; a rewritten model has another stamp."""
     stored = store.read_model(model)
-    return {name: stored.parameters[name] for name in names_of(stored.config)}
+    return {name: np.array(stored.parameters[name]) for name in names_of(stored.config)}

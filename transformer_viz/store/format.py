@@ -78,8 +78,9 @@ class ModelSummary:
 
 @dataclass(frozen=True)
 class StoredModel:
-    """Content of a model folder; `parameters` maps names to finite float32 arrays.
+    """Content of a model folder.
 
+    `parameters` maps names to finite float32 arrays, which may be read-only views of files.
     `target_tokenizer` is None except for an encoder-decoder; `head_roles` is None unless they were measured.
     """
 

@@ -3,6 +3,7 @@
 Nothing in it is executed. Its arrays are read into the layers of this package, whose names they get.
 """
 
+import math
 import re
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -26,8 +27,8 @@ from transformer_viz.store.hugging_face.tokenizer_files import tokenizers_of
 from transformer_viz.text.foreign import special_fields
 from transformer_viz.values.config import TransformerConfig
 
-NEEDED = 2.5
-"""Bytes of memory for a byte of parameters: the arrays, the model, and the tensors of a text."""
+NEEDED = 1.5
+"""Bytes of memory for a byte of parameters: the model, and the tensors of a text."""
 
 MOST_NAMED = 20
 """Most tensors that are named as left out."""
@@ -140,7 +141,8 @@ def read_folder(folder: Path, name: str) -> StoredModel:
         ModelError: If the folder is damaged or not understood, or the model is too large for the memory.
     """
     found = read_contents(folder)
-    needed = int(NEEDED * 4 * found.config.num_parameters)
+    copied = sum(math.prod(each.shape) for each in found.tensors.values() if each.dtype != "F32")
+    needed = int(4 * (NEEDED * found.config.num_parameters + copied))
     free = psutil.virtual_memory().available
     if needed > free:
         raise ModelError("hugging.memory", place=folder, needed=needed / 1e9, free=free / 1e9)
@@ -277,7 +279,7 @@ def _converted(found, name, kind, array, part):
     if part is not None:
         array = _part(array, int(part[2]), int(part[4]), config, family, in_heads=part[3] == "//")
     if kind == "kernel" and family.transposed:
-        array = np.ascontiguousarray(array.T)
+        array = array.T
     if kind in ("gamma", "scale") and family.gain_offset:
         array = array + np.float32(family.gain_offset)
     if name.endswith("position_embedding/embeddings"):

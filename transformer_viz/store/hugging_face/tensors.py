@@ -42,7 +42,7 @@ class Stored(NamedTuple):
     begin: int
 
     def read(self) -> np.ndarray:
-        """Return the array as float32; only its own part of the file is read.
+        """Return the array as float32: of float32 a read-only view of the file, of other types a copy.
 
         Raises:
             ModelError: If it is of another type than floating point, or the file cannot be read.
@@ -54,7 +54,7 @@ class Stored(NamedTuple):
             found = np.memmap(self.file, TYPES[self.dtype], "r", self.begin, self.shape or (1,))
         if self.dtype == "BF16":
             return (found.astype(np.uint32) << 16).view(np.float32).reshape(self.shape)
-        return np.array(found, np.float32).reshape(self.shape)
+        return np.asarray(found, np.float32).reshape(self.shape)
 
 
 def stored_tensors(folder: Path) -> dict[str, Stored]:

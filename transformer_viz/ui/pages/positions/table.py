@@ -6,6 +6,7 @@ import streamlit as st
 from transformer_viz import store
 from transformer_viz.analysis import position_similarity, position_table, similarity_by_distance
 from transformer_viz.pictures.figures import dimension_curves, position_heatmap, similarity_map
+from transformer_viz.pictures.parameters import parameters_of
 from transformer_viz.ui.pages.positions.lack import show_lack
 from transformer_viz.ui.pages.positions.relative import show_relative
 from transformer_viz.ui.pages.positions.wording import labels
@@ -15,6 +16,7 @@ from transformer_viz.ui.shell.card_facts import config_of, examples_of
 from transformer_viz.ui.shell.charts import draw, theme
 from transformer_viz.ui.shell.language import t
 from transformer_viz.ui.shell.problems import error_text
+from transformer_viz.values.config import TransformerConfig
 
 ROWS = 64
 """Default number of positions shown."""
@@ -23,10 +25,9 @@ CURVES = 4
 """Default number of dimensions drawn as curves."""
 
 
-@st.cache_data(max_entries=8, show_spinner=False)
-def learned_table(model: str, stamp: str) -> np.ndarray:
-    """Return the learned table of a model; a rewritten model folder has another stamp."""
-    return store.read_model(model).parameters["position_embedding/embeddings"]
+def table_names(_config: TransformerConfig) -> tuple[str]:
+    """Return the name of the parameters that are a learned table."""
+    return ("position_embedding/embeddings",)
 
 
 def own_table(model: store.ModelSummary) -> np.ndarray:
@@ -39,7 +40,7 @@ def own_table(model: store.ModelSummary) -> np.ndarray:
     if not config.has_position_table:
         return position_table("sinusoidal", config.max_len, even(config.embedding_dim))
     if config.positions == "learned":
-        table = learned_table(model.reference, store.stamp(model.reference))
+        [table] = parameters_of(model.reference, table_names).values()
     else:
         table = position_table(
             config.positions, config.max_len + config.padding_position, config.embedding_dim
