@@ -81,7 +81,7 @@ def test_a_token_keeps_its_probability_and_its_rank(speaker):
         before = log_probs(speaker, (5, 7, 6)[:number])
         own = before[(5, 7, 6)[number]]
         assert_allclose(chip["share"], np.exp(own), rtol=1e-3)
-        assert chip["rank"] == 1 + (before > own).sum()
+        assert chip["rank"] == str(1 + (before > own).sum())
 
 
 @pytest.mark.parametrize("step", [1, 3])

@@ -31,8 +31,8 @@ OPENED = "open-attention"
 WIDEST, USUAL = 6, 3
 """Largest beam width, and the one that is shown first."""
 
-MOST_STEPS = 16
-"""Most steps of a beam search."""
+MOST_STEPS = 48
+"""Most steps of a beam search: what a translator writes mostly ends before them."""
 
 
 BESIDE = """<style>
