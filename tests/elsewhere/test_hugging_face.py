@@ -551,7 +551,10 @@ def is_view_of_a_file(array):
 
 def test_arrays_are_views_of_the_file_and_pictures_keep_copies():
     place = HERE / "models" / "bert-masked"
-    stored, names = store.read_model(place), ("encoder_0/attention/query/kernel", "token_embedding/embeddings")
+    stored, names = (
+        store.read_model(place),
+        ("encoder_0/attention/query/kernel", "token_embedding/embeddings"),
+    )
     kept = parameters_of(str(place), lambda config: names)
     for name in names:
         assert is_view_of_a_file(stored.parameters[name])
