@@ -140,7 +140,9 @@ def test_the_wheel_holds_the_package_the_app_its_settings_and_the_shelf_and_noth
     shelf = {
         path.relative_to(ROOT).as_posix() for name in SHELF for path in (ROOT / "models" / name).iterdir()
     }
-    shipped = {f"transformer_viz/shipped/{name}" for name in {"app.py", ".streamlit/config.toml", *shelf}}
+    [opening] = (ROOT / "models").glob("opening-*.npz")
+    others = {"app.py", ".streamlit/config.toml", f"models/{opening.name}"}
+    shipped = {f"transformer_viz/shipped/{name}" for name in others | shelf}
     assert len(SHELF) == 14
     assert files_of(wheel) == package | shipped
 

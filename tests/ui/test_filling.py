@@ -122,7 +122,8 @@ def test_special_tokens_and_a_bare_space_cannot_be_pressed():
         from transformer_viz.ui.pages.attention.prediction import offer_labels
 
         probs = np.array([0.1, 0.4, 0.2, 0.3])
-        trace = SimpleNamespace(labels=("▁film", "▁", "s", "[UNK]"), probs=probs[None])
+        labels = ("▁film", "▁", "s", "[UNK]")
+        trace = SimpleNamespace(labels=labels, probs=probs[None], labels_are_spaced=True)
         offer_labels(trace, probs, key="put", on_click=print, args=())
 
     buttons = AppTest.from_function(page).run().button

@@ -373,6 +373,7 @@ def written(before, after):
             trace=SimpleNamespace(
                 probs=np.array(probs, np.float32),
                 labels=["x", "y"],
+                labels_are_spaced=False,
                 encoder=[],
                 decoder=[1],
                 read=np.ones(3, bool),

@@ -355,16 +355,15 @@ class _Worker:
             self._write_model(path, self.trainer.parameters(), {"epoch": epoch}, dtype="float16")
 
     def _has_space(self, size):
-        """Return whether so many bytes leave room for checkpoint and model; after the first time that they do
-        not, log that and write no more pictures and epochs.
-        """
+        """Return whether so many bytes leave room for checkpoint and model; the first time not, log that."""
         try:
             self.disk_quota.check(size + self._bytes_to_come())
         except QuotaError:
             if not self.is_full:
                 self.is_full = True
                 self.log_event("full", step=self.progress.step)
-        return not self.is_full
+            return False
+        return True
 
     def _bytes_to_come(self):
         """Return about how many bytes the checkpoint, the model and the log will still grow."""
