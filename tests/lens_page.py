@@ -51,6 +51,17 @@ def settle(page):
     expect(page.locator("[data-testid=stApp]")).to_have_attribute("data-test-script-state", "notRunning")
 
 
+def held_back(page, address):
+    """Hold back what a page fetches from an address; return the list of it, to be let go by `continue_()`."""
+    held = []
+
+    def hold(route):  # Playwright takes no method of a list
+        held.append(route)
+
+    page.route(address, hold)
+    return held
+
+
 def painted(page):
     """Wait until what was asked for is drawn."""
     page.evaluate("() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))")

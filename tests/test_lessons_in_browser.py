@@ -3,7 +3,7 @@
 from pathlib import Path
 
 import pytest
-from lens_page import open_table
+from lens_page import held_back, open_table
 from playwright.sync_api import expect
 from running_app import ROOT, running
 
@@ -90,12 +90,7 @@ def test_what_a_lesson_changes_is_in_force_once_it_is_revealed_and_can_be_taken_
 
 
 def test_what_changes_while_the_views_are_still_being_fetched_is_shown(lessons_app, page):
-    held = []
-
-    def hold(route):
-        held.append(route)
-
-    page.route("**/views/*/lens.js", hold)
+    held = held_back(page, "**/views/*/lens.js")
     page.goto(f"{lessons_app}/?lesson=11-why-padding-is-masked&lang=en")
     expect(page.locator(".st-key-lesson-reveal button")).to_be_visible()
     guess(page, "positive")

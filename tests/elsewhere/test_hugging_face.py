@@ -551,10 +551,8 @@ def is_view_of_a_file(array):
 
 def test_arrays_are_views_of_the_file_and_pictures_keep_copies():
     place = HERE / "models" / "bert-masked"
-    stored, names = (
-        store.read_model(place),
-        ("encoder_0/attention/query/kernel", "token_embedding/embeddings"),
-    )
+    names = ("encoder_0/attention/query/kernel", "token_embedding/embeddings")
+    stored = store.read_model(place)
     kept = parameters_of(str(place), lambda config: names)
     for name in names:
         assert is_view_of_a_file(stored.parameters[name])

@@ -2,7 +2,7 @@
 
 import pytest
 from chinese import is_chinese
-from lens_page import settle
+from lens_page import held_back, settle
 from playwright.sync_api import expect
 from running_app import ROOT, running
 
@@ -116,12 +116,7 @@ def test_the_lit_step_of_a_long_line_is_in_sight_in_a_narrow_window(page, home):
 
 
 def test_nothing_moves_when_the_line_arrives_last(page, home):
-    held = []
-
-    def hold(route):
-        held.append(route)
-
-    page.route("**/where.js", hold)
+    held = held_back(page, "**/where.js")
     page.goto(f"{home}/positions?model=imdb-sentiment&lang=en")
     sentence = page.locator(".st-key-sentence")
     page.locator(".st-key-answers .barlayer").wait_for()

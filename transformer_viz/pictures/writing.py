@@ -26,8 +26,8 @@ class Written(NamedTuple):
 
     Attributes:
         trace: The forward pass over what is written, without the last token if that is not read any more.
-        here: The one over what is written before the step; if the vocabulary is large, only its last position
-            has all tokens. Else it may be `trace`.
+        here: The forward pass over the text up to the step, whose last row has the whole vocabulary; `trace`,
+            if all its rows have.
         begin: Position after which the first token is written.
         ids: The token ids written so far.
         step: Number of the token that is being chosen, from 0; at most `len(trace.probs) - 1 - begin`.

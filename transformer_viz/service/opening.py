@@ -1,7 +1,7 @@
 """The answer that the app opens with, kept on disk: it stands while a new server still loads Keras.
 
-It holds only as long as neither the model nor the code of this package has changed. One is shipped beside the
-models, for the first start of all.
+It holds only as long as neither the model nor the code of this package has changed. For the first
+start of all, one is shipped beside the models; a test compares it with what they compute.
 """
 
 import contextlib

@@ -21,12 +21,13 @@ MOST_GAPS = 4
 class Likeliest:
     """Distributions over a vocabulary, of which the likeliest tokens are kept. It reads as the array would.
 
-    All other tokens of a row have the same number, so that its probabilities still sum to 1.
+    All other tokens of a row have their mean, so that its probabilities still sum to 1; each is at most the
+    least that is kept.
 
     Attributes:
         ids: int32 (row, kept), the likeliest first; behind them the token that stands there and the next one.
         values: float32 (row, kept), their probabilities or logits.
-        rest: float32 (row,), the number of each other token.
+        rest: float32 (row,), the number that stands for each other token.
         whole: Row -> float32 (token,), of the rows that are kept whole.
         size: Number of tokens of the vocabulary.
     """
@@ -47,7 +48,7 @@ class Likeliest:
 
     @property
     def nbytes(self) -> int:
-        """Size of what is kept, in bytes."""
+        """Size of all arrays in bytes."""
         kept = self.ids, self.values, self.rest, *self.whole.values()
         return sum(array.nbytes for array in kept)
 
@@ -88,11 +89,11 @@ def is_whole(trace: Trace) -> bool:
 
 
 def narrowed(trace: Trace) -> Trace:
-    """Return a trace of which only the likeliest tokens are kept if its vocabulary is larger than
-    `MOST_LABELS`.
+    """Return a trace with the likeliest tokens alone; itself if its vocabulary has at most `MOST_LABELS`.
 
-    Of each distribution `KEPT` tokens are kept, and those that stand there and next in the text. That of
-    `Trace.answer_probs`, those of the first [MASK], and of an encoder-decoder the first one stay whole.
+    Each row keeps its `KEPT` likeliest tokens, the token at its position in the text, and the one after that.
+    The probabilities are whole in the row of `Trace.answer_probs`, at the first `MOST_GAPS` [MASK], and in
+    the first row of an encoder-decoder; the logits are whole in the last row that is no [PAD].
     """
     probs, logits = trace.probs, trace.logits
     if probs.ndim == 1 or probs.shape[-1] <= MOST_LABELS:
@@ -102,24 +103,17 @@ def narrowed(trace: Trace) -> Trace:
     whole = {*first, *trace.gaps[:MOST_GAPS].tolist(), answer}
     written = trace.target_ids if trace.target_ids.size else trace.token_ids
     ids = np.hstack([_likeliest(logits), written[:, None], np.roll(written, -1)[:, None]])
-    others = probs.shape[-1] - np.array([len(np.unique(row)) for row in ids])
     kept_probs, kept_logits = (np.take_along_axis(array, ids, axis=-1) for array in (probs, logits))
     left = np.ones(probs.shape, bool)
     np.put_along_axis(left, ids, False, axis=-1)
-    share = probs.sum(axis=-1, where=left, dtype=np.float64) / others
-    highest = logits.max(axis=-1)
-    total = highest + np.log(np.exp(logits - highest[:, None]).sum(axis=-1, dtype=np.float64))
-    tiny = np.finfo(np.float64).tiny
-    found = Likeliest(ids, kept_probs, share.astype(np.float32), _rows(probs, whole), probs.shape[-1])
-    numbers = Likeliest(
-        ids,
-        kept_logits,
-        (np.log(np.maximum(share, tiny)) + total).astype(np.float32),
-        _rows(logits, {answer}),
-        probs.shape[-1],
+    mean = (probs.sum(axis=-1, where=left, dtype=np.float64) / left.sum(axis=-1)).astype(np.float32)
+    odds = np.maximum(mean, np.finfo(np.float32).tiny) / kept_probs[:, 0]  # to the likeliest token
+    size = probs.shape[-1]
+    found = Likeliest(ids, kept_probs, mean, _rows(probs, whole), size)
+    values = Likeliest(ids, kept_logits, kept_logits[:, 0] + np.log(odds), _rows(logits, {answer}), size)
+    return dataclasses.replace(
+        trace, probs=cast(Any, found), values=trace.values._replace(logits=cast(Any, values))
     )
-    values = trace.values._replace(logits=cast(Any, numbers))
-    return dataclasses.replace(trace, probs=cast(Any, found), values=values)
 
 
 def _likeliest(logits):
