@@ -130,6 +130,13 @@ def test_the_card_shows_everything_that_is_known(shelf):
 
 
 @pytest.mark.parametrize(
+    ("epoch", "said"), [(0, "before the training"), (4, "after epoch 4"), (None, None), ("4", None)]
+)
+def test_a_card_says_after_which_epoch_the_model_was_saved(epoch, said):
+    assert origin({"epoch": epoch}).get("Parameters") == said
+
+
+@pytest.mark.parametrize(
     ("layers", "shown_layers"),
     [(None, []), (0, ["only the output layer"]), (2, ["the last 2 layers and the output layer"])],
 )

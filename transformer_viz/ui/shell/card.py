@@ -231,6 +231,7 @@ def origin(card: dict) -> dict[str, str]:
     found = {
         t("card.parent"): parent_of(card),
         t("card.trained"): trained_layers_of(card),
+        t("card.state"): epoch_of(card),
         t("card.source"): source_of(card),
         t("card.file"): text_in(data, "file") or files_of(data),
         t("card.rows"): count_in(data, "rows"),
@@ -254,6 +255,12 @@ def trained_layers_of(card: dict) -> str:
     if type(layers) is not int or layers < 0:
         return ""
     return t("train.trainable.last", count=layers) if layers else t("train.trainable.output")
+
+
+def epoch_of(card: dict) -> str:
+    """Return after which epoch its training was left off; "" for the best model of a run."""
+    epoch = card.get("epoch")
+    return t("run.epoch.some" if epoch else "run.epoch.none", epoch=epoch) if type(epoch) is int else ""
 
 
 def files_of(data: dict) -> str:
