@@ -54,12 +54,18 @@ def show_run(run: TrainingRun, open_model: Callable[[str], None]) -> None:
         return
     at_work = stage.status in ACTIVE
     seconds = REFRESH_SECONDS if stage.has_steps else FIRST_REFRESH_SECONDS
-    st.fragment(show_progress, run_every=seconds if at_work else None)(run, stage)
+    # a fragment that ran while its place moved would draw where nothing is: the browser then stops the page
+    progress, saving, heads = (st.container() for _ in range(3))
+    with progress:
+        st.fragment(show_progress, run_every=seconds if at_work else None)(run, stage)
     if not at_work:
-        ask_name(run, open_model)
+        with saving:
+            ask_name(run, open_model)
     if stage.has_pictures:
-        choice = choose_heads(run)
-        st.fragment(show_heads, run_every=REFRESH_SECONDS if at_work else None)(run, stage.status, *choice)
+        every = REFRESH_SECONDS if at_work else None
+        with heads:
+            choice = choose_heads(run)
+            st.fragment(show_heads, run_every=every)(run, stage.status, *choice)
 
 
 class Stage(NamedTuple):
