@@ -89,8 +89,8 @@ def main():
 
 
 PAGES = {
-    "Masks": ".st-key-mask-effects .barlayer",
-    "Positions": ".st-key-answers .barlayer",
+    "Masks": ".bars",
+    "Positions": ".bars",
     "Attention": ".lens canvas",
 }
 """Page -> selector of its last picture."""

@@ -71,6 +71,12 @@ def shown(app):
     return "\n".join(element.value for kind in kinds for element in kind)
 
 
+def components(app, module):
+    """Return the components on the page that are made from a module of the views."""
+    named = f"transformer_viz.{module}"
+    return [each for each in app.get("bidi_component") if each.proto.component_name.endswith(named)]
+
+
 def views_on(app):
     """Return the views on the page; the component that keeps the browser's history shows nothing."""
     around = ("history", "where")

@@ -420,7 +420,7 @@ def test_the_vectors_come_when_the_steps_are_opened_and_are_in_the_exported_page
     page.reload()
     assert_computed(page)
     link(page, "Masks").click()
-    page.locator(".st-key-panel-weights").wait_for()
+    page.locator(".st-key-panels [data-name=panel-weights]").wait_for()
     link(page, "Attention").click()
     assert_computed(page)
     download.value.save_as(tmp_path / "page.html")
@@ -462,20 +462,23 @@ def test_in_a_low_window_the_matrix_is_seen_as_a_whole_once_it_is_scrolled_to(pa
     assert round(box["y"] + box["height"]) <= 450  # pixels: what is scrolled stands between two
 
 
+PANELS, PAINTED = ".panels", ".panels [data-name=panel-mask]"
+
+
 def open_masks(page, app, address, text="A dull film."):
     page.goto(f"{app[1]}/masks?layer=1&head=1&text={quote(text)}{address}")
-    page.locator("[class*=st-key-panels] canvas[style]").first.wait_for()
+    page.locator(PANELS).locator("canvas[style]").first.wait_for()
     settle(page)
 
 
-def labels(page, side, panel="paint"):
+def labels(page, side, panel="panel-mask"):
     """Return where the labels of the rows or the columns of a matrix stand, all at the same moment: as in the
     drawing that is saved, which has a margin around it and a line above it.
     """
-    canvas = page.locator(f".st-key-{panel} canvas[style]")
+    canvas = page.locator(f"[data-name={panel}] canvas[style]")
     canvas.wait_for()
     with page.expect_download() as download:
-        button = page.locator(f".st-key-{panel}").get_by_role("button", name="SVG")
+        button = page.locator(f"[data-name={panel}]").get_by_role("button", name="SVG")
         button.evaluate("button => button.click()")
     drawing = Path(download.value.path()).read_text(encoding="utf-8")
     return canvas.evaluate(WHERE, [drawing, side])
@@ -497,7 +500,7 @@ WHERE = """(canvas, [drawing, side]) => {
 
 def cell(page, query, key, size=4):
     """Return where a cell of the painted mask is."""
-    canvas = page.locator(".st-key-paint canvas").bounding_box()
+    canvas = page.locator(PAINTED).locator("canvas").bounding_box()
     rows = labels(page, "row")
     height = (rows[-1]["y"] - rows[0]["y"]) / (size - 1)
     begin = max(row["x"] + row["width"] for row in rows) + 4
@@ -508,9 +511,9 @@ def cell(page, query, key, size=4):
 def test_a_mask_is_painted_by_clicking_its_cells_and_by_dragging_a_box(page, app):
     open_masks(page, app, "&mask=painted&bits=8cef")
     page.mouse.move(*cell(page, 0, 2))
-    expect(page.locator(".st-key-paint .tip")).to_have_text("a attends to film\nmasked")
+    expect(page.locator(PAINTED).locator(".tip")).to_have_text("a attends to film\nmasked")
     page.mouse.click(*cell(page, 0, 2))
-    expect(page.locator(".st-key-paint .tip")).to_have_text("a attends to film\nallowed")
+    expect(page.locator(PAINTED).locator(".tip")).to_have_text("a attends to film\nallowed")
     page.wait_for_url(re.compile("bits=acef"))
     settle(page)
     page.mouse.move(*cell(page, 2, 0))
@@ -524,11 +527,14 @@ def test_a_mask_is_painted_by_clicking_its_cells_and_by_dragging_a_box(page, app
 
 def test_clicks_in_quick_succession_all_paint_and_nothing_is_built_anew(page, app):
     open_masks(page, app, "&mask=painted&bits=8cef")
-    panels = page.locator("[class*=st-key-panels]")
-    panels.evaluate("""(panels) => {
+    page.locator(PANELS).evaluate("""(panels) => {
         window.removed = 0;
+        const around = panels.getRootNode().host.closest("[data-testid=stElementContainer]");
         const watch = (all) => all.forEach(({ removedNodes }) => (window.removed += removedNodes.length));
-        new MutationObserver(watch).observe(panels, { childList: true, subtree: true });
+        const watcher = new MutationObserver(watch);
+        watcher.observe(around, { childList: true, subtree: true });
+        const parts = [panels, ...panels.querySelectorAll(".body")];
+        for (const part of parts) watcher.observe(part, { childList: true });
     }""")
     for place in [cell(page, *each) for each in ((0, 1), (0, 2), (0, 3), (1, 2), (1, 3), (2, 3))]:
         page.mouse.click(*place)
@@ -546,7 +552,7 @@ def test_clicks_in_quick_succession_all_paint_and_nothing_is_built_anew(page, ap
 @pytest.mark.parametrize(("kind", "begin"), [("PNG", b"\x89PNG"), ("SVG", b"<svg ")])
 def test_a_matrix_of_a_mask_can_be_saved(page, app, kind, begin):
     open_masks(page, app, "")
-    panel = page.locator(".st-key-panel-weights")
+    panel = page.locator(".st-key-panels [data-name=panel-weights]")
     panel.hover()
     with page.expect_download() as download:
         panel.get_by_role("button", name=kind).click()
@@ -562,7 +568,7 @@ def test_pictures_of_all_pages_are_saved_without_a_title_once_it_is_switched_off
     with opened(page, "export"):
         page.get_by_label("Title above the picture").uncheck()
     link(page, "Masks").click()
-    panel = page.locator(".st-key-panel-weights")
+    panel = page.locator(".st-key-panels [data-name=panel-weights]")
     panel.hover()
     with page.expect_download() as download:
         panel.get_by_role("button", name="SVG").click()
@@ -574,7 +580,7 @@ def test_pictures_of_all_pages_are_saved_without_a_title_once_it_is_switched_off
 
 def test_a_mask_is_painted_with_the_keyboard(page, app):
     open_masks(page, app, "&mask=painted&bits=8cef")
-    page.locator(".st-key-paint canvas").focus()
+    page.locator(PAINTED).locator("canvas").focus()
     for key in ("ArrowRight", "ArrowRight", "ArrowRight", "Space"):
         page.keyboard.press(key)
     page.wait_for_url(re.compile("bits=acef"))
@@ -583,12 +589,7 @@ def test_a_mask_is_painted_with_the_keyboard(page, app):
 @pytest.mark.parametrize("mask", ["causal", "painted"])
 def test_the_rows_of_all_steps_run_across(page, app, mask):
     open_masks(page, app, f"&mask={mask}")
-    names = (
-        "panel-scores",
-        "paint" if mask == "painted" else "panel-mask",
-        "panel-masked_scores",
-        "panel-weights",
-    )
+    names = ("panel-scores", "panel-mask", "panel-masked_scores", "panel-weights")
     rows = [[row["y"] for row in labels(page, "row", name)] for name in names]
     assert len(rows[0]) == 4
     assert rows == [rows[0]] * 4
@@ -598,7 +599,7 @@ def test_a_long_text_has_some_of_its_tokens_beside_its_mask_and_none_over_anothe
     page.set_viewport_size({"width": 900, "height": 1000})
     open_masks(page, app, "", "good film " * 70)
     for side, begin, size in (("row", "y", "height"), ("column", "x", "width")):
-        boxes = labels(page, side, "panel-mask")
+        boxes = labels(page, side)
         assert 5 < len(boxes) <= 23
         for one, other in itertools.pairwise(boxes):
             assert one[begin] + one[size] <= other[begin] + 1
@@ -628,7 +629,7 @@ def test_no_view_of_a_mask_is_wider_than_the_window(page, app, width, view):
     open_masks(page, app, f"&mask_view={view}&pads=3")
     main = page.locator("[data-testid=stMainBlockContainer]")
     assert main.evaluate("element => element.scrollWidth <= element.clientWidth")
-    panels = page.locator("[class*=st-key-panels] canvas").all()
+    panels = page.locator(PANELS).locator("canvas").all()
     assert panels
     edge = main.bounding_box()
     for panel in panels:

@@ -7,7 +7,6 @@ import pytest
 
 from transformer_viz.pictures import views
 from transformer_viz.pictures.figures import (
-    before_after_bars,
     dimension_curves,
     enlarged,
     kinds_grid,
@@ -18,7 +17,7 @@ from transformer_viz.pictures.figures import (
 from transformer_viz.pictures.figures.enlarged import PROJECTED
 
 TABLE = np.linspace(-1, 1, 35, dtype=np.float32).reshape(5, 7)
-WORDS = ("position", "dimension", "value", "similarity", "distance", "mean", "wavelength", "before", "after")
+WORDS = ("position", "dimension", "value", "similarity", "distance", "mean", "wavelength")
 LABELS = {word: word for word in WORDS} | {"pair": "{pair} {degrees}"}
 
 FIGURES = {
@@ -27,7 +26,6 @@ FIGURES = {
     "similarity": lambda: similarity_map(TABLE @ TABLE.T, TABLE[0, :5], labels=LABELS),
     "kinds": lambda: kinds_grid({"a": TABLE, "b": TABLE}, {"a": np.arange(7)}, labels=LABELS),
     "rotation": lambda: rotation_circles(np.array([1.0, 0.1]), [0, 1], [0, 7], 5, labels=LABELS),
-    "bars": lambda: before_after_bars(["x", "y"], np.array([0.3, 0.7]), np.array([0.6, 0.4]), labels=LABELS),
 }
 
 

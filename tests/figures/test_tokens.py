@@ -1,9 +1,6 @@
 import pytest
 
-from transformer_viz.pictures.figures import before_after_bars
 from transformer_viz.pictures.figures.tokens import axis_label
-
-NAMES = {"before": "own", "after": "causal"}
 
 
 @pytest.mark.parametrize(
@@ -21,5 +18,3 @@ NAMES = {"before": "own", "after": "causal"}
 )
 def test_no_token_is_markup_or_invisible(token, label):
     assert axis_label(token) == label
-    bars = before_after_bars([token], [0.5], [0.5], labels=NAMES)
-    assert bars.layout.yaxis.ticktext == (label,)

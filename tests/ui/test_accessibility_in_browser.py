@@ -14,7 +14,7 @@ PAGES = {
     "map": ("map?model=reverse-digits", ".map .cell"),
     "map, a classifier": ("map?model=hotel-zh", ".map .cell"),
     "positions": ("positions?model=hotel-zh", "[data-testid=stMain] h3"),
-    "masks": ("masks?model=hotel-zh&mask=painted", ".st-key-paint canvas[style]"),
+    "masks": ("masks?model=hotel-zh&mask=painted", ".st-key-paint [data-name=panel-mask] canvas[style]"),
     "writing": ("writing?model=reverse-digits&written=9.5.7-1&sampling=1.6-5-0.9", ".writing .list li"),
     "writing, beam search": ("writing?model=reverse-digits&writing_view=beams", ".beams button"),
     "train": ("train", "[data-testid=stMain] h2"),

@@ -38,20 +38,14 @@ def choose(app, key, value):
 
 def panels(app):
     """Return what each matrix on the page is drawn from."""
-    drawn = [each for each in app.get("bidi_component") if each.proto.component_name.endswith("panel")]
-    return [json.loads(each.proto.json) for each in drawn]
+    drawn = [json.loads(each.proto.json) for each in pages.components(app, "panels")]
+    return drawn[0]["panels"] if drawn else []
 
 
 def bars(app):
-    """Return the probabilities before and after, as they are drawn."""
-    [chart] = app.get("plotly_chart")
-    return json.loads(chart.proto.spec)["data"]
-
-
-def numbers(values):
-    """Return an array as it went to the browser."""
-    array = np.frombuffer(base64.b64decode(values["bdata"]), values["dtype"])
-    return array.reshape([int(size) for size in values.get("shape", str(array.size)).split(",")])
+    """Return what the probabilities before and after are drawn from."""
+    [drawn] = pages.components(app, "bars")
+    return json.loads(drawn.proto.json)
 
 
 def matrices(app):
@@ -168,12 +162,13 @@ def test_the_prediction_before_and_after_stands_in_words_and_bars(explorer):
     app = open_page(mask="window", reach="0")
     best = before.argmax()
     assert f"{before[best]:.1%}" in shown(app)
-    first, second = bars(app)
+    drawn = bars(app)
+    first, second = ([row[side] for row in drawn["rows"]] for side in ("before", "after"))
     order = np.argsort(-np.maximum(before, after), kind="stable")
     kept = [i for rank, i in enumerate(order) if rank < 2 or max(before[i], after[i]) > 0.005]
-    assert_allclose(numbers(first["x"]), before[kept], atol=1e-6)
-    assert_allclose(numbers(second["x"]), after[kept], atol=1e-6)
-    assert (first["name"], second["name"]) == ("the model's own mask", "the window mask")
+    assert_allclose(first, before[kept], atol=1e-6)
+    assert_allclose(second, after[kept], atol=1e-6)
+    assert drawn["labels"] == {"before": "the model's own mask", "after": "the window mask"}
 
 
 def test_a_mask_that_hides_nothing_is_said_to_change_nothing():
@@ -405,7 +400,7 @@ def test_the_place_that_is_named_is_one_where_something_else_is_written():
 def test_probabilities_that_stay_are_said_to_and_not_drawn():
     said, app = written(SURE, SURE)
     assert "Nothing changes: no probability moves" in said
-    assert not app.get("plotly_chart")
+    assert not pages.components(app, "bars")
 
 
 def test_a_decoder_without_its_mask_reads_the_future(writer):

@@ -119,7 +119,7 @@ def test_nothing_moves_when_the_line_arrives_last(page, home):
     held = held_back(page, "**/where.js")
     page.goto(f"{home}/positions?model=imdb-sentiment&lang=en")
     sentence = page.locator(".st-key-sentence")
-    page.locator(".st-key-answers .barlayer").wait_for()
+    page.locator(".st-key-answers .bars").wait_for()
     settle(page)
     before = sentence.bounding_box()
     held[0].continue_()

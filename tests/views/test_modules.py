@@ -18,7 +18,8 @@ ENTRIES = (
     "history",
     "lens",
     "choice",
-    "panel",
+    "panels",
+    "bars",
     "lapse",
     "sheet",
     "cloze",
@@ -75,7 +76,7 @@ def test_the_same_module_has_one_address_wherever_it_is_imported():
     elsewhere = {
         *ENTRIES,
         "curves",
-        "links",
+        "panel",
         "paint",
         "candidates",
         "looked",

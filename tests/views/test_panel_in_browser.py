@@ -17,9 +17,9 @@ LABELS = {"weight": "weight", "reads": "reads", "query": "who reads", "key": "wh
 WORDS = {"table": "As a table", "rows": "Who reads", "largest": "Largest values"}
 NAMES = ("before", "after", "difference")
 
-SHOW = """async ([address, panels]) => {
+SHOW = """async ([address, data]) => {
     const { default: show } = await import(address);
-    for (const panel of panels) show({ data: panel, parentElement: document.getElementById(panel.name) });
+    show({ data, parentElement: document.body });
 }"""
 
 
@@ -30,37 +30,40 @@ def show(browser):
 
         def opened(before, after=None, tokens=None, *, width=332, theme="light"):
             page = new_page(viewport={"width": 3 * width + 60, "height": 1000}, color_scheme=theme)
-            places = "".join(f'<div id="{name}" style="width: {width}px"><div></div></div>' for name in NAMES)
             page.set_content(
-                f"<style>{views.stylesheet('panel')}</style>"
-                f'<div style="display: flex; align-items: start; gap: 10px">{places}</div>'
+                f"<style>{views.stylesheet('panel')}{views.stylesheet('panels')}"
+                f".panels section {{ width: {width}px }}</style><div></div>"
             )
             tokens = tokens or [f"t{number}" for number in range(len(before))]
             panels = views.attention_change(before, before if after is None else after, tokens, labels=LABELS)
-            around = {"group": "g", "words": WORDS, "paint": None}
             panels = [
-                panel | around | {"name": name, "title": name.title(), "alt": f"Picture {name}"}
+                {**panel, "words": WORDS, "paint": None, "formula": "W_2 − W^T", "heading": f"{name}!"}
+                | {"name": name, "title": name.title(), "alt": f"Picture {name}"}
                 for name, panel in panels.items()
             ]
-            page.evaluate(SHOW, [address_of("panel"), panels])
+            page.evaluate(SHOW, [address_of("panels"), {"panels": panels, "least": width, "share": 0}])
             painted(page)
             return page
 
         yield opened
 
 
+def place(page, name):
+    return page.locator(f"[data-name={name}]")
+
+
 def canvas(page, name):
-    return page.locator(f"#{name} canvas")
+    return place(page, name).locator("canvas")
 
 
 def tip(page, name):
-    return page.locator(f"#{name} .tip")
+    return place(page, name).locator(".tip")
 
 
 def saved(page, kind, name="before"):
     """Return the content of a file that a panel saves."""
     with page.expect_download() as download:
-        page.locator(f"#{name}").get_by_role("button", name=kind).click()
+        place(page, name).get_by_role("button", name=kind).click()
     assert download.value.suggested_filename == f"{name}.{kind.lower()}"
     with open(download.value.path(), "rb") as file:
         return file.read()
@@ -86,9 +89,9 @@ def point(page, name, row, column, size):
     (x, y, width, height), _ = cells(drawing(page, name), 0)
     box = canvas(page, name).bounding_box()
     above = float(drawing(page, name).get("height")) - box["height"] - 14
-    place = x + (column + 0.5) * width / size, y + (row + 0.5) * height / size
+    at = x + (column + 0.5) * width / size, y + (row + 0.5) * height / size
     assert above > 14  # the title stands above the picture
-    page.mouse.move(box["x"] + place[0], box["y"] + place[1])
+    page.mouse.move(box["x"] + at[0], box["y"] + at[1])
     painted(page)
 
 
@@ -138,6 +141,16 @@ def test_the_numbers_at_the_ends_of_a_scale_have_room(show, change):
     assert page.evaluate(inside, saved(page, "SVG", "difference").decode())
 
 
+def test_each_panel_stands_below_its_name_and_its_formula(show):
+    page = show(random(5))
+    for name in NAMES:
+        expect(place(page, name).get_by_role("heading")).to_have_text(f"{name}!")
+        formula = place(page, name).locator(".formula")
+        expect(formula).to_have_text("W2 − WT")
+        for kind, texts in {"i": ["W", "W", "T"], "sub": ["2"], "sup": ["T"]}.items():
+            assert formula.locator(kind).all_inner_texts() == texts
+
+
 def test_a_cell_is_pointed_at_in_all_panels(show):
     before, after = random(7), random(7, 1)
     page = show(before, after)
@@ -185,8 +198,8 @@ def test_a_cell_is_moved_to_and_said_by_keys_alone(show):
     for key in ("ArrowDown", "ArrowDown", "ArrowRight"):
         page.keyboard.press(key)
     said = f"t1 reads t1\nweight: {weights[1, 1]:.4f}"
-    assert page.locator("#before .spoken").text_content() == said
-    assert page.locator("#after .spoken").text_content() == ""
+    assert place(page, "before").locator(".spoken").text_content() == said
+    assert place(page, "after").locator(".spoken").text_content() == ""
     page.keyboard.press("Escape")
     expect(tip(page, "before")).to_be_hidden()
 
@@ -204,10 +217,10 @@ def test_a_file_with_commas_holds_every_value(show):
 def test_the_table_names_the_largest_values_of_each_row(show):
     weights = random(5)
     page = show(weights)
-    button = page.locator("#before").get_by_role("button", name="As a table")
+    button = place(page, "before").get_by_role("button", name="As a table")
     button.click()
     expect(button).to_have_attribute("aria-expanded", "true")
-    rows = page.locator("#before tbody tr")
+    rows = place(page, "before").locator("tbody tr")
     for number, row in enumerate(rows.all()):
         best = np.argsort(-weights[number])[:3]
         said = " · ".join(f"t{column} {weights[number, column]:.3f}" for column in best)

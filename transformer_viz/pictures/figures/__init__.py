@@ -2,7 +2,6 @@
 
 from plotly.graph_objects import Figure
 
-from transformer_viz.pictures.figures.bars import before_after_bars
 from transformer_viz.pictures.figures.enlarged import enlarged
 from transformer_viz.pictures.figures.histograms import shares_histogram
 from transformer_viz.pictures.figures.learning import learning_curves
@@ -18,7 +17,6 @@ from transformer_viz.pictures.figures.rotation import rotation_circles
 
 __all__ = [
     "Figure",
-    "before_after_bars",
     "dimension_curves",
     "distance_curves",
     "distance_heatmap",

@@ -150,7 +150,7 @@ class Lapse {
     const [caption, own] = [element("figcaption", {}), element("div", {})];
     const figure = element("figure", {}, caption, own);
     this.figures.append(figure);
-    return { figure, caption, panel: new Panel(own, scene, this.page) };
+    return { figure, caption, panel: new Panel(own, scene, this.page, () => this.heads.map(({ panel }) => panel)) };
   }
 
   /**
@@ -170,7 +170,7 @@ class Lapse {
       ...{ key: `${rows.length}/${columns.length}`, rows, columns, values: values.subarray(begin, begin + size), scale },
       ...{ fit: "square", lines: columns.length <= CLOSE, pixels: 11, digits: 0 },
       ...{ alt: title, title: `${title} · ${words.step} ${this.step()}`, name: `${name}-${head + 1}-${this.step()}` },
-      ...{ group: name, says, words, paint: null },
+      ...{ says, words, paint: null },
     };
   }
 

@@ -1,9 +1,8 @@
-// A matrix on a page, beside others of the same tokens: it can be saved, shown as a table, and painted on.
+// A matrix beside others of the same tokens: it can be saved, shown as a table, and painted on.
 
 import { ramp } from "./colour.js";
 import { element } from "./element.js";
 import { enlarged, onCanvas, PROJECTED } from "./enlarged.js";
-import { join, linked } from "./links.js";
 import { matrix, NOTHING } from "./matrix.js";
 import { paint } from "./paint.js";
 import { save, SAVED } from "./saving.js";
@@ -11,7 +10,6 @@ import { csvOf, valueAt } from "./scene.js";
 import { surface } from "./surface.js";
 import { tableOf } from "./table.js";
 import { fill } from "./text.js";
-import { PageTheme } from "./theme.js";
 import { tipOf } from "./tip.js";
 
 /** @import {Stop} from "./colour.js" */
@@ -19,7 +17,7 @@ import { tipOf } from "./tip.js";
 /** @import {Highlight} from "./matrix.js" */
 /** @import {Stroke} from "./paint.js" */
 /** @import {Scene} from "./scene.js" */
-/** @import {Component} from "./streamlit.js" */
+/** @import {PageTheme} from "./theme.js" */
 /** @import {Point} from "./tip.js" */
 
 /**
@@ -29,7 +27,6 @@ import { tipOf } from "./tip.js";
  * @property {[cell: string, gap: string | null]} says Text of a cell, with {row}, {column} and {value} or {change}, and
  *   of a gap.
  * @property {string} alt
- * @property {string} group Panels of one group are highlighted and zoomed together.
  * @property {string} title Above a saved picture.
  * @property {string} name Of saved files, without their ending.
  * @property {{table: string, rows: string, largest: string}} words
@@ -38,7 +35,7 @@ import { tipOf } from "./tip.js";
  */
 
 /**
- * A panel as Python packs it (panel.py, ui/shell/matrix.py).
+ * A panel as Python packs it (panel.py, ui/shell/panels.py).
  *
  * @typedef {Omit<Scene, "key" | "values" | "scale"> & Surroundings
  *   & {values: string, colours: Stop[], limit: number, signed: boolean, ticks: string[]}} Packed
@@ -48,21 +45,9 @@ import { tipOf } from "./tip.js";
 
 /** @typedef {(strokes: Stroke[]) => void} Send */
 
-/** @type {WeakMap<Element, Panel>} */
-const PANELS = new WeakMap();
 const LEAST_PROJECTED = 11; // pixels of the labels before they are enlarged
 const DIGITS = 4; // after the decimal point, in tooltips
 const PRECISION = 6; // significant digits of a saved number
-
-/** @param {Component<Packed>} component */
-export default function ({ data, parentElement, setStateValue }) {
-  const root = parentElement.querySelector("div");
-  if (!root) return;
-  const [scene, send] = [unpacked(data), (/** @type {Stroke[]} */ strokes) => setStateValue("strokes", strokes)];
-  const panel = PANELS.get(parentElement) ?? new Panel(root, scene);
-  PANELS.set(parentElement, panel);
-  panel.update(scene, send);
-}
 
 /**
  * @param {Packed} packed
@@ -80,11 +65,13 @@ export class Panel {
    * @param {HTMLElement} root
    * @param {PanelScene} of
    * @param {PageTheme} page
+   * @param {() => Panel[]} group Those that are highlighted and zoomed together with this one.
    */
-  constructor(root, of, page = new PageTheme(root)) {
+  constructor(root, of, page, group) {
     this.root = root;
     this.of = of;
     this.page = page;
+    this.group = group;
     /** @type {Send | null} */
     this.send = null;
     this.cell = NOTHING;
@@ -129,7 +116,6 @@ export class Panel {
   update(of, send) {
     this.of = of;
     this.send = send;
-    join(this, of.group);
     if (of.paint) this.repeatStrokes();
     const { row, column } = this.cell;
     if ((row ?? 0) >= of.rows.length || (column ?? 0) >= of.columns.length) this.cell = NOTHING;
@@ -144,6 +130,14 @@ export class Panel {
     this.surface.redraw();
   }
 
+  /** Return the other panels of the group that have as many rows and columns. */
+  others() {
+    const { rows, columns } = this.of;
+    return this.group().filter(
+      (panel) => panel !== this && panel.of.rows.length === rows.length && panel.of.columns.length === columns.length,
+    );
+  }
+
   /**
    * Highlight a cell in all panels of the group.
    *
@@ -153,13 +147,13 @@ export class Panel {
   highlight(cell, place) {
     if (cell.row === this.cell.row && cell.column === this.cell.column) return;
     this.follow(cell, true);
-    for (const other of linked(this, this.of.group)) other.follow(cell, false);
+    for (const other of this.others()) other.follow(cell, false);
     if (place === "cell") this.announced.textContent = this.textOf(cell) ?? ""; // to a screen reader
   }
 
   /** Zoom the other panels of the group as this one. */
   zoomed() {
-    for (const other of linked(this, this.of.group)) {
+    for (const other of this.others()) {
       other.view.part = this.view.part;
       other.redraw();
     }

@@ -48,7 +48,7 @@ export function openHeads(model, kind, layer) {
 }
 
 /** @param {string} page @returns {HTMLElement | null} */
-const linkTo = (page) => document.querySelector(`.st-key-page-${page} a`);
+const linkTo = (page) => document.querySelector(`.st-key-pages a[href="${page}"]`);
 
 /**
  * Return the line.

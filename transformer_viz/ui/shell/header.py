@@ -103,7 +103,9 @@ def show_header() -> Header:
 def show_pages(pages: Sequence[st.Page], shown: st.Page) -> None:
     """Show a link to each page, the shown one marked."""
     for page in pages:
-        with st.container(key="page-shown" if page is shown else f"page-{page.url_path}", width="content"):
+        if page is shown:
+            st.container(key="page-shown", width="content").page_link(page)
+        else:
             st.page_link(page)
 
 

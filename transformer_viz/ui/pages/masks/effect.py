@@ -6,12 +6,11 @@ import numpy as np
 import streamlit as st
 
 from transformer_viz.analysis import blocked_rows, future_share, padding_share
-from transformer_viz.pictures.figures import before_after_bars
 from transformer_viz.pictures.labels import label_of, written_text
 from transformer_viz.text.kinds import shown_piece
 from transformer_viz.text.tokenizer import visible
 from transformer_viz.ui.pages.masks.sides import Head, Side, writings
-from transformer_viz.ui.shell.charts import draw, theme
+from transformer_viz.ui.shell.bars import show_bars
 from transformer_viz.ui.shell.language import escaped, t
 from transformer_viz.values.config import TransformerConfig
 from transformer_viz.values.special import is_spaced
@@ -90,14 +89,14 @@ def show_prediction(chosen: Side, other: Side) -> None:
     highest = np.maximum(before, after)
     likeliest = np.argsort(-highest, kind="stable")[:MAX_BARS]
     likeliest = likeliest[(highest[likeliest] > MIN_PROBABILITY) | (np.arange(len(likeliest)) < 2)]
-    figure = before_after_bars(
+    show_bars(
         [label_of(trace, i) for i in likeliest],
         before[likeliest],
         after[likeliest],
         labels={"before": t(f"masks.name_{other.name}"), "after": t(f"masks.name_{chosen.name}")},
-        theme=theme(),
+        alt=t("masks.bars_alt"),
+        key="before-after",
     )
-    draw(figure, "before-after", alt=t("masks.bars_alt"), toolbar=False)
 
 
 def show_writing(sides: tuple[Side, Side], config: TransformerConfig) -> None:

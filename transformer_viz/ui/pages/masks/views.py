@@ -5,7 +5,6 @@ from typing import Any
 
 import numpy as np
 import streamlit as st
-from streamlit.delta_generator import DeltaGenerator
 
 from transformer_viz.analysis import (
     added_mask_weights,
@@ -20,7 +19,7 @@ from transformer_viz.ui.pages.masks.choice import show_brushes, take_strokes
 from transformer_viz.ui.pages.masks.sides import Head
 from transformer_viz.ui.shell.charts import theme
 from transformer_viz.ui.shell.language import escaped, t
-from transformer_viz.ui.shell.matrix import Captions, Painting, show_matrix
+from transformer_viz.ui.shell.panels import Panel, show_panels
 
 MIN_DIFFERENCE = 0.01
 """Least end of the colour scale for differences of weights: smaller differences are drawn pale."""
@@ -28,19 +27,19 @@ MIN_DIFFERENCE = 0.01
 MASK_SCALE = Scale(1.6, drawn=False)
 """Colour scale of a mask, which gives allowed cells (1) a medium colour."""
 
+MASK_FORMULA = "M ∈ {0, 1}"
+
 LAYOUT = """<style>
-.st-key-mask-effects, [class*=st-key-panels] { display: grid;
-  --wide: max(var(--least) * var(--projected, 1), var(--share, 0%));
-  grid-template-columns: repeat(auto-fit, minmax(min(100%, var(--wide)), 1fr)) }
-.st-key-mask-effects { align-items: stretch; --least: 380px }
-.st-key-panels-few { --least: 215px }
-.st-key-panels-many { --least: 240px; --share: 40% }
-.st-key-panels-many-3 { --least: 240px; --share: 30% }
+.st-key-mask-effects { display: grid; align-items: stretch;
+  grid-template-columns: repeat(auto-fit, minmax(min(100%, 380px * var(--projected, 1)), 1fr)) }
 .st-key-mask-effects > div > div { height: 100% }
 .st-key-mask-choice .stSlider > [role=group] { height: 2rem; transform: translateY(-2px) }
 .st-key-mask-choice .stCheckbox label { transform: translateY(4px) }
 </style>"""
-"""Panels side by side as far as they fit; sliders and switches aligned with the buttons beside them."""
+"""The effects side by side if they fit; sliders and switches aligned with the buttons beside them."""
+
+LEAST, LEAST_OF_MANY = 215, 240
+"""Least width of a matrix, and of one of many tokens, in pixels."""
 
 
 def show_steps(chosen: Head, other: Head) -> None:
@@ -49,45 +48,32 @@ def show_steps(chosen: Head, other: Head) -> None:
     scores = np.asarray(chosen.scores)
     scale = Scale(scale_limit(scores), signed=True)
     weights = np.where(chosen.mask, chosen.weights, np.nan)
-    with grid(chosen):
-        bias = " + B" if chosen.has_bias else ""
-        show_panel("scores", rf"s = QK^\top/\sqrt{{d_k}}{bias}", head_panel(chosen, scores, "score", scale))
-        if chosen.name == "painted":
-            show_painting(chosen)
-        else:
-            allowed = np.where(chosen.mask, 1, np.nan)
-            show_panel("mask", r"M \in \{0, 1\}", head_panel(chosen, allowed, "mask", MASK_SCALE))
-        show_panel(
-            "masked_scores",
-            r"s + \ln M \quad (\ln 0 = -\infty)",
-            head_panel(chosen, masked_scores(scores, chosen.mask), "score", scale),
-        )
-        show_panel(
-            "weights",
-            r"\mathrm{softmax}(s)",
-            head_panel(chosen, weights, "weight", weights_scale(weights, visible=chosen.mask)),
-        )
-    if chosen.name == "painted":
+    masked, seen = masked_scores(scores, chosen.mask), weights_scale(weights, visible=chosen.mask)
+    bias, is_painted = " + B" if chosen.has_bias else "", chosen.name == "painted"
+    panels = [
+        panel_of("scores", f"s = QK^T / √d_k{bias}", matrix_of(chosen, scores, "score", scale)),
+        painted_panel(chosen) if is_painted else mask_panel(chosen),
+        panel_of("masked_scores", "s + ln M   (ln 0 = −∞)", matrix_of(chosen, masked, "score", scale)),
+        panel_of("weights", "softmax(s)", matrix_of(chosen, weights, "weight", seen)),
+    ]
+    show_panels(panels, **width(chosen), on_paint=take_strokes if is_painted else None)
+    if is_painted:
         show_brushes()
 
 
-def show_painting(chosen: Head) -> None:
-    """Show the mask as a matrix whose cells can be painted."""
+def mask_panel(chosen: Head) -> Panel:
+    """Return the mask as a matrix."""
+    allowed = np.where(chosen.mask, 1, np.nan)
+    return panel_of("mask", MASK_FORMULA, matrix_of(chosen, allowed, "mask", MASK_SCALE))
+
+
+def painted_panel(chosen: Head) -> Panel:
+    """Return the mask as a matrix whose cells can be painted."""
     says = [f"{cell_text()}\n{t(f'masks.{may}')}" for may in ("may", "may_not")]
     values = np.where(chosen.mask, 1, np.nan)
-    with st.container():
-        show_panel_title("mask", r"M \in \{0, 1\}")
-        show_matrix(
-            panel(values, (chosen.rows, chosen.columns), says=says, scale=MASK_SCALE, theme=theme())
-            | axis_titles(),
-            "paint",
-            Captions(t("masks.panel_mask"), t("masks.paint_alt")),
-            group="masks",
-            painting=Painting(
-                st.session_state.painted["applied"],
-                on_paint=lambda: take_strokes(st.session_state["paint"].strokes),
-            ),
-        )
+    drawn = panel(values, (chosen.rows, chosen.columns), says=says, scale=MASK_SCALE, theme=theme())
+    found = panel_of("mask", MASK_FORMULA, drawn | axis_titles())
+    return found._replace(alt=t("masks.paint_alt"), applied=st.session_state.painted["applied"])
 
 
 def show_change(chosen: Head, other: Head) -> None:
@@ -97,14 +83,18 @@ def show_change(chosen: Head, other: Head) -> None:
     scale = weights_scale(*sides, visible=np.stack([chosen.mask, other.mask]))
     difference = chosen.weights - other.weights
     difference = np.where(chosen.mask | other.mask, difference, np.nan)
-    with grid(chosen, three=True):
-        for name, side, weights in zip(("other", "with"), (other, chosen), sides, strict=True):
-            drawn = head_panel(side, weights, "weight", scale)
-            show_panel(name, r"\mathrm{softmax}(s)", drawn, mask=t(f"masks.name_{side.name}"))
-        drawn = head_panel(
-            chosen, difference, "difference", Scale(max(scale_limit(difference), MIN_DIFFERENCE), signed=True)
+    panels = [
+        panel_of(
+            name,
+            "softmax(s)",
+            matrix_of(side, weights, "weight", scale),
+            mask=t(f"masks.name_{side.name}"),
         )
-        show_panel("difference", r"W_2 - W_1", drawn)
+        for name, side, weights in zip(("other", "with"), (other, chosen), sides, strict=True)
+    ]
+    limit = Scale(max(scale_limit(difference), MIN_DIFFERENCE), signed=True)
+    panels.append(panel_of("difference", "W_2 − W_1", matrix_of(chosen, difference, "difference", limit)))
+    show_panels(panels, **width(chosen, columns=3))
 
 
 def show_ways(chosen: Head, other: Head) -> None:
@@ -113,12 +103,11 @@ def show_ways(chosen: Head, other: Head) -> None:
     added = added_mask_weights(chosen.scores, chosen.mask)
     multiplied = multiplied_mask_weights(chosen.scores, chosen.mask)
     scale = weights_scale(added, multiplied, visible=chosen.mask)
-    with grid(chosen):
-        for name, formula, weights in (
-            ("added", r"\mathrm{softmax}(s - 10^9\,(1 - M))", added),
-            ("multiplied", r"\mathrm{softmax}(s) \odot M", multiplied),
-        ):
-            show_panel(name, formula, panel_with_sums(chosen, weights, scale))
+    panels = [
+        panel_of("added", "softmax(s − 10^9 (1 − M))", matrix_with_sums(chosen, added, scale)),
+        panel_of("multiplied", "softmax(s) ⊙ M", matrix_with_sums(chosen, multiplied, scale)),
+    ]
+    show_panels(panels, **width(chosen))
     sums = multiplied.sum(axis=-1)
     worst = int(sums.argmin())
     if chosen.mask.all():
@@ -150,27 +139,21 @@ def show_heading(view: str, *shape: int) -> None:
         st.caption(t("masks.coarse", block=block))
 
 
-def grid(head: Head, *, three: bool = False) -> DeltaGenerator:
-    """Return the container of the panels, with more columns if the matrices are small."""
-    many = "panels-many-3" if three else "panels-many"
-    return st.container(key=many if max(head.mask.shape) > MAX_LARGE else "panels-few")
+def width(head: Head, columns: int = 2) -> dict[str, int]:
+    """Return the least width of the head's matrices; of many tokens, so many stand side by side at most."""
+    if max(head.mask.shape) <= MAX_LARGE:
+        return {"least": LEAST}
+    return {"least": LEAST_OF_MANY, "share": 90 // columns}
 
 
-def show_panel(name: str, formula: str, drawn: dict[str, Any], **values: str) -> None:
-    """Show a panel, as `head_panel` returns it, under its name and formula."""
-    with st.container():
-        show_panel_title(name, formula, **values)
-        title = t(f"masks.panel_{name}", **values)
-        show_matrix(drawn, f"panel-{name}", Captions(title, t("masks.alt", name=title)), group="masks")
+def panel_of(name: str, formula: str, matrix: dict[str, Any], **values: str) -> Panel:
+    """Return a panel under its name and formula."""
+    title = t(f"masks.panel_{name}", **values)
+    return Panel(matrix, title, title, t("masks.alt", name=title), f"panel-{name}", formula)
 
 
-def show_panel_title(name: str, formula: str, **values: str) -> None:
-    """Show the name of a panel and its formula."""
-    st.markdown(f"**{t(f'masks.panel_{name}', **values)}**  \n$\\small {formula}$")
-
-
-def head_panel(head: Head, values: np.ndarray, value: str, scale: Scale, **options: Any) -> dict[str, Any]:
-    """Return the panel of a matrix of one head."""
+def matrix_of(head: Head, values: np.ndarray, value: str, scale: Scale, **options: Any) -> dict[str, Any]:
+    """Return a matrix of one head as `views.panel` does."""
     says = f"{cell_text()}\n{t(f'masks.value_{value}')}: {{value}}"
     drawn = panel(*blocks_of(head, values), says=[says, None], scale=scale, theme=theme(), **options)
     return drawn | axis_titles()
@@ -186,11 +169,11 @@ def cell_text() -> str:
     return f"{{row}} {t('heatmap.reads')} {{column}}"
 
 
-def panel_with_sums(head: Head, weights: np.ndarray, scale: Scale) -> dict[str, Any]:
-    """Return the panel of a head's weights with row sums; masked cells of weight 0 are gaps."""
+def matrix_with_sums(head: Head, weights: np.ndarray, scale: Scale) -> dict[str, Any]:
+    """Return a head's weights with row sums; masked cells of weight 0 are gaps."""
     values = np.where(head.mask | (weights > 0), weights, np.nan)
     sums = block_means(weights.sum(axis=-1, keepdims=True), block_size(weights))[:, 0]
-    return head_panel(head, values, "weight", scale, sums=(t("masks.value_sum"), sums))
+    return matrix_of(head, values, "weight", scale, sums=(t("masks.value_sum"), sums))
 
 
 def blocks_of(head: Head, values: np.ndarray) -> tuple[np.ndarray, tuple[list[str], list[str]]]:

@@ -9,7 +9,6 @@ from transformer_viz import store
 from transformer_viz.analysis import in_original_order
 from transformer_viz.language import joined
 from transformer_viz.pictures.changes import other_positions
-from transformer_viz.pictures.figures import before_after_bars
 from transformer_viz.pictures.labels import answer_text, axis_tokens, label_of
 from transformer_viz.pictures.views import MAX_CELLS, attention_change
 from transformer_viz.pictures.views.change import ROUNDING
@@ -17,13 +16,14 @@ from transformer_viz.ui.pages.positions.lack import show_lack
 from transformer_viz.ui.pages.positions.wording import difference_text, labels
 from transformer_viz.ui.shell.address import choose_one, number_from_address, to_address
 from transformer_viz.ui.shell.answers import answer
+from transformer_viz.ui.shell.bars import show_bars
 from transformer_viz.ui.shell.card import kind_name
 from transformer_viz.ui.shell.card_facts import config_of, examples_of
 from transformer_viz.ui.shell.changing import offer_comparison
-from transformer_viz.ui.shell.charts import draw, theme
+from transformer_viz.ui.shell.charts import theme
 from transformer_viz.ui.shell.heads import beside_heads, choose_head
 from transformer_viz.ui.shell.language import escaped, t
-from transformer_viz.ui.shell.matrix import Captions, show_matrix
+from transformer_viz.ui.shell.panels import Panel, show_panels
 from transformer_viz.ui.shell.reading import show_order, show_reading
 from transformer_viz.ui.shell.sentence import ask_texts
 from transformer_viz.values.config import TransformerConfig
@@ -34,6 +34,9 @@ from transformer_viz.values.trace import Trace
 
 WORDS_WIDTH, BARS_WIDTH = 600, 380
 """Width of the text and of the bars, in pixels."""
+
+LEAST = 240
+"""Least width of a matrix, in pixels."""
 
 MAX_BARS = 3
 """Maximum number of answers with probability bars."""
@@ -212,14 +215,14 @@ def show_answers(before: Trace, after: Trace) -> None:
     if before.encoder and before.probs.ndim == 2:
         key = "first" if before.decoder else "gap" if len(before.gaps) else "last"
     st.caption(t(f"positions.bars.{key}"))
-    figure = before_after_bars(
+    show_bars(
         [label_of(before, i) for i in likeliest],
         one[likeliest],
         other[likeliest],
         labels=labels("before", "after"),
-        theme=theme(),
+        alt=t("positions.bars.alt"),
+        key="answers",
     )
-    draw(figure, "answers", alt=t("positions.bars.alt"))
 
 
 def answer_probs(trace: Trace) -> np.ndarray:
@@ -243,7 +246,7 @@ def show_weights(
     if len(before.tokens) > MAX_CELLS:
         sentences.append(t("positions.panels.blocks"))
     st.caption(joined(*sentences))
-    panels = attention_change(
+    drawn = attention_change(
         one,
         put_back(other, order),
         axis_tokens(before, before.tokens),
@@ -251,13 +254,11 @@ def show_weights(
         masks=masks_of(before, order),
         theme=theme(),
     )
-    with st.container(key="panels-change"):
-        for (name, panel), title in zip(panels.items(), labels(*panels).values(), strict=True):
-            alt = t("positions.panels.alt", kind=kind, layer=layer, head=head, panel=title)
-            with st.container():
-                st.markdown(f"**{title}**")
-                captions = Captions(title, alt, file_name=f"{model.name}-{name}")
-                show_matrix(panel, name, captions, group="change")
+    panels = []
+    for (name, matrix), title in zip(drawn.items(), labels(*drawn).values(), strict=True):
+        alt = t("positions.panels.alt", kind=kind, layer=layer, head=head, panel=title)
+        panels.append(Panel(matrix, title, title, alt, f"{model.name}-{name}"))
+    show_panels(panels, least=LEAST)
 
 
 def masks_of(trace: Trace, order: tuple[int, ...] | None) -> tuple[np.ndarray, np.ndarray]:

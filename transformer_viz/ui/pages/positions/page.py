@@ -21,10 +21,8 @@ ALIGNED = """<style>
 .stMarkdown th, .stMarkdown td { word-break: keep-all }
 .stMarkdown:has(table) { overflow-x: auto }
 .st-key-rows, [class*="st-key-dimensions-"] { margin-bottom: -0.5rem }
-.st-key-panels-change { display: grid;
-  grid-template-columns: repeat(auto-fit, minmax(min(240px * var(--projected, 1), 100%), 1fr)) }
 </style>"""
-"""Buttons as high as the choices beside them, labels on one line, panels side by side as far as they fit."""
+"""Buttons as high as the choices beside them, labels on one line."""
 
 
 def show(model: store.ModelSummary, open_attention: Callable[[], None]) -> None:

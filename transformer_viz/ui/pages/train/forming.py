@@ -17,7 +17,7 @@ from transformer_viz.ui.shell.card import metric_name
 from transformer_viz.ui.shell.charts import theme
 from transformer_viz.ui.shell.components import component
 from transformer_viz.ui.shell.language import sendable, t
-from transformer_viz.ui.shell.matrix import table_words
+from transformer_viz.ui.shell.panels import table_words
 from transformer_viz.ui.shell.titles import title_of
 from transformer_viz.values.trace import Trace
 
