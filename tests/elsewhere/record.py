@@ -2,7 +2,7 @@
 
 Run by hand where torch and transformers are installed, which are no dependencies: the tests compare with the
 folders and answers beside this file. Weights are random, with gains and biases that would show if they were
-swapped; tokenizers are trained on a few sentences.
+swapped; tokenizers are trained on a few sentences. `record_changes.py` then adds answers under masks.
 """
 
 import json
