@@ -14,7 +14,7 @@ from transformer_viz.language import Problem
 from transformer_viz.text import check as token_check
 from transformer_viz.text.encoding import Encoding, kept_positions
 from transformer_viz.text.kinds import PAD
-from transformer_viz.text.sentence_pieces import OTHER_SIDE
+from transformer_viz.text.sentence_pieces import HIDDEN
 from transformer_viz.text.tokenizer import Tokenizer
 from transformer_viz.values.config import NO_ID, TransformerConfig
 from transformer_viz.values.special import MASKS, SPACE
@@ -149,7 +149,7 @@ class ForeignTokenizer(Tokenizer):
     def decode(self, token_ids: Iterable[int]) -> str:
         """Return the text of token ids, without special tokens."""
         text = self._backend.decode([int(token_id) for token_id in token_ids], skip_special_tokens=True)
-        return text.replace(OTHER_SIDE, "")
+        return text.replace(HIDDEN, "")
 
     def _around(self, start):
         """Return the ids before and behind a text."""
@@ -158,7 +158,7 @@ class ForeignTokenizer(Tokenizer):
     def _shown(self, token):
         if not self._is_byte_level:
             byte = _BYTE.fullmatch(token)
-            return chr(int(byte[1], 16)) if byte else token.removesuffix(OTHER_SIDE)
+            return chr(int(byte[1], 16)) if byte else token.removesuffix(HIDDEN)
         text = _BYTES.decode([token])
         return SPACE + text[1:] if text.startswith(" ") else text
 

@@ -26,6 +26,9 @@ MAX_TOKENS = 300_000
 MAX_ADDED = 2_000
 """Most added tokens, each searched for in every text."""
 
+MAX_MERGES = 2 * MAX_TOKENS
+"""Most pairs of tokens that are merged."""
+
 MAX_PIECE = 128
 """Longest Unigram token in characters; Unigram tries all lengths at each position."""
 
@@ -36,6 +39,7 @@ KNOWN_PATTERNS = {
     *PATTERNS,
     r"\s+",
     r" {2,}",
+    r"\A | \z",
     r"\p{N}",
     r"\p{N}{1,3}",
     r"[0-9][0-9][0-9]",
@@ -172,7 +176,7 @@ PIECES = Field(
     ),
     Phrase("field.pieces", most=MAX_TOKENS, longest=MAX_PIECE),
 )
-MERGES = Field(lambda v: isinstance(v, list) and len(v) <= 2 * MAX_TOKENS, Phrase("field.merges"))
+MERGES = Field(lambda v: isinstance(v, list) and len(v) <= MAX_MERGES, Phrase("field.merges"))
 
 PARTS = {
     "model": {

@@ -1,4 +1,4 @@
-"""The tokenizer of one side of a Marian model: its SentencePiece model, with the vocabulary of both sides."""
+"""SentencePiece models (Kudo and Richardson, 2018), and the tokenizer of one side of a Marian model."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -14,19 +14,15 @@ END, UNKNOWN, PADDING = "</s>", "<unk>", "<pad>"
 UNIGRAM, NORMAL = 1, 1
 """Number of the kind of model, and of a piece that is neither a mark nor unused."""
 
-OTHER_SIDE = "\u2063"
-"""Behind a token that only the other side has: invisible and in no text, so that it is not found there."""
+HIDDEN = "\u2063"
+"""Behind a token that no text is split into: invisible and in no text, so that it is not found there."""
 
 
-def unigram_json(pieces: bytes, ids: Mapping[str, int]) -> str:
-    """Return the tokenizer.json of a SentencePiece model (Kudo, 2018), with the ids of the shared vocabulary.
-
-    Args:
-        pieces: A SentencePiece model, such as source.spm.
-        ids: Token -> id of both sides, such as vocab.json.
+def proto_of(pieces: bytes) -> Any:
+    """Return the protocol buffer of a SentencePiece model.
 
     Raises:
-        ValueError: If this is no unigram model, or no vocabulary for it.
+        ValueError: If this is none, or it has no pieces.
     """
     from google.protobuf.message import DecodeError  # noqa: PLC0415  only such models need both
     from sentencepiece import sentencepiece_model_pb2  # noqa: PLC0415
@@ -37,7 +33,37 @@ def unigram_json(pieces: bytes, ids: Mapping[str, int]) -> str:
         proto.ParseFromString(pieces)
     except DecodeError:
         raise Problem("pieces.damaged") from None
-    scores = {piece.piece: piece.score for piece in proto.pieces if piece.type == NORMAL}
+    return proto
+
+
+def normal_scores(proto: Any) -> dict[str, float]:
+    """Return piece -> score of a model, without marks, bytes and unused pieces."""
+    return {piece.piece: piece.score for piece in proto.pieces if piece.type == NORMAL}
+
+
+def normalization(proto: Any, *first: normalizers.Normalizer) -> normalizers.Normalizer:
+    """Return what happens to the characters of a text before it is split, after some first steps."""
+    spec, steps = proto.normalizer_spec, [*first]
+    if spec.precompiled_charsmap:
+        steps.append(normalizers.Precompiled(spec.precompiled_charsmap))
+    if spec.remove_extra_whitespaces:
+        steps.append(normalizers.Replace(Regex(" {2,}"), " "))
+        steps.append(normalizers.Replace(Regex(r"\A | \z"), ""))
+    return normalizers.Sequence(steps)
+
+
+def unigram_json(pieces: bytes, ids: Mapping[str, int]) -> str:
+    """Return the tokenizer.json of a side of a Marian model, with the ids of the shared vocabulary.
+
+    Args:
+        pieces: A unigram model (Kudo, 2018), such as source.spm.
+        ids: Token -> id of both sides, such as vocab.json.
+
+    Raises:
+        ValueError: If this is no unigram model, or no vocabulary for it.
+    """
+    proto = proto_of(pieces)
+    scores = normal_scores(proto)
     if not scores or proto.trainer_spec.model_type != UNIGRAM:
         raise Problem("pieces.unigram")
     numbers = [number for number in ids.values() if type(number) is int]
@@ -45,18 +71,16 @@ def unigram_json(pieces: bytes, ids: Mapping[str, int]) -> str:
         raise Problem("pieces.vocabulary")
     lowest = min(scores.values())
     vocabulary = [
-        (token if token in scores or _is_mark(token) else token + OTHER_SIDE, scores.get(token, lowest))
+        (token if token in scores or _is_mark(token) else token + HIDDEN, scores.get(token, lowest))
         for token in sorted(ids, key=ids.__getitem__)
     ]
     with library_errors("pieces.library"):
-        return _backend(vocabulary, ids, proto.normalizer_spec.precompiled_charsmap).to_str()
+        return _backend(vocabulary, ids, normalization(proto)).to_str()
 
 
-def _backend(vocabulary, ids, charsmap):
+def _backend(vocabulary, ids, normalizer):
     backend = Tokenizer(models.Unigram(vocabulary, ids[UNKNOWN]))
-    steps = [normalizers.Precompiled(charsmap)] if charsmap else []
-    spaces = [normalizers.Strip(), normalizers.Replace(Regex(" {2,}"), " ")]
-    backend.normalizer = normalizers.Sequence([*steps, *spaces])
+    backend.normalizer = normalizer
     backend.pre_tokenizer = pre_tokenizers.Metaspace()
     backend.decoder = decoding.Metaspace()
     backend.add_special_tokens([mark for mark in (END, UNKNOWN, PADDING) if mark in ids])

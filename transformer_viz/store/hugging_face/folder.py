@@ -33,6 +33,9 @@ NEEDED = 1.5
 MOST_NAMED = 20
 """Most tensors that are named as left out."""
 
+READ = (".json", ".safetensors", ".txt", ".spm", ".model")
+"""Suffixes of the files that are read."""
+
 SUFFIXES = {
     "kernel": (".weight", ".decoder.weight"),
     "embeddings": (".weight",),
@@ -91,9 +94,7 @@ def identity(folder: Path) -> str:
     Raises:
         OSError: If the folder cannot be listed.
     """
-    files = sorted(
-        file for file in folder.iterdir() if file.suffix in (".json", ".safetensors", ".txt", ".spm")
-    )
+    files = sorted(file for file in folder.iterdir() if file.suffix in READ)
     found = [(file.name, file.stat()) for file in files]
     return ";".join(f"{name}-{each.st_ino}-{each.st_mtime_ns}-{each.st_size}" for name, each in found)
 

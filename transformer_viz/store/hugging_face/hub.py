@@ -26,6 +26,7 @@ from transformer_viz.store.places import folder_of_models
 FILES = (
     *("config.json", "generation_config.json", "tokenizer.json", "tokenizer_config.json", "vocab.txt"),
     *("source.spm", "target.spm", "vocab.json"),
+    *("spiece.model", "sentencepiece.bpe.model", "tokenizer.model"),
     *("model.safetensors", "model-*.safetensors", "model.safetensors.index.json"),
 )
 """Files of a model that are fetched; a repository often has the same parameters in other formats, too."""

@@ -1,5 +1,6 @@
 """The tokenizer of a Hugging Face folder: its tokenizer.json, or what older folders have in its place."""
 
+import contextlib
 from pathlib import Path
 
 from transformer_viz.store.format import ModelError, disk_errors, json_object, sentence_of
@@ -27,28 +28,44 @@ def tokenizers_of(folder: Path, family: Family) -> tuple[str, str]:
     for side in (folder / "source.spm", folder / "target.spm"):
         if not side.is_file():
             raise ModelError("hugging.no_pieces", place=folder, name=side.name)
-        with disk_errors(side, "read"):
-            try:
-                found.append(unigram_json(_checked_size(side).read_bytes(), ids))
-            except ValueError as error:
-                raise ModelError("store.unusable", file=side, reason=sentence_of(error)) from None
+        with disk_errors(side, "read"), _unusable(side):
+            found.append(unigram_json(_checked_size(side).read_bytes(), ids))
     return found[0], found[1]
 
 
 def _tokenizer(folder, family):
-    """Return the text of a folder's tokenizer.json, or of the one that its vocab.txt stands for."""
+    """Return the text of a folder's tokenizer.json, or of the one that an older file stands for."""
     file, vocabulary = folder / "tokenizer.json", folder / "vocab.txt"
-    if not file.is_file() and family.wordpiece and vocabulary.is_file():
+    if file.is_file():
+        return _text(file)
+    if family.wordpiece and vocabulary.is_file():
         lines = _text(vocabulary).removesuffix("\n").split("\n")
-        settings = folder / "tokenizer_config.json"
-        found = json_object(settings, _text(settings)) if settings.is_file() else {}
-        try:
-            return wordpiece_json(lines, lower=found.get("do_lower_case") is not False)
-        except ValueError as error:
-            raise ModelError("store.unusable", file=vocabulary, reason=sentence_of(error)) from None
-    if not file.is_file():
-        raise ModelError("hugging.no_tokenizer", place=folder)
-    return _text(file)
+        with _unusable(vocabulary):
+            return wordpiece_json(lines, lower=_settings(folder).get("do_lower_case") is not False)
+    if family.pieces is not None and (pieces := folder / family.pieces.file).is_file():
+        with disk_errors(pieces, "read"), _unusable(pieces):
+            return family.pieces.convert(_checked_size(pieces).read_bytes(), _settings(folder))
+    raise ModelError("hugging.no_tokenizer", place=folder)
+
+
+def _settings(folder):
+    """Return what tokenizer_config.json says; older folders lack it, and name the class in config.json."""
+    found = {}
+    for name in ("config.json", "tokenizer_config.json"):
+        file = folder / name
+        found |= json_object(file, _text(file)) if file.is_file() else {}
+    return found
+
+
+@contextlib.contextmanager
+def _unusable(file):
+    """Raise what is wrong with a file as a `ModelError` with its name."""
+    try:
+        yield
+    except ModelError:
+        raise
+    except ValueError as error:
+        raise ModelError("store.unusable", file=file, reason=sentence_of(error)) from None
 
 
 def _text(file):

@@ -23,10 +23,12 @@ from transformer_viz.store.hugging_face.families.encoder_decoders import BART, M
 from transformer_viz.store.hugging_face.families.encoders import (
     ALBERT,
     BERT,
+    CAMEMBERT,
     DATA2VEC,
     DISTILBERT,
     ELECTRA,
     ROBERTA,
+    XLM_ROBERTA,
 )
 from transformer_viz.store.hugging_face.families.family import Family
 
@@ -38,8 +40,8 @@ FAMILIES = {
     "distilbert": DISTILBERT,
     "electra": ELECTRA,
     "roberta": ROBERTA,
-    "xlm-roberta": ROBERTA,
-    "camembert": ROBERTA,
+    "xlm-roberta": XLM_ROBERTA,
+    "camembert": CAMEMBERT,
     "data2vec-text": DATA2VEC,
     "gpt2": GPT2,
     "opt": OPT,

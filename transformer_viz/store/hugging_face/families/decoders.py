@@ -2,7 +2,8 @@
 
 from dataclasses import replace
 
-from transformer_viz.store.hugging_face.families.family import SIZES, Family, block
+from transformer_viz.store.hugging_face.families.family import SIZES, Family, Pieces, block
+from transformer_viz.text.piece_files import llama_json
 
 DECODER = {"architecture": "decoder", "norm": "pre", "final_norm": True}
 
@@ -160,6 +161,7 @@ LLAMA = Family(
     },
     heads={"ForCausalLM": {"output": "lm_head"}},
     tied=False,
+    pieces=Pieces("tokenizer.model", llama_json),
 )
 
 MISTRAL = replace(

@@ -2,7 +2,8 @@
 
 from dataclasses import replace
 
-from transformer_viz.store.hugging_face.families.family import Family, Layers, block
+from transformer_viz.store.hugging_face.families.family import Family, Layers, Pieces, block
+from transformer_viz.text.piece_files import mbart_json, pegasus_json, t5_json
 
 
 def _attention(ours: str, theirs: str, norm: str) -> Layers:
@@ -62,11 +63,16 @@ BART = Family(
     first_position=2,
 )
 
-MBART = replace(BART, fixed=BART.fixed | {"norm": "pre", "final_norm": True})
+MBART = replace(
+    BART,
+    fixed=BART.fixed | {"norm": "pre", "final_norm": True},
+    pieces=Pieces("sentencepiece.bpe.model", mbart_json),
+)
 
 PEGASUS = replace(
     MBART,
     fixed=MBART.fixed | {"embedding_norm": False},
+    pieces=Pieces("spiece.model", pegasus_json),
     first_position=0,
     computed_positions=True,
 )
@@ -151,6 +157,7 @@ T5 = Family(
     },
     heads={"ForConditionalGeneration": {"output": "lm_head"}},
     untied_if_stored=True,
+    pieces=Pieces("spiece.model", t5_json),
     scales_output=True,
     unscaled=True,
 )

@@ -2,7 +2,8 @@
 
 from dataclasses import replace
 
-from transformer_viz.store.hugging_face.families.family import SIZES, Family, block
+from transformer_viz.store.hugging_face.families.family import SIZES, Family, Pieces, block
+from transformer_viz.text.piece_files import albert_json, camembert_json, xlm_roberta_json
 
 MASKED, CLASSES = "ForMaskedLM", "ForSequenceClassification"
 
@@ -100,6 +101,7 @@ ALBERT = replace(
         CLASSES: {"pooled": "albert.pooler", "classifier": "classifier"},
     },
     wordpiece=False,
+    pieces=Pieces("spiece.model", albert_json),
 )
 
 ROBERTA = replace(
@@ -113,6 +115,10 @@ ROBERTA = replace(
     first_position=2,
     wordpiece=False,
 )
+
+XLM_ROBERTA = replace(ROBERTA, pieces=Pieces("sentencepiece.bpe.model", xlm_roberta_json))
+
+CAMEMBERT = replace(ROBERTA, pieces=Pieces("sentencepiece.bpe.model", camembert_json))
 
 DATA2VEC = replace(
     ROBERTA,

@@ -1,10 +1,22 @@
 """What a family of models is, and the names that many share."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 Layers = dict[str, str | tuple[str, ...]]
+
+
+class Pieces(NamedTuple):
+    """The SentencePiece model that a folder may have in place of a tokenizer.json.
+
+    Attributes:
+        file: Its name.
+        convert: Makes a tokenizer.json of it and of what tokenizer_config.json says.
+    """
+
+    file: str
+    convert: Callable[[bytes, Mapping[str, Any]], str]
 
 
 @dataclass(frozen=True)
@@ -29,6 +41,7 @@ class Family:
         scales_output: Whether the vectors in front of a tied output layer are divided by sqrt(d_model).
         wordpiece: Whether its tokens can be made from a vocab.txt.
         sentence_pieces: Whether they can be made from source.spm, target.spm and vocab.json.
+        pieces: From which SentencePiece model alone they can be made; None: from none.
         unscaled: Whether scores are not divided by sqrt(head_dim).
         computed_positions: Whether the table of positions is computed where a file does not have it: sines,
             then cosines.
@@ -51,6 +64,7 @@ class Family:
     scales_output: bool = False
     wordpiece: bool = False
     sentence_pieces: bool = False
+    pieces: Pieces | None = None
     unscaled: bool = False
     computed_positions: bool = False
 
