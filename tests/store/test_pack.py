@@ -21,6 +21,7 @@ from model_folders import (
     write,
     write_version,
 )
+from zipping import zipped
 
 from transformer_viz import store
 from transformer_viz.store import ModelError, list_models, pack_model, read_model, unpack_model
@@ -137,10 +138,8 @@ def test_what_another_program_zipped_is_unpacked_too(packed, home):
     [
         (b"", f"This is not a zip. {CHOOSE}"),
         (b"MZ\x90 a program", f"This is not a zip. {CHOOSE}"),
-        (
-            b"\x89HDF\r\n\x1a\n",
-            f"This is an HDF5 file, as Keras writes it, not a packed model. {CHOOSE}",
-        ),
+        (b"\x89HDF\r\n\x1a\n", "This is an HDF5 file, as Keras writes it, not a packed model. It is never"),
+        (b"\x80\x04]\x94.", "This is a pickle, as PyTorch writes it, not a packed model. It is never opened"),
         (b"PK\x03\x04 cut off", DAMAGED),
         (b"PK\x05\x06" + bytes(18), f"{ONE_FOLDER}Missing: "),
     ],
@@ -156,8 +155,13 @@ def test_a_file_of_keras_is_named(home):
     with zipfile.ZipFile(out, "w") as archive:
         for file in ("metadata.json", "config.json", "model.weights.h5"):
             archive.writestr(file, b"{}")
-    with refused(f"This is a model saved by Keras, not a packed one. {CHOOSE}"):
+    with refused_with("This is a model saved by Keras, not a packed one. The app never opens it"):
         unpack_model(out.getvalue(), folder=home)
+
+
+def test_a_file_of_pytorch_is_named(home):
+    with refused_with("This is a pickle, as PyTorch writes it, not a packed model."):
+        unpack_model(zipped({"archive/data.pkl": b"", "archive/data/0": b""}), folder=home)
 
 
 def renamed(old, new):

@@ -9,6 +9,7 @@ import pytest
 from chinese import english, is_chinese
 from pages import again, open_page
 from small_models import write
+from zipping import zipped
 
 from transformer_viz import store
 from transformer_viz.analysis.masks import named_mask
@@ -81,6 +82,12 @@ def without(parts, file):
 
 ZIPS = {
     "no zip": (lambda parts: b"no zip", "这不是 zip 文件。"),
+    "of Keras": (
+        lambda parts: zipped({"config.json": b"{}", "metadata.json": b"{}"}),
+        "这是 Keras 保存的模型",
+    ),
+    "of HDF5": (lambda parts: b"\x89HDF", "这是 Keras 写出的 HDF5 文件"),
+    "of PyTorch": (lambda parts: b"\x80\x04N.", "这是 PyTorch 写出的那种 pickle 文件"),
     "no model": (lambda parts: without(parts, "card.json").zip(), "zip 中必须有一个文件夹"),
     "too long": (lambda parts: parts.change_config(max_len=10**9).zip(), "`max_len` = 1,000,000,000 过大。"),
     "no norm": (lambda parts: parts.change_config(norm="batch").zip(), "`norm` 必须是以下之一："),

@@ -8,6 +8,7 @@ import zipfile
 from pathlib import Path
 
 from transformer_viz.store.atomic import check_space, new_folder
+from transformer_viz.store.foreign import kind_of_start, kind_of_zip
 from transformer_viz.store.format import (
     LARGEST,
     PAYLOAD,
@@ -28,7 +29,6 @@ MAX_RATIO = 100
 """Largest compression ratio: trained parameters hardly compress."""
 
 _FILES = PAYLOAD | {"manifest.json"}
-_KERAS = {"config.json", "metadata.json", "model.weights.h5"}
 _MOST_FILES = 1000
 _CHUNK = 2**20
 
@@ -115,8 +115,8 @@ def _opened(data):
     with stream:
         begin = stream.read(4)
         stream.seek(0)
-        if begin.startswith(b"\x89HDF"):
-            raise ModelError("zip.hdf")
+        if kind := kind_of_start(begin):
+            raise ModelError(f"zip.{kind}")
         if not begin.startswith(b"PK"):
             raise ModelError("zip.none")
         if may_exceed(stream, _MOST_FILES):  # listing them would fill the memory
@@ -133,8 +133,8 @@ def _checked_entries(archive):
     """Return the name of the only folder in a zip, and file -> entry, after checking the declared values."""
     entries = {entry.orig_filename: entry for entry in archive.infolist()}
     paths = [path for path in entries if not path.endswith("/")]
-    if set(paths) >= _KERAS:
-        raise ModelError("zip.other")
+    if kind := kind_of_zip(paths):
+        raise ModelError(f"zip.{kind}")
     inner = paths[0].partition("/")[0] if paths else ""
     files = {path.removeprefix(f"{inner}/") for path in paths}
     unknown = entries.keys() - {f"{inner}/", *(f"{inner}/{file}" for file in LARGEST)}

@@ -14,6 +14,7 @@ from transformer_viz.language import Phrase, Problem
 from transformer_viz.store import hugging_face
 from transformer_viz.store.card import check_card, check_card_size
 from transformer_viz.store.eight_bit import SCALE, restore
+from transformer_viz.store.foreign import KIND_OF_SUFFIX
 from transformer_viz.store.format import (
     HEAD_ROLES,
     TARGET,
@@ -31,6 +32,7 @@ from transformer_viz.store.format import (
     one_line,
     reason_of,
 )
+from transformer_viz.store.keras_file import refuse_file
 from transformer_viz.store.limits import check_config
 from transformer_viz.store.manifest import check_hash, checked_files
 from transformer_viz.store.names import is_name
@@ -120,10 +122,21 @@ def stamp(name_or_path: str | Path, folder: Path | None = None) -> str:
 
 def _path(name_or_path, folder):
     text = os.fspath(name_or_path)
+    if not is_name(text):
+        _check_no_file(Path(text))
     if is_path(text) or (isinstance(name_or_path, Path) and existing_folder(name_or_path)):
         return Path(text)
     found = [shelf / checked_name(text) for shelf in shelves(folder)]
     return next(filter(existing_folder, found), found[0])
+
+
+def _check_no_file(path):
+    """Refuse the path of a file; a model is a folder."""
+    if os.path.isfile(path):
+        refuse_file(path)
+        raise ModelError("store.file", file=path)
+    if path.suffix.lower() in KIND_OF_SUFFIX and existing_folder(path) is None:
+        raise ModelError("file.missing", path=path)
 
 
 def names_in(folder: Path) -> list[str]:

@@ -33,7 +33,7 @@ def ask_upload(names: list[str]) -> str | None:
     state = st.session_state
     count = state.get("uploads", 0)
     with st.popover(t("models.upload"), icon=":material/upload:", type="tertiary", key=f"upload-{count}"):
-        packed = st.file_uploader(t("models.upload_what"), type="zip", key=f"zip-{count}")
+        packed = st.file_uploader(t("models.upload_what"), key=f"zip-{count}")  # any: others are told why
         if packed is None:
             return None
         checked = state.setdefault("checked", {})
