@@ -29,12 +29,11 @@ def twice(inputs):
 
 
 def functional():
-    """Return a model of two layers of different numbers of heads."""
+    """Return a model of two layers of different numbers of heads, called with a dict."""
     inputs = keras.Input((LENGTH, WIDTH), name="text")
     first = keras.layers.MultiHeadAttention(3, 4, name="first")(inputs, inputs, use_causal_mask=True)
-    return keras.Model(
-        inputs, keras.layers.MultiHeadAttention(2, 5, name="second")(first, inputs), name="two"
-    )
+    second = keras.layers.MultiHeadAttention(2, 5, name="second")(first, inputs)
+    return keras.Model({"text": inputs}, second, name="two")
 
 
 def nested():
@@ -53,9 +52,13 @@ def registered():
     return keras.Model(inputs, Registered(name="rest")(keras.layers.Dense(WIDTH, activation=twice)(own)))
 
 
-def with_code(file):
-    """Return a model that writes a file whenever it is called, as it is while it is opened."""
+def with_code(code):
+    """Return a model with a function of its own in front of the attention, which is run when it is called."""
     inputs = keras.Input((LENGTH, WIDTH))
-    trap = keras.layers.Lambda(lambda x: [open(file, "a").close(), x][1], (LENGTH, WIDTH), name="trap")
-    layer = keras.layers.MultiHeadAttention(3, 4, name="first")
-    return keras.Model(inputs, layer(trap(inputs), inputs))
+    own = keras.layers.Lambda(code, (LENGTH, WIDTH), name="own")
+    return keras.Model(inputs, keras.layers.MultiHeadAttention(3, 4, name="first")(own(inputs), inputs))
+
+
+def with_trap(file):
+    """Return a model that writes the number of its process to a file."""
+    return with_code(lambda x: [print(__import__("os").getpid(), file=open(file, "a")), x][1])

@@ -71,12 +71,10 @@ def test_what_only_own_code_can_open_is_named(saved):
 
 def test_code_is_told_and_not_run(saved, tmp_path):
     trap = tmp_path / "trap"
-    model = saved_by_keras.with_code(str(trap))
-    trap.unlink(missing_ok=True)
-    found = saved(model)
-    assert found.with_code == ("trap",)
+    found = saved(saved_by_keras.with_trap(str(trap)))
+    assert found.with_code == ("own",)
     assert [layer.path for layer in found.layers] == ["first"]
-    with pytest.raises(store.ModelError, match="; Python code in: trap"):
+    with pytest.raises(store.ModelError, match="; Python code in: own"):
         store.read_model(found.path)
     assert not trap.exists()
 

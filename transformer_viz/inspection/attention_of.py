@@ -1,5 +1,6 @@
 """The attention weights of any Keras model, recorded while it computes."""
 
+import os
 import threading
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
@@ -9,6 +10,7 @@ import keras
 import numpy as np
 import tensorflow as tf
 
+from transformer_viz.inspection.keras_process import attention_in_file
 from transformer_viz.language import Problem
 
 _LOCK = threading.Lock()
@@ -19,7 +21,9 @@ class NoAttentionError(Problem):
     """A model has computed without an attention layer of Keras."""
 
 
-def attention_of(model: Callable[..., Any], inputs: Any) -> dict[str, np.ndarray]:
+def attention_of(
+    model: Callable[..., Any] | str | os.PathLike[str], inputs: Any, *, trusted: bool = False
+) -> dict[str, np.ndarray]:
     """Return the attention weights of all attention layers of a Keras model for some inputs.
 
     The layers are `keras.layers.MultiHeadAttention`, `GroupQueryAttention`, `Attention` and
@@ -30,9 +34,15 @@ def attention_of(model: Callable[..., Any], inputs: Any) -> dict[str, np.ndarray
         weights = tv.attention_of(model, token_ids[None])
         tv.show(weights, tokens)
 
+    A `.keras` file is opened in a process of its own, for opening it can run code in it; nothing but the
+    weights comes back.
+
+        weights = tv.attention_of("model.keras", token_ids[None], trusted=True)
+
     Args:
-        model: A Keras model or layer; it is called once, not in training mode.
-        inputs: What it is called with.
+        model: A Keras model or layer, which is called once, not in training mode; or the path of a file.
+        inputs: What it is called with; of a file arrays, or lists, tuples and dicts of them.
+        trusted: That you trust whoever made the file; without it, only what `config.json` says is told.
 
     Returns:
         Path of each layer -> float32 (batch, head, query, key), in the order of computation; rows sum to 1.
@@ -40,8 +50,13 @@ def attention_of(model: Callable[..., Any], inputs: Any) -> dict[str, np.ndarray
         one. Several attention axes are one, row by row.
 
     Raises:
-        NoAttentionError: If there is no such layer. It is a `ValueError`.
+        NoAttentionError: If there is no such layer. It is a `ValueError`, as the others are.
+        NotTrustedError: If the file was not opened as `trusted` is not True; says what is in it.
+        OpeningError: If the file cannot be opened, say, without the code of its own classes, or called.
+        ModelError: If it is no file of Keras 3, or damaged.
     """
+    if isinstance(model, str | os.PathLike):
+        return _not_empty(attention_in_file(model, inputs, trusted=trusted))
     found: dict[str, np.ndarray] = {}
 
     def record(layer, weights, axes=1):
@@ -56,6 +71,10 @@ def attention_of(model: Callable[..., Any], inputs: Any) -> dict[str, np.ndarray
 
     with _LOCK, _recording(record), _eager_functions():
         model(inputs, training=False)
+    return _not_empty(found)
+
+
+def _not_empty(found):
     if not found:
         raise NoAttentionError("attention_of.none")
     return found
