@@ -11,7 +11,7 @@ from playwright.sync_api import expect
 import transformer_viz as tv
 from transformer_viz.language import Words
 from transformer_viz.pictures.arrays import kind_of, payload_of_attentions, readable_tokens
-from transformer_viz.values.attention_arrays import read_attention
+from transformer_viz.values.attention_arrays import by_kind, read_attention
 
 TOKENS = ["[CLS]", "a", "lovely", "film", "[SEP]"]
 TARGET = ["<s>", "one", "two", "</s>"]
@@ -69,6 +69,75 @@ def test_pytorch_is_read_with_its_gradients():
         np.testing.assert_allclose(layer.weights, given[0][0], atol=4e-3)
 
 
+class Unreadable:
+    """An array of PyTorch, which NumPy reads only without its gradient, on the CPU and as float32."""
+
+    def __init__(self, array, *taken):
+        self.array, self.taken = array, taken
+
+    def __getattr__(self, name):
+        if name not in ("detach", "cpu", "float"):
+            raise AttributeError(name)
+        return lambda: Unreadable(self.array, *self.taken, name)
+
+    def numpy(self):
+        assert self.taken == ("detach", "cpu", "float")
+        return self.array
+
+    def __array__(self, dtype=None, copy=None):
+        raise TypeError("can't convert")
+
+
+@pytest.mark.parametrize("make", [Unreadable, lambda layer: [Unreadable(head) for head in layer[0]]])
+def test_arrays_that_numpy_cannot_read_are_converted_first(make):
+    given = layers()
+    for layer, expected in zip(read([make(each) for each in given]).layers, given, strict=True):
+        np.testing.assert_array_equal(layer.weights, expected[0])
+
+
+def test_layers_may_have_different_numbers_of_heads():
+    given = {"first": weights(heads=2), "second": weights(heads=4), "third": weights(heads=1)}
+    for language, sentence in (("en", "This layer has only 2 heads."), ("zh", "这一层只有 2 个头。")):
+        [facts] = header({"encoder": read(given)}, language)["attentions"]
+        assert facts["heads"] == 4
+        assert [facts["sayings"].index(sentence), facts["sayings"].count(sentence)] == [2, 2]
+    assert facts["roles"][2:4] == ["\u2013", "\u2013"]
+    assert all(facts["figures"][name][2] is None for name in facts["figures"])
+    assert all(facts["figures"][name][4] is not None for name in facts["figures"])
+    layer, head = facts["opening"]
+    assert head < (2, 4, 1)[layer]
+    assert tv.show(given, TOKENS).html
+
+
+def test_an_encoder_decoder_is_told_apart_by_the_lengths_of_its_texts():
+    given = {
+        "a": weights(),
+        "b": weights(4, 4, causal=True),
+        "c": weights(4, 5, heads=2),
+        "d": weights(causal=True),
+    }
+    assert {kind: len(each) for kind, each in by_kind(given, TOKENS, TARGET).items()} == {
+        "encoder": 2,
+        "decoder": 1,
+        "cross": 1,
+    }
+    html = tv.show(given, TOKENS, target_tokens=TARGET).html
+    named = tv.show(
+        [given["a"], given["d"]], TOKENS, decoder=[given["b"]], cross=[given["c"]], target_tokens=TARGET
+    )
+    assert html == named.html
+    with pytest.raises(ValueError, match=r"^Both texts have 5 tokens, so that the shapes do not tell"):
+        tv.show(layers(), TOKENS, target_tokens=TOKENS)
+    with pytest.raises(ValueError, match=r"^Layer 0 is of \(3, 3\) .* \(5, 5\), \(4, 4\), \(4, 5\)\. Give"):
+        tv.show([weights(3, 3)], TOKENS, target_tokens=TARGET)
+
+
+def test_an_encoder_that_reads_no_later_token_is_not_taken_for_the_decoder():
+    given = layers(queries=4, keys=4)
+    page = tv.show(layers(causal=True), TOKENS, decoder=given, target_tokens=TARGET)
+    assert page.html != tv.show(decoder=given, target_tokens=TARGET).html
+
+
 def test_attention_to_no_later_token_is_that_of_a_decoder():
     masked, other = read(layers(causal=True)), read(layers())
     assert (kind_of(masked), kind_of(other)) == ("decoder", "encoder")
@@ -123,7 +192,11 @@ def changed(value, *place):
             TARGET,
             "The attention weights are of (5, 5) queries and keys, the tokens are (4, 4). Give",
         ),
-        ([weights(), weights(heads=2)], TOKENS, "Layer 1 has the shape (2, 5, 5), layer 0 has (3, 5, 5)."),
+        (
+            [weights(), weights(queries=4)],
+            TOKENS,
+            "Layer 1 is of (4, 5) queries and keys, layer 0 of (5, 5). If they are of an encoder-decoder,",
+        ),
         ([np.ones((2, 3, 5, 5)) / 5], TOKENS, "Layer 0 holds 2 texts. Choose one of them, as in [layer[:1] "),
         ([np.ones((5, 5)) / 5], TOKENS, "Layer 0 has the shape (5, 5). It must be (head, query, key) or "),
         ([["text"]], TOKENS, "Layer 0 contains values that are not finite numbers."),

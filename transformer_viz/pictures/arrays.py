@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
+from transformer_viz.analysis import Role
 from transformer_viz.language import Words
 from transformer_viz.pictures import views
 from transformer_viz.pictures.captions import HeadsInText, captions_of, role_name, role_order
@@ -14,6 +15,9 @@ from transformer_viz.text.kinds import with_characters
 from transformer_viz.values.attention_arrays import is_causal
 from transformer_viz.values.patterns import possible_patterns
 from transformer_viz.values.tensors import Attentions
+
+NO_ROLE = "\u2013"
+"""Shown for the role of a head that a layer does not have."""
 
 
 def payload_of_attentions(found: Mapping[str, Attentions], words: Words, name: str) -> bytes:
@@ -48,26 +52,49 @@ def _described(kind, found, words):
     found = found._replace(
         query_tokens=readable_tokens(found.query_tokens), key_tokens=readable_tokens(found.key_tokens)
     )
+    present = [len(layer.weights) for layer in found.layers]
+    found = found._replace(layers=_with_as_many_heads(found.layers))
     possible = [
         possible_patterns(kind, layer, positions=True, masked=True, start=True)
         for layer in range(len(found.layers))
     ]
     heads = HeadsInText(kind, found, possible)
+    for layer, count in enumerate(present):
+        heads.roles[layer][count:] = [Role("mixed", 0.0, 0)] * (len(heads.roles[layer]) - count)
     labels = list(found.key_tokens)
+    metrics = head_metrics(kind, found) | {"role": role_order(heads.roles)}
+    metrics = {name: np.array(values, float) for name, values in metrics.items()}
+    roles = [[role_name(words, role) for role in layer] for layer in heads.roles]
+    captions, evidence = captions_of(words, heads, labels), evidence_of(words, heads)
+    for layer, count in enumerate(present):
+        absent = len(roles[layer]) - count
+        roles[layer][count:] = [NO_ROLE] * absent
+        captions[layer][count:] = [words("arrays.no_head", count=count)] * absent
+        for values in (*metrics.values(), *evidence.numbers):
+            values[layer, count:] = np.nan
     return views.AttentionPayload(
         found,
         (list(found.query_tokens), labels),
         name=words(f"kind.{kind}"),
         title=words("heatmap.query"),
         head_title=words("heads.title", layer="{layer}", head="{head}"),
-        metrics=head_metrics(kind, found) | {"role": role_order(heads.roles)},
-        roles=[[role_name(words, role) for role in layer] for layer in heads.roles],
-        captions=captions_of(words, heads, labels),
+        metrics=metrics,
+        roles=roles,
+        captions=captions,
         vectors={},
         sentences=(np.zeros(len(found.query_tokens), int), np.zeros(len(labels), int)),
-        evidence=evidence_of(words, heads),
+        evidence=evidence,
         opening=_opening(heads),
     )
+
+
+def _with_as_many_heads(layers):
+    """Return layers that all have as many heads as the largest; those added attend to nothing."""
+    most = max(len(layer.weights) for layer in layers)
+    return [
+        layer._replace(weights=np.pad(layer.weights, ((0, most - len(layer.weights)), (0, 0), (0, 0))))
+        for layer in layers
+    ]
 
 
 def _opening(heads):

@@ -11,7 +11,7 @@ from transformer_viz.language import Problem, Words
 from transformer_viz.pictures import views
 from transformer_viz.pictures.arrays import kind_of, payload_of_attentions
 from transformer_viz.pictures.lens import payload_of
-from transformer_viz.values.attention_arrays import read_attention
+from transformer_viz.values.attention_arrays import by_kind, read_attention
 from transformer_viz.values.effects import HeadEffects
 from transformer_viz.values.head_roles import HeadRoles
 from transformer_viz.values.tensors import Attentions
@@ -64,11 +64,13 @@ def show(  # noqa: PLR0913  the weights of an encoder-decoder are three
         tv.show(output.attentions, tokenizer.convert_ids_to_tokens(inputs.input_ids[0]))
 
     Of an encoder-decoder, give the weights of the encoder first, then those of its decoder and the
-    cross-attention by name; any of the three may be left out.
+    cross-attention by name; any of the three may be left out. Or give all of them at once, as `attention_of`
+    returns them: `target_tokens` then tells which is which, if the two texts differ in length.
 
     Args:
         shown: A trace, as `Explorer.trace` returns it; or weights of self-attention: for each layer an array
-            of NumPy, PyTorch, TensorFlow or JAX, (head, query, key), also with a batch axis of 1 in front.
+            of NumPy, PyTorch, TensorFlow or JAX, (head, query, key), also with a batch axis of 1 in front; or
+            a mapping from names to them. Layers may have different numbers of heads.
         tokens: The tokens of the text that these weights belong to; for a trace, None.
         decoder: Weights of the self-attention of an encoder-decoder's decoder.
         cross: Weights of the cross-attention, from `target_tokens` to `tokens`.
@@ -96,9 +98,13 @@ def show(  # noqa: PLR0913  the weights of an encoder-decoder are three
 def _read(attention, tokens, decoder, cross, target_tokens) -> dict[str, Attentions]:
     """Return kind of attention -> the weights that are given."""
     found = {}
+    if attention is not None and target_tokens is not None and decoder is None and cross is None:
+        each = by_kind(attention, _given("tokens", tokens), target_tokens)
+        attention, decoder, cross = (each.get(kind) for kind in ("encoder", "decoder", "cross"))
     if attention is not None:
         weights = read_attention(attention, *(_given("tokens", tokens),) * 2)
-        found[kind_of(weights)] = weights
+        is_alone = decoder is None and cross is None
+        found[kind_of(weights) if is_alone else "encoder"] = weights
     if decoder is not None:
         found["decoder"] = read_attention(decoder, *(_given("target_tokens", target_tokens),) * 2)
     if cross is not None:

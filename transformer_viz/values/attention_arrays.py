@@ -23,7 +23,8 @@ def read_attention(
     Args:
         layers: One array for each layer, as `transformers` returns them with `output_attentions=True`: floats
             (head, query, key), also with a batch axis of 1 in front; or one array of all layers, or a
-            mapping from names to those of the layers. Rows sum to 1, or to 0 if all keys are masked.
+            mapping from names to those of the layers, which may have different numbers of heads. Rows sum to
+            1, or to 0 if all keys are masked.
         query_tokens: Texts of the rows.
         key_tokens: Texts of the columns.
         is_self: Whether queries and keys are the same tokens.
@@ -39,26 +40,48 @@ def read_attention(
     if not read:
         raise Problem("arrays.none")
     for number, weights in enumerate(read):
-        if weights.shape != read[0].shape:
-            raise Problem(
-                "arrays.differ", layer=number, found=str(weights.shape), expected=str(read[0].shape)
-            )
+        found, expected = weights.shape[1:], read[0].shape[1:]
+        if found != expected:
+            raise Problem("arrays.differ", layer=number, found=str(found), expected=str(expected))
     if read[0].shape[1:] != (len(queries), len(keys)):
         raise Problem("arrays.tokens", found=str(read[0].shape[1:]), expected=str((len(queries), len(keys))))
-    stacked = np.stack(read)
-    sums = stacked.sum(axis=-1)
-    fits = (np.abs(sums - 1) <= TOLERANCE) | (sums == 0)
-    if not fits.all() or (stacked < 0).any():
-        layer, head, query = np.argwhere(~fits if not fits.all() else (stacked < 0).any(axis=-1))[0].tolist()
-        raise Problem(
-            "arrays.sum", layer=layer, head=head, query=query, sum=f"{sums[layer, head, query]:.3g}"
-        )
-    read_by_any = (stacked > 0).any(axis=(0, 1, 2))
+    for number, weights in enumerate(read):
+        _check_sums(weights, number)
+    read_by_any = np.any([(weights > 0).any(axis=(0, 1)) for weights in read], axis=0)
     mask = np.broadcast_to(read_by_any, (len(queries), len(keys)))
     if is_self and is_causal(read):
         mask = mask & np.tri(len(queries), dtype=bool)
     traces = [AttentionTrace(None, None, None, None, weights, None, None) for weights in read]
     return Attentions(traces, mask[None], queries, keys)
+
+
+def by_kind(layers: Any, tokens: Sequence[str], target_tokens: Sequence[str]) -> dict[str, list]:
+    """Return the layers of an encoder-decoder by the kind of their attention, which their shapes tell.
+
+    Args:
+        layers: As for `read_attention`, but of both texts in any order.
+        tokens: Texts of the encoder's tokens.
+        target_tokens: Texts of the decoder's.
+
+    Returns:
+        "encoder", "decoder" or "cross" -> its layers; kinds without layers are left out.
+
+    Raises:
+        ValueError: If both texts have as many tokens, or a layer has another shape.
+    """
+    source, target = len(tokens), len(target_tokens)
+    if source == target:
+        raise Problem("arrays.alike", count=source)
+    sides = {(source, source): "encoder", (target, target): "decoder", (target, source): "cross"}
+    found: dict[str, list] = {kind: [] for kind in sides.values()}
+    for number, layer in enumerate(layers.values() if isinstance(layers, Mapping) else layers):
+        shape = _weights(layer, number).shape[1:]
+        if shape not in sides:
+            raise Problem(
+                "arrays.no_side", layer=number, found=str(shape), expected=", ".join(map(str, sides))
+            )
+        found[sides[shape]].append(layer)
+    return {kind: each for kind, each in found.items() if each}
 
 
 def is_causal(layers: Sequence[np.ndarray]) -> bool:
@@ -70,14 +93,29 @@ def is_causal(layers: Sequence[np.ndarray]) -> bool:
     return layers[0].shape[-2] > 1 and not any(np.triu(weights, 1).any() for weights in layers)
 
 
+def _check_sums(weights, layer):
+    sums = weights.sum(axis=-1)
+    fits = (np.abs(sums - 1) <= TOLERANCE) | (sums == 0)
+    if not fits.all() or (weights < 0).any():
+        head, query = np.argwhere(~fits if not fits.all() else (weights < 0).any(axis=-1))[0].tolist()
+        raise Problem("arrays.sum", layer=layer, head=head, query=query, sum=f"{sums[head, query]:.3g}")
+
+
+def _plain(layer):
+    """Return an array of PyTorch, or several, without what NumPy cannot read: gradients, GPUs, bfloat16."""
+    if hasattr(layer, "detach"):
+        return layer.detach().cpu().float().numpy()
+    if isinstance(layer, list | tuple) and any(hasattr(each, "detach") for each in layer):
+        return [_plain(each) for each in layer]
+    return layer
+
+
 def _weights(layer, number):
     """Return the weights of one layer: float32 (head, query, key)."""
     if layer is None:
         raise Problem("arrays.layer_none", layer=number)
-    if hasattr(layer, "detach"):  # PyTorch: NumPy reads neither gradients, nor GPUs, nor bfloat16
-        layer = layer.detach().cpu().float()
     try:
-        weights = np.asarray(layer).astype(np.float32)
+        weights = np.asarray(_plain(layer)).astype(np.float32)
     except (TypeError, ValueError):
         raise Problem("arrays.numbers", layer=number) from None
     if weights.ndim == 4:
