@@ -1,4 +1,7 @@
-"""Writes small models of the `transformers` library, with its answers: `python tests/elsewhere/record.py`.
+"""Writes small models of the `transformers` library, with its answers.
+
+    python tests/elsewhere/record.py            all of them
+    python tests/elsewhere/record.py NAME...    those of `MODELS` that are named
 
 Run by hand where torch and transformers are installed, which are no dependencies: the tests compare with the
 folders and answers beside this file. Weights are random, with gains and biases that would show if they were
@@ -7,6 +10,7 @@ swapped; tokenizers are trained on a few sentences. `record_changes.py` then add
 
 import json
 import shutil
+import sys
 import tempfile
 from pathlib import Path
 from types import SimpleNamespace
@@ -295,10 +299,11 @@ MODELS = {
 """Name -> class, tokenizer, and settings."""
 
 
-def main():
-    """Write all folders."""
-    shutil.rmtree(HERE, ignore_errors=True)
-    for name, (kind, make_tokenizer, settings) in MODELS.items():
+def main(names):
+    """Write the folders of some models; of all if none is named."""
+    for name in names or MODELS:
+        kind, make_tokenizer, settings = MODELS[name]
+        shutil.rmtree(HERE / name, ignore_errors=True)
         record(name, kind, make_tokenizer(), dict(settings))
         print(name)
 
@@ -366,4 +371,4 @@ def record(name, kind, backend, settings):
 
 
 if __name__ == "__main__":
-    main()
+    main(sys.argv[1:])
