@@ -131,7 +131,7 @@ def write_payload(path, weights):
     length = weights.shape[-1]
     layers = [AttentionTrace(None, None, None, None, layer, None, None) for layer in weights]
     tokens = names_of_tokens(length)
-    mask = np.ones((1, length, length), bool)
+    mask = np.ones((1, 1, length, length), bool)
     shown = views.AttentionPayload(
         Attentions(layers, mask, tokens, tokens),
         tokens=(tokens, tokens),

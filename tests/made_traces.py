@@ -50,6 +50,14 @@ def with_bias(random, found, mask):
     return made, bias
 
 
+def capped(found, cap):
+    """Return one attention whose scores have a cap."""
+    scores = cap * np.tanh(found.scores / cap)
+    weights = np.exp(scores) / np.exp(scores).sum(axis=-1, keepdims=True)
+    context = weights @ found.value
+    return found._replace(scores=scores, weights=weights, context=context, output=project_heads(context))
+
+
 def encoder_block(found, stream):
     made = {"attention": found, "resid_pre": stream, "attention_input": stream}
     return EncoderBlockTrace(**dict.fromkeys(EncoderBlockTrace._fields) | made)
@@ -179,6 +187,7 @@ def packed(trace, *, language="en", kinds=None, chosen=None, **changes):
             ],
             vectors=views.vectors_of(trace, kind, projected_of(found)),
             sentences=(np.zeros(queries, int), np.zeros(keys, int)),
+            cap=None if trace.values.score_cap is None else float(trace.values.score_cap),
         )
         shown[kind] = facts._replace(**{name: of[kind] for name, of in changes.items() if kind in of})
     return views.payload_bytes(trace.model, shown, Words(language).under("lens"), chosen=chosen)

@@ -31,8 +31,12 @@ class Reference:
                 x = self.norm(self.activate(config.activation, self.dense(x, "transform")), "transform_norm")
             x = x / math.sqrt(config.d_model) if config.scale_output else x
             if config.tie_embeddings:
-                return x @ self.p["token_embedding/embeddings"].T + self.p.get("output/bias", 0)
-            return self.dense(x, "output")
+                logits = x @ self.p["token_embedding/embeddings"].T + self.p.get("output/bias", 0)
+            else:
+                logits = self.dense(x, "output")
+            return (
+                logits if config.logit_cap is None else config.logit_cap * np.tanh(logits / config.logit_cap)
+            )
         x = self.pool(x, token_ids)
         if config.pooled_activation != "none":
             x = self.activate(config.pooled_activation, self.dense(x, "pooled"))
@@ -78,7 +82,7 @@ class Reference:
             prefix = f"{name}_{layer}"
             may = [
                 [
-                    self.may_read(ids, q, k) and (k <= q or not causal) and self.near(q, k)
+                    self.may_read(ids, q, k) and (k <= q or not causal) and self.near(layer, q, k)
                     for k in range(len(ids))
                 ]
                 for q in range(len(ids))
@@ -89,7 +93,9 @@ class Reference:
                 prefix,
                 own,
                 x,
-                lambda y, p=prefix, m=may, t=places: self.attention(f"{p}/{own}", y, y, m, t, name),
+                lambda y, p=prefix, m=may, t=places, n=layer: self.attention(
+                    f"{p}/{own}", y, y, m, t, name, n
+                ),
             )
             if memory is not None:
                 may = [
@@ -109,8 +115,11 @@ class Reference:
     def may_read(self, ids, query, key):
         return ids[key] != 0 or not self.config.mask_padding
 
-    def near(self, query, key):
-        return self.config.window is None or abs(query - key) <= self.config.window
+    def has_window(self, layer):
+        return self.config.window is not None and layer not in self.config.unlimited_layers
+
+    def near(self, layer, query, key):
+        return not self.has_window(layer) or abs(query - key) <= self.config.window
 
     def place(self, ids, place):
         if not self.config.padding_position:
@@ -120,11 +129,18 @@ class Reference:
     def sublayer(self, prefix, name, x, compute, read=None):
         norm = self.config.norm
         read = x if read is None else read
-        update = compute(self.norm(read, f"{prefix}/{name}_norm") if norm == "pre" else read)
+        plain = (
+            prefix.endswith("_0") and name in ("attention", "self_attention") and not self.config.first_norm
+        )
+        if norm in ("pre", "sandwich") and not plain:
+            read = self.norm(read, f"{prefix}/{name}_norm")
+        update = compute(read)
+        if norm == "sandwich":
+            update = self.norm(update, f"{prefix}/{name}_output_norm")
         x = x + update if self.config.residual else update
         return self.norm(x, f"{prefix}/{name}_norm") if norm == "post" else x
 
-    def attention(self, name, x, source, may, places=None, stack=None):
+    def attention(self, name, x, source, may, places=None, stack=None, layer=0):
         config, heads = self.config, []
         query, key, value = (
             self.dense(y, f"{name}/{part}") for y, part in ((x, "query"), (source, "key"), (source, "value"))
@@ -138,11 +154,16 @@ class Reference:
                 q = self.rms(q) * self.p[f"{name}/query_norm/scale"]
                 k = self.rms(k) * self.p[f"{name}/key_norm/scale"]
             if config.positions == "rotary" and places is not None:
-                q, k = (np.array([self.turn(*pair) for pair in zip(y, places, strict=True)]) for y in (q, k))
+                base = config.window_rotary_base if self.has_window(layer) else config.rotary_base
+                q, k = (
+                    np.array([self.turn(*pair, base) for pair in zip(y, places, strict=True)]) for y in (q, k)
+                )
             out = np.zeros((len(x), config.value_dim))
             for i in range(len(x)):
                 read = [j for j in range(len(source)) if may[i][j]]
                 scores = [float(q[i] @ k[j]) / math.sqrt(config.head_dim) for j in read]
+                if config.score_cap is not None:
+                    scores = [config.score_cap * math.tanh(score / config.score_cap) for score in scores]
                 if config.positions == "relative" and places is not None:
                     distances = [places[j] - places[i] for j in read]
                     biases = [self.bias(stack, distance, h) for distance in distances]
@@ -170,12 +191,12 @@ class Reference:
         share = math.log(distance / near) / math.log(self.config.relative_reach / near)
         return table[min(near + int(share * (len(table) - near) + 1e-9), len(table) - 1)]
 
-    def turn(self, vector, place):
+    def turn(self, vector, place, base):
         """Turn the pairs (i, i + width / 2) of a vector, as complex numbers."""
         width = self.config.rotary_width
         half, turned = width // 2, vector.copy()
         for i in range(half):
-            angle = place / self.config.rotary_base ** (2 * i / width)
+            angle = place / base ** (2 * i / width)
             point = complex(vector[i], vector[i + half]) * complex(math.cos(angle), math.sin(angle))
             turned[i], turned[i + half] = point.real, point.imag
         return turned

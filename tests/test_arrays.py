@@ -141,15 +141,15 @@ def test_an_encoder_that_reads_no_later_token_is_not_taken_for_the_decoder():
 def test_attention_to_no_later_token_is_that_of_a_decoder():
     masked, other = read(layers(causal=True)), read(layers())
     assert (kind_of(masked), kind_of(other)) == ("decoder", "encoder")
-    np.testing.assert_array_equal(masked.mask[0], np.tri(5, dtype=bool))
-    assert not np.triu(masked.mask[0], 1).any()
+    np.testing.assert_array_equal(masked.mask[0, 0], np.tri(5, dtype=bool))
+    assert not np.triu(masked.mask[0, 0], 1).any()
 
 
 def test_keys_that_nothing_attends_to_are_masked():
     given = np.stack(layers())
     given[..., 4] = 0
     given /= given.sum(axis=-1, keepdims=True)
-    np.testing.assert_array_equal(read(given).mask[0], np.tile([True] * 4 + [False], (5, 1)))
+    np.testing.assert_array_equal(read(given).mask[0, 0], np.tile([True] * 4 + [False], (5, 1)))
 
 
 def test_a_row_without_keys_is_no_error():

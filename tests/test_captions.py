@@ -29,7 +29,7 @@ KEYS = np.eye(SIZE)
 def heads_of(*weights, kind="encoder", possible=ROLES, tokens=TOKENS, typical=None):
     """Return the heads of one layer."""
     layer = AttentionTrace(None, None, None, None, np.stack(weights), None, None)
-    mask = np.ones((1, len(tokens), len(tokens)), bool)
+    mask = np.ones((1, 1, len(tokens), len(tokens)), bool)
     return HeadsInText(kind, Attentions([layer], mask, tokens, tokens), [frozenset(possible)], typical)
 
 
@@ -125,7 +125,7 @@ def test_the_same_token_is_said_beside_what_a_head_does_where_there_is_none(weig
     weights = np.eye(8)
     for row, key in ((4, 1), (5, 2), (6, 3)):
         weights[row, [row, key]] = 1 - weight, weight
-    mask = np.tril(np.ones((1, 8, 8), bool))
+    mask = np.tril(np.ones((1, 1, 8, 8), bool))
     layer = AttentionTrace(None, None, None, None, weights[None], None, None)
 
     def told(usual=None, possible=ROLES):

@@ -66,12 +66,19 @@ def valid_configs(draw):
         "num_kv_heads": draw(st.sampled_from([n for n in range(1, num_heads + 1) if num_heads % n == 0])),
         "norm_epsilon": draw(st.sampled_from([1e-12, 1e-5])),
         "rotary_base": draw(st.sampled_from([100.0, 10_000.0])),
+        "window_rotary_base": draw(st.sampled_from([None, 10.0])),
+        "score_cap": draw(st.sampled_from([None, 2.0])),
         "segments": draw(st.integers(0, 2)),
         "end_id": draw(st.integers(1, 8)),
     }
     if values["positions"] == "rotary":
         values["head_dim"] = draw(st.sampled_from([2, 4, 6]))
         values["rotary_width"] = 2 * draw(st.integers(1, values["head_dim"] // 2))
+    if values["norm"] in ("pre", "sandwich"):
+        values["first_norm"] = draw(st.booleans())
+    if values["window"] is not None and architecture != "encoder-decoder":
+        layers = draw(st.sets(st.integers(0, num_layers - 1), max_size=num_layers - 1))
+        values["unlimited_layers"] = tuple(sorted(layers))
     if values["positions"] == "relative":
         values["relative_buckets"] = draw(st.integers(4, 9))
         values["relative_reach"] = draw(st.integers(values["relative_buckets"] // 2 + 1, 12))
@@ -88,6 +95,7 @@ def valid_configs(draw):
     else:
         for name in ("tie_embeddings", "output_transform", "vocabulary_bias"):
             values[name] = draw(st.booleans())
+        values["logit_cap"] = draw(st.sampled_from([None, 3.0]))
     if values.get("output_transform", True) or not values.get("tie_embeddings"):
         values["embedding_dim"] = draw(st.none() | st.sampled_from([10, 14, 18]))
     if architecture == "encoder-decoder":
@@ -148,7 +156,28 @@ ERRORS = {
     "`temperature` must be from 0.01 to 100.0. Received: 101.0.": {"temperature": 101.0},
     "`temperature` calibrates the probabilities of classes; a model that predicts tokens has none. Leave it "
     "at 1. Received: 2.0.": {"architecture": "decoder", "temperature": 2.0},
-    "`norm` must be one of 'none', 'post', 'pre'. Received: 'mid'.": {"norm": "mid"},
+    "`norm` must be one of 'none', 'post', 'pre', 'sandwich'. Received: 'mid'.": {"norm": "mid"},
+    "`first_norm` = False needs `norm` = 'pre' or 'sandwich'. Received: 'post'.": {"first_norm": False},
+    "`score_cap` must be at least 0.01. Received: 0.": {"score_cap": 0},
+    "`logit_cap` must be a finite number. Received: '30'.": {"logit_cap": "30"},
+    "`window_rotary_base` must be at least 1. Received: 0.5.": {"window_rotary_base": 0.5},
+    "`unlimited_layers` must be a list of whole numbers from 0. Received: (-1,).": {
+        "unlimited_layers": (-1,)
+    },
+    "`unlimited_layers` = (0,) needs a `window` for the other layers, and one stack. Architecture: "
+    "'encoder'.": {"num_layers": 2, "unlimited_layers": (0,)},
+    "`unlimited_layers` = (0,) needs a `window` for the other layers, and one stack. Architecture: "
+    "'encoder-decoder'.": {
+        "architecture": "encoder-decoder",
+        "num_layers": 2,
+        "window": 3,
+        "unlimited_layers": (0,),
+    },
+    **{
+        f"`unlimited_layers` = {layers} must be numbers of layers from 0 to below 2, in ascending order, and "
+        "leave out at least one.": {"num_layers": 2, "window": 3, "unlimited_layers": layers}
+        for layers in ((0, 1), (2,), (0, 0))
+    },
     "`labels` must be a list of two or more different, non-empty names. Received: ('a', 'a').": {
         "labels": ("a", "a")
     },
@@ -236,9 +265,12 @@ def test_a_file_that_is_no_config_is_refused_with_a_sentence(text, message):
 @pytest.mark.parametrize("name", PRESETS)
 def test_a_config_of_an_older_version_has_what_was_then_no_choice(name):
     fields = json.loads(PRESETS[name].to_json())
-    for field in (name for name, version in ADDED.items() if version == 3):
-        del fields[field]
-    assert TransformerConfig.from_json(json.dumps(fields | {"format_version": 2})) == PRESETS[name]
+    for version in (4, 3):
+        for field in (name for name, first in ADDED.items() if first == version):
+            del fields[field]
+        assert (
+            TransformerConfig.from_json(json.dumps(fields | {"format_version": version - 1})) == PRESETS[name]
+        )
     assert fields.pop("temperature") == 1
     assert fields.pop("reads_start") == (name in ("gpt-mini", "bert-mini"))
     assert TransformerConfig.from_json(json.dumps(fields | {"format_version": 1})) == PRESETS[name]

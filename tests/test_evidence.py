@@ -20,7 +20,7 @@ WORDS = Words("en")
 def heads_of(*layers, tokens=TOKENS, possible=ROLES, typical=None):
     """Return the heads of some layers, each an array (head, query, key)."""
     traces = [AttentionTrace(None, None, None, None, layer, None, None) for layer in layers]
-    mask = np.ones((1, len(tokens), len(tokens)), bool)
+    mask = np.ones((1, 1, len(tokens), len(tokens)), bool)
     patterns = [frozenset(possible)] * len(layers)
     return HeadsInText("encoder", Attentions(traces, mask, tokens, tokens), patterns, typical)
 

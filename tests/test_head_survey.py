@@ -147,7 +147,7 @@ def test_pairs_in_a_batch_are_measured_as_they_are_alone(translator):
         trace = translator.trace(pair[0], target=pair[1])
         for kind, each in trace.kinds().items():
             weights = np.stack([layer.weights for layer in each.layers])
-            rows = np.flatnonzero(np.broadcast_to(each.mask, weights.shape[1:])[0].sum(-1) > 1)
+            rows = np.flatnonzero(np.broadcast_to(each.mask_of(0), weights.shape[1:])[0].sum(-1) > 1)
             largest = weights[..., rows, :].max(-1).mean(-1)
             place = MEASURES[kind].index("focused")
             assert_allclose(together.shares[kind][number, ..., place], largest, atol=2e-5)

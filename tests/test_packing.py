@@ -3,7 +3,7 @@ import pytest
 from numpy.testing import assert_array_equal
 
 from transformer_viz.data.packing import Stream
-from transformer_viz.values.config import END_ID, PAD_ID, START_ID
+from transformer_viz.values.config import END_ID, PAD_ID, START_ID, TransformerConfig
 
 TEXTS = [np.array(text, np.int32) for text in ([7, 8], [9], [10, 11, 12, 13, 14, 15], [], [16])]
 
@@ -24,6 +24,10 @@ def test_a_token_reads_its_own_text_and_nothing_after_it():
     assert_array_equal(rows.mask(causal=True), np.array(causal, bool)[None, None])
     assert_array_equal(rows.mask(causal=False), np.array(both, bool)[None, None])
     assert_array_equal(rows.mask(causal=True, window=1), np.array(near, bool)[None, None])
+    config = TransformerConfig(architecture="decoder", num_layers=2, window=1, unlimited_layers=(1,))
+    inputs = rows.inputs(config)
+    assert_array_equal(inputs["attention_mask"], np.array(near, bool)[None, None])
+    assert_array_equal(inputs["unlimited_mask"], np.array(causal, bool)[None, None])
 
 
 @pytest.mark.parametrize("length", [1, 2, 3, 7, 21, 64])

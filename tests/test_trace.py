@@ -59,7 +59,7 @@ def test_an_encoder_has_one_kind_of_attention(trace):
     [(kind, found)] = trace.kinds().items()
     assert kind == "encoder"
     assert found.layers == [block.attention for block in trace.encoder]
-    assert found.mask is trace.values.attention_mask
+    assert_array_equal(found.mask, trace.values.attention_mask[None])
     assert (found.query_tokens, found.key_tokens) == (trace.tokens, trace.tokens)
 
 
@@ -68,7 +68,7 @@ def test_a_decoder_alone_reads_its_own_text_under_its_own_mask(writer):
     [(kind, found)] = trace.kinds().items()
     assert kind == "decoder"
     assert len(found.layers) == 2
-    assert_array_equal(found.mask[0], np.tril(np.ones((len(trace.tokens),) * 2, bool)))
+    assert_array_equal(found.mask[0, 0], np.tril(np.ones((len(trace.tokens),) * 2, bool)))
     assert (found.query_tokens, found.key_tokens) == (trace.tokens, trace.tokens)
 
 
@@ -97,9 +97,10 @@ def test_an_encoder_decoder_has_three_kinds_each_with_its_own_mask_and_tokens(tr
     sides = {kind: (found.query_tokens, found.key_tokens) for kind, found in kinds.items()}
     assert sides == {"encoder": (read, read), "decoder": (written, written), "cross": (written, read)}
     for found in kinds.values():
-        shape = np.broadcast_shapes(found.mask.shape, found.layers[0].weights.shape)
+        mask = found.mask_of(0)
+        shape = np.broadcast_shapes(mask.shape, found.layers[0].weights.shape)
         assert shape == found.layers[0].weights.shape
-        allowed = np.broadcast_to(found.mask, shape)
+        allowed = np.broadcast_to(mask, shape)
         assert not any(layer.weights[~allowed].any() for layer in found.layers)
 
 

@@ -57,7 +57,7 @@ test("a thumbnail has the colours of the matrix", () => {
     thumbnailsOf()(encoder, { sequential: places }).forEach(({ image }, number) => {
       const [layer, head] = [Math.floor(number / encoder.heads), number % encoder.heads];
       const { data, largest } = encoder.field(layer, head, "weights");
-      const limit = weightLimit(largest, encoder.seen(head));
+      const limit = weightLimit(largest, encoder.seen(layer, head));
       const drawn = new Uint32Array(image.context.image.data.buffer);
       assert.deepEqual([...drawn], [...data].map((weight) => entry(weight || 0, limit, false)), `${name} ${number}`);
     });

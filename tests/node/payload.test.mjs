@@ -29,10 +29,23 @@ test("a head is computed once until another is asked for", () => {
   assert.notEqual(attention.field(0, 2, "norms"), field);
 });
 
+test("each layer can have a mask of its own", () => {
+  const attention = parse(payload("layers")).attentions.encoder;
+  expected.layers.masks.forEach((rows, layer) => {
+    rows.forEach((row, query) =>
+      row.forEach((allowed, key) => {
+        assert.equal(attention.allowed(layer, 2, query, key), allowed);
+        assert.equal(Number.isNaN(attention.field(layer, 2, "weights").data[query * 7 + key]), !allowed);
+      }),
+    );
+    assert.equal(attention.seen(layer, 2), Math.max(...rows.map((row) => row.filter(Boolean).length)));
+  });
+});
+
 test("a mask and the vectors are those of the trace", () => {
   const attention = parse(payload("masked")).attentions.encoder;
   expected.mask.forEach((rows, head) =>
-    rows.forEach((row, query) => row.forEach((allowed, key) => assert.equal(attention.allowed(head, query, key), allowed))),
+    rows.forEach((row, query) => row.forEach((allowed, key) => assert.equal(attention.allowed(1, head, query, key), allowed))),
   );
   for (const [name, heads] of Object.entries(expected.vectors)) {
     heads.flat().forEach((vector, number) => {

@@ -175,7 +175,7 @@ test("a cell is described by its tokens and its number, a masked one as masked",
     for (let key = 0; key < 7; key++) {
       const text = cellText(selection, masked.words, query, key);
       const number = attention.field(1, 2, "weights").data[query * 7 + key];
-      if (attention.allowed(2, query, key)) assert.equal(text, `“t${query}” → “t${key}”: weight ${number.toPrecision(4)}`);
+      if (attention.allowed(1, 2, query, key)) assert.equal(text, `“t${query}” → “t${key}”: weight ${number.toPrecision(4)}`);
       else assert.equal(text, `“t${query}” may not attend to “t${key}”.`);
       selection.state.pinned = { query, key };
       assert.equal(pinnedText(selection, masked.words), ` Pinned: ${text}`);

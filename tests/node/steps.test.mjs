@@ -42,6 +42,14 @@ test("a recomputed row has the scores, weights and context of the trace", () => 
   }
 });
 
+test("scores with a cap are worked out with it", () => {
+  const { encoder } = parse(payload("layers")).attentions;
+  for (let query = 0; query < 7; query++) {
+    rowOf(encoder, 1, 1, query).cells.forEach((cell, key) => close(cell.score, expected.layers.scores[1][query][key], 1e-5));
+  }
+  assert.ok(texts(shown("layers", 3, { layer: 1, head: 1 }).draw()).includes("÷ √4 → ±1.5"));
+});
+
 test("a relative position bias has a column of its own, and the scores hold it", () => {
   const { encoder } = parse(payload("biased")).attentions;
   for (let query = 0; query < 7; query++) {

@@ -66,9 +66,9 @@ def test_any_text_as_a_name_is_refused_or_unknown(tmp_path_factory, name):
 
 
 def test_a_newer_config_is_told_from_a_damaged_one(model):
-    put(model, "config.json", CONFIG.to_json().replace('"format_version": 3', '"format_version": 4'))
-    newer = NEWER.replace("up to 2", "up to 3")
-    with refused(f"{model / 'config.json'} cannot be used: config.json has format version 4, {newer}"):
+    put(model, "config.json", CONFIG.to_json().replace('"format_version": 4', '"format_version": 5'))
+    newer = NEWER.replace("up to 2", "up to 4")
+    with refused(f"{model / 'config.json'} cannot be used: config.json has format version 5, {newer}"):
         read_model(model)
 
 
@@ -94,7 +94,7 @@ def test_text_that_is_no_json_object_is_refused(model, name, depth, text):
         ("[]", "config.json must hold one JSON object."),
         (config_text(num_heads="3"), "`num_heads` must be a whole number. Received: '3'."),
         (config_text(dropout=10**400), "`dropout` must be a finite number. Received: 1000"),
-        (config_text(norm="\x1b[2J\ud800\n"), "`norm` must be one of 'none', 'post', 'pre'."),
+        (config_text(norm="\x1b[2J\ud800\n"), "`norm` must be one of 'none', 'post', 'pre', 'sandwich'."),
         (config_text(**{"\x1b\ud800\n": 1}), r"Missing: none; unknown: '\x1b\ud800\n'."),
         (config_text(labels="x" * 9999), "`labels` must be a list"),
     ],

@@ -44,6 +44,7 @@ def test_a_normalisation_stands_before_or_behind_its_part_as_in_the_model():
     ends = [[step["title"] for step in pipeline_of(each, Words("en"))["output"]] for each in (pre, post)]
     assert ends == [["norm", "output"], ["output"]]
     assert parts(pre.replace(ffn_dim=0)) == {"decoder": ["norm", "self"]}
+    assert parts(pre.replace(norm="sandwich")) == {"decoder": ["norm", "self", "norm", "norm", "ffn", "norm"]}
 
 
 def test_an_encoder_decoder_has_cross_attention_in_its_decoder_only_and_names_both():

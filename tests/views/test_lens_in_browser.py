@@ -215,7 +215,7 @@ def test_another_kind_is_another_attention_in_every_view(show, writing):
         expect(page.locator(".said")).to_contain_text(f"{kind} 0 0 looks around.")
         expect(page.locator(".card.current .row")).to_have_count(len(found.layers))
         weights = half(found.layers[0].weights[0])
-        allowed = np.broadcast_to(found.mask, (1, *weights.shape))[0]
+        allowed = np.broadcast_to(found.mask_of(0), (1, *weights.shape))[0]
         places = middles(page, allowed)
         for cell in ((0, 0), (4, 2)):
             point(page, "matrix", places[cell])

@@ -11,6 +11,7 @@ import pytest
 from made_traces import (
     TOKENS,
     VALUES,
+    capped,
     encoder_trace,
     masked_trace,
     numbers,
@@ -30,6 +31,7 @@ from transformer_viz.values.tensors import weights_only
 from transformer_viz.values.trace import Trace
 
 FOLDER = Path(__file__).parents[1] / "node"
+CAP = 1.5
 SENTENCES = np.array([0, 0, 0, 0, 1, 1, 1])
 USUAL = {
     "encoder": [
@@ -83,6 +85,13 @@ def traces():
         encoder=(block._replace(attention=attention),), position_bias=bias
     )
     made["biased"] = Trace(**{**vars(made["biased"]), "values": values})
+    made["layers"] = encoder_trace(TOKENS, mask=np.tri(7, dtype=bool)[None])
+    first, second = made["layers"].encoder
+    second = second._replace(
+        attention_mask=~np.tri(7, k=-2, dtype=bool)[None], attention=capped(second.attention, CAP)
+    )
+    values = made["layers"].values._replace(encoder=(first, second), score_cap=np.float32(CAP))
+    made["layers"] = Trace(**{**vars(made["layers"]), "values": values})
     return made
 
 
@@ -134,6 +143,10 @@ def expected(made):
             "bias": made["biased"].values.position_bias.tolist(),
             "scores": made["biased"].encoder[0].attention.scores.tolist(),
             "weights": made["biased"].encoder[0].attention.weights.tolist(),
+        },
+        "layers": {
+            "masks": [mask[0].tolist() for mask in made["layers"].kinds()["encoder"].mask],
+            "scores": made["layers"].encoder[1].attention.scores.tolist(),
         },
         "long": made["long"].encoder[0].attention.weights[0, 7].tolist(),
         "palettes": {

@@ -44,16 +44,16 @@ def test_the_lengths_of_the_values_are_there(trace, read, kind):
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_mask_stands_there_row_by_row_however_it_was_kept(trace, read, kind):
     found = trace.kinds()[kind]
-    expected = np.broadcast_to(found.mask, (1, *found.layers[0].weights.shape[1:]))
+    expected = np.broadcast_to(found.mask, (1, 1, *found.layers[0].weights.shape[1:]))
     assert_array_equal(read[1][kind]["mask"], expected)
-    assert not read[1][kind]["weights"][..., ~expected[0]].any()
+    assert not read[1][kind]["weights"][..., ~expected[0, 0]].any()
 
 
 def test_a_mask_of_each_head_is_kept_head_by_head():
     mask = np.random.default_rng(3).random((3, 5, 5)) < 0.5
     header, arrays = unpack(packed(encoder_trace(TOKENS, mask=mask)))
     assert header["attentions"][0]["maskHeads"] == 3
-    assert_array_equal(arrays["encoder"]["mask"], mask)
+    assert_array_equal(arrays["encoder"]["mask"], mask[None])
 
 
 def test_every_array_begins_where_a_typed_array_may():

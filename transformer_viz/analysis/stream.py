@@ -9,6 +9,7 @@ from transformer_viz.analysis.activations import activated
 from transformer_viz.analysis.normalisation import normalised
 from transformer_viz.analysis.softmax import label_logits, softmax
 from transformer_viz.values.config import TransformerConfig
+from transformer_viz.values.shapes import reads_normalised
 
 
 class Place(NamedTuple):
@@ -17,12 +18,13 @@ class Place(NamedTuple):
     Attributes:
         stack: "encoder" or "decoder".
         layer: Number of the block, 0-based; None: in front of the blocks.
-        part: "embedding" or "positions"; in a block "self", "cross" or "ffn", and in a post-norm block
-            "self_norm", "cross_norm" or "ffn_norm".
+        part: "embedding", "embedding_norm" or "positions"; in a block "self", "cross" or "ffn", and in a
+            post-norm block "self_norm", "cross_norm" or "ffn_norm".
         stream: Name of the residual stream after the step, as `values.tensors.flatten` names it.
         made: (what it is, name) of each tensor that shows the step: "before" and "after" a normalisation, the
-            "normed" input of a pre-norm sub-layer, "hidden" activations, and what is "added" to the stream
-            or, without residual connections, "replaces" it.
+            "normed" input of a pre-norm sub-layer, "hidden" activations, the "output" that is normalised
+            before the addition, and what is "added" to the stream or, without residual connections,
+            "replaces" it.
     """
 
     stack: str
@@ -50,7 +52,10 @@ def stream_places(config: TransformerConfig) -> tuple[Place, ...]:
             places.append(Place(stack, None, "embedding", token, (("added", token),)))
         if config.segments and not side:
             made += (("added", "segment_embedding"),)
-        if made or config.embedding_norm:
+        if not made and config.embedding_norm:
+            both = (("before", token), ("after", f"{stack}.0.resid_pre"))
+            places.append(Place(stack, None, "embedding_norm", f"{stack}.0.resid_pre", both))
+        if made:
             places.append(Place(stack, None, "positions", f"{stack}.0.resid_pre", made))
         for layer in range(layers):
             places += _block(config, stack, layer)
@@ -67,10 +72,14 @@ def _block(config, stack, layer):
         steps.append(("ffn", "ffn", "resid_post"))
     block, places = f"{stack}.{layer}", []
     for part, name, after in steps:
-        made = [("normed", f"{block}.{name}_input")] if config.norm == "pre" else []
+        made = [("normed", f"{block}.{name}_input")] if reads_normalised(config, name, layer) else []
         if part == "ffn":
             made.append(("hidden", f"{block}.ffn.hidden"))
-        made.append(("added" if config.residual else "replaces", f"{block}.{name}.output"))
+        output = f"{block}.{name}.output"
+        if config.norm == "sandwich":
+            made.append(("output", output))
+            output = f"{block}.{name}_added"
+        made.append(("added" if config.residual else "replaces", output))
         total = f"{block}.{name}_sum" if config.norm == "post" else f"{block}.{after}"
         places.append(Place(stack, layer, part, total, tuple(made)))
         if config.norm == "post":
@@ -125,8 +134,10 @@ def _over_vocabulary(stream, config, parameters):
     if config.scale_output:
         stream = stream / config.d_model**0.5
     if not config.tie_embeddings:
-        return _dense(stream, parameters, "output")
-    return stream @ parameters["token_embedding/embeddings"].T + parameters.get("output/bias", 0)
+        logits = _dense(stream, parameters, "output")
+    else:
+        logits = stream @ parameters["token_embedding/embeddings"].T + parameters.get("output/bias", 0)
+    return logits if config.logit_cap is None else config.logit_cap * np.tanh(logits / config.logit_cap)
 
 
 def _dense(x, parameters, name):

@@ -26,7 +26,7 @@ class MeasuredHeads(NamedTuple):
         layers: Shares of the patterns, one for each layer.
         distances: float64 (layer, head, bin), weight at each of `DISTANCES`, summed over queries; None for
             cross-attention.
-        even_distances: float64 (bin,), the same under uniform attention.
+        even_distances: float64 (bin,), the same under uniform attention, the mean of the layers' masks.
         entropies: int (layer, head, bin), queries in each of `ENTROPY_BINS`.
     """
 
@@ -59,18 +59,25 @@ def measure_heads(
         typical: Keys in words typical of each label, as `typical_keys` returns them; None: not measured.
     """
     tokens = found.query_tokens, found.key_tokens
-    text = text_patterns(found.mask, *tokens, cross=kind == "cross", typical=typical)
-    if not text.has_choice:
+    masks = [text_patterns(mask, *tokens, cross=kind == "cross", typical=typical) for mask in found.mask]
+    if not all(text.has_choice for text in masks):
         return None
-    layers = [pattern_shares(text, layer.weights) for layer in found.layers]
-    choices = text.allowed.sum(axis=-1)
-    rows = [np.asarray(layer.weights)[:, text.rows].astype(np.float64) for layer in found.layers]
-    entropies = np.stack([entropy_histogram(each, choices) for each in rows])
+    texts = masks if len(masks) > 1 else masks * len(found.layers)
+    both = [*zip(texts, found.layers, strict=True)]
+    layers = [pattern_shares(text, layer.weights) for text, layer in both]
+    rows = [np.asarray(layer.weights)[:, text.rows].astype(np.float64) for text, layer in both]
+    choices = [text.allowed.sum(axis=-1) for text in texts]
+    entropies = np.stack([entropy_histogram(*each) for each in zip(rows, choices, strict=True)])
     if kind == "cross":
         return MeasuredHeads(layers, None, None, entropies)
-    distances = np.stack([distance_histogram(each, text.rows) for each in rows])
-    evenly = text.allowed / choices[:, None]
-    return MeasuredHeads(layers, distances, distance_histogram(evenly[None], text.rows)[0], entropies)
+    distances = np.stack(
+        [distance_histogram(each, text.rows) for text, each in zip(texts, rows, strict=True)]
+    )
+    evenly = [
+        distance_histogram((text.allowed / text.allowed.sum(axis=-1)[:, None])[None], text.rows)[0]
+        for text in masks
+    ]
+    return MeasuredHeads(layers, distances, np.mean(evenly, axis=0), entropies)
 
 
 class SurveyTotals:

@@ -7,6 +7,7 @@ import numpy as np
 from transformer_viz.analysis.normalisation import normalised
 from transformer_viz.analysis.softmax import softmax
 from transformer_viz.values.config import TransformerConfig
+from transformer_viz.values.shapes import reads_normalised
 
 
 def has_fixed_scores(config: TransformerConfig) -> bool:
@@ -38,17 +39,20 @@ def vocabulary_weights(
         float32 (head, query, key), with mean 1 over the keys.
     """
     stack = "encoder" if config.has_encoder else "decoder"
-    layer = f"{stack}_0/" + ("attention" if config.has_encoder else "self_attention")
+    own = "attention" if config.has_encoder else "self_attention"
+    layer = f"{stack}_0/{own}"
 
     def projected(name, token_ids):
         x = parameters["token_embedding/embeddings"][list(token_ids)]
         if config.scale_embedding:
             x = x * config.d_model**0.5
-        if config.norm == "pre":
+        if reads_normalised(config, own, 0):
             x = normalised(x, config, parameters, f"{layer}_norm")
         x = x @ parameters[f"{layer}/{name}/kernel"] + parameters.get(f"{layer}/{name}/bias", 0)
         return np.swapaxes(x.reshape(len(x), config.num_heads, -1), 0, 1)
 
     query, key = projected("query", queries), projected("key", keys)
     scores = query @ np.swapaxes(key, -1, -2) / query.shape[-1] ** 0.5
+    if config.score_cap is not None:
+        scores = config.score_cap * np.tanh(scores / config.score_cap)
     return softmax(scores) * len(keys)

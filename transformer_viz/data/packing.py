@@ -32,11 +32,14 @@ class PackedRows(NamedTuple):
 
     def inputs(self, config: TransformerConfig) -> dict[str, np.ndarray]:
         """Return the arguments of `Transformer.trace` with which a model reads each text alone."""
-        return {
+        found = {
             "token_ids": self.token_ids,
             "position_ids": self.position_ids + np.int32(config.padding_position),
             "attention_mask": self.mask(causal=bool(config.causal), window=config.window),
         }
+        if config.unlimited_layers:
+            found["unlimited_mask"] = self.mask(causal=bool(config.causal))
+        return found
 
     @property
     def texts(self) -> np.ndarray:

@@ -14,6 +14,7 @@ from transformer_viz.inspection.forward import Prepared, compiled
 from transformer_viz.network.masks import padding_mask
 from transformer_viz.text.encoding import Encoding
 from transformer_viz.values.tensors import Attentions, AttentionTrace, flatten, weights_only
+from transformer_viz.values.trace import by_layer
 
 MOST_TEXTS = 32
 """Most texts of a batch."""
@@ -86,6 +87,8 @@ def _compiled(model):
     def run(token_ids, target_ids=None):
         real = padding_mask(token_ids, pad_id)
         masks = {"attention_mask": ops.logical_and(model.self_mask(token_ids, causal=config.causal), real)}
+        if config.unlimited_layers:
+            masks["unlimited_mask"] = ops.logical_and(model.unlimited_mask(token_ids), real)
         if target_ids is not None:
             own = ops.logical_and(model.self_mask(target_ids, causal=True), padding_mask(target_ids, pad_id))
             masks |= {"target_ids": target_ids, "target_attention_mask": own, "cross_attention_mask": real}
@@ -112,14 +115,19 @@ def _attention_of(text, row, arrays):
     found = {}
     for kind, (name, mask, queries, keys) in names.items():
         shape = len(queries.ids), len(keys.ids)
-        layers = []
+        layers, own = [], []
         while (weights := arrays.get(f"{name.format(len(layers))}.weights")) is not None:
-            layers.append(_only(weights[row][:, : shape[0], : shape[1]]))
+            own.append(_cut(arrays.get(f"{name.format(len(layers))}_mask"), row, shape))
+            layers.append(_only(_cut(weights, row, shape)))
         if layers:
-            found[kind] = Attentions(
-                layers, arrays[mask][row][:, : shape[0], : shape[1]], queries.tokens, keys.tokens
-            )
+            masks = by_layer(_cut(arrays[mask], row, shape), own)
+            found[kind] = Attentions(layers, masks, queries.tokens, keys.tokens)
     return found
+
+
+def _cut(array, row, shape):
+    """Return one text of a batch, without [PAD]; None stays."""
+    return None if array is None else array[row][:, : shape[0], : shape[1]]
 
 
 def _only(weights: np.ndarray) -> AttentionTrace:

@@ -20,6 +20,7 @@ from transformer_viz.values.config import CHOICES
 from transformer_viz.values.one_line import one_line
 from transformer_viz.values.request import UNCHANGED, Changes, Request
 from transformer_viz.values.tensors import BlockIntervention, ModelTrace, Tensor, flatten, restore
+from transformer_viz.values.trace import by_layer
 
 USE_OWN = -1
 """Sentinel in masks and position ids: use the model's own value."""
@@ -127,9 +128,7 @@ class ForwardPass:
             for layer in range(layers):
                 one = {name: part[layer] for name, part in parts.items()}
                 changes.append(restore(BlockIntervention, f"{stack}.", one))
-        own = self._own_masks(inputs["token_ids"], inputs.get("target_ids"))
-        for name, mask in own.items():
-            inputs[name] = tf.where(inputs[name] == USE_OWN, mask, inputs[name] == 1)
+        inputs |= self._used(inputs, inputs["token_ids"], inputs.get("target_ids"))
         for side in ("", "target_")[: len(self.config.stacks)]:
             own, name = self.model.position_ids(inputs[f"{side or 'token_'}ids"]), f"{side}position_ids"
             inputs[name] = tf.where(inputs[name] == USE_OWN, own, inputs[name])
@@ -222,12 +221,15 @@ class ForwardPass:
         return self._tensors(changes, lengths, used, means)
 
     def _used_masks(self, masks, source, target):
-        """Return kind of attention -> the mask in use: bool, broadcastable to (head, query, key)."""
-        own = self._own_masks(source.ids[None], None if target is None else target.ids[None])
-        kinds = (next(iter(self.config.stacks)), "decoder", "cross")
-        return {
-            kind: np.where(masks[name] == USE_OWN, own[name], masks[name] == 1)[0]
-            for kind, name in zip(kinds, own, strict=False)
+        """Return kind of attention -> the mask in use: bool, broadcastable to (layer, head, query, key)."""
+        used = self._used(masks, source.ids[None], None if target is None else target.ids[None])
+        used = {name: np.asarray(mask)[0] for name, mask in used.items()}
+        first, count = next(iter(self.config.stacks)), self.config.num_layers
+        unlimited = used.pop("unlimited_mask", None)
+        own = [unlimited if layer in self.config.unlimited_layers else None for layer in range(count)]
+        found = {first: by_layer(used.pop("attention_mask"), own)}
+        return found | {
+            kind: mask[None] for kind, mask in zip(("decoder", "cross"), used.values(), strict=False)
         }
 
     def _tensors(self, changes, lengths, masks, means=None):
@@ -235,12 +237,22 @@ class ForwardPass:
         built = interventions.build(self.config, changes, lengths, masks, means)
         return {name: array for stack, part in built.items() for name, array in flatten(part, stack).items()}
 
-    def _own_masks(self, token_ids, target_ids):
-        masks = {"attention_mask": self.model.self_mask(token_ids, causal=self.config.causal)}
+    def _used(self, given, token_ids, target_ids):
+        """Return name -> mask in use, as arguments of the model: those given, or the model's own.
+
+        A mask of self-attention that is given holds in all blocks, also in those without a window.
+        """
+        own = {"attention_mask": self.model.self_mask(token_ids, causal=self.config.causal)}
         if target_ids is not None:
-            masks["target_attention_mask"] = self.model.self_mask(target_ids, causal=True)
-            masks["cross_attention_mask"] = self.model.readable(token_ids)
-        return masks
+            own["target_attention_mask"] = self.model.self_mask(target_ids, causal=True)
+            own["cross_attention_mask"] = self.model.readable(token_ids)
+        sources = {name: given[name] for name in own}
+        if self.config.unlimited_layers:
+            own["unlimited_mask"] = self.model.unlimited_mask(token_ids)
+            sources["unlimited_mask"] = given["attention_mask"]
+        return {
+            name: tf.where(sources[name] == USE_OWN, mask, sources[name] == 1) for name, mask in own.items()
+        }
 
     def _table(self, positions, own, rows):
         """Return the requested position table or the model's own; computed tables are cached."""

@@ -40,10 +40,12 @@ def attend(
     attention_mask: Tensor | None,
     intervention: Intervention | None = None,
     bias: Tensor | None = None,
+    cap: float | None = None,
 ) -> tuple[Tensor, Tensor, Tensor]:
     """Return scaled dot-product attention (Vaswani et al., 2017, eq. 1) step by step.
 
-    scores = query @ key^T / sqrt(head_dim) + bias; weights = softmax(scores); context = weights @ value.
+    scores = capped(query @ key^T / sqrt(head_dim)) + bias; weights = softmax(scores);
+    context = weights @ value.
 
     Args:
         query: (batch, head, query, head_dim).
@@ -52,15 +54,17 @@ def attend(
         attention_mask: bool, True = may attend; broadcastable to (batch, head, query, key). None: no mask,
             which saves a pass over the scores.
         intervention: `Intervention` to apply, or None. A score bias of -inf masks the edge; a score gate
-            multiplies the products, not the position bias, which a gate of 0 leaves out.
+            multiplies the products before the cap, not the position bias, which a gate of 0 leaves out.
         bias: The bias of relative positions, (batch or 1, head, query, key); None: none.
+        cap: `TransformerConfig.score_cap`.
 
     Returns:
         scores (batch, head, query, key), before mask and intervention; weights (batch, head, query, key),
         rows summing to 1, or to 0 if fully masked; context (batch, head, query, value_dim).
     """
     products = ops.matmul(query / math.sqrt(key.shape[-1]), ops.swapaxes(key, -1, -2))
-    scores = products if bias is None else products + bias
+    scores = capped(products, cap)
+    scores = scores if bias is None else scores + bias
     if intervention is None and attention_mask is None:
         weights = ops.softmax(scores, axis=-1)
         return scores, weights, ops.matmul(weights, value)
@@ -73,7 +77,7 @@ def attend(
         allowed = ops.logical_and(attention_mask, allowed)
     gated = scores
     if intervention.score_gate is not None:
-        gated = products * intervention.score_gate
+        gated = capped(products * intervention.score_gate, cap)
         gated = gated if bias is None else gated + ops.where(intervention.score_gate == 0, 0.0, bias)
     biased = ops.where(allowed, gated + intervention.score_bias, masked_score(scores))
     weights = ops.softmax(biased, axis=-1) * ops.where(allowed, intervention.weight_gate, 0.0)
@@ -83,6 +87,11 @@ def attend(
     if intervention.context_patch is not None:
         context = context + intervention.context_patch
     return scores, weights, context
+
+
+def capped(x: Tensor, cap: float | None) -> Tensor:
+    """Return cap * tanh(x / cap), which is between -cap and cap; without a cap, `x` itself."""
+    return x if cap is None else cap * ops.tanh(x / cap)
 
 
 class MultiHeadAttention(keras.layers.Layer):
@@ -153,7 +162,9 @@ class MultiHeadAttention(keras.layers.Layer):
             key, value = ops.repeat(key, times, axis=1), ops.repeat(value, times, axis=1)
         if past is not None:
             key, value = (ops.concatenate(sides, axis=2) for sides in zip(past, (key, value), strict=True))
-        scores, weights, context = attend(query, key, value, attention_mask, intervention, places.bias)
+        scores, weights, context = attend(
+            query, key, value, attention_mask, intervention, places.bias, config.score_cap
+        )
         joined = ops.swapaxes(context, 1, 2)
         joined = ops.reshape(joined, (-1, ops.shape(x)[1], config.num_heads * config.value_dim))
         output = joined if self.output_dense is None else project(self.output_dense, joined)

@@ -4,7 +4,7 @@ from typing import Any
 
 import keras
 
-from transformer_viz.network.attention import Shape, dense, masked_score, project
+from transformer_viz.network.attention import Shape, capped, dense, masked_score, project
 from transformer_viz.network.layers import ACTIVATIONS, normalisation
 from transformer_viz.values.config import TransformerConfig
 from transformer_viz.values.tensors import Tensor
@@ -111,6 +111,9 @@ class VocabularyHead(keras.layers.Layer):
             x = self.transform_norm(project(self.transform, x))
         if self.config.scale_output:
             x = x / self.config.d_model**0.5
+        return capped(self._logits(x, tokens), self.config.logit_cap)
+
+    def _logits(self, x, tokens):
         if self.output_dense is not None:
             return project(self.output_dense, x)
         logits = ops.matmul(x, ops.transpose(tokens))

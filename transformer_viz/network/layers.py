@@ -6,6 +6,7 @@ import keras
 
 from transformer_viz.network.attention import NO_PLACES, MultiHeadAttention, Places, Shape, dense, project
 from transformer_viz.values.config import TransformerConfig
+from transformer_viz.values.shapes import norm_names
 from transformer_viz.values.tensors import (
     AttentionTrace,
     BlockIntervention,
@@ -82,9 +83,12 @@ class Block(keras.layers.Layer):
     Args:
         config: `TransformerConfig`.
         attentions: Names of the attention layers, in order of computation.
+        layer: Number of the block in its stack, from 0.
     """
 
-    def __init__(self, config: TransformerConfig, attentions: list[str], *, name: str | None = None):
+    def __init__(
+        self, config: TransformerConfig, attentions: list[str], layer: int, *, name: str | None = None
+    ):
         super().__init__(name=name)
         self.config = config
         self.ffn = FeedForward(config, name="ffn")
@@ -92,29 +96,34 @@ class Block(keras.layers.Layer):
         self.sublayers = [*attentions, "ffn"] if config.ffn_dim else attentions
         for attention in attentions:
             setattr(self, attention, MultiHeadAttention(config, name=attention))
-        for sublayer in self.sublayers if config.norm != "none" else ():
-            setattr(self, f"{sublayer}_norm", normalisation(config, f"{sublayer}_norm"))
+        self.norms = [norm for sublayer in self.sublayers for norm in norm_names(config, sublayer, layer)]
+        for norm in self.norms:
+            setattr(self, norm, normalisation(config, norm))
 
     def build(self, x_shape: Shape) -> None:
         """Create the parameters; all sizes are known from the config."""
-        for sublayer in self.sublayers:
-            getattr(self, sublayer).build(x_shape)
-            if self.config.norm != "none":
-                getattr(self, f"{sublayer}_norm").build(x_shape)
+        for part in (*self.sublayers, *self.norms):
+            getattr(self, part).build(x_shape)
 
     def _attend(
         self, name, x, source, attention_mask, intervention, residual, past=None, places=NO_PLACES
-    ) -> tuple[Tensor, AttentionTrace, Tensor, Tensor]:
-        """Run one attention layer; return its input, its trace, the sum, and the residual stream after it."""
+    ) -> tuple[Tensor, AttentionTrace, Tensor, Tensor, Tensor | None]:
+        """Run one attention layer.
+
+        Returns its input, its trace, the sum, the residual stream after it, and what was added to the stream
+        if that is not the output of the layer.
+        """
         read = self._before(name, x)
         source = read if source is None else source
         trace = getattr(self, name)(read, source, attention_mask, intervention, past, places)
         return read, trace, *self._after(name, x, trace.output, residual)
 
-    def _feed_forward(self, x, before, residual) -> tuple[Tensor, FeedForwardTrace, Tensor, Tensor]:
-        """Run the feed-forward layer on `x`, or on the stream `before` attention; return the same four."""
+    def _feed_forward(
+        self, x, before, residual
+    ) -> tuple[Tensor, FeedForwardTrace, Tensor, Tensor, Tensor | None]:
+        """Run the feed-forward layer on `x`, or on the stream `before` attention; return the same five."""
         if not self.config.ffn_dim:
-            return x, self.ffn(x), x, x
+            return x, self.ffn(x), x, x, None
         read = self._before("ffn", before if self.config.parallel else x)
         trace = self.ffn(read)
         if self.config.parallel:  # the stream before both is in `x` already
@@ -122,12 +131,16 @@ class Block(keras.layers.Layer):
         return read, trace, *self._after("ffn", x, trace.output, residual)
 
     def _before(self, name, x):
-        return getattr(self, f"{name}_norm")(x) if self.config.norm == "pre" else x
+        norm = f"{name}_norm"
+        return getattr(self, norm)(x) if self.config.normalises_inputs and norm in self.norms else x
 
-    def _after(self, name, x, update, residual) -> tuple[Tensor, Tensor]:
+    def _after(self, name, x, update, residual) -> tuple[Tensor, Tensor, Tensor | None]:
+        added = None
+        if self.config.norm == "sandwich":
+            update = added = getattr(self, f"{name}_output_norm")(update)
         kept = x if residual is None else x * residual
         total = kept + self.dropout(update) if self.config.residual else update
-        return total, getattr(self, f"{name}_norm")(total) if self.config.norm == "post" else total
+        return total, getattr(self, f"{name}_norm")(total) if self.config.norm == "post" else total, added
 
 
 class EncoderBlock(Block):
@@ -135,6 +148,7 @@ class EncoderBlock(Block):
 
     Args:
         config: `TransformerConfig`.
+        layer: Number of the block, from 0.
 
     Call arguments:
         x: float (batch, position, d_model).
@@ -146,8 +160,8 @@ class EncoderBlock(Block):
         `EncoderBlockTrace`.
     """
 
-    def __init__(self, config: TransformerConfig, *, name: str | None = None):
-        super().__init__(config, ["attention"], name=name)
+    def __init__(self, config: TransformerConfig, layer: int = 0, *, name: str | None = None):
+        super().__init__(config, ["attention"], layer, name=name)
 
     def call(
         self,
@@ -159,13 +173,25 @@ class EncoderBlock(Block):
         """Run the block; see the class."""
         change = intervention or BlockIntervention()
         x = patch(x, change.resid_pre)
-        read, attention, total, mid = self._attend(
+        read, attention, total, mid, added = self._attend(
             "attention", x, None, attention_mask, change.self_attention, change.residual, places=places
         )
         mid = patch(mid, change.resid_mid)
-        ffn_input, ffn, ffn_sum, post = self._feed_forward(mid, x, change.residual)
+        ffn_input, ffn, ffn_sum, post, ffn_added = self._feed_forward(mid, x, change.residual)
         post = patch(post, change.resid_post)
-        return EncoderBlockTrace(x, read, attention, total, mid, ffn_input, ffn, ffn_sum, post)
+        return EncoderBlockTrace(
+            x,
+            read,
+            attention,
+            total,
+            mid,
+            ffn_input,
+            ffn,
+            ffn_sum,
+            post,
+            attention_added=added,
+            ffn_added=ffn_added,
+        )
 
 
 class DecoderBlock(Block):
@@ -173,6 +199,7 @@ class DecoderBlock(Block):
 
     Args:
         config: `TransformerConfig`; without an encoder there is no cross-attention.
+        layer: Number of the block, from 0.
 
     Call arguments:
         x: float (batch, position, d_model).
@@ -187,9 +214,9 @@ class DecoderBlock(Block):
         `DecoderBlockTrace`.
     """
 
-    def __init__(self, config: TransformerConfig, *, name: str | None = None):
+    def __init__(self, config: TransformerConfig, layer: int = 0, *, name: str | None = None):
         cross = ["cross_attention"] if config.has_encoder else []
-        super().__init__(config, ["self_attention", *cross], name=name)
+        super().__init__(config, ["self_attention", *cross], layer, name=name)
 
     def call(
         self,
@@ -204,7 +231,7 @@ class DecoderBlock(Block):
         """Run the block; see the class."""
         change = intervention or BlockIntervention()
         x = patch(x, change.resid_pre)
-        read, attention, total, mid = self._attend(
+        read, attention, total, mid, added = self._attend(
             "self_attention",
             x,
             None,
@@ -215,16 +242,30 @@ class DecoderBlock(Block):
             places,
         )
         mid = patch(mid, change.resid_mid)
-        cross, last = (None, None, None, None), mid
+        cross, last, cross_added = (None, None, None, None), mid, None
         if memory is not None:
-            cross_input, cross_attention, cross_sum, last = self._attend(
+            cross_input, cross_attention, cross_sum, last, cross_added = self._attend(
                 "cross_attention", mid, memory, cross_attention_mask, change.cross_attention, change.residual
             )
             last = patch(last, change.resid_cross)
             cross = cross_input, cross_attention, cross_sum, last
-        ffn_input, ffn, ffn_sum, post = self._feed_forward(last, x, change.residual)
+        ffn_input, ffn, ffn_sum, post, ffn_added = self._feed_forward(last, x, change.residual)
         post = patch(post, change.resid_post)
-        return DecoderBlockTrace(x, read, attention, total, mid, *cross, ffn_input, ffn, ffn_sum, post)
+        return DecoderBlockTrace(
+            x,
+            read,
+            attention,
+            total,
+            mid,
+            *cross,
+            ffn_input,
+            ffn,
+            ffn_sum,
+            post,
+            self_attention_added=added,
+            cross_attention_added=cross_added,
+            ffn_added=ffn_added,
+        )
 
 
 def patch(resid: Tensor, change: Patch | None) -> Tensor:

@@ -77,8 +77,8 @@ class Transformer(keras.Model):
             )
             for stack in stacks
         }
-        self.encoder = [EncoderBlock(config, name=f"encoder_{i}") for i in range(depth.get("encoder", 0))]
-        self.decoder = [DecoderBlock(config, name=f"decoder_{i}") for i in range(depth.get("decoder", 0))]
+        self.encoder = [EncoderBlock(config, i, name=f"encoder_{i}") for i in range(depth.get("encoder", 0))]
+        self.decoder = [DecoderBlock(config, i, name=f"decoder_{i}") for i in range(depth.get("decoder", 0))]
         normed = depth if config.final_norm else ()
         self.norms = {stack: normalisation(config, f"{stack}_norm") for stack in normed}
         self.vocabulary_head = VocabularyHead(config, name=HEAD) if config.predicts_tokens else None
@@ -125,6 +125,7 @@ class Transformer(keras.Model):
         target_ids: Tensor | None = None,
         *,
         attention_mask: Tensor | None = None,
+        unlimited_mask: Tensor | None = None,
         target_attention_mask: Tensor | None = None,
         cross_attention_mask: Tensor | None = None,
         position_ids: Tensor | None = None,
@@ -141,6 +142,7 @@ class Transformer(keras.Model):
             target_ids: int32 (batch, target), the decoder input of an encoder-decoder.
             attention_mask: bool, broadcastable to (batch, head, query, key), True = may attend: for the
                 self-attention over `token_ids`. None: the model's own.
+            unlimited_mask: The same for `config.unlimited_layers`. None: `attention_mask`, if that is given.
             target_attention_mask: The same for the self-attention over `target_ids`.
             cross_attention_mask: The same for the cross-attention.
             position_ids: int32 (batch or 1, position), rows of the table. None: 0, 1, 2, ..., subject to
@@ -160,14 +162,18 @@ class Transformer(keras.Model):
         if attention_mask is None:
             attention_mask = self.self_mask(token_ids, causal=self.config.causal)
             own_mask = attention_mask if self._masks_anything else None
+            if self.config.unlimited_layers and unlimited_mask is None:
+                unlimited_mask = self.unlimited_mask(token_ids)
         if position_table is None:
             position_table = self.position_table()
         x, *embeddings = self._embed(token_ids, self.token_embedding, position_ids, position_table)
-        first = next(iter(self.config.stacks))
+        first, count = next(iter(self.config.stacks)), len(self.encoder)
+        unlimited_mask = own_mask if unlimited_mask is None else unlimited_mask
+        masks = self._by_layer(first, own_mask, unlimited_mask)
         places = self._places(first, self._rows(token_ids, position_ids))
-        x, encoder = self._encode(x, own_mask, changes[: len(self.encoder)], places)
+        x, encoder = self._encode(x, masks[:count], changes[:count], places[:count])
         memory = target_token = target_position = target_bias = None
-        bias = places.bias
+        bias, masks, places = places[0].bias, masks[count:], places[count:]
         if target_ids is not None:
             memory = x
             if cross_attention_mask is None:
@@ -181,10 +187,9 @@ class Transformer(keras.Model):
                 target_ids, embedding, target_position_ids, target_position_table, "target_"
             )
             places = self._places("decoder", self._rows(target_ids, target_position_ids))
-            target_bias = places.bias
-            own_mask = target_attention_mask
-        changes = changes[len(self.encoder) :]
-        x, decoder = self._decode(x, own_mask, memory, cross_attention_mask, changes, places)
+            target_bias = places[0].bias
+            masks = [target_attention_mask] * len(self.decoder)
+        x, decoder = self._decode(x, masks, memory, cross_attention_mask, changes[count:], places)
         token, position, segment = embeddings
         return ModelTrace(
             token,
@@ -202,6 +207,7 @@ class Transformer(keras.Model):
             segment,
             bias,
             target_bias,
+            None if self.config.score_cap is None else ops.full((1,), self.config.score_cap),
         )
 
     def memory(self, token_ids: Tensor) -> Tensor:
@@ -213,7 +219,8 @@ class Transformer(keras.Model):
         x, *_ = self._embed(token_ids, self.token_embedding, None, self.position_table())
         mask = self.self_mask(token_ids, causal=False) if self._masks_anything else None
         places = self._places("encoder", self._rows(token_ids, None))
-        return self._encode(x, mask, [None] * len(self.encoder), places)[0]
+        count = len(self.encoder)
+        return self._encode(x, [mask] * count, [None] * count, places)[0]
 
     def extend(
         self,
@@ -236,17 +243,20 @@ class Transformer(keras.Model):
         """
         config, first = self.config, ops.shape(past.key)[3]
         length = first + ops.shape(token_ids)[1]
-        mask = causal_mask(length, first)
+        unlimited = mask = causal_mask(length, first)
         if config.window is not None:
             mask = ops.logical_and(mask, window_mask(length, config.window, first))
+        masks = self._by_layer("decoder", mask, unlimited)
         table = self.position_table() if memory is None else self.target_position_table()
         embedding = (memory is not None and self.target_token_embedding) or self.token_embedding
         rows = ops.arange(length)[None] + config.padding_position
         side = "" if memory is None else "target_"
         x, *_ = self._embed(token_ids, embedding, rows[:, first:], table, side)
         known, places = [], self._places("decoder", rows[:, first:], rows)
-        for block, *before in zip(self.decoder, *map(ops.unstack, past), strict=True):
-            trace = block(x, mask, memory, cross_attention_mask, past=Past(*before), places=places)
+        for block, mask, place, *before in zip(
+            self.decoder, masks, places, *map(ops.unstack, past), strict=True
+        ):
+            trace = block(x, mask, memory, cross_attention_mask, past=Past(*before), places=place)
             x = trace.resid_post
             known.append((trace.self_attention.key, trace.self_attention.value))
         *_, logits = self._output(self._norm("decoder", x[:, -1:]), token_ids, None)
@@ -260,12 +270,24 @@ class Transformer(keras.Model):
 
     def self_mask(self, token_ids: Tensor, *, causal: bool) -> Tensor:
         """Return the model's own mask of self-attention: bool (batch, 1, query or 1, key)."""
+        return self._self_mask(token_ids, self.config.window, causal=causal)
+
+    def unlimited_mask(self, token_ids: Tensor) -> Tensor:
+        """Return the same for `config.unlimited_layers`."""
+        return self._self_mask(token_ids, None, causal=self.config.causal)
+
+    def _self_mask(self, token_ids, window, *, causal):
         mask, length = self.readable(token_ids), ops.shape(token_ids)[1]
         if causal:
             mask = ops.logical_and(mask, causal_mask(length))
-        if self.config.window is not None:
-            mask = ops.logical_and(mask, window_mask(length, self.config.window))
+        if window is not None:
+            mask = ops.logical_and(mask, window_mask(length, window))
         return mask
+
+    def _by_layer(self, stack, limited, unlimited) -> list[Any]:
+        """Return the mask of each block of a stack, of those with and without a window."""
+        layers = range(self.config.stacks[stack])
+        return [unlimited if layer in self.config.unlimited_layers else limited for layer in layers]
 
     def readable(self, token_ids: Tensor) -> Tensor:
         """Return which tokens may be attended to: bool (batch, 1, 1, key); not [PAD] if it is masked."""
@@ -327,30 +349,44 @@ class Transformer(keras.Model):
     def _rows(self, token_ids, position_ids):
         return self.position_ids(token_ids) if position_ids is None else position_ids
 
-    def _places(self, stack, query_ids, key_ids=None) -> Places:
-        """Return what the positions of queries and keys, which may be the same, do inside self-attention."""
+    def _places(self, stack, query_ids, key_ids=None) -> list[Places]:
+        """Return what the positions of queries and keys do inside the self-attention of each block.
+
+        The positions of both may be the same.
+        """
         config, key_ids = self.config, query_ids if key_ids is None else key_ids
+        layers = range(config.stacks[stack])
         if config.positions == "rotary":
-            return Places(rotation=rotation(query_ids, config.rotary_width, config.rotary_base))
+            bases = [config.rotary_base_of(layer) for layer in layers]
+            found = {
+                base: Places(rotation=rotation(query_ids, config.rotary_width, base))
+                for base in dict.fromkeys(bases)
+            }
+            return [found[base] for base in bases]
         if config.positions == "relative":
             table, causal = self.relative_biases[stack].embeddings, stack == "decoder" or config.causal
-            return Places(bias=relative_bias(config, table, query_ids, key_ids, causal=causal))
-        return NO_PLACES
+            bias = relative_bias(config, table, query_ids, key_ids, causal=causal)
+            return [Places(bias=bias) for _ in layers]
+        return [NO_PLACES for _ in layers]
 
-    def _encode(self, x, mask, changes, places):
+    def _encode(self, x, masks, changes, places):
         """Return the residual stream after the encoder, and the traces of its blocks."""
         blocks = []
-        for block, change in zip(self.encoder, changes, strict=True):
-            blocks.append(block(x, mask, intervention=change, places=places))
-            x = blocks[-1].resid_post
+        for block, mask, change, place in zip(self.encoder, masks, changes, places, strict=True):
+            trace = block(x, mask, intervention=change, places=place)
+            x = trace.resid_post
+            own = len(blocks) in self.config.unlimited_layers
+            blocks.append(trace._replace(attention_mask=mask) if own else trace)
         return self._norm("encoder", x), tuple(blocks)
 
-    def _decode(self, x, mask, memory, cross_mask, changes, places):
+    def _decode(self, x, masks, memory, cross_mask, changes, places):
         """Return the residual stream after the decoder, and the traces of its blocks."""
         blocks = []
-        for block, change in zip(self.decoder, changes, strict=True):
-            blocks.append(block(x, mask, memory, cross_mask, intervention=change, places=places))
-            x = blocks[-1].resid_post
+        for block, mask, change, place in zip(self.decoder, masks, changes, places, strict=True):
+            trace = block(x, mask, memory, cross_mask, intervention=change, places=place)
+            x = trace.resid_post
+            own = len(blocks) in self.config.unlimited_layers
+            blocks.append(trace._replace(self_attention_mask=mask) if own else trace)
         return self._norm("decoder", x), tuple(blocks)
 
     def _norm(self, stack, x):

@@ -63,13 +63,14 @@ class HeadsInText:
         self.kind = kind
         self.possible = possible
         tokens = found.query_tokens, found.key_tokens
-        patterns = text_patterns(found.mask, *tokens, cross=kind == "cross", typical=typical)
-        self.names = patterns.names
-        self._has_choice = patterns.has_choice
+        masks = [text_patterns(mask, *tokens, cross=kind == "cross", typical=typical) for mask in found.mask]
+        self.names = masks[0].names
+        self._has_choice = all(patterns.has_choice for patterns in masks)
         self._shares: list[PatternShares] = []
         self.roles = [[Role("mixed", 0.0, 0)] * len(layer.weights) for layer in found.layers]
-        if len(patterns.rows):
-            self._shares = [pattern_shares(patterns, layer.weights) for layer in found.layers]
+        if all(len(patterns.rows) for patterns in masks):
+            both = zip(masks if len(masks) > 1 else masks * len(found.layers), found.layers, strict=True)
+            self._shares = [pattern_shares(patterns, layer.weights) for patterns, layer in both]
             self.roles = [roles_of_shares(*each) for each in zip(self._shares, possible, strict=True)]
 
     @property
@@ -145,7 +146,7 @@ def patterns_of_trace(trace: Trace) -> dict[str, list[frozenset[str]]]:
                 kind,
                 layer,
                 positions=table is None or bool(np.any(table)),
-                masked=bool((mask != mask[:, :1]).any()),
+                masked=bool((mask != mask[..., :1, :]).any()),
                 start=not EDGES.isdisjoint(attentions.key_tokens[:1]),
             )
             for layer in range(len(attentions.layers))

@@ -184,6 +184,7 @@ def described(
             shares=None if usual is None else share_texts(usual),
             opening=heads.clearest if head_roles is None else head_roles.kinds[kind].opening(),
             has_edges=not looks,
+            cap=None if trace.values.score_cap is None else float(trace.values.score_cap),
         )
     return shown
 

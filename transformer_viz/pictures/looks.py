@@ -114,7 +114,8 @@ def _typed(side):
 def _look(kind, found, sides, looks):
     """Return one kind of attention after some transformations."""
     weights = _one_head(kind, np.stack([layer.weights for layer in found.layers]), looks)
-    mask, (rows, columns) = np.broadcast_to(found.mask, (len(found.mask), *weights.shape[-2:])), sides
+    mask = np.broadcast_to(found.mask, (*found.mask.shape[:2], *weights.shape[-2:]))
+    rows, columns = sides
     if "words" in looks:
         weights = merge_words(weights, rows.words, columns.words)
         mask = merge_words(mask, rows.words, columns.words) > 0
@@ -125,7 +126,7 @@ def _look(kind, found, sides, looks):
     if "sink" in looks and keys.sum() > 1:
         keys[(weights.mean(axis=(0, 1, 2)) * keys).argmax()] = False
     if not (queries.all() and keys.all()) and queries.any() and keys.any():
-        weights, mask = renormalise(weights, queries, keys), mask[:, queries][:, :, keys]
+        weights, mask = renormalise(weights, queries, keys), mask[..., queries, :][..., keys]
         rows, columns = _kept(rows, queries), _kept(columns, keys)
     layers = [AttentionTrace(None, None, None, None, layer, None, None) for layer in weights]
     return Look(Attentions(layers, mask, tuple(rows.tokens), tuple(columns.tokens)), rows, columns)

@@ -133,7 +133,8 @@ def _place(config, words, place, tensors, arrays, rows) -> dict[str, Any]:
         "step": step_name(config, words, place),
         "about": _about(config, words, place),
         "how": "" if place.layer is None else _how(config, words, place),
-        "normed": config.norm == "pre" and place.layer is not None,
+        "normed": any(what == "normed" for what, _ in place.made),
+        "renormed": any(what == "output" for what, _ in place.made),
         "kind": {"self": place.stack, "cross": "cross"}.get(place.part),
         "lengths": [float(length) for length in np.linalg.norm(stream[rows], axis=-1)],
         "stream": _tensor(arrays, "", stream, rows),
@@ -189,7 +190,15 @@ def _output(trace, words, read, rows) -> dict[str, Any]:
         "step": words("map.step.output"),
     }
     place |= {"about": words("map.about.output" if trace.probs.ndim == 2 else "map.about.class")}
-    place |= {"how": "", "normed": False, "kind": None, "lengths": [], "stream": None, "tensors": []}
+    place |= {
+        "how": "",
+        "normed": False,
+        "renormed": False,
+        "kind": None,
+        "lengths": [],
+        "stream": None,
+        "tensors": [],
+    }
     if trace.probs.ndim == 2:
         final = zip(read.final, trace.probs.max(axis=-1), strict=True)
         cells = [_cell(trace, number, prob, FINAL) for number, prob in final]

@@ -43,11 +43,10 @@ def pipeline_of(config: TransformerConfig, words: Words) -> dict[str, Any]:
 
 
 def _in_block(place: Place, config: TransformerConfig, words: Words) -> list[dict[str, Any]]:
-    """Return a step of a block, behind the normalisation of its input if that comes first."""
+    """Return a step of a block, between the normalisations of its input and its output if it has them."""
     step = _step(place, config, words)
-    if config.norm != "pre":
-        return [step]
-    return [step | {"title": words("pipeline.norm"), "kind": None, "is_norm": True}, step]
+    norm = [step | {"title": words("pipeline.norm"), "kind": None, "is_norm": True}]
+    return [*norm * config.normalises_inputs, step, *norm * (config.norm == "sandwich")]
 
 
 def _step(place, config, words):

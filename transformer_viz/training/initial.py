@@ -67,4 +67,4 @@ def _directions_of_tokens(config):
         directions = directions[min(known, config.d_model - config.head_dim) :]
     tokens = EMBEDDING_VARIANCE * (config.d_model if config.scale_embedding else 1)
     places = EMBEDDING_VARIANCE if config.positions == "learned" else (rows**2).mean()
-    return directions, tokens / (tokens + places) if config.norm == "pre" else tokens
+    return directions, tokens / (tokens + places) if config.normalises_inputs else tokens

@@ -38,11 +38,9 @@ NGRAMS = ("unigram", "bigram", "trigram")
 EXAMPLES = 20
 """Test texts on which the previous-token scores of heads are measured."""
 
-_READ = {
-    "token_ids": TOKEN_IDS,
-    "position_ids": TOKEN_IDS,
-    "attention_mask": tf.TensorSpec((None, 1, None, None), tf.bool),
-}
+_MASK = tf.TensorSpec((None, 1, None, None), tf.bool)
+
+_READ = {"token_ids": TOKEN_IDS, "position_ids": TOKEN_IDS, "attention_mask": _MASK}
 
 
 class RunningText(Dataset):
@@ -57,7 +55,6 @@ class RunningText(Dataset):
     """
 
     task = "next token"
-    signature = (_READ, TOKEN_IDS)
 
     def __init__(self, job: TrainingJob, parent: StoredModel | None = None):
         rows, test = load_rows(job, read_for_decoder, ["text", "target"])
@@ -71,6 +68,8 @@ class RunningText(Dataset):
             options: dict[str, Any] = tokenizer_options(job) | {"markers": True, "mask": job.config.fills_in}
             tokenizer = Tokenizer.train(joined_texts(train), job.config.vocab_size, **options)
         self.config = job.config.replace(vocab_size=tokenizer.vocab_size)
+        read = _READ | ({"unlimited_mask": _MASK} if self.config.unlimited_layers else {})
+        self.signature = (read, TOKEN_IDS)
         self.tokenizers = {"tokenizer": tokenizer.to_json()}
         self._train, self._validation = (
             tokenizer.encode_batch(joined_texts(part), max_len=NO_LIMIT) for part in (train, validation)

@@ -52,7 +52,7 @@ def read_attention(
     if is_self and is_causal(read):
         mask = mask & np.tri(len(queries), dtype=bool)
     traces = [AttentionTrace(None, None, None, None, weights, None, None) for weights in read]
-    return Attentions(traces, mask[None], queries, keys)
+    return Attentions(traces, mask[None, None], queries, keys)
 
 
 def by_kind(layers: Any, tokens: Sequence[str], target_tokens: Sequence[str]) -> dict[str, list]:

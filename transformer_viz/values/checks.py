@@ -13,6 +13,9 @@ if TYPE_CHECKING:
 TEMPERATURES = (0.01, 100.0)
 """Lowest and highest temperature of a classifier: beyond them, no doubt is left, or nothing else."""
 
+SMALLEST_CAP = 0.01
+"""Smallest cap of scores or logits: below it, there is hardly a difference left."""
+
 MAX_QUOTED = 200
 """Characters of a value quoted in an error."""
 
@@ -53,6 +56,10 @@ def check_combinations(config: "TransformerConfig") -> None:
         raise Problem("config.relative", buckets=config.relative_buckets, reach=config.relative_reach)
     if max(config.target_start or (0,)) >= (config.target_vocab_size or 1):
         raise Problem("config.target_start", ids=quoted(config.target_start), size=config.target_vocab_size)
+    if not config.first_norm and not config.normalises_inputs:
+        raise Problem("config.first_norm", norm=config.norm)
+    if config.unlimited_layers:
+        _check_unlimited(config)
     if not config.output_projection and heads_width != config.d_model:
         raise Problem("config.projection", heads=heads_width, width=config.d_model)
     name, width = "embedding_dim" if config.projects_embeddings else "d_model", config.embedding_dim
@@ -65,6 +72,15 @@ def check_combinations(config: "TransformerConfig") -> None:
         raise Problem("config.tied_width", embedding=width, width=config.d_model)
 
 
+def _check_unlimited(config):
+    """Check the numbers of the blocks without the window that the others have."""
+    layers = config.unlimited_layers
+    if config.window is None or len(config.stacks) > 1:
+        raise Problem("config.unlimited", layers=quoted(layers), architecture=config.architecture)
+    if sorted({*layers}) != [*layers] or layers[-1] >= config.num_layers or len(layers) == config.num_layers:
+        raise Problem("config.unlimited_layers", layers=quoted(layers), count=config.num_layers)
+
+
 def _check_types(config, choices):
     for field in dataclasses.fields(config):
         value, kind = getattr(config, field.name), field.type
@@ -72,7 +88,7 @@ def _check_types(config, choices):
             continue
         if kind in (int, int | None):
             good, rule = type(value) is int, Phrase("rule.whole")
-        elif kind is float:
+        elif kind in (float, float | None):
             good = (type(value) is int or type(value) is float) and abs(value) <= sys.float_info.max
             rule = Phrase("rule.finite")
         elif kind is bool:
@@ -82,7 +98,9 @@ def _check_types(config, choices):
             good, rule = value in choices[field.name], Phrase("rule.choice", choices=names)
         elif kind == tuple[int, ...]:
             whole = isinstance(value, tuple) and all(type(number) is int and number >= 0 for number in value)
-            good, rule = whole and value != (), Phrase("rule.ids")
+            may_be_empty = field.default == ()
+            good = whole and (may_be_empty or value != ())
+            rule = Phrase("rule.numbers" if may_be_empty else "rule.ids")
         elif config.predicts_tokens or config.output == "none":
             architecture = Phrase("rule.no_labels", architecture=config.architecture)
             without = Phrase("rule.no_tokens", output=config.output)
@@ -100,6 +118,7 @@ def _check_ranges(config):
     bounds |= {"vocab_size": 2, "target_vocab_size": 2, "ffn_dim": 0, "window": 0, "segments": 0}
     bounds |= dict.fromkeys(("pad_id", "unk_id", "start_id", "end_id", "mask_id"), -1)
     bounds |= {"norm_epsilon": 0, "rotary_base": 1, "relative_buckets": 1, "relative_reach": 1}
+    bounds |= {"window_rotary_base": 1, "score_cap": SMALLEST_CAP, "logit_cap": SMALLEST_CAP}
     for name, least in bounds.items():
         value = getattr(config, name)
         if value is not None and value < least:

@@ -221,7 +221,7 @@ class Comparison:
         """Return axis -> aligned rows of a tensor, by its name in `flatten`."""
         parts = name.split(".")
         if len(parts) == 1:
-            if name == "pooled" or (name == "logits" and self.a.logits.ndim == 1):
+            if name in ("pooled", "score_cap") or (name == "logits" and self.a.logits.ndim == 1):
                 return {}
             is_target = name in TARGET_SIDE or (name in ("final", "logits") and bool(self.a.decoder))
             return {0: self._rows_of(is_target)}
@@ -322,8 +322,8 @@ def _aligned(found, queries, keys, tokens):
             for name, array in (("weights", layer.weights), ("scores", layer.scores))
         }
         layers.append(layer._replace(**dict.fromkeys(layer._fields) | parts))
-    mask = np.broadcast_to(found.mask, (len(found.mask), *found.layers[0].weights.shape[1:]))
-    return Attentions(layers, _taken(_taken(mask, queries, 1), keys, 2), *tokens)
+    mask = np.broadcast_to(found.mask, (*found.mask.shape[:2], *found.layers[0].weights.shape[1:]))
+    return Attentions(layers, _taken(_taken(mask, queries, 2), keys, 3), *tokens)
 
 
 def _moved(one, other):

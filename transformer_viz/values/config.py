@@ -17,7 +17,7 @@ from transformer_viz.values.shapes import parameter_shapes
 CHOICES = {
     "architecture": ("encoder", "encoder-decoder", "decoder"),
     "positions": ("none", "one-hot", "learned", "sinusoidal", "sinusoidal-halves", "rotary", "relative"),
-    "norm": ("post", "pre", "none"),
+    "norm": ("post", "pre", "sandwich", "none"),
     "norm_kind": ("layer", "rms"),
     "pooling": ("mean", "max", "first", "attention"),
     "activation": ("relu", "gelu", "gelu-tanh", "silu"),
@@ -42,7 +42,7 @@ NO_ID = -1
 DEFAULT_LABELS = "negative", "positive"
 """Class names of an encoder whose config names none."""
 
-FORMAT_VERSION = 3
+FORMAT_VERSION = 4
 """Version of `config.json`; a higher one comes from a newer release."""
 
 ADDED = {
@@ -54,6 +54,7 @@ ADDED = {
     **dict.fromkeys(("gated_ffn", "ffn_bias"), 3),
     **dict.fromkeys(("pooled_activation", "output_transform", "vocabulary_bias", "embedding_dim"), 3),
     **dict.fromkeys(("target_start", "relative_buckets", "relative_reach", "scale_output"), 3),
+    **dict.fromkeys(("unlimited_layers", "window_rotary_base", "first_norm", "score_cap", "logit_cap"), 4),
 }
 """Field -> the version of `config.json` that first has it; older ones mean its default."""
 
@@ -98,7 +99,8 @@ class TransformerConfig:
         padding_position: Count positions from 1 and give [PAD] position 0, an extra row of the table.
         scale_embedding: Multiply token embeddings by sqrt(d_model) (section 3.4).
         norm: Layer normalisation "post" (after the addition, as in the paper), "pre" (before each
-            sub-layer) or "none".
+            sub-layer), "sandwich" (before each sub-layer, and of its output before the addition; Ding et al.,
+            2021, CogView, section 2.4) or "none".
         final_norm: Another layer normalisation after the last block, as in GPT-2.
         residual: Residual connections: add each sub-layer's output to its input.
         attention_bias: Bias in the query, key, value and output projections.
@@ -157,6 +159,15 @@ class TransformerConfig:
         relative_reach: Distance from which on they are all in the last bucket.
         scale_output: Divide the vectors in front of the logits over the vocabulary by sqrt(d_model), as T5
             does where it shares the token embedding with the output layer.
+        unlimited_layers: Numbers, from 0, of the blocks whose self-attention has no `window` although the
+            others have one (Beltagy et al., 2020, section 3.1; Gemma Team, 2024, section 2).
+        window_rotary_base: `rotary_base` of the blocks that have the window; None: the same.
+        first_norm: Whether the first self-attention of a stack reads normalised embeddings, with `norm` "pre"
+            or "sandwich". ModernBERT's reads them as they are: `embedding_norm` has normalised them (Warner
+            et al., 2024, section 2.1).
+        score_cap: The scores s of attention are replaced by cap * tanh(s / cap), before the mask; None: they
+            stay (Gemma Team, 2024, section 2).
+        logit_cap: The same for the logits over the vocabulary.
 
     Raises:
         ValueError: If a value is out of range or two values conflict; names the fields.
@@ -221,9 +232,14 @@ class TransformerConfig:
     relative_buckets: int = 32
     relative_reach: int = 128
     scale_output: bool = False
+    unlimited_layers: tuple[int, ...] = ()
+    window_rotary_base: float = DERIVED
+    first_norm: bool = True
+    score_cap: float | None = None
+    logit_cap: float | None = None
 
     def __post_init__(self):
-        for name in ("labels", "target_start"):
+        for name in ("labels", "target_start", "unlimited_layers"):
             if isinstance(getattr(self, name), list):
                 object.__setattr__(self, name, tuple(getattr(self, name)))
         check_fields(self, CHOICES)
@@ -270,6 +286,11 @@ class TransformerConfig:
         return self.positions in ("rotary", "relative")
 
     @property
+    def normalises_inputs(self) -> bool:
+        """Whether sub-layers read normalised vectors."""
+        return self.norm in ("pre", "sandwich")
+
+    @property
     def projects_embeddings(self) -> bool:
         """Whether a dense layer brings the embeddings to the width of the residual stream."""
         return self.embedding_dim != self.d_model
@@ -290,6 +311,14 @@ class TransformerConfig:
     def num_parameters(self) -> int:
         """Number of parameters, computed from the shapes."""
         return sum(math.prod(shape) for shape in self.parameter_shapes().values())
+
+    def window_of(self, layer: int) -> int | None:
+        """Return the `window` of one block's self-attention; None: unlimited."""
+        return None if layer in self.unlimited_layers else self.window
+
+    def rotary_base_of(self, layer: int) -> float:
+        """Return the base of one block's rotary wavelengths."""
+        return self.rotary_base if self.window_of(layer) is None else self.window_rotary_base
 
     def replace(self, **changes: Any) -> "TransformerConfig":
         """Return a copy with some fields changed, and checked.
@@ -354,4 +383,5 @@ class TransformerConfig:
             "rotary_width": lambda: self.head_dim,
             "embedding_dim": lambda: self.d_model,
             "target_start": lambda: (self.start_id,) if translates else None,
+            "window_rotary_base": lambda: self.rotary_base,
         }

@@ -84,7 +84,7 @@ def build(
         config: `TransformerConfig`.
         changes: Source of ablate, cut, mute, patterns, patches, scaling and residual; the rest is ignored.
         lengths: Stack -> its number of positions.
-        masks: Kind -> bool, broadcastable to (head, query, key), True = may attend; for the pattern
+        masks: Kind -> bool, broadcastable to (layer, head, query, key), True = may attend; for the pattern
             "uniform".
         means: Kind -> float (layer, head, value_dim), the replacement of an ablated context; None: zero.
 
@@ -115,7 +115,7 @@ def build(
     for head, pattern in changes.patterns:
         kind, place = _index(head, "head", shapes)
         _expanded(tensors[kind], "weight_gate", shapes[kind])[place] = 0
-        weights = _pattern(pattern, shapes[kind][2:], masks[kind], place[1], heads)
+        weights = _pattern(pattern, shapes[kind], masks[kind], place)
         _expanded(tensors[kind], "weight_patch", shapes[kind])[place] = weights
     resids = {stack: _neutral_patches(stack, config) for stack in config.stacks}
     for patch in changes.patches:
@@ -170,14 +170,15 @@ def _index(where, what, shapes):
     return kind, index
 
 
-def _pattern(pattern, shape, mask, head, heads):
-    """Return the weights of a pattern: float32 (query, key)."""
+def _pattern(pattern, sizes, mask, place):
+    """Return the weights of a pattern at (layer, head): float32 (query, key)."""
+    shape = sizes[2:]
     if isinstance(pattern, str):
         if pattern not in PATTERNS:
             raise ValueError(f"A pattern must be one of {', '.join(PATTERNS)} or an array: not {pattern!r}.")
         if pattern == "previous":
             return np.eye(*shape, k=-1, dtype=np.float32) + np.eye(1, shape[0] * shape[1]).reshape(shape)
-        allowed = np.broadcast_to(mask, (heads, *shape))[head].astype(np.float32)
+        allowed = np.broadcast_to(mask, sizes)[place].astype(np.float32)
         return allowed / np.maximum(allowed.sum(axis=-1, keepdims=True), 1)
     weights = np.asarray(pattern, dtype=np.float32)
     if weights.shape != shape or not np.isfinite(weights).all():

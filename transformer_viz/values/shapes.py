@@ -16,7 +16,7 @@ def parameter_shapes(config: "TransformerConfig") -> dict[str, tuple[int, ...]]:
         shapes |= {f"{stack}_relative_bias/embeddings": table for stack in config.stacks}
     for stack, count in config.stacks.items():
         for layer in range(count):
-            block = _block_shapes(config, stack).items()
+            block = _block_shapes(config, stack, layer).items()
             shapes |= {f"{stack}_{layer}/{name}": shape for name, shape in block}
         if config.final_norm:
             shapes |= _norm_shapes(config, f"{stack}_norm")
@@ -58,21 +58,40 @@ def _vocabulary_shapes(config):
     return shapes | ({"output/bias": (config.num_outputs,)} if config.vocabulary_bias else {})
 
 
-def _block_shapes(config, stack) -> dict[str, tuple[int, ...]]:
+def reads_normalised(config: "TransformerConfig", sublayer: str, layer: int) -> bool:
+    """Return whether a sub-layer reads normalised vectors.
+
+    Args:
+        config: The config.
+        sublayer: "attention", "self_attention", "cross_attention" or "ffn".
+        layer: Number of its block, from 0.
+    """
+    is_first = layer == 0 and sublayer in ("attention", "self_attention")
+    return config.normalises_inputs and (config.first_norm or not is_first)
+
+
+def norm_names(config: "TransformerConfig", sublayer: str, layer: int) -> tuple[str, ...]:
+    """Return the names of the normalisations of a sub-layer; arguments as for `reads_normalised`."""
+    has_norm = config.norm == "post" or reads_normalised(config, sublayer, layer)
+    names = (f"{sublayer}_norm",) if has_norm else ()
+    return (*names, f"{sublayer}_output_norm") if config.norm == "sandwich" else names
+
+
+def _block_shapes(config, stack, layer) -> dict[str, tuple[int, ...]]:
     names = {"encoder": ["attention"], "decoder": ["self_attention"]}[stack]
     if len(config.stacks) == 2 and stack == "decoder":
         names.append("cross_attention")
     shapes = {}
     for name in names:
         shapes |= {f"{name}/{part}": shape for part, shape in _attention_shapes(config).items()}
-        if config.norm != "none":
-            shapes |= _norm_shapes(config, f"{name}_norm")
+        for norm in norm_names(config, name, layer):
+            shapes |= _norm_shapes(config, norm)
     if config.ffn_dim:
         for part in ("hidden", "gate") if config.gated_ffn else ("hidden",):
             shapes |= _dense(f"ffn/{part}", config.d_model, config.ffn_dim, config.ffn_bias)
         shapes |= _dense("ffn/output", config.ffn_dim, config.d_model, config.ffn_bias)
-        if config.norm != "none":
-            shapes |= _norm_shapes(config, "ffn_norm")
+        for norm in norm_names(config, "ffn", layer):
+            shapes |= _norm_shapes(config, norm)
     return shapes
 
 

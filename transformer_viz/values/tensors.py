@@ -20,10 +20,10 @@ class AttentionTrace(NamedTuple):
     query: Tensor  # (batch, head, query, head_dim)
     key: Tensor  # (batch, head, key, head_dim)
     value: Tensor  # (batch, head, key, value_dim)
-    scores: Tensor  # (batch, head, query, key)  query.key / sqrt(head_dim) + position bias, before mask
+    scores: Tensor  # (batch, head, query, key)  query.key / sqrt(head_dim), capped, + position bias; no mask
     weights: Tensor  # (batch, head, query, key)  softmax over key; a row sums to 1, or 0 if all masked
     context: Tensor  # (batch, head, query, value_dim)  weights @ value, after the head gate
-    output: Tensor  # (batch, query, d_model)  this sub-layer's addition to the residual stream
+    output: Tensor  # (batch, query, d_model)  added to the residual stream, if sandwiched once normalised
 
     def __repr__(self):
         return one_line(self)
@@ -43,19 +43,23 @@ class Attentions(NamedTuple):
     """All layers of one kind of attention, without the batch axis."""
 
     layers: list[AttentionTrace]
-    mask: Tensor  # (head or 1, query, key)  bool, True = may attend
+    mask: Tensor  # (layer or 1, head or 1, query, key)  bool, True = may attend
     query_tokens: tuple[str, ...]
     key_tokens: tuple[str, ...]
 
     def __repr__(self):
         return one_line(self)
 
+    def mask_of(self, layer: int) -> Tensor:
+        """Return the mask of one layer: bool (head or 1, query, key)."""
+        return self.mask[layer if len(self.mask) > 1 else 0]
+
 
 class FeedForwardTrace(NamedTuple):
     """Both tensors of one feed-forward call; without such a layer, an empty one and zeros."""
 
     hidden: Tensor  # (batch, position, ffn_dim)  after the activation
-    output: Tensor  # (batch, position, d_model)  this sub-layer's addition to the residual stream
+    output: Tensor  # (batch, position, d_model)  added to the residual stream, if sandwiched once normalised
 
     def __repr__(self):
         return one_line(self)
@@ -65,7 +69,8 @@ class EncoderBlockTrace(NamedTuple):
     """The residual stream through one encoder block, and the tensors of its two sub-layers.
 
     Layer normalisation applies to `resid_pre` and `resid_mid` before the sub-layers ("pre"), or to the two
-    sums after them ("post").
+    sums after them ("post"), or before the sub-layers and to their outputs ("sandwich"): what is added is
+    then `attention_added` and `ffn_added` instead of the outputs.
     """
 
     resid_pre: Tensor  # (batch, position, d_model)
@@ -77,6 +82,9 @@ class EncoderBlockTrace(NamedTuple):
     ffn: FeedForwardTrace
     ffn_sum: Tensor  # (batch, position, d_model)  resid_mid + ffn.output
     resid_post: Tensor  # (batch, position, d_model)
+    attention_mask: Tensor | None = None  # (batch, head or 1, query, key)  None: that of the `ModelTrace`
+    attention_added: Tensor | None = None  # (batch, position, d_model)  attention.output, normalised
+    ffn_added: Tensor | None = None  # (batch, position, d_model)  ffn.output, normalised
 
     def __repr__(self):
         return one_line(self)
@@ -98,6 +106,10 @@ class DecoderBlockTrace(NamedTuple):
     ffn: FeedForwardTrace
     ffn_sum: Tensor  # (batch, position, d_model)
     resid_post: Tensor  # (batch, position, d_model)
+    self_attention_mask: Tensor | None = None  # (batch, head or 1, query, key)
+    self_attention_added: Tensor | None = None  # (batch, position, d_model)
+    cross_attention_added: Tensor | None = None  # (batch, position, d_model)
+    ffn_added: Tensor | None = None  # (batch, position, d_model)
 
     def __repr__(self):
         return one_line(self)
@@ -108,7 +120,9 @@ class ModelTrace(NamedTuple):
 
     token_embedding: Tensor  # (batch, position, embedding_dim)
     position_embedding: Tensor | None  # (batch or 1, position, embedding_dim); None if in attention
-    attention_mask: Tensor  # (batch, head or 1, query, key)  bool, True = may attend
+    attention_mask: (
+        Tensor  # (batch, head or 1, query, key)  bool, True = may attend; some blocks have another
+    )
     target_token_embedding: Tensor | None  # (batch, target, embedding_dim)
     target_position_embedding: Tensor | None  # (batch or 1, target, embedding_dim)
     target_attention_mask: Tensor | None  # (batch, head or 1, query, key)
@@ -123,6 +137,7 @@ class ModelTrace(NamedTuple):
     segment_embedding: Tensor | None = None  # (batch, position, embedding_dim)
     position_bias: Tensor | None = None  # (batch or 1, head, query, key)  relative, the same in all blocks
     target_position_bias: Tensor | None = None  # (batch or 1, head, query, key)
+    score_cap: Tensor | None = None  # (batch or 1,)
 
     def __repr__(self):
         return one_line(self)
@@ -131,8 +146,8 @@ class ModelTrace(NamedTuple):
 class Intervention(NamedTuple):
     """A change to one attention call, as tensors: a new one needs no recompilation.
 
-    weights = softmax(query.key / sqrt(head_dim) * score_gate + position bias + score_bias) * weight_gate
-        + weight_patch
+    weights = softmax(capped(query.key / sqrt(head_dim) * score_gate) + position bias + score_bias)
+        * weight_gate + weight_patch
     context = (weights @ value) * head_gate + context_patch
     """
 
@@ -191,16 +206,16 @@ AXES = {
 def weights_only(values: ModelTrace) -> ModelTrace:
     """Return a copy with only the attention weights, masks and logits; the rest is None."""
 
-    def weights(part):
-        if not isinstance(part, AttentionTrace):
-            return None
-        return AttentionTrace(**dict.fromkeys(AttentionTrace._fields) | {"weights": part.weights})
+    def part_of(name, part):
+        if isinstance(part, AttentionTrace):
+            return AttentionTrace(**dict.fromkeys(AttentionTrace._fields) | {"weights": part.weights})
+        return part if name.endswith("_mask") else None
+
+    def weights(block):
+        return type(block)(**{name: part_of(name, part) for name, part in block._asdict().items()})
 
     kept = ("attention_mask", "target_attention_mask", "cross_attention_mask", "logits")
-    stacks = {
-        stack: tuple(type(block)(*map(weights, block)) for block in getattr(values, stack))
-        for stack in ("encoder", "decoder")
-    }
+    stacks = {stack: tuple(map(weights, getattr(values, stack))) for stack in ("encoder", "decoder")}
     nothing: dict[str, Any] = dict.fromkeys(ModelTrace._fields)
     return ModelTrace(**nothing | {name: getattr(values, name) for name in kept} | stacks)
 

@@ -4,7 +4,7 @@ import dataclasses
 import functools
 import json
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Self
 
@@ -141,10 +141,14 @@ class Trace:
         """Return kind of attention ("encoder", "decoder", "cross") -> its layers, for those of the model."""
         masks = {"encoder": self.values.attention_mask, "cross": self.values.cross_attention_mask}
         masks["decoder"] = self.values.target_attention_mask if self.encoder else self.values.attention_mask
+        own = {"encoder": [block.attention_mask for block in self.encoder]}
+        own |= {"decoder": [block.self_attention_mask for block in self.decoder]}
         found: dict[str, Attentions] = {}
         for stack, _, kind, attention, queries, keys in self.attentions():
             name = "cross" if kind == "cross" else stack
-            found.setdefault(name, Attentions([], masks[name], queries, keys)).layers.append(attention)
+            if name not in found:
+                found[name] = Attentions([], by_layer(masks[name], own.get(name, ())), queries, keys)
+            found[name].layers.append(attention)
         return found
 
     @property
@@ -222,6 +226,18 @@ class Trace:
 
     def _arrays(self):
         return {name: getattr(self, name) for name in _ARRAYS} | flatten(self.values)
+
+
+def by_layer(mask: np.ndarray, own: Sequence[np.ndarray | None]) -> np.ndarray:
+    """Return the masks of the layers of a stack: bool (layer or 1, head or 1, query, key).
+
+    Args:
+        mask: bool (head or 1, query, key), of the layers without their own.
+        own: Those of each layer; None: it has none of its own.
+    """
+    if all(each is None for each in own):
+        return mask[None]
+    return np.stack(np.broadcast_arrays(*(mask if each is None else each for each in own)))
 
 
 _ARRAYS = ("token_ids", "probs", "target_ids")

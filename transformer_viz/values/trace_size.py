@@ -18,13 +18,15 @@ def trace_bytes(
     """
     keys = config.max_len if length is None else length
     floats = keys + _embedding(config, keys) + config.num_layers * _block(config, keys)
-    bools = _own_mask(config, keys, causal=config.causal)
+    floats += config.score_cap is not None
+    bools = _own_mask(config.window, keys, causal=config.causal)
+    bools += len(config.unlimited_layers) * _own_mask(None, keys, causal=config.causal)
     last = keys
     if config.architecture == "encoder-decoder":
         last = config.target_max_len if target_length is None else target_length
         block = _block(config, last) + _cross_attention(config, last, keys)
         floats += last + _embedding(config, last) + keys * config.d_model + config.num_decoder_layers * block
-        bools += _own_mask(config, last, causal=True) + keys
+        bools += _own_mask(config.window, last, causal=True) + keys
     return FLOAT * (floats + _output(config, last)) + bools
 
 
@@ -34,18 +36,19 @@ def _embedding(config, length):
     return length * config.embedding_dim * (1 if config.positions_in_attention else 2) + bias
 
 
-def _own_mask(config, length, *, causal):
-    return length * length if causal or config.window is not None else length
+def _own_mask(window, length, *, causal):
+    return length * length if causal or window is not None else length
 
 
 def _block(config, length):
     """Return the count of numbers in one block: the residual stream and the tensors of its sub-layers."""
-    stream = 8 * length * config.d_model
+    added = (1 + (config.ffn_dim > 0)) * (config.norm == "sandwich")
+    stream = (8 + added) * length * config.d_model
     return stream + length * config.ffn_dim + _attention(config, length, length)
 
 
 def _cross_attention(config, queries, keys):
-    return 3 * queries * config.d_model + _attention(config, queries, keys)
+    return (3 + (config.norm == "sandwich")) * queries * config.d_model + _attention(config, queries, keys)
 
 
 def _attention(config, queries, keys):

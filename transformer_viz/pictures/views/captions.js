@@ -100,7 +100,7 @@ export function cellText({ attention, state }, words, query, key) {
   const { layer, head, value } = state;
   const tokens = { query: attention.queryTokens[query], key: attention.keyTokens[key] };
   if (attention.isCompared) return fill(words.compared_cell, { ...tokens, ...comparedAt(attention, state, query, key) });
-  const pair = fill(attention.allowed(head, query, key) ? words.cell : words.masked_cell, tokens);
+  const pair = fill(attention.allowed(layer, head, query, key) ? words.cell : words.masked_cell, tokens);
   const number = attention.field(layer, head, value).data[query * attention.keys + key];
   return Number.isNaN(number) ? pair : `${pair} ${words.values[value]} ${number.toPrecision(4)}`;
 }

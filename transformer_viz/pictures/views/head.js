@@ -95,5 +95,5 @@ function hatchedOf({ covered, isCovered, places, exists }, { layer, head }, valu
 function limitOf(attention, { layer, head, scale }) {
   if (scale === "one") return 1;
   const runs = attention.isCompared ? /** @type {const} */ (["before", "weights"]) : /** @type {const} */ (["weights"]);
-  return weightLimit(Math.max(...runs.map((run) => attention.field(layer, head, run).largest)), attention.seen(head));
+  return weightLimit(Math.max(...runs.map((run) => attention.field(layer, head, run).largest)), attention.seen(layer, head));
 }

@@ -42,6 +42,7 @@ import { tipOf } from "./tip.js";
  * @property {string} about
  * @property {string} how What it does to the stream, in a word.
  * @property {boolean} normed Whether its input is normalised.
+ * @property {boolean} renormed Whether its output is, before the addition.
  * @property {string | null} kind Of attention.
  * @property {number[]} lengths Of the vector at each position.
  * @property {Tensor | null} stream After the step.

@@ -81,6 +81,7 @@ function step({ stack, number: of, state, words, select }, number) {
   const made = button("", `step-${of}-${number}`, press, { className: `step ${place.part}`, pressed: isOpen });
   if (place.normed) made.append(element("small", { textContent: `${words.norm} →` }));
   made.append(element("span", { textContent: place.title }));
+  if (place.renormed) made.append(element("small", { textContent: `→ ${words.norm}` }));
   if (isAt(state, of, number)) made.classList.add("at");
   return made;
 }

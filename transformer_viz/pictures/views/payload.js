@@ -40,7 +40,9 @@
  * @property {number} keys
  * @property {Partial<Record<VectorName, number>>} sizes Dimension of each vector.
  * @property {boolean} later Whether there are vectors that the page can be asked for.
+ * @property {number} maskLayers 1, or one mask for each layer.
  * @property {number} maskHeads 1, or one mask for each head.
+ * @property {number | null} cap The scores s are replaced by cap · tanh(s / cap); null: they stay.
  * @property {boolean} hasEdges Whether a cell is an edge of the model, that can be cut.
  * @property {[rows: Pair[], columns: Pair[]]} [places] Of each row and column, its position before and now; none: both
  *   are its number.
@@ -204,7 +206,7 @@ export function parse(bytes) {
  * @param {<D extends keyof Arrays>(where: Where<D>) => Arrays[D]} array
  */
 function attentionOf({ arrays, ...facts }, array) {
-  const { heads, queries, keys, sizes, maskHeads } = facts;
+  const { heads, queries, keys, sizes, maskLayers, maskHeads } = facts;
   const cells = queries * keys;
   const [weights, mask] = [array(arrays.weights), array(arrays.mask)];
   const scores = arrays.scores ? array(arrays.scores) : null;
@@ -222,14 +224,18 @@ function attentionOf({ arrays, ...facts }, array) {
   /** @type {(layer: number, head: number, query: number) => boolean} */
   const isCovered = (...row) => facts.covered?.every((number, i) => number === row[i]) ?? false;
 
-  /** @type {(mask: Uint8Array) => (head: number, query: number, key: number) => boolean} */
-  const isAllowed = (mask) => (head, query, key) => mask[(maskHeads > 1 ? head * cells : 0) + query * keys + key] > 0;
+  const maskOf = (/** @type {number} */ layer, /** @type {number} */ head) => {
+    return (maskLayers > 1 ? layer * maskHeads : 0) + (maskHeads > 1 ? head : 0);
+  };
+  /** @type {(mask: Uint8Array) => (layer: number, head: number, query: number, key: number) => boolean} */
+  const isAllowed = (mask) => (layer, head, query, key) => mask[maskOf(layer, head) * cells + query * keys + key] > 0;
   const allowed = isAllowed(mask);
 
-  const rows = Array.from({ length: maskHeads * queries }, (_, row) => mask.subarray(row * keys, (row + 1) * keys));
+  const masks = maskLayers * maskHeads;
+  const rows = Array.from({ length: masks * queries }, (_, row) => mask.subarray(row * keys, (row + 1) * keys));
   const counts = rows.map((row) => row.reduce((count, isAllowed) => count + isAllowed, 0));
-  const countsOf = (/** @type {number} */ head) => counts.slice(head * queries, (head + 1) * queries);
-  const widest = Array.from({ length: maskHeads }, (_, head) => Math.max(...countsOf(head)));
+  const countsOf = (/** @type {number} */ number) => counts.slice(number * queries, (number + 1) * queries);
+  const widest = Array.from({ length: masks }, (_, number) => Math.max(...countsOf(number)));
 
   const isAlone = Array.from({ length: queries }, (_, query) => rowPlaces?.[query].some((place) => place < 0) ?? false);
 
@@ -266,7 +272,7 @@ function attentionOf({ arrays, ...facts }, array) {
       let number = HALF[source[at + cell]];
       if (lengths) number *= HALF[lengths[(layer * heads + head) * keys + (cell % keys)]];
       if (isCovered(layer, head, (cell / keys) | 0)) number = NaN;
-      if (value !== "scores" && !seen(head, (cell / keys) | 0, cell % keys)) number = NaN;
+      if (value !== "scores" && !seen(layer, head, (cell / keys) | 0, cell % keys)) number = NaN;
       data[cell] = number;
       if (Math.abs(number) > largest) largest = Math.abs(number);
     }
@@ -291,9 +297,10 @@ function attentionOf({ arrays, ...facts }, array) {
     /**
      * Return the number of keys that the query with the most of them may attend to.
      *
+     * @param {number} layer
      * @param {number} head
      */
-    seen: (head) => widest[maskHeads > 1 ? head : 0],
+    seen: (layer, head) => widest[maskOf(layer, head)],
 
     /**
      * Return the measures of one head that it can have and that are known.

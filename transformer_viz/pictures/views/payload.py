@@ -80,6 +80,7 @@ class AttentionPayload(NamedTuple):
             int (query, 2), int (key, 2). None: both are the number of the row or column.
         has_edges: Whether a cell is an edge of the model, that can be cut.
         covered: Layer, head and row, 0-based, whose weights are not shown yet; None: all are.
+        cap: `score_cap` of the model.
     """
 
     found: Attentions
@@ -100,6 +101,7 @@ class AttentionPayload(NamedTuple):
     places: tuple[np.ndarray, np.ndarray] | None = None
     has_edges: bool = False
     covered: tuple[int, int, int] | None = None
+    cap: float | None = None
 
 
 def payload_bytes(
@@ -179,7 +181,7 @@ def _attention(kind, shown, arrays):
     if shown.covered is not None:
         weights[shown.covered] = 0
     num_layers, heads, queries, keys = weights.shape
-    mask = np.broadcast_to(found.mask, (len(found.mask), queries, keys))
+    mask = np.broadcast_to(found.mask, (*found.mask.shape[:2], queries, keys))
     if shown.before is not None:
         before = np.nan_to_num(np.stack([layer.weights for layer in shown.before.layers]))
         mask, before_mask = np.broadcast_arrays(mask, shown.before.mask)
@@ -224,7 +226,9 @@ def _attention(kind, shown, arrays):
         "keys": keys,
         "sizes": {name: array.shape[-1] for name, array in vectors.items()},
         "later": shown.later,
-        "maskHeads": len(mask),
+        "maskLayers": mask.shape[0],
+        "maskHeads": mask.shape[1],
+        "cap": shown.cap,
         "hasEdges": shown.has_edges,
         "covered": shown.covered,
         "queryTokens": [*map(visible, rows)],

@@ -11,7 +11,7 @@ import { element } from "./element.js";
  * @property {string} part
  * @property {string} title
  * @property {string | null} kind Of attention.
- * @property {boolean} [is_norm] Whether it is the normalisation in front of that part.
+ * @property {boolean} [is_norm] Whether it is a normalisation beside that part.
  */
 
 /** @typedef {{stack: string, name: string, layers: number, begin: Step[], block: Step[]}} PipelineStack */

@@ -11,7 +11,7 @@
  * @property {Vector} v
  * @property {number} product q · k
  * @property {number} bias Relative position bias; 0 without one.
- * @property {number} score product / √(dimension) + bias
+ * @property {number} score product / √(dimension), capped, + bias
  * @property {boolean} allowed
  * @property {number} exp exp(score - largest score); 0 if masked.
  * @property {number} weight
@@ -34,7 +34,7 @@ const DIGITS = 1e-6; // and as much more, times the largest number: float32 has 
  * @param {number} query
  */
 export function rowOf(attention, layer, head, query) {
-  const { heads, queries, keys } = attention;
+  const { heads, queries, keys, cap } = attention;
   const at = layer * heads + head;
   const vector = known(attention);
   const q = vector("query", at * queries + query);
@@ -44,9 +44,10 @@ export function rowOf(attention, layer, head, query) {
     const k = vector("key", at * keys + key);
     const v = vector("value", at * keys + key);
     const product = q.reduce((sum, number, i) => sum + number * k[i], 0);
-    const allowed = attention.allowed(head, query, key);
+    const allowed = attention.allowed(layer, head, query, key);
     const bias = biases?.[key] ?? 0;
-    const score = product / Math.sqrt(q.length) + bias;
+    const scaled = product / Math.sqrt(q.length);
+    const score = (cap ? cap * Math.tanh(scaled / cap) : scaled) + bias;
     return { key, k, v, product, bias, score, allowed, exp: 0, weight: 0, weighted: v };
   });
   const top = Math.max(...cells.filter((cell) => cell.allowed).map((cell) => cell.score));

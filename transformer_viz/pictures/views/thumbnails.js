@@ -48,7 +48,7 @@ function shownWith(attention, table) {
     const pooled = pooledOf(attention, attention.bits(layer, head), rows, columns);
     let largest = 0;
     for (const weight of pooled) largest = Math.max(largest, weight);
-    const limit = weightLimit(HALF[largest], attention.seen(head));
+    const limit = weightLimit(HALF[largest], attention.seen(layer, head));
     return imageOf(columns, rows, (pixel) => table[entry(HALF[pooled[pixel]], limit, false)]);
   };
 }

@@ -137,7 +137,7 @@ function drawHeader(pen, { look, words, attention }, { places, size, number, num
     k: words.key_vector,
     product: "q · k",
     bias: words.position_bias,
-    score: attention.sizes.bias ? `÷ √${attention.sizes.query} + b` : `÷ √${attention.sizes.query}`,
+    score: `÷ √${attention.sizes.query}${attention.cap ? ` → ±${attention.cap}` : ""}${attention.sizes.bias ? " + b" : ""}`,
     exp: "exp(s − max)",
     weight: "÷ Σ",
     v: words.value_vector,

@@ -47,7 +47,7 @@ def _place(kind, heads, config):
 
 def _advice(config):
     """Return what to try as a sentence, without what the model has already."""
-    ways = [t("averaging.try.norm")] if config.norm != "pre" else []
+    ways = [t("averaging.try.norm")] if not config.normalises_inputs else []
     ways += [t("averaging.try.positions")] if config.positions == "none" else []
     ways += [t(f"averaging.try.{name}") for name in ("layers", "longer", "pretrain")]
     return t("averaging.try", ways=t("list.comma").join(ways))

@@ -66,7 +66,7 @@ def percent(shares: Sequence[float]) -> dict[str, str]:
 def show_prediction(chosen: Side, other: Side) -> None:
     """Show how the prediction changes, with the probabilities before and after."""
     st.markdown(f"**{t('masks.prediction_title')}**", help=t("masks.prediction_help"))
-    if np.array_equal(chosen.mask, other.mask):
+    if chosen.equals(other):
         st.markdown(t("masks.hides_nothing"))
         return
     if not chosen.trace.labels:
@@ -101,7 +101,7 @@ def show_prediction(chosen: Side, other: Side) -> None:
 
 def show_writing(sides: tuple[Side, Side], config: TransformerConfig) -> None:
     """Show what an encoder-decoder writes with each of the two masks."""
-    if np.array_equal(sides[0].mask, sides[1].mask):
+    if sides[0].equals(sides[1]):
         return
     found = writings(sides, config)
     if found is None:

@@ -92,10 +92,11 @@ def show_masked(
     with st.container():  # keeps the elements below in place, however many runs are requested
         choice = ask_mask(size, room_for_padding(unchanged, config, kind), ordered=kind != "cross")
         fixed = with_target_of(config, request, unchanged)
-        sides = compare(fixed, choice, kind, translates=config.architecture == "encoder-decoder")
+        layer, head = place
+        translates = config.architecture == "encoder-decoder"
+        sides = compare(fixed, choice, kind, layer - 1, translates=translates)
     if sides is None:
         return None
-    layer, head = place
     heads = [side.head(layer - 1, head - 1) for side in sides]
     st.html(LAYOUT)
     VIEWS[view](*heads)

@@ -29,6 +29,7 @@ class Head(NamedTuple):
         column_padding: bool (key,), True at [PAD].
         same_tokens: Whether queries and keys are the same tokens.
         has_bias: Whether the scores hold a relative position bias.
+        is_capped: Whether they have a cap.
     """
 
     name: str
@@ -41,6 +42,7 @@ class Head(NamedTuple):
     column_padding: np.ndarray
     same_tokens: bool
     has_bias: bool = False
+    is_capped: bool = False
 
 
 class Side(NamedTuple):
@@ -73,11 +75,15 @@ class Side(NamedTuple):
         bias = values.target_position_bias if self.writes_target else values.position_bias
         return self.kind != "cross" and bias is not None
 
-    @property
-    def mask(self) -> np.ndarray:
-        """The mask of the attention: bool (query, key)."""
-        mask = self.trace.kinds()[self.kind].mask[0]
+    def mask_of(self, layer: int) -> np.ndarray:
+        """Return the mask of the attention of one layer: bool (query, key)."""
+        mask = self.trace.kinds()[self.kind].mask_of(layer)[0]
         return np.broadcast_to(mask, (1, len(self.query_ids), len(self.key_ids)))[0]
+
+    def equals(self, other: "Side") -> bool:
+        """Return whether the other run has the same mask in all layers."""
+        layers = range(len(self.trace.kinds()[self.kind].layers))
+        return all(np.array_equal(self.mask_of(layer), other.mask_of(layer)) for layer in layers)
 
     def head(self, layer: int, head: int) -> Head:
         """Return one head of the attention, 0-based."""
@@ -86,13 +92,14 @@ class Side(NamedTuple):
             self.name,
             found.layers[layer].scores[head],
             found.layers[layer].weights[head],
-            self.mask,
+            self.mask_of(layer),
             axis_tokens(self.trace, found.query_tokens),
             axis_tokens(self.trace, found.key_tokens),
             _are_padding(found.query_tokens),
             _are_padding(found.key_tokens),
             self.kind != "cross",
             self.has_bias,
+            self.trace.values.score_cap is not None,
         )
 
 
@@ -119,7 +126,9 @@ def room_for_padding(trace: Trace, config: TransformerConfig, kind: str) -> int:
     return config.max_len - len(trace.token_ids)
 
 
-def compare(request: Request, choice: Choice, kind: str, *, translates: bool) -> tuple[Side, Side] | None:
+def compare(
+    request: Request, choice: Choice, kind: str, layer: int, *, translates: bool
+) -> tuple[Side, Side] | None:
     """Return the run with the chosen mask and the reference run; None if either has no answer.
 
     The reference is the model's own mask, or no mask if the chosen mask equals the model's own.
@@ -128,6 +137,7 @@ def compare(request: Request, choice: Choice, kind: str, *, translates: bool) ->
         request: Without mask and padding.
         choice: The chosen mask and padding.
         kind: Kind of attention to mask: "encoder", "decoder" or "cross".
+        layer: Layer, 0-based, whose mask is painted first.
         translates: Whether the model is an encoder-decoder.
     """
     field, padding = _fields(kind, translates=translates)
@@ -135,12 +145,12 @@ def compare(request: Request, choice: Choice, kind: str, *, translates: bool) ->
     own = _side("own", kind, request)
     if own is None:
         return None
-    name = name_of(choice, own.mask, own.key_ids, ordered=kind != "cross")
+    name = name_of(choice, own.mask_of(layer), own.key_ids, ordered=kind != "cross")
     chosen = own
     if name is not None:
         chosen = _side(choice.kind, kind, request.changed(**{field: name}))
     other = own
-    if chosen is not None and np.array_equal(chosen.mask, own.mask):
+    if chosen is not None and chosen.equals(own):
         other = _side("none", kind, request.changed(**{field: "none"}))
     return None if chosen is None or other is None else (chosen, other)
 

@@ -49,9 +49,11 @@ def show_steps(chosen: Head, other: Head) -> None:
     scale = Scale(scale_limit(scores), signed=True)
     weights = np.where(chosen.mask, chosen.weights, np.nan)
     masked, seen = masked_scores(scores, chosen.mask), weights_scale(weights, visible=chosen.mask)
-    bias, is_painted = " + B" if chosen.has_bias else "", chosen.name == "painted"
+    is_painted = chosen.name == "painted"
+    formula = "c tanh(QK^T / c √d_k)" if chosen.is_capped else "QK^T / √d_k"
+    bias = " + B" if chosen.has_bias else ""
     panels = [
-        panel_of("scores", f"s = QK^T / √d_k{bias}", matrix_of(chosen, scores, "score", scale)),
+        panel_of("scores", f"s = {formula}{bias}", matrix_of(chosen, scores, "score", scale)),
         painted_panel(chosen) if is_painted else mask_panel(chosen),
         panel_of("masked_scores", "s + ln M   (ln 0 = −∞)", matrix_of(chosen, masked, "score", scale)),
         panel_of("weights", "softmax(s)", matrix_of(chosen, weights, "weight", seen)),

@@ -251,7 +251,7 @@ def show_weights(
         put_back(other, order),
         axis_tokens(before, before.tokens),
         labels={name: t(f"heatmap.{name}") for name in ("weight", "reads", "query")} | {"key": t("lens.key")},
-        masks=masks_of(before, order),
+        masks=masks_of(before, layer - 1, order),
         theme=theme(),
     )
     panels = []
@@ -261,7 +261,7 @@ def show_weights(
     show_panels(panels, least=LEAST)
 
 
-def masks_of(trace: Trace, order: tuple[int, ...] | None) -> tuple[np.ndarray, np.ndarray]:
-    """Return the masks before and after the change, both in the order before: bool (query, key)."""
-    mask = np.broadcast_to(own_attention(trace).mask[0], (len(trace.tokens),) * 2)
+def masks_of(trace: Trace, layer: int, order: tuple[int, ...] | None) -> tuple[np.ndarray, np.ndarray]:
+    """Return the masks of a layer before and after the change, in the order before: bool (query, key)."""
+    mask = np.broadcast_to(own_attention(trace).mask_of(layer)[0], (len(trace.tokens),) * 2)
     return mask, put_back(mask, order)
