@@ -166,6 +166,17 @@ T5 = {"d_model": 24, "d_kv": 8, "d_ff": 40, "num_layers": 2, "num_heads": 4}
 T5 |= {"relative_attention_num_buckets": 8, "relative_attention_max_distance": 12}
 ENDS = {"pad_token_id": 0, "eos_token_id": 2, "decoder_start_token_id": 0}
 
+GEMMA2 = SIZES | {"num_hidden_layers": 3, "num_key_value_heads": 2, "head_dim": 8, "sliding_window": 5}
+GEMMA2 |= {"query_pre_attn_scalar": 6, "attn_logit_softcapping": 1.5, "final_logit_softcapping": 4.0}
+GEMMA2 |= {"bos_token_id": 1, "eos_token_id": 2}
+GEMMA3 = SIZES | {"num_hidden_layers": 5, "num_key_value_heads": 1, "head_dim": 8, "sliding_window": 6}
+GEMMA3 |= {"query_pre_attn_scalar": 20, "sliding_window_pattern": 3, "bos_token_id": 1, "eos_token_id": 2}
+GEMMA3 |= {"rope_theta": 500.0, "rope_local_base_freq": 20.0}
+MODERNBERT = SIZES | {"num_hidden_layers": 5, "local_attention": 6, "global_attn_every_n_layers": 3}
+MODERNBERT |= {"global_rope_theta": 500.0, "local_rope_theta": 20.0, "pad_token_id": 0}
+MODERNBERT |= dict.fromkeys(("bos_token_id", "cls_token_id"), 2)
+MODERNBERT |= dict.fromkeys(("eos_token_id", "sep_token_id"), 3)
+
 MODELS = {
     "bert": ("BertModel", wordpiece, SIZES),
     "bert-masked": ("BertForMaskedLM", wordpiece, SIZES),
@@ -295,6 +306,17 @@ MODELS = {
     ),
     "mt5": ("MT5ForConditionalGeneration", pieces_with_end, T5 | ENDS),
     "gemma": ("GemmaForCausalLM", llama_pieces, SIZES | {"num_key_value_heads": 1, "head_dim": 8}),
+    "gemma2": ("Gemma2ForCausalLM", llama_pieces, GEMMA2),
+    "gemma3": ("Gemma3ForCausalLM", llama_pieces, GEMMA3),
+    "modernbert": ("ModernBertModel", wordpiece, MODERNBERT),
+    "modernbert-masked": ("ModernBertForMaskedLM", wordpiece, MODERNBERT),
+    "qwen2-mixed": (
+        "Qwen2ForCausalLM",
+        lambda: byte_level(GPT),
+        SIZES
+        | {"num_hidden_layers": 3, "num_key_value_heads": 2}
+        | {"use_sliding_window": True, "sliding_window": 4, "max_window_layers": 2},
+    ),
 }
 """Name -> class, tokenizer, and settings."""
 

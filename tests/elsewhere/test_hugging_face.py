@@ -15,6 +15,7 @@ from sentencepiece import sentencepiece_model_pb2
 
 import transformer_viz as tv
 from transformer_viz import store
+from transformer_viz.inspection.batched import batched_attention
 from transformer_viz.inspection.decode import generate_all
 from transformer_viz.inspection.evaluation import evaluate_generation
 from transformer_viz.inspection.perplexity import evaluate_masked_tokens
@@ -24,6 +25,7 @@ from transformer_viz.pictures.parameters import parameters_of
 from transformer_viz.store import ModelError
 from transformer_viz.store.hugging_face.tensors import stored_tensors
 from transformer_viz.values.config import never_written
+from transformer_viz.values.tensors import Past
 
 HERE = Path(__file__).parent
 FOLDERS = sorted((HERE / "models").iterdir())
@@ -189,10 +191,11 @@ def test_without_positions_nothing_is_rotated(explorer):
     if explorer.config.positions != "rotary":
         return
     length = len(explorer.trace(TEXTS[0]).tokens)
-    without, at_one_place, own = (
-        weights(explorer.trace(TEXTS[0], **change).decoder)
+    traces = (
+        explorer.trace(TEXTS[0], **change)
         for change in ({"positions": "none"}, {"position_ids": [3] * length}, {})
     )
+    without, at_one_place, own = (weights(trace.encoder or trace.decoder) for trace in traces)
     assert_allclose(without, at_one_place, atol=1e-6)
     assert np.abs(without - own).max() > 1e-3
 
@@ -254,6 +257,146 @@ def test_without_relative_positions_nothing_is_added_to_the_scores(explorer):
     assert np.abs(own - trace.decoder[0].self_attention.weights).max() > 1e-3
 
 
+def own_masks(trace):
+    """Return the mask of the self-attention over the text in each layer: bool (query, key)."""
+    found, length = trace.kinds()["encoder" if trace.encoder else "decoder"], len(trace.tokens)
+    return [np.broadcast_to(found.mask_of(layer)[0], (length, length)) for layer in range(len(found.layers))]
+
+
+def test_each_layer_has_the_window_it_was_made_with(explorer):
+    config, trace = explorer.config, explorer.trace(TEXTS[0], **given(explorer))
+    index = np.arange(len(trace.tokens))
+    distance = index[:, None] - index
+    blocks = trace.encoder or trace.decoder
+    for layer, mask in enumerate(own_masks(trace)):
+        near = np.abs(distance) <= (len(index) if config.window_of(layer) is None else config.window)
+        assert_array_equal(mask, near & (distance >= 0) if config.causal else near)
+        assert_array_equal(weights(blocks)[:, layer].min(axis=0) > 0, mask)
+    assert len({mask.tobytes() for mask in own_masks(trace)}) == 1 + bool(config.unlimited_layers)
+
+
+def test_a_mask_that_is_given_holds_in_all_layers(explorer):
+    config = explorer.config
+    if not config.unlimited_layers:
+        return
+    own, given_mask = explorer.trace(TEXTS[0]), "causal" if config.causal else "none"
+    trace = explorer.trace(TEXTS[0], attention_mask=given_mask)
+    assert len({mask.tobytes() for mask in own_masks(trace)}) == 1
+    first = config.unlimited_layers[0]
+    assert_array_equal(own_masks(trace)[0], own_masks(own)[first])
+    painted = explorer.trace(TEXTS[0], attention_mask=own_masks(own)[-1])
+    assert all(np.array_equal(mask, own_masks(own)[-1]) for mask in own_masks(painted))
+
+
+def test_uniform_attention_is_even_over_what_the_layer_may_attend_to(explorer):
+    if not explorer.config.unlimited_layers:
+        return
+    layers = range(explorer.config.num_layers)
+    trace = explorer.trace(TEXTS[0], patterns={(layer, 1): "uniform" for layer in layers})
+    found = weights(trace.encoder or trace.decoder)
+    for layer, mask in enumerate(own_masks(trace)):
+        assert_allclose(found[1, layer], mask / mask.sum(axis=-1, keepdims=True), atol=1e-6)
+
+
+def test_several_texts_in_one_pass_have_the_masks_of_each_layer(explorer):
+    if not explorer.config.unlimited_layers:
+        return
+    prepared = [explorer.prepare(explorer.request(text)) for text in TEXTS[:2]]
+    for text, (_, found) in zip(TEXTS, batched_attention(explorer, prepared), strict=False):
+        alone = next(iter(explorer.trace(text).kinds().values()))
+        [kind] = found.values()
+        assert_array_equal(*np.broadcast_arrays(kind.mask, alone.mask))
+        for one, other in zip(kind.layers, alone.layers, strict=True):
+            assert_allclose(one.weights, other.weights, atol=2e-6)
+
+
+def test_kept_keys_give_the_logits_of_the_whole_text(explorer):
+    config = explorer.config
+    if config.architecture != "decoder":
+        return
+    ids = explorer.trace(TEXTS[0]).token_ids[None]
+    sizes = (config.head_dim, config.value_dim)
+    past = Past(*(np.zeros((config.num_layers, 1, config.num_heads, 0, size), np.float32) for size in sizes))
+    whole = np.asarray(explorer.model.trace(ids).logits)[0]
+    begin = 0
+    for end in (3, 4, 7, *range(8, ids.shape[1] + 1)):
+        logits, past = explorer.model.extend(ids[:, begin:end], past)
+        assert_allclose(np.asarray(logits)[0], whole[end - 1], atol=1e-5)
+        begin = end
+
+
+def test_the_outputs_of_sandwiched_sublayers_are_normalised_and_added(explorer):
+    if explorer.config.norm != "sandwich":
+        return
+    parameters = explorer.model.parameters()
+    for layer, block in enumerate(explorer.trace(TEXTS[0]).decoder):
+        for name, output, added in (
+            ("self_attention", block.self_attention.output, block.self_attention_added),
+            ("ffn", block.ffn.output, block.ffn_added),
+        ):
+            size = np.sqrt((output**2).mean(axis=-1, keepdims=True) + explorer.config.norm_epsilon)
+            scale = np.asarray(parameters[f"decoder_{layer}/{name}_output_norm/scale"])
+            assert_allclose(added, output / size * scale, atol=1e-5)
+        assert_allclose(block.resid_pre + block.self_attention_added, block.resid_mid, atol=1e-6)
+        assert_allclose(block.resid_mid + block.ffn_added, block.resid_post, atol=1e-6)
+
+
+def test_scores_and_logits_stay_below_their_caps(explorer):
+    cap, most = explorer.config.score_cap, explorer.config.logit_cap
+    if cap is None or most is None:
+        return
+    for scaling in (True, False):
+        trace = explorer.trace(TEXTS[0], scaling=scaling)
+        layer = trace.decoder[0].self_attention
+        products = np.einsum("hqd,hkd->hqk", layer.query, layer.key) / explorer.config.head_dim**0.5
+        assert np.abs(products).max() > cap > np.abs(layer.scores).max()
+        assert_allclose(layer.scores, cap * np.tanh(products / cap), atol=1e-5)
+        divided = 1 if scaling else explorer.config.head_dim**-0.5
+        powers = np.exp(cap * np.tanh(products / divided / cap)) * own_masks(trace)[0]
+        assert_allclose(layer.weights, powers / powers.sum(axis=-1, keepdims=True), atol=1e-5)
+        assert np.abs(trace.logits).max() < most
+
+
+def test_the_first_attention_of_modernbert_reads_what_the_embeddings_were_normalised_to():
+    first, second, *_ = tv.load(HERE / "models" / "modernbert").trace(TEXTS[0]).encoder
+    assert_array_equal(first.attention_input, first.resid_pre)
+    assert np.abs(second.attention_input - second.resid_pre).max() > 0.1
+
+
+def test_layers_and_bases_are_read_from_older_files_too(copied):
+    older = {"layer_types": ..., "rope_parameters": ...}
+    for name, values in (
+        ("modernbert", {"global_rope_theta": 500.0, "local_rope_theta": 20.0}),
+        ("gemma3", {"rope_theta": 500.0, "rope_local_base_freq": 20.0}),
+        ("gemma2", {"rope_theta": 10_000.0}),
+        ("qwen2-mixed", {}),
+    ):
+        folder = copied(name)
+        config = store.read_config(folder)
+        assert config.unlimited_layers
+        assert store.read_config(changed(folder, **older, **values)) == config
+    config = store.read_config(changed(copied("modernbert-masked"), rope_parameters=..., layer_types=...))
+    assert (config.rotary_base, config.window_rotary_base) == (160_000, 10_000)
+
+
+def test_layers_that_all_are_alike_are_no_mixture(copied):
+    folder = copied("qwen2-mixed")
+    config = store.read_config(folder)
+    alike = config.replace(unlimited_layers=())
+    assert store.read_config(changed(folder, layer_types=..., max_window_layers=0)) == alike
+    assert store.read_config(changed(folder, max_window_layers=3)) == alike.replace(window=None)
+    assert store.read_config(changed(folder, use_sliding_window=False)) == alike.replace(window=None)
+
+
+def test_a_classifier_of_modernbert_opens_without_its_head(copied):
+    folder = changed(
+        copied("modernbert-masked"), architectures=["ModernBertForSequenceClassification"], decoder_bias=False
+    )
+    assert store.read_config(folder).output == "none"
+    left_out = ["decoder.bias", "head.dense.weight", "head.norm.weight"]
+    assert store.read_model(folder).card["left_out"] == left_out
+
+
 def test_a_typed_mask_is_a_gap(explorer):
     if not explorer.config.fills_in:
         return
@@ -277,6 +420,9 @@ def changed(folder, **values):
     content = json.loads(file.read_text()) | values
     file.write_text(json.dumps({name: value for name, value in content.items() if value is not ...}))
     return folder
+
+
+KINDS = "kinds of attention that are not understood"
 
 
 @pytest.mark.parametrize(
@@ -313,7 +459,30 @@ def changed(folder, **values):
         ("t5", {"relative_attention_num_buckets": 10}, "has shape (8, 4), and config.json asks for (10, 4)"),
         ("t5", {"relative_attention_max_distance": 10**9}, "relative_reach"),
         ("t5", {"num_decoder_layers": 2}, "13 tensors inside the blocks are not understood"),
-        ("qwen2", {"layer_types": ["full_attention", "sliding_attention"]}, "different kinds of attention"),
+        ("qwen2", {"layer_types": ["full_attention", "sliding_attention"]}, KINDS),
+        ("qwen2-mixed", {"layer_types": ["full_attention", "chunked_attention", "full_attention"]}, KINDS),
+        ("qwen2-mixed", {"layer_types": ["full_attention", "sliding_attention"]}, KINDS),
+        ("qwen2-mixed", {"layer_types": None, "max_window_layers": -1}, KINDS),
+        ("gemma3", {"layer_types": None, "sliding_window_pattern": 0}, KINDS),
+        ("mistral", {"layer_types": ["full_attention", "sliding_attention"]}, KINDS),
+        ("gemma2", {"model_type": "gemma3"}, "models of type gemma3 cannot be read"),
+        ("gemma2", {"use_bidirectional_attention": True}, "`use_bidirectional_attention` = True is not"),
+        ("gemma2", {"query_pre_attn_scalar": 0}, "`query_pre_attn_scalar` = 0 is not understood"),
+        ("gemma3", {"attn_logit_softcapping": 50.0}, "`attn_logit_softcapping` = 50.0 is not understood"),
+        (
+            "gemma3",
+            {"rope_parameters": {"full_attention": {"rope_type": "linear", "factor": 8.0}}},
+            "scaled or incomplete rotary positions",
+        ),
+        (
+            "gemma3",
+            {"rope_parameters": None, "rope_scaling": {"rope_type": "linear", "factor": 8.0}},
+            "scaled or incomplete rotary positions",
+        ),
+        ("llama", {"rope_parameters": {"full_attention": {}}}, "scaled or incomplete rotary positions"),
+        ("modernbert", {"classifier_activation": "silu"}, "`classifier_activation` = silu is not understood"),
+        ("modernbert", {"norm_bias": True}, "there is no tensor for embedding_norm/beta"),
+        ("modernbert", {"num_hidden_layers": 6, "layer_types": None}, "no tensor for encoder_5/attention/"),
     ],
 )
 def test_what_is_not_understood_is_refused_with_a_sentence(copied, name, values, says):

@@ -17,7 +17,19 @@ from transformer_viz.pictures.map import map_payload
 
 HERE = Path(__file__).parent / "models"
 
-NAMES = ("bert", "bert-masked", "bert-classes", "albert", "roberta", "gpt2", "llama", "bart", "t5")
+NAMES = (
+    "bert",
+    "bert-masked",
+    "bert-classes",
+    "albert",
+    "roberta",
+    "gpt2",
+    "llama",
+    "bart",
+    "t5",
+    "gemma2",
+    "modernbert",
+)
 
 VIEWS = [
     ("", {}),
@@ -101,6 +113,10 @@ def test_what_the_map_says_of_a_step_is_what_this_model_computes():
     assert ["layer normalisation" in said for said in (llama, bert, gpt2)] == [False, False, True]
     assert ["gates the hidden one" in said for said in (llama, bert, gpt2)] == [True, False, False]
     assert ["the segment's vector" in said for said in (llama, bert, gpt2)] == [False, True, False]
+    gemma, modern = map(steps_of, ("gemma2", "modernbert"))
+    assert ["before the normalisation" in said for said in (gemma, llama)] == [True, False]
+    assert ["Each vector is normalised" in said for said in (modern, llama)] == [True, False]
+    assert "position encoding" not in modern
 
 
 def test_rotary_positions_are_no_table_and_cannot_be_swapped():

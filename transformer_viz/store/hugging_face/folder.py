@@ -21,7 +21,7 @@ from transformer_viz.store.format import (
     sentence_of,
 )
 from transformer_viz.store.hugging_face.families import BUFFERS, Family
-from transformer_viz.store.hugging_face.settings import config_from, family_of, head_of
+from transformer_viz.store.hugging_face.settings import config_from, family_of, head_of, query_scale
 from transformer_viz.store.hugging_face.tensors import Stored, stored_tensors
 from transformer_viz.store.hugging_face.tokenizer_files import tokenizers_of
 from transformer_viz.text.foreign import special_fields
@@ -64,6 +64,8 @@ class Contents(NamedTuple):
         target_tokenizer: The same of the targets of an encoder-decoder.
         tensors: Name -> tensor.
         card: What can be said of it.
+        query_scale: What queries are multiplied by.
+        zeros: Endings of the names of parameters that are zero, and of which a file has no tensors.
     """
 
     config: TransformerConfig
@@ -73,6 +75,8 @@ class Contents(NamedTuple):
     target_tokenizer: str | None
     tensors: dict[str, Stored]
     card: dict[str, Any]
+    query_scale: float
+    zeros: tuple[str, ...]
 
 
 def is_hugging_face(folder: Path) -> bool:
@@ -132,7 +136,11 @@ def read_contents(folder: Path) -> Contents:
         "examples": _examples(theirs["model_type"], config, tokenizer),
     }
     writes = target_tokenizer if config.architecture == "encoder-decoder" else None
-    return Contents(config, family, head, tokenizer, writes, tensors, card)
+    zeros = tuple(
+        ending for ending, name in family.zeros.items() if not theirs.get(name, family.defaults.get(name))
+    )
+    scale = query_scale(file, theirs, config)
+    return Contents(config, family, head, tokenizer, writes, tensors, card, scale, zeros)
 
 
 def read_folder(folder: Path, name: str) -> StoredModel:
@@ -232,8 +240,9 @@ def _parameters(folder, found):
 def _left_to_compute(found, name, shape):
     """Return an array that a file need not have; None: it needs it."""
     config = found.config
-    if name == "output/bias" and (config.has_decoder or not config.tie_embeddings):
-        return np.zeros(shape, np.float32)  # an output layer without bias
+    is_plain = name == "output/bias" and (config.has_decoder or not config.tie_embeddings)
+    if is_plain or name.endswith(found.zeros):
+        return np.zeros(shape, np.float32)  # a layer without bias
     if found.family.computed_positions and name.endswith("position_embedding/embeddings"):
         rows, width = shape
         angles = np.arange(rows)[:, None] / 10_000 ** (np.arange(0, width, 2) / width)
@@ -285,8 +294,9 @@ def _converted(found, name, kind, array, part):
         array = array + np.float32(family.gain_offset)
     if name.endswith("position_embedding/embeddings"):
         array = array[family.first_position :][: config.max_len]
-    if family.unscaled and name.endswith("/query/kernel"):
-        array = array * np.float32(config.head_dim**0.5)
+    scaled = ("/query_norm/scale",) if config.qk_norm else ("/query/kernel", "/query/bias")
+    if found.query_scale != 1 and name.endswith(scaled):
+        array = array * np.float32(found.query_scale)
     if name == "output/bias":
         array = array.reshape(array.shape[-1:])  # BART's has a batch axis
     return array

@@ -1,11 +1,13 @@
 """A TransformerConfig from the config.json of a Hugging Face folder."""
 
+import math
 import re
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 from transformer_viz.store.format import ModelError, one_line
+from transformer_viz.store.hugging_face.by_layer import rotary, windows
 from transformer_viz.store.hugging_face.families import ACTIVATIONS, FAMILIES, Family
 from transformer_viz.store.limits import LARGEST_FIELDS, MAX_TRACE, check_sizes
 from transformer_viz.values.config import NO_ID, TransformerConfig
@@ -46,10 +48,29 @@ def family_of(file: Path, theirs: Mapping[str, Any]) -> Family:
                 received=one_line(theirs[name]),
                 wanted=one_line(value),
             )
-    layers = theirs.get("layer_types")
-    if isinstance(layers, list) and len({*map(str, layers)}) > 1:
-        raise ModelError("hugging.layer_types", file=file)
     return family
+
+
+def query_scale(file: Path, theirs: Mapping[str, Any], config: TransformerConfig) -> float:
+    """Return what queries are multiplied by, so that scores divided by sqrt(head_dim) are the model's.
+
+    Args:
+        file: Its config.json, for messages.
+        theirs: Content of that file.
+        config: What was read from it.
+
+    Raises:
+        ModelError: If the setting is no positive number.
+    """
+    family = family_of(file, theirs)
+    if family.unscaled:
+        return config.head_dim**0.5
+    name = family.query_scalar
+    scalar = theirs.get(name, family.defaults.get(name, config.head_dim))
+    if type(scalar) not in (int, float) or not 0 < scalar < math.inf:
+        facts = {"name": name, "received": one_line(scalar), "wanted": config.head_dim}
+        raise ModelError("hugging.setting", file=file, **facts)
+    return (config.head_dim / scalar) ** 0.5
 
 
 def head_of(family: Family, theirs: Mapping[str, Any]) -> str | None:
@@ -88,17 +109,17 @@ def config_from(
         values[ours] = theirs.get(name, family.defaults.get(name, ...))
         if values[ours] is ...:
             raise ModelError("hugging.no_setting", file=file, name=name)
+    values |= {ours: None for ours, name in family.switches.items() if not theirs.get(name)}
     values |= _activation(file, values["activation"])
     if values["ffn_dim"] is None:
         values["ffn_dim"] = 4 * values["d_model"] if type(values["d_model"]) is int else None
     if positions is not None:
         values["max_len"] = positions - family.first_position
     if values["positions"] == "rotary":
-        values |= _rotary(file, theirs, family, values)
+        values |= rotary(file, theirs, family, values)
     if type(values["max_len"]) is int:
         values["max_len"] = min(values["max_len"], LARGEST_FIELDS["max_len"])
-    if type(values.get("window")) is int:
-        values["window"] -= 1  # theirs counts the token itself
+    values |= windows(file, theirs, family, values)
     values |= {"dropout": 0.0, "embedding_dropout": 0.0, **special, **_head(file, theirs, family, head)}
     if values["architecture"] != "encoder":
         values["end_id"] = _first_id(theirs.get("eos_token_id"), values["end_id"])
@@ -128,27 +149,6 @@ def _activation(file, name):
         known = ", ".join(sorted(ACTIVATIONS))
         raise ModelError("hugging.activation", file=file, received=one_line(name), known=known)
     return {"activation": ACTIVATIONS[name]} | gated
-
-
-def _rotary(file, theirs, family, values):
-    """Return the fields of rotary positions; older and newer files have them in different places."""
-    rope = theirs.get("rope_parameters") or theirs.get("rope_scaling") or {}
-    if not isinstance(rope, dict) or (rope.get("rope_type") or rope.get("type") or "default") != "default":
-        raise ModelError("hugging.rope", file=file)
-    base = rope.get("rope_theta", theirs.get("rope_theta", theirs.get("rotary_emb_base", 10_000)))
-    share = theirs.get(
-        "rotary_pct", theirs.get("partial_rotary_factor", family.defaults.get("rotary_pct", 1))
-    )
-    share = rope.get("partial_rotary_factor", share)
-    width = values.get("head_dim") or _whole_ratio(values["d_model"], values["num_heads"])
-    numbers = (base, share, width)
-    if not all(isinstance(number, int | float) for number in numbers):
-        raise ModelError("hugging.rope", file=file)
-    return {"rotary_base": float(base), "rotary_width": int(width * share)}
-
-
-def _whole_ratio(width, heads):
-    return width // heads if type(width) is int and type(heads) is int and heads > 0 else None
 
 
 def _head(file, theirs, family, head):

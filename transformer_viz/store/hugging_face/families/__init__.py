@@ -7,6 +7,8 @@ first half, `[0//3]` the first of three in each head. Of several names, the firs
 
 from transformer_viz.store.hugging_face.families.decoders import (
     GEMMA,
+    GEMMA2,
+    GEMMA3,
     GPT2,
     GPT_NEOX,
     LLAMA,
@@ -27,12 +29,13 @@ from transformer_viz.store.hugging_face.families.encoders import (
     DATA2VEC,
     DISTILBERT,
     ELECTRA,
+    MODERNBERT,
     ROBERTA,
     XLM_ROBERTA,
 )
-from transformer_viz.store.hugging_face.families.family import Family
+from transformer_viz.store.hugging_face.families.family import FULL, SLIDING, Family
 
-__all__ = ["ACTIVATIONS", "BUFFERS", "FAMILIES", "Family"]
+__all__ = ["ACTIVATIONS", "BUFFERS", "FAMILIES", "FULL", "SLIDING", "Family"]
 
 FAMILIES = {
     "bert": BERT,
@@ -43,6 +46,7 @@ FAMILIES = {
     "xlm-roberta": XLM_ROBERTA,
     "camembert": CAMEMBERT,
     "data2vec-text": DATA2VEC,
+    "modernbert": MODERNBERT,
     "gpt2": GPT2,
     "opt": OPT,
     "gpt_neox": GPT_NEOX,
@@ -51,6 +55,8 @@ FAMILIES = {
     "qwen2": QWEN2,
     "qwen3": QWEN3,
     "gemma": GEMMA,
+    "gemma2": GEMMA2,
+    "gemma3_text": GEMMA3,
     "starcoder2": STARCODER2,
     "stablelm": STABLELM,
     "phi": PHI,

@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from transformer_viz.store.hugging_face.families.family import SIZES, Family, Pieces, block
+from transformer_viz.store.hugging_face.families.family import FULL, SIZES, SLIDING, Family, Pieces, block
 from transformer_viz.text.piece_files import llama_json
 
 DECODER = {"architecture": "decoder", "norm": "pre", "final_norm": True}
@@ -171,17 +171,18 @@ MISTRAL = replace(
 )
 
 QWEN2 = replace(
-    LLAMA,
-    settings={ours: theirs for ours, theirs in LLAMA.settings.items() if ours != "attention_bias"},
+    MISTRAL,
+    settings={ours: theirs for ours, theirs in MISTRAL.settings.items() if ours != "attention_bias"},
     fixed=LLAMA.fixed | {"attention_bias": True, "output_bias": False},
-    required={"use_sliding_window": False},
+    switches={"window": "use_sliding_window"},
+    mixed=("max_window_layers", 28, "below"),
 )
 
 QWEN3 = replace(
-    LLAMA,
+    QWEN2,
+    settings=MISTRAL.settings,
     fixed=LLAMA.fixed | {"qk_norm": True},
-    defaults=LLAMA.defaults | {"head_dim": 128},
-    required={"use_sliding_window": False},
+    defaults=MISTRAL.defaults | {"head_dim": 128},
 )
 
 STARCODER2 = replace(
@@ -291,4 +292,49 @@ GEMMA = replace(
     defaults=LLAMA.defaults | {"hidden_act": "gelu_pytorch_tanh", "head_dim": 256},
     gain_offset=1.0,
     tied=True,
+)
+
+GEMMA2 = replace(
+    GEMMA,
+    layers=GEMMA.layers
+    | block(
+        "decoder",
+        {
+            "self_attention_output_norm": "layers.{}.post_attention_layernorm",
+            "ffn_norm": "layers.{}.pre_feedforward_layernorm",
+            "ffn_output_norm": "layers.{}.post_feedforward_layernorm",
+        },
+    ),
+    settings={ours: theirs for ours, theirs in MISTRAL.settings.items() if ours != "ffn_bias"}
+    | {
+        "activation": "hidden_activation",
+        "score_cap": "attn_logit_softcapping",
+        "logit_cap": "final_logit_softcapping",
+    },
+    fixed=GEMMA.fixed | {"norm": "sandwich", "ffn_bias": False},
+    defaults=GEMMA.defaults
+    | {
+        "hidden_activation": "gelu_pytorch_tanh",
+        "num_key_value_heads": 4,
+        "query_pre_attn_scalar": 256,
+        "sliding_window": 4096,
+        "attn_logit_softcapping": 50.0,
+        "final_logit_softcapping": 30.0,
+    },
+    required={"use_bidirectional_attention": False},
+    query_scalar="query_pre_attn_scalar",
+    mixed=("", 2, "last"),
+)
+
+GEMMA3 = replace(
+    GEMMA2,
+    settings={ours: theirs for ours, theirs in GEMMA2.settings.items() if ours != "score_cap"},
+    fixed=GEMMA2.fixed | {"qk_norm": True},
+    defaults=GEMMA2.defaults | {"final_logit_softcapping": None},
+    required=GEMMA2.required | {"attn_logit_softcapping": None},
+    mixed=("sliding_window_pattern", 6, "last"),
+    rotary_bases={
+        "rotary_base": (FULL, "rope_theta", 1_000_000.0),
+        "window_rotary_base": (SLIDING, "rope_local_base_freq", 10_000.0),
+    },
 )

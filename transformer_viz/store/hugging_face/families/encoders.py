@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from transformer_viz.store.hugging_face.families.family import SIZES, Family, Pieces, block
+from transformer_viz.store.hugging_face.families.family import FULL, SIZES, SLIDING, Family, Pieces, block
 from transformer_viz.text.piece_files import albert_json, camembert_json, xlm_roberta_json
 
 MASKED, CLASSES = "ForMaskedLM", "ForSequenceClassification"
@@ -167,4 +167,63 @@ DISTILBERT = Family(
     },
     head_fields={MASKED: TRANSFORMED, CLASSES: POOLED | {"pooled_activation": "relu"}},
     wordpiece=True,
+)
+
+MODERNBERT = Family(
+    layers={
+        "token_embedding": "embeddings.tok_embeddings",
+        "embedding_norm": "embeddings.norm",
+        "encoder_norm": "final_norm",
+        **block(
+            "encoder",
+            {
+                "attention/query": "layers.{}.attn.Wqkv[0/3]",
+                "attention/key": "layers.{}.attn.Wqkv[1/3]",
+                "attention/value": "layers.{}.attn.Wqkv[2/3]",
+                "attention/output": "layers.{}.attn.Wo",
+                "attention_norm": "layers.{}.attn_norm",
+                "ffn/gate": "layers.{}.mlp.Wi[0/2]",
+                "ffn/hidden": "layers.{}.mlp.Wi[1/2]",
+                "ffn/output": "layers.{}.mlp.Wo",
+                "ffn_norm": "layers.{}.mlp_norm",
+            },
+        ),
+    },
+    prefixes=("model.", ""),
+    settings=SIZES
+    | {
+        "activation": "hidden_activation",
+        "norm_epsilon": "norm_eps",
+        "window": "local_attention",
+        "attention_bias": "attention_bias",
+        "ffn_bias": "mlp_bias",
+    },
+    fixed={
+        "architecture": "encoder",
+        "positions": "rotary",
+        "norm": "pre",
+        "first_norm": False,
+        "final_norm": True,
+        "embedding_norm": True,
+        "gated_ffn": True,
+    },
+    defaults={
+        "hidden_activation": "gelu",
+        "norm_eps": 1e-5,
+        "local_attention": 128,
+        "attention_bias": False,
+        "mlp_bias": False,
+        "norm_bias": False,
+        "classifier_bias": False,
+        "decoder_bias": True,
+    },
+    equal={"classifier_activation": "hidden_activation"},
+    heads={MASKED: {"transform": "head.dense", "transform_norm": "head.norm", "output": "decoder"}},
+    head_fields={MASKED: TRANSFORMED},
+    zeros={"/beta": "norm_bias", "transform/bias": "classifier_bias", "output/bias": "decoder_bias"},
+    mixed=("global_attn_every_n_layers", 3, "first"),
+    rotary_bases={
+        "rotary_base": (FULL, "global_rope_theta", 160_000.0),
+        "window_rotary_base": (SLIDING, "local_rope_theta", 10_000.0),
+    },
 )

@@ -6,6 +6,12 @@ from typing import Any, NamedTuple
 
 Layers = dict[str, str | tuple[str, ...]]
 
+FULL, SLIDING = "full_attention", "sliding_attention"
+"""Their names of blocks without a window and with one."""
+
+ONE_BASE = {"rotary_base": (FULL, "rope_theta", 10_000.0)}
+"""Bases of rotary positions that are the same in all blocks."""
+
 
 class Pieces(NamedTuple):
     """The SentencePiece model that a folder may have in place of a tokenizer.json.
@@ -43,6 +49,14 @@ class Family:
         sentence_pieces: Whether they can be made from source.spm, target.spm and vocab.json.
         pieces: From which SentencePiece model alone they can be made; None: from none.
         unscaled: Whether scores are not divided by sqrt(head_dim).
+        query_scalar: Name of their setting whose root divides the scores instead.
+        zeros: Ending of the name of a parameter of ours -> their setting without which it is zero.
+        switches: Field of our config -> their setting without which it is None.
+        mixed: Which blocks have no window where `layer_types` does not list them: name of their setting of a
+            number n, its default, and whether it is the "first" or the "last" of n blocks each time, or all
+            "below" n. None: all blocks are alike.
+        rotary_bases: Field of our config -> the kind of block whose base it is, name of their setting where
+            `rope_parameters` does not have it, and its default.
         computed_positions: Whether the table of positions is computed where a file does not have it: sines,
             then cosines.
     """
@@ -66,6 +80,11 @@ class Family:
     sentence_pieces: bool = False
     pieces: Pieces | None = None
     unscaled: bool = False
+    query_scalar: str = ""
+    zeros: Mapping[str, str] = field(default_factory=dict)
+    switches: Mapping[str, str] = field(default_factory=dict)
+    mixed: tuple[str, int, str] | None = None
+    rotary_bases: Mapping[str, tuple[str, str, float]] = field(default_factory=lambda: ONE_BASE)
     computed_positions: bool = False
 
 

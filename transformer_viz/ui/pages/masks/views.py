@@ -50,7 +50,7 @@ def show_steps(chosen: Head, other: Head) -> None:
     weights = np.where(chosen.mask, chosen.weights, np.nan)
     masked, seen = masked_scores(scores, chosen.mask), weights_scale(weights, visible=chosen.mask)
     is_painted = chosen.name == "painted"
-    formula = "c tanh(QK^T / c √d_k)" if chosen.is_capped else "QK^T / √d_k"
+    formula = "c tanh(QK^T / (c √d_k))" if chosen.is_capped else "QK^T / √d_k"
     bias = " + B" if chosen.has_bias else ""
     panels = [
         panel_of("scores", f"s = {formula}{bias}", matrix_of(chosen, scores, "score", scale)),

@@ -1,0 +1,96 @@
+"""What may differ between the blocks of a model: the window of attention, and rotary positions."""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from transformer_viz.store.format import ModelError
+from transformer_viz.store.hugging_face.families import FULL, SLIDING, Family
+from transformer_viz.store.limits import MAX_LAYERS
+
+
+def windows(
+    file: Path, theirs: Mapping[str, Any], family: Family, values: Mapping[str, Any]
+) -> dict[str, Any]:
+    """Return the window of self-attention, and which blocks are without it.
+
+    Args:
+        file: The config.json, for messages.
+        theirs: Content of that file.
+        family: Of the model.
+        values: Field of our config -> its value, as far as they are known.
+
+    Raises:
+        ModelError: If the blocks differ in a way that is not understood.
+    """
+    window, count = values.get("window"), values["num_layers"]
+    if type(count) is not int or not 0 < count <= MAX_LAYERS:
+        return {"window": window}  # and the config is refused
+    kinds = theirs.get("layer_types")
+    if family.mixed is None:
+        if isinstance(kinds, list) and len({*map(str, kinds)}) > 1:
+            raise ModelError("hugging.layer_types", file=file)
+        kinds = [SLIDING if window is not None else FULL] * count
+    elif kinds is None:
+        kinds = _kinds(file, theirs, family, count) if window is not None else [FULL] * count
+    known = isinstance(kinds, list) and len(kinds) == count and {*map(str, kinds)} <= {FULL, SLIDING}
+    if not known or (window is None and SLIDING in kinds):
+        raise ModelError("hugging.layer_types", file=file)
+    unlimited = tuple(layer for layer, kind in enumerate(kinds) if kind == FULL)
+    if len(unlimited) == count:
+        return {"window": None}
+    if type(window) is int:  # a decoder's counts the token itself, an encoder's both sides
+        window = window // 2 if values["architecture"] == "encoder" else window - 1
+    return {"window": window, "unlimited_layers": unlimited}
+
+
+def _kinds(file, theirs, family, count):
+    """Return the kind of each block, by the rule of the family."""
+    name, default, rule = family.mixed
+    number = theirs.get(name, default)
+    if type(number) is not int or number < (rule != "below"):
+        raise ModelError("hugging.layer_types", file=file)
+    rules = {
+        "first": lambda layer: layer % number == 0,
+        "last": lambda layer: (layer + 1) % number == 0,
+        "below": lambda layer: layer < number,
+    }
+    return [FULL if rules[rule](layer) else SLIDING for layer in range(count)]
+
+
+def rotary(
+    file: Path, theirs: Mapping[str, Any], family: Family, values: Mapping[str, Any]
+) -> dict[str, Any]:
+    """Return the fields of rotary positions; older and newer files have them in different places.
+
+    Arguments as for `windows`.
+
+    Raises:
+        ModelError: If they are scaled or incomplete.
+    """
+    found = theirs.get("rope_parameters") or theirs.get("rope_scaling") or {}
+    has_kinds = isinstance(found, dict) and not {FULL, SLIDING}.isdisjoint(found)
+    if has_kinds and len(family.rotary_bases) == 1:
+        raise ModelError("hugging.rope", file=file)
+    share = theirs.get("partial_rotary_factor", family.defaults.get("rotary_pct", 1))
+    share, fields, shares = theirs.get("rotary_pct", share), {}, set()
+    for ours, (kind, name, default) in family.rotary_bases.items():
+        rope = (found.get(kind) or {}) if has_kinds else found
+        if (
+            not isinstance(rope, dict)
+            or (rope.get("rope_type") or rope.get("type") or "default") != "default"
+        ):
+            raise ModelError("hugging.rope", file=file)
+        old = theirs.get(name, theirs.get("rotary_emb_base", default))
+        fields[ours] = rope.get("rope_theta", old)
+        shares.add(str(rope.get("partial_rotary_factor", share)))
+        share = rope.get("partial_rotary_factor", share)
+    width = values.get("head_dim") or _whole_ratio(values["d_model"], values["num_heads"])
+    numbers = (*fields.values(), share, width)
+    if len(shares) > 1 or not all(isinstance(number, int | float) for number in numbers):
+        raise ModelError("hugging.rope", file=file)
+    return {ours: float(base) for ours, base in fields.items()} | {"rotary_width": int(width * share)}
+
+
+def _whole_ratio(width, heads):
+    return width // heads if type(width) is int and type(heads) is int and heads > 0 else None
