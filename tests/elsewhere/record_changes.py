@@ -23,7 +23,7 @@ ABLATED = ((0, 1), (1, 2), (1, 3))
 
 OUTPUT = re.compile(
     r"\b(self_attn|attention|attn|SelfAttention|encoder_attn|EncDecAttention)"
-    r"(\.output)?\.(dense|out_lin|out_proj|o_proj|c_proj|o)$"
+    r"(\.output)?\.(dense|out_lin|out_proj|o_proj|c_proj|Wo|o)$"
 )
 """Name of the layer that reads the contexts of all heads."""
 
