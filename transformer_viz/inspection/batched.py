@@ -117,7 +117,8 @@ def _attention_of(text, row, arrays):
         shape = len(queries.ids), len(keys.ids)
         layers, own = [], []
         while (weights := arrays.get(f"{name.format(len(layers))}.weights")) is not None:
-            own.append(_cut(arrays.get(f"{name.format(len(layers))}_mask"), row, shape))
+            mask_of_layer = arrays.get(f"{name.format(len(layers))}_mask")
+            own.append(None if mask_of_layer is None else _cut(mask_of_layer, row, shape))
             layers.append(_only(_cut(weights, row, shape)))
         if layers:
             masks = by_layer(_cut(arrays[mask], row, shape), own)
@@ -126,8 +127,8 @@ def _attention_of(text, row, arrays):
 
 
 def _cut(array, row, shape):
-    """Return one text of a batch, without [PAD]; None stays."""
-    return None if array is None else array[row][:, : shape[0], : shape[1]]
+    """Return one text of a batch, without [PAD]."""
+    return array[row][:, : shape[0], : shape[1]]
 
 
 def _only(weights: np.ndarray) -> AttentionTrace:

@@ -37,9 +37,9 @@ class Panel(NamedTuple):
 
 def show_panels(
     panels: Sequence[Panel],
-    *,
     least: int,
     share: int = 0,
+    *,
     on_paint: Callable[[list], None] | None = None,
 ) -> None:
     """Draw matrices of the same tokens side by side as far as they fit; they share pointer and zoom.

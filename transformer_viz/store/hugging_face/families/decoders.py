@@ -331,7 +331,7 @@ GEMMA3 = replace(
     settings={ours: theirs for ours, theirs in GEMMA2.settings.items() if ours != "score_cap"},
     fixed=GEMMA2.fixed | {"qk_norm": True},
     defaults=GEMMA2.defaults | {"final_logit_softcapping": None},
-    required=GEMMA2.required | {"attn_logit_softcapping": None},
+    required={**GEMMA2.required, "attn_logit_softcapping": None},
     mixed=("sliding_window_pattern", 6, "last"),
     rotary_bases={
         "rotary_base": (FULL, "rope_theta", 1_000_000.0),

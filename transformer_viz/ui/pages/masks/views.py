@@ -58,7 +58,7 @@ def show_steps(chosen: Head, other: Head) -> None:
         panel_of("masked_scores", "s + ln M   (ln 0 = −∞)", matrix_of(chosen, masked, "score", scale)),
         panel_of("weights", "softmax(s)", matrix_of(chosen, weights, "weight", seen)),
     ]
-    show_panels(panels, **width(chosen), on_paint=take_strokes if is_painted else None)
+    show_panels(panels, *width(chosen), on_paint=take_strokes if is_painted else None)
     if is_painted:
         show_brushes()
 
@@ -96,7 +96,7 @@ def show_change(chosen: Head, other: Head) -> None:
     ]
     limit = Scale(max(scale_limit(difference), MIN_DIFFERENCE), signed=True)
     panels.append(panel_of("difference", "W_2 − W_1", matrix_of(chosen, difference, "difference", limit)))
-    show_panels(panels, **width(chosen, columns=3))
+    show_panels(panels, *width(chosen, columns=3))
 
 
 def show_ways(chosen: Head, other: Head) -> None:
@@ -109,7 +109,7 @@ def show_ways(chosen: Head, other: Head) -> None:
         panel_of("added", "softmax(s − 10^9 (1 − M))", matrix_with_sums(chosen, added, scale)),
         panel_of("multiplied", "softmax(s) ⊙ M", matrix_with_sums(chosen, multiplied, scale)),
     ]
-    show_panels(panels, **width(chosen))
+    show_panels(panels, *width(chosen))
     sums = multiplied.sum(axis=-1)
     worst = int(sums.argmin())
     if chosen.mask.all():
@@ -141,11 +141,12 @@ def show_heading(view: str, *shape: int) -> None:
         st.caption(t("masks.coarse", block=block))
 
 
-def width(head: Head, columns: int = 2) -> dict[str, int]:
-    """Return the least width of the head's matrices; of many tokens, so many stand side by side at most."""
-    if max(head.mask.shape) <= MAX_LARGE:
-        return {"least": LEAST}
-    return {"least": LEAST_OF_MANY, "share": 90 // columns}
+def width(head: Head, columns: int = 2) -> tuple[int, int]:
+    """Return the least width of the head's matrices in pixels and in percent.
+
+    Of many tokens, so many matrices stand side by side at most.
+    """
+    return (LEAST, 0) if max(head.mask.shape) <= MAX_LARGE else (LEAST_OF_MANY, 90 // columns)
 
 
 def panel_of(name: str, formula: str, matrix: dict[str, Any], **values: str) -> Panel:

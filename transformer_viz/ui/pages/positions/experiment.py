@@ -258,7 +258,7 @@ def show_weights(
     for (name, matrix), title in zip(drawn.items(), labels(*drawn).values(), strict=True):
         alt = t("positions.panels.alt", kind=kind, layer=layer, head=head, panel=title)
         panels.append(Panel(matrix, title, title, alt, f"{model.name}-{name}"))
-    show_panels(panels, least=LEAST)
+    show_panels(panels, LEAST)
 
 
 def masks_of(trace: Trace, layer: int, order: tuple[int, ...] | None) -> tuple[np.ndarray, np.ndarray]:
