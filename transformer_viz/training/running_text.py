@@ -55,6 +55,7 @@ class RunningText(Dataset):
     """
 
     task = "next token"
+    inputs = _READ
 
     def __init__(self, job: TrainingJob, parent: StoredModel | None = None):
         rows, test = load_rows(job, read_for_decoder, ["text", "target"])
@@ -68,7 +69,7 @@ class RunningText(Dataset):
             options: dict[str, Any] = tokenizer_options(job) | {"markers": True, "mask": job.config.fills_in}
             tokenizer = Tokenizer.train(joined_texts(train), job.config.vocab_size, **options)
         self.config = job.config.replace(vocab_size=tokenizer.vocab_size)
-        read = _READ | ({"unlimited_mask": _MASK} if self.config.unlimited_layers else {})
+        read = self.inputs | ({"unlimited_mask": _MASK} if self.config.unlimited_layers else {})
         self.signature = (read, TOKEN_IDS)
         self.tokenizers = {"tokenizer": tokenizer.to_json()}
         self._train, self._validation = (
@@ -149,7 +150,7 @@ class MaskedText(RunningText):
     """
 
     task = "hidden tokens"
-    signature = (_READ | {"output_positions": TOKEN_IDS}, TOKEN_IDS)
+    inputs = _READ | {"output_positions": TOKEN_IDS}
 
     def _inputs_and_targets(self, rows, random):
         cloze = mask_tokens(rows.token_ids, self.config.vocab_size, random)
