@@ -14,8 +14,11 @@ from transformer_viz.analysis import output_names
 from transformer_viz.inspection.explorer import load
 from transformer_viz.language import Words
 from transformer_viz.pictures.map import map_payload
+from transformer_viz.ui.pages.masks.sides import Side
 
 HERE = Path(__file__).parent / "models"
+
+TEXT = "The film was not good, but the acting was unbelievably good."
 
 NAMES = (
     "bert",
@@ -117,6 +120,20 @@ def test_what_the_map_says_of_a_step_is_what_this_model_computes():
     assert ["before the normalisation" in said for said in (gemma, llama)] == [True, False]
     assert ["Each vector is normalised" in said for said in (modern, llama)] == [True, False]
     assert "position encoding" not in modern
+
+
+def test_the_mask_of_a_head_is_that_of_its_layer():
+    explorer = load(HERE / "gemma2")
+    own, causal = (
+        Side(name, "decoder", explorer.request(TEXT), explorer.trace(TEXT, attention_mask=mask))
+        for name, mask in (("own", None), ("causal", "causal"))
+    )
+    config = explorer.config
+    layers = range(config.num_layers)
+    differs = [(own.head(layer, 0).mask != causal.mask_of(layer)).any() for layer in layers]
+    assert differs == [config.window_of(layer) is not None for layer in layers]
+    assert own.equals(own)
+    assert not own.equals(causal)
 
 
 def test_rotary_positions_are_no_table_and_cannot_be_swapped():

@@ -32,6 +32,7 @@ from transformer_viz.analysis.patterns import (
     TextPatterns,
     is_punctuation,
     pattern_shares,
+    patterns_by_layer,
     text_patterns,
 )
 from transformer_viz.analysis.positions import (
@@ -101,6 +102,7 @@ __all__ = [
     "padding_mask",
     "padding_share",
     "pattern_shares",
+    "patterns_by_layer",
     "position_similarity",
     "position_table",
     "possible",

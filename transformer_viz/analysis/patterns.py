@@ -1,7 +1,7 @@
 """How much of each head's attention lies on each pattern, in one text."""
 
 from collections.abc import Mapping, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -101,6 +101,26 @@ def text_patterns(
     return TextPatterns(
         (*names, *SHAPES), cells.astype(np.float32), able, rows, allowed[rows], bool(free.any())
     )
+
+
+def patterns_by_layer(
+    masks: ArrayLike, layers: int, *tokens: Sequence[str], **options: Any
+) -> list[TextPatterns]:
+    """Return `text_patterns` for each layer of a text; layers with the same mask share them.
+
+    Args:
+        masks: bool (layer or 1, head or 1, query or 1, key), True = may attend.
+        layers: Number of layers.
+        *tokens: Texts of the rows, and of the columns.
+        **options: As for `text_patterns`.
+    """
+    found: dict[bytes, TextPatterns] = {}
+    masks = np.asarray(masks)
+    names = [mask.tobytes() for mask in masks]
+    for name, mask in zip(names, masks, strict=True):
+        if name not in found:
+            found[name] = text_patterns(mask, *tokens, **options)
+    return [found[name] for name in (names if len(names) > 1 else names * layers)]
 
 
 def pattern_shares(text: TextPatterns, weights: ArrayLike) -> PatternShares:

@@ -7,7 +7,7 @@ import numpy as np
 
 from transformer_viz.analysis.heads import distance_histogram, entropy_histogram
 from transformer_viz.analysis.pattern_totals import pattern_totals
-from transformer_viz.analysis.patterns import PatternShares, pattern_shares, text_patterns
+from transformer_viz.analysis.patterns import PatternShares, pattern_shares, patterns_by_layer
 from transformer_viz.language import Problem
 from transformer_viz.values.config import TransformerConfig
 from transformer_viz.values.head_roles import HeadRoles, Typical
@@ -59,10 +59,10 @@ def measure_heads(
         typical: Keys in words typical of each label, as `typical_keys` returns them; None: not measured.
     """
     tokens = found.query_tokens, found.key_tokens
-    masks = [text_patterns(mask, *tokens, cross=kind == "cross", typical=typical) for mask in found.mask]
-    if not all(text.has_choice for text in masks):
+    count = len(found.layers)
+    texts = patterns_by_layer(found.mask, count, *tokens, cross=kind == "cross", typical=typical)
+    if not all(text.has_choice for text in texts):
         return None
-    texts = masks if len(masks) > 1 else masks * len(found.layers)
     both = [*zip(texts, found.layers, strict=True)]
     layers = [pattern_shares(text, layer.weights) for text, layer in both]
     rows = [np.asarray(layer.weights)[:, text.rows].astype(np.float64) for text, layer in both]
@@ -75,7 +75,7 @@ def measure_heads(
     )
     evenly = [
         distance_histogram((text.allowed / text.allowed.sum(axis=-1)[:, None])[None], text.rows)[0]
-        for text in masks
+        for text in texts[: len(found.mask)]
     ]
     return MeasuredHeads(layers, distances, np.mean(evenly, axis=0), entropies)
 

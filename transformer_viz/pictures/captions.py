@@ -9,8 +9,8 @@ from transformer_viz.analysis import (
     Role,
     held_patterns,
     pattern_shares,
+    patterns_by_layer,
     roles_of_shares,
-    text_patterns,
 )
 from transformer_viz.language import Words, joined
 from transformer_viz.text.tokenizer import visible
@@ -63,14 +63,15 @@ class HeadsInText:
         self.kind = kind
         self.possible = possible
         tokens = found.query_tokens, found.key_tokens
-        masks = [text_patterns(mask, *tokens, cross=kind == "cross", typical=typical) for mask in found.mask]
-        self.names = masks[0].names
-        self._has_choice = all(patterns.has_choice for patterns in masks)
+        count = len(found.layers)
+        texts = patterns_by_layer(found.mask, count, *tokens, cross=kind == "cross", typical=typical)
+        self.names = texts[0].names
+        self._has_choice = all(text.has_choice for text in texts)
         self._shares: list[PatternShares] = []
         self.roles = [[Role("mixed", 0.0, 0)] * len(layer.weights) for layer in found.layers]
-        if all(len(patterns.rows) for patterns in masks):
-            both = zip(masks if len(masks) > 1 else masks * len(found.layers), found.layers, strict=True)
-            self._shares = [pattern_shares(patterns, layer.weights) for patterns, layer in both]
+        if all(len(text.rows) for text in texts):
+            both = zip(texts, found.layers, strict=True)
+            self._shares = [pattern_shares(text, layer.weights) for text, layer in both]
             self.roles = [roles_of_shares(*each) for each in zip(self._shares, possible, strict=True)]
 
     @property

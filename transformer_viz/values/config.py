@@ -160,13 +160,14 @@ class TransformerConfig:
         scale_output: Divide the vectors in front of the logits over the vocabulary by sqrt(d_model), as T5
             does where it shares the token embedding with the output layer.
         unlimited_layers: Numbers, from 0, of the blocks whose self-attention has no `window` although the
-            others have one (Beltagy et al., 2020, section 3.1; Gemma Team, 2024, section 2).
-        window_rotary_base: `rotary_base` of the blocks that have the window; None: the same.
+            others have one (Gemma Team, 2024, Gemma 2, section 2).
+        window_rotary_base: `rotary_base` of the blocks that have the window; None: the same (Gemma Team,
+            2025, Gemma 3, section 2).
         first_norm: Whether the first self-attention of a stack reads normalised embeddings, with `norm` "pre"
             or "sandwich". ModernBERT's reads them as they are: `embedding_norm` has normalised them (Warner
             et al., 2024, section 2.1).
         score_cap: The scores s of attention are replaced by cap * tanh(s / cap), before the mask; None: they
-            stay (Gemma Team, 2024, section 2).
+            stay (Gemma Team, 2024, Gemma 2, section 2).
         logit_cap: The same for the logits over the vocabulary.
 
     Raises:
