@@ -244,7 +244,7 @@ def test_each_attention_of_an_encoder_decoder_is_a_choice(decoders, translator, 
     }
     for kind in ("encoder", "decoder", "cross"):
         assert_allclose(weights(app, kind), expected[kind], atol=1e-3)
-    assert_array_equal(lens(app)[1]["decoder"]["mask"][0], np.tril(np.ones((4, 4), bool)))
+    assert_array_equal(lens(app)[1]["decoder"]["mask"][0, 0], np.tril(np.ones((4, 4), bool)))
     assert "distance" not in facts(app, "cross")["figures"]  # rows and columns are of two texts
 
 
@@ -272,7 +272,7 @@ def test_a_decoder_shows_its_next_token_and_gaps_for_what_comes_later(decoders, 
     app = type_sentence(open_page(model="writer"), "A lovely film")
     trace = writer.trace("A lovely film")
     assert f"{trace.probs[-1].max():.1%}" in app.button(key="append-0").label
-    assert_array_equal(lens(app)[1]["decoder"]["mask"][0], np.tril(np.ones((4, 4), bool)))
+    assert_array_equal(lens(app)[1]["decoder"]["mask"][0, 0], np.tril(np.ones((4, 4), bool)))
     assert_allclose(weights(app, "decoder")[1], trace.decoder[1].self_attention.weights, atol=1e-3)
 
 
@@ -388,8 +388,8 @@ import pages
 from transformer_viz.ui.shell.server import shared_engine
 if __name__ == "__main__":
     assert len(pages.views_on(pages.open_page())) == 1
-    assert len(pages.views_on(pages.open_page("masks"))) == 5  # one hands the choice over
-    assert pages.open_page("positions").get("plotly_chart")
+    assert len(pages.views_on(pages.open_page("masks"))) == 3  # the choice of an attention, panels, bars
+    assert len(pages.views_on(pages.open_page("positions"))) == 3
     assert pages.open_page("models").dataframe
     print(*sorted({"keras", "tensorflow", "torch", "jax"} & sys.modules.keys()))
     shared_engine().close()
