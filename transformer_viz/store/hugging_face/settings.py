@@ -7,8 +7,9 @@ from pathlib import Path
 from typing import Any
 
 from transformer_viz.store.format import ModelError, one_line
-from transformer_viz.store.hugging_face.by_layer import rotary, windows
+from transformer_viz.store.hugging_face.by_layer import windows
 from transformer_viz.store.hugging_face.families import ACTIVATIONS, FAMILIES, Family
+from transformer_viz.store.hugging_face.rope import rotary
 from transformer_viz.store.limits import LARGEST_FIELDS, MAX_TRACE, check_sizes
 from transformer_viz.values.config import NO_ID, TransformerConfig
 from transformer_viz.values.trace_size import trace_bytes
