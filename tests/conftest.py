@@ -1,8 +1,11 @@
 """Small, real things to test with: sizes are distinct primes where they can be, seeds are fixed."""
 
+import json
 import os
 import shutil
 import sys
+from collections import defaultdict
+from itertools import chain
 
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
 
@@ -12,7 +15,8 @@ from small_models import REVIEWS, with_random_parameters, write
 
 from transformer_viz.values.config import TransformerConfig
 
-CHROMIUM = os.environ.get("CHROMIUM") or shutil.which("chromium") or shutil.which("google-chrome")
+BROWSERS = ("chromium-headless-shell", "chromium", "google-chrome")  # the first is drawn fastest
+CHROMIUM = os.environ.get("CHROMIUM") or next(filter(None, map(shutil.which, BROWSERS)), None)
 
 
 def pytest_xdist_auto_num_workers(config):
@@ -55,24 +59,41 @@ def browser():
         browser.close()
 
 
+@pytest.fixture(scope="module")
+def contexts(browser):
+    """Return the browser's contexts that no visitor has, by their options.
+
+    The next visitor finds the files of the app in one, fetched and compiled: that is most of opening it.
+    """
+    free = defaultdict(list)
+    yield free
+    for each in chain.from_iterable(free.values()):
+        each.close()
+
+
 @pytest.fixture
-def new_visitor(browser):
-    """Return a function that opens an empty page for a visitor with cookies of their own.
+def new_visitor(browser, contexts):
+    """Return a function that opens an empty page for a visitor without cookies or anything else kept.
 
     Its options are those of the browser's context; no script may fail on any of these pages.
     """
-    wrong, contexts = [], []
+    wrong, taken = [], []
 
     def open_empty_page(**options):
-        contexts.append(browser.new_context(**options))
-        page = contexts[-1].new_page()
+        kind = json.dumps(options, sort_keys=True)
+        context = contexts[kind].pop() if contexts[kind] else browser.new_context(**options)
+        taken.append((kind, context))
+        context.set_storage_state({"cookies": [], "origins": []})
+        page = context.new_page()
         page.on("pageerror", lambda error: wrong.append(str(error)))
         page.set_default_timeout(60_000)
         return page
 
     yield open_empty_page
-    for context in contexts:
-        context.close()
+    for kind, context in taken:
+        for page in context.pages:
+            page.close()
+        contexts[kind].append(context)
     assert wrong == []
 
 

@@ -43,23 +43,12 @@ from transformer_viz.pictures import views
 HOSTILE = '<img src=x onerror="window.__x=1"> $x$ <b>'
 
 
-@pytest.fixture(scope="module")
-def context(browser):
-    """What pages share: the files of the app, which are fetched and compiled once."""
-    with browser.new_context(viewport={"width": 1440, "height": 1000}) as context:
-        yield context
-
-
 @pytest.fixture
-def page(context, app):
-    """A page of a visitor without cookies or anything else that a browser keeps."""
-    context.set_storage_state({"cookies": [], "origins": []})
-    page = context.new_page()
-    wrong = []
+def page(new_visitor, app):
+    """A page of a visitor; nothing may go wrong there or be asked for elsewhere."""
+    page, wrong = new_visitor(viewport={"width": 1440, "height": 1000}), []
     page.on("console", lambda message: is_error(message) and wrong.append(message.text))
-    page.on("pageerror", lambda error: wrong.append(str(error)))
     page.on("request", lambda request: is_foreign(request.url, app[1]) and wrong.append(request.url))
-    page.set_default_timeout(60_000)
     yield page
     page.close()
     assert wrong == []

@@ -34,18 +34,15 @@ def home(tmp_path_factory):
 
 
 @pytest.fixture
-def page(browser, home):
-    context = browser.new_context(viewport={"width": 1440, "height": 1000})
-    page, foreign = context.new_page(), []
+def page(new_visitor, home):
+    page, foreign = new_visitor(viewport={"width": 1440, "height": 1000}), []
     page.on("request", lambda request: "evil" in request.url and foreign.append(request.url))
-    page.set_default_timeout(60_000)
     yield page
     page.wait_for_timeout(500)  # an image that is not there says so later
     assert page.evaluate("window.hit") is None
     assert page.locator("a[href*=evil], img[src*=evil], a[href^=javascript]").count() == 0
     assert page.locator(".stException").count() == 0
     assert foreign == []
-    context.close()
 
 
 def a_run():
