@@ -154,9 +154,14 @@ class Reference:
                 q = self.rms(q) * self.p[f"{name}/query_norm/scale"]
                 k = self.rms(k) * self.p[f"{name}/key_norm/scale"]
             if config.positions == "rotary" and places is not None:
-                base = config.window_rotary_base if self.has_window(layer) else config.rotary_base
+                base, stretch = (
+                    (config.window_rotary_base, config.window_rotary_stretch)
+                    if self.has_window(layer)
+                    else (config.rotary_base, config.rotary_stretch)
+                )
                 q, k = (
-                    np.array([self.turn(*pair, base) for pair in zip(y, places, strict=True)]) for y in (q, k)
+                    np.array([self.turn(*pair, base, stretch) for pair in zip(y, places, strict=True)])
+                    for y in (q, k)
                 )
             out = np.zeros((len(x), config.value_dim))
             for i in range(len(x)):
@@ -191,12 +196,12 @@ class Reference:
         share = math.log(distance / near) / math.log(self.config.relative_reach / near)
         return table[min(near + int(share * (len(table) - near) + 1e-9), len(table) - 1)]
 
-    def turn(self, vector, place, base):
+    def turn(self, vector, place, base, stretch):
         """Turn the pairs (i, i + width / 2) of a vector, as complex numbers."""
         width = self.config.rotary_width
         half, turned = width // 2, vector.copy()
         for i in range(half):
-            angle = place / base ** (2 * i / width)
+            angle = place / base ** (2 * i / width) / (stretch[i] if stretch else 1)
             point = complex(vector[i], vector[i + half]) * complex(math.cos(angle), math.sin(angle))
             turned[i], turned[i + half] = point.real, point.imag
         return turned

@@ -159,6 +159,10 @@ GPT = ["<|endoftext|>"]
 ROBERTA = ["<s>", "<pad>", "</s>", "<unk>"]
 LLAMA = {"num_key_value_heads": 2, "rope_theta": 500.0, "bos_token_id": 1, "eos_token_id": 2}
 
+LLAMA3 = {"rope_type": "llama3", "rope_theta": 50.0, "factor": 3.0, "low_freq_factor": 0.5}
+LLAMA3 |= {"high_freq_factor": 2.0, "original_max_position_embeddings": 16}
+LINEAR = {"rope_type": "linear", "factor": 4.0}
+
 BART = {"d_model": 24, "encoder_layers": 2, "decoder_layers": 2, "max_position_embeddings": 48}
 BART |= dict.fromkeys(("encoder_attention_heads", "decoder_attention_heads"), 4)
 BART |= dict.fromkeys(("encoder_ffn_dim", "decoder_ffn_dim"), 40)
@@ -241,6 +245,7 @@ MODELS = {
         SIZES | {"rotary_pct": 0.34, "use_parallel_residual": False, "rotary_emb_base": 300},
     ),
     "llama": ("LlamaForCausalLM", llama_pieces, SIZES | LLAMA),
+    "llama-stretched": ("LlamaForCausalLM", llama_pieces, SIZES | LLAMA | {"rope_parameters": LLAMA3}),
     "mistral": ("MistralForCausalLM", llama_pieces, SIZES | LLAMA | {"sliding_window": 5}),
     "qwen2": (
         "Qwen2ForCausalLM",
@@ -308,6 +313,7 @@ MODELS = {
     "gemma": ("GemmaForCausalLM", llama_pieces, SIZES | {"num_key_value_heads": 1, "head_dim": 8}),
     "gemma2": ("Gemma2ForCausalLM", llama_pieces, GEMMA2),
     "gemma3": ("Gemma3ForCausalLM", llama_pieces, GEMMA3),
+    "gemma3-stretched": ("Gemma3ForCausalLM", llama_pieces, GEMMA3 | {"rope_scaling": LINEAR}),
     "modernbert": ("ModernBertModel", wordpiece, MODERNBERT),
     "modernbert-masked": ("ModernBertForMaskedLM", wordpiece, MODERNBERT),
     "qwen2-mixed": (

@@ -368,6 +368,14 @@ def test_layers_and_bases_are_read_from_older_files_too(copied):
     for name, values in (
         ("modernbert", {"global_rope_theta": 500.0, "local_rope_theta": 20.0}),
         ("gemma3", {"rope_theta": 500.0, "rope_local_base_freq": 20.0}),
+        (
+            "gemma3-stretched",
+            {
+                "rope_theta": 500.0,
+                "rope_local_base_freq": 20.0,
+                "rope_scaling": {"type": "linear", "factor": 4.0},
+            },
+        ),
         ("gemma2", {"rope_theta": 10_000.0}),
         ("qwen2-mixed", {}),
     ):
@@ -377,6 +385,19 @@ def test_layers_and_bases_are_read_from_older_files_too(copied):
         assert store.read_config(changed(folder, **older, **values)) == config
     config = store.read_config(changed(copied("modernbert-masked"), rope_parameters=..., layer_types=...))
     assert (config.rotary_base, config.window_rotary_base) == (160_000, 10_000)
+
+
+def test_the_wavelengths_of_a_model_of_longer_texts_are_stretched(copied):
+    folder = copied("llama-stretched")
+    kept, between, stretched = store.read_config(folder).rotary_stretch
+    assert (kept, stretched) == (1, 3)
+    assert 2 < between < 3
+    parts = json.loads((folder / "config.json").read_text())["rope_parameters"]
+    config, older = store.read_config(folder), {"rope_theta": parts.pop("rope_theta"), "rope_scaling": parts}
+    assert store.read_config(changed(folder, rope_parameters=..., **older)) == config
+    gemma = store.read_config(copied("gemma3-stretched"))
+    assert gemma.rotary_of(2) == (500, (4.0,) * 4)  # the third block is without a window
+    assert gemma.rotary_of(1) == (20, ())
 
 
 def test_layers_that_all_are_alike_are_no_mixture(copied):
@@ -423,6 +444,8 @@ def changed(folder, **values):
 
 
 KINDS = "kinds of attention that are not understood"
+ROPE = "these rotary positions are incomplete, or scaled in a way that is not understood"
+LLAMA3 = {"rope_type": "llama3", "factor": 3.0, "low_freq_factor": 0.5, "high_freq_factor": 2.0}
 
 
 @pytest.mark.parametrize(
@@ -438,7 +461,14 @@ KINDS = "kinds of attention that are not understood"
         ("bert", {"hidden_size": 10**9}, "d_model"),
         ("bert", {"hidden_size": "wide"}, "`d_model` must be a whole number"),
         ("bert", {"vocab_size": 10**7}, "vocab_size"),
-        ("llama", {"rope_parameters": {"rope_theta": "x"}}, "incomplete rotary positions"),
+        ("llama", {"rope_parameters": {"rope_theta": "x"}}, ROPE),
+        ("llama", {"rope_parameters": {"rope_theta": 10**400}}, ROPE),
+        ("llama", {"rope_parameters": {"partial_rotary_factor": 1e308}}, ROPE),
+        ("llama", {"rope_parameters": {"rope_type": "yarn", "factor": 4.0}}, ROPE),
+        ("llama", {"rope_parameters": {"rope_type": "linear", "factor": 0}}, ROPE),
+        ("llama-stretched", {"rope_parameters": LLAMA3 | {"low_freq_factor": 2.0}}, ROPE),
+        ("llama-stretched", {"rope_parameters": LLAMA3 | {"factor": "3"}}, ROPE),
+        ("llama-stretched", {"rope_parameters": LLAMA3, "hidden_size": 10**9}, "d_model"),
         ("gpt2", {"n_embd": 20}, "has shape (332, 24), and config.json asks for (332, 20)"),
         ("gpt-neox", {"num_attention_heads": 3}, "`rotary_width` = 5 must be even"),
         ("bert-classes", {"id2label": {"0": 1, "1": 2}}, "labels"),
@@ -448,7 +478,7 @@ KINDS = "kinds of attention that are not understood"
         ("electra", {"embedding_size": 12}, "has shape (154, 24), and config.json asks for (154, 12)"),
         ("opt", {"word_embed_proj_dim": 12}, "`word_embed_proj_dim` = 12 is not understood, only 24"),
         ("albert", {"num_hidden_groups": 2}, "`num_hidden_groups` = 2 is not understood, only 1"),
-        ("llama", {"rope_parameters": {"rope_type": "llama3"}}, "scaled or incomplete rotary positions"),
+        ("llama", {"rope_parameters": {"rope_type": "llama3"}}, ROPE),
         ("phi3", {"num_key_value_heads": 4}, "there is no tensor for decoder_0/self_attention/query/kernel"),
         ("stablelm", {"use_parallel_residual": True}, "`use_parallel_residual` = True is not understood"),
         ("bart", {"decoder_attention_heads": 2}, "`decoder_attention_heads` = 2 is not understood, only 4"),
@@ -469,17 +499,10 @@ KINDS = "kinds of attention that are not understood"
         ("gemma2", {"use_bidirectional_attention": True}, "`use_bidirectional_attention` = True is not"),
         ("gemma2", {"query_pre_attn_scalar": 0}, "`query_pre_attn_scalar` = 0 is not understood"),
         ("gemma3", {"attn_logit_softcapping": 50.0}, "`attn_logit_softcapping` = 50.0 is not understood"),
-        (
-            "gemma3",
-            {"rope_parameters": {"full_attention": {"rope_type": "linear", "factor": 8.0}}},
-            "scaled or incomplete rotary positions",
-        ),
-        (
-            "gemma3",
-            {"rope_parameters": None, "rope_scaling": {"rope_type": "linear", "factor": 8.0}},
-            "scaled or incomplete rotary positions",
-        ),
-        ("llama", {"rope_parameters": {"full_attention": {}}}, "scaled or incomplete rotary positions"),
+        ("gemma3", {"rope_parameters": {"full_attention": {"rope_type": "dynamic", "factor": 8.0}}}, ROPE),
+        ("gemma3", {"rope_parameters": None, "rope_scaling": {"rope_type": "longrope"}}, ROPE),
+        ("llama", {"rope_parameters": {"full_attention": {}}}, ROPE),
+        ("modernbert", {"rope_scaling": {"rope_type": "linear", "factor": 8.0}}, "`rope_scaling` = "),
         ("modernbert", {"classifier_activation": "silu"}, "`classifier_activation` = silu is not understood"),
         ("modernbert", {"norm_bias": True}, "there is no tensor for embedding_norm/beta"),
         ("modernbert", {"num_hidden_layers": 6, "layer_types": None}, "no tensor for encoder_5/attention/"),

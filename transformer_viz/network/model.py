@@ -357,12 +357,12 @@ class Transformer(keras.Model):
         config, key_ids = self.config, query_ids if key_ids is None else key_ids
         layers = range(config.stacks[stack])
         if config.positions == "rotary":
-            bases = [config.rotary_base_of(layer) for layer in layers]
+            used = [config.rotary_of(layer) for layer in layers]
             found = {
-                base: Places(rotation=rotation(query_ids, config.rotary_width, base))
-                for base in dict.fromkeys(bases)
+                each: Places(rotation=rotation(query_ids, config.rotary_width, *each))
+                for each in dict.fromkeys(used)
             }
-            return [found[base] for base in bases]
+            return [found[each] for each in used]
         if config.positions == "relative":
             table, causal = self.relative_biases[stack].embeddings, stack == "decoder" or config.causal
             bias = relative_bias(config, table, query_ids, key_ids, causal=causal)

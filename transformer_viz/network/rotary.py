@@ -9,19 +9,24 @@ from transformer_viz.values.tensors import Tensor
 ops: Any = keras.ops  # its functions have no annotations, and the types inferred for them are wrong
 
 
-def rotation(position_ids: Tensor, width: int, base: float) -> tuple[Tensor, Tensor]:
+def rotation(
+    position_ids: Tensor, width: int, base: float, stretch: tuple[float, ...] = ()
+) -> tuple[Tensor, Tensor]:
     """Return the cosines and sines for positions (Su et al., 2021, section 3.2.2).
 
-    The pair i of numbers turns by position * base^(-2i / width).
+    The pair i of numbers turns by position * base^(-2i / width) / stretch_i.
 
     Args:
         position_ids: int (batch or 1, position).
         width: Numbers of a head that turn.
         base: Base of the wavelengths.
+        stretch: Factors by which they are longer, (width / 2); (): they are not.
 
     Returns:
         Two of float32 (batch or 1, 1, position, width / 2).
     """
     speed = base ** (-ops.arange(0, width, 2, dtype="float32") / width)
+    if stretch:
+        speed = speed / ops.convert_to_tensor(stretch, dtype="float32")
     angle = ops.cast(position_ids, "float32")[:, None, :, None] * speed
     return ops.cos(angle), ops.sin(angle)

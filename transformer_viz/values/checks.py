@@ -50,10 +50,7 @@ def check_combinations(config: "TransformerConfig") -> None:
     heads_width = config.num_heads * config.value_dim
     if config.num_heads % config.num_kv_heads:
         raise Problem("config.shared_heads", shared=config.num_kv_heads, heads=config.num_heads)
-    if config.positions == "rotary" and (config.rotary_width % 2 or config.rotary_width > config.head_dim):
-        raise Problem("config.rotary", width=config.rotary_width, head=config.head_dim)
-    if config.positions == "relative" and not 2 <= config.relative_buckets // 2 < config.relative_reach:
-        raise Problem("config.relative", buckets=config.relative_buckets, reach=config.relative_reach)
+    _check_positions_in_attention(config)
     if max(config.target_start or (0,)) >= (config.target_vocab_size or 1):
         raise Problem("config.target_start", ids=quoted(config.target_start), size=config.target_vocab_size)
     if not config.first_norm and not config.normalises_inputs:
@@ -70,6 +67,17 @@ def check_combinations(config: "TransformerConfig") -> None:
         raise Problem("config.one_hot", positions=longest, name=name, width=width)
     if config.tie_embeddings and config.projects_embeddings and not config.output_transform:
         raise Problem("config.tied_width", embedding=width, width=config.d_model)
+
+
+def _check_positions_in_attention(config):
+    if config.positions == "rotary" and (config.rotary_width % 2 or config.rotary_width > config.head_dim):
+        raise Problem("config.rotary", width=config.rotary_width, head=config.head_dim)
+    for name in ("rotary_stretch", "window_rotary_stretch"):
+        count, pairs = len(getattr(config, name)), config.rotary_width // 2
+        if count and (config.positions != "rotary" or count != pairs):
+            raise Problem("config.stretch", name=name, count=count, pairs=pairs)
+    if config.positions == "relative" and not 2 <= config.relative_buckets // 2 < config.relative_reach:
+        raise Problem("config.relative", buckets=config.relative_buckets, reach=config.relative_reach)
 
 
 def _check_unlimited(config):
@@ -101,6 +109,9 @@ def _check_types(config, choices):
             may_be_empty = field.default == ()
             good = whole and (may_be_empty or value != ())
             rule = Phrase("rule.numbers" if may_be_empty else "rule.ids")
+        elif kind == tuple[float, ...]:
+            good = isinstance(value, tuple) and all(_is_factor(number) for number in value)
+            rule = Phrase("rule.factors")
         elif config.predicts_tokens or config.output == "none":
             architecture = Phrase("rule.no_labels", architecture=config.architecture)
             without = Phrase("rule.no_tokens", output=config.output)
@@ -149,6 +160,10 @@ def _check_architecture(config):
         raise Problem("config.no_classes", received=quoted(config.temperature))
     if config.tie_embeddings and not config.predicts_tokens:
         raise Problem("config.tied_labels")
+
+
+def _is_factor(value):
+    return type(value) in (int, float) and 0 < value <= sys.float_info.max
 
 
 def _is_labels(value):

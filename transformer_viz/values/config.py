@@ -55,6 +55,7 @@ ADDED = {
     **dict.fromkeys(("pooled_activation", "output_transform", "vocabulary_bias", "embedding_dim"), 3),
     **dict.fromkeys(("target_start", "relative_buckets", "relative_reach", "scale_output"), 3),
     **dict.fromkeys(("unlimited_layers", "window_rotary_base", "first_norm", "score_cap", "logit_cap"), 4),
+    **dict.fromkeys(("rotary_stretch", "window_rotary_stretch"), 4),
 }
 """Field -> the version of `config.json` that first has it; older ones mean its default."""
 
@@ -163,6 +164,10 @@ class TransformerConfig:
             others have one (Gemma Team, 2024, Gemma 2, section 2).
         window_rotary_base: `rotary_base` of the blocks that have the window; None: the same (Gemma Team,
             2025, Gemma 3, section 2).
+        rotary_stretch: Factors by which the wavelengths of "rotary" positions are longer, by pair of numbers,
+            in a model whose `max_len` grew after its first training (Chen et al., 2023, Extending Context
+            Window of Large Language Models via Positional Interpolation); (): all are 1.
+        window_rotary_stretch: `rotary_stretch` of the blocks that have the window; None: the same.
         first_norm: Whether the first self-attention of a stack reads normalised embeddings, with `norm` "pre"
             or "sandwich". ModernBERT's reads them as they are: `embedding_norm` has normalised them (Warner
             et al., 2024, section 2.1).
@@ -235,12 +240,14 @@ class TransformerConfig:
     scale_output: bool = False
     unlimited_layers: tuple[int, ...] = ()
     window_rotary_base: float = DERIVED
+    rotary_stretch: tuple[float, ...] = ()
+    window_rotary_stretch: tuple[float, ...] = DERIVED
     first_norm: bool = True
     score_cap: float | None = None
     logit_cap: float | None = None
 
     def __post_init__(self):
-        for name in ("labels", "target_start", "unlimited_layers"):
+        for name in ("labels", "target_start", "unlimited_layers", "rotary_stretch", "window_rotary_stretch"):
             if isinstance(getattr(self, name), list):
                 object.__setattr__(self, name, tuple(getattr(self, name)))
         check_fields(self, CHOICES)
@@ -317,9 +324,11 @@ class TransformerConfig:
         """Return the `window` of one block's self-attention; None: unlimited."""
         return None if layer in self.unlimited_layers else self.window
 
-    def rotary_base_of(self, layer: int) -> float:
-        """Return the base of one block's rotary wavelengths."""
-        return self.rotary_base if self.window_of(layer) is None else self.window_rotary_base
+    def rotary_of(self, layer: int) -> tuple[float, tuple[float, ...]]:
+        """Return the base of one block's rotary wavelengths, and what they are stretched by."""
+        if self.window_of(layer) is None:
+            return self.rotary_base, self.rotary_stretch
+        return self.window_rotary_base, self.window_rotary_stretch
 
     def replace(self, **changes: Any) -> "TransformerConfig":
         """Return a copy with some fields changed, and checked.
@@ -385,4 +394,5 @@ class TransformerConfig:
             "embedding_dim": lambda: self.d_model,
             "target_start": lambda: (self.start_id,) if translates else None,
             "window_rotary_base": lambda: self.rotary_base,
+            "window_rotary_stretch": lambda: self.rotary_stretch,
         }

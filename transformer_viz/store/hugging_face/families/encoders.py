@@ -217,6 +217,7 @@ MODERNBERT = Family(
         "classifier_bias": False,
         "decoder_bias": True,
     },
+    required={"rope_scaling": None},
     equal={"classifier_activation": "hidden_activation"},
     heads={MASKED: {"transform": "head.dense", "transform_norm": "head.norm", "output": "decoder"}},
     head_fields={MASKED: TRANSFORMED},
