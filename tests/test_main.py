@@ -56,6 +56,16 @@ def test_models_lists_name_task_size_and_figure(run, models_folder):
     assert "not measured" in done.stdout
 
 
+def test_models_tells_of_files_that_are_none(run, models_folder):
+    file = models_folder / "torch.pt"
+    file.write_bytes(b"\x80\x02")
+    try:
+        done = run("models")
+    finally:
+        file.unlink()
+    assert done.stdout.splitlines()[-1].startswith(f"{file} is a pickle, as PyTorch writes it")
+
+
 def test_predict_prints_a_line_for_each_text_and_nothing_else(models_folder, explorer):
     done = run_process("predict", "--model", "small", "--text", "A lovely film.", "Not good.")
     expected = explorer.predict(["A lovely film.", "Not good."])

@@ -186,6 +186,19 @@ def test_a_gigantic_file_in_the_zip_is_refused(tmp_path, name):
         store.keras_file(path)
 
 
+def test_files_of_other_programs_beside_models_are_told_of(tmp_path):
+    made(tmp_path, entry("Functional"), name="mine.keras")
+    (tmp_path / "old.H5").write_bytes(b"\x89HDF\r\n")
+    (tmp_path / "torch.pt").write_bytes(b"\x80\x02")
+    (tmp_path / "notes.txt").write_text("nothing")
+    (tmp_path / "folder.keras").mkdir()
+    keras, hdf, torch = store.refused_files(tmp_path)
+    assert re.search(rf"mine\.keras is a model that Keras saved\..*Functional.*{WAY_OUT}", str(keras))
+    assert "old.H5 is an HDF5 file of Keras, which is never opened" in str(hdf)
+    assert "torch.pt is a pickle" in str(torch)
+    assert store.refused_files(tmp_path / "missing") == []
+
+
 def with_declared_sizes(data, size):
     """Return a zip whose directory declares another size for each file."""
     changed, place = bytearray(data), 0

@@ -96,6 +96,16 @@ def test_the_list_says_what_each_model_is(shelf):
     assert beta["test"] == ""
 
 
+@pytest.mark.parametrize(("lang", "said"), [("en", "is a pickle"), ("zh", "那种 pickle 文件")])
+def test_a_file_beside_the_models_that_is_none_is_explained(shelf, lang, said):
+    assert not open_page(lang=lang).info
+    (shelf / "torch.pt").write_bytes(b"\x80\x02")
+    [note] = open_page(lang=lang).info
+    text = note.value.replace("\\", "")
+    assert text.startswith("torch.pt")
+    assert said in text
+
+
 def test_the_card_shows_everything_that_is_known(shelf):
     app = open_page()
     assert title(app) == "alpha"

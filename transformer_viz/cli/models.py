@@ -17,8 +17,13 @@ LIKELIEST = 5
 
 
 def list_models(arguments: Namespace) -> None:
-    """Print name, task, size and test metrics of every model."""
-    models = store.list_models()
+    """Print name, task, size and test metrics of every model, and what files beside them are."""
+    _list(store.list_models())
+    for error in store.refused_files():
+        print(localized(error))
+
+
+def _list(models):
     if not models:
         print(f"There are no models in {store.models_folder()}. Train one: {example('train')}")
         return

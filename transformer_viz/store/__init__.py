@@ -9,7 +9,7 @@ matrices also in eight bits (`eight_bit`); the version of the manifest then make
 from transformer_viz.store.admit import UnfitNameError, admit_model
 from transformer_viz.store.format import ModelError, ModelSummary, StoredModel, is_path
 from transformer_viz.store.hidden import empty_trash
-from transformer_viz.store.keras_file import keras_file
+from transformer_viz.store.keras_file import keras_file, refused_files
 from transformer_viz.store.limits import check_limits
 from transformer_viz.store.listing import list_models
 from transformer_viz.store.manage import (
@@ -63,6 +63,7 @@ __all__ = [
     "read_head_roles",
     "read_model",
     "read_tokenizer",
+    "refused_files",
     "rename_model",
     "restore_model",
     "shelves",

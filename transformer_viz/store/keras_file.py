@@ -1,5 +1,6 @@
 """Read what a `.keras` file says about its model: its two JSON files, without Keras and without executing."""
 
+import contextlib
 import json
 import os
 import zipfile
@@ -8,8 +9,9 @@ from pathlib import Path
 from typing import Any
 
 from transformer_viz.language import Phrase, json_reason
-from transformer_viz.store.foreign import KERAS_NAMES, check_kind
+from transformer_viz.store.foreign import KERAS_NAMES, KIND_OF_SUFFIX, check_kind
 from transformer_viz.store.format import ModelError, disk_errors, one_line
+from transformer_viz.store.places import shelves
 from transformer_viz.values.keras_file import KerasFile, SavedAttention
 from transformer_viz.values.zips import COMPRESSIONS, DAMAGED
 
@@ -21,6 +23,9 @@ DEEPEST = 100
 
 MOST_HEADS = 2**20
 """Larger numbers of heads, or sizes of a head, are taken for none."""
+
+MOST_REFUSED = 20
+"""Most files of a folder that are told of."""
 
 NAMED = 5
 """Most layers or classes that a sentence names."""
@@ -66,6 +71,29 @@ def refuse_file(file: Path) -> None:
     if check_kind(file) == "keras":
         found = keras_file(file)
         raise ModelError("keras_file.load", file=file, path=file.as_posix(), contents=contents(found))
+
+
+def refused_files(folder: Path | None = None) -> list[ModelError]:
+    """Return an error for each file in a folder of models that another program saved, in order of names.
+
+    Args:
+        folder: Folder of models; None: the shelf (`shelves`).
+    """
+    found = []
+    for shelf in shelves(folder):
+        with contextlib.suppress(OSError):  # one that cannot be listed says so where models are listed
+            found += sorted(
+                file
+                for file in shelf.iterdir()
+                if file.suffix.lower() in KIND_OF_SUFFIX and os.path.isfile(file)
+            )
+    errors = []
+    for file in found[:MOST_REFUSED]:
+        try:
+            refuse_file(file)
+        except ModelError as error:
+            errors.append(error)
+    return errors
 
 
 def contents(found: KerasFile) -> Phrase:

@@ -46,6 +46,8 @@ def show(open_model: Callable[[str], None]) -> None:
     show_notices()
     room = st.container()
     show_shelf(models, names, open_model)
+    for error in store.refused_files():
+        st.info(error_text(error), icon=":material/draft:")
     with corner:  # late: the rest of the page is visible while an upload is checked
         if added := ask_upload(names):
             finish(added, t("models.uploaded", name=escaped(added)))
