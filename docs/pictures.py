@@ -91,6 +91,8 @@ def opened(browser, address, width, height, theme):
     page.goto(address)
     page.locator("canvas[style]:visible, .map .cell, .stHeading, .stMain h2").first.wait_for(timeout=60_000)
     page.locator("[data-testid=stApp][data-test-script-state=notRunning]").wait_for(timeout=60_000)
+    page.wait_for_load_state("networkidle", timeout=60_000)
+    page.locator("[data-testid=stSkeleton]").first.wait_for(state="detached", timeout=60_000)
     page.wait_for_timeout(3_000)
     return page
 
