@@ -45,9 +45,9 @@ def show(open_model: Callable[[str], None]) -> None:
         corner = st.container(width="content")
     show_notices()
     room = st.container()
+    if errors := store.refused_files():
+        st.info("\n\n".join(map(error_text, errors)), icon=":material/draft:")
     show_shelf(models, names, open_model)
-    for error in store.refused_files():
-        st.info(error_text(error), icon=":material/draft:")
     with corner:  # late: the rest of the page is visible while an upload is checked
         if added := ask_upload(names):
             finish(added, t("models.uploaded", name=escaped(added)))
