@@ -49,12 +49,12 @@ def rotary(
     good = all(map(_is_number, (*bases.values(), share, width))) and share <= 1
     if not good or len(shares) > 1:
         raise ModelError("hugging.rope", file=file)
-    width, fields = int(width * share), {ours: float(base) for ours, base in bases.items()}
+    width, fields = int(width * share), dict[str, Any]()
     for ours, base in bases.items():
         stretch = _stretch(ropes[ours], theirs, width, base)
         if stretch is None:
             raise ModelError("hugging.rope", file=file)
-        fields[STRETCH[ours]] = stretch
+        fields |= {ours: float(base), STRETCH[ours]: stretch}
     return fields | {"rotary_width": width}
 
 
