@@ -15,7 +15,7 @@ from small_models import REVIEWS, with_random_parameters, write
 
 from transformer_viz.values.config import TransformerConfig
 
-BROWSERS = ("chromium-headless-shell", "chromium", "google-chrome")  # the first is drawn fastest
+BROWSERS = ("chromium-headless-shell", "chromium", "google-chrome")  # the first opens pages fastest
 CHROMIUM = os.environ.get("CHROMIUM") or next(filter(None, map(shutil.which, BROWSERS)), None)
 
 
@@ -61,9 +61,9 @@ def browser():
 
 @pytest.fixture(scope="module")
 def contexts(browser):
-    """Return the browser's contexts that no visitor has, by their options.
+    """Return the contexts of the browser that no test is using, by their options.
 
-    The next visitor finds the files of the app in one, fetched and compiled: that is most of opening it.
+    The next visitor finds the app's files in one, fetched and compiled, which is most of opening a page.
     """
     free = defaultdict(list)
     yield free

@@ -154,13 +154,13 @@ class Reference:
                 q = self.rms(q) * self.p[f"{name}/query_norm/scale"]
                 k = self.rms(k) * self.p[f"{name}/key_norm/scale"]
             if config.positions == "rotary" and places is not None:
-                base, stretch = (
-                    (config.window_rotary_base, config.window_rotary_stretch)
+                base, scaling = (
+                    (config.window_rotary_base, config.window_rotary_scaling)
                     if self.has_window(layer)
-                    else (config.rotary_base, config.rotary_stretch)
+                    else (config.rotary_base, config.rotary_scaling)
                 )
                 q, k = (
-                    np.array([self.turn(*pair, base, stretch) for pair in zip(y, places, strict=True)])
+                    np.array([self.turn(*pair, base, scaling) for pair in zip(y, places, strict=True)])
                     for y in (q, k)
                 )
             out = np.zeros((len(x), config.value_dim))
@@ -196,12 +196,12 @@ class Reference:
         share = math.log(distance / near) / math.log(self.config.relative_reach / near)
         return table[min(near + int(share * (len(table) - near) + 1e-9), len(table) - 1)]
 
-    def turn(self, vector, place, base, stretch):
+    def turn(self, vector, place, base, scaling):
         """Turn the pairs (i, i + width / 2) of a vector, as complex numbers."""
         width = self.config.rotary_width
         half, turned = width // 2, vector.copy()
         for i in range(half):
-            angle = place / base ** (2 * i / width) / (stretch[i] if stretch else 1)
+            angle = place / base ** (2 * i / width) / (scaling[i] if scaling else 1)
             point = complex(vector[i], vector[i + half]) * complex(math.cos(angle), math.sin(angle))
             turned[i], turned[i + half] = point.real, point.imag
         return turned

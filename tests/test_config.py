@@ -75,8 +75,8 @@ def valid_configs(draw):
         values["head_dim"] = draw(st.sampled_from([2, 4, 6]))
         values["rotary_width"] = 2 * draw(st.integers(1, values["head_dim"] // 2))
         factors = st.tuples(*[st.sampled_from([1, 2.5, 8.0])] * (values["rotary_width"] // 2))
-        values["rotary_stretch"] = draw(st.just(()) | factors)
-        values["window_rotary_stretch"] = draw(st.none() | st.just(()) | factors)
+        values["rotary_scaling"] = draw(st.just(()) | factors)
+        values["window_rotary_scaling"] = draw(st.none() | st.just(()) | factors)
     if values["norm"] in ("pre", "sandwich"):
         values["first_norm"] = draw(st.booleans())
     if values["window"] is not None and architecture != "encoder-decoder":
@@ -164,15 +164,17 @@ ERRORS = {
     "`score_cap` must be at least 0.01. Received: 0.": {"score_cap": 0},
     "`logit_cap` must be a finite number. Received: '30'.": {"logit_cap": "30"},
     "`window_rotary_base` must be at least 1. Received: 0.5.": {"window_rotary_base": 0.5},
-    "`rotary_stretch` must be a list of numbers greater than 0. Received: (1.0, 0).": {
-        "rotary_stretch": (1.0, 0)
+    "`rotary_scaling` must be a list of numbers greater than 0. Received: (1.0, 0).": {
+        "rotary_scaling": (1.0, 0)
     },
-    "`rotary_stretch` has 2 factors. It must be empty, or have as many as pairs of numbers that "
+    "`rotary_scaling` has 2 scaling factors. Give none, or one for each pair of numbers that "
     '"rotary" positions rotate: 1.': {
         "positions": "rotary",
         "rotary_width": 2,
-        "rotary_stretch": (1.0, 2.0),
+        "rotary_scaling": (1.0, 2.0),
     },
+    "`window_rotary_scaling` has 1 scaling factors. Give none, or one for each pair of numbers that "
+    '"rotary" positions rotate: 0.': {"window_rotary_scaling": (2.0,)},
     "`unlimited_layers` must be a list of whole numbers from 0. Received: (-1,).": {
         "unlimited_layers": (-1,)
     },

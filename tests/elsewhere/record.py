@@ -245,7 +245,7 @@ MODELS = {
         SIZES | {"rotary_pct": 0.34, "use_parallel_residual": False, "rotary_emb_base": 300},
     ),
     "llama": ("LlamaForCausalLM", llama_pieces, SIZES | LLAMA),
-    "llama-stretched": ("LlamaForCausalLM", llama_pieces, SIZES | LLAMA | {"rope_parameters": LLAMA3}),
+    "llama-scaled": ("LlamaForCausalLM", llama_pieces, SIZES | LLAMA | {"rope_parameters": LLAMA3}),
     "mistral": ("MistralForCausalLM", llama_pieces, SIZES | LLAMA | {"sliding_window": 5}),
     "qwen2": (
         "Qwen2ForCausalLM",
@@ -313,7 +313,7 @@ MODELS = {
     "gemma": ("GemmaForCausalLM", llama_pieces, SIZES | {"num_key_value_heads": 1, "head_dim": 8}),
     "gemma2": ("Gemma2ForCausalLM", llama_pieces, GEMMA2),
     "gemma3": ("Gemma3ForCausalLM", llama_pieces, GEMMA3),
-    "gemma3-stretched": ("Gemma3ForCausalLM", llama_pieces, GEMMA3 | {"rope_scaling": LINEAR}),
+    "gemma3-scaled": ("Gemma3ForCausalLM", llama_pieces, GEMMA3 | {"rope_scaling": LINEAR}),
     "modernbert": ("ModernBertModel", wordpiece, MODERNBERT),
     "modernbert-masked": ("ModernBertForMaskedLM", wordpiece, MODERNBERT),
     "qwen2-mixed": (

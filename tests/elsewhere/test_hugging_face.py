@@ -369,7 +369,7 @@ def test_layers_and_bases_are_read_from_older_files_too(copied):
         ("modernbert", {"global_rope_theta": 500.0, "local_rope_theta": 20.0}),
         ("gemma3", {"rope_theta": 500.0, "rope_local_base_freq": 20.0}),
         (
-            "gemma3-stretched",
+            "gemma3-scaled",
             {
                 "rope_theta": 500.0,
                 "rope_local_base_freq": 20.0,
@@ -387,15 +387,15 @@ def test_layers_and_bases_are_read_from_older_files_too(copied):
     assert (config.rotary_base, config.window_rotary_base) == (160_000, 10_000)
 
 
-def test_the_wavelengths_of_a_model_of_longer_texts_are_stretched(copied):
-    folder = copied("llama-stretched")
-    kept, between, stretched = store.read_config(folder).rotary_stretch
-    assert (kept, stretched) == (1, 3)
+def test_the_scaling_factors_of_rotary_positions_are_read(copied):
+    folder = copied("llama-scaled")
+    kept, between, scaled = store.read_config(folder).rotary_scaling
+    assert (kept, scaled) == (1, 3)
     assert 2 < between < 3
     parts = json.loads((folder / "config.json").read_text())["rope_parameters"]
     config, older = store.read_config(folder), {"rope_theta": parts.pop("rope_theta"), "rope_scaling": parts}
     assert store.read_config(changed(folder, rope_parameters=..., **older)) == config
-    gemma = store.read_config(copied("gemma3-stretched"))
+    gemma = store.read_config(copied("gemma3-scaled"))
     assert gemma.rotary_of(2) == (500, (4.0,) * 4)  # the third block is without a window
     assert gemma.rotary_of(1) == (20, ())
 
@@ -466,9 +466,9 @@ LLAMA3 = {"rope_type": "llama3", "factor": 3.0, "low_freq_factor": 0.5, "high_fr
         ("llama", {"rope_parameters": {"partial_rotary_factor": 1e308}}, ROPE),
         ("llama", {"rope_parameters": {"rope_type": "yarn", "factor": 4.0}}, ROPE),
         ("llama", {"rope_parameters": {"rope_type": "linear", "factor": 0}}, ROPE),
-        ("llama-stretched", {"rope_parameters": LLAMA3 | {"low_freq_factor": 2.0}}, ROPE),
-        ("llama-stretched", {"rope_parameters": LLAMA3 | {"factor": "3"}}, ROPE),
-        ("llama-stretched", {"rope_parameters": LLAMA3, "hidden_size": 10**9}, "d_model"),
+        ("llama-scaled", {"rope_parameters": LLAMA3 | {"low_freq_factor": 2.0}}, ROPE),
+        ("llama-scaled", {"rope_parameters": LLAMA3 | {"factor": "3"}}, ROPE),
+        ("llama-scaled", {"rope_parameters": LLAMA3, "hidden_size": 10**9}, "d_model"),
         ("gpt2", {"n_embd": 20}, "has shape (332, 24), and config.json asks for (332, 20)"),
         ("gpt-neox", {"num_attention_heads": 3}, "`rotary_width` = 5 must be even"),
         ("bert-classes", {"id2label": {"0": 1, "1": 2}}, "labels"),

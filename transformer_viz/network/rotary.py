@@ -10,7 +10,7 @@ ops: Any = keras.ops  # its functions have no annotations, and the types inferre
 
 
 def rotation(
-    position_ids: Tensor, width: int, base: float, stretch: tuple[float, ...] = ()
+    position_ids: Tensor, width: int, base: float, scaling: tuple[float, ...] = ()
 ) -> tuple[Tensor, Tensor]:
     """Return the cosines and sines for positions (Su et al., 2021, section 3.2.2).
 
@@ -20,13 +20,13 @@ def rotation(
         position_ids: int (batch or 1, position).
         width: Numbers of a head that turn.
         base: Base of the wavelengths.
-        stretch: Factors by which they are longer, (width / 2); (): they are not.
+        scaling: `TransformerConfig.rotary_scaling`, (width / 2), or () for none.
 
     Returns:
         Two of float32 (batch or 1, 1, position, width / 2).
     """
     speed = base ** (-ops.arange(0, width, 2, dtype="float32") / width)
-    if stretch:
-        speed = speed / ops.convert_to_tensor(stretch, dtype="float32")
+    if scaling:
+        speed = speed / ops.convert_to_tensor(scaling, dtype="float32")
     angle = ops.cast(position_ids, "float32")[:, None, :, None] * speed
     return ops.cos(angle), ops.sin(angle)

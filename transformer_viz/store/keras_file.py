@@ -25,7 +25,7 @@ MOST_HEADS = 2**20
 """Larger numbers of heads, or sizes of a head, are taken for none."""
 
 MOST_REFUSED = 20
-"""Most files of a folder that are told of."""
+"""Most files beside the models that are explained."""
 
 NAMED = 5
 """Most layers or classes that a sentence names."""

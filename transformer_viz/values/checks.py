@@ -3,7 +3,7 @@
 import dataclasses
 import sys
 from collections.abc import Iterable, Mapping
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, TypeGuard
 
 from transformer_viz.language import Phrase, Problem
 
@@ -72,10 +72,11 @@ def check_combinations(config: "TransformerConfig") -> None:
 def _check_positions_in_attention(config):
     if config.positions == "rotary" and (config.rotary_width % 2 or config.rotary_width > config.head_dim):
         raise Problem("config.rotary", width=config.rotary_width, head=config.head_dim)
-    for name in ("rotary_stretch", "window_rotary_stretch"):
-        count, pairs = len(getattr(config, name)), config.rotary_width // 2
-        if count and (config.positions != "rotary" or count != pairs):
-            raise Problem("config.stretch", name=name, count=count, pairs=pairs)
+    pairs = config.rotary_width // 2 if config.positions == "rotary" else 0
+    for name in ("rotary_scaling", "window_rotary_scaling"):
+        count = len(getattr(config, name))
+        if count not in (0, pairs):
+            raise Problem("config.scaling", name=name, count=count, pairs=pairs)
     if config.positions == "relative" and not 2 <= config.relative_buckets // 2 < config.relative_reach:
         raise Problem("config.relative", buckets=config.relative_buckets, reach=config.relative_reach)
 
@@ -110,7 +111,7 @@ def _check_types(config, choices):
             good = whole and (may_be_empty or value != ())
             rule = Phrase("rule.numbers" if may_be_empty else "rule.ids")
         elif kind == tuple[float, ...]:
-            good = isinstance(value, tuple) and all(_is_factor(number) for number in value)
+            good = isinstance(value, tuple) and all(map(is_positive, value))
             rule = Phrase("rule.factors")
         elif config.predicts_tokens or config.output == "none":
             architecture = Phrase("rule.no_labels", architecture=config.architecture)
@@ -162,10 +163,6 @@ def _check_architecture(config):
         raise Problem("config.tied_labels")
 
 
-def _is_factor(value):
-    return type(value) in (int, float) and 0 < value <= sys.float_info.max
-
-
 def _is_labels(value):
     return (
         isinstance(value, tuple)
@@ -173,6 +170,11 @@ def _is_labels(value):
         and all(isinstance(label, str) and label.strip() and is_utf8(label) for label in value)
         and len(set(value)) == len(value)
     )
+
+
+def is_positive(value: Any) -> TypeGuard[float]:
+    """Return whether a value from a file is a finite number greater than 0."""
+    return type(value) in (int, float) and 0 < value <= sys.float_info.max
 
 
 def is_utf8(text: str) -> bool:

@@ -55,7 +55,7 @@ ADDED = {
     **dict.fromkeys(("pooled_activation", "output_transform", "vocabulary_bias", "embedding_dim"), 3),
     **dict.fromkeys(("target_start", "relative_buckets", "relative_reach", "scale_output"), 3),
     **dict.fromkeys(("unlimited_layers", "window_rotary_base", "first_norm", "score_cap", "logit_cap"), 4),
-    **dict.fromkeys(("rotary_stretch", "window_rotary_stretch"), 4),
+    **dict.fromkeys(("rotary_scaling", "window_rotary_scaling"), 4),
 }
 """Field -> the version of `config.json` that first has it; older ones mean its default."""
 
@@ -164,10 +164,10 @@ class TransformerConfig:
             others have one (Gemma Team, 2024, Gemma 2, section 2).
         window_rotary_base: `rotary_base` of the blocks that have the window; None: the same (Gemma Team,
             2025, Gemma 3, section 2).
-        rotary_stretch: Factors by which the wavelengths of "rotary" positions are longer, by pair of numbers,
-            in a model whose `max_len` grew after its first training (Chen et al., 2023, Extending Context
-            Window of Large Language Models via Positional Interpolation); (): all are 1.
-        window_rotary_stretch: `rotary_stretch` of the blocks that have the window; None: the same.
+        rotary_scaling: Factors by which the wavelengths of "rotary" positions are multiplied, one for each
+            pair of numbers (RoPE scaling), in a model whose context was extended after pre-training (Chen et
+            al., 2023, Positional Interpolation, section 2.3); (): all are 1.
+        window_rotary_scaling: `rotary_scaling` of the blocks that have the window; None: the same.
         first_norm: Whether the first self-attention of a stack reads normalised embeddings, with `norm` "pre"
             or "sandwich". ModernBERT's reads them as they are: `embedding_norm` has normalised them (Warner
             et al., 2024, section 2.1).
@@ -240,14 +240,14 @@ class TransformerConfig:
     scale_output: bool = False
     unlimited_layers: tuple[int, ...] = ()
     window_rotary_base: float = DERIVED
-    rotary_stretch: tuple[float, ...] = ()
-    window_rotary_stretch: tuple[float, ...] = DERIVED
+    rotary_scaling: tuple[float, ...] = ()
+    window_rotary_scaling: tuple[float, ...] = DERIVED
     first_norm: bool = True
     score_cap: float | None = None
     logit_cap: float | None = None
 
     def __post_init__(self):
-        for name in ("labels", "target_start", "unlimited_layers", "rotary_stretch", "window_rotary_stretch"):
+        for name in ("labels", "target_start", "unlimited_layers", "rotary_scaling", "window_rotary_scaling"):
             if isinstance(getattr(self, name), list):
                 object.__setattr__(self, name, tuple(getattr(self, name)))
         check_fields(self, CHOICES)
@@ -325,10 +325,10 @@ class TransformerConfig:
         return None if layer in self.unlimited_layers else self.window
 
     def rotary_of(self, layer: int) -> tuple[float, tuple[float, ...]]:
-        """Return the base of one block's rotary wavelengths, and what they are stretched by."""
+        """Return `rotary_base` and `rotary_scaling` as they are in one block."""
         if self.window_of(layer) is None:
-            return self.rotary_base, self.rotary_stretch
-        return self.window_rotary_base, self.window_rotary_stretch
+            return self.rotary_base, self.rotary_scaling
+        return self.window_rotary_base, self.window_rotary_scaling
 
     def replace(self, **changes: Any) -> "TransformerConfig":
         """Return a copy with some fields changed, and checked.
@@ -394,5 +394,5 @@ class TransformerConfig:
             "embedding_dim": lambda: self.d_model,
             "target_start": lambda: (self.start_id,) if translates else None,
             "window_rotary_base": lambda: self.rotary_base,
-            "window_rotary_stretch": lambda: self.rotary_stretch,
+            "window_rotary_scaling": lambda: self.rotary_scaling,
         }

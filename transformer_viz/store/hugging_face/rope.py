@@ -1,7 +1,6 @@
 """Rotary positions of a model of the hub."""
 
 import math
-import sys
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -9,9 +8,10 @@ from typing import Any
 from transformer_viz.store.format import ModelError
 from transformer_viz.store.hugging_face.families import FULL, SLIDING, Family
 from transformer_viz.store.limits import LARGEST_FIELDS
+from transformer_viz.values.checks import is_positive
 
-STRETCH = {"rotary_base": "rotary_stretch", "window_rotary_base": "window_rotary_stretch"}
-"""Field of the base of wavelengths -> that of the factors by which they are longer."""
+SCALING = {"rotary_base": "rotary_scaling", "window_rotary_base": "window_rotary_scaling"}
+"""Field of a base of wavelengths -> field of their scaling factors."""
 
 
 def rotary(
@@ -19,11 +19,7 @@ def rotary(
 ) -> dict[str, Any]:
     """Return the fields of rotary positions; older and newer files have them in different places.
 
-    Args:
-        file: The config.json, for messages.
-        theirs: Content of that file.
-        family: Of the model.
-        values: Field of our config -> its value, as far as they are known.
+    Arguments as for `by_layer.windows`.
 
     Raises:
         ModelError: If they are incomplete, or scaled in a way that is not understood.
@@ -46,15 +42,15 @@ def rotary(
         shares.add(str(rope.get("partial_rotary_factor", share)))
         share = rope.get("partial_rotary_factor", share)
     width = values.get("head_dim") or _whole_ratio(values["d_model"], values["num_heads"])
-    good = all(map(_is_number, (*bases.values(), share, width))) and share <= 1
+    good = all(map(is_positive, (*bases.values(), share, width))) and share <= 1
     if not good or len(shares) > 1:
         raise ModelError("hugging.rope", file=file)
     width, fields = int(width * share), dict[str, Any]()
     for ours, base in bases.items():
-        stretch = _stretch(ropes[ours], theirs, width, base)
-        if stretch is None:
+        scaling = _scaling(ropes[ours], theirs, width, base)
+        if scaling is None:
             raise ModelError("hugging.rope", file=file)
-        fields |= {ours: float(base), STRETCH[ours]: stretch}
+        fields |= {ours: float(base), SCALING[ours]: scaling}
     return fields | {"rotary_width": width}
 
 
@@ -62,28 +58,24 @@ def _whole_ratio(width, heads):
     return width // heads if type(width) is int and type(heads) is int and heads > 0 else None
 
 
-def _is_number(value):
-    return type(value) in (int, float) and 0 < value <= sys.float_info.max
+def _scaling(rope, theirs, width, base):
+    """Return the scaling factor of each pair's wavelength; () without scaling, None if it is not understood.
 
-
-def _stretch(rope, theirs, width, base):
-    """Return what wavelengths are multiplied by, pair by pair; () for nothing, None if it is not understood.
-
-    "linear" stretches all alike (Chen et al., 2023). "llama3", which Llama 3.1 has, leaves the pairs as they
-    are that turned often in the longest text of the first training, and stretches those that hardly turned;
-    between the two, the angles per position are interpolated.
+    "linear" multiplies all by one factor (Chen et al., 2023). "llama3", as in Llama 3.1, leaves alone the
+    pairs that turn often within the context of pre-training, and multiplies the wavelengths of those that
+    hardly turn; between the two, the angles per position are interpolated.
     """
     kind = rope.get("rope_type") or rope.get("type") or "default"
     if kind == "default" or width > LARGEST_FIELDS["head_dim"]:  # the second is refused as such
         return ()
     factor, pairs = rope.get("factor"), width // 2
     if kind == "linear":
-        return (float(factor),) * pairs if _is_number(factor) else None
+        return (float(factor),) * pairs if is_positive(factor) else None
     longest = theirs.get("max_position_embeddings")
     longest = rope.get("original_max_position_embeddings", longest)
     longest = theirs.get("original_max_position_embeddings", longest)
     few, many = rope.get("low_freq_factor"), rope.get("high_freq_factor")
-    if kind != "llama3" or not all(map(_is_number, (factor, longest, few, many))) or not few < many:
+    if kind != "llama3" or not all(map(is_positive, (factor, longest, few, many))) or not few < many:
         return None
     turns = [longest / (math.tau * base ** (2 * pair / width)) for pair in range(pairs)]
     kept = [min(max((number - few) / (many - few), 0), 1) for number in turns]

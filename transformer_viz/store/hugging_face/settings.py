@@ -1,6 +1,5 @@
 """A TransformerConfig from the config.json of a Hugging Face folder."""
 
-import math
 import re
 from collections.abc import Mapping
 from pathlib import Path
@@ -11,6 +10,7 @@ from transformer_viz.store.hugging_face.by_layer import windows
 from transformer_viz.store.hugging_face.families import ACTIVATIONS, FAMILIES, Family
 from transformer_viz.store.hugging_face.rope import rotary
 from transformer_viz.store.limits import LARGEST_FIELDS, MAX_TRACE, check_sizes
+from transformer_viz.values.checks import is_positive
 from transformer_viz.values.config import NO_ID, TransformerConfig
 from transformer_viz.values.trace_size import trace_bytes
 
@@ -68,7 +68,7 @@ def query_scale(file: Path, theirs: Mapping[str, Any], config: TransformerConfig
         return config.head_dim**0.5
     name = family.query_scalar
     scalar = theirs.get(name, family.defaults.get(name, config.head_dim))
-    if type(scalar) not in (int, float) or not 0 < scalar < math.inf:
+    if not is_positive(scalar):
         facts = {"name": name, "received": one_line(scalar), "wanted": config.head_dim}
         raise ModelError("hugging.setting", file=file, **facts)
     return (config.head_dim / scalar) ** 0.5
