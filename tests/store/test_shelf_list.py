@@ -129,3 +129,13 @@ def test_few_summaries_are_kept(tmp_path, monkeypatch):
     assert [each.name for each in list_models(tmp_path)] == ["a", "b", "c"]
     assert len(listing._SUMMARIES) == 2
     assert leftovers(tmp_path) == []
+
+
+def test_one_model_is_found_as_it_is_listed_without_looking_at_others(model, monkeypatch):
+    write_version(model.parent, 2, name="other")
+    tick()
+    tiny = list_models(model.parent)[1]
+    monkeypatch.setattr(listing, "names_in", None)
+    assert store.find_model("tiny", model.parent) is tiny
+    for name in ("gone", "../tiny", ".old-tiny", ""):
+        assert store.find_model(name, model.parent) is None

@@ -19,6 +19,7 @@ from transformer_viz.service.engine import EngineError
 from transformer_viz.ui.shell import classroom
 from transformer_viz.ui.shell.server import shared_trainer
 from transformer_viz.values.config import TransformerConfig
+from transformer_viz.values.request import Request
 
 CONFIG = TransformerConfig(d_model=8, num_heads=2, ffn_dim=8, norm="pre", max_len=32)
 WORD = "open sesame"
@@ -114,6 +115,15 @@ def test_an_own_model_is_looked_into_like_any_other(shelf):
     app = visit("ann", "attention", model="mine", text="A dull film.")
     assert not app.error, shown(app)
     assert "The model predicts" in shown(app)
+
+
+def test_an_address_compares_with_own_models_alone(shelf):
+    duplicate(visit("ann"), "mine")
+    own = os.path.abspath(classroom.own_models(classroom.owner_of("ann")) / "mine")
+    for who, is_shown in (("ann", True), ("bob", False)):
+        before = Request(own, "A dull plot.").to_json()
+        app = visit(who, "attention", text="A dull film.", before=before)
+        assert any("A dull plot" in part.proto.body for part in app.get("html")) == is_shown
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,7 @@ import shutil
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
-from pages import again, go_to_page, open_page, press, shown
+from pages import again, go_to_page, open_page, shown
 from small_models import write
 
 import transformer_viz as tv
@@ -29,12 +29,27 @@ TEXTS = [
 ]
 
 
+def opened(app):
+    """Open the box: unlike a browser, AppTest does not tell the app what is open."""
+    app.session_state["survey"] = True
+    return app
+
+
+def press(app, label):
+    """Press the one button of this label in the open box."""
+    [button] = [button for button in app.button if button.label == label]
+    button.click()
+    return again(opened(app))
+
+
 def bring(app, texts, name="mine.txt", *, packed=False):
     """Upload a file of texts, one on a line."""
+    if not app.file_uploader:
+        again(opened(app))
     data = texts if isinstance(texts, bytes) else "\n".join(texts).encode()
     uploader = next(box for box in app.file_uploader if box.key == "survey-upload")
     uploader.set_value((name, gzip.compress(data) if packed else data, "text/plain"))
-    return again(app)
+    return again(opened(app))
 
 
 def measure(app):
@@ -234,5 +249,8 @@ def test_a_file_that_is_removed_is_gone():
 
 def test_without_a_file_there_is_nothing_to_press():
     app = open_page(text="A dull film.")
+    assert not app.file_uploader
+    app = again(opened(app))
+    assert len(app.file_uploader) == 1
     assert "Measure" not in {button.label for button in app.button}
     assert "One text does not show what a head does" in shown(app)

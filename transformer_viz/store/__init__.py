@@ -11,7 +11,7 @@ from transformer_viz.store.format import ModelError, ModelSummary, StoredModel, 
 from transformer_viz.store.hidden import empty_trash
 from transformer_viz.store.keras_file import keras_file, refused_files
 from transformer_viz.store.limits import check_limits
-from transformer_viz.store.listing import list_models
+from transformer_viz.store.listing import find_model, list_models
 from transformer_viz.store.manage import (
     Deleted,
     delete_model,
@@ -51,6 +51,7 @@ __all__ = [
     "delete_model",
     "duplicate_model",
     "empty_trash",
+    "find_model",
     "is_path",
     "keras_file",
     "list_models",

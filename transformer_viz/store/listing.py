@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 from transformer_viz.store.card import printable
 from transformer_viz.store.format import ModelError, ModelSummary, checked_name, existing_folder
+from transformer_viz.store.names import is_name
 from transformer_viz.store.places import shelves
 from transformer_viz.store.read import config_and_card, names_in, read_consistent
 
@@ -36,6 +37,17 @@ def list_models(folder: Path | None = None) -> list[ModelSummary]:
     """
     found = {name: shelf for shelf in reversed(shelves(folder)) for name in names_in(shelf)}
     return [_summary(found[name] / name) for name in sorted(found)]
+
+
+def find_model(name: str, folder: Path | None = None) -> ModelSummary | None:
+    """Return one of the models of `list_models`, without looking at the others; None: there is no such model.
+
+    Args:
+        name: Its name.
+        folder: As for `list_models`.
+    """
+    paths = (shelf / name for shelf in shelves(folder)) if is_name(name) else ()
+    return next((_summary(path) for path in paths if existing_folder(path)), None)
 
 
 def _summary(path):
@@ -89,11 +101,11 @@ class _Mark(NamedTuple):
 
 def _marks(path):
     """Return the marks of all files in a model's folder, and of the folder itself under the name ""."""
-    place = existing_folder(path) or path
+    place = os.fspath(existing_folder(path) or path)
     try:
         with os.scandir(place) as entries:
-            names = sorted(entry.name for entry in entries)
-        return [_mark(name, os.lstat(place / name)) for name in names] + [_mark("", os.lstat(place))]
+            files = sorted((entry.name, entry.stat(follow_symlinks=False)) for entry in entries)
+        return [_mark(name, found) for name, found in files] + [_mark("", os.lstat(place))]
     except OSError:
         return []
 

@@ -144,7 +144,8 @@ def names_in(folder: Path) -> list[str]:
     renames.
     """
     try:
-        found = [entry.name for entry in folder.iterdir() if os.path.isdir(entry)]
+        with os.scandir(folder) as entries:
+            found = [entry.name for entry in entries if os.path.isdir(entry)]
     except FileNotFoundError:
         return []
     except (OSError, ValueError) as error:

@@ -1,6 +1,5 @@
 """Requests to the engine: a cache shared by all visitors, progress, and errors as sentences."""
 
-import contextlib
 import dataclasses
 import logging
 import threading
@@ -31,7 +30,7 @@ MAX_BYTES = 128 * 2**20
 """Memory of cached answers, in bytes; a larger answer is not cached."""
 
 PATIENCE = 0.6
-"""Seconds after which a progress bar appears."""
+"""Seconds after which a progress bar appears; what follows it on the page keeps its place."""
 
 PLOT_HEIGHT = 460
 """Height of the placeholder while the engine computes, in pixels."""
@@ -122,9 +121,7 @@ def _answered(request: Request | SurveyRequest | BeamRequest, ask: Callable[...,
     progress = _Progress(request)
     compute: Any = ask or cached_answer
     try:
-        stamp = store.stamp(request.model)
-        with _waiting(is_there=ask is None and (request, stamp) in _ANSWERS):
-            return compute(request, stamp, progress)
+        return compute(request, store.stamp(request.model), progress)
     except NoTokensError:
         st.info(t("sentence.no_tokens"), icon=":material/edit:")
     except EngineError as error:
@@ -139,18 +136,11 @@ def _answered(request: Request | SurveyRequest | BeamRequest, ask: Callable[...,
     return None
 
 
-def _waiting(*, is_there):
-    """Return a placeholder for an answer; it starts a thread, which an answer at hand does not need."""
-    if not is_there:
-        return st.skeleton(height=PLOT_HEIGHT)
-    st.empty()  # what follows keeps its place
-    return contextlib.nullcontext()
-
-
 class _Progress:
-    """A progress bar with a cancel button, shown once a request takes longer than `PATIENCE`.
+    """A progress bar with a cancel button above an empty frame, once a request takes longer than `PATIENCE`.
 
-    Streamlit stops a script at its next drawing call, so leaving the page or changing a widget cancels too.
+    Until then the visitor sees what was there. Streamlit stops a script at its next drawing call, so leaving
+    the page or changing a widget cancels too.
     """
 
     def __init__(self, request):
@@ -162,20 +152,23 @@ class _Progress:
         if self.bar is None:
             if time.monotonic() - self.begin < PATIENCE:
                 return
-            with self.place.container(horizontal=True, vertical_alignment="center"):
-                self.bar = st.empty()
-                st.button(
-                    t("work.give_up"),
-                    icon=":material/stop:",
-                    on_click=_cancel,
-                    args=(self.request,),
-                    key=f"give-up-{hash(self.request)}",
-                )
+            with self.place.container():
+                with st.container(horizontal=True, vertical_alignment="center"):
+                    self.bar = st.empty()
+                    st.button(
+                        t("work.give_up"),
+                        icon=":material/stop:",
+                        on_click=_cancel,
+                        args=(self.request,),
+                        key=f"give-up-{hash(self.request)}",
+                    )
+                st.skeleton(height=PLOT_HEIGHT)
         share = done / total if total else 0.0
         self.bar.progress(share, t(f"work.{stage}", count=done, done=done, total=total))
 
     def clear(self) -> None:
-        self.place.empty()
+        if self.bar is not None:
+            self.place.empty()
 
 
 def _cancel(request):

@@ -15,7 +15,7 @@ from transformer_viz.ui.shell.address import keep
 from transformer_viz.ui.shell.card_facts import config_of
 from transformer_viz.ui.shell.language import t
 from transformer_viz.ui.shell.session import is_history_navigation
-from transformer_viz.ui.shell.shelf import shown_models
+from transformer_viz.ui.shell.shelf import shown_model
 from transformer_viz.values.request import TRACE, UNCHANGED, Changes, Request
 
 CHANGES, BEFORE = "changes", "before"
@@ -57,9 +57,8 @@ def _compared_with():
         request = Request.from_json(text)
     except ValueError:
         return None
-    is_shown = any(request.model == model.reference for model in shown_models())
     is_plain = isinstance(request.text, str) and request.wants == TRACE and is_offered(request.changes)
-    return request if is_shown and is_plain else None
+    return request if is_plain and shown_model(request.model) else None
 
 
 def remember(request: Request) -> None:
@@ -77,7 +76,7 @@ def act(acted_on: Mapping[str, Any]) -> None:
     """
     shown: Request = st.session_state[SHOWN]
     before = _compared_with()
-    model = next((each for each in shown_models() if each.reference == shown.model), None)
+    model = shown_model(shown.model)
     if model is None:
         return
     match acted_on["do"]:
@@ -175,5 +174,5 @@ def _restore_text(before):
 
 
 def _restore_model(before):
-    names = [each.name for each in shown_models() if each.reference == before.model]
-    st.session_state.model = names[0] if names else st.session_state.model  # it was deleted in the meantime
+    if model := shown_model(before.model):  # it was not deleted in the meantime
+        st.session_state.model = model.name

@@ -1,5 +1,6 @@
 """The models a visitor sees: the shelf and, in classroom mode, the visitor's own."""
 
+import os
 from collections.abc import Collection
 from pathlib import Path
 from typing import NamedTuple
@@ -60,6 +61,17 @@ def shown_models() -> list[store.ModelSummary]:
     if folder:
         models |= {model.name: model for model in store.list_models(folder)}
     return sorted_models(models.values())
+
+
+def shown_model(reference: str) -> store.ModelSummary | None:
+    """Return one of the models a visitor sees, without looking at the others; None: there is no such model.
+
+    Args:
+        reference: Its `reference`.
+    """
+    name, folder = os.path.basename(reference), home().folder
+    found = (store.find_model(name, folder) if folder else None) or store.find_model(name)
+    return found if found and found.reference == reference else None
 
 
 def is_own(model: store.ModelSummary) -> bool:

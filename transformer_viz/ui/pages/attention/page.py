@@ -22,6 +22,7 @@ from transformer_viz.ui.pages.attention.survey import show_survey
 from transformer_viz.ui.shell.address import choose_whether
 from transformer_viz.ui.shell.answers import answer, head_effects, whole_answer
 from transformer_viz.ui.shell.card_facts import config_of
+from transformer_viz.ui.shell.explained import show_explained
 from transformer_viz.ui.shell.language import escaped, t, words
 from transformer_viz.ui.shell.lesson_strip import beside_lesson, lesson_view
 from transformer_viz.ui.shell.reading import show_order, show_reading
@@ -89,9 +90,7 @@ def show_text(model: store.ModelSummary, lesson: Lesson | None) -> None:
     )
     show_survey(model, trace)
     show_preferences(model, trace)
-    with st.expander(t("attention.what"), icon=":material/help:"):
-        st.markdown(t("attention.explained"))
-        st.latex(r"\mathrm{weights} = \mathrm{softmax}\left(\frac{Q K^\top}{\sqrt{d_k}}\right)")
+    show_explained("attention", r"\mathrm{weights} = \mathrm{softmax}(Q K^\top / \sqrt{d_k})")
 
 
 def show_answer(model: store.ModelSummary, trace: Trace, asked: Asked) -> None:

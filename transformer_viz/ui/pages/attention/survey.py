@@ -42,11 +42,15 @@ class Texts(NamedTuple):
 
 
 def show_survey(model: store.ModelSummary, trace: Trace) -> None:
-    """Show the upload, and what the selected head does over its texts.
+    """Show the upload, and what the selected head does over its texts, once a visitor opens them.
 
-    Last on its page: the measurement takes a while.
+    Last on its page: the measurement takes a while. A visitor who comes back with a file finds them open.
     """
-    with st.expander(t("survey.title"), icon=":material/library_books:"):
+    st.session_state.setdefault("survey", FILE in st.session_state)
+    box = st.expander(t("survey.title"), icon=":material/library_books:", key="survey", on_change="rerun")
+    if not box.open:
+        return
+    with box:
         st.markdown(t("survey.why"))
         upload = _ask_upload()
         if upload is None:

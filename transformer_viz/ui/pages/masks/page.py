@@ -19,6 +19,7 @@ from transformer_viz.ui.pages.masks.views import LAYOUT, VIEWS
 from transformer_viz.ui.shell.answers import answer
 from transformer_viz.ui.shell.card_facts import config_of
 from transformer_viz.ui.shell.changing import offer_comparison
+from transformer_viz.ui.shell.explained import show_explained
 from transformer_viz.ui.shell.heads import beside_heads, choose_head
 from transformer_viz.ui.shell.language import t
 from transformer_viz.ui.shell.pipeline import show_pipeline
@@ -61,9 +62,7 @@ def show(model: store.ModelSummary, open_attention: Callable[[], None]) -> None:
         if sides:
             after, before = (replace(side.request, target=request.target) for side in sides)
             offer_comparison(before, after, open_attention)
-    with st.expander(t("attention.what"), icon=":material/help:"):
-        st.markdown(t("masks.explained"))
-        st.latex(r"\mathrm{weights}_{ij} = \frac{M_{ij}\, e^{s_{ij}}}{\sum_k M_{ik}\, e^{s_{ik}}}")
+    show_explained("masks", r"\mathrm{weights}_{ij} = \frac{M_{ij}\, e^{s_{ij}}}{\sum_k M_{ik}\, e^{s_{ik}}}")
 
 
 def show_masked(

@@ -10,6 +10,7 @@ from transformer_viz.ui.pages.positions.experiment import show_experiment
 from transformer_viz.ui.pages.positions.kinds import show_kinds, show_rotation
 from transformer_viz.ui.pages.positions.table import show_table
 from transformer_viz.ui.shell.card_facts import config_of
+from transformer_viz.ui.shell.explained import show_explained
 from transformer_viz.ui.shell.language import t
 from transformer_viz.ui.shell.pipeline import show_pipeline
 from transformer_viz.ui.shell.title_row import show_title_row
@@ -43,12 +44,11 @@ def show(model: store.ModelSummary, open_attention: Callable[[], None]) -> None:
     show_pipeline(model, *part_with_positions(config_of(model)))
     st.html(ALIGNED)
     views[chosen](model)
-    with st.expander(t("attention.what"), icon=":material/help:"):
-        st.markdown(t("positions.explained"))
-        st.latex(
-            r"\mathrm{PE}_{p,\,2i} = \sin\left(p \,/\, 10000^{2i/d}\right) \qquad "
-            r"\mathrm{PE}_{p,\,2i+1} = \cos\left(p \,/\, 10000^{2i/d}\right)"
-        )
+    show_explained(
+        "positions",
+        r"\mathrm{PE}_{p,\,2i} = \sin\left(p \,/\, 10000^{2i/d}\right) \qquad "
+        r"\mathrm{PE}_{p,\,2i+1} = \cos\left(p \,/\, 10000^{2i/d}\right)",
+    )
 
 
 def part_with_positions(config: TransformerConfig) -> tuple[str, str]:

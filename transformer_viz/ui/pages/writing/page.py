@@ -10,6 +10,7 @@ from transformer_viz.ui.pages.writing.steps import kept_steps
 from transformer_viz.ui.pages.writing.views import OPENED, VIEWS, Shown
 from transformer_viz.ui.shell.answers import answer
 from transformer_viz.ui.shell.card_facts import config_of
+from transformer_viz.ui.shell.explained import show_explained
 from transformer_viz.ui.shell.language import escaped, t
 from transformer_viz.ui.shell.pipeline import show_pipeline
 from transformer_viz.ui.shell.reading import show_reading
@@ -44,9 +45,7 @@ def show(model: store.ModelSummary, open_attention: Callable[[], None]) -> None:
         return
     show_reading(trace)
     VIEWS[view](Shown(model, asked.text, room, steps, trace))
-    with st.expander(t("attention.what"), icon=":material/help:"):
-        st.markdown(t("writing.explained"))
-        st.latex(r"p_i = \frac{e^{z_i / T}}{\sum_j e^{z_j / T}}")
+    show_explained("writing", r"p_i = \frac{e^{z_i / T}}{\sum_j e^{z_j / T}}")
 
 
 def offer_writers(model: store.ModelSummary) -> None:
