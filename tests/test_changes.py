@@ -38,9 +38,12 @@ EVERYTHING = Changes(
     scaling=False,
     residual=False,
     attention_mask="window:1",
+    target_attention_mask="painted:9b8",
+    cross_attention_mask="none",
     positions="none",
     order="shuffled",
     padding=10,
+    target_padding=2,
     shift=5,
 )
 """All that the page can change, in a model with three kinds of attention."""
@@ -169,6 +172,12 @@ def test_a_shift_is_offered_where_there_is_room_and_can_always_be_taken_back(
 
 
 def test_a_model_is_offered_what_it_does_not_have():
+    assert list(group("Mask over the target", config=BOTH)) == [
+        "the model’s own",
+        "no mask",
+        "neighbours only",
+    ]
+    assert "Mask over the target" not in {each["title"] for each in offered(config=DECODER)["groups"]}
     assert "causal" not in group("Mask over the text", config=DECODER)
     assert "causal" in group("Mask over the text", config=BOTH)
     for kind in ("none", "sinusoidal", "sinusoidal-halves", "one-hot"):
@@ -197,7 +206,10 @@ def test_each_chip_takes_back_what_it_names(changes):
         "tokens shuffled",
         "positions 5 further on",
         "mask: neighbours only",
+        "mask over the target: painted",
+        "mask of the cross-attention: no mask",
         "10 [PAD] appended",
+        "2 [PAD] after the target",
         "off = mean over this text",
         "Undo all",
     ]
@@ -281,5 +293,5 @@ def test_everything_is_said_in_chinese():
     said += [each["label"] for each in found["heads"]] + [each["text"] for each in found["chips"]]
     for each in found["groups"]:
         said += [each["title"], *(choice["label"] for choice in each["choices"])]
-    assert len(found["chips"]) == 17
+    assert len(found["chips"]) == 20
     assert [text for text in said if not is_chinese(text)] == []

@@ -2,10 +2,14 @@
 
 import json
 
+import numpy as np
 import pages
 import pytest
+from made_traces import unpack
 from pages import again, press
 
+import transformer_viz as tv
+from transformer_viz.analysis import mask_to_bits
 from transformer_viz.values.request import Request
 
 pytestmark = pytest.mark.usefixtures("engine", "shipped")
@@ -18,6 +22,12 @@ def compared(app):
     again(app)
     before = Request.from_json(app.query_params["before"])
     return before, json.loads(app.query_params.get("changes", "{}"))
+
+
+def chips(app):
+    """Return the changes that the views say are in force."""
+    [views] = pages.views_on(pages.go_to_page(app, "attention"))
+    return [chip["text"] for chip in unpack(views.proto.bytes)[0]["acts"]["chips"]]
 
 
 @pytest.mark.parametrize(
@@ -55,8 +65,33 @@ def test_a_mask_is_compared_head_by_head(address, former, changes):
     assert not app.error
 
 
-def test_a_painted_mask_has_its_comparison_on_its_own_page():
-    app = pages.open_page("masks", model="attention-only", text="a dull film", mask="painted")
-    assert app.session_state["mask"] == "painted"
+def test_a_painted_mask_is_compared_head_by_head():
+    bits = mask_to_bits(np.eye(3, dtype=bool))
+    app = pages.open_page("masks", model="attention-only", text="a dull film", mask="painted", bits=bits)
+    before, found = compared(press(app, "Compare on Attention"))
+    assert before == Request.of(before.model, "a dull film")
+    assert found == {"attention_mask": f"painted:{bits}"}
+    assert "mask: painted" in chips(app)
     assert not app.error
-    assert "Compare on Attention" not in [button.label for button in app.button]
+
+
+@pytest.mark.parametrize(
+    ("kind", "name", "mask", "chip"),
+    [
+        ("decoder", "target_attention_mask", "none", "mask over the target: no mask"),
+        ("decoder", "target_attention_mask", "painted", "mask over the target: painted"),
+        ("cross", "cross_attention_mask", "painted", "mask of the cross-attention: painted"),
+    ],
+)
+def test_a_mask_of_a_translator_is_compared_head_by_head(kind, name, mask, chip):
+    asked = {"model": "reverse-digits", "text": "3 1 4 1 5", "kind": kind}
+    trace = tv.load("reverse-digits").trace(asked["text"])
+    sides = len(trace.target_ids), len(trace.target_ids if kind == "decoder" else trace.token_ids)
+    bits = mask_to_bits(np.tri(*sides, k=2, dtype=bool))
+    painted = {"bits": bits} if mask == "painted" else {}
+    app = pages.open_page("masks", mask=mask, **asked, **painted)
+    before, found = compared(press(app, "Compare on Attention"))
+    assert before == Request.of(before.model, asked["text"], trace.target_text if painted else None)
+    assert found == {name: f"painted:{bits}" if painted else "none"}
+    assert chip in chips(app)
+    assert not app.error

@@ -16,7 +16,13 @@ from transformer_viz.values.trace import Trace
 MOST_CHIPS = 4
 """Heads or edges with a chip each; more of them share one."""
 
-FOR_ALL = ("scaling", "residual", "positions", "order", "shift", "attention_mask", "padding", "reference")
+MASK_FIELDS = ("attention_mask", "target_attention_mask", "cross_attention_mask")
+"""Fields of `Changes` with a mask."""
+
+FOR_ALL = (
+    *("scaling", "residual", "positions", "order", "shift"),
+    *(*MASK_FIELDS, "padding", "target_padding", "reference"),
+)
 """Fields of `Changes` that hold for all heads, in the order of their chips."""
 
 PADDING = 10
@@ -34,8 +40,8 @@ MASKS = ("none", "causal", "window:1")
 ORDER_NAME = re.compile(r"reversed|shuffled(:\d{1,6})?")
 """Orders that have a chip: *Positions* shuffles by a seed."""
 
-MASK_NAME = re.compile(r"(none|padding|causal|window:\d{1,3})(\+causal)?")
-"""Masks that have a chip: *Masks* has wider windows, and hides padding."""
+MASK_NAME = re.compile(r"(none|padding|causal|window:\d{1,3})(\+causal)?|painted:[0-9a-f]{1,256}")
+"""Masks that have a chip: *Masks* has wider windows, hides padding, and paints."""
 
 
 def acts_of(
@@ -131,12 +137,11 @@ def is_offered(changes: Changes) -> bool:
     return (
         named
         and _is_named(ORDER_NAME, changes.order)
-        and _is_named(MASK_NAME, changes.attention_mask)
+        and all(_is_named(MASK_NAME, getattr(changes, name)) for name in MASK_FIELDS)
         and {"ablate", "cut", "patterns", *FOR_ALL}.issuperset(changes.given)
         and isinstance(changes.positions, str | None)
         and changes.reference in ((), OWN)
-        and type(changes.padding) is int
-        and changes.padding >= 0
+        and all(type(count) is int and count >= 0 for count in (changes.padding, changes.target_padding))
         and changes.shift in (0, SHIFT)
     )
 
@@ -168,8 +173,11 @@ def _groups(words, config, changes, tokens):
         "order": [(None, words("change.typed"))]
         + [(order, words(f"change.chip.order.{order}")) for order in ORDERS],
         "shift": [(None, words("change.own")), (SHIFT, words("change.shifted", count=SHIFT))],
-        "attention_mask": [(None, words("change.own"))]
-        + [(mask, words(f"change.mask.{mask.partition(':')[0]}")) for mask in _masks(config)],
+        **{
+            name: [(None, words("change.own"))]
+            + [(mask, words(f"change.mask.{mask.partition(':')[0]}")) for mask in MASKS if mask != own]
+            for name, own in _own_masks(config).items()
+        },
         "padding": [(None, words("change.unpadded")), (PADDING, words("change.chip.padding", count=PADDING))],
         "reference": [(None, words("change.zero")), (OWN, words("change.mean"))],
     }
@@ -202,10 +210,11 @@ def _encoding(words, kind):
     return words(f"positions.kind.{kind.replace('-', '_')}")
 
 
-def _masks(config):
-    """Return the masks that differ from the model's own."""
-    own = "causal" if config.causal and config.architecture != "encoder-decoder" else None
-    return [mask for mask in MASKS if mask != own]
+def _own_masks(config):
+    """Return the fields of the masks that the menu changes, each with the name of the model's own mask."""
+    if config.architecture == "encoder-decoder":
+        return {"attention_mask": None, "target_attention_mask": "causal"}
+    return {"attention_mask": "causal" if config.causal else None}
 
 
 def _chips(words, config, changes, trace):
@@ -243,8 +252,8 @@ def _setting_text(words, name, value):
     """Return the text of the chip of a change that holds for all heads."""
     if name == "positions":
         return words("change.chip.positions", kind=_encoding(words, value))
-    if name == "attention_mask":
-        return words("change.chip.mask", mask=words("list.comma").join(_mask_names(words, value)))
+    if name in MASK_FIELDS:
+        return words(f"change.chip.{name}", mask=words("list.comma").join(_mask_names(words, value)))
     if name == "order":
         return words(f"change.chip.order.{value.partition(':')[0]}")
     return words(f"change.chip.{name}", count=value)

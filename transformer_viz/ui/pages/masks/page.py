@@ -1,7 +1,6 @@
 """The Masks page: the effect of a mask on one head and on the prediction."""
 
 from collections.abc import Callable
-from dataclasses import replace
 
 import streamlit as st
 
@@ -12,6 +11,7 @@ from transformer_viz.ui.pages.masks.sides import (
     Side,
     compare,
     looking_ahead,
+    on_attention,
     room_for_padding,
     with_target_of,
 )
@@ -59,9 +59,8 @@ def show(model: store.ModelSummary, open_attention: Callable[[], None]) -> None:
         show_pipeline(model, *PARTS.get(kind, (kind, "self")))
     with beside:
         sides = show_masked(view, request, unchanged, config, kind, (layer, head))
-        if sides:
-            after, before = (replace(side.request, target=request.target) for side in sides)
-            offer_comparison(before, after, open_attention)
+        if sides and (runs := on_attention(sides, config, request, unchanged)):
+            offer_comparison(*runs, open_attention)
     show_explained("masks", r"\mathrm{weights}_{ij} = \frac{M_{ij}\, e^{s_{ij}}}{\sum_k M_{ik}\, e^{s_{ik}}}")
 
 

@@ -186,3 +186,31 @@ def writings(sides: tuple[Side, Side], config: TransformerConfig) -> tuple[Trace
         return None
     one, other = (answer(dataclasses.replace(side.request, target=None)) for side in sides)
     return None if one is None or other is None else (one, other)
+
+
+def on_attention(
+    sides: tuple[Side, Side], config: TransformerConfig, request: Request, unchanged: Trace
+) -> tuple[Request, Request] | None:
+    """Return the requests of both runs as the Attention page asks them, the reference first.
+
+    There an encoder-decoder writes its target anew, but for a painted mask, which fits the target at hand
+    alone: this is asked for by its text. None if its text is read as other tokens.
+
+    Args:
+        sides: The run with the chosen mask, and the reference.
+        config: Of the model.
+        request: Without mask and padding.
+        unchanged: Its answer.
+    """
+    target = request.target
+    if (
+        target is None
+        and unchanged.target_ids.size
+        and any(sized(config, side.request.changes) for side in sides)
+    ):
+        target = unchanged.target_text
+        found = answer(dataclasses.replace(request, target=target))
+        if found is None or not np.array_equal(found.target_ids, unchanged.target_ids):
+            return None
+    after, before = (dataclasses.replace(side.request, target=target) for side in sides)
+    return before, after
