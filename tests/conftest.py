@@ -18,6 +18,9 @@ from transformer_viz.values.config import TransformerConfig
 BROWSERS = ("chromium-headless-shell", "chromium", "google-chrome")  # the first opens pages fastest
 CHROMIUM = os.environ.get("CHROMIUM") or next(filter(None, map(shutil.which, BROWSERS)), None)
 
+PATIENCE = 120_000
+"""Milliseconds after which what a browser waits for is taken to never come: two runs share two processors."""
+
 
 def pytest_xdist_auto_num_workers(config):
     """Return 2 processes to run the tests in, which fit into 16 GB; none of their own for single files."""
@@ -51,7 +54,7 @@ def browser():
         pytest.skip("no Chromium here: install it, or set CHROMIUM to its path")
     from playwright.sync_api import expect, sync_playwright
 
-    expect.set_options(timeout=60_000)
+    expect.set_options(timeout=PATIENCE)
     with sync_playwright() as playwright:
         flags = ["--no-sandbox", "--disable-gpu", "--disable-background-networking"]
         browser = playwright.chromium.launch(executable_path=CHROMIUM, args=flags)
@@ -86,7 +89,7 @@ def new_visitor(browser, contexts):
         context.set_storage_state({"cookies": [], "origins": []})
         page = context.new_page()
         page.on("pageerror", lambda error: wrong.append(str(error)))
-        page.set_default_timeout(60_000)
+        page.set_default_timeout(PATIENCE)
         return page
 
     yield open_empty_page
