@@ -3,8 +3,9 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
-from transformer_viz.network.attention import MultiHeadAttention, attend
+from transformer_viz.network.attention import MultiHeadAttention, Places, attend
 from transformer_viz.network.layers import EncoderBlock, FeedForward
+from transformer_viz.network.rotary import rotation
 from transformer_viz.values.config import TransformerConfig
 from transformer_viz.values.tensors import AXES, AttentionTrace, Intervention
 
@@ -52,9 +53,22 @@ def to_numpy(value):
     return keras.tree.map_structure(keras.ops.convert_to_numpy, value)
 
 
-@pytest.mark.parametrize("name", AttentionTrace._fields)
+@pytest.mark.parametrize("name", [name for name in AttentionTrace._fields if name != "unrotated"])
 def test_every_tensor_has_its_named_axes(trace, name):
     assert getattr(trace, name).shape == tuple(SIZES[axis] for axis in AXES[name])
+
+
+def test_a_query_is_kept_as_it_was_before_its_position_rotates_it(layer, trace):
+    assert layer(X, SOURCE, MASK).unrotated is None
+    places = np.array([[3, 0, 1, 9, 4]], "int32")
+    turned = to_numpy(layer(X, X, None, places=Places(rotation=rotation(places, 6, 100.0))))
+    assert turned.unrotated.shape == tuple(SIZES[axis] for axis in AXES["unrotated"])
+    assert_array_equal(turned.unrotated, trace.query)
+    pairs = turned.unrotated[..., :3] + 1j * turned.unrotated[..., 3:6]
+    pairs = pairs * np.exp(1j * places[0][:, None] * 100.0 ** (-np.arange(3) / 3))
+    assert_allclose(turned.query[..., :3], pairs.real, rtol=1e-4, atol=1e-5)
+    assert_allclose(turned.query[..., 3:6], pairs.imag, rtol=1e-4, atol=1e-5)
+    assert_array_equal(turned.query[..., 6:], turned.unrotated[..., 6:])
 
 
 def test_attend_by_hand():

@@ -68,6 +68,15 @@ test("a relative position bias has a column of its own, and the scores hold it",
   assert.ok(!texts(shown("masked", 3).draw()).some((text) => text.includes("bias")));
 });
 
+test("a query that its position rotates is shown before and after", () => {
+  const { encoder } = parse(payload("rotated")).attentions;
+  rowOf(encoder, 0, 1, 3).unrotated.forEach((number, i) => close(number, expected.unrotated[1][3][i]));
+  const [rotated, plain] = ["rotated", "masked"].map((name) => texts(shown(name, 3, { head: 1 }).draw()));
+  const steps = ["· W_Q →", "query before rotation", "RoPE →", "q: query of “t3”", "k: key, rotated"];
+  assert.deepEqual(rotated.filter((text) => steps.includes(text)), steps);
+  assert.ok(plain.includes("k: key") && !plain.some((text) => /RoPE|rotated/.test(text)));
+});
+
 test("a row that may attend to nothing has weights and a context of zero", () => {
   const row = rowOf(parse(payload("masked")).attentions.encoder, 0, 1, 4);
   assert.equal(row.sum, 0);

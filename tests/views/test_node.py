@@ -85,6 +85,11 @@ def traces():
         encoder=(block._replace(attention=attention),), position_bias=bias
     )
     made["biased"] = Trace(**{**vars(made["biased"]), "values": values})
+    made["rotated"] = encoder_trace(TOKENS, layers=1)
+    [block] = made["rotated"].encoder
+    rotated = block.attention._replace(unrotated=block.attention.query[..., ::-1])
+    values = made["rotated"].values._replace(encoder=(block._replace(attention=rotated),))
+    made["rotated"] = Trace(**{**vars(made["rotated"]), "values": values})
     made["layers"] = encoder_trace(TOKENS, mask=np.tri(7, dtype=bool)[None])
     first, second = made["layers"].encoder
     second = second._replace(
@@ -139,6 +144,7 @@ def expected(made):
             for largest in (0, 0.07, 0.3, 1)
             for keys in (0, 1, 2, 3, 4, 14, 512)
         ],
+        "unrotated": made["rotated"].encoder[0].attention.unrotated.tolist(),
         "biased": {
             "bias": made["biased"].values.position_bias.tolist(),
             "scores": made["biased"].encoder[0].attention.scores.tolist(),

@@ -155,7 +155,9 @@ class MultiHeadAttention(keras.layers.Layer):
         value = self._split_heads(project(self.value_dense, source), config.num_kv_heads)
         if config.qk_norm:
             query, key = self.query_norm(query), self.key_norm(key)
+        unrotated = None
         if places.rotation is not None:
+            unrotated = query
             query, key = rotate(query, places.rotation), rotate(key, places.rotation)
         if config.num_kv_heads != config.num_heads:
             times = config.num_heads // config.num_kv_heads
@@ -168,7 +170,7 @@ class MultiHeadAttention(keras.layers.Layer):
         joined = ops.swapaxes(context, 1, 2)
         joined = ops.reshape(joined, (-1, ops.shape(x)[1], config.num_heads * config.value_dim))
         output = joined if self.output_dense is None else project(self.output_dense, joined)
-        return AttentionTrace(query, key, value, scores, weights, context, output)
+        return AttentionTrace(query, key, value, scores, weights, context, output, unrotated)
 
     @staticmethod
     def _split_heads(projected, heads):

@@ -24,6 +24,9 @@ class AttentionTrace(NamedTuple):
     weights: Tensor  # (batch, head, query, key)  softmax over key; a row sums to 1, or 0 if all masked
     context: Tensor  # (batch, head, query, value_dim)  weights @ value, after the head gate
     output: Tensor  # (batch, query, d_model)  added to the residual stream, if sandwiched once normalised
+    unrotated: Tensor | None = (
+        None  # (batch, head, query, head_dim)  query before it is rotated; None: it is not
+    )
 
     def __repr__(self):
         return one_line(self)
@@ -199,6 +202,7 @@ AXES = {
     "weights": ("batch", "head", "query", "key"),
     "context": ("batch", "head", "query", "value_dim"),
     "output": ("batch", "query", "d_model"),
+    "unrotated": ("batch", "head", "query", "head_dim"),
 }
 """Field of `AttentionTrace` -> the names of its axes."""
 

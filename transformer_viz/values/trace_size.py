@@ -44,7 +44,8 @@ def _block(config, length):
     """Return the count of numbers in one block: the residual stream and the tensors of its sub-layers."""
     added = (1 + (config.ffn_dim > 0)) * (config.norm == "sandwich")
     stream = (8 + added) * length * config.d_model
-    return stream + length * config.ffn_dim + _attention(config, length, length)
+    unrotated = length * config.num_heads * config.head_dim * (config.positions == "rotary")
+    return stream + length * config.ffn_dim + _attention(config, length, length) + unrotated
 
 
 def _cross_attention(config, queries, keys):

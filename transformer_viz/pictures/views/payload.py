@@ -156,9 +156,8 @@ def vectors_of(trace: Trace, kind: str, projected: np.ndarray | None = None) -> 
         return {}
     blocks = trace.encoder if kind == "encoder" else trace.decoder
     side = "target_" if kind != "encoder" and trace.encoder else ""
-    stacks = {
-        name: [getattr(layer, name) for layer in layers] for name in ("query", "key", "value", "context")
-    }
+    names = ("query", "key", "value", "context", "unrotated")
+    stacks = {name: [getattr(layer, name) for layer in layers] for name in names}
     stacks["output"] = [layer.output for layer in layers]
     stacks["stream"] = [getattr(block, RESIDUAL[kind]) for block in blocks]
     stacks["reads"] = [getattr(block, QUERY_INPUT[kind]) for block in blocks]

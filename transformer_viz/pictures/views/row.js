@@ -60,7 +60,8 @@ export function rowOf(attention, layer, head, query) {
     cell.weighted = Float64Array.from(cell.v, (number) => number * cell.weight);
     for (let i = 0; i < context.length; i++) context[i] += cell.weighted[i];
   }
-  return { query, q, cells, sum, context, equal: compared(context, own), ...around(attention, layer, query) };
+  const unrotated = attention.vector("unrotated", at * queries + query);
+  return { query, q, unrotated, cells, sum, context, equal: compared(context, own), ...around(attention, layer, query) };
 }
 
 /**

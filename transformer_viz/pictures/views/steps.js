@@ -105,7 +105,7 @@ export function steps(host) {
  * @param {Words} words
  * @returns {Link[]}
  */
-function before({ token, position, stream, reads, q, query, embedded }, attention, words) {
+function before({ token, position, stream, reads, unrotated, q, query, embedded }, attention, words) {
   const vectors = /** @type {Vector[]} */ ([token, position, stream].filter(Boolean));
   const largest = largestOf(...vectors);
   const none = position && !largestOf(position);
@@ -116,7 +116,8 @@ function before({ token, position, stream, reads, q, query, embedded }, attentio
     position && { label: none ? `${words.position}: 0` : words.position, vector: position, largest, by: "+" },
     stream && { label: embedded ? `${mark(embedded)} ${words.sum}` : words.stream, vector: stream, largest, by: "=" },
     reads && { label: words.normalised, vector: reads, by: "LN →" },
-    { label: of, vector: q, by: "· W_Q →" },
+    unrotated && { label: words.unrotated, vector: unrotated, by: "· W_Q →" },
+    { label: of, vector: q, by: unrotated ? "RoPE →" : "· W_Q →" },
   ];
   return links.filter((link) => link !== null);
 }

@@ -134,7 +134,7 @@ export function drawWorked(pen, sheet, worked, top, width) {
 /** @param {Pen} pen @param {Sheet} sheet @param {Columns} columns @param {number} top */
 function drawHeader(pen, { look, words, attention }, { places, size, number, numbers }, top) {
   const formulas = {
-    k: words.key_vector,
+    k: attention.sizes.unrotated ? words.rotated_key : words.key_vector,
     product: "q · k",
     bias: words.position_bias,
     score: `÷ √${attention.sizes.query}${attention.cap ? ` → ±${attention.cap}` : ""}${attention.sizes.bias ? " + b" : ""}`,
