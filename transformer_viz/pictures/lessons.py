@@ -1,12 +1,13 @@
 """What can be predicted in a lesson, what the model does, and whether it keeps what the lesson promises."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from transformer_viz.language import Problem, Words
 from transformer_viz.pictures.labels import ARROW, answer_text, axis_labels, label_of
+from transformer_viz.runs import LOWER_IS_BETTER, TrainingRun, runs_alike
 from transformer_viz.values.comparison import compare
 from transformer_viz.values.lesson import AFTER, BEFORE, HEAD, KEY, Claim, Lesson
 from transformer_viz.values.request import Request
@@ -17,6 +18,9 @@ Answer = Callable[[Request], Any]
 
 SAME, OTHER = "same", "other"
 """Choices where the answer is a text: that of A, or another."""
+
+SETTINGS = {"epochs": "train.epochs", "learning_rate": "train.rate", "warmup": "train.warmup"}
+"""Setting that trainings differ in -> key of its name."""
 
 WEIGHT_ERROR = 1e-4
 """A weight that differs from a bound by less keeps it."""
@@ -100,6 +104,38 @@ def choices_of(words: Words, lesson: Lesson, trace: Trace) -> Choices:
         case _:
             labels = []
     return Choices(labels, [str(number) for number in range(len(labels))])
+
+
+def trainings_of(words: Words, lesson: Lesson) -> Choices:
+    """Return the trainings of which a lesson asks which one ends best, by the setting that they differ in."""
+    asked = lesson.predict
+    if asked is None:
+        return Choices([], [])
+    labels = [f"{words(SETTINGS[asked.setting])} {value:g}" for value in asked.values]
+    return Choices(labels, [str(number) for number in range(len(labels))])
+
+
+def best_training(lesson: Lesson, runs: Iterable[TrainingRun]) -> tuple[str, float] | None:
+    """Return the name of the right choice of `trainings_of`, by the visitor's own runs, and its metric.
+
+    None until each of the trainings has finished, with nothing else different.
+
+    Args:
+        lesson: The lesson.
+        runs: The visitor's runs, the newest first.
+    """
+    asked = lesson.predict
+    if asked is None or lesson.task is None:
+        return None
+    found = runs_alike(runs, lesson.task, asked.setting, asked.values)
+    if found is None:
+        return None
+    metric = next(iter(found.values())).job.metric
+    scores = [(found[value].state().best or {}).get(metric, np.nan) for value in asked.values]
+    if not np.isfinite(scores).all():
+        return None
+    number = int(np.argmin(scores) if metric in LOWER_IS_BETTER else np.argmax(scores))
+    return str(number), float(scores[number])
 
 
 def truth_of(lesson: Lesson, model: str, answer: Answer) -> tuple[str, float | None]:

@@ -6,6 +6,7 @@ it is fine-tuned from; and `frames/`, the attention of a few probe texts over ti
 this folder.
 """
 
+from transformer_viz.runs.alike import runs_alike
 from transformer_viz.runs.cost import Cost, estimate
 from transformer_viz.runs.errors import BusyError, QuotaError, RunError, UnwritableError
 from transformer_viz.runs.folder import TrainingRun
@@ -52,6 +53,7 @@ __all__ = [
     "queue_run",
     "queued_runs",
     "runs_ahead",
+    "runs_alike",
     "runs_folder",
     "sweep_runs",
     "sweep_uploads",

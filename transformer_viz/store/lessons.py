@@ -20,6 +20,7 @@ from transformer_viz.values.lesson import (
     HEAD,
     KEY,
     PAGES,
+    TRAINING,
     Claim,
     Lesson,
     Prediction,
@@ -63,7 +64,7 @@ TRAIN: dict[str, Field] = {
 SHARES, MOST = ("learning_rate", "warmup"), 0.9
 """Settings from 0 to this."""
 
-PREDICT: dict[str, Field] = {"ask": TEXT, "query": OPTIONAL}
+PREDICT: dict[str, Field] = {"ask": TEXT, "query": OPTIONAL, "setting": OPTIONAL, "values": (object, False)}
 
 AFTERWARDS: dict[str, Field] = {"text": OPTIONAL, "changes": (dict, False)}
 
@@ -80,7 +81,8 @@ CHOICES = {
     "view": ("all", "grid", "matrix", "lines", "steps"),
     "page": PAGES,
     "task": tuple(TASKS),
-    "ask": (KEY, ANSWER, HEAD),
+    "ask": (KEY, ANSWER, HEAD, TRAINING),
+    "setting": ("epochs", "learning_rate", "warmup"),
     "of": ("weight", "answer", "moved", "effect", "written"),
     "in": (BEFORE, AFTER),
 }
@@ -169,9 +171,9 @@ def _lesson(path, settings, sections):
         if not 0 <= (getattr(training, name) or 0) <= MOST:
             raise Problem("lesson.kind", path=path.name, name=name, what=Phrase("lesson.a_share", most=MOST))
     asked = values.pop("predict", None)
-    predict = None if asked is None else Prediction(**_checked(path, asked, PREDICT))
-    if predict and predict.ask == KEY and not predict.query:
-        raise Problem("lesson.missing", path=path.name, name="query")
+    predict = None if asked is None else _prediction(path, _checked(path, asked, PREDICT))
+    if predict and predict.ask == TRAINING and "task" not in values:
+        raise Problem("lesson.missing", path=path.name, name="task")
     claims = tuple(_claim(path, claim) for claim in values.pop("claims", ()))
     lesson = Lesson(
         path.stem,
@@ -188,6 +190,17 @@ def _lesson(path, settings, sections):
     if needs_after and not lesson.compares:
         raise Problem("lesson.after", path=path.name, name=needs_after[0])
     return lesson
+
+
+def _prediction(path, settings):
+    for name in {KEY: ("query",), TRAINING: ("setting", "values")}.get(settings["ask"], ()):
+        if not settings.get(name):
+            raise Problem("lesson.missing", path=path.name, name=name)
+    values = settings.pop("values", [])
+    numbers = {value for value in values if type(value) in (int, float)} if isinstance(values, list) else ()
+    if values and not 1 < len(numbers) == len(values):
+        raise Problem("lesson.kind", path=path.name, name="values", what=Phrase("lesson.numbers"))
+    return Prediction(**settings, values=tuple(values))
 
 
 def _claim(path, settings):

@@ -12,20 +12,26 @@ BEFORE, AFTER = "before", "after"
 PAGES = ("attention", "map", "train")
 """The pages on which a lesson can open."""
 
-KEY, ANSWER, HEAD = "key", "answer", "head"
-"""What can be predicted: the key that a row reads most, the answer in B, the head that matters most."""
+KEY, ANSWER, HEAD, TRAINING = "key", "answer", "head", "training"
+"""What can be predicted: the key that a row reads most, the answer in B, the head that matters most, the
+training that ends best.
+"""
 
 
 class Prediction(NamedTuple):
     """What is to be predicted.
 
     Attributes:
-        ask: `KEY`, `ANSWER` or `HEAD`.
+        ask: `KEY`, `ANSWER`, `HEAD` or `TRAINING`.
         query: For `KEY`, the token of the row.
+        setting: For `TRAINING`, the field of `TrainingSettings` in which the trainings differ.
+        values: Its value in each of them.
     """
 
     ask: str
     query: str = ""
+    setting: str = ""
+    values: tuple[float, ...] = ()
 
 
 class Training(NamedTuple):

@@ -8,14 +8,23 @@ import streamlit as st
 
 from transformer_viz import store
 from transformer_viz.language import Problem
-from transformer_viz.pictures.lessons import LessonView, broken_claims, choices_of, truth_of, view_of
+from transformer_viz.pictures.lessons import (
+    LessonView,
+    best_training,
+    broken_claims,
+    choices_of,
+    trainings_of,
+    truth_of,
+    view_of,
+)
 from transformer_viz.ui.shell.answers import answer, head_effects
 from transformer_viz.ui.shell.changing import begin_compared
+from transformer_viz.ui.shell.classroom import own_runs
 from transformer_viz.ui.shell.language import escaped, t, words
 from transformer_viz.ui.shell.lessons import GUESS, GUESSED, REVEALED, begin, close, open_lesson
 from transformer_viz.ui.shell.problems import show_problem
 from transformer_viz.ui.shell.shelf import shown_models
-from transformer_viz.values.lesson import ANSWER, HEAD, KEY, Lesson
+from transformer_viz.values.lesson import ANSWER, HEAD, KEY, TRAINING, Lesson
 from transformer_viz.values.request import EFFECTS, Request
 from transformer_viz.values.trace import Trace
 
@@ -162,7 +171,10 @@ def _show_prediction(lesson):
         return
     st.markdown(f"##### {t('lesson.predict')}")
     try:
-        choices = choices_of(words(), lesson, _found(lesson.request(model.reference)))
+        if lesson.predict.ask == TRAINING:
+            choices = trainings_of(words(), lesson)
+        else:
+            choices = choices_of(words(), lesson, _found(lesson.request(model.reference)))
         labels = dict(zip(choices.names, choices.labels, strict=True))
         if _is_revealed(lesson):
             _show_truth(lesson, model.reference, labels)
@@ -171,6 +183,7 @@ def _show_prediction(lesson):
                 KEY: t("lesson.ask.key", query=lesson.predict.query),
                 ANSWER: t("lesson.ask.answer"),
                 HEAD: t("lesson.ask.head"),
+                TRAINING: t("lesson.ask.training"),
             }[lesson.predict.ask]
             shown = {name: escaped(label) for name, label in labels.items()}
             st.pills(escaped(question), choices.names, format_func=shown.__getitem__, key=GUESS)
@@ -185,17 +198,23 @@ def _show_reveal(lesson, model):
 
 
 def _show_truth(lesson, model, labels):
-    """Say what the model does, and whether the guess was right."""
-    right, number = truth_of(lesson, model, _found)
-    share = "" if number is None else f"{number:.2f}" if lesson.predict.ask == HEAD else f"{number:.0%}"
-    truth = f"**{escaped(labels[right])}** {share}"
-    guess = st.session_state.get(GUESSED)
-    if guess not in labels:
-        st.markdown(t("lesson.truth", truth=truth))
-    elif guess == right:
-        st.markdown(t("lesson.right", truth=truth))
+    """Say what the model does, or the visitor's own trainings did, and whether the guess was right."""
+    has_trained = lesson.predict.ask == TRAINING
+    found = best_training(lesson, own_runs()) if has_trained else truth_of(lesson, model, _found)
+    if found is None:
+        st.markdown(t("lesson.untrained"))
     else:
-        st.markdown(t("lesson.wrong", guess=escaped(labels[guess]), truth=truth))
+        right, number = found
+        is_share = number is not None and lesson.predict.ask != HEAD and number <= 1  # a perplexity is more
+        share = "" if number is None else f"{number:.0%}" if is_share else f"{number:.2f}"
+        truth, guess = f"**{escaped(labels[right])}** {share}", st.session_state.get(GUESSED)
+        whose = t("lesson.trainings" if has_trained else "lesson.model", truth=truth)
+        if guess not in labels:
+            st.markdown(whose)
+        elif guess == right:
+            st.markdown(t("lesson.right", truth=truth))
+        else:
+            st.markdown(t("lesson.wrong", guess=escaped(labels[guess]), truth=whose))
     if broken_claims(lesson, model, _found):
         st.caption(t("lesson.broken"))
     with st.popover(t("lesson.notes"), type="tertiary"):
