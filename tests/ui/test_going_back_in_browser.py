@@ -99,3 +99,18 @@ def test_one_step_back_from_a_lesson_leads_to_the_lessons(page, app, shipped):
     first.wait_for()
     assert page.url.partition("?")[0].endswith("/lessons")
     assert "lesson=" not in page.url
+
+
+def test_a_page_that_stands_alone_does_not_hear_what_streamlit_tells_the_page_around_it(page, app):
+    open_lens(page, f"{app[1]}/?lang=en")
+    page.evaluate("""() => {
+        window.heard = [];
+        window.addEventListener("message", ({ data }) => window.heard.push(data));
+        window.postMessage("from elsewhere", "*");
+    }""")
+    page.get_by_role("button", name="Enter").first.click()
+    settle(page)
+    go_to_masks(page, re.compile("Layer"))
+    heard = page.evaluate("window.heard")
+    assert "from elsewhere" in heard
+    assert not [each for each in heard if "stCommVersion" in each]

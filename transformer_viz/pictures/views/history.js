@@ -1,5 +1,6 @@
 // The history of the browser: one entry for a page as it opens, and one for each choice on it.
 
+import "./alone.js";
 import { forget, withSelection } from "./address.js";
 
 const VIEWS = ".st-key-lens, .st-key-heads"; // those that have their selection in the address
