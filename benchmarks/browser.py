@@ -127,8 +127,9 @@ def measure_comparisons(page):
             page.locator(".st-key-sentence input").fill(text)
             kept.append(click(page, page.get_by_role("button", name="Enter"), PAINTED))
         taken.append(click(page, lens.locator(".power").nth(i), SWITCHED))
-        for key in ("chip", "compare"):  # takes it back and ends the comparison
-            click(page, lens.locator(f"[data-key^={key}]").first, ENDED)
+        click(page, lens.locator("[data-key^=chip]").first, ENDED)  # takes it back
+        lens.locator("[data-key^=chip]").first.wait_for(state="detached")
+        click(page, lens.locator("[data-key^=compare]"), ENDED)
         lens.locator(".panels:not(.compared)").wait_for()
     first, painted = statistics.median(taken), statistics.median(sentences)
     print(f"a head switched off, click to painted      {first:6.0f} ms, {first / painted:.2f} of a sentence")
