@@ -14,9 +14,10 @@ JOB = TrainingJob(config=PRESETS["vaswani-tiny"], settings=TrainingSettings(warm
 def trained(tmp_path):
     """Return a function that makes a run whose job and settings are changed, by default a finished one."""
 
-    def make(ending="finished", config=None, data="reverse", **settings):
+    def make(ending="finished", config=None, data="reverse", probes=(), frame_steps=0, **settings):
         changed = dataclasses.replace(JOB.settings, **settings)
-        job = dataclasses.replace(JOB, settings=changed, data=data, config=config or JOB.config)
+        watched = {"probes": probes, "frame_steps": frame_steps}
+        job = dataclasses.replace(JOB, settings=changed, data=data, config=config or JOB.config, **watched)
         run = create_run(job, folder=tmp_path)
         if ending:
             run.append(ending)
@@ -56,6 +57,11 @@ def test_nothing_is_found_until_there_is_a_finished_run_for_each_that_differs_in
     assert found(tmp_path) is None
     other = trained(warmup=0)
     assert found(tmp_path)[0] == other
+
+
+def test_what_is_watched_makes_no_other_training(trained, tmp_path):
+    runs = [trained(warmup=0.2), trained(warmup=0, probes=["1 2"], frame_steps=5)]
+    assert list(found(tmp_path).values()) == runs[::-1]
 
 
 def test_runs_alike_are_found_behind_newer_ones_that_are_not(trained, tmp_path):

@@ -5,6 +5,9 @@ from collections.abc import Iterable, Sequence
 
 from transformer_viz.runs.folder import TrainingRun
 
+WATCHED = {"probes": (), "frame_steps": 0, "card": {}, "out": "", "overwrite": False}
+"""Fields of a job that change what is seen and kept of a training, not the training."""
+
 
 def runs_alike(
     runs: Iterable[TrainingRun], data: str, setting: str, values: Sequence[float]
@@ -27,7 +30,7 @@ def runs_alike(
         if value not in values:
             continue
         settings = dataclasses.replace(run.job.settings, **{setting: values[0]})
-        rest = dataclasses.replace(run.job, settings=settings)
+        rest = dataclasses.replace(run.job, settings=settings, **WATCHED)
         found = next((found for others, found in groups if others == rest), None)
         if found is None:
             groups.append((rest, found := {}))
