@@ -1,7 +1,7 @@
 // The history of the browser: one entry for a page as it opens, and one for each choice on it.
 
-import "./alone.js";
 import { forget, withSelection } from "./address.js";
+import { endOwnMessages } from "./alone.js";
 
 const VIEWS = ".st-key-lens, .st-key-heads"; // those that have their selection in the address
 const LINKS = ".stPageLink a:not(.st-key-page-shown *), [class*=st-key-leave-] button"; // to other pages
@@ -48,6 +48,8 @@ for (const event of ["pointerdown", "keydown"]) {
 }
 
 window.addEventListener("click", ({ target }) => (leaving = target instanceof Element && target.closest(LINKS) !== null), true);
+
+endOwnMessages();
 
 window.addEventListener("popstate", () => {
   [leaving, untouched] = [false, true];
