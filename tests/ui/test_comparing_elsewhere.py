@@ -95,3 +95,12 @@ def test_a_mask_of_a_translator_is_compared_head_by_head(kind, name, mask, chip)
     assert found == {name: f"painted:{bits}" if painted else "none"}
     assert chip in chips(app)
     assert not app.error
+
+
+@pytest.mark.parametrize("model", [5, None, ["a"], "../models/attention-only", "gone"])
+def test_an_address_that_names_no_model_to_compare_with_compares_nothing(model):
+    before = json.dumps({"model": model, "text": "a dull film"})
+    app = pages.open_page(model="attention-only", text="a lovely film", before=before)
+    assert not app.error
+    [views] = pages.views_on(app)
+    assert unpack(views.proto.bytes)[0]["acts"]["compare"]["act"] == {"do": "compare"}
