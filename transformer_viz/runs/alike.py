@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from transformer_viz.runs.folder import TrainingRun
 
 WATCHED = {"probes": (), "frame_steps": 0, "card": {}, "out": "", "overwrite": False}
-"""Fields of a job that change what is seen and kept of a training, not the training."""
+"""Fields of a job that have no influence on the training -> the value with which jobs are compared."""
 
 
 def runs_alike(

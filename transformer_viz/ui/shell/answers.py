@@ -30,7 +30,7 @@ MAX_BYTES = 128 * 2**20
 """Memory of cached answers, in bytes; a larger answer is not cached."""
 
 PATIENCE = 0.6
-"""Seconds after which a progress bar appears; what follows it on the page keeps its place."""
+"""Seconds after which a progress bar appears."""
 
 PLOT_HEIGHT = 460
 """Height of the placeholder while the engine computes, in pixels."""
@@ -139,8 +139,8 @@ def _answered(request: Request | SurveyRequest | BeamRequest, ask: Callable[...,
 class _Progress:
     """A progress bar with a cancel button above an empty frame, once a request takes longer than `PATIENCE`.
 
-    Until then the visitor sees what was there. Streamlit stops a script at its next drawing call, so leaving
-    the page or changing a widget cancels too.
+    Until then the former answer stays on the page. Leaving the page or changing a widget cancels the request,
+    too: Streamlit ends a script as it draws the next time.
     """
 
     def __init__(self, request):

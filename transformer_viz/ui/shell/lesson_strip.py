@@ -202,7 +202,7 @@ def _show_truth(lesson, model, labels):
     has_trained = lesson.predict.ask == TRAINING
     found = best_training(lesson, own_runs()) if has_trained else truth_of(lesson, model, _found)
     if found is None:
-        st.markdown(t("lesson.untrained"))
+        st.markdown(t("lesson.untrained", choices=escaped(t("list.comma").join(labels.values()))))
     else:
         right, number = found
         is_share = number is not None and lesson.predict.ask != HEAD and number <= 1  # a perplexity is more

@@ -90,7 +90,9 @@ def show_text(model: store.ModelSummary, lesson: Lesson | None) -> None:
     )
     show_survey(model, trace)
     show_preferences(model, trace)
-    show_explained("attention", r"\mathrm{weights} = \mathrm{softmax}(Q K^\top / \sqrt{d_k})")
+    show_explained(
+        "attention", r"\mathrm{weights} = \mathrm{softmax}\left(\frac{Q K^\top}{\sqrt{d_k}}\right)"
+    )
 
 
 def show_answer(model: store.ModelSummary, trace: Trace, asked: Asked) -> None:

@@ -193,8 +193,8 @@ def on_attention(
 ) -> tuple[Request, Request] | None:
     """Return the requests of both runs as the Attention page asks them, the reference first.
 
-    There an encoder-decoder writes its target anew, but for a painted mask, which fits the target at hand
-    alone: this is asked for by its text. None if its text is read as other tokens.
+    An encoder-decoder generates its target there. A painted mask fits one length of the target only, so the
+    target is then given as text; None if that text is tokenized otherwise.
 
     Args:
         sides: The run with the chosen mask, and the reference.
