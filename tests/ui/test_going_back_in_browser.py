@@ -102,10 +102,14 @@ def test_one_step_back_from_a_lesson_leads_to_the_lessons(page, app, shipped):
 
 
 def test_a_page_that_stands_alone_does_not_hear_what_streamlit_tells_the_page_around_it(page, app):
-    open_lens(page, f"{app[1]}/?lang=en")
-    page.evaluate("""() => {
+    page.add_init_script("""
         window.heard = [];
         window.addEventListener("message", ({ data }) => window.heard.push(data));
+    """)  # as Streamlit does, before any component is there
+    open_lens(page, f"{app[1]}/?lang=en")
+    settle(page)
+    page.evaluate("""() => {
+        window.heard.length = 0;
         window.postMessage("from elsewhere", "*");
     }""")
     page.get_by_role("button", name="Enter").first.click()

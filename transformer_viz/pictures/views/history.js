@@ -1,7 +1,7 @@
 // The history of the browser: one entry for a page as it opens, and one for each choice on it.
 
 import { forget, withSelection } from "./address.js";
-import { endOwnMessages } from "./alone.js";
+import { withholdOwnMessages } from "./alone.js";
 
 const VIEWS = ".st-key-lens, .st-key-heads"; // those that have their selection in the address
 const LINKS = ".stPageLink a:not(.st-key-page-shown *), [class*=st-key-leave-] button"; // to other pages
@@ -49,7 +49,7 @@ for (const event of ["pointerdown", "keydown"]) {
 
 window.addEventListener("click", ({ target }) => (leaving = target instanceof Element && target.closest(LINKS) !== null), true);
 
-endOwnMessages();
+withholdOwnMessages();
 
 window.addEventListener("popstate", () => {
   [leaving, untouched] = [false, true];
