@@ -729,7 +729,7 @@ def test_what_belongs_to_the_last_text_is_dimmed_while_another_one_is_typed(page
     open_app(page, app, "/?text=A%20dull%20film.")
     if name != "Attention":
         go_to(page, name)
-    page.locator(".lens .matrix canvas" if name == "Attention" else ".choice .head canvas").first.wait_for()
+    page.locator(".lens .matrix canvas" if name == "Attention" else ".choice .head img").first.wait_for()
     wait_until_dimmed(page, name, dimmed=False)
     page.get_by_label("Sentence").fill("A clever plot.")
     wait_until_dimmed(page, name, dimmed=True)

@@ -37,7 +37,12 @@ globalThis.OffscreenCanvas = class {
   getContext() {
     return this.context;
   }
+
+  append() {}
 };
+
+/** The modules that are tested without a browser create no other elements than canvases. */
+globalThis.document = { createElement: () => new OffscreenCanvas(0, 0) };
 
 globalThis.ImageData = class {
   constructor(width, height) {

@@ -814,7 +814,12 @@ def test_hostile_tokens_are_shown_and_never_run(show):
             SVG + name for name in ("svg", "rect", "text", "path")
         }
     assert set(HOSTILE) & texts(svg).keys()
-    assert page.locator(".lens :is(img, script, svg, a)").count() == 0
+    thumbnails = page.locator(".head > img:first-child")
+    assert all(
+        source.startswith("data:image/png")
+        for source in thumbnails.evaluate_all("all => all.map(({ src }) => src)")
+    )
+    assert page.locator(".lens :is(img, script, svg, a)").count() == thumbnails.count() == 2
     assert page.evaluate("typeof window.__x") == "undefined"
 
 

@@ -4,7 +4,6 @@ import { button } from "./buttons.js";
 import { figureText, headTitle } from "./captions.js";
 import { element } from "./element.js";
 import { placeOf } from "./order.js";
-import { contextOf } from "./pen.js";
 import { fill } from "./text.js";
 
 /** @import {Hovered} from "./heads.js" */
@@ -16,7 +15,6 @@ import { fill } from "./text.js";
  * What a button consists of.
  *
  * @typedef {object} Form
- * @property {number} side Width of the thumbnail.
  * @property {boolean} named Whether the role of the head stands under it.
  * @property {boolean} switched Whether the head can be switched off.
  */
@@ -32,18 +30,16 @@ import { fill } from "./text.js";
  */
 
 const POWER = "M8 1.8v5.4M4.3 4.2a5.2 5.2 0 1 0 7.4 0"; // the sign of a switch, on 16 × 16
-export const USABLE = 24; // width of a thumbnail that can still be pressed
 
 export class HeadButton {
   /** @param {string} kind @param {number} number @param {Form} form @param {HeadButtonHost} host */
-  constructor(kind, number, { side, named, switched }, host) {
+  constructor(kind, number, { named, switched }, host) {
     this.kind = kind;
     this.number = number;
-    this.side = side;
     this.host = host;
     /** @type {Hovered | null} */
     this.shown = null;
-    this.picture = element("canvas", {});
+    this.picture = element("img", { alt: "", draggable: false, decoding: "sync" }); // each frame pays for each canvas
     this.role = element("span", { className: "role" });
     this.share = element("span", { className: "share" });
     const press = (/** @type {MouseEvent} */ { shiftKey, ctrlKey, metaKey }) => host.press(shiftKey || ctrlKey || metaKey);
@@ -51,7 +47,7 @@ export class HeadButton {
     this.button.append(this.picture, ...(named ? [this.role, " ", this.share] : []));
     for (const event of ["pointerenter", "focus"]) this.button.addEventListener(event, () => host.hover(this.shown));
     for (const event of ["pointerleave", "blur"]) this.button.addEventListener(event, () => host.hover(null));
-    this.power = switched && side >= USABLE ? this.switch() : null;
+    this.power = switched ? this.switch() : null;
     this.element = this.power ? element("div", { className: "switched" }, this.button, this.power) : this.button;
   }
 
@@ -63,13 +59,12 @@ export class HeadButton {
    * @param {Look} look
    * @param {boolean} isOff Whether it is switched off.
    */
-  show(attention, { image, columns, rows }, { heads: colours }, isOff) {
+  show(attention, { image }, { heads: colours }, isOff) {
     const { roles, shares, figures } = attention;
     const place = placeOf(attention, this.number);
     this.shown = { attention, number: this.number, image, button: this.button };
-    Object.assign(this.picture, { width: columns, height: rows }); // also clears it
-    contextOf(this.picture).drawImage(image, 0, 0);
-    this.picture.style.height = `${this.side * shapeOf(attention)}px`;
+    this.picture.src = image.toDataURL();
+    this.picture.style.aspectRatio = String(1 / shapeOf(attention));
     this.button.style.setProperty("--head", colours[place.head % colours.length]);
     const effect = figures.effect ? figureText(attention, "effect", this.number) : "";
     const share = effect || (shares?.[this.number] ?? "");

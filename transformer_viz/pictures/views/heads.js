@@ -3,7 +3,7 @@
 import { button } from "./buttons.js";
 import { figuresText, headTitle, saying } from "./captions.js";
 import { element } from "./element.js";
-import { HeadButton, shapeOf, USABLE } from "./headbutton.js";
+import { HeadButton, shapeOf } from "./headbutton.js";
 import { placeOf } from "./order.js";
 import { contextOf } from "./pen.js";
 import { fill } from "./text.js";
@@ -28,7 +28,7 @@ import { thumbnailsOf } from "./thumbnails.js";
  * @property {(kind: string, layer: number, head: number) => void} [toggle] Switches a head off, or on again.
  */
 
-/** @typedef {{attention: Attention, number: number, image: OffscreenCanvas, button: HTMLElement}} Hovered */
+/** @typedef {{attention: Attention, number: number, image: HTMLCanvasElement, button: HTMLElement}} Hovered */
 
 /**
  * @typedef {object} Arranged
@@ -45,6 +45,7 @@ const GAP = 6;
 const PADDING = 11; // of a card with its border, and between cards
 const TITLE = 30; // height of the title of a card, or of the tabs
 const LAYER = 20; // height of the number of a layer
+const USABLE = 24; // width of a thumbnail that can still be pressed
 const LEAST_SIDE = 44; // width of a thumbnail that shows enough
 const TEXTS = { usual: 36, projected: 50 }; // height of the role and its share
 const WITH_NAME = { usual: 56, projected: 76 }; // width of a thumbnail that its role fits under
@@ -83,8 +84,10 @@ export class Heads {
     const tab = cards ? "" : state.kind;
     const off = this.host.off?.() ?? null;
     const counts = all.flatMap(({ kind, layers, heads }) => [kind, layers, heads]);
-    const built = [this.host.words().head, ...counts, across, cards, Math.round(side), named, tab, off === null];
-    if (differs(built, this.from.built)) this.build(arranged, off !== null);
+    const switched = off !== null && side >= USABLE;
+    const built = [this.host.words().head, ...counts, across, cards, named, tab, switched];
+    this.element.style.setProperty("--side", `${side}px`);
+    if (differs(built, this.from.built)) this.build(arranged, switched);
     const shown = [this.buttons, attentions, this.host.look().ramps, this.host.words(), off?.join()];
     if (differs(shown, this.from.shown)) this.fill(off);
     this.from = { built, shown };
@@ -136,14 +139,14 @@ export class Heads {
   }
 
   /** @param {Attention} attention @param {Arranged} arranged @param {boolean} switched @param {boolean} titled */
-  card({ kind, layers, heads, name }, { across, side, named }, switched, titled) {
+  card({ kind, layers, heads, name }, { across, named }, switched, titled) {
     const made = element("section", { className: titled ? "card" : "card plain" });
     made.dataset.kind = kind;
     if (titled) made.append(element("h3", { textContent: name }));
     for (let layer = 0; layer < layers; layer++) {
       const row = element("div", { className: "row" });
-      row.style.gridTemplateColumns = `repeat(${across}, ${side}px)`;
-      const buttons = Array.from({ length: heads }, (_, head) => this.head(kind, layer * heads + head, { side, named, switched }));
+      row.style.gridTemplateColumns = `repeat(${across}, var(--side))`;
+      const buttons = Array.from({ length: heads }, (_, head) => this.head(kind, layer * heads + head, { named, switched }));
       row.append(...buttons.map((each) => each.element));
       const number = element("span", { className: "layer", textContent: fill(this.host.words().layer, { layer: layer + 1 }) });
       made.append(...(layers > 1 ? [number, row] : [row]));
@@ -284,7 +287,7 @@ export function arrangedIn(all, { width, height }, projected = false) {
  *
  * @param {Attention} attention
  * @param {number} number Of the head, counted over all layers.
- * @param {OffscreenCanvas} image
+ * @param {HTMLCanvasElement} image
  * @param {Words} words
  */
 export function aboutHead(attention, number, image, words) {

@@ -249,7 +249,9 @@ class Lens {
     this.stage.measure();
     const above = (surface.canvas.parentElement?.offsetTop ?? 0) - panel.offsetTop;
     this.tall = this.stage.height - above;
-    this.heads.fit(this.heads.element.clientWidth, this.stage.height);
+    const width = this.heads.element.clientWidth;
+    this.column.style.setProperty("--stage", `${this.stage.height}px`);
+    this.heads.fit(width, this.stage.height);
     return this.tall !== former;
   }
 

@@ -17,7 +17,7 @@
 /**
  * @typedef {object} Images
  * @property {(text: string, x: number, y: number) => void} fillText
- * @property {(image: OffscreenCanvas, left: number, top: number, columns: number, rows: number, x: number, y: number,
+ * @property {(image: HTMLCanvasElement | OffscreenCanvas, left: number, top: number, columns: number, rows: number, x: number, y: number,
  *   width: number, height: number) => void} drawImage Draws a part of an image in a rectangle.
  */
 

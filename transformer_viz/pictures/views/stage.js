@@ -21,7 +21,6 @@ export class Stage {
     const top = this.element.getBoundingClientRect().top + scrolled;
     const below = Number.parseFloat(getComputedStyle(document.documentElement).getPropertyValue("--below")) || 0;
     this.height = Math.max(LEAST, Math.floor(window.innerHeight - below - top - BELOW));
-    this.element.style.setProperty("--stage", `${this.height}px`);
   }
 
   destroy() {

@@ -1,13 +1,14 @@
 // Heads as small images.
 
 import { entry, weightLimit } from "./colour.js";
+import { element } from "./element.js";
 import { HALF } from "./payload.js";
 import { contextOf } from "./pen.js";
 
 /** @import {Attention} from "./payload.js" */
 /** @import {Look} from "./theme.js" */
 
-/** @typedef {{image: OffscreenCanvas, columns: number, rows: number}} Thumbnail */
+/** @typedef {{image: HTMLCanvasElement, columns: number, rows: number}} Thumbnail */
 
 const LEAST_LIMIT = 0.02; // end of the scale of changes, so that small ones are pale
 const FINEST = 64; // pixels a side: of more tokens, each pixel is the largest weight of several
@@ -95,7 +96,7 @@ function imageOf(columns, rows, colour) {
   const pixels = new ImageData(columns, rows);
   const colours = new Uint32Array(pixels.data.buffer);
   for (let pixel = 0; pixel < colours.length; pixel++) colours[pixel] = colour(pixel);
-  const image = new OffscreenCanvas(columns, rows);
+  const image = element("canvas", { width: columns, height: rows });
   contextOf(image).putImageData(pixels, 0, 0);
   return { image, columns, rows };
 }
