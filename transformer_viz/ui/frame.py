@@ -31,15 +31,10 @@ from transformer_viz.ui.shell.shelf import show_no_model
 
 ICON = Path(__file__).parent / "icon.svg"
 
-INK = "<style>[data-testid=stBaseButton-primary] { color: #06222c }</style>"
-"""In the dark theme, dark text on the primary button: white has too little contrast for a projector."""
-
 
 def show() -> None:
     """Show the chosen page."""
     st.set_page_config(page_title="Transformer Viz", page_icon=ICON, layout="wide")
-    if st.context.theme.type == "dark":
-        st.html(INK)
     follow_history()
     header = show_header()
     with header.visitor:

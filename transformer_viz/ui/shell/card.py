@@ -58,7 +58,6 @@ MAX_NAME = 80
 
 def show_card(model: store.ModelSummary) -> None:
     """Show the card of a usable model."""
-    st.html(READABLE)
     show_metrics(model)
     show_averaging(head_roles_of(model.reference), config_of(model))
     if limits := limits_of(model.card):
@@ -99,9 +98,6 @@ def show_metrics(model: store.ModelSummary) -> None:
 
 
 TILE = {"delta_color": "primary", "delta_arrow": "off", "border": True, "width": "content"}
-
-READABLE = "<style>[data-testid=stMetricDelta] { color: inherit }</style>"
-"""The text below a metric in the text colour: Streamlit's own has too little contrast in the dark theme."""
 
 
 def show_training(model: store.ModelSummary) -> None:

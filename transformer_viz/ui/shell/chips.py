@@ -10,10 +10,6 @@ from transformer_viz.ui.shell.language import escaped, t, words
 from transformer_viz.values.request import Changes, Request
 from transformer_viz.values.trace import Trace
 
-STYLE = """<style>
-.st-key-chips button { min-height: 2rem; padding-top: 0; padding-bottom: 0; border-radius: 1rem }
-</style>"""
-
 
 def show_chips(model: store.ModelSummary, request: Request, before: Request | None, trace: Trace) -> None:
     """Show a button for each change in force, and one for all of them.
@@ -27,7 +23,6 @@ def show_chips(model: store.ModelSummary, request: Request, before: Request | No
     chips = chips_of(words(), config_of(model), request, before, trace)
     if not chips:
         return
-    st.html(STYLE)
     with st.container(key="chips", horizontal=True, gap="small"):
         for number, chip in enumerate(chips):
             text = f"{escaped(chip['text'])} ×"

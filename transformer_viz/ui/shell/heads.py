@@ -30,17 +30,6 @@ MAX_BYTES = 16 * 2**20
 SURVEY_HEAD = "survey-head"
 """Session key: the head whose survey is shown."""
 
-STYLE = """<style>
-.st-key-with-heads { align-items: flex-start; gap: 1.5rem }
-[data-testid=stLayoutWrapper]:has(> .st-key-all-heads) { flex: 0 0 17rem }
-[data-testid=stLayoutWrapper]:has(> .st-key-beside-heads) { flex: 1 1 0; min-width: 0 }
-@media (max-width: 640px) {
-  [data-testid=stLayoutWrapper]:has(> .st-key-all-heads) { flex: 1 1 100% }
-  [data-testid=stLayoutWrapper]:has(> .st-key-beside-heads) { flex: 1 1 100% }
-}
-</style>"""
-"""The heads in a column at the left, on small windows above the rest."""
-
 
 def head_roles_of(model: str | Path) -> HeadRoles | None:
     """Return what the heads of a model usually do; None if unknown, or the model is deleted or replaced."""
@@ -81,7 +70,6 @@ def forget_other_model(model: str) -> None:
 
 def beside_heads() -> tuple[DeltaGenerator, DeltaGenerator]:
     """Return the place of the heads, and the one beside them."""
-    st.html(STYLE)
     with st.container(key="with-heads", horizontal=True):
         return st.container(key="all-heads"), st.container(key="beside-heads")
 

@@ -7,14 +7,6 @@ import streamlit as st
 from transformer_viz.language import LANGUAGES, TAGS, Words
 from transformer_viz.ui.shell.address import from_address, to_address
 
-UPLOADER = """<style>
-[data-testid=stFileUploaderDropzone] :is(button p, [data-testid=stFileUploaderDropzoneInstructions] span) {{
-  font-size: 0 }}
-[data-testid=stFileUploaderDropzone] button p::after {{ content: "{button}"; font-size: 1rem }}
-[data-testid=stFileUploaderDropzoneInstructions] span::after {{ content: "{limit}"; font-size: 0.875rem }}
-</style>"""
-"""What Streamlit writes in English on every box for files, in another language."""
-
 DECLARATIONS = {language: f"document.documentElement.lang = '{tag}'" for language, tag in TAGS.items()}
 """Language -> script that declares it; `web.POLICY` allows these scripts and no other inline ones."""
 
@@ -38,10 +30,14 @@ def time_of(seconds: float) -> str:
     return t("time.minutes" if minutes else "time.seconds", minutes=minutes, seconds=seconds)
 
 
-def choose_language() -> None:
-    """Show the choice of language, by default that of the URL or the browser; keep it in the URL."""
+def read_language() -> None:
+    """Begin with the language of the URL or, without one, of the browser."""
     browser = "zh" if (st.context.locale or "").startswith("zh") else "en"
     from_address("lang", list(LANGUAGES), browser)
+
+
+def choose_language() -> None:
+    """Show the choice of language, after `read_language`; keep it in the URL."""
     language = st.segmented_control(
         "Language · 语言",
         list(LANGUAGES),
@@ -57,12 +53,9 @@ def choose_language() -> None:
 def declare_language() -> None:
     """Declare the visitor's language in the page's `lang` attribute, which screen readers and fonts follow.
 
-    Streamlit has no setting for it, nor for its own words on boxes for files.
+    Streamlit has no setting for it.
     """
     st.html(f"<script>{DECLARATIONS[words().language]}</script>", unsafe_allow_javascript=True)
-    if words().language != "en":
-        limit = t("upload.limit", most=st.get_option("server.maxUploadSize"))
-        st.html(UPLOADER.format(button=t("upload.button"), limit=limit))
 
 
 def escaped(text: str) -> str:

@@ -28,55 +28,8 @@ from transformer_viz.values.lesson import ANSWER, HEAD, KEY, TRAINING, Lesson
 from transformer_viz.values.request import EFFECTS, Request
 from transformer_viz.values.trace import Trace
 
-STYLE = """<style>
-:root { --below: 168px }
-.stMainBlockContainer.stMainBlockContainer { padding-bottom: calc(var(--below) + 1rem) }
-.stAppHeader .stStatusWidget.stStatusWidget { bottom: calc(var(--below) + 0.5rem) }
-[data-testid=stLayoutWrapper]:has(> .st-key-lesson) { position: fixed; left: 0; right: 0; bottom: 0;
-  z-index: 80; height: var(--below); border-top: 2px solid %(primary)s; background: %(background)s }
-.st-key-lesson { height: 100%%; padding: 0.6rem 1.5rem; gap: 0; flex-wrap: nowrap; align-items: stretch }
-[data-testid=stLayoutWrapper]:has(> [class*=st-key-lesson-part]) { flex: 1 1 0; min-width: 0; height: 100%%;
-  overflow: hidden auto; scrollbar-width: thin; padding: 0 1rem; border-left: 1px solid %(line)s }
-[data-testid=stLayoutWrapper]:has(> .st-key-lesson-part-question) { flex-grow: 1.15; padding-left: 0;
-  border: none }
-[data-testid=stLayoutWrapper]:has(> .st-key-lesson-part-predict) { flex-grow: 1.6 }
-[data-testid=stLayoutWrapper]:has(> .st-key-lesson-part-shown) { flex-grow: 2.2 }
-[data-testid=stLayoutWrapper]:has(> .st-key-lesson-part-turn) { flex: 0 0 11rem; padding-right: 0 }
-[class*=st-key-lesson-part] { gap: 0.3rem }
-[class*=st-key-lesson-part] .stMarkdown p { font-size: 0.9rem; line-height: 1.4 }
-[class*=st-key-lesson-part] [data-testid=stMarkdownContainer] { margin-bottom: 0 }
-[class*=st-key-lesson-part] h5 { padding: 0; font-size: 0.8rem; color: %(primary)s }
-.st-key-lesson-part-question .stMarkdown p { font-size: 1.05rem; font-weight: 650; line-height: 1.35 }
-.st-key-lesson button { min-height: 2rem; padding: 0.1rem 0.6rem }
-.st-key-lesson-part-predict:has(.st-key-lesson-reveal) { position: relative }
-.st-key-lesson-part-predict:has(.st-key-lesson-reveal) h5 { line-height: 2rem }
-.st-key-lesson-reveal { position: absolute; top: 0; right: 0; width: auto }
-@media (max-width: 1100px) {
-  :root { --below: 196px }
-  .st-key-lesson { padding: 0.5rem 0.9rem }
-  [data-testid=stLayoutWrapper]:has(> [class*=st-key-lesson-part]) { padding: 0 0.6rem }
-  [data-testid=stLayoutWrapper]:has(> .st-key-lesson-part-turn) { flex-basis: 9.75rem }
-  [class*=st-key-lesson-part] .stMarkdown p { font-size: 0.85rem }
-  .st-key-lesson-part-question .stMarkdown p { font-size: 0.95rem }
-}
-@media (max-width: 700px) {
-  :root { --below: 0px }
-  [data-testid=stLayoutWrapper]:has(> .st-key-lesson) { position: static; height: auto }
-  .st-key-lesson { flex-direction: column; padding: 0.6rem 0 }
-  [data-testid=stLayoutWrapper]:has(> [class*=st-key-lesson-part]) { flex: none; width: 100%%; height: auto;
-    padding: 0.3rem 0; border: none }
-  .st-key-lesson-reveal { position: static }
-}
-</style>"""
-"""The strip stays at the bottom of the window; the views leave its height free. On a phone it flows."""
-
-NO_ROOM = "<style>:root { --below: 0px }</style>"
-
-COLOURS = {
-    "light": {"primary": "#1f6fb2", "line": "#e2e7ee", "background": "#f4f7fb"},
-    "dark": {"primary": "#7fb8e6", "line": "#2a3344", "background": "#161c27"},
-}
-"""Theme -> colours of the strip."""
+ROOM = "<style>:root { --below: var(--strip) }</style>"
+"""The views leave the height of the strip free."""
 
 
 def lesson_view(lesson: Lesson, trace: Trace, request: Request) -> LessonView | None:
@@ -99,17 +52,12 @@ def lesson_view(lesson: Lesson, trace: Trace, request: Request) -> LessonView | 
         return None
 
 
-def make_room(lesson: Lesson | None) -> None:
-    """Leave room for the strip, before the views are drawn; without a lesson, none."""
-    colours = COLOURS["dark" if st.context.theme.type == "dark" else "light"]
-    st.html(STYLE % colours if lesson else NO_ROOM)
-
-
 @contextlib.contextmanager
 def beside_lesson(page: str) -> Iterator[Lesson | None]:
     """Show the strip of the lesson that is open, below what a page shows meanwhile; yield the lesson."""
     lesson, all_lessons = open_lesson()
-    make_room(lesson)
+    if lesson:
+        st.html(ROOM)  # before the views are drawn
     yield lesson
     if lesson:
         show_lesson(lesson, all_lessons, page)

@@ -20,27 +20,6 @@ MAX_TARGET_CHARS = 2_000
 MAX_URL_CHARS = 2_000
 """Maximum length of a text kept in the URL, in characters."""
 
-STYLE = """<style>
-[data-testid=stLayoutWrapper]:has(> .st-key-side-a:empty) { display: none }
-.st-key-line { padding-top: 0.2rem; column-gap: 1.25rem; row-gap: 0.25rem }
-[data-testid=stLayoutWrapper]:has(> .st-key-asked) {
-  flex: 2 1 26rem; min-width: min(100%, 26rem); max-width: 44rem }
-[data-testid=stLayoutWrapper]:has(> .st-key-answer) { flex: 1 1 max-content; min-width: 0; max-width: 100% }
-@media (min-width: 1100px) {
-  [data-testid=stLayoutWrapper]:has(> .st-key-asked) { flex: 1 1 18rem; min-width: 18rem }
-  [data-testid=stLayoutWrapper]:has(> .st-key-asked .st-key-target) { flex-basis: 36rem; min-width: 32rem }
-}
-.st-key-answer .stButton button { white-space: nowrap }
-.st-key-line > :last-child:not(:first-child) { margin-left: auto }
-.st-key-asked { flex-wrap: nowrap }
-.st-key-line [data-testid=InputInstructions] { display: none }
-.st-key-line:has([data-testid=InputInstructions] > *) .st-key-answer,
-[data-testid=stLayoutWrapper]:has(> .st-key-line [data-testid=InputInstructions] > *) ~ * { opacity: 0.4 }
-.st-key-answer { column-gap: 0.6rem; row-gap: 0.25rem }
-.st-key-answer .stButton button { min-height: 2.1rem; padding: 0.1rem 0.6rem }
-.st-key-answer .stMarkdown p { font-size: 1.05rem }
-</style>"""
-
 
 class Asked(NamedTuple):
     """What a visitor asks.
@@ -72,7 +51,6 @@ def ask_texts(model: store.ModelSummary, *, with_target: bool = True) -> Asked:
     keep("sentence", st.query_params.get("text", first))
     if former != examples and st.session_state.sentence in former:  # another model, an example in the box
         st.session_state.sentence = first
-    st.html(STYLE)
     with st.container(key="line", horizontal=True, vertical_alignment="center"):
         with st.container(key="asked", horizontal=True, vertical_alignment="center", gap="xsmall"):
             text = ask_source()

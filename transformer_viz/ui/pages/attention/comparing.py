@@ -3,31 +3,11 @@
 import difflib
 import html
 
-import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 from transformer_viz.pictures.labels import answer_text, label_of, written_text
 from transformer_viz.ui.shell.language import sendable, t
 from transformer_viz.values.comparison import Comparison
-
-STYLE = """<style>
-.compared, .st-key-asked { %s }
-.compared { display: flex; flex-wrap: wrap; align-items: baseline; gap: 0.2rem 0.7rem; font-size: 1.05rem }
-.st-key-side-a { padding-top: 0.5rem; margin-bottom: -0.25rem }
-.compared b.side { align-self: center; padding: 0 0.5rem; border-radius: 0.35rem; line-height: 1.6;
-  color: var(--background, #fff); background: var(--ink, #18202e) }
-.compared .lost { color: var(--lost) } .compared .gained { color: var(--gained) }
-.compared u { text-decoration-thickness: 2px; text-underline-offset: 3px }
-.compared .muted { opacity: 0.75 }
-.st-key-asked::before { content: "B"; flex: none; padding: 0 0.5rem; border-radius: 0.35rem; line-height: 1.6;
-  font-weight: 700; color: var(--background, #fff); background: var(--ink, #18202e) }
-</style>"""
-
-COLOURS = {
-    "light": "--ink: #18202e; --background: #ffffff; --lost: #b2342c; --gained: #15589a",
-    "dark": "--ink: #eceff5; --background: #0f131b; --lost: #f0958c; --gained: #7fb8e6",
-}
-"""Theme -> colours of the line that says what became of the answer."""
 
 
 def show_answers(comparison: Comparison, above: DeltaGenerator, beside: DeltaGenerator) -> None:
@@ -38,9 +18,8 @@ def show_answers(comparison: Comparison, above: DeltaGenerator, beside: DeltaGen
         above: Place for the text and the answer of A.
         beside: Place for the answer of B, beside its text.
     """
-    colours = COLOURS["dark" if st.context.theme.type == "dark" else "light"]
     before, after = _answers(comparison)
-    above.html(f'{STYLE % colours}<div class="compared"><b class="side">A</b>{before}</div>')
+    above.html(f'<div class="compared"><b class="side">A</b>{before}</div>')
     beside.html(f'<div class="compared">{after}</div>', width="content")
 
 

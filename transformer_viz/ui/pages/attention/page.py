@@ -36,9 +36,6 @@ from transformer_viz.values.likeliest import is_whole
 from transformer_viz.values.request import Request
 from transformer_viz.values.trace import Trace
 
-HIDDEN = "<style>[data-testid=stLayoutWrapper]:has(> .st-key-downloads) { display: none }</style>"
-"""The menu of the views presses the buttons that save the trace; they themselves are not shown."""
-
 
 def show(model: store.ModelSummary) -> None:
     """Show the page for one model."""
@@ -171,7 +168,6 @@ def show_downloads(
         to_csv: Returns all weights as a table.
         to_npz: Returns the trace as a file; None: there is no single one.
     """
-    st.html(HIDDEN)
     number, start = last_export()
     title, language = f"{model}: {text}", words().language
     with st.container(key="downloads"):

@@ -26,13 +26,6 @@ WIDTH = 64
 MENU = 260
 """Width of a menu, in pixels."""
 
-LAYOUT = """<style>
-.st-key-survey-charts { display: grid; grid-template-columns: repeat(auto-fit, minmax(280px, 1fr)) }
-.st-key-survey-texts { display: grid; grid-template-columns: repeat(auto-fit, minmax(380px, 1fr)) }
-.st-key-survey-texts button, .st-key-survey-texts button * { justify-content: flex-start; text-align: left }
-</style>"""
-"""Charts and lists side by side as far as they fit; the texts of a list begin at one line."""
-
 PLACE = "survey-place"
 """Session key of the component that follows the views."""
 
@@ -51,7 +44,6 @@ def show_sheet(model: store.ModelSummary, survey: HeadSurvey, trace: Trace) -> N
         title += " · " + t(f"kind.{kind}")
     said = escaped(sheet_text(words(), survey, trace, place))
     st.markdown(f"**{title}**" + t("lens.stop") + said)
-    st.html(LAYOUT)
     with st.container(key="survey-charts"):
         with st.container():
             component("sheet", "lens")(

@@ -11,26 +11,11 @@ from transformer_viz.ui.shell.problems import show_problem
 from transformer_viz.ui.shell.shelf import shown_models
 from transformer_viz.values.lesson import Lesson
 
-STYLE = """<style>
-.st-key-lesson-cards { display: grid; gap: 1rem; align-items: stretch;
-  grid-template-columns: repeat(auto-fill, minmax(min(100%, 21rem), 1fr)) }
-.st-key-lesson-cards > * { height: auto }
-[class*=st-key-lesson-card-] { position: relative; height: 100%; gap: 0.35rem }
-[class*=st-key-lesson-card-] .stButton button { justify-content: flex-start; padding: 0; min-height: 0;
-  text-align: left }
-[class*=st-key-lesson-card-] .stButton button::after { content: ""; position: absolute; inset: 0 }
-[class*=st-key-lesson-card-] .stButton button p { font-size: 1.1rem; font-weight: 650 }
-[class*=st-key-lesson-card-] .stElementContainer, [class*=st-key-lesson-card-] .stButton { position: static }
-[class*=st-key-lesson-card-]:hover { border-color: currentColor }
-</style>"""
-"""The title of a card is a button over the whole card."""
-
 
 def show(open_lesson: Callable[[Lesson], None]) -> None:
     """Show the page; `open_lesson(lesson)` opens a lesson on its page."""
     shelf = lessons()
     minutes = sum(lesson.minutes for lesson in shelf.lessons)
-    st.html(STYLE)
     with st.container(horizontal=True, vertical_alignment="center"):
         st.header(t("lessons.title"), anchor=False)
         if shelf.lessons:

@@ -15,7 +15,7 @@ from transformer_viz.ui.pages.masks.sides import (
     room_for_padding,
     with_target_of,
 )
-from transformer_viz.ui.pages.masks.views import LAYOUT, VIEWS
+from transformer_viz.ui.pages.masks.views import VIEWS
 from transformer_viz.ui.shell.answers import answer
 from transformer_viz.ui.shell.card_facts import config_of
 from transformer_viz.ui.shell.changing import offer_comparison
@@ -96,7 +96,6 @@ def show_masked(
     if sides is None:
         return None
     heads = [side.head(layer - 1, head - 1) for side in sides]
-    st.html(LAYOUT)
     VIEWS[view](*heads)
     if choice.kind == "painted" and view != "steps":
         offer_painting()

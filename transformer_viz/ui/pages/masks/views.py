@@ -29,15 +29,6 @@ MASK_SCALE = Scale(1.6, drawn=False)
 
 MASK_FORMULA = "M ∈ {0, 1}"
 
-LAYOUT = """<style>
-.st-key-mask-effects { display: grid; align-items: stretch;
-  grid-template-columns: repeat(auto-fit, minmax(min(100%, 380px * var(--projected, 1)), 1fr)) }
-.st-key-mask-effects > div > div { height: 100% }
-.st-key-mask-choice .stSlider > [role=group] { height: 2rem; transform: translateY(-2px) }
-.st-key-mask-choice .stCheckbox label { transform: translateY(4px) }
-</style>"""
-"""The effects side by side if they fit; sliders and switches aligned with the buttons beside them."""
-
 LEAST, LEAST_OF_MANY = 215, 240
 """Least width of a matrix, and of one of many tokens, in pixels."""
 

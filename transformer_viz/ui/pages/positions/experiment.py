@@ -163,7 +163,7 @@ def show_change_table(
         label, moved = (text.replace(" ", UNBROKEN) for text in (label, moved))
         answers = f" {answer_of(one)} → {answer_of(other)} |" if before.labels else ""
         lines.append(f"| {label} | **{moved}** |{answers}")
-    st.markdown("\n".join(lines))
+    st.container(key="moves").markdown("\n".join(lines))
     if not order:
         return
     if config.causal:

@@ -3,8 +3,6 @@
 import functools
 from collections.abc import Callable
 
-import streamlit as st
-
 from transformer_viz import store
 from transformer_viz.ui.pages.positions.experiment import show_experiment
 from transformer_viz.ui.pages.positions.kinds import show_kinds, show_rotation
@@ -15,15 +13,6 @@ from transformer_viz.ui.shell.language import t
 from transformer_viz.ui.shell.pipeline import show_pipeline
 from transformer_viz.ui.shell.title_row import show_title_row
 from transformer_viz.values.config import TransformerConfig
-
-ALIGNED = """<style>
-.st-key-shuffle button, .st-key-leave-compare button { min-height: 2rem;
-  padding-top: 0; padding-bottom: 0 }
-.stMarkdown th, .stMarkdown td { word-break: keep-all }
-.stMarkdown:has(table) { overflow-x: auto }
-.st-key-rows, [class*="st-key-dimensions-"] { margin-bottom: -0.5rem }
-</style>"""
-"""Buttons as high as the choices beside them, labels on one line."""
 
 
 def show(model: store.ModelSummary, open_attention: Callable[[], None]) -> None:
@@ -42,7 +31,6 @@ def show(model: store.ModelSummary, open_attention: Callable[[], None]) -> None:
     names = {view: t(f"positions.view.{view}") for view in views}
     chosen = show_title_row(t("positions.title"), "view", names, t("positions.view"))
     show_pipeline(model, *part_with_positions(config_of(model)))
-    st.html(ALIGNED)
     views[chosen](model)
     show_explained(
         "positions",

@@ -35,12 +35,6 @@ MOST_STEPS = 48
 """Most steps of a beam search: what a translator writes mostly ends before them."""
 
 
-BESIDE = """<style>
-[data-testid=stLayoutWrapper]:has(> .st-key-beams-said) { flex: 1 1 20rem; min-width: min(100%, 20rem) }
-</style>"""
-"""The sentence beside the slider, on narrow windows below it."""
-
-
 class Shown(NamedTuple):
     """What the views show.
 
@@ -99,7 +93,6 @@ def open_step(text: str, target: str) -> None:
 def show_beams(shown: Shown) -> None:
     """Show the beam search from the step on that is shown, as a tree."""
     model, text, room, steps, trace = shown
-    st.html(BESIDE)
     with st.container(horizontal=True, vertical_alignment="center", gap="medium"):
         named, said = t("writing.width"), t("writing.width_help")
         width = choose_number("beams", 1, WIDEST, named, default=USUAL, help=said, width=232)
