@@ -9,15 +9,15 @@ def test_streamlit_still_tells_sessions_and_their_history():
     def script():
         import streamlit as st
 
-        from transformer_viz.ui.shell.session import is_history_navigation, page_id, visitor
+        from transformer_viz.ui.shell.session import is_fragment_run, is_history_navigation, page_id, visitor
 
-        for fact in (is_history_navigation(), page_id(), visitor()):
+        for fact in (is_history_navigation(), is_fragment_run(), page_id(), visitor()):
             st.text(fact)
 
     app = AppTest.from_function(script).run()
     assert not app.exception
-    is_back, page, word = (text.value for text in app.text)
-    assert is_back == "False"
+    is_back, is_part, page, word = (text.value for text in app.text)
+    assert is_back == is_part == "False"
     assert page
     assert word != "server"
 

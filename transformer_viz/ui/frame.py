@@ -26,8 +26,8 @@ from transformer_viz.ui.shell.language import t
 from transformer_viz.ui.shell.lessons import LESSON, TO_OPEN, begin, begin_from_address
 from transformer_viz.ui.shell.login import admitted, show_logout
 from transformer_viz.ui.shell.problems import error_text
-from transformer_viz.ui.shell.session import is_history_navigation
-from transformer_viz.ui.shell.shelf import show_no_model
+from transformer_viz.ui.shell.session import is_fragment_run, is_history_navigation
+from transformer_viz.ui.shell.shelf import show_no_model, shown_model
 
 ICON = Path(__file__).parent / "icon.svg"
 
@@ -56,17 +56,22 @@ def show() -> None:
         begin(lesson)
         st.switch_page(with_lessons[lesson.page], query_params={"lesson": lesson.name})
 
-    attention_page = page_of(with_model(place, attention.show), "attention", "visibility", default=True)
+    def with_model(name, icon, show_page, *args, **settings):
+        show_both = functools.partial(show_with_model, place, name, show_page, *args)
+        return page_of(show_both, name, icon, **settings)
+
+    def without_model(name, icon, show_page, *args):
+        return page_of(functools.partial(show_branded, place, name, show_page, *args), name, icon)
+
+    attention_page = with_model("attention", "visibility", attention.show, default=True)
     open_attention = functools.partial(st.switch_page, attention_page)
-    steps_page = page_of(with_model(place, map_page.show, open_attention), "map", "account_tree")
-    positions_page = page_of(
-        with_model(place, positions.show, open_attention), "positions", "format_list_numbered"
-    )
-    masks_page = page_of(with_model(place, masks.show, open_attention), "masks", "grid_off")
-    writing_page = page_of(with_model(place, writing.show, open_attention), "writing", "edit_note")
-    train_page = page_of(without_model(place, train.show, open_model), "train", "school")
-    models_page = page_of(without_model(place, models.show, open_model), "models", "inventory_2")
-    lessons_page = page_of(without_model(place, lessons.show, start_lesson), "lessons", "menu_book")
+    steps_page = with_model("map", "account_tree", map_page.show, open_attention)
+    positions_page = with_model("positions", "format_list_numbered", positions.show, open_attention)
+    masks_page = with_model("masks", "grid_off", masks.show, open_attention)
+    writing_page = with_model("writing", "edit_note", writing.show, open_attention)
+    train_page = without_model("train", "school", train.show, open_model)
+    models_page = without_model("models", "inventory_2", models.show, open_model)
+    lessons_page = without_model("lessons", "menu_book", lessons.show, start_lesson)
     with_lessons = {"attention": attention_page, "map": steps_page, "train": train_page}
     pages = [
         attention_page,
@@ -79,7 +84,7 @@ def show() -> None:
         lessons_page,
     ]
     if is_teacher():
-        pages.append(page_of(without_model(place, teacher.show), "teacher", "co_present"))
+        pages.append(without_model("teacher", "co_present", teacher.show))
     page = st.navigation(pages, position="hidden")
     with header.pages:
         show_pages(pages, page)
@@ -90,35 +95,58 @@ def show() -> None:
         st.switch_page(to_open, query_params={"lesson": st.session_state[LESSON]})
     if page is not models_page:
         models.leave()
-    with timed(page.url_path or "attention"):
-        page.run()
+    page.run()
 
 
-def with_model(place: DeltaGenerator, show_page: Callable[..., None], *args: Any) -> Callable[[], None]:
-    """Return a page about the model chosen at a place of the header; it is shown only if there is one."""
+def show_with_model(place: DeltaGenerator, name: str, show_page: Callable[..., None], *args: Any) -> None:
+    """Show a page about a model, if there is one, and the choice of model.
 
-    def show_model():
-        try:
-            model = choose_model(place)
-        except store.ModelError as error:
-            st.error(error_text(error), icon=":material/folder_off:")
-            return
-        if model is None:
-            show_no_model()
-        else:
-            show_page(model, *args)
+    Args:
+        place: Where in the header the model is chosen.
+        name: Name of the page.
+        show_page: Shows the page, with the model and `args`.
+        *args: What else it needs.
+    """
+    try:
+        model = choose_model(place)
+    except store.ModelError as error:
+        st.error(error_text(error), icon=":material/folder_off:")
+        return
+    if model is None:
+        show_no_model()
+    else:
+        show_below_header(name, model, show_page, *args)
 
-    return show_model
+
+@st.fragment
+def show_below_header(
+    name: str, model: store.ModelSummary, show_page: Callable[..., None], *args: Any
+) -> None:
+    """Show a page about a model; what is chosen on it runs only this again, unless it changes the header."""
+    if is_fragment_run() and changes_header(model):
+        st.rerun()
+    with timed(name), st.container(key="page"):
+        show_page(model, *args)
 
 
-def without_model(place: DeltaGenerator, show_page: Callable[..., None], *args: Any) -> Callable[[], None]:
-    """Return a page without a model, with the name of the app at that place."""
+def changes_header(model: store.ModelSummary) -> bool:
+    """Return whether another model or page is to be opened than is shown, or the model is not as it was."""
+    is_other = st.session_state.get("model") != model.name or TO_OPEN in st.session_state
+    return is_other or shown_model(model.reference) != model
 
-    def show_branded():
-        show_brand(place)
+
+def show_branded(place: DeltaGenerator, name: str, show_page: Callable[..., None], *args: Any) -> None:
+    """Show a page without a model, and the name of the app where else the model is chosen.
+
+    Args:
+        place: That place in the header.
+        name: Name of the page.
+        show_page: Shows the page, with `args`.
+        *args: What it needs.
+    """
+    show_brand(place)
+    with timed(name):
         show_page(*args)
-
-    return show_branded
 
 
 def show_name(place: DeltaGenerator) -> None:

@@ -8,6 +8,11 @@ def is_history_navigation() -> bool:
     return _context().is_history_navigation
 
 
+def is_fragment_run() -> bool:
+    """Return whether only a part of the page runs again, not the whole script."""
+    return bool(_context().fragment_ids_this_run)
+
+
 def page_id() -> str:
     """Return the id of the current page."""
     return _context().page_script_hash

@@ -1,0 +1,64 @@
+"""What is chosen below the header runs only that part of the page, unless it changes the header."""
+
+import re
+import shutil
+
+import pytest
+from lens_page import settle
+from playwright.sync_api import expect
+from running_app import ROOT, running
+
+
+@pytest.fixture
+def models(tmp_path):
+    """A folder of two models."""
+    for name in ("attention-only", "reverse-digits"):
+        shutil.copytree(ROOT / "models" / name, tmp_path / name)
+    return tmp_path
+
+
+@pytest.fixture
+def page(models, new_visitor):
+    """The first of them, opened."""
+    page = new_visitor(viewport={"width": 1440, "height": 900})
+    with running(TRANSFORMER_VIZ_MODELS=models) as (_, address):
+        page.goto(f"{address}/?lang=en&model=attention-only")
+        page.locator(".lens .said").wait_for()
+        settle(page)
+        yield page
+
+
+def switch_head_off(page):
+    page.locator(".heads .power").first.click()
+    page.locator(".lens .compared").wait_for()
+    settle(page)
+
+
+def test_a_head_is_switched_off_without_the_header_and_a_language_is_chosen_with_it(page):
+    frames = []
+    page.on("websocket", lambda socket: socket.on("framereceived", lambda frame: frames.append(frame)))
+    page.reload()
+    page.locator(".lens .said").wait_for()
+    settle(page)
+    frames.clear()
+    switch_head_off(page)
+    assert frames
+    assert not any(b"header-language" in frame for frame in frames)
+    page.get_by_text("中文", exact=True).first.click()
+    expect(page.locator(".st-key-pages")).to_contain_text("课程")
+    settle(page)
+    assert any(b"header-language" in frame for frame in frames)
+
+
+def test_a_model_that_was_written_anew_is_shown_anew(page, models):
+    shutil.rmtree(models / "attention-only")
+    shutil.copytree(models / "reverse-digits", models / "attention-only")
+    expect(page.locator(".st-key-target")).to_have_count(0)
+    page.locator(".heads .power").first.click()
+    expect(page.locator(".st-key-target")).to_have_count(1)  # it writes, the former one did not
+
+
+def test_a_model_that_was_deleted_gives_way_to_another(page, models):
+    shutil.rmtree(models / "attention-only")
+    page.locator(".heads .power").first.click()
+    expect(page.locator(".st-key-header-model input")).to_have_value(re.compile("^reverse-digits"))
