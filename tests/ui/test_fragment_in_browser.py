@@ -36,7 +36,11 @@ def switch_head_off(page):
 
 def test_a_head_is_switched_off_without_the_header_and_a_language_is_chosen_with_it(page):
     frames = []
-    page.on("websocket", lambda socket: socket.on("framereceived", lambda frame: frames.append(frame)))
+
+    def receive(frame):  # Playwright takes no method of a list
+        frames.append(frame)
+
+    page.on("websocket", lambda socket: socket.on("framereceived", receive))
     page.reload()
     page.locator(".lens .said").wait_for()
     settle(page)
