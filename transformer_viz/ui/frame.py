@@ -45,7 +45,7 @@ def show() -> None:
     if is_classroom():
         show_name(header.visitor)
 
-    place = header.model
+    chosen: list[store.ModelSummary] = []  # one, on a page about a model
 
     # Keys of buttons that call these begin with "leave-": history.js adds no entry for the page they leave.
     def open_model(name):
@@ -57,11 +57,10 @@ def show() -> None:
         st.switch_page(with_lessons[lesson.page], query_params={"lesson": lesson.name})
 
     def with_model(name, icon, show_page, *args, **settings):
-        show_both = functools.partial(show_with_model, place, name, show_page, *args)
-        return page_of(show_both, name, icon, **settings)
+        return page_of(lambda: show_below_header(name, chosen[0], show_page, *args), name, icon, **settings)
 
     def without_model(name, icon, show_page, *args):
-        return page_of(functools.partial(show_branded, place, name, show_page, *args), name, icon)
+        return page_of(lambda: show_timed(name, show_page, *args), name, icon)
 
     attention_page = with_model("attention", "visibility", attention.show, default=True)
     open_attention = functools.partial(st.switch_page, attention_page)
@@ -95,27 +94,29 @@ def show() -> None:
         st.switch_page(to_open, query_params={"lesson": st.session_state[LESSON]})
     if page is not models_page:
         models.leave()
+    if page in (attention_page, steps_page, positions_page, masks_page, writing_page):
+        model = show_choice(header.model)
+        if model is None:
+            return
+        chosen.append(model)
+    else:
+        show_brand(header.model)
     page.run()
 
 
-def show_with_model(place: DeltaGenerator, name: str, show_page: Callable[..., None], *args: Any) -> None:
-    """Show a page about a model, if there is one, and the choice of model.
+def show_choice(place: DeltaGenerator) -> store.ModelSummary | None:
+    """Show the choice of model in the header; if there is none, say so and return None.
 
-    Args:
-        place: Where in the header the model is chosen.
-        name: Name of the page.
-        show_page: Shows the page, with the model and `args`.
-        *args: What else it needs.
+    It belongs to the header, not to the page: what a page shows is made anew when another one is opened.
     """
     try:
         model = choose_model(place)
     except store.ModelError as error:
         st.error(error_text(error), icon=":material/folder_off:")
-        return
+        return None
     if model is None:
         show_no_model()
-    else:
-        show_below_header(name, model, show_page, *args)
+    return model
 
 
 @st.fragment
@@ -135,16 +136,8 @@ def changes_header(model: store.ModelSummary) -> bool:
     return is_other or shown_model(model.reference) != model
 
 
-def show_branded(place: DeltaGenerator, name: str, show_page: Callable[..., None], *args: Any) -> None:
-    """Show a page without a model, and the name of the app where else the model is chosen.
-
-    Args:
-        place: That place in the header.
-        name: Name of the page.
-        show_page: Shows the page, with `args`.
-        *args: What it needs.
-    """
-    show_brand(place)
+def show_timed(name: str, show_page: Callable[..., None], *args: Any) -> None:
+    """Show a page about no model, and log how long that takes."""
     with timed(name):
         show_page(*args)
 
