@@ -39,7 +39,7 @@ export class HeadButton {
     this.host = host;
     /** @type {Hovered | null} */
     this.shown = null;
-    this.picture = element("img", { alt: "", draggable: false, decoding: "sync" }); // each frame pays for each canvas
+    this.picture = element("img", { alt: "", draggable: false, decoding: "sync" }); // not a canvas, which every frame pays for
     this.role = element("span", { className: "role" });
     this.share = element("span", { className: "share" });
     const press = (/** @type {MouseEvent} */ { shiftKey, ctrlKey, metaKey }) => host.press(shiftKey || ctrlKey || metaKey);
