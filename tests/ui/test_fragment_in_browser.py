@@ -28,6 +28,12 @@ def page(models, new_visitor):
         yield page
 
 
+def go(page, name):
+    page.locator(".st-key-pages").get_by_role("link").filter(has_text=name).click()
+    page.locator(".st-key-page-shown").filter(has_text=name).wait_for()
+    settle(page)
+
+
 def switch_head_off(page):
     page.locator(".heads .power").first.click()
     page.locator(".lens .compared").wait_for()
@@ -66,3 +72,31 @@ def test_a_model_that_was_deleted_gives_way_to_another(page, models):
     shutil.rmtree(models / "attention-only")
     page.locator(".heads .power").first.click()
     expect(page.locator(".st-key-header-model input")).to_have_value(re.compile("^reverse-digits"))
+
+
+def test_the_letters_are_as_before_once_the_projector_is_off(page):
+    go(page, "Masks")
+    words, projector = (
+        page.locator(".stMain .stMarkdown p").last,
+        page.get_by_role("switch", name="Projector"),
+    )
+    usual = words.evaluate("each => getComputedStyle(each).fontSize")
+    projector.press("Space")
+    expect(words).to_have_css("font-size", "18px")
+    projector.press("Space")
+    expect(words).to_have_css("font-size", usual)
+
+
+def test_the_views_take_the_room_of_a_lesson_that_is_closed(page):
+    go(page, "Lessons")
+    page.locator(".st-key-leave-lesson-1 button").click()
+    page.locator(".st-key-lesson").wait_for()
+    column = page.locator(".lens .column")
+    settle(page)
+    read = "parseFloat(getComputedStyle(document.documentElement).getPropertyValue('--below'))"
+    strip = page.evaluate(read)
+    beside = column.evaluate("each => parseFloat(getComputedStyle(each).maxHeight)")
+    assert strip > 100
+    page.locator(".st-key-turn-close button").click()
+    expect(page.locator(".st-key-lesson")).to_have_count(0)
+    expect(column).to_have_css("max-height", f"{beside + strip:.0f}px")

@@ -28,8 +28,8 @@ from transformer_viz.values.lesson import ANSWER, HEAD, KEY, TRAINING, Lesson
 from transformer_viz.values.request import EFFECTS, Request
 from transformer_viz.values.trace import Trace
 
-ROOM = "<style>:root { --below: var(--strip) }</style>"
-"""The views leave the height of the strip free."""
+ROOM = "<style>:root {{ --below: {height} }}</style>"
+"""The height that the views leave free for the strip; without one it is sent too, as `projector.USUAL`."""
 
 
 def lesson_view(lesson: Lesson, trace: Trace, request: Request) -> LessonView | None:
@@ -56,8 +56,7 @@ def lesson_view(lesson: Lesson, trace: Trace, request: Request) -> LessonView | 
 def beside_lesson(page: str) -> Iterator[Lesson | None]:
     """Show the strip of the lesson that is open, below what a page shows meanwhile; yield the lesson."""
     lesson, all_lessons = open_lesson()
-    if lesson:
-        st.html(ROOM)  # before the views are drawn
+    st.html(ROOM.format(height="var(--strip)" if lesson else "0px"))  # before the views are drawn
     yield lesson
     if lesson:
         show_lesson(lesson, all_lessons, page)

@@ -20,6 +20,9 @@ STYLE = """<style>
 </style>"""
 """Letters of at least 18 pixels below the header; `--projected` widens the panels."""
 
+USUAL = "<style>.stMainBlockContainer { --projected: 1 }</style>"
+"""Replaces it: a style element that is no longer sent would stay after a run of the page alone."""
+
 
 def is_projected() -> bool:
     """Return whether the page is drawn larger; a page that does not keep it in its URL is not."""
@@ -34,5 +37,5 @@ def keep_projector() -> None:
 
 def choose_projector() -> None:
     """Show the switch, and enlarge the texts of the page while it is on."""
-    if choose_whether(KEY, t("lens.projector"), help=t("projector.help")):
-        st.html(STYLE)
+    is_on = choose_whether(KEY, t("lens.projector"), help=t("projector.help"))
+    st.html(STYLE if is_on else USUAL)
