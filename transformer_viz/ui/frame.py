@@ -72,16 +72,8 @@ def show() -> None:
     models_page = without_model("models", "inventory_2", models.show, open_model)
     lessons_page = without_model("lessons", "menu_book", lessons.show, start_lesson)
     with_lessons = {"attention": attention_page, "map": steps_page, "train": train_page}
-    pages = [
-        attention_page,
-        steps_page,
-        positions_page,
-        masks_page,
-        writing_page,
-        train_page,
-        models_page,
-        lessons_page,
-    ]
+    about_model = [attention_page, steps_page, positions_page, masks_page, writing_page]
+    pages = [*about_model, train_page, models_page, lessons_page]
     if is_teacher():
         pages.append(without_model("teacher", "co_present", teacher.show))
     page = st.navigation(pages, position="hidden")
@@ -94,7 +86,7 @@ def show() -> None:
         st.switch_page(to_open, query_params={"lesson": st.session_state[LESSON]})
     if page is not models_page:
         models.leave()
-    if page in (attention_page, steps_page, positions_page, masks_page, writing_page):
+    if page in about_model:
         model = show_choice(header.model)
         if model is None:
             return
@@ -105,9 +97,9 @@ def show() -> None:
 
 
 def show_choice(place: DeltaGenerator) -> store.ModelSummary | None:
-    """Show the choice of model in the header; if there is none, say so and return None.
+    """Show the menu of models in the header and return the chosen one; None: there is none, as the page says.
 
-    It belongs to the header, not to the page: what a page shows is made anew when another one is opened.
+    The frame calls it, not the page: Streamlit removes what a page has drawn when another page is opened.
     """
     try:
         model = choose_model(place)
@@ -123,7 +115,10 @@ def show_choice(place: DeltaGenerator) -> store.ModelSummary | None:
 def show_below_header(
     name: str, model: store.ModelSummary, show_page: Callable[..., None], *args: Any
 ) -> None:
-    """Show a page about a model; what is chosen on it runs only this again, unless it changes the header."""
+    """Show a page about a model.
+
+    Its widgets rerun only this fragment; if the header has to change, it reruns the whole script.
+    """
     if is_fragment_run() and changes_header(model):
         st.rerun()
     with timed(name), st.container(key="page"):

@@ -1,4 +1,4 @@
-"""The style sheet of all pages; one, as each that comes or goes makes the browser restyle the whole page."""
+"""The one style sheet of all pages: each one added or removed restyles the whole page."""
 
 import functools
 from importlib import resources
@@ -36,7 +36,7 @@ COLOURS = {
 
 
 def show_style() -> None:
-    """Show the style sheet in the visitor's theme, with what it writes in their language."""
+    """Apply the style sheet, with the colours of the theme and the labels of file boxes in the language."""
     theme = "dark" if st.context.theme.type == "dark" else "light"
     found = COLOURS[theme] | {
         "primary": st.get_option(f"theme.{theme}.primaryColor"),
