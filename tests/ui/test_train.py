@@ -788,12 +788,3 @@ def test_the_axes_stand_before_there_is_anything_to_draw():
     [chart] = app.get("plotly_chart")
     assert not json.loads(chart.proto.spec)["layout"]["xaxis"]["showticklabels"]
     run.append("stopped")
-
-
-def test_a_box_for_files_speaks_the_language_of_the_page():
-    said = {
-        lang: "".join(element.value for element in open_page(task="file", lang=lang).html)
-        for lang in ("en", "zh")
-    }
-    assert 'content: "选择文件"' in said["zh"]
-    assert "stFileUploaderDropzone" not in said["en"]

@@ -115,3 +115,12 @@ def test_a_training_is_started_closed_reopened_and_ends(page, home, new_visitor)
     elsewhere.locator(STOP).click()
     elsewhere.get_by_role("button", name="Resume").wait_for()
     elsewhere.get_by_text("▶ Play").wait_for()
+
+
+@pytest.mark.parametrize(("lang", "label"), [("en", "none"), ("zh", '"选择文件"')])
+def test_a_box_for_files_speaks_the_language_of_the_page(page, home, lang, label):
+    page.goto(f"{home}/train?task=file&lang={lang}")
+    settle(page)
+    button = page.locator("[data-testid=stFileUploaderDropzone] button p")
+    assert button.evaluate("at => getComputedStyle(at, '::after').content") == label
+    assert button.evaluate("at => getComputedStyle(at).fontSize === '0px'") == (lang != "en")
