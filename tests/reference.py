@@ -40,6 +40,8 @@ class Reference:
         x = self.pool(x, token_ids)
         if config.pooled_activation != "none":
             x = self.activate(config.pooled_activation, self.dense(x, "pooled"))
+        if config.pooled_norm:
+            x = self.norm(x, "pooled_norm")
         return self.dense(x, "classifier")
 
     def embed(self, ids, side):
@@ -228,6 +230,8 @@ class Reference:
         real = [i for i, token_id in enumerate(ids) if token_id != 0 or not self.config.mask_padding]
         if self.config.pooling == "first":
             return x[0]
+        if self.config.pooling == "last":
+            return x[real[-1] if real else 0]
         if self.config.pooling == "max":
             return x[real].max(axis=0)
         if self.config.pooling == "mean":

@@ -95,6 +95,7 @@ def valid_configs(draw):
         values["reads_start"] = draw(st.booleans())
         values["pooling"] = draw(st.sampled_from(CHOICES["pooling"]))
         values["pooled_activation"] = draw(st.sampled_from(CHOICES["pooled_activation"]))
+        values["pooled_norm"] = draw(st.booleans())
     else:
         for name in ("tie_embeddings", "output_transform", "vocabulary_bias"):
             values[name] = draw(st.booleans())
@@ -279,7 +280,7 @@ def test_a_file_that_is_no_config_is_refused_with_a_sentence(text, message):
 @pytest.mark.parametrize("name", PRESETS)
 def test_a_config_of_an_older_version_has_what_was_then_no_choice(name):
     fields = json.loads(PRESETS[name].to_json())
-    for version in (4, 3):
+    for version in (5, 4, 3):
         for field in (name for name, first in ADDED.items() if first == version):
             del fields[field]
         assert (

@@ -75,7 +75,7 @@ def test_call_is_the_logits_of_trace(small_model):
 
 
 @pytest.mark.parametrize("length", [1, 5, 16])
-@pytest.mark.parametrize("pooling", ["mean", "max", "first"])
+@pytest.mark.parametrize("pooling", ["mean", "max", "first", "last"])
 def test_padding_does_not_change_the_logits(small_config, small_model, pooling, length):
     model = Transformer(small_config.replace(pooling=pooling))
     for name, variable in model.parameters().items():
@@ -197,7 +197,7 @@ def test_nothing_to_pool_is_zero(small_config):
 
 def test_pooling_weights_say_what_each_position_gave(small_config):
     ids = np.pad(TOKENS, ((0, 0), (0, 2)))
-    for pooling in ("mean", "first", "attention"):
+    for pooling in ("mean", "first", "last", "attention"):
         trace = to_numpy(Transformer(small_config.replace(pooling=pooling)).trace(ids))
         assert_allclose(trace.pooling_weights.sum(axis=-1), 1, atol=1e-6)
         assert not trace.pooling_weights[:, 7:].any()

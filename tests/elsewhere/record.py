@@ -162,6 +162,12 @@ LLAMA = {"num_key_value_heads": 2, "rope_theta": 500.0, "bos_token_id": 1, "eos_
 LLAMA3 = {"rope_type": "llama3", "rope_theta": 50.0, "factor": 3.0, "low_freq_factor": 0.5}
 LLAMA3 |= {"high_freq_factor": 2.0, "original_max_position_embeddings": 16}
 LINEAR = {"rope_type": "linear", "factor": 4.0}
+YARN = {"rope_type": "yarn", "rope_theta": 50.0, "factor": 2.0, "original_max_position_embeddings": 24}
+YARN |= {"beta_fast": 3.0}
+LONGROPE = {"rope_type": "longrope", "rope_theta": 50.0, "short_factor": [1.0, 1.5]}
+LONGROPE |= {"long_factor": [2.0, 9.0], "original_max_position_embeddings": 40}
+
+LABELS = {"id2label": {0: "dull", 1: "fine", 2: "great"}}
 
 BART = {"d_model": 24, "encoder_layers": 2, "decoder_layers": 2, "max_position_embeddings": 48}
 BART |= dict.fromkeys(("encoder_attention_heads", "decoder_attention_heads"), 4)
@@ -187,8 +193,9 @@ MODELS = {
     "bert-classes": (
         "BertForSequenceClassification",
         wordpiece,
-        SIZES | {"id2label": {0: "dull", 1: "fine", 2: "great"}},
+        SIZES | LABELS,
     ),
+    "bert-score": ("BertForSequenceClassification", wordpiece, SIZES | {"id2label": {0: "relevant"}}),
     "distilbert": (
         "DistilBertForMaskedLM",
         wordpiece,
@@ -232,6 +239,11 @@ MODELS = {
         lambda: byte_level(GPT),
         {"n_embd": 24, "n_layer": 2, "n_head": 4, "n_positions": 48},
     ),
+    "gpt2-classes": (
+        "GPT2ForSequenceClassification",
+        lambda: byte_level(["<pad>", *GPT]),
+        {"n_embd": 24, "n_layer": 2, "n_head": 4, "n_positions": 48, "pad_token_id": 0} | LABELS,
+    ),
     "opt": (
         "OPTForCausalLM",
         lambda: byte_level(["<s>", "<pad>", "</s>"], "</s>"),
@@ -246,11 +258,18 @@ MODELS = {
     ),
     "llama": ("LlamaForCausalLM", llama_pieces, SIZES | LLAMA),
     "llama-scaled": ("LlamaForCausalLM", llama_pieces, SIZES | LLAMA | {"rope_parameters": LLAMA3}),
+    "llama-yarn": ("LlamaForCausalLM", llama_pieces, SIZES | LLAMA | {"rope_parameters": YARN}),
     "mistral": ("MistralForCausalLM", llama_pieces, SIZES | LLAMA | {"sliding_window": 5}),
+    "mistral-vectors": ("MistralModel", llama_pieces, SIZES | LLAMA | {"sliding_window": 5}),
     "qwen2": (
         "Qwen2ForCausalLM",
         lambda: byte_level(GPT),
         SIZES | {"num_key_value_heads": 2, "tie_word_embeddings": True},
+    ),
+    "qwen3-classes": (
+        "Qwen3ForSequenceClassification",
+        lambda: byte_level(["<pad>", *GPT]),
+        SIZES | {"num_key_value_heads": 2, "head_dim": 8, "pad_token_id": 0} | LABELS,
     ),
     "qwen3": ("Qwen3ForCausalLM", lambda: byte_level(GPT), SIZES | {"num_key_value_heads": 2, "head_dim": 8}),
     "data2vec": (
@@ -277,6 +296,14 @@ MODELS = {
         "Phi3ForCausalLM",
         llama_pieces,
         SIZES | LLAMA | {"sliding_window": 7, "pad_token_id": 2},
+    ),
+    "phi3-long": (
+        "Phi3ForCausalLM",
+        llama_pieces,
+        SIZES
+        | LLAMA
+        | {"pad_token_id": 2, "max_position_embeddings": 400, "original_max_position_embeddings": 40}
+        | {"partial_rotary_factor": 0.67, "rope_parameters": LONGROPE},
     ),
     "bart": (
         "BartForConditionalGeneration",
@@ -309,6 +336,7 @@ MODELS = {
         pieces_with_end,
         T5 | ENDS | {"tie_word_embeddings": False, "feed_forward_proj": "gated-gelu"},
     ),
+    "t5-encoder": ("T5EncoderModel", pieces_with_end, T5 | ENDS),
     "mt5": ("MT5ForConditionalGeneration", pieces_with_end, T5 | ENDS),
     "gemma": ("GemmaForCausalLM", llama_pieces, SIZES | {"num_key_value_heads": 1, "head_dim": 8}),
     "gemma2": ("Gemma2ForCausalLM", llama_pieces, GEMMA2),
@@ -316,6 +344,12 @@ MODELS = {
     "gemma3-scaled": ("Gemma3ForCausalLM", llama_pieces, GEMMA3 | {"rope_scaling": LINEAR}),
     "modernbert": ("ModernBertModel", wordpiece, MODERNBERT),
     "modernbert-masked": ("ModernBertForMaskedLM", wordpiece, MODERNBERT),
+    "modernbert-classes": ("ModernBertForSequenceClassification", wordpiece, MODERNBERT | LABELS),
+    "modernbert-mean": (
+        "ModernBertForSequenceClassification",
+        wordpiece,
+        MODERNBERT | LABELS | {"classifier_pooling": "mean", "classifier_bias": True, "norm_bias": True},
+    ),
     "qwen2-mixed": (
         "Qwen2ForCausalLM",
         lambda: byte_level(GPT),

@@ -1,11 +1,15 @@
 """Writes what `transformers` answers under masks and without heads, with `record.py`'s models.
 
-`python tests/elsewhere/record_changes.py`, by hand, where torch and transformers are installed: it opens the
-folders beside it and adds changes.npz to each; nothing else in them is touched.
+    python tests/elsewhere/record_changes.py            all of them
+    python tests/elsewhere/record_changes.py NAME...    those that are named
+
+By hand, where torch and transformers are installed: it opens the folders beside it and adds changes.npz to
+each; nothing else in them is touched.
 """
 
 import functools
 import re
+import sys
 
 import numpy as np
 import torch
@@ -28,10 +32,12 @@ OUTPUT = re.compile(
 """Name of the layer that reads the contexts of all heads."""
 
 
-def main():
-    """Add a file to every folder."""
-    for name, (kind, *_) in MODELS.items():
-        folder = HERE / name
+def main(names):
+    """Add a file to the folders of some models; of all if none is named."""
+    for name in names or MODELS:
+        (kind, _, settings), folder = MODELS[name], HERE / name
+        if settings.get("classifier_pooling") == "mean":  # pools by the mask, which must have two axes
+            continue
         model = getattr(transformers, kind).from_pretrained(folder, attn_implementation="eager").eval()
         with torch.no_grad():
             np.savez_compressed(folder / "changes.npz", **changes(model, np.load(folder / "answers.npz")))
@@ -128,4 +134,4 @@ def _without(_, inputs, *, head, heads, at, calls):
 
 
 if __name__ == "__main__":
-    main()
+    main(sys.argv[1:])

@@ -112,7 +112,8 @@ def test_tokens_are_those_of_transformers(folder, explorer, number):
 def test_a_text_is_traced_with_readable_tokens(explorer):
     trace = explorer.trace(TEXTS[1])
     assert not any("Ġ" in token or "Ã" in token for token in trace.tokens)
-    assert trace.probs.shape[-1] == len(trace.labels) == explorer.config.num_outputs
+    outputs = 2 if explorer.config.output == "sigmoid" else explorer.config.num_outputs
+    assert trace.probs.shape[-1] == len(trace.labels) == outputs
     if explorer.config.num_outputs:
         assert_allclose(trace.probs.sum(axis=-1), 1, atol=1e-5)
     joined = "".join(trace.text[begin:end] for begin, end in trace.offsets)
@@ -139,7 +140,7 @@ def test_a_head_can_be_ablated(explorer):
 def test_a_logit_has_a_gradient_with_respect_to_the_weights(explorer):
     if not explorer.config.num_outputs:
         return
-    output, step = 1, 1e-2
+    output, step = min(1, explorer.config.num_outputs - 1), 1e-2
     stack = next(iter(explorer.config.stacks))
     found = tv.gradients(explorer, TEXTS[0], output=output, **given(explorer)).weights[stack]
 
@@ -180,8 +181,10 @@ def test_the_output_layer_reads_the_answer_behind_the_last_block(explorer):
     trace = explorer.trace(TEXTS[0], **given(explorer))
     found = tv.logit_lens(explorer, trace)
     final = found[len(found) - len(trace.target_tokens or trace.tokens) :].reset_index()
-    if trace.probs.ndim == 1:  # the classes are read off the first token
-        final = final[:1]
+    if trace.probs.ndim == 1:  # the classes are read off one token
+        if explorer.config.pooling == "mean":  # or off all, of which each alone says something else
+            return
+        final = final[-1:] if explorer.config.pooling == "last" else final[:1]
     probs = np.atleast_2d(trace.probs)
     assert [*final.answer] == [trace.labels[number] for number in probs.argmax(axis=-1)]
     assert_allclose(final.probability, probs.max(axis=-1), atol=2e-5)
@@ -230,14 +233,10 @@ def test_the_scores_hold_the_position_bias_and_without_scaling_it_stays_as_it_is
     width = explorer.config.head_dim
     for scaling, divided in ((True, width**0.5), (False, 1)):
         trace = explorer.trace(TEXTS[0], scaling=scaling, **given(explorer))
-        sides = (
-            (trace.encoder[0].attention, trace.values.position_bias, trace.values.attention_mask),
-            (
-                trace.decoder[0].self_attention,
-                trace.values.target_position_bias,
-                trace.values.target_attention_mask,
-            ),
-        )
+        sides = [(trace.encoder[0].attention, trace.values.position_bias, trace.values.attention_mask)]
+        if trace.decoder:
+            found, values = trace.decoder[0].self_attention, trace.values
+            sides.append((found, values.target_position_bias, values.target_attention_mask))
         for found, bias, mask in sides:
             products = np.einsum("hqd,hkd->hqk", found.query, found.key)
             assert_allclose(found.scores, products / width**0.5 + bias, atol=1e-5)
@@ -249,12 +248,22 @@ def test_without_relative_positions_nothing_is_added_to_the_scores(explorer):
     if explorer.config.positions != "relative":
         return
     trace, target = explorer.trace(TEXTS[0], positions="none", **given(explorer)), given(explorer)
-    for block in (trace.encoder[0].attention, trace.decoder[0].self_attention):
+    for block in first_attentions(trace):
         products = np.einsum("hqd,hkd->hqk", block.query, block.key) / explorer.config.head_dim**0.5
         added = block.scores - products
         assert_allclose(added, np.broadcast_to(added[:, :1, :1], added.shape), atol=1e-5)
-    own = explorer.trace(TEXTS[0], **target).decoder[0].self_attention.weights
-    assert np.abs(own - trace.decoder[0].self_attention.weights).max() > 1e-3
+    for with_bias, without in zip(
+        first_attentions(explorer.trace(TEXTS[0], **target)), first_attentions(trace), strict=True
+    ):
+        assert np.abs(with_bias.weights - without.weights).max() > 1e-3
+
+
+def first_attentions(trace):
+    """Return the self-attention of the first block of each stack."""
+    return [
+        *(block.attention for block in trace.encoder[:1]),
+        *(block.self_attention for block in trace.decoder[:1]),
+    ]
 
 
 def own_masks(trace):
@@ -400,6 +409,18 @@ def test_the_scaling_factors_of_rotary_positions_are_read(copied):
     assert gemma.rotary_of(1) == (20, ())
 
 
+def test_a_scaling_that_depends_on_the_length_holds_for_texts_as_long_as_in_pre_training(copied):
+    folder = copied("phi3-long")
+    config = store.read_config(folder)
+    assert (config.rotary_scaling, config.max_len) == ((1.0, 1.5), 40)
+    parts = {"type": "su", "short_factor": [1.0, 1.5], "long_factor": [2.0, 9.0]}
+    older = {"rope_theta": 50.0, "rope_scaling": parts, "original_max_position_embeddings": 40}
+    assert store.read_config(changed(folder, rope_parameters=..., **older)) == config
+    folder = copied("llama")
+    config, dynamic = store.read_config(folder), {"rope_type": "dynamic", "factor": 4.0, "rope_theta": 500.0}
+    assert store.read_config(changed(folder, rope_parameters=dynamic)) == config
+
+
 def test_layers_that_all_are_alike_are_no_mixture(copied):
     folder = copied("qwen2-mixed")
     config = store.read_config(folder)
@@ -409,13 +430,32 @@ def test_layers_that_all_are_alike_are_no_mixture(copied):
     assert store.read_config(changed(folder, use_sliding_window=False)) == alike.replace(window=None)
 
 
-def test_a_classifier_of_modernbert_opens_without_its_head(copied):
-    folder = changed(
-        copied("modernbert-masked"), architectures=["ModernBertForSequenceClassification"], decoder_bias=False
-    )
-    assert store.read_config(folder).output == "none"
-    left_out = ["decoder.bias", "head.dense.weight", "head.norm.weight"]
-    assert store.read_model(folder).card["left_out"] == left_out
+def test_a_model_with_another_head_opens_without_it(copied):
+    for name, kind, left_out in (
+        ("gpt2-classes", "GPT2ForTokenClassification", "score.weight"),
+        ("mistral", "MistralForQuestionAnswering", "lm_head.weight"),
+        ("llama", "LlamaModel", "lm_head.weight"),
+        ("bert-classes", "BertForTokenClassification", "classifier.weight"),
+    ):
+        folder = changed(copied(name), architectures=[kind])
+        config = store.read_config(folder)
+        assert (config.architecture, config.output) == ("encoder", "none")
+        assert config.causal == (name != "bert-classes")
+        assert left_out in store.read_model(folder).card["left_out"]
+
+
+def test_the_last_token_that_is_read_decides_in_classifiers_of_language_models():
+    explorer = tv.load(HERE / "models" / "qwen3-classes")
+    trace = explorer.trace(TEXTS[0], padding=3)
+    assert trace.values.pooling_weights.argmax() == len(trace.tokens) - 4
+    assert_allclose(trace.probs, explorer.trace(TEXTS[0]).probs, atol=1e-6)
+
+
+def test_a_model_of_one_label_says_the_sigmoid_of_its_score():
+    explorer = tv.load(HERE / "models" / "bert-score")
+    trace = explorer.trace(TEXTS[0])
+    assert trace.labels == ("not relevant", "relevant")
+    assert_allclose(trace.probs[1], 1 / (1 + np.exp(-trace.logits[0])), atol=1e-6)
 
 
 def test_a_typed_mask_is_a_gap(explorer):
@@ -445,6 +485,8 @@ def changed(folder, **values):
 
 KINDS = "kinds of attention that are not understood"
 ROPE = "these rotary positions are incomplete, or scaled in a way that is not understood"
+YARN = {"rope_type": "yarn", "rope_theta": 50.0, "factor": 2.0, "original_max_position_embeddings": 24}
+LONGROPE = {"rope_type": "longrope", "rope_theta": 50.0, "short_factor": [1.0, 1.5]}
 LLAMA3 = {"rope_type": "llama3", "factor": 3.0, "low_freq_factor": 0.5, "high_freq_factor": 2.0}
 
 
@@ -464,7 +506,16 @@ LLAMA3 = {"rope_type": "llama3", "factor": 3.0, "low_freq_factor": 0.5, "high_fr
         ("llama", {"rope_parameters": {"rope_theta": "x"}}, ROPE),
         ("llama", {"rope_parameters": {"rope_theta": 10**400}}, ROPE),
         ("llama", {"rope_parameters": {"partial_rotary_factor": 1e308}}, ROPE),
-        ("llama", {"rope_parameters": {"rope_type": "yarn", "factor": 4.0}}, ROPE),
+        ("llama", {"rope_parameters": {"rope_type": "ntk", "factor": 4.0}}, ROPE),
+        ("llama", {"rope_parameters": {"rope_type": ["yarn"], "factor": 4.0}}, ROPE),
+        ("llama-yarn", {"rope_parameters": YARN | {"factor": "2"}}, ROPE),
+        ("llama-yarn", {"rope_parameters": YARN | {"beta_fast": -1}}, ROPE),
+        ("llama-yarn", {"rope_parameters": YARN | {"rope_theta": 1.0}}, ROPE),
+        ("llama-yarn", {"rope_parameters": YARN | {"attention_factor": 0}}, ROPE),
+        ("llama-yarn", {"rope_parameters": YARN | {"original_max_position_embeddings": 1}}, ROPE),
+        ("phi3-long", {"rope_parameters": LONGROPE | {"short_factor": [1.0]}}, ROPE),
+        ("phi3-long", {"rope_parameters": LONGROPE | {"short_factor": [1.0, 0]}}, ROPE),
+        ("phi3-long", {"rope_parameters": LONGROPE | {"short_factor": None}}, ROPE),
         ("llama", {"rope_parameters": {"rope_type": "linear", "factor": 0}}, ROPE),
         ("llama-scaled", {"rope_parameters": LLAMA3 | {"low_freq_factor": 2.0}}, ROPE),
         ("llama-scaled", {"rope_parameters": LLAMA3 | {"factor": "3"}}, ROPE),
@@ -474,6 +525,7 @@ LLAMA3 = {"rope_type": "llama3", "factor": 3.0, "low_freq_factor": 0.5, "high_fr
         ("bert-classes", {"id2label": {"0": 1, "1": 2}}, "labels"),
         ("bert", {"num_hidden_layers": 1}, "16 tensors inside the blocks are not understood"),
         ("bert", {"intermediate_size": 41}, "has shape (24, 40), and config.json asks for (24, 41)"),
+        ("bert-classes", {"problem_type": "regression"}, "a model that predicts a number"),
         ("bert-classes", {"problem_type": "multi_label_classification"}, "several labels at once"),
         ("electra", {"embedding_size": 12}, "has shape (154, 24), and config.json asks for (154, 12)"),
         ("opt", {"word_embed_proj_dim": 12}, "`word_embed_proj_dim` = 12 is not understood, only 24"),
@@ -499,11 +551,22 @@ LLAMA3 = {"rope_type": "llama3", "factor": 3.0, "low_freq_factor": 0.5, "high_fr
         ("gemma2", {"use_bidirectional_attention": True}, "`use_bidirectional_attention` = True is not"),
         ("gemma2", {"query_pre_attn_scalar": 0}, "`query_pre_attn_scalar` = 0 is not understood"),
         ("gemma3", {"attn_logit_softcapping": 50.0}, "`attn_logit_softcapping` = 50.0 is not understood"),
-        ("gemma3", {"rope_parameters": {"full_attention": {"rope_type": "dynamic", "factor": 8.0}}}, ROPE),
+        ("gemma3", {"rope_parameters": {"full_attention": {"rope_type": "yarn", "factor": 8.0}}}, ROPE),
         ("gemma3", {"rope_parameters": None, "rope_scaling": {"rope_type": "longrope"}}, ROPE),
         ("llama", {"rope_parameters": {"full_attention": {}}}, ROPE),
         ("modernbert", {"rope_scaling": {"rope_type": "linear", "factor": 8.0}}, "`rope_scaling` = "),
         ("modernbert", {"classifier_activation": "silu"}, "`classifier_activation` = silu is not understood"),
+        ("modernbert-classes", {"classifier_pooling": "max"}, "`classifier_pooling` = max is not understood"),
+        (
+            "modernbert-classes",
+            {"classifier_activation": "silu", "hidden_activation": "silu"},
+            "`classifier_activation` = silu is not understood, only gelu",
+        ),
+        (
+            "bart",
+            {"architectures": ["BartForSequenceClassification"]},
+            "how BartForSequenceClassification makes its answer with encoder and decoder is not understood",
+        ),
         ("modernbert", {"norm_bias": True}, "there is no tensor for embedding_norm/beta"),
         ("modernbert", {"num_hidden_layers": 6, "layer_types": None}, "no tensor for encoder_5/attention/"),
     ],

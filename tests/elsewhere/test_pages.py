@@ -28,8 +28,10 @@ NAMES = (
     "roberta",
     "gpt2",
     "llama",
+    "qwen3-classes",
     "bart",
     "t5",
+    "t5-encoder",
     "gemma2",
     "modernbert",
 )

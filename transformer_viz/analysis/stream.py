@@ -92,7 +92,8 @@ def output_names(config: TransformerConfig) -> tuple[str, ...]:
     """Return the names of the parameters that `read_out` needs."""
     names = config.parameter_shapes()
     last = [*config.stacks][-1]
-    starts = [f"{last}_norm/", "output/", "classifier/", "pooled/", "transform/", "transform_norm/"]
+    starts = [f"{last}_norm/", "output/", "transform/", "transform_norm/"]
+    starts += ["classifier/", "pooled/", "pooled_norm/"]
     if config.predicts_tokens and config.tie_embeddings:
         starts.append("token_embedding/")
     return tuple(name for name in names if name.startswith(tuple(starts)))
@@ -123,6 +124,8 @@ def read_out(
     else:
         if config.pooled_activation != "none":
             stream = activated(config.pooled_activation, _dense(stream, parameters, "pooled"))
+        if config.pooled_norm:
+            stream = normalised(stream, config, parameters, "pooled_norm")
         logits = _dense(stream, parameters, "classifier")
     return softmax(label_logits(config, logits), config.temperature)
 

@@ -32,15 +32,17 @@ class ClassHead(keras.layers.Layer):
         self.config = config
         self.dropout = keras.layers.Dropout(config.dropout)
         self.classifier = dense(config.num_outputs, bias=True, name="classifier")
-        self.pooling = self.pooled = None
+        self.pooling = self.pooled = self.pooled_norm = None
         if config.pooling == "attention":
             self.pooling = dense(1, bias=True, name="pooling")
         if config.pooled_activation != "none":
             self.pooled = dense(config.d_model, bias=True, name="pooled", activation=config.pooled_activation)
+        if config.pooled_norm:
+            self.pooled_norm = normalisation(config, "pooled_norm")
 
     def build(self, x_shape: Shape) -> None:
         """Create the parameters; all sizes are known from the config."""
-        for each in (self.pooling, self.pooled, self.classifier):
+        for each in (self.pooling, self.pooled, self.pooled_norm, self.classifier):
             if each is not None:
                 each.build((None, self.config.d_model))
 
@@ -49,15 +51,20 @@ class ClassHead(keras.layers.Layer):
         share, vector = self._pool(x, readable)
         if self.pooled is not None:
             vector = self.pooled(vector)
+        if self.pooled_norm is not None:
+            vector = self.pooled_norm(vector)
         return share, vector, self.classifier(self.dropout(vector))
 
     def _pool(self, x, readable):
         if self.config.pooling == "max":
             largest = ops.max(ops.where(readable[..., None], x, masked_score(x)), axis=1)
             return None, ops.where(ops.any(readable, axis=-1, keepdims=True), largest, 0.0)
+        index = ops.arange(ops.shape(x)[1])[None]
         if self.config.pooling == "first":
-            first = ops.equal(ops.arange(ops.shape(x)[1]), 0)
-            share = ops.cast(first, x.dtype) + ops.zeros_like(x[..., 0])
+            share = ops.cast(ops.equal(index, 0), x.dtype) + ops.zeros_like(x[..., 0])
+        elif self.config.pooling == "last":
+            last = ops.max(ops.where(readable, index, 0), axis=-1, keepdims=True)
+            share = ops.cast(ops.equal(index, last), x.dtype)
         elif self.pooling is not None:
             scores = self.pooling(x)[..., 0]
             share = ops.softmax(ops.where(readable, scores, masked_score(scores)), axis=-1)

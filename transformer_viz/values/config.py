@@ -19,7 +19,7 @@ CHOICES = {
     "positions": ("none", "one-hot", "learned", "sinusoidal", "sinusoidal-halves", "rotary", "relative"),
     "norm": ("post", "pre", "sandwich", "none"),
     "norm_kind": ("layer", "rms"),
-    "pooling": ("mean", "max", "first", "attention"),
+    "pooling": ("mean", "max", "first", "last", "attention"),
     "activation": ("relu", "gelu", "gelu-tanh", "silu"),
     "pooled_activation": ("none", "tanh", "relu", "gelu"),
     "output": ("softmax", "sigmoid", "tokens", "none"),
@@ -42,7 +42,7 @@ NO_ID = -1
 DEFAULT_LABELS = "negative", "positive"
 """Class names of an encoder whose config names none."""
 
-FORMAT_VERSION = 4
+FORMAT_VERSION = 5
 """Version of `config.json`; a higher one comes from a newer release."""
 
 ADDED = {
@@ -56,6 +56,7 @@ ADDED = {
     **dict.fromkeys(("target_start", "relative_buckets", "relative_reach", "scale_output"), 3),
     **dict.fromkeys(("unlimited_layers", "window_rotary_base", "first_norm", "score_cap", "logit_cap"), 4),
     **dict.fromkeys(("rotary_scaling", "window_rotary_scaling"), 4),
+    "pooled_norm": 5,
 }
 """Field -> the version of `config.json` that first has it; older ones mean its default."""
 
@@ -112,8 +113,9 @@ class TransformerConfig:
         reads_start: Begin the input with [START], as models that predict tokens do; None: only those. A
             classifier made from such a model goes on reading what that model has read.
         window: Largest distance in self-attention, on both sides (Beltagy et al., 2020); None: unlimited.
-        pooling: How the vectors of all positions become one; "attention" weights them by the softmax of a
-            learned score (Yang et al., 2016).
+        pooling: How the vectors of all positions become one: their "mean" or "max", the "first", the "last"
+            that is no [PAD], or "attention", which weights them by the softmax of a learned score (Yang et
+            al., 2016).
         output: "softmax" over the labels or the vocabulary; one "sigmoid" for the second of two labels; or
             "tokens": a masked language model, an encoder with logits over the vocabulary at every position,
             which predicts the tokens behind [MASK] (Devlin et al., 2019). "none": an encoder that ends with
@@ -149,6 +151,7 @@ class TransformerConfig:
         gated_ffn: Multiply the hidden layer of the feed-forward layer by an activated gate (Shazeer, 2020).
         ffn_bias: Bias in the feed-forward layer.
         pooled_activation: A dense layer with this activation between the pooled vector and the classes.
+        pooled_norm: Normalise what this layer returns, or without it the pooled vector.
         output_transform: A dense layer with `activation` and normalisation in front of the logits over the
             vocabulary, as in BERT.
         vocabulary_bias: Bias of these logits if `tie_embeddings`.
@@ -231,6 +234,7 @@ class TransformerConfig:
     gated_ffn: bool = False
     ffn_bias: bool = True
     pooled_activation: str = "none"
+    pooled_norm: bool = False
     output_transform: bool = False
     vocabulary_bias: bool = False
     embedding_dim: int = DERIVED

@@ -28,6 +28,8 @@ def parameter_shapes(config: "TransformerConfig") -> dict[str, tuple[int, ...]]:
         shapes |= _dense("pooling", config.d_model, 1)
     if config.pooled_activation != "none":
         shapes |= _dense("pooled", config.d_model, config.d_model)
+    if config.pooled_norm:
+        shapes |= _norm_shapes(config, "pooled_norm")
     return shapes | _dense("classifier", config.d_model, config.num_outputs)
 
 

@@ -39,8 +39,9 @@ def windows(
     unlimited = tuple(layer for layer, kind in enumerate(kinds) if kind == FULL)
     if len(unlimited) == count:
         return {"window": None}
-    if type(window) is int:  # a decoder's counts the token itself, an encoder's both sides
-        window = window // 2 if values["architecture"] == "encoder" else window - 1
+    if type(window) is int:  # with a causal mask it counts the token itself, otherwise both sides
+        both = values["architecture"] == "encoder" and not values.get("causal")
+        window = window // 2 if both else window - 1
     return {"window": window, "unlimited_layers": unlimited}
 
 

@@ -64,7 +64,7 @@ class Contents(NamedTuple):
         target_tokenizer: The same of the targets of an encoder-decoder.
         tensors: Name -> tensor.
         card: What can be said of it.
-        query_scale: What queries are multiplied by.
+        query_scale: What the numbers of a head's query are multiplied by.
         zeros: Endings of the names of parameters that are zero, and of which a file has no tensors.
     """
 
@@ -75,7 +75,7 @@ class Contents(NamedTuple):
     target_tokenizer: str | None
     tensors: dict[str, Stored]
     card: dict[str, Any]
-    query_scale: float
+    query_scale: np.ndarray
     zeros: tuple[str, ...]
 
 
@@ -269,17 +269,20 @@ def _parameter(found, name) -> tuple[str, np.ndarray | None]:
     block = _BLOCK.match(layer)
     pattern = _BLOCK.sub(r"\1_{}/", layer)
     own = _names(found.family.layers, pattern)
-    layers = [f"{prefix}{theirs}" for theirs in own for prefix in found.family.prefixes]
+    layers = [(f"{prefix}{theirs}", False) for theirs in own for prefix in found.family.prefixes]
     if found.head:
-        layers += _names(found.family.heads[found.head], layer)
-    for each in layers:
+        layers += [(theirs, True) for theirs in _names(found.family.heads[found.head], layer)]
+    for each, in_head in layers:
         theirs = each.format(block[2] if block else "")
         part = _PART.fullmatch(theirs)
         base = part[1] if part else theirs
         for suffix in SUFFIXES[kind]:
             stored = found.tensors.get(f"{base}{suffix}")
             if stored is not None:
-                return f"{base}{suffix}", _converted(found, name, kind, stored.read(), part)
+                array = stored.read()
+                if kind == "kernel" and in_head:
+                    return f"{base}{suffix}", array.T
+                return f"{base}{suffix}", _converted(found, name, kind, array, part)
     return "", None
 
 
@@ -295,8 +298,8 @@ def _converted(found, name, kind, array, part):
     if name.endswith("position_embedding/embeddings"):
         array = array[family.first_position :][: config.max_len]
     scaled = ("/query_norm/scale",) if config.qk_norm else ("/query/kernel", "/query/bias")
-    if found.query_scale != 1 and name.endswith(scaled):
-        array = array * np.float32(found.query_scale)
+    if name.endswith(scaled) and not np.all(found.query_scale == 1):
+        array = array * np.resize(found.query_scale, array.shape[-1])
     if name == "output/bias":
         array = array.reshape(array.shape[-1:])  # BART's has a batch axis
     return array

@@ -5,9 +5,11 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from transformer_viz.store.format import ModelError, one_line
 from transformer_viz.store.hugging_face.by_layer import windows
-from transformer_viz.store.hugging_face.families import ACTIVATIONS, FAMILIES, Family
+from transformer_viz.store.hugging_face.families import ACTIVATIONS, FAMILIES, Family, as_encoder
 from transformer_viz.store.hugging_face.rope import rotary
 from transformer_viz.store.limits import LARGEST_FIELDS, MAX_TRACE, check_sizes
 from transformer_viz.values.checks import is_positive
@@ -36,7 +38,9 @@ def family_of(file: Path, theirs: Mapping[str, Any]) -> Family:
         )
     if theirs.get("quantization_config"):
         raise ModelError("hugging.quantised", file=file)
+    family = as_encoder(family) if _only_reads(file, theirs, family) else family
     wanted = dict(family.required) | {name: theirs.get(other) for name, other in family.equal.items()}
+    wanted |= family.head_required.get(head_of(family, theirs) or "", {})
     if family.settings.get("d_model") == "hidden_size" and "embedding_dim" not in family.settings:
         same = {"embedding_size", "word_embed_proj_dim"} & theirs.keys()
         wanted |= dict.fromkeys(same, theirs.get("hidden_size"))
@@ -52,7 +56,26 @@ def family_of(file: Path, theirs: Mapping[str, Any]) -> Family:
     return family
 
 
-def query_scale(file: Path, theirs: Mapping[str, Any], config: TransformerConfig) -> float:
+def _only_reads(file, theirs, family):
+    """Return whether a model of a family that writes has no output layer to write with."""
+    name, architecture = _class_name(theirs), family.fixed["architecture"]
+    if architecture == "encoder" or head_of(family, theirs) is not None:
+        return False
+    if architecture == "decoder":
+        return "For" in name or not theirs.get("tie_word_embeddings", family.tied)
+    if "For" in name:
+        known = ", ".join(family.heads)
+        raise ModelError("hugging.head", file=file, received=one_line(name), known=known)
+    return name.endswith("EncoderModel")
+
+
+def _class_name(theirs):
+    """Return the name of the class that a model was saved as; "" if it is not said."""
+    named = theirs.get("architectures")
+    return named[0] if isinstance(named, list) and named and isinstance(named[0], str) else ""
+
+
+def query_scale(file: Path, theirs: Mapping[str, Any], config: TransformerConfig) -> np.ndarray:
     """Return what queries are multiplied by, so that scores divided by sqrt(head_dim) are the model's.
 
     Args:
@@ -60,24 +83,28 @@ def query_scale(file: Path, theirs: Mapping[str, Any], config: TransformerConfig
         theirs: Content of that file.
         config: What was read from it.
 
+    Returns:
+        float32 (head_dim,).
+
     Raises:
-        ModelError: If the setting is no positive number.
+        ModelError: If a setting is no positive number.
     """
-    family = family_of(file, theirs)
+    family, scale = family_of(file, theirs), np.ones(config.head_dim, np.float32)
     if family.unscaled:
-        return config.head_dim**0.5
+        return scale * config.head_dim**0.5
     name = family.query_scalar
     scalar = theirs.get(name, family.defaults.get(name, config.head_dim))
     if not is_positive(scalar):
         facts = {"name": name, "received": one_line(scalar), "wanted": config.head_dim}
         raise ModelError("hugging.setting", file=file, **facts)
-    return (config.head_dim / scalar) ** 0.5
+    if config.positions == "rotary":  # keys are not multiplied, queries twice
+        scale[: config.rotary_width] *= rotary(file, theirs, family, vars(config))[1] ** 2
+    return scale * (config.head_dim / scalar) ** 0.5
 
 
 def head_of(family: Family, theirs: Mapping[str, Any]) -> str | None:
     """Return the ending of the architecture's name that says which head the model has; None: none we know."""
-    named = theirs.get("architectures")
-    name = named[0] if isinstance(named, list) and named and isinstance(named[0], str) else ""
+    name = _class_name(theirs)
     if name.endswith("ForPreTraining") and theirs.get("model_type") == "bert":
         name = "BertForMaskedLM"
     return next((ending for ending in family.heads if name.endswith(ending)), None)
@@ -117,7 +144,7 @@ def config_from(
     if positions is not None:
         values["max_len"] = positions - family.first_position
     if values["positions"] == "rotary":
-        values |= rotary(file, theirs, family, values)
+        values |= rotary(file, theirs, family, values)[0]
     if type(values["max_len"]) is int:
         values["max_len"] = min(values["max_len"], LARGEST_FIELDS["max_len"])
     values |= windows(file, theirs, family, values)
@@ -165,12 +192,21 @@ def _head(file, theirs, family, head):
     fields = dict(family.head_fields[head])
     if fields["output"] == "tokens":
         return fields | {"tie_embeddings": is_tied}
+    if family.pooling:
+        received = theirs.get(family.pooling, "cls")
+        if received not in ("cls", "mean"):
+            facts = {"name": family.pooling, "received": one_line(received), "wanted": "cls, mean"}
+            raise ModelError("hugging.setting", file=file, **facts)
+        fields["pooling"] = "mean" if received == "mean" else "first"
     named = theirs.get("id2label")
     labels = named if isinstance(named, dict) else {"0": "LABEL_0", "1": "LABEL_1"}
-    if theirs.get("problem_type") not in (None, "single_label_classification") or len(labels) < 2:
+    if theirs.get("problem_type") not in (None, "single_label_classification") or not labels:
         raise ModelError("hugging.labels", file=file)
     ordered = sorted(labels, key=lambda key: int(key) if re.fullmatch(r"\d+", key) else -1)
-    return fields | {"labels": tuple(labels[key] for key in ordered)}
+    names = tuple(labels[key] for key in ordered)
+    if len(names) == 1:  # a score, as of a pair of texts; `transformers` shows its sigmoid
+        return fields | {"output": "sigmoid", "labels": (f"not {names[0]}", *names)}
+    return fields | {"labels": names}
 
 
 def _first_id(value, other):

@@ -33,9 +33,9 @@ from transformer_viz.store.hugging_face.families.encoders import (
     ROBERTA,
     XLM_ROBERTA,
 )
-from transformer_viz.store.hugging_face.families.family import FULL, SLIDING, Family
+from transformer_viz.store.hugging_face.families.family import FULL, SLIDING, Family, as_encoder
 
-__all__ = ["ACTIVATIONS", "BUFFERS", "FAMILIES", "FULL", "SLIDING", "Family"]
+__all__ = ["ACTIVATIONS", "BUFFERS", "FAMILIES", "FULL", "SLIDING", "Family", "as_encoder"]
 
 FAMILIES = {
     "bert": BERT,

@@ -2,10 +2,18 @@
 
 from dataclasses import replace
 
-from transformer_viz.store.hugging_face.families.family import FULL, SIZES, SLIDING, Family, Pieces, block
+from transformer_viz.store.hugging_face.families.family import (
+    CLASSES,
+    FULL,
+    SIZES,
+    SLIDING,
+    Family,
+    Pieces,
+    block,
+)
 from transformer_viz.text.piece_files import albert_json, camembert_json, xlm_roberta_json
 
-MASKED, CLASSES = "ForMaskedLM", "ForSequenceClassification"
+MASKED = "ForMaskedLM"
 
 ENCODER = {"architecture": "encoder", "positions": "learned", "norm": "post", "embedding_norm": True}
 TRANSFORMED = {"output": "tokens", "output_transform": True, "vocabulary_bias": True}
@@ -219,9 +227,19 @@ MODERNBERT = Family(
     },
     required={"rope_scaling": None},
     equal={"classifier_activation": "hidden_activation"},
-    heads={MASKED: {"transform": "head.dense", "transform_norm": "head.norm", "output": "decoder"}},
-    head_fields={MASKED: TRANSFORMED},
-    zeros={"/beta": "norm_bias", "transform/bias": "classifier_bias", "output/bias": "decoder_bias"},
+    heads={
+        MASKED: {"transform": "head.dense", "transform_norm": "head.norm", "output": "decoder"},
+        CLASSES: {"pooled": "head.dense", "pooled_norm": "head.norm", "classifier": "classifier"},
+    },
+    head_fields={MASKED: TRANSFORMED, CLASSES: POOLED | {"pooled_activation": "gelu", "pooled_norm": True}},
+    head_required={CLASSES: {"classifier_activation": "gelu"}},
+    pooling="classifier_pooling",
+    zeros={
+        "/beta": "norm_bias",
+        "transform/bias": "classifier_bias",
+        "pooled/bias": "classifier_bias",
+        "output/bias": "decoder_bias",
+    },
     mixed=("global_attn_every_n_layers", 3, "first"),
     rotary_bases={
         "rotary_base": (FULL, "global_rope_theta", 160_000.0),

@@ -1,10 +1,13 @@
 """What a family of models is, and the names that many share."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
 Layers = dict[str, str | tuple[str, ...]]
+
+CLASSES = "ForSequenceClassification"
+"""Ending of the names of classifiers."""
 
 FULL, SLIDING = "full_attention", "sliding_attention"
 """Their names of blocks without a window and with one."""
@@ -39,8 +42,11 @@ class Family:
         equal: Name of their setting -> another that has the same value in what is understood.
         heads: Ending of an architecture's name ("ForMaskedLM") -> our layer -> theirs, prefix included.
         head_fields: The same -> field of our config -> its value.
+        head_required: The same -> what is `required` of models with that head.
+        pooling: Name of their setting that says what is classified: the first token ("cls") or the "mean".
         first_position: Rows of the table of positions that no text uses.
-        transposed: Whether kernels are stored as (output, input), as by torch's linear layers.
+        transposed: Whether kernels of the base model are stored as (output, input), as by torch's linear
+            layers; those of heads always are.
         gain_offset: Added to the gains of the normalisation.
         tied: Whether the output layer is the token embedding where a file does not say.
         untied_if_stored: Whether an output layer in the file counts, whatever its settings say.
@@ -50,7 +56,8 @@ class Family:
         pieces: From which SentencePiece model alone they can be made; None: from none.
         unscaled: Whether scores are not divided by sqrt(head_dim).
         query_scalar: Name of their setting whose root divides the scores instead.
-        zeros: Ending of the name of a parameter of ours -> their setting without which it is zero.
+        zeros: Ending of the name of a parameter of ours -> their setting without which it is zero; "": it is
+            in all models.
         switches: Field of our config -> their setting without which it is None.
         mixed: Which blocks have no window where `layer_types` does not list them: name of their setting of a
             number n, its default, and whether it is the "first" or the "last" of n blocks each time, or all
@@ -70,6 +77,8 @@ class Family:
     equal: Mapping[str, str] = field(default_factory=dict)
     heads: Mapping[str, Layers] = field(default_factory=dict)
     head_fields: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    head_required: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    pooling: str = ""
     first_position: int = 0
     transposed: bool = True
     gain_offset: float = 0.0
@@ -86,6 +95,37 @@ class Family:
     mixed: tuple[str, int, str] | None = None
     rotary_bases: Mapping[str, tuple[str, str, float]] = field(default_factory=lambda: ONE_BASE)
     computed_positions: bool = False
+
+
+def as_encoder(family: Family) -> Family:
+    """Return a family that writes as one that only reads: its stack is called the encoder, as in classifiers.
+
+    Of an encoder-decoder the encoder is left. The classifiers of language models read the last token.
+    """
+    is_decoder = family.fixed["architecture"] == "decoder"
+    if is_decoder:
+        layers = {_in_encoder(ours): theirs for ours, theirs in family.layers.items()}
+    else:
+        layers = {
+            ours: theirs
+            for ours, theirs in family.layers.items()
+            if not ours.startswith(("decoder", "target"))
+        }
+    return replace(
+        family,
+        layers=layers,
+        prefixes=tuple(dict.fromkeys([*family.prefixes, ""])),  # models of vectors have none
+        settings={ours: theirs for ours, theirs in family.settings.items() if ours != "num_decoder_layers"},
+        fixed={**family.fixed, "architecture": "encoder", "causal": is_decoder},
+        heads={CLASSES: {"classifier": "score"}} if is_decoder else {},
+        head_fields={CLASSES: {"output": "softmax", "pooling": "last"}},
+        zeros={**family.zeros, "classifier/bias": ""},
+    )
+
+
+def _in_encoder(layer):
+    """Return the name of a decoder's layer in an encoder."""
+    return layer.replace("decoder", "encoder").replace("self_attention", "attention")
 
 
 def block(stack: str, layers: Layers) -> Layers:
