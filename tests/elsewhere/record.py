@@ -244,6 +244,12 @@ MODELS = {
         lambda: byte_level(["<pad>", *GPT]),
         {"n_embd": 24, "n_layer": 2, "n_head": 4, "n_positions": 48, "pad_token_id": 0} | LABELS,
     ),
+    "gpt-neo": (
+        "GPTNeoForCausalLM",
+        lambda: byte_level(GPT),
+        {"hidden_size": 24, "num_layers": 3, "num_heads": 4, "intermediate_size": 40, "window_size": 5}
+        | {"max_position_embeddings": 48, "attention_types": [[["local", "global", "local"], 1]]},
+    ),
     "opt": (
         "OPTForCausalLM",
         lambda: byte_level(["<s>", "<pad>", "</s>"], "</s>"),

@@ -25,6 +25,12 @@ ALLOWED = 0.5
 ABLATED = ((0, 1), (1, 2), (1, 3))
 """Layer and head that are left out; of an encoder-decoder in the encoder, decoder and cross-attention."""
 
+WITHOUT = {
+    "modernbert-mean": "pools by the mask, which must have two axes",
+    "gpt-neo": "adds its windows to any mask",
+}
+"""Models of which no masks are recorded -> why."""
+
 OUTPUT = re.compile(
     r"\b(self_attn|attention|attn|SelfAttention|encoder_attn|EncDecAttention)"
     r"(\.output)?\.(dense|out_lin|out_proj|o_proj|c_proj|Wo|o)$"
@@ -35,8 +41,8 @@ OUTPUT = re.compile(
 def main(names):
     """Add a file to the folders of some models; of all if none is named."""
     for name in names or MODELS:
-        (kind, _, settings), folder = MODELS[name], HERE / name
-        if settings.get("classifier_pooling") == "mean":  # pools by the mask, which must have two axes
+        kind, folder = MODELS[name][0], HERE / name
+        if name in WITHOUT:
             continue
         model = getattr(transformers, kind).from_pretrained(folder, attn_implementation="eager").eval()
         with torch.no_grad():

@@ -392,6 +392,8 @@ def test_layers_and_bases_are_read_from_older_files_too(copied):
         config = store.read_config(folder)
         assert config.unlimited_layers
         assert store.read_config(changed(folder, **older, **values)) == config
+    alternating = changed(copied("gpt-neo"), attention_layers=..., attention_types=...)
+    assert store.read_config(alternating).unlimited_layers == (0, 2)
     config = store.read_config(changed(copied("modernbert-masked"), rope_parameters=..., layer_types=...))
     assert (config.rotary_base, config.window_rotary_base) == (160_000, 10_000)
 
@@ -544,6 +546,8 @@ LLAMA3 = {"rope_type": "llama3", "factor": 3.0, "low_freq_factor": 0.5, "high_fr
         ("qwen2", {"layer_types": ["full_attention", "sliding_attention"]}, KINDS),
         ("qwen2-mixed", {"layer_types": ["full_attention", "chunked_attention", "full_attention"]}, KINDS),
         ("qwen2-mixed", {"layer_types": ["full_attention", "sliding_attention"]}, KINDS),
+        ("gpt-neo", {"attention_layers": ...}, KINDS),
+        ("gpt-neo", {"attention_layers": ["global", ["local"], "global"]}, KINDS),
         ("qwen2-mixed", {"layer_types": None, "max_window_layers": -1}, KINDS),
         ("gemma3", {"layer_types": None, "sliding_window_pattern": 0}, KINDS),
         ("mistral", {"layer_types": ["full_attention", "sliding_attention"]}, KINDS),

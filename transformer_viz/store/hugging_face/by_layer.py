@@ -8,6 +8,9 @@ from transformer_viz.store.format import ModelError
 from transformer_viz.store.hugging_face.families import FULL, SLIDING, Family
 from transformer_viz.store.limits import MAX_LAYERS
 
+NAMES = {"global": FULL, "local": SLIDING}
+"""GPT-Neo's names of kinds of blocks -> those of others."""
+
 
 def windows(
     file: Path, theirs: Mapping[str, Any], family: Family, values: Mapping[str, Any]
@@ -26,7 +29,10 @@ def windows(
     window, count = values.get("window"), values["num_layers"]
     if type(count) is not int or not 0 < count <= MAX_LAYERS:
         return {"window": window}  # and the config is refused
-    kinds = theirs.get("layer_types")
+    listed = [theirs[name] for name in family.kinds if theirs.get(name) is not None]
+    kinds: Any = listed[0] if listed else None
+    if isinstance(kinds, list):
+        kinds = [NAMES.get(str(kind), kind) for kind in kinds]
     if family.mixed is None:
         if isinstance(kinds, list) and len({*map(str, kinds)}) > 1:
             raise ModelError("hugging.layer_types", file=file)

@@ -48,6 +48,41 @@ GPT2 = Family(
     transposed=False,
 )
 
+GPT_NEO = replace(
+    GPT2,
+    layers=GPT2.layers
+    | block(
+        "decoder",
+        {
+            "self_attention/query": "h.{}.attn.attention.q_proj",
+            "self_attention/key": "h.{}.attn.attention.k_proj",
+            "self_attention/value": "h.{}.attn.attention.v_proj",
+            "self_attention/output": "h.{}.attn.attention.out_proj",
+        },
+    ),
+    settings=SIZES
+    | {
+        "num_layers": "num_layers",
+        "num_heads": "num_heads",
+        "activation": "activation_function",
+        "norm_epsilon": "layer_norm_epsilon",
+        "window": "window_size",
+    },
+    fixed=GPT2.fixed | {"attention_bias": False, "output_bias": True},
+    defaults={
+        "activation_function": "gelu_new",
+        "layer_norm_epsilon": 1e-5,
+        "intermediate_size": None,
+        "window_size": 256,
+    },
+    required={},
+    heads={"ForCausalLM": {"output": "lm_head"}},
+    transposed=True,
+    unscaled=True,
+    kinds=("attention_layers", "attention_types"),
+    mixed=("", 2, "first"),
+)
+
 OPT = Family(
     layers={
         "token_embedding": "embed_tokens",

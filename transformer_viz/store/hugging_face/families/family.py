@@ -59,7 +59,8 @@ class Family:
         zeros: Ending of the name of a parameter of ours -> their setting without which it is zero; "": it is
             in all models.
         switches: Field of our config -> their setting without which it is None.
-        mixed: Which blocks have no window where `layer_types` does not list them: name of their setting of a
+        kinds: Names of their settings that list the kinds of blocks; the first that a file has holds.
+        mixed: Which blocks have no window where no such list says it: name of their setting of a
             number n, its default, and whether it is the "first" or the "last" of n blocks each time, or all
             "below" n. None: all blocks are alike.
         rotary_bases: Field of our config -> the kind of block whose base it is, name of their setting where
@@ -92,6 +93,7 @@ class Family:
     query_scalar: str = ""
     zeros: Mapping[str, str] = field(default_factory=dict)
     switches: Mapping[str, str] = field(default_factory=dict)
+    kinds: tuple[str, ...] = ("layer_types",)
     mixed: tuple[str, int, str] | None = None
     rotary_bases: Mapping[str, tuple[str, str, float]] = field(default_factory=lambda: ONE_BASE)
     computed_positions: bool = False
