@@ -171,7 +171,7 @@ class Reference:
                 scores = [float(q[i] @ k[j]) / math.sqrt(config.head_dim) for j in read]
                 if config.score_cap is not None:
                     scores = [config.score_cap * math.tanh(score / config.score_cap) for score in scores]
-                if config.positions == "relative" and places is not None:
+                if config.has_relative_bias and places is not None:
                     distances = [places[j] - places[i] for j in read]
                     biases = [self.bias(stack, distance, h) for distance in distances]
                     scores = [score + bias for score, bias in zip(scores, biases, strict=True)]

@@ -82,7 +82,8 @@ def valid_configs(draw):
     if values["window"] is not None and architecture != "encoder-decoder":
         layers = draw(st.sets(st.integers(0, num_layers - 1), max_size=num_layers - 1))
         values["unlimited_layers"] = tuple(sorted(layers))
-    if values["positions"] == "relative":
+    values["relative_bias"] = draw(st.booleans())
+    if values["positions"] == "relative" or values["relative_bias"]:
         values["relative_buckets"] = draw(st.integers(4, 9))
         values["relative_reach"] = draw(st.integers(values["relative_buckets"] // 2 + 1, 12))
     if values["head_dim"] is None:

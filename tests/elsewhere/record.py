@@ -229,6 +229,16 @@ MODELS = {
         lambda: byte_level(ROBERTA, "roberta"),
         SIZES | {"pad_token_id": 1, "type_vocab_size": 1, "max_position_embeddings": 50},
     ),
+    "mpnet": (
+        "MPNetForMaskedLM",
+        lambda: byte_level(ROBERTA, "roberta"),
+        SIZES | {"pad_token_id": 1, "max_position_embeddings": 50},
+    ),
+    "mpnet-classes": (
+        "MPNetForSequenceClassification",
+        lambda: byte_level(ROBERTA, "roberta"),
+        SIZES | {"pad_token_id": 1, "max_position_embeddings": 50},
+    ),
     "xlm-roberta": (
         "XLMRobertaForMaskedLM",
         unigram,

@@ -228,7 +228,7 @@ def test_what_a_target_begins_with_is_read_even_if_it_is_called_padding(explorer
 
 
 def test_the_scores_hold_the_position_bias_and_without_scaling_it_stays_as_it_is(explorer):
-    if explorer.config.positions != "relative":
+    if not explorer.config.has_relative_bias:
         return
     width = explorer.config.head_dim
     for scaling, divided in ((True, width**0.5), (False, 1)):
@@ -245,7 +245,7 @@ def test_the_scores_hold_the_position_bias_and_without_scaling_it_stays_as_it_is
 
 
 def test_without_relative_positions_nothing_is_added_to_the_scores(explorer):
-    if explorer.config.positions != "relative":
+    if not explorer.config.has_relative_bias:
         return
     trace, target = explorer.trace(TEXTS[0], positions="none", **given(explorer)), given(explorer)
     for block in first_attentions(trace):
@@ -538,6 +538,7 @@ LLAMA3 = {"rope_type": "llama3", "factor": 3.0, "low_freq_factor": 0.5, "high_fr
         ("bart", {"decoder_attention_heads": 2}, "`decoder_attention_heads` = 2 is not understood, only 4"),
         ("marian", {"add_final_layer_norm": True}, "`add_final_layer_norm` = True is not understood"),
         ("marian", {"decoder_start_token_id": 10**6}, "`target_start` = (1000000,) names a token"),
+        ("mpnet", {"relative_attention_num_buckets": 16}, "`relative_attention_num_buckets` = 16 is not"),
         ("t5", {"feed_forward_proj": "gated-mish"}, "the activation mish is not known"),
         ("t5", {"relative_attention_num_buckets": 2}, "`relative_buckets` = 2 must be at least 4"),
         ("t5", {"relative_attention_num_buckets": 10}, "has shape (8, 4), and config.json asks for (10, 4)"),

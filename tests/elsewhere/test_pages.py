@@ -25,6 +25,7 @@ NAMES = (
     "bert-masked",
     "bert-classes",
     "albert",
+    "mpnet",
     "roberta",
     "gpt2",
     "llama",
@@ -164,6 +165,18 @@ def test_relative_positions_are_drawn_by_head_and_distance():
         "Shuffle tokens",
         "Remove encoding",
     ]
+
+
+def test_a_model_with_a_table_and_a_bias_shows_one_of_them(engine):
+    app = open_page("positions", model="mpnet", view="table")
+    assert "positions, 24 dimensions" in shown(app)
+    app.segmented_control(key="added").set_value("bias").run()
+    assert "Each head has a **relative position bias**" in shown(app)
+    assert "adds nothing to its embeddings" not in shown(app)
+    assert len(array(figures(app)[0]["data"][0]["z"])) == 4
+    steps = steps_of("mpnet")
+    assert "relative position bias" in steps
+    assert "learned + relative position bias" in shown(open_page("models", show="mpnet")).lower()
 
 
 def test_the_models_page_offers_neither_a_copy_nor_the_deletion_of_a_folder_of_the_hub():

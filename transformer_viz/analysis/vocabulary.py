@@ -15,7 +15,8 @@ def has_fixed_scores(config: TransformerConfig) -> bool:
 
     Without position encodings its queries and keys follow from the two tokens alone.
     """
-    return config.positions == "none" and not config.projects_embeddings
+    knows_none = config.positions == "none" and not config.has_relative_bias
+    return knows_none and not config.projects_embeddings
 
 
 def vocabulary_weights(

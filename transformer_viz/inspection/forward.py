@@ -192,12 +192,14 @@ class ForwardPass:
         first = self.config.padding_position
         ids = _position_ids(changes.position_ids, len(source.ids))
         target_ids = _position_ids(None, 0)
-        if self.config.positions_in_attention and changes.positions not in (None, self.config.positions):
-            if changes.positions != "none":
-                raise ValueError(
-                    f"Positions of this model act on the scores of attention ({self.config.positions}): they "
-                    'can be removed with `positions="none"`, and no table can be put in their place.'
-                )
+        config, asked = self.config, changes.positions
+        if config.positions_in_attention and asked not in (None, config.positions, "none"):
+            raise ValueError(
+                f"Positions of this model act on the scores of attention ({config.positions}): they "
+                'can be removed with `positions="none"`, and no table can be put in their place.'
+            )
+        acts_on_scores = config.positions_in_attention or config.has_relative_bias
+        if acts_on_scores and isinstance(asked, str) and asked == "none":
             ids = np.zeros((1, len(source.ids)), np.int32)  # no token is at a distance from another
             target_ids = np.zeros((1, 0 if target is None else len(target.ids)), np.int32)
         rows = len(source.ids) + first if changes.position_ids is None else ids.max() + 1

@@ -70,7 +70,7 @@ class Transformer(keras.Model):
             side: dense(config.d_model, bias=True, name=f"{side}embedding_projection") for side in projected
         }
         self.embedding_dropout = keras.layers.Dropout(config.embedding_dropout)
-        stacks = depth if config.positions == "relative" else ()
+        stacks = depth if config.has_relative_bias else ()
         self.relative_biases = {
             stack: keras.layers.Embedding(
                 config.relative_buckets, config.num_heads, name=f"{stack}_relative_bias"
@@ -355,19 +355,19 @@ class Transformer(keras.Model):
         The positions of both may be the same.
         """
         config, key_ids = self.config, query_ids if key_ids is None else key_ids
-        layers = range(config.stacks[stack])
-        if config.positions == "rotary":
-            used = [config.rotary_of(layer) for layer in layers]
-            found = {
-                each: Places(rotation=rotation(query_ids, config.rotary_width, *each))
-                for each in dict.fromkeys(used)
-            }
-            return [found[each] for each in used]
-        if config.positions == "relative":
+        places = NO_PLACES
+        if config.has_relative_bias:
             table, causal = self.relative_biases[stack].embeddings, stack == "decoder" or config.causal
-            bias = relative_bias(config, table, query_ids, key_ids, causal=causal)
-            return [Places(bias=bias) for _ in layers]
-        return [NO_PLACES for _ in layers]
+            places = Places(bias=relative_bias(config, table, query_ids, key_ids, causal=causal))
+        layers = range(config.stacks[stack])
+        if config.positions != "rotary":
+            return [places for _ in layers]
+        used = [config.rotary_of(layer) for layer in layers]
+        found = {
+            each: places._replace(rotation=rotation(query_ids, config.rotary_width, *each))
+            for each in dict.fromkeys(used)
+        }
+        return [found[each] for each in used]
 
     def _encode(self, x, masks, changes, places):
         """Return the residual stream after the encoder, and the traces of its blocks."""

@@ -148,8 +148,10 @@ def _about(config, words, place):
         return words("map.about.positions_projected")
     if place.part == "positions" and config.embedding_norm:
         return words("map.about.positions_normed")
-    if place.part == "self" and config.positions_in_attention:
-        return words(f"map.about.self_{config.positions}")
+    if place.part == "self" and config.has_relative_bias:
+        return words("map.about.self_relative")
+    if place.part == "self" and config.positions == "rotary":
+        return words("map.about.self_rotary")
     return words(
         "map.about.ffn_gated" if place.part == "ffn" and config.gated_ffn else f"map.about.{place.part}"
     )

@@ -77,7 +77,7 @@ def _check_positions_in_attention(config):
         count = len(getattr(config, name))
         if count not in (0, pairs):
             raise Problem("config.scaling", name=name, count=count, pairs=pairs)
-    if config.positions == "relative" and not 2 <= config.relative_buckets // 2 < config.relative_reach:
+    if config.has_relative_bias and not 2 <= config.relative_buckets // 2 < config.relative_reach:
         raise Problem("config.relative", buckets=config.relative_buckets, reach=config.relative_reach)
 
 

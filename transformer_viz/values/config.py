@@ -56,7 +56,7 @@ ADDED = {
     **dict.fromkeys(("target_start", "relative_buckets", "relative_reach", "scale_output"), 3),
     **dict.fromkeys(("unlimited_layers", "window_rotary_base", "first_norm", "score_cap", "logit_cap"), 4),
     **dict.fromkeys(("rotary_scaling", "window_rotary_scaling"), 4),
-    "pooled_norm": 5,
+    **dict.fromkeys(("pooled_norm", "relative_bias"), 5),
 }
 """Field -> the version of `config.json` that first has it; older ones mean its default."""
 
@@ -159,6 +159,7 @@ class TransformerConfig:
             dense layer brings their sum to that width (Lan et al., 2020, section 3.1), and
             `output_transform` brings it back; None: `d_model`.
         target_start: Token ids with which the target of an encoder-decoder begins; None: `start_id`.
+        relative_bias: The bias of "relative" positions beside others, as in MPNet (Song et al., 2020).
         relative_buckets: Rows of the table of "relative" positions.
         relative_reach: Distance from which on they are all in the last bucket.
         scale_output: Divide the vectors in front of the logits over the vocabulary by sqrt(d_model), as T5
@@ -239,6 +240,7 @@ class TransformerConfig:
     vocabulary_bias: bool = False
     embedding_dim: int = DERIVED
     target_start: tuple[int, ...] = DERIVED
+    relative_bias: bool = False
     relative_buckets: int = 32
     relative_reach: int = 128
     scale_output: bool = False
@@ -291,6 +293,11 @@ class TransformerConfig:
     def has_position_table(self) -> bool:
         """Whether positions are vectors that are added to the token embeddings."""
         return self.positions != "none" and not self.positions_in_attention
+
+    @property
+    def has_relative_bias(self) -> bool:
+        """Whether a bias by the distance from query to key is added to the scores of self-attention."""
+        return self.positions == "relative" or self.relative_bias
 
     @property
     def positions_in_attention(self) -> bool:

@@ -11,7 +11,7 @@ def parameter_shapes(config: "TransformerConfig") -> dict[str, tuple[int, ...]]:
     shapes = _embedding_shapes(config, "")
     if config.architecture == "encoder-decoder":
         shapes |= _embedding_shapes(config, "target_")
-    if config.positions == "relative":
+    if config.has_relative_bias:
         table = (config.relative_buckets, config.num_heads)
         shapes |= {f"{stack}_relative_bias/embeddings": table for stack in config.stacks}
     for stack, count in config.stacks.items():

@@ -32,7 +32,7 @@ def trace_bytes(
 
 def _embedding(config, length):
     """Return the count of numbers in token and position embeddings, or in the position bias."""
-    bias = config.num_heads * length**2 if config.positions == "relative" else 0
+    bias = config.num_heads * length**2 if config.has_relative_bias else 0
     return length * config.embedding_dim * (1 if config.positions_in_attention else 2) + bias
 
 

@@ -151,6 +151,12 @@ def kind_name(kind: str) -> str:
     return t(f"positions.kind.{kind.replace('-', '_')}")
 
 
+def positions_name(config: TransformerConfig) -> str:
+    """Return the translated name of a model's position encoding, and of the bias beside it."""
+    kinds = [config.positions, *(["relative"] if config.relative_bias else [])]
+    return " + ".join(map(kind_name, dict.fromkeys(kinds)))
+
+
 def show_labels(by_label: dict) -> None:
     """Show the test metrics of each label, if the card has them."""
     labels = {escaped(label): found for label, found in by_label.items() if isinstance(found, dict)}
@@ -183,7 +189,7 @@ def architecture(config: TransformerConfig) -> dict[str, str]:
     if config.architecture == "encoder-decoder":
         vocabulary += f" → {config.target_vocab_size:,}"
         longest += f" → {config.target_max_len:,}"
-    positions, norm = kind_name(config.positions), t(f"card.norm.{config.norm}")
+    positions, norm = positions_name(config), t(f"card.norm.{config.norm}")
     rows = {
         t("config.layers"): layers,
         t("config.heads"): f"{config.num_heads} × {config.head_dim}",

@@ -31,6 +31,7 @@ from transformer_viz.store.hugging_face.families.encoders import (
     DISTILBERT,
     ELECTRA,
     MODERNBERT,
+    MPNET,
     ROBERTA,
     XLM_ROBERTA,
 )
@@ -47,6 +48,7 @@ FAMILIES = {
     "xlm-roberta": XLM_ROBERTA,
     "camembert": CAMEMBERT,
     "data2vec-text": DATA2VEC,
+    "mpnet": MPNET,
     "modernbert": MODERNBERT,
     "gpt2": GPT2,
     "opt": OPT,

@@ -124,6 +124,27 @@ ROBERTA = replace(
     wordpiece=False,
 )
 
+MPNET = replace(
+    ROBERTA,
+    layers={ours: theirs for ours, theirs in ROBERTA.layers.items() if ours != "segment_embedding"}
+    | {"encoder_relative_bias": "encoder.relative_attention_bias"}
+    | block(
+        "encoder",
+        {
+            "attention/query": "encoder.layer.{}.attention.attn.q",
+            "attention/key": "encoder.layer.{}.attention.attn.k",
+            "attention/value": "encoder.layer.{}.attention.attn.v",
+            "attention/output": "encoder.layer.{}.attention.attn.o",
+            "attention_norm": "encoder.layer.{}.attention.LayerNorm",
+        },
+    ),
+    prefixes=("mpnet.", ""),
+    settings={ours: theirs for ours, theirs in ROBERTA.settings.items() if ours != "segments"},
+    fixed=ROBERTA.fixed | {"relative_bias": True, "relative_buckets": 32, "relative_reach": 128},
+    defaults={"layer_norm_eps": 1e-12, "hidden_act": "gelu"},
+    required={"relative_attention_num_buckets": 32},
+)
+
 XLM_ROBERTA = replace(ROBERTA, pieces=Pieces("sentencepiece.bpe.model", xlm_roberta_json))
 
 CAMEMBERT = replace(ROBERTA, pieces=Pieces("sentencepiece.bpe.model", camembert_json))

@@ -28,7 +28,8 @@ def show_relative(model: store.ModelSummary) -> None:
     except store.ModelError as error:
         st.error(t("model.unreadable", reason=error_text(error)), icon=":material/error:")
         return
-    st.markdown(t("positions.relative.said"))
+    alone = "" if config.has_position_table else t("positions.relative.alone")
+    st.markdown(alone + t("positions.relative.said"))
     with st.container(horizontal=True, gap="medium", vertical_alignment="bottom"):
         how = choose_one(
             "picture",

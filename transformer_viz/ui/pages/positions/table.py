@@ -48,6 +48,17 @@ def own_table(model: store.ModelSummary) -> np.ndarray:
     return table[int(config.padding_position) :]
 
 
+def _asks_for_bias(config):
+    """Let the visitor choose between the table and the bias of a model that has both."""
+    if not config.has_position_table:
+        return True
+    name = t("positions.added")
+    return (
+        choose_one("added", ["table", "bias"], name, format_func=lambda to: t(f"positions.added.{to}"))
+        == "bias"
+    )
+
+
 def even(number: int) -> int:
     """Return the largest even number up to this one, at least 2."""
     return max(number - number % 2, 2)
@@ -56,7 +67,7 @@ def even(number: int) -> int:
 def show_table(model: store.ModelSummary) -> None:
     """Show the table as a heatmap, as curves, or as the similarity of its positions."""
     config = config_of(model)
-    if config.positions == "relative":
+    if config.has_relative_bias and _asks_for_bias(config):
         show_relative(model)
         return
     st.subheader(t("positions.table.title"), anchor=False, help=t("positions.table.help"))
