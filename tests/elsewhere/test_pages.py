@@ -176,7 +176,8 @@ def test_a_model_with_a_table_and_a_bias_shows_one_of_them(engine):
     assert len(array(figures(app)[0]["data"][0]["z"])) == 4
     steps = steps_of("mpnet")
     assert "relative position bias" in steps
-    assert "learned + relative position bias" in shown(open_page("models", show="mpnet")).lower()
+    card = open_page("models", show="mpnet").table[0].value
+    assert "learned \\+ relative position bias" in card.to_numpy()
 
 
 def test_the_models_page_offers_neither_a_copy_nor_the_deletion_of_a_folder_of_the_hub():
