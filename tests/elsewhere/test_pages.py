@@ -61,8 +61,8 @@ def shelf(models_folder, engine):
         shutil.rmtree(models_folder / name)
 
 
+@pytest.mark.parametrize(("page", "address"), VIEWS, ids=str)  # a model is loaded once for all pages
 @pytest.mark.parametrize("model", NAMES)
-@pytest.mark.parametrize(("page", "address"), VIEWS, ids=str)
 def test_every_page_shows_a_model_of_the_hub(model, page, address):
     app = open_page(page, model=model, **address)
     assert not app.error
