@@ -139,7 +139,8 @@ def test_ids_of_the_hub_can_be_given_as_they_are(folder, explorer):
 
 
 def test_a_head_can_be_ablated(explorer):
-    with_all, without = explorer.trace(TEXTS[0]), explorer.trace(TEXTS[0], ablate=[(0, 1)])
+    texts = given(explorer)
+    with_all, without = (explorer.trace(TEXTS[0], ablate=heads, **texts) for heads in ((), [(0, 1)]))
     assert np.abs(with_all.values.final - without.values.final).max() > 1e-4
 
 

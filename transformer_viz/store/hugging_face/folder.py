@@ -205,7 +205,7 @@ def _task(config):
 
 
 def _examples(kind, config, tokenizer):
-    if kind == "t5":
+    if kind == "t5" and config.has_decoder:
         return ["translate English to German: The cat sat on the mat because it was tired."]
     if config.fills_in or kind == "bart":
         mask = "[MASK]" if '"[MASK]"' in tokenizer else "<mask>"
