@@ -10,7 +10,7 @@ from itertools import chain
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
 
 import pytest
-from running_app import running
+from running_app import ROOT, running
 from small_models import REVIEWS, with_random_parameters, write
 
 from transformer_viz.values.config import TransformerConfig
@@ -232,3 +232,10 @@ def app(models_folder):
     """The process of the app over `models_folder`, and its address."""
     with running() as app:
         yield app
+
+
+@pytest.fixture(scope="session")
+def home():
+    """The address of the app with all shipped models."""
+    with running(TRANSFORMER_VIZ_MODELS=ROOT / "models") as (_, address):
+        yield address

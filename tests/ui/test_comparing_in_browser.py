@@ -19,7 +19,7 @@ from chinese import is_chinese
 from lens_page import middles, opened, page_place, settle
 from numpy.testing import assert_allclose
 from playwright.sync_api import expect
-from running_app import ROOT, running
+from running_app import ROOT
 
 import transformer_viz as tv
 from transformer_viz.pictures.labels import as_shown, label_of, written_text
@@ -172,13 +172,6 @@ PAIRS = {
         other_model="single-block",
     ),
 }
-
-
-@pytest.fixture(scope="module")
-def home():
-    """The address of the app with all shipped models."""
-    with running(TRANSFORMER_VIZ_MODELS=MODELS) as (_, address):
-        yield address
 
 
 @pytest.fixture

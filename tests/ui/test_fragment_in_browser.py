@@ -9,23 +9,32 @@ from playwright.sync_api import expect
 from running_app import ROOT, running
 
 
+@pytest.fixture(scope="module")
+def own(tmp_path_factory):
+    """A folder for models, and the address of an app over it."""
+    folder = tmp_path_factory.mktemp("models")
+    with running(TRANSFORMER_VIZ_MODELS=folder) as (_, address):
+        yield folder, address
+
+
 @pytest.fixture
-def models(tmp_path):
-    """A folder of two models."""
+def models(own):
+    """The folder, with two models in it."""
+    folder, _ = own
     for name in ("attention-only", "reverse-digits"):
-        shutil.copytree(ROOT / "models" / name, tmp_path / name)
-    return tmp_path
+        shutil.rmtree(folder / name, ignore_errors=True)
+        shutil.copytree(ROOT / "models" / name, folder / name)
+    return folder
 
 
 @pytest.fixture
-def page(models, new_visitor):
+def page(own, models, new_visitor):
     """The first of them, opened."""
     page = new_visitor(viewport={"width": 1440, "height": 900})
-    with running(TRANSFORMER_VIZ_MODELS=models) as (_, address):
-        page.goto(f"{address}/?lang=en&model=attention-only")
-        page.locator(".lens .said").wait_for()
-        settle(page)
-        yield page
+    page.goto(f"{own[1]}/?lang=en&model=attention-only")
+    page.locator(".lens .said").wait_for()
+    settle(page)
+    return page
 
 
 def go(page, name):

@@ -7,7 +7,7 @@ import pytest
 from lens_page import settle
 from numpy.testing import assert_allclose
 from playwright.sync_api import expect
-from running_app import ROOT, running
+from running_app import ROOT
 
 import transformer_viz as tv
 from transformer_viz import store
@@ -127,13 +127,6 @@ def test_a_long_text_shows_a_part_and_says_so(language):
 def test_a_model_that_is_gone_is_named(tmp_path):
     with pytest.raises(store.ModelError):
         parameters_of(str(tmp_path / "gone"), output_names)
-
-
-@pytest.fixture(scope="module")
-def home():
-    """The address of the app with all shipped models."""
-    with running(TRANSFORMER_VIZ_MODELS=MODELS) as (_, address):
-        yield address
 
 
 @pytest.fixture

@@ -4,7 +4,6 @@ import pytest
 from chinese import is_chinese
 from lens_page import held_back, settle
 from playwright.sync_api import expect
-from running_app import ROOT, running
 
 from transformer_viz.analysis import stream_places
 from transformer_viz.language import Words
@@ -52,13 +51,6 @@ def test_an_encoder_decoder_has_cross_attention_in_its_decoder_only_and_names_bo
     assert [each["name"] for each in found] == ["Encoder", "Decoder"]
     kinds = [[step["kind"] for step in each["block"] if step["kind"]] for each in found]
     assert kinds == [["encoder"], ["decoder", "cross"]]
-
-
-@pytest.fixture(scope="module")
-def home():
-    """The address of the app with all shipped models."""
-    with running(TRANSFORMER_VIZ_MODELS=ROOT / "models") as (_, address):
-        yield address
 
 
 @pytest.fixture
