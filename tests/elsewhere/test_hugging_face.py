@@ -521,6 +521,8 @@ LLAMA3 = {"rope_type": "llama3", "factor": 3.0, "low_freq_factor": 0.5, "high_fr
         ("llama-yarn", {"rope_parameters": YARN | {"beta_fast": -1}}, ROPE),
         ("llama-yarn", {"rope_parameters": YARN | {"rope_theta": 1.0}}, ROPE),
         ("llama-yarn", {"rope_parameters": YARN | {"attention_factor": 0}}, ROPE),
+        ("llama-yarn", {"rope_parameters": YARN | {"attention_factor": 1e200}}, ROPE),
+        ("llama-yarn", {"rope_parameters": YARN | {"mscale": 1e9, "mscale_all_dim": 1.0}}, ROPE),
         ("llama-yarn", {"rope_parameters": YARN | {"original_max_position_embeddings": 1}}, ROPE),
         ("phi3-long", {"rope_parameters": LONGROPE | {"short_factor": [1.0]}}, ROPE),
         ("phi3-long", {"rope_parameters": LONGROPE | {"short_factor": [1.0, 0]}}, ROPE),

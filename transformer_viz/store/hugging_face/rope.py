@@ -13,6 +13,9 @@ from transformer_viz.values.checks import is_positive
 SCALING = {"rotary_base": "rotary_scaling", "window_rotary_base": "window_rotary_scaling"}
 """Field of a base of wavelengths -> field of their scaling factors."""
 
+LARGEST_ATTENTION = 100.0
+"""Largest factor of rotated queries and keys; those of real models are below 2."""
+
 
 class Scaling(NamedTuple):
     """How rotary positions are scaled in a model whose context was extended after pre-training.
@@ -101,9 +104,9 @@ def _scaling(rope, theirs, width, base) -> Scaling | None:
     turns = [original / (math.tau * base ** (2 * pair / width)) for pair in range(pairs)]
     found = KINDS[kind](rope, factor, original, turns)
     given = rope.get("attention_factor")
-    if found is None or given is None:
-        return found
-    return found._replace(attention=given) if is_positive(given) else None
+    if found is not None and given is not None:
+        found = found._replace(attention=given) if is_positive(given) else None
+    return found if found is not None and found.attention <= LARGEST_ATTENTION else None
 
 
 def _llama3(rope, factor, _, turns):
