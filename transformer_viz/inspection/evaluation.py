@@ -21,7 +21,8 @@ from transformer_viz.data.batches import by_length, pad
 from transformer_viz.inspection.controls import HEADLESS, UNIFORM
 from transformer_viz.inspection.explorer import Explorer
 from transformer_viz.inspection.token_scores import token_scores
-from transformer_viz.values.config import END_ID, PAD_ID, START_ID
+from transformer_viz.language import Problem
+from transformer_viz.values.config import END_ID, START_ID
 
 BATCH_SIZE = 64
 """Texts per batch."""
@@ -217,23 +218,33 @@ def evaluate_generation(
         explorer: `Explorer` of an encoder-decoder, or of a decoder.
         rows: DataFrame with columns text and target; concatenated for a decoder-only model.
         batch_size: Rows per batch.
+
+    Raises:
+        ValueError: If the model is a decoder made elsewhere, which knows no end of a target.
     """
     config = explorer.config
+    start, end = [*(config.target_start or (START_ID,))], config.end_id if config.has_encoder else END_ID
     if config.has_encoder:
-        source = explorer.tokenizer.encode_batch(rows["text"], max_len=config.max_len)
-        most = config.target_max_len - 1
+        first = config.is_foreign and config.reads_start
+        source = explorer.tokenizer.encode_batch(rows["text"], max_len=config.max_len, start=first)
+        most = config.target_max_len - len(start)
         target = explorer.output_tokenizer.encode_batch(rows["target"], max_len=most)
+    elif config.is_foreign:
+        raise Problem("model.foreign_tokens", model=explorer.name)
     else:
         whole = (rows["text"] + " " + rows["target"]).str.strip()
         source, target = None, explorer.tokenizer.encode_batch(whole, max_len=config.max_len - 1)
+    target = [np.array([*start, *ids, end], np.int32) for ids in target]
     exact, total, nats, tokens = 0, 0, 0.0, np.zeros(3, int)
     for batch in by_length(target, batch_size):
-        before = pad([[START_ID, *target[row]] for row in batch])
+        padded = pad([target[row] for row in batch], config.pad_id)
+        before, answers = padded[:, :-1], padded[:, 1:].copy()
+        answers[:, : len(start) - 1] = config.pad_id  # what a target begins with is given
         inputs = {"token_ids": before}
         if source is not None:
-            inputs = {"token_ids": pad([source[row] for row in batch]), "target_ids": before}
-        answers = pad([[*target[row], END_ID] for row in batch])
-        real, scores = answers != PAD_ID, token_scores(explorer, inputs, answers)
+            ids = pad([source[row] for row in batch], config.pad_id)
+            inputs = {"token_ids": ids, "target_ids": before}
+        real, scores = answers != config.pad_id, token_scores(explorer, inputs, answers)
         exact += int((scores.right[0] | ~real).all(axis=-1).sum())
         total, nats = total + int(real.sum()), nats + scores.nats.sum(dtype=float)
         tokens += scores.right.sum(axis=(1, 2))

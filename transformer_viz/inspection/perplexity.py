@@ -6,10 +6,12 @@ from typing import NamedTuple
 import numpy as np
 from tqdm import tqdm
 
+from transformer_viz.data.batches import by_length, pad
 from transformer_viz.data.cloze import mask_tokens
 from transformer_viz.data.packing import NO_LIMIT, Stream
 from transformer_viz.inspection.explorer import Explorer
 from transformer_viz.inspection.token_scores import token_scores
+from transformer_viz.language import Problem
 from transformer_viz.values.config import PAD_ID
 from transformer_viz.values.one_line import one_line
 
@@ -19,7 +21,8 @@ class TextEvaluation(NamedTuple):
 
     Attributes:
         texts: Number of texts.
-        tokens: Number of predicted tokens, including the end of each text.
+        tokens: Number of predicted tokens, including the end of each text; a model made elsewhere is not
+            asked about the end, and about the first token only if something stands before it.
         num_bytes: Length of the decoded tokens in bytes of UTF-8.
         perplexity: exp of the mean cross-entropy per token.
         bits_per_byte: Total cross-entropy in bits per byte; comparable between vocabularies.
@@ -71,7 +74,8 @@ def evaluate_texts(
     """Evaluate a decoder's next-token predictions at every position of some texts.
 
     The texts are packed as in training: every token counts once, and its context is the part of its own text
-    in the same row of `max_len` tokens.
+    in the same row of `max_len` tokens. A model made elsewhere reads each text, or each part of a longer one,
+    in a row of its own.
 
     Args:
         explorer: `Explorer` of a decoder.
@@ -79,13 +83,16 @@ def evaluate_texts(
         batch_size: Rows per batch.
         progress: Show a progress bar on standard error.
     """
-    token_ids = explorer.tokenizer.encode_batch(texts, max_len=NO_LIMIT)
-    stream = Stream(token_ids, explorer.config.max_len)
-    nats, right = 0.0, np.zeros(3, int)
-    for _, rows in _batches(stream, batch_size, progress):
-        scores = token_scores(explorer, rows.inputs(explorer.config), rows.next_ids)
+    config = explorer.config
+    starts = config.is_foreign and config.reads_start
+    token_ids = explorer.tokenizer.encode_batch(texts, max_len=NO_LIMIT, start=starts)
+    nats, right, tokens = 0.0, np.zeros(3, int), 0
+    batches = _parts if config.is_foreign else _packed
+    for inputs, targets in batches(token_ids, config, batch_size, progress):
+        scores = token_scores(explorer, inputs, targets)
         nats, right = nats + scores.nats.sum(dtype=float), right + scores.right.sum(axis=(1, 2))
-    tokens = sum(len(ids) + 1 for ids in token_ids)
+        tokens += int((targets != config.pad_id).sum())
+    token_ids = [ids[1:] for ids in token_ids] if config.is_foreign else token_ids
     num_bytes = sum(len(explorer.tokenizer.decode(ids).encode()) for ids in token_ids)
     figures = perplexity_metrics(nats, tokens, num_bytes)
     return TextEvaluation(len(token_ids), tokens, num_bytes, **figures, **_accuracies(right, tokens))
@@ -102,7 +109,12 @@ def evaluate_masked_tokens(
         batch_size: Rows per batch.
         seed: Random seed of the masking.
         progress: Show a progress bar on standard error.
+
+    Raises:
+        ValueError: If the model was made elsewhere, and masks tokens in its own way.
     """
+    if explorer.config.is_foreign:
+        raise Problem("model.foreign_tokens", model=explorer.name)
     config, random = explorer.config, np.random.default_rng(seed)
     stream = Stream(explorer.tokenizer.encode_batch(texts, max_len=NO_LIMIT), config.max_len)
     nats, right, places = 0.0, np.zeros(3, int), []
@@ -118,6 +130,21 @@ def evaluate_masked_tokens(
     perplexity = float(np.exp(nats / max(len(places), 1)))
     accuracies = _accuracies(right, len(places))
     return MaskedTokenEvaluation(len(texts), len(places), places, perplexity, **accuracies)
+
+
+def _packed(token_ids, config, size, progress):
+    """Yield the arguments of the model and the tokens to predict, batch by batch."""
+    for _, rows in _batches(Stream(token_ids, config.max_len), size, progress):
+        yield rows.inputs(config), rows.next_ids
+
+
+def _parts(token_ids, config, size, progress):
+    """Yield the same of texts, each of which stands alone; the parts of a long one share a token."""
+    most = config.max_len
+    parts = [ids[begin : begin + most + 1] for ids in token_ids for begin in range(0, len(ids) - 1, most)]
+    for rows in tqdm(by_length(parts, size), disable=not progress, unit="batch"):
+        padded = pad([parts[row] for row in rows], config.pad_id)
+        yield {"token_ids": padded[:, :-1]}, padded[:, 1:]
 
 
 def _batches(stream, size, progress):

@@ -11,9 +11,7 @@ from transformer_viz.inspection.controls import HEADLESS, INTACT, UNIFORM, with_
 from transformer_viz.inspection.cross_entropy import token_cross_entropy
 from transformer_viz.inspection.explorer import Explorer
 from transformer_viz.inspection.forward import compiled
-from transformer_viz.language import Problem
 from transformer_viz.network.model import Transformer
-from transformer_viz.values.config import PAD_ID
 
 _COMPILED = weakref.WeakKeyDictionary()
 
@@ -37,19 +35,14 @@ def token_scores(explorer: Explorer, inputs: Mapping[str, np.ndarray], targets: 
     Args:
         explorer: `Explorer`.
         inputs: Arguments of `Transformer.trace`.
-        targets: int32 (row, position), the tokens to predict.
-
-    Raises:
-        ValueError: If the model was made elsewhere, with ids of its own for special tokens.
+        targets: int32 (row, position), the tokens to predict; `pad_id` of the config where there is none.
     """
-    if explorer.config.is_foreign:
-        raise Problem("model.foreign_tokens", model=explorer.name)
     graphs = _COMPILED.setdefault(explorer, {})
     if (names := frozenset(inputs)) not in graphs:
         graphs[names] = _compiled(explorer.model, inputs)
     controls = (INTACT, UNIFORM, HEADLESS)
-    found = [graphs[names](inputs, targets, change.head_gate, change.score_gate) for change in controls]
-    real = targets != PAD_ID
+    real, ids = targets != explorer.config.pad_id, np.maximum(targets, 0)
+    found = [graphs[names](inputs, ids, change.head_gate, change.score_gate) for change in controls]
     return TokenScores(np.where(real, found[0][0], 0), real & np.stack([right for _, right in found]))
 
 
