@@ -52,11 +52,8 @@ def _asks_for_bias(config):
     """Let the visitor choose between the table and the bias of a model that has both."""
     if not config.has_position_table:
         return True
-    name = t("positions.added")
-    return (
-        choose_one("added", ["table", "bias"], name, format_func=lambda to: t(f"positions.added.{to}"))
-        == "bias"
-    )
+    name, named = t("positions.added"), lambda to: t(f"positions.added.{to}")
+    return choose_one("added", ["table", "bias"], name, format_func=named) == "bias"
 
 
 def even(number: int) -> int:
