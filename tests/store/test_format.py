@@ -27,6 +27,7 @@ from safetensors.numpy import save
 from transformer_viz import store
 from transformer_viz.store import ModelError, read_model
 from transformer_viz.store.names import is_name, name_from
+from transformer_viz.values.config import FORMAT_VERSION
 
 BAD_NAMES = ["", "..", ".", "CON/..", "con", "lpt1", "a\0b", "\0", "a" * 65, "a" * 300, "Tiny", "-a", "_a"]
 BAD_NAMES += ["a b", "a.b", "a\n", "影 评", "影评。", "影" * 65, "𠮷" * 49, "É", "e\u0301", "\u0301e"]
@@ -67,9 +68,10 @@ def test_any_text_as_a_name_is_refused_or_unknown(tmp_path_factory, name):
 
 
 def test_a_newer_config_is_told_from_a_damaged_one(model):
-    put(model, "config.json", CONFIG.to_json().replace('"format_version": 4', '"format_version": 5'))
-    newer = NEWER.replace("up to 2", "up to 4")
-    with refused(f"{model / 'config.json'} cannot be used: config.json has format version 5, {newer}"):
+    text, own, higher = CONFIG.to_json(), FORMAT_VERSION, FORMAT_VERSION + 1
+    put(model, "config.json", text.replace(f'"format_version": {own}', f'"format_version": {higher}'))
+    newer = NEWER.replace("up to 2", f"up to {own}")
+    with refused(f"{model / 'config.json'} cannot be used: config.json has format version {higher}, {newer}"):
         read_model(model)
 
 
