@@ -6,7 +6,7 @@ import check_hub
 import numpy as np
 import pytest
 from check_hub import TEXT, Row, answered, checked, compared, main
-from test_hugging_face import TEXTS
+from recorded import TEXTS
 
 import transformer_viz as tv
 
