@@ -20,7 +20,7 @@ from transformer_viz.store.format import (
     one_line,
     sentence_of,
 )
-from transformer_viz.store.hugging_face.families import BUFFERS, Family
+from transformer_viz.store.hugging_face.families import BUFFERS, Family, Head
 from transformer_viz.store.hugging_face.settings import config_from, family_of, head_of, query_scale
 from transformer_viz.store.hugging_face.tensors import Stored, stored_tensors
 from transformer_viz.store.hugging_face.tokenizer_files import tokenizers_of
@@ -70,7 +70,7 @@ class Contents(NamedTuple):
 
     config: TransformerConfig
     family: Family
-    head: str | None
+    head: Head | None
     tokenizer: str
     target_tokenizer: str | None
     tensors: dict[str, Stored]
@@ -123,7 +123,7 @@ def read_contents(folder: Path) -> Contents:
             theirs,
             special,
             positions=_positions(family, tensors),
-            has_output=_has_output(family, head, tensors),
+            has_output=_has_output(head, tensors),
         )
     except ModelError:
         raise
@@ -172,11 +172,9 @@ def _positions(family, tensors):
     return next((shape[0] for shape in found if shape), None)
 
 
-def _has_output(family, head, tensors):
+def _has_output(head, tensors):
     """Return whether a kernel of the output layer is stored."""
-    return head is not None and any(
-        f"{theirs}.weight" in tensors for theirs in _names(family.heads[head], "output")
-    )
+    return head is not None and any(f"{theirs}.weight" in tensors for theirs in _names(head.layers, "output"))
 
 
 def _names(layers, ours) -> tuple[str, ...]:
@@ -271,7 +269,7 @@ def _parameter(found, name) -> tuple[str, np.ndarray | None]:
     own = _names(found.family.layers, pattern)
     layers = [(f"{prefix}{theirs}", False) for theirs in own for prefix in found.family.prefixes]
     if found.head:
-        layers += [(theirs, True) for theirs in _names(found.family.heads[found.head], layer)]
+        layers += [(theirs, True) for theirs in _names(found.head.layers, layer)]
     for each, in_head in layers:
         theirs = each.format(block[2] if block else "")
         part = _PART.fullmatch(theirs)

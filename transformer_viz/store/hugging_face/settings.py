@@ -9,7 +9,7 @@ import numpy as np
 
 from transformer_viz.store.format import ModelError, one_line
 from transformer_viz.store.hugging_face.by_layer import windows
-from transformer_viz.store.hugging_face.families import ACTIVATIONS, FAMILIES, Family, as_encoder
+from transformer_viz.store.hugging_face.families import ACTIVATIONS, FAMILIES, Family, Head, as_encoder
 from transformer_viz.store.hugging_face.rope import rotary
 from transformer_viz.store.limits import LARGEST_FIELDS, MAX_TRACE, check_sizes
 from transformer_viz.values.checks import is_positive
@@ -40,7 +40,8 @@ def family_of(file: Path, theirs: Mapping[str, Any]) -> Family:
         raise ModelError("hugging.quantised", file=file)
     family = as_encoder(family) if _only_reads(file, theirs, family) else family
     wanted = dict(family.required) | {name: theirs.get(other) for name, other in family.equal.items()}
-    wanted |= family.head_required.get(head_of(family, theirs) or "", {})
+    if head := head_of(family, theirs):
+        wanted |= head.required
     if family.settings.get("d_model") == "hidden_size" and "embedding_dim" not in family.settings:
         same = {"embedding_size", "word_embed_proj_dim"} & theirs.keys()
         wanted |= dict.fromkeys(same, theirs.get("hidden_size"))
@@ -102,12 +103,12 @@ def query_scale(file: Path, theirs: Mapping[str, Any], config: TransformerConfig
     return scale * (config.head_dim / scalar) ** 0.5
 
 
-def head_of(family: Family, theirs: Mapping[str, Any]) -> str | None:
-    """Return the ending of the architecture's name that says which head the model has; None: none we know."""
+def head_of(family: Family, theirs: Mapping[str, Any]) -> Head | None:
+    """Return the head that the architecture's name says the model has; None: none we know."""
     name = _class_name(theirs)
     if name.endswith("ForPreTraining") and theirs.get("model_type") == "bert":
         name = "BertForMaskedLM"
-    return next((ending for ending in family.heads if name.endswith(ending)), None)
+    return next((head for ending, head in family.heads.items() if name.endswith(ending)), None)
 
 
 def config_from(
@@ -189,13 +190,13 @@ def _head(file, theirs, family, head):
         return {"tie_embeddings": is_tied, "scale_output": scaled}
     if head is None:
         return {"output": "none"}
-    fields = dict(family.head_fields[head])
+    fields = dict(head.fields)
     if fields["output"] == "tokens":
         return fields | {"tie_embeddings": is_tied}
-    if family.pooling:
-        received = theirs.get(family.pooling, "cls")
+    if head.pooling:
+        received = theirs.get(head.pooling, "cls")
         if received not in ("cls", "mean"):
-            facts = {"name": family.pooling, "received": one_line(received), "wanted": "cls, mean"}
+            facts = {"name": head.pooling, "received": one_line(received), "wanted": "cls, mean"}
             raise ModelError("hugging.setting", file=file, **facts)
         fields["pooling"] = "mean" if received == "mean" else "first"
     named = theirs.get("id2label")

@@ -2,7 +2,15 @@
 
 from dataclasses import replace
 
-from transformer_viz.store.hugging_face.families.family import FULL, SIZES, SLIDING, Family, Pieces, block
+from transformer_viz.store.hugging_face.families.family import (
+    FULL,
+    SIZES,
+    SLIDING,
+    Family,
+    Head,
+    Pieces,
+    block,
+)
 from transformer_viz.text.piece_files import llama_json
 
 DECODER = {"architecture": "decoder", "norm": "pre", "final_norm": True}
@@ -44,7 +52,7 @@ GPT2 = Family(
         "scale_attn_weights": True,
         "add_cross_attention": False,
     },
-    heads={"LMHeadModel": {"output": "lm_head"}},
+    heads={"LMHeadModel": Head({"output": "lm_head"})},
     transposed=False,
 )
 
@@ -76,7 +84,7 @@ GPT_NEO = replace(
         "window_size": 256,
     },
     required={},
-    heads={"ForCausalLM": {"output": "lm_head"}},
+    heads={"ForCausalLM": Head({"output": "lm_head"})},
     transposed=True,
     unscaled=True,
     kinds=("attention_layers", "attention_types"),
@@ -112,7 +120,7 @@ OPT = Family(
         "enable_bias": True,
         "layer_norm_elementwise_affine": True,
     },
-    heads={"ForCausalLM": {"output": "lm_head"}},
+    heads={"ForCausalLM": Head({"output": "lm_head"})},
     first_position=2,
 )
 
@@ -150,7 +158,7 @@ GPT_NEOX = Family(
         "attention_bias": True,
         "rotary_pct": 0.25,
     },
-    heads={"ForCausalLM": {"output": "embed_out"}},
+    heads={"ForCausalLM": Head({"output": "embed_out"})},
     tied=False,
 )
 
@@ -194,7 +202,7 @@ LLAMA = Family(
         "attention_bias": False,
         "mlp_bias": False,
     },
-    heads={"ForCausalLM": {"output": "lm_head"}},
+    heads={"ForCausalLM": Head({"output": "lm_head"})},
     tied=False,
     pieces=Pieces("tokenizer.model", llama_json),
 )

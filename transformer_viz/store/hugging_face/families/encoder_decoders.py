@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from transformer_viz.store.hugging_face.families.family import Family, Layers, Pieces, block
+from transformer_viz.store.hugging_face.families.family import Family, Head, Layers, Pieces, block
 from transformer_viz.text.piece_files import mbart_json, pegasus_json, t5_json
 
 
@@ -59,7 +59,7 @@ BART = Family(
     },
     defaults={"activation_function": "gelu", "scale_embedding": False},
     equal={"decoder_attention_heads": "encoder_attention_heads", "decoder_ffn_dim": "encoder_ffn_dim"},
-    heads={"ForConditionalGeneration": {"output": ("lm_head", "final_logits_bias")}},
+    heads={"ForConditionalGeneration": Head({"output": ("lm_head", "final_logits_bias")})},
     first_position=2,
 )
 
@@ -155,7 +155,7 @@ T5 = Family(
         "relative_attention_num_buckets": 32,
         "relative_attention_max_distance": 128,
     },
-    heads={"ForConditionalGeneration": {"output": "lm_head"}},
+    heads={"ForConditionalGeneration": Head({"output": "lm_head"})},
     untied_if_stored=True,
     pieces=Pieces("spiece.model", t5_json),
     scales_output=True,

@@ -8,6 +8,7 @@ from transformer_viz.store.hugging_face.families.family import (
     SIZES,
     SLIDING,
     Family,
+    Head,
     Pieces,
     block,
 )
@@ -16,8 +17,19 @@ from transformer_viz.text.piece_files import albert_json, camembert_json, xlm_ro
 MASKED = "ForMaskedLM"
 
 ENCODER = {"architecture": "encoder", "positions": "learned", "norm": "post", "embedding_norm": True}
-TRANSFORMED = {"output": "tokens", "output_transform": True, "vocabulary_bias": True}
-POOLED = {"output": "softmax", "pooling": "first"}
+
+
+def masked(transform: str, norm: str, output: str) -> Head:
+    """Return the head that fills gaps, from the names of its layers."""
+    fields = {"output": "tokens", "output_transform": True, "vocabulary_bias": True}
+    return Head({"transform": transform, "transform_norm": norm, "output": output}, fields)
+
+
+def classes(pooled: str, classifier: str, activation: str = "tanh") -> Head:
+    """Return the head that classifies what a layer with an activation makes of the first token."""
+    fields = {"output": "softmax", "pooling": "first", "pooled_activation": activation}
+    return Head({"pooled": pooled, "classifier": classifier}, fields)
+
 
 BERT = Family(
     layers={
@@ -46,14 +58,11 @@ BERT = Family(
     defaults={"layer_norm_eps": 1e-12, "type_vocab_size": 2, "hidden_act": "gelu"},
     required={"position_embedding_type": "absolute", "is_decoder": False, "add_cross_attention": False},
     heads={
-        MASKED: {
-            "transform": "cls.predictions.transform.dense",
-            "transform_norm": "cls.predictions.transform.LayerNorm",
-            "output": "cls.predictions",
-        },
-        CLASSES: {"pooled": "bert.pooler.dense", "classifier": "classifier"},
+        MASKED: masked(
+            "cls.predictions.transform.dense", "cls.predictions.transform.LayerNorm", "cls.predictions"
+        ),
+        CLASSES: classes("bert.pooler.dense", "classifier"),
     },
-    head_fields={MASKED: TRANSFORMED, CLASSES: POOLED | {"pooled_activation": "tanh"}},
     wordpiece=True,
 )
 
@@ -66,14 +75,9 @@ ELECTRA = replace(
     settings=BERT.settings | NARROW,
     defaults=BERT.defaults | {"embedding_size": 128},
     heads={
-        MASKED: {
-            "transform": "generator_predictions.dense",
-            "transform_norm": "generator_predictions.LayerNorm",
-            "output": "generator_lm_head",
-        },
-        CLASSES: {"pooled": "classifier.dense", "classifier": "classifier.out_proj"},
+        MASKED: masked("generator_predictions.dense", "generator_predictions.LayerNorm", "generator_lm_head"),
+        CLASSES: classes("classifier.dense", "classifier.out_proj", "gelu"),
     },
-    head_fields={MASKED: TRANSFORMED, CLASSES: POOLED | {"pooled_activation": "gelu"}},
 )
 
 ALBERT = replace(
@@ -101,12 +105,8 @@ ALBERT = replace(
     defaults=BERT.defaults | {"hidden_act": "gelu_new", "embedding_size": 128},
     required={**BERT.required, "num_hidden_groups": 1, "inner_group_num": 1},
     heads={
-        MASKED: {
-            "transform": "predictions.dense",
-            "transform_norm": "predictions.LayerNorm",
-            "output": "predictions",
-        },
-        CLASSES: {"pooled": "albert.pooler", "classifier": "classifier"},
+        MASKED: masked("predictions.dense", "predictions.LayerNorm", "predictions"),
+        CLASSES: classes("albert.pooler", "classifier"),
     },
     wordpiece=False,
     pieces=Pieces("spiece.model", albert_json),
@@ -117,8 +117,8 @@ ROBERTA = replace(
     prefixes=("roberta.", ""),
     defaults=BERT.defaults | {"layer_norm_eps": 1e-5, "type_vocab_size": 1},
     heads={
-        MASKED: {"transform": "lm_head.dense", "transform_norm": "lm_head.layer_norm", "output": "lm_head"},
-        CLASSES: {"pooled": "classifier.dense", "classifier": "classifier.out_proj"},
+        MASKED: masked("lm_head.dense", "lm_head.layer_norm", "lm_head"),
+        CLASSES: classes("classifier.dense", "classifier.out_proj"),
     },
     first_position=2,
     wordpiece=False,
@@ -187,14 +187,9 @@ DISTILBERT = Family(
     fixed=ENCODER | {"norm_epsilon": 1e-12},
     defaults={"activation": "gelu"},
     heads={
-        MASKED: {
-            "transform": "vocab_transform",
-            "transform_norm": "vocab_layer_norm",
-            "output": "vocab_projector",
-        },
-        CLASSES: {"pooled": "pre_classifier", "classifier": "classifier"},
+        MASKED: masked("vocab_transform", "vocab_layer_norm", "vocab_projector"),
+        CLASSES: classes("pre_classifier", "classifier", "relu"),
     },
-    head_fields={MASKED: TRANSFORMED, CLASSES: POOLED | {"pooled_activation": "relu"}},
     wordpiece=True,
 )
 
@@ -249,12 +244,14 @@ MODERNBERT = Family(
     required={"rope_scaling": None},
     equal={"classifier_activation": "hidden_activation"},
     heads={
-        MASKED: {"transform": "head.dense", "transform_norm": "head.norm", "output": "decoder"},
-        CLASSES: {"pooled": "head.dense", "pooled_norm": "head.norm", "classifier": "classifier"},
+        MASKED: masked("head.dense", "head.norm", "decoder"),
+        CLASSES: Head(
+            layers={"pooled": "head.dense", "pooled_norm": "head.norm", "classifier": "classifier"},
+            fields={"output": "softmax", "pooled_activation": "gelu", "pooled_norm": True},
+            required={"classifier_activation": "gelu"},
+            pooling="classifier_pooling",
+        ),
     },
-    head_fields={MASKED: TRANSFORMED, CLASSES: POOLED | {"pooled_activation": "gelu", "pooled_norm": True}},
-    head_required={CLASSES: {"classifier_activation": "gelu"}},
-    pooling="classifier_pooling",
     zeros={
         "/beta": "norm_bias",
         "transform/bias": "classifier_bias",

@@ -29,6 +29,23 @@ class Pieces(NamedTuple):
 
 
 @dataclass(frozen=True)
+class Head:
+    """What stands behind the last block of a model, to answer with.
+
+    Attributes:
+        layers: Our layer -> theirs, prefix included.
+        fields: Field of our config -> its value.
+        required: Name of their setting -> the only value that is understood, as in `Family`.
+        pooling: Name of their setting that says what is classified: the first token ("cls") or the "mean".
+    """
+
+    layers: Layers
+    fields: Mapping[str, Any] = field(default_factory=dict)
+    required: Mapping[str, Any] = field(default_factory=dict)
+    pooling: str = ""
+
+
+@dataclass(frozen=True)
 class Family:
     """What the models of some `model_type`s have in common.
 
@@ -40,10 +57,7 @@ class Family:
         defaults: Name of their setting -> its value where a file leaves it out.
         required: Name of their setting -> the only value that is understood; a file may leave it out.
         equal: Name of their setting -> another that has the same value in what is understood.
-        heads: Ending of an architecture's name ("ForMaskedLM") -> our layer -> theirs, prefix included.
-        head_fields: The same -> field of our config -> its value.
-        head_required: The same -> what is `required` of models with that head.
-        pooling: Name of their setting that says what is classified: the first token ("cls") or the "mean".
+        heads: Ending of an architecture's name ("ForMaskedLM") -> its head.
         first_position: Rows of the table of positions that no text uses.
         transposed: Whether kernels of the base model are stored as (output, input), as by torch's linear
             layers; those of heads always are.
@@ -76,10 +90,7 @@ class Family:
     defaults: dict[str, Any] = field(default_factory=dict)
     required: Mapping[str, Any] = field(default_factory=dict)
     equal: Mapping[str, str] = field(default_factory=dict)
-    heads: Mapping[str, Layers] = field(default_factory=dict)
-    head_fields: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
-    head_required: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
-    pooling: str = ""
+    heads: Mapping[str, Head] = field(default_factory=dict)
     first_position: int = 0
     transposed: bool = True
     gain_offset: float = 0.0
@@ -97,6 +108,10 @@ class Family:
     mixed: tuple[str, int, str] | None = None
     rotary_bases: Mapping[str, tuple[str, str, float]] = field(default_factory=lambda: ONE_BASE)
     computed_positions: bool = False
+
+
+LAST_TOKEN = Head({"classifier": "score"}, {"output": "softmax", "pooling": "last"})
+"""Head of the classifiers of language models."""
 
 
 def as_encoder(family: Family) -> Family:
@@ -119,8 +134,7 @@ def as_encoder(family: Family) -> Family:
         prefixes=tuple(dict.fromkeys([*family.prefixes, ""])),  # models of vectors have none
         settings={ours: theirs for ours, theirs in family.settings.items() if ours != "num_decoder_layers"},
         fixed={**family.fixed, "architecture": "encoder", "causal": is_decoder},
-        heads={CLASSES: {"classifier": "score"}} if is_decoder else {},
-        head_fields={CLASSES: {"output": "softmax", "pooling": "last"}},
+        heads={CLASSES: LAST_TOKEN} if is_decoder else {},
         zeros={**family.zeros, "classifier/bias": ""},
     )
 
