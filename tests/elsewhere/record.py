@@ -72,9 +72,9 @@ def byte_level(special, template=None, *, prefix=False):
     return found
 
 
-def unigram(start="<s>", end="</s>", mask="<mask>"):
+def unigram(start="<s>", end="</s>", mask="<mask>", more=()):
     """XLM-R's and ALBERT's: pieces of sentences, "▁" for a space."""
-    special = [start, "<pad>", end, "<unk>", mask]
+    special = [start, "<pad>", end, "<unk>", mask, *more]
     found = tokenizers.Tokenizer(models.Unigram())
     found.normalizer = normalizers.Sequence(
         [normalizers.NFKC(), normalizers.Replace(tokenizers.Regex(" {2,}"), " ")]
@@ -96,6 +96,14 @@ def pieces_with_end(start="<pad>"):
     found.post_processor = processors.TemplateProcessing(
         single="$A </s>", special_tokens=[("</s>", found.token_to_id("</s>"))]
     )
+    return found
+
+
+def pieces_with_language():
+    """The first mBART's: a text ends with its language."""
+    found = unigram(more=("en_XX", "fr_XX"))
+    ends = [(name, found.token_to_id(name)) for name in ("</s>", "en_XX")]
+    found.post_processor = processors.TemplateProcessing(single="$A </s> en_XX", special_tokens=ends)
     return found
 
 
@@ -330,6 +338,11 @@ MODELS = {
         "MBartForConditionalGeneration",
         unigram,
         BART | {"scale_embedding": True, "activation_function": "relu", "decoder_start_token_id": 2},
+    ),
+    "mbart-25": (
+        "MBartForConditionalGeneration",
+        pieces_with_language,
+        BART | {"scale_embedding": True, "activation_function": "relu", "decoder_start_token_id": 6},
     ),
     "pegasus": (
         "PegasusForConditionalGeneration",

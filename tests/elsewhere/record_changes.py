@@ -31,6 +31,9 @@ WITHOUT = {
 }
 """Models of which no masks are recorded -> why."""
 
+MARKS = {"mbart-25": 2}
+"""Models whose texts end with more than one special token -> how many."""
+
 OUTPUT = re.compile(
     r"\b(self_attn|attention|attn|SelfAttention|encoder_attn|EncDecAttention)"
     r"(\.output)?\.(dense|out_lin|out_proj|o_proj|c_proj|Wo|o)$"
@@ -53,7 +56,8 @@ def main(names):
 def changes(model, answers):
     """Return what a model answers to its first text under random masks, and with some heads left out."""
     ids = answers["ids"][:1]
-    ids = np.hstack([ids[:, : LENGTH - 1], ids[:, -1:]])  # the last token may be the mark of an end
+    ends = MARKS.get(model.config.name_or_path.rpartition("/")[2], 1)  # of others the last token may be one
+    ids = np.hstack([ids[:, : LENGTH - ends], ids[:, -ends:]])
     sides = {"attention_mask": (ids, ids)}
     if "target" in answers:
         target = answers["target"][:1]

@@ -63,10 +63,11 @@ class ForeignTokenizer(Tokenizer):
         Raises:
             ValueError: If the text is not a tokenizer, or a part of it is not known to be safe.
         """
-        backend = token_check.checked_backend(text)
+        backend, growth = token_check.checked_backend(text)
         if is_target:
-            return cls(*backend, config, start=config.target_start or ())
-        return cls(*backend, config, start=(config.start_id,), end=(config.end_id,) * config.reads_end)
+            return cls(backend, growth, config, start=config.target_start or ())
+        end = _special_around(backend)[1] if config.reads_end else ()
+        return cls(backend, growth, config, start=(config.start_id,), end=end)
 
     @property
     def vocab_size(self) -> int:
@@ -137,7 +138,7 @@ class ForeignTokenizer(Tokenizer):
         """
         inner, (before, after) = [*token_ids], self._around(start)
         inner = inner[len(before) if inner[: len(before)] == before else 0 :]
-        inner = inner[: len(inner) - (len(after) if after and inner[-1:] == after else 0)]
+        inner = inner[: len(inner) - (len(after) if inner[-len(after) :] == after else 0)]
         found = super().encoding(inner)
         ids, offsets, end = found.ids, found.offsets, (len(found.text),) * 2
         return found._replace(
@@ -195,15 +196,11 @@ def special_fields(text: str) -> dict[str, Any]:
 
     Raises:
         ValueError: If it is no tokenizer, a part of it is not known to be safe, or a text has more than one
-            special token on a side.
+            special token in front.
     """
     backend, _ = token_check.checked_backend(text)
-    with token_check.library_errors("tokenizer.none"):
-        found = backend.encode("a")
-        bare = backend.encode("a", add_special_tokens=False)
-    first = next((i for i, is_special in enumerate(found.special_tokens_mask) if not is_special), 0)
-    before, after = found.ids[:first], found.ids[first + len(bare.ids) :]
-    if len(before) > 1 or len(after) > 1:
+    before, after = _special_around(backend)
+    if len(before) > 1:
         raise Problem("tokenizer.around")
     unknown = getattr(backend.model, "unk_token", None)
     masks = [backend.token_to_id(name) for name in MASKS]
@@ -219,6 +216,15 @@ def special_fields(text: str) -> dict[str, Any]:
         "reads_start": bool(before),
         "reads_end": bool(after),
     }
+
+
+def _special_around(backend):
+    """Return the ids of the special tokens that a tokenizer puts in front of a text, and behind it."""
+    with token_check.library_errors("tokenizer.none"):
+        found = backend.encode("a")
+        bare = backend.encode("a", add_special_tokens=False)
+    first = next((i for i, is_special in enumerate(found.special_tokens_mask) if not is_special), 0)
+    return found.ids[:first], found.ids[first + len(bare.ids) :]
 
 
 def _is_byte_level(backend):

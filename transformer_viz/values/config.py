@@ -128,7 +128,7 @@ class TransformerConfig:
         tie_embeddings: Share the token embedding with the target and the output layer (section 3.4).
         dropout: On the pooled vector, and on each sub-layer's output before the addition.
         embedding_dropout: On the sum of token embedding and position (section 5.4).
-        reads_end: End the input with the token `end_id`, as BERT does.
+        reads_end: End the input as its tokenizer does, with one or more special tokens, such as BERT's [SEP].
         pad_id: Token id of padding; `NO_ID` in models made elsewhere: texts have none, batches are padded
             with it. The fields from here on are those that only models made elsewhere change.
         unk_id: Token id of a word outside the vocabulary; `NO_ID` where there is none.
