@@ -1,11 +1,13 @@
 """Small, real things to test with: sizes are distinct primes where they can be, seeds are fixed."""
 
+import contextlib
 import json
 import os
 import shutil
 import sys
 from collections import defaultdict
 from itertools import chain
+from urllib.parse import urljoin
 
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
 
@@ -56,7 +58,7 @@ def browser():
 
     expect.set_options(timeout=PATIENCE)
     with sync_playwright() as playwright:
-        flags = ["--no-sandbox", "--disable-gpu", "--disable-background-networking"]
+        flags = ["--no-sandbox", "--disable-gpu", "--disable-background-networking", "--process-per-site"]
         browser = playwright.chromium.launch(executable_path=CHROMIUM, args=flags)
         yield browser
         browser.close()
@@ -66,7 +68,8 @@ def browser():
 def contexts(browser):
     """Return the contexts of the browser that no test is using, by their options.
 
-    The next visitor finds the app's files in one, fetched and compiled, which is most of opening a page.
+    The next visitor finds the app's files in one, fetched and compiled, which is most of opening a page. One
+    page of the app's address stays open there, so that its process lives on with them.
     """
     free = defaultdict(list)
     yield free
@@ -80,6 +83,8 @@ def new_visitor(browser, contexts):
 
     Its options are those of the browser's context; no script may fail on any of these pages.
     """
+    from playwright.sync_api import Error
+
     wrong, taken = [], []
 
     def open_empty_page(**options):
@@ -94,8 +99,11 @@ def new_visitor(browser, contexts):
 
     yield open_empty_page
     for kind, context in taken:
-        for page in context.pages:
+        for page in context.pages[1:]:
             page.close()
+        for page in context.pages:
+            with contextlib.suppress(Error):  # an app of the test's own is gone
+                page.goto(urljoin(page.url, "/_stcore/health"))
         contexts[kind].append(context)
     assert wrong == []
 
