@@ -25,15 +25,15 @@ PAGES = {
 KNOWN: dict[tuple[str, str], str] = {}
 """(Rule, selector of the innermost element) -> why a finding in a widget of Streamlit cannot be mended."""
 
-FIND = """async () => {
-    const { violations } = await axe.run(document, { resultTypes: ["violations"] });
+FIND = """async (part) => {
+    const { violations } = await axe.run(part ?? document, { resultTypes: ["violations"] });
     return violations.flatMap(({ id, impact, nodes }) => nodes.map(({ target, html, any, all, none }) => {
         const [first] = [...any, ...all, ...none];
         const place = { target: target.flat(2).at(-1), html: html.slice(0, 200) };
         return { id, impact, ...place, why: first?.message ?? "" };
     }));
 }"""
-"""Return every finding of axe, with the elements in shadow roots."""
+"""Return every finding of axe in a part of a page, or in all of it, with the elements in shadow roots."""
 
 
 @pytest.fixture(scope="module")
@@ -44,11 +44,17 @@ def axe():
     return AXE.read_text(encoding="utf-8")
 
 
-def findings(page, axe):
-    """Return the serious findings on a page that are not Streamlit's, and those of the order of headings."""
+def findings(page, axe, part=None):
+    """Return the serious findings on a page that are not Streamlit's, and those of the order of headings.
+
+    Args:
+        page: The page.
+        axe: The script of axe-core.
+        part: Locator of the part that is looked at; None: all.
+    """
     if not page.evaluate("() => 'axe' in window"):
         page.evaluate(axe)
-    found = page.evaluate(FIND)
+    found = part.evaluate(FIND) if part else page.evaluate(FIND)
     wrong = ("serious", "critical")
     ours = [each for each in found if each["impact"] in wrong or each["id"] == "heading-order"]
     return [each for each in ours if (each["id"], each["target"]) not in KNOWN]
@@ -66,16 +72,19 @@ def test_axe_finds_nothing_serious(new_visitor, app, shipped, axe, name, languag
         menu.click()
         settle(page)
     assert findings(page, axe) == []
-    for menu in page.locator(".lens .menu > summary").all():
-        menu.click()
-        assert findings(page, axe) == []
+    for menu in page.locator(".lens .menu").all():
+        menu.locator("summary").first.click()
+        assert findings(page, axe, menu) == []
 
 
 def test_axe_finds_what_is_wrong(new_visitor, axe):
     """Or nothing above would mean anything."""
     page = new_visitor()
-    page.set_content("<main><h2>One</h2><h4>Two</h4><button></button></main>")
+    page.set_content("<main><h2>One</h2><h4>Two</h4><button></button></main><p></p>")
     assert {each["id"] for each in findings(page, axe)} >= {"heading-order", "button-name"}
+    within = "<i><button></button></i>"
+    page.locator("p").evaluate("(p, html) => { p.attachShadow({ mode: 'open' }).innerHTML = html; }", within)
+    assert [each["id"] for each in findings(page, axe, page.locator("i"))] == ["button-name"]
 
 
 FADED = "() => document.getAnimations().every(({ playState }) => playState !== 'running')"
