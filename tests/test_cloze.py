@@ -2,14 +2,14 @@ import numpy as np
 from numpy.testing import assert_allclose, assert_array_equal
 
 from transformer_viz.data.cloze import mask_tokens
-from transformer_viz.values.config import MASK_ID, PAD_ID, START_ID
+from transformer_viz.values.config import MASK_ID, PAD_ID, START_ID, TransformerConfig
 
-VOCABULARY = 500
+CONFIG = TransformerConfig(vocab_size=500, output="tokens")
 
 
 def rows(count=400, length=64):
     random = np.random.default_rng(1)
-    ids = random.integers(MASK_ID + 1, VOCABULARY, (count, length)).astype(np.int32)
+    ids = random.integers(MASK_ID + 1, CONFIG.vocab_size, (count, length)).astype(np.int32)
     ids[random.random(ids.shape) < 0.05] = START_ID
     ids[-1, 20:] = PAD_ID
     return ids
@@ -25,14 +25,14 @@ def filled(cloze):
 
 def test_filled_in_the_rows_are_what_they_were():
     ids = rows()
-    real, again = filled(mask_tokens(ids, VOCABULARY, np.random.default_rng(2)))
+    real, again = filled(mask_tokens(ids, CONFIG, np.random.default_rng(2)))
     assert_array_equal(again, ids)
     assert real.any(axis=1).all()
 
 
 def test_fifteen_in_a_hundred_tokens_are_gaps_and_no_beginning_or_padding():
     ids = rows()
-    cloze = mask_tokens(ids, VOCABULARY, np.random.default_rng(2))
+    cloze = mask_tokens(ids, CONFIG, np.random.default_rng(2))
     real, _ = filled(cloze)
     can = ~np.isin(ids, (PAD_ID, START_ID))
     assert_allclose(real.sum() / can.sum(), 0.15, atol=0.01)
@@ -46,7 +46,7 @@ def test_fifteen_in_a_hundred_tokens_are_gaps_and_no_beginning_or_padding():
 
 def test_of_the_gaps_eight_in_ten_are_masked_one_is_another_token_and_one_stays():
     ids = rows()
-    cloze = mask_tokens(ids, VOCABULARY, np.random.default_rng(2))
+    cloze = mask_tokens(ids, CONFIG, np.random.default_rng(2))
     real, _ = filled(cloze)
     shown = np.take_along_axis(cloze.token_ids, cloze.positions, axis=1)[real]
     targets = cloze.targets[real]
@@ -60,7 +60,7 @@ def test_of_the_gaps_eight_in_ten_are_masked_one_is_another_token_and_one_stays(
 
 def test_the_gaps_follow_from_the_random_numbers_alone():
     ids = rows()
-    first, again, other = (mask_tokens(ids, VOCABULARY, np.random.default_rng(seed)) for seed in (5, 5, 6))
+    first, again, other = (mask_tokens(ids, CONFIG, np.random.default_rng(seed)) for seed in (5, 5, 6))
     for one, two in zip(first, again, strict=True):
         assert_array_equal(one, two)
     assert not np.array_equal(first.token_ids, other.token_ids)
@@ -69,5 +69,5 @@ def test_the_gaps_follow_from_the_random_numbers_alone():
 def test_every_token_is_a_gap_at_some_time():
     ids, random, hit = rows(4), np.random.default_rng(3), 0
     for _ in range(80):
-        hit = hit + (mask_tokens(ids, VOCABULARY, random).token_ids == MASK_ID)
+        hit = hit + (mask_tokens(ids, CONFIG, random).token_ids == MASK_ID)
     assert (hit > 0)[~np.isin(ids, (PAD_ID, START_ID))].all()

@@ -105,7 +105,7 @@ def test_figures_on_texts_are_of_what_was_hidden(filler):
     ids = filler.tokenizer.encode_batch(texts, max_len=1000)
     stream = Stream(ids, LENGTH)
     rows = stream.rows(range(len(stream)))
-    cloze = mask_tokens(rows.token_ids, filler.config.vocab_size, np.random.default_rng(0))
+    cloze = mask_tokens(rows.token_ids, filler.config, np.random.default_rng(0))
     logits = np.asarray(filler.model(rows._replace(token_ids=cloze.token_ids).inputs(filler.config)))
     log_probs = logits - np.logaddexp.reduce(logits, axis=-1, keepdims=True)
     real = cloze.targets != PAD_ID

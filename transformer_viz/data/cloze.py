@@ -4,7 +4,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from transformer_viz.values.config import MASK_ID, PAD_ID, START_ID
+from transformer_viz.values.config import MASK_ID, TransformerConfig
 
 MASKED_SHARE = 0.15
 """Share of the tokens to predict."""
@@ -19,7 +19,7 @@ class Cloze(NamedTuple):
     Attributes:
         token_ids: int32 (row, position), with some tokens replaced.
         positions: int32 (row, gap), the positions to predict, ascending.
-        targets: int32 (row, gap), the original tokens; [PAD] in rows with fewer gaps than others.
+        targets: int32 (row, gap), the original tokens; `pad_id` in rows with fewer gaps than others.
     """
 
     token_ids: np.ndarray
@@ -27,17 +27,17 @@ class Cloze(NamedTuple):
     targets: np.ndarray
 
 
-def mask_tokens(token_ids: np.ndarray, vocab_size: int, random: np.random.Generator) -> Cloze:
-    """Return rows with `MASKED_SHARE` of their tokens to predict, [START] and [PAD] excluded.
+def mask_tokens(token_ids: np.ndarray, config: TransformerConfig, random: np.random.Generator) -> Cloze:
+    """Return rows with `MASKED_SHARE` of their tokens to predict, padding and both ends of texts excluded.
 
     Args:
         token_ids: int32 (row, position).
-        vocab_size: Number of tokens.
+        config: Of the model that is to predict them.
         random: `numpy.random.Generator`, which determines the gaps.
     """
     rows, length = token_ids.shape
     most = max(1, round(MASKED_SHARE * length))
-    can = ~np.isin(token_ids, (PAD_ID, START_ID))
+    can = ~np.isin(token_ids, (config.pad_id, config.start_id, config.end_id))
     counts = np.minimum(np.ceil(MASKED_SHARE * can.sum(axis=1)).astype(int), most)
     drawn = np.where(can, random.random((rows, length)), 2.0)
     positions = np.argsort(drawn, axis=1)[:, :most]
@@ -45,10 +45,11 @@ def mask_tokens(token_ids: np.ndarray, vocab_size: int, random: np.random.Genera
     positions = np.sort(np.where(real, positions, length), axis=1)
     real = positions < length
     positions = np.where(real, positions, 0)
-    targets = np.where(real, np.take_along_axis(token_ids, positions, axis=1), PAD_ID)
+    targets = np.where(real, np.take_along_axis(token_ids, positions, axis=1), config.pad_id)
     fate = random.random((rows, most))
-    others = random.integers(MASK_ID + 1, vocab_size, (rows, most))
-    shown = np.where(fate < MASK_SHARE, MASK_ID, np.where(fate < MASK_SHARE + RANDOM_SHARE, others, targets))
+    others = random.integers(0 if config.is_foreign else MASK_ID + 1, config.vocab_size, (rows, most))
+    unmasked = np.where(fate < MASK_SHARE + RANDOM_SHARE, others, targets)
+    shown = np.where(fate < MASK_SHARE, config.mask_id, unmasked)
     gapped, row = token_ids.copy(), np.nonzero(real)[0]
     gapped[row, positions[real]] = shown[real]
     return Cloze(gapped, positions.astype(np.int32), targets.astype(np.int32))

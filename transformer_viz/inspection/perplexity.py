@@ -1,5 +1,6 @@
 """Perplexity and accuracy of language models on texts."""
 
+import functools
 from collections.abc import Sequence
 from typing import NamedTuple
 
@@ -11,8 +12,6 @@ from transformer_viz.data.cloze import mask_tokens
 from transformer_viz.data.packing import NO_LIMIT, Stream
 from transformer_viz.inspection.explorer import Explorer
 from transformer_viz.inspection.token_scores import token_scores
-from transformer_viz.language import Problem
-from transformer_viz.values.config import PAD_ID
 from transformer_viz.values.one_line import one_line
 
 
@@ -48,7 +47,8 @@ class MaskedTokenEvaluation(NamedTuple):
     Attributes:
         texts: Number of texts.
         tokens: Number of masked tokens.
-        places: int (token,), their indices among all tokens and ends of texts, text after text.
+        places: int (token,), their indices among all tokens and ends of texts, text after text; of a model
+            made elsewhere among the tokens alone.
         perplexity: exp of the mean cross-entropy per masked token.
         token_accuracy: Share of masked tokens predicted as the likeliest.
         uniform_accuracy: The same with uniform attention: each query shares its weight equally among its
@@ -103,33 +103,59 @@ def evaluate_masked_tokens(
 ) -> MaskedTokenEvaluation:
     """Evaluate a masked language model on randomly masked tokens, as in training.
 
+    The texts are packed as in training; a model made elsewhere reads each text, or each part of a longer one,
+    between special tokens in a row of its own. Which tokens are masked follows from the seed.
+
     Args:
         explorer: `Explorer` of a masked language model.
         texts: The texts.
         batch_size: Rows per batch.
         seed: Random seed of the masking.
         progress: Show a progress bar on standard error.
-
-    Raises:
-        ValueError: If the model was made elsewhere, and masks tokens in its own way.
     """
-    if explorer.config.is_foreign:
-        raise Problem("model.foreign_tokens", model=explorer.name)
     config, random = explorer.config, np.random.default_rng(seed)
-    stream = Stream(explorer.tokenizer.encode_batch(texts, max_len=NO_LIMIT), config.max_len)
     nats, right, places = 0.0, np.zeros(3, int), []
-    for numbers, rows in _batches(stream, batch_size, progress):
-        cloze = mask_tokens(rows.token_ids, config.vocab_size, random)
-        inputs = rows._replace(token_ids=cloze.token_ids).inputs(config)
-        inputs["output_positions"] = cloze.positions
+    batches = _between_marks if config.is_foreign else _streamed
+    for rows, inputs_of, before in batches(explorer, texts, batch_size, progress):
+        cloze = mask_tokens(rows, config, random)
+        inputs = inputs_of(cloze.token_ids) | {"output_positions": cloze.positions}
         scores = token_scores(explorer, inputs, cloze.targets)
         nats, right = nats + scores.nats.sum(dtype=float), right + scores.right.sum(axis=(1, 2))
-        gap = cloze.targets != PAD_ID
-        places.append((numbers[:, None] * config.max_len + cloze.positions)[gap] - 1)  # a [START] is no token
+        places.append((before[:, None] + cloze.positions)[cloze.targets != config.pad_id])
     places = np.concatenate(places)
     perplexity = float(np.exp(nats / max(len(places), 1)))
     accuracies = _accuracies(right, len(places))
     return MaskedTokenEvaluation(len(texts), len(places), places, perplexity, **accuracies)
+
+
+def _streamed(explorer, texts, size, progress):
+    """Yield rows, a function from their tokens to the model's inputs, and where each begins in the texts."""
+    config, token_ids = explorer.config, explorer.tokenizer.encode_batch(texts, max_len=NO_LIMIT)
+    for numbers, rows in _batches(Stream(token_ids, config.max_len), size, progress):
+        inputs_of = functools.partial(_inputs, rows, config)
+        yield rows.token_ids, inputs_of, numbers * config.max_len - 1  # a [START] is no token
+
+
+def _inputs(rows, config, token_ids):
+    return rows._replace(token_ids=token_ids).inputs(config)
+
+
+def _between_marks(explorer, texts, size, progress):
+    """Yield the same of texts, each of which stands alone, and the parts of a long one too."""
+    config, tokenizer, starts = explorer.config, explorer.tokenizer, explorer.config.reads_start
+    marks = tokenizer.encoding([], start=starts).ids
+    before, behind = np.split(marks, [int(starts)])
+    parts, first, count = [], [], 0
+    for marked in tokenizer.encode_batch(texts, max_len=NO_LIMIT, start=starts):
+        ids = marked[len(before) : len(marked) - len(behind)]
+        for begin in range(0, len(ids), config.max_len - len(marks)):
+            part = ids[begin : begin + config.max_len - len(marks)]
+            parts.append(np.concatenate([before, part, behind]))
+            first.append(count + begin - len(before))
+        count += len(ids)
+    for rows in tqdm(by_length(parts, size), disable=not progress, unit="batch"):
+        padded = pad([parts[row] for row in rows], config.pad_id)
+        yield padded, lambda token_ids: {"token_ids": token_ids}, np.array(first)[rows]
 
 
 def _packed(token_ids, config, size, progress):

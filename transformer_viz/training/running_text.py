@@ -153,7 +153,7 @@ class MaskedText(RunningText):
     inputs = _READ | {"output_positions": TOKEN_IDS}
 
     def _inputs_and_targets(self, rows, random):
-        cloze = mask_tokens(rows.token_ids, self.config.vocab_size, random)
+        cloze = mask_tokens(rows.token_ids, self.config, random)
         inputs = rows._replace(token_ids=cloze.token_ids).inputs(self.config)
         return inputs | {"output_positions": cloze.positions}, cloze.targets
 
