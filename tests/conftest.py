@@ -11,6 +11,7 @@ from urllib.parse import urljoin
 
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
 
+import hypothesis
 import pytest
 from running_app import ROOT, running
 from small_models import REVIEWS, with_random_parameters, write
@@ -19,6 +20,8 @@ from transformer_viz.values.config import TransformerConfig
 
 BROWSERS = ("chromium-headless-shell", "chromium", "google-chrome")  # the first opens pages fastest
 CHROMIUM = os.environ.get("CHROMIUM") or next(filter(None, map(shutil.which, BROWSERS)), None)
+
+hypothesis.settings.load_profile("ci")  # the same examples each time, however slow the machine
 
 PATIENCE = 120_000
 """Milliseconds after which what a browser waits for is taken to never come: two runs share two processors."""
