@@ -189,12 +189,12 @@ def test_pictures_that_were_left_out_for_want_of_room_are_said_to_be(runs):
     [
         (
             "en",
-            "Best so far: **BLEU with all references 12.3, exact match 4.0%, token accuracy 45.0%**",
+            "Best epoch: 1, **BLEU with all references 12.3, exact match 4.0%, token accuracy 45.0%**",
             "runs of",
         ),
         (
             "zh",
-            "目前最佳：第 1 轮，**BLEU 值（全部参考译文） 12.3、完全匹配率 4.0%、词元准确率 45.0%**",
+            "最佳：第 1 轮，**BLEU 值（全部参考译文） 12.3、完全匹配率 4.0%、词元准确率 45.0%**",
             "连续的词",
         ),
     ],
@@ -252,7 +252,7 @@ def test_an_answer_is_marked_as_right_or_as_wrong_beside_the_one_expected(runs):
     )
     run.append("samples", step=1, samples=[dict(zip(names, each, strict=True)) for each in answers])
     said = shown(open_page(run=run.id, lang="zh"))
-    assert "目前最佳：第 1 轮，**准确率 50.0%、词元准确率 25.0%**。" in said
+    assert "最佳：第 1 轮，**准确率 50.0%、词元准确率 25.0%**。" in said
     assert "1 2 → :green[2 1 ✓]" in said
     assert "3 4 → :red[4 4 ✗]  \n应为：4 3" in said
     assert "5 → odd \\(60\\%\\)\n" in said + "\n"

@@ -115,10 +115,24 @@ def trainings_of(words: Words, lesson: Lesson) -> Choices:
     return Choices(labels, [str(number) for number in range(len(labels))])
 
 
-def best_training(lesson: Lesson, runs: Iterable[TrainingRun]) -> tuple[str, float] | None:
-    """Return the name of the right choice of `trainings_of`, by the visitor's own runs, and its metric.
+class Trainings(NamedTuple):
+    """How the trainings that a lesson asks about have ended.
 
-    None until each of the trainings has finished, with nothing else different.
+    Attributes:
+        best: Name of the right choice, of `trainings_of`.
+        metric: Name of the metric that selects the best epoch.
+        scores: That of the best epoch on the validation rows, for each choice.
+    """
+
+    best: str
+    metric: str
+    scores: tuple[float, ...]
+
+
+def best_training(lesson: Lesson, runs: Iterable[TrainingRun]) -> Trainings | None:
+    """Return which of the trainings that are asked about is the best, by the visitor's own runs.
+
+    None until each of them has finished, with nothing else different.
 
     Args:
         lesson: The lesson.
@@ -131,11 +145,11 @@ def best_training(lesson: Lesson, runs: Iterable[TrainingRun]) -> tuple[str, flo
     if found is None:
         return None
     metric = next(iter(found.values())).job.metric
-    scores = [(found[value].state().best or {}).get(metric, np.nan) for value in asked.values]
+    scores = [(found[value].state().best or {}).get(f"val_{metric}", np.nan) for value in asked.values]
     if not np.isfinite(scores).all():
         return None
     number = int(np.argmin(scores) if metric in LOWER_IS_BETTER else np.argmax(scores))
-    return str(number), float(scores[number])
+    return Trainings(str(number), metric, tuple(scores))
 
 
 def truth_of(lesson: Lesson, model: str, answer: Answer) -> tuple[str, float | None]:

@@ -18,6 +18,7 @@ from transformer_viz.pictures.lessons import (
     view_of,
 )
 from transformer_viz.ui.shell.answers import answer, head_effects
+from transformer_viz.ui.shell.card import metric_name, metric_text
 from transformer_viz.ui.shell.changing import begin_compared
 from transformer_viz.ui.shell.classroom import own_runs
 from transformer_viz.ui.shell.language import escaped, t, words
@@ -146,15 +147,18 @@ def _show_reveal(lesson, model):
 
 def _show_truth(lesson, model, labels):
     """Say what the model does, or the visitor's own trainings did, and whether the guess was right."""
-    has_trained = lesson.predict.ask == TRAINING
-    found = best_training(lesson, own_runs()) if has_trained else truth_of(lesson, model, _found)
+    has_trained, trained = lesson.predict.ask == TRAINING, None
+    if has_trained:
+        trained = best_training(lesson, own_runs())
+        found = trained and (trained.best, None)
+    else:
+        found = truth_of(lesson, model, _found)
     if found is None:
         st.markdown(t("lesson.untrained", choices=escaped(t("list.comma").join(labels.values()))))
     else:
         right, number = found
-        is_share = number is not None and lesson.predict.ask != HEAD and number <= 1  # a perplexity is more
-        share = "" if number is None else f"{number:.0%}" if is_share else f"{number:.2f}"
-        truth, guess = f"**{escaped(labels[right])}** {share}", st.session_state.get(GUESSED)
+        share = "" if number is None else f" {number:.2f}" if lesson.predict.ask == HEAD else f" {number:.0%}"
+        truth, guess = f"**{escaped(labels[right])}**{share}", st.session_state.get(GUESSED)
         whose = t("lesson.trainings" if has_trained else "lesson.model", truth=truth)
         if guess not in labels:
             st.markdown(whose)
@@ -162,10 +166,22 @@ def _show_truth(lesson, model, labels):
             st.markdown(t("lesson.right", truth=truth))
         else:
             st.markdown(t("lesson.wrong", guess=escaped(labels[guess]), truth=whose))
+    if trained:
+        st.caption(_scores_text(trained, labels.values()))
     if broken_claims(lesson, model, _found):
         st.caption(t("lesson.broken"))
     with st.popover(t("lesson.notes"), type="tertiary"):
         _show_notes(lesson)
+
+
+def _scores_text(trained, labels):
+    """Return what each of the trainings has reached, as a sentence."""
+    named = zip(labels, trained.scores, strict=True)
+    each = [
+        t("lesson.score", training=escaped(label), value=metric_text(trained.metric, score))
+        for label, score in named
+    ]
+    return t("lesson.scores", metric=metric_name(trained.metric), scores=t("list.comma").join(each))
 
 
 def _show_notes(lesson):
