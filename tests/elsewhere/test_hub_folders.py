@@ -90,7 +90,22 @@ def test_a_model_with_another_head_opens_without_it(copied):
         config = store.read_config(folder)
         assert (config.architecture, config.output) == ("encoder", "none")
         assert config.causal == (name != "bert-classes")
-        assert left_out in store.read_model(folder).card["left_out"]
+        card = store.read_model(folder).card
+        assert left_out in card["left_out"]
+        told = f"{kind}: what this model answers with is not read."
+        assert ("limits" in card) == ("For" in kind)
+        assert card.get("limits", {"en": told})["en"].startswith(told)
+
+
+@pytest.mark.parametrize("name", ["bert-classes", "gpt2-classes"])
+@pytest.mark.parametrize("kind", ["regression", "multi_label_classification"])
+def test_a_classifier_that_does_not_choose_one_label_opens_without_its_answer(copied, name, kind):
+    folder = changed(copied(name), problem_type=kind)
+    whole, found = tv.load(HERE / "models" / name), tv.load(folder)
+    assert (found.config.output, found.config.labels) == ("none", ())
+    assert "不读取该模型的输出层" in found.card["limits"]["zh"]
+    ours, theirs = (each.trace(TEXTS[0]).encoder[-1] for each in (found, whole))
+    assert_array_equal(ours.attention.weights, theirs.attention.weights)
 
 
 KINDS = "kinds of attention that are not understood"
@@ -137,8 +152,6 @@ LLAMA3 = {"rope_type": "llama3", "factor": 3.0, "low_freq_factor": 0.5, "high_fr
         ("bert-classes", {"id2label": {"0": 1, "1": 2}}, "labels"),
         ("bert", {"num_hidden_layers": 1}, "16 tensors inside the blocks are not understood"),
         ("bert", {"intermediate_size": 41}, "has shape (24, 40), and config.json asks for (24, 41)"),
-        ("bert-classes", {"problem_type": "regression"}, "a model that predicts a number"),
-        ("bert-classes", {"problem_type": "multi_label_classification"}, "several labels at once"),
         ("electra", {"embedding_size": 12}, "has shape (154, 24), and config.json asks for (154, 12)"),
         ("opt", {"word_embed_proj_dim": 12}, "`word_embed_proj_dim` = 12 is not understood, only 24"),
         ("albert", {"num_hidden_groups": 2}, "`num_hidden_groups` = 2 is not understood, only 1"),

@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import psutil
 
+from transformer_viz.language import LANGUAGES, Words
 from transformer_viz.store.format import (
     ModelError,
     StoredModel,
@@ -21,7 +22,13 @@ from transformer_viz.store.format import (
     sentence_of,
 )
 from transformer_viz.store.hugging_face.families import BUFFERS, Family, Head
-from transformer_viz.store.hugging_face.settings import config_from, family_of, head_of, query_scale
+from transformer_viz.store.hugging_face.settings import (
+    class_name,
+    config_from,
+    family_of,
+    head_of,
+    query_scale,
+)
 from transformer_viz.store.hugging_face.tensors import Stored, stored_tensors
 from transformer_viz.store.hugging_face.tokenizer_files import tokenizers_of
 from transformer_viz.text.foreign import special_fields
@@ -135,6 +142,9 @@ def read_contents(folder: Path) -> Contents:
         "task": _task(config),
         "examples": _examples(theirs["model_type"], config, tokenizer),
     }
+    if head is None and "For" in (kind := class_name(theirs)):
+        told = {language: Words(language)("hugging.no_answer", kind=one_line(kind)) for language in LANGUAGES}
+        card["limits"] = told
     writes = target_tokenizer if config.architecture == "encoder-decoder" else None
     zeros = tuple(
         ending for ending, name in family.zeros.items() if not theirs.get(name, family.defaults.get(name))

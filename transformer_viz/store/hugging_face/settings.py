@@ -9,7 +9,14 @@ import numpy as np
 
 from transformer_viz.store.format import ModelError, one_line
 from transformer_viz.store.hugging_face.by_layer import windows
-from transformer_viz.store.hugging_face.families import ACTIVATIONS, FAMILIES, Family, Head, as_encoder
+from transformer_viz.store.hugging_face.families import (
+    ACTIVATIONS,
+    CLASSES,
+    FAMILIES,
+    Family,
+    Head,
+    as_encoder,
+)
 from transformer_viz.store.hugging_face.rope import rotary
 from transformer_viz.store.limits import LARGEST_FIELDS, MAX_TRACE, check_sizes
 from transformer_viz.values.checks import is_positive
@@ -59,7 +66,7 @@ def family_of(file: Path, theirs: Mapping[str, Any]) -> Family:
 
 def _only_reads(file, theirs, family):
     """Return whether a model of a family that writes has no output layer to write with."""
-    name, architecture = _class_name(theirs), family.fixed["architecture"]
+    name, architecture = class_name(theirs), family.fixed["architecture"]
     if architecture == "encoder" or head_of(family, theirs) is not None:
         return False
     if architecture == "decoder":
@@ -70,7 +77,7 @@ def _only_reads(file, theirs, family):
     return name.endswith("EncoderModel")
 
 
-def _class_name(theirs):
+def class_name(theirs: Mapping[str, Any]) -> str:
     """Return the name of the class that a model was saved as; "" if it is not said."""
     named = theirs.get("architectures")
     return named[0] if isinstance(named, list) and named and isinstance(named[0], str) else ""
@@ -104,10 +111,15 @@ def query_scale(file: Path, theirs: Mapping[str, Any], config: TransformerConfig
 
 
 def head_of(family: Family, theirs: Mapping[str, Any]) -> Head | None:
-    """Return the head that the architecture's name says the model has; None: none we know."""
-    name = _class_name(theirs)
+    """Return the head that the architecture's name says the model has.
+
+    None: none that is read. Of classifiers only those are that choose one label, or give a score to one.
+    """
+    name = class_name(theirs)
     if name.endswith("ForPreTraining") and theirs.get("model_type") == "bert":
         name = "BertForMaskedLM"
+    if name.endswith(CLASSES) and theirs.get("problem_type") not in (None, "single_label_classification"):
+        return None
     return next((head for ending, head in family.heads.items() if name.endswith(ending)), None)
 
 
@@ -200,9 +212,7 @@ def _head(file, theirs, family, head):
             raise ModelError("hugging.setting", file=file, **facts)
         fields["pooling"] = "mean" if received == "mean" else "first"
     named = theirs.get("id2label")
-    labels = named if isinstance(named, dict) else {"0": "LABEL_0", "1": "LABEL_1"}
-    if theirs.get("problem_type") not in (None, "single_label_classification") or not labels:
-        raise ModelError("hugging.labels", file=file)
+    labels = named if isinstance(named, dict) and named else {"0": "LABEL_0", "1": "LABEL_1"}
     ordered = sorted(labels, key=lambda key: int(key) if re.fullmatch(r"\d+", key) else -1)
     names = tuple(labels[key] for key in ordered)
     if len(names) == 1:  # a score, as of a pair of texts; `transformers` shows its sigmoid

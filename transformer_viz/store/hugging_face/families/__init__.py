@@ -35,9 +35,16 @@ from transformer_viz.store.hugging_face.families.encoders import (
     ROBERTA,
     XLM_ROBERTA,
 )
-from transformer_viz.store.hugging_face.families.family import FULL, SLIDING, Family, Head, as_encoder
+from transformer_viz.store.hugging_face.families.family import (
+    CLASSES,
+    FULL,
+    SLIDING,
+    Family,
+    Head,
+    as_encoder,
+)
 
-__all__ = ["ACTIVATIONS", "BUFFERS", "FAMILIES", "FULL", "SLIDING", "Family", "Head", "as_encoder"]
+__all__ = ["ACTIVATIONS", "BUFFERS", "CLASSES", "FAMILIES", "FULL", "SLIDING", "Family", "Head", "as_encoder"]
 
 FAMILIES = {
     "bert": BERT,
