@@ -75,6 +75,13 @@ def test_a_model_without_an_output_layer_has_no_answer(page):
     assert NOTHING not in shown(open_page(page, model="bert-classes", mask="causal"))
 
 
+def test_only_the_card_of_a_model_with_classes_has_a_temperature():
+    for name, has in (("bert", False), ("bert-masked", False), ("bert-classes", True)):
+        rows = " ".join(table.value.to_string() for table in open_page("models", show=name).table)
+        assert "Layer normalisation" in rows
+        assert ("Temperature" in rows) == has
+
+
 def test_changed_positions_of_a_model_without_an_output_layer_move_weights_alone():
     app = open_page("positions", model="bert", do="remove")
     table = next(element.value for element in app.markdown if element.value.startswith("| |"))

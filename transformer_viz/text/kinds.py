@@ -9,7 +9,7 @@ import tokenizers
 from tokenizers import Regex, decoders, models, normalizers, pre_tokenizers, trainers
 
 from transformer_viz.language import Problem
-from transformer_viz.values.special import MASKS, SPACE
+from transformer_viz.values.special import MASKS, SPACE, SPECIAL
 
 TOKEN_KINDS = ("words", "characters", "bpe", "wordpiece")
 """Kinds of tokens; see `Tokenizer.train`."""
@@ -78,8 +78,8 @@ def shown_piece(token: str, spaced: bool) -> str:
         token: Token of a vocabulary.
         spaced: Whether that vocabulary marks spaces, from `is_spaced`.
 
-    >>> [shown_piece(token, True) for token in ("▁film", "s", "▁")], shown_piece("##s", False)
-    (['film', '-s', '␣'], '-s')
+    >>> [shown_piece(token, True) for token in ("▁film", "s", "▁", "en_XX")], shown_piece("##s", False)
+    (['film', '-s', '␣', 'en_XX'], '-s')
     """
     if token == SPACE:
         return BLANK
@@ -87,7 +87,7 @@ def shown_piece(token: str, spaced: bool) -> str:
         return token.removeprefix(SPACE)
     if token.startswith(CONTINUATION) and len(token) > len(CONTINUATION):
         return _continued(token.removeprefix(CONTINUATION))
-    return _continued(token) if spaced else token
+    return _continued(token) if spaced and token not in SPECIAL else token
 
 
 def _continued(piece):

@@ -15,6 +15,7 @@ from transformer_viz.language import Problem
 from transformer_viz.text.check import library_errors
 from transformer_viz.text.rules import MAX_MERGES, MAX_PIECE
 from transformer_viz.text.sentence_pieces import HIDDEN, UNIGRAM, normal_scores, normalization, proto_of
+from transformer_viz.values.special import LANGUAGES
 
 BPE = 2
 """Number of a model of byte pair encoding."""
@@ -30,15 +31,6 @@ GAPS = 103
 
 FAIRSEQ = ("<s>", "<pad>", "</s>", "<unk>")
 """First tokens of models that were made with fairseq; their pieces follow."""
-
-LANGUAGES = (
-    *("ar_AR", "cs_CZ", "de_DE", "en_XX", "es_XX", "et_EE", "fi_FI", "fr_XX", "gu_IN", "hi_IN", "it_IT"),
-    *("ja_XX", "kk_KZ", "ko_KR", "lt_LT", "lv_LV", "my_MM", "ne_NP", "nl_XX", "ro_RO", "ru_RU", "si_LK"),
-    *("tr_TR", "vi_VN", "zh_CN", "af_ZA", "az_AZ", "bn_IN", "fa_IR", "he_IL", "hr_HR", "id_ID", "ka_GE"),
-    *("km_KH", "mk_MK", "ml_IN", "mn_MN", "mr_IN", "pl_PL", "ps_AF", "pt_XX", "sv_SE", "sw_KE", "ta_IN"),
-    *("te_IN", "th_TH", "tl_XX", "uk_UA", "ur_PK", "xh_ZA", "gl_ES", "sl_SI"),
-)
-"""Tokens for the languages of mBART-50 (Tang et al., 2020), in the order of their ids."""
 
 FIRST_LANGUAGES = 25
 """How many of them the first mBART has (Liu et al., 2020)."""

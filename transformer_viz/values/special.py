@@ -16,10 +16,20 @@ PADDING = "[PAD]"
 PADDING_ELSEWHERE = "<pad>"
 """A token of models made elsewhere that is read like any other: the targets of T5 begin with it."""
 
+LANGUAGES = (
+    *("ar_AR", "cs_CZ", "de_DE", "en_XX", "es_XX", "et_EE", "fi_FI", "fr_XX", "gu_IN", "hi_IN", "it_IT"),
+    *("ja_XX", "kk_KZ", "ko_KR", "lt_LT", "lv_LV", "my_MM", "ne_NP", "nl_XX", "ro_RO", "ru_RU", "si_LK"),
+    *("tr_TR", "vi_VN", "zh_CN", "af_ZA", "az_AZ", "bn_IN", "fa_IR", "he_IL", "hr_HR", "id_ID", "ka_GE"),
+    *("km_KH", "mk_MK", "ml_IN", "mn_MN", "mr_IN", "pl_PL", "ps_AF", "pt_XX", "sv_SE", "sw_KE", "ta_IN"),
+    *("te_IN", "th_TH", "tl_XX", "uk_UA", "ur_PK", "xh_ZA", "gl_ES", "sl_SI"),
+)
+"""Tokens for the languages of mBART-50 (Tang et al., 2020), in the order of their ids."""
+
 EDGES = frozenset(
     {
         *("[START]", "[END]", "[CLS]", "[SEP]", "<s>", "</s>", "<bos>", "<eos>"),
         *("<|endoftext|>", "<|begin_of_text|>", "<|end_of_text|>", "<|im_start|>", "<|im_end|>"),
+        *LANGUAGES,
     }
 )
 """The beginning or the end of a text or a sentence."""

@@ -216,7 +216,7 @@ def limits_of(card: dict) -> str:
 
 def calibration_of(model: store.ModelSummary) -> dict[str, str]:
     """Return the temperature of a classifier and its calibration error before and after, as name -> value."""
-    if config_of(model).predicts_tokens:
+    if config_of(model).predicts_tokens or config_of(model).output == "none":
         return {}
     temperature, facts = f"{config_of(model).temperature:.3g}", part(model.card, "calibration")
     errors = [facts.get(name) for name in ("calibration_error_before", "calibration_error")]
