@@ -1,4 +1,4 @@
-"""Models of the Hugging Face hub, against what the `transformers` library answered (record.py)."""
+"""Models of the Hugging Face hub, against what `transformers` answered (record.py, record_changes.py)."""
 
 import json
 
@@ -17,7 +17,11 @@ DIFFERENT = (
     *("albert-classes", "bart", "bert-masked", "electra-small", "gemma2", "gemma3", "gpt2", "gpt-neox"),
     *("llama-yarn", "modernbert-mean", "mpnet-classes", "phi3", "qwen3-classes", "t5", "t5-untied"),
 )
-"""Folders that differ in what lies between weights and logits; gradients are compiled for each."""
+"""Folders that differ in what lies between weights and logits; for these alone more graphs are compiled."""
+
+
+MASKS = ("attention_mask", "target_attention_mask", "cross_attention_mask")
+KINDS = ("encoder", "decoder", "cross")
 
 
 @pytest.fixture(scope="module", params=FOLDERS, ids=lambda folder: folder.name)
@@ -42,6 +46,13 @@ def trace(explorer, answers):
     return explorer.model.trace(ids, answers["target"].astype(np.int32) if "target" in answers else None)
 
 
+@pytest.fixture(scope="module")
+def recorded(folder):
+    """What the model answered under random masks, and with some heads left out (record_changes.py)."""
+    file = folder / "changes.npz"
+    return np.load(file) if file.exists() else pytest.skip("its masks are not recorded")
+
+
 def given(explorer):
     """Return the target that an encoder-decoder is asked about: its own could change with what is changed."""
     return {"target": "The film"} if explorer.target_tokenizer else {}
@@ -50,6 +61,45 @@ def given(explorer):
 def weights(blocks):
     layers = [block.attention if hasattr(block, "attention") else block.self_attention for block in blocks]
     return np.stack([np.asarray(layer.weights) for layer in layers], axis=1)
+
+
+def traced(explorer, recorded, **changes):
+    """Return the trace of the recorded text, whose target stands behind what targets begin with."""
+    target = {}
+    if "target" in recorded:
+        target = {"target": recorded["target"][0, len(explorer.config.target_start) :].tolist()}
+    return explorer.trace(recorded["ids"][0].tolist(), **target, **changes)
+
+
+def masks(recorded):
+    return {name: recorded[name] for name in MASKS if name in recorded}
+
+
+def ablated(recorded):
+    places = recorded["ablated"].tolist()
+    if len(places) == 1:
+        return [tuple(places[0])]
+    return [(kind, *place) for kind, place in zip(KINDS, places, strict=True)]
+
+
+def recorded_weights(trace):
+    """Return the weights of all layers by the names under which they are recorded."""
+    first = [each.attention for each in trace.encoder] or [each.self_attention for each in trace.decoder]
+    found = {"attentions": first}
+    if trace.target_tokens:
+        found["decoder"] = [each.self_attention for each in trace.decoder]
+        found["cross"] = [each.cross_attention for each in trace.decoder]
+    return {name: np.stack([each.weights for each in layers]) for name, layers in found.items()}
+
+
+def assert_is_recorded(trace, recorded, kind):
+    for name, ours in recorded_weights(trace).items():
+        assert_allclose(ours, recorded[f"{kind}_{name}"], rtol=0, atol=2e-6)
+    if f"{kind}_hidden" in recorded:
+        assert_allclose(trace.values.final, recorded[f"{kind}_hidden"], rtol=0, atol=2e-5)
+        return
+    theirs = recorded[f"{kind}_logits"]
+    assert_allclose(trace.logits, theirs, rtol=0, atol=2e-6 * max(10, np.abs(theirs).max()))
 
 
 def test_weights_are_those_of_transformers(trace, answers):
@@ -73,6 +123,30 @@ def test_vectors_and_logits_are_those_of_transformers(trace, answers):
         ours, theirs = np.asarray(trace.logits), answers["logits"]
         rows = real if theirs.ndim == 3 else slice(None)
         assert_allclose(ours[rows], theirs[rows], atol=2e-6 * max(10, np.abs(theirs).max()))
+
+
+def test_a_mask_of_each_head_gives_the_answer_of_transformers(explorer, recorded):
+    trace = traced(explorer, recorded, **masks(recorded))
+    assert_is_recorded(trace, recorded, "masked")
+    for name, mask in zip(("attentions", "decoder", "cross"), masks(recorded).values(), strict=False):
+        theirs = recorded[f"masked_{name}"]
+        assert_array_equal(theirs > 0, np.broadcast_to(mask, theirs.shape))
+
+
+def test_cut_edges_give_the_answer_to_a_mask_without_them(explorer, recorded):
+    config = explorer.config
+    if config.has_decoder or config.causal or config.window is not None:  # a mask can add edges, no cut can
+        return
+    edges = np.argwhere(~recorded["attention_mask"]).tolist()
+    cut = [(layer, *edge) for layer in range(explorer.config.num_layers) for edge in edges]
+    assert_is_recorded(traced(explorer, recorded, cut=cut), recorded, "masked")
+
+
+def test_an_ablated_head_gives_the_answer_of_transformers(explorer, recorded):
+    trace = traced(explorer, recorded, ablate=ablated(recorded))
+    assert_is_recorded(trace, recorded, "ablated")
+    whole = traced(explorer, recorded)
+    assert np.abs(trace.values.final - whole.values.final).max() > 1e-3
 
 
 @pytest.mark.parametrize("number", range(len(TEXTS)))
@@ -137,8 +211,8 @@ def test_a_logit_has_a_gradient_with_respect_to_the_weights(folder, explorer):
     assert_allclose(found[0, 1, 2, 1], (logit(more) - logit(less)) / (2 * step), rtol=0.05, atol=1e-4)
 
 
-def test_texts_are_written_alike_with_and_without_kept_keys(explorer):
-    if not explorer.config.has_decoder:
+def test_texts_are_written_alike_with_and_without_kept_keys(folder, explorer):
+    if not explorer.config.has_decoder or (not explorer.config.has_encoder and folder.name not in DIFFERENT):
         return
     found, never = explorer.generate("The film was", max_new=4), [*never_written(explorer.config)]
     prompt = [*explorer.tokenizer.encode("The film was", max_len=9, start=explorer.config.reads_start).ids]
@@ -308,7 +382,7 @@ def test_kept_keys_give_the_logits_of_the_whole_text(explorer):
     past = Past(*(np.zeros((config.num_layers, 1, config.num_heads, 0, size), np.float32) for size in sizes))
     whole = np.asarray(explorer.model.trace(ids).logits)[0]
     begin = 0
-    for end in (3, 4, 7, *range(8, ids.shape[1] + 1)):
+    for end in (3, 4, 7, 8, ids.shape[1] - 1, ids.shape[1]):
         logits, past = explorer.model.extend(ids[:, begin:end], past)
         assert_allclose(np.asarray(logits)[0], whole[end - 1], atol=1e-5)
         begin = end
