@@ -594,21 +594,29 @@ def test_a_long_text_has_some_of_its_tokens_beside_its_mask_and_none_over_anothe
             assert one[begin] + one[size] <= other[begin] + 1
 
 
+FONTS = "() => document.fonts.ready.then(() => null)"
+"""Waits for letters and icons, before which a line may break elsewhere."""
+
+
 def test_what_chooses_a_mask_stands_in_one_line(page, app):
     page.set_viewport_size({"width": 1600, "height": 1000})
     open_masks(page, app, "&mask=window&pads=2")
     controls = page.locator(".st-key-mask, .st-key-pads, .st-key-reach, .st-key-causal")
-    ends = [box["y"] + box["height"] for box in (each.bounding_box() for each in controls.all())]
-    assert len(ends) == 4
+    expect(controls).to_have_count(4)
+    page.evaluate(FONTS)
+    ends = controls.evaluate_all("all => all.map(each => each.getBoundingClientRect().bottom)")
     assert max(ends) - min(ends) < 1
-    captions = [page.locator(f".st-key-{name} label").first for name in ("mask", "pads", "reach")]
-    assert len({round(caption.bounding_box()["y"]) for caption in captions}) == 1
+    captions = page.locator(".st-key-mask, .st-key-pads, .st-key-reach")
+    tops = captions.evaluate_all("all => all.map(e => e.querySelector('label').getBoundingClientRect().top)")
+    assert len({*map(round, tops)}) == 1
     page.locator(".st-key-mask").get_by_text("painted").click()
-    page.get_by_role("button", name="Undo").wait_for()
+    buttons = page.get_by_role("button", name=re.compile("^(Undo|Invert|Clear)$"))
+    expect(buttons).to_have_count(3)
     settle(page)
-    buttons = [page.get_by_role("button", name=name, exact=True) for name in ("Undo", "Invert", "Clear")]
-    boxes = [each.bounding_box() for each in buttons]
-    assert len({(box["y"], box["height"]) for box in boxes}) == 1
+    page.evaluate(FONTS)
+    box = "({ top, bottom }) => `${top} ${bottom}`"
+    lines = buttons.evaluate_all(f"all => all.map(each => each.getBoundingClientRect()).map({box})")
+    assert len({*lines}) == 1
 
 
 @pytest.mark.parametrize("width", [1440, 900])
