@@ -135,7 +135,7 @@ DATA = {
     "JSONL, many names": lambda rng: json.dumps({f"k{i}": "a" for i in range(5000)}).encode(),
     "JSONL, other names in each line": lambda rng: b"".join(b'{"k%d": "a b"}\n' % i for i in range(3000)),
     "JSONL, lists": lambda rng: b'{"text": ["a", ["b"]], "label": {"c": 1}}\n' * 20,
-    "JSONL, one long list": lambda rng: b'{"text": [' + b"[]," * 100_000 + b'[]], "label": "a"}\n',
+    "JSONL, one long list": lambda rng: b'{"text": [' + b"[]," * 500_000 + b'[]], "label": "a"}\n',
     "JSONL, large numbers": lambda rng: b'{"text": "a b", "label": %s}\n' % (b"9" * 9000),
     "JSONL, no numbers": lambda rng: b'{"text": "a b", "label": NaN}\n' * 20,
     "JSONL, nulls": lambda rng: JSONL + b"null\n",

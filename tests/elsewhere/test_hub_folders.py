@@ -92,7 +92,7 @@ def test_a_model_with_another_head_opens_without_it(copied):
         assert config.causal == (name != "bert-classes")
         card = store.read_model(folder).card
         assert left_out in card["left_out"]
-        told = f"{kind}: what this model answers with is not read."
+        told = f"The output layer of this model ({kind}) is not read"
         assert ("limits" in card) == ("For" in kind)
         assert card.get("limits", {"en": told})["en"].startswith(told)
 
