@@ -23,7 +23,7 @@ def main():
     parser.add_argument("--tokens", type=int, default=50)
     arguments = parser.parse_args()
     explorer = load_upper_floor("inspection.explorer").load(arguments.model)
-    whole = load_upper_floor("inspection.forward").compiled(
+    whole = load_upper_floor("inspection.forward").Compiled(
         lambda inputs: explorer.model(inputs)[:, -1], [explorer.forward.signature["token_ids"]]
     )
     turns = [turn(explorer, whole, arguments.prompt, arguments.tokens) for _ in range(TURNS + 1)]

@@ -137,7 +137,7 @@ def test_nothing_is_compiled_anew_for_a_head(explorer):
     for text in (TEXT, "Another film, much longer than the first, and not a good one at all."):
         head_effects(explorer, text)
     head_effects(explorer, TEXT, reference="own")
-    assert ablated._COMPILED[explorer].experimental_get_tracing_count() == 1
+    assert ablated._COMPILED[explorer].num_compilations == 1
 
 
 @pytest.mark.parametrize("most", [1, 3_000])

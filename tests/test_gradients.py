@@ -78,7 +78,7 @@ def test_an_ablated_head_has_no_influence_through_its_weights(explorer):
 def test_another_text_is_not_compiled_again(explorer):
     for text in (TEXT, "film", "good " * 9):
         gradients(explorer, text, output=0)
-    assert _COMPILED[explorer].experimental_get_tracing_count() == 1
+    assert _COMPILED[explorer].num_compilations == 1
 
 
 @pytest.mark.parametrize(

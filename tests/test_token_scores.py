@@ -27,4 +27,4 @@ def test_batches_of_every_size_and_all_controls_share_one_graph(writer, reviews)
         pairs = pd.DataFrame({"text": reviews, "target": "good"})
         evaluate_generation(writer, pairs, batch_size=batch_size)
     packed, joined = _COMPILED[writer].values()
-    assert packed.experimental_get_tracing_count() == joined.experimental_get_tracing_count() == 1
+    assert packed.num_compilations == joined.num_compilations == 1

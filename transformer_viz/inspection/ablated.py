@@ -7,7 +7,7 @@ import numpy as np
 import tensorflow as tf
 
 from transformer_viz.inspection.explorer import Explorer
-from transformer_viz.inspection.forward import compiled
+from transformer_viz.inspection.forward import Compiled
 from transformer_viz.values.effects import Head
 from transformer_viz.values.request import Request
 
@@ -80,4 +80,4 @@ def _compiled(explorer):
         if name.endswith(ABLATION):
             layers, *rest = spec.shape
             signature[name] = tf.TensorSpec((layers, None, *rest), spec.dtype)
-    return compiled(lambda inputs: explorer.forward(inputs).logits, [signature])
+    return Compiled(lambda inputs: explorer.forward(inputs).logits, [signature])

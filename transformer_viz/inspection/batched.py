@@ -10,7 +10,7 @@ import tensorflow as tf
 
 from transformer_viz.data.batches import pad
 from transformer_viz.inspection.explorer import Explorer
-from transformer_viz.inspection.forward import Prepared, compiled
+from transformer_viz.inspection.forward import Compiled, Prepared
 from transformer_viz.network.masks import padding_mask
 from transformer_viz.text.encoding import Encoding
 from transformer_viz.values.tensors import Attentions, AttentionTrace, flatten, weights_only
@@ -95,7 +95,7 @@ def _compiled(model):
         trace = weights_only(model.trace(token_ids, **masks))
         return flatten(trace._replace(logits=None))
 
-    return compiled(run, [tf.TensorSpec((None, None), tf.int32)] * len(config.stacks))
+    return Compiled(run, [tf.TensorSpec((None, None), tf.int32)] * len(config.stacks))
 
 
 def _attention_of(text, row, arrays):

@@ -16,7 +16,7 @@ from transformer_viz import store
 from transformer_viz.analysis import label_logits, softmax
 from transformer_viz.data.batches import by_length, pad
 from transformer_viz.inspection.controls import with_intervention
-from transformer_viz.inspection.forward import ForwardPass, Prepared, compiled
+from transformer_viz.inspection.forward import Compiled, ForwardPass, Prepared
 from transformer_viz.inspection.means import mean_contexts
 from transformer_viz.language import Problem
 from transformer_viz.network.initial import parameters_to_be_read
@@ -114,9 +114,9 @@ class Explorer:
         self.forward = ForwardPass(model, tokenizer, target_tokenizer)
         signature = [self.forward.signature]
         self._compiled_trace = {
-            "all": compiled(lambda inputs: flatten(self.forward(inputs)), signature),
-            "weights": compiled(lambda inputs: flatten(weights_only(self.forward(inputs))), signature),
-            "logits": compiled(lambda inputs: {"logits": self.forward(inputs).logits}, signature),
+            "all": Compiled(lambda inputs: flatten(self.forward(inputs)), signature),
+            "weights": Compiled(lambda inputs: flatten(weights_only(self.forward(inputs))), signature),
+            "logits": Compiled(lambda inputs: {"logits": self.forward(inputs).logits}, signature),
         }
         self._compiled_logits: dict[Intervention | None, Callable] = {}
 
@@ -128,7 +128,7 @@ class Explorer:
     @property
     def num_compilations(self) -> int:
         """Number of compilations of `trace` so far: one for each value of `keep` in use."""
-        return sum(each.experimental_get_tracing_count() for each in self._compiled_trace.values())
+        return sum(each.num_compilations for each in self._compiled_trace.values())
 
     @functools.cached_property
     def labels(self) -> tuple[str, ...]:
@@ -331,7 +331,7 @@ class Explorer:
             float32 (text, class); the first of a sigmoid is 0.
         """
         if intervention not in self._compiled_logits:
-            self._compiled_logits[intervention] = compiled(
+            self._compiled_logits[intervention] = Compiled(
                 with_intervention(self.model, intervention), [tf.TensorSpec((None, None), tf.int32)]
             )
         compute = self._compiled_logits[intervention]

@@ -12,7 +12,7 @@ import numpy as np
 import tensorflow as tf
 
 from transformer_viz.inspection.explorer import Explorer
-from transformer_viz.inspection.forward import compiled
+from transformer_viz.inspection.forward import Compiled
 from transformer_viz.values.interventions import ATTENTION_KINDS, attention_kinds
 from transformer_viz.values.one_line import one_line
 
@@ -99,7 +99,7 @@ def _compiled_gradients(explorer):
             logit = logits[position, output] if config.predicts_tokens else logits[output]
         return logit, tape.gradient(logit, probes, unconnected_gradients=tf.UnconnectedGradients.ZERO)
 
-    return compiled(differentiate, [explorer.forward.signature, index, index])
+    return Compiled(differentiate, [explorer.forward.signature, index, index])
 
 
 def _with_probes(inputs, probes, config):

@@ -10,7 +10,7 @@ import tensorflow as tf
 from transformer_viz.inspection.controls import HEADLESS, INTACT, UNIFORM, with_intervention
 from transformer_viz.inspection.cross_entropy import token_cross_entropy
 from transformer_viz.inspection.explorer import Explorer
-from transformer_viz.inspection.forward import compiled
+from transformer_viz.inspection.forward import Compiled
 from transformer_viz.network.model import Transformer
 
 _COMPILED = weakref.WeakKeyDictionary()
@@ -55,4 +55,4 @@ def _compiled(model: Transformer, inputs: Mapping[str, np.ndarray]) -> Callable[
 
     arrays = {name: tf.TensorSpec([None] * array.ndim, array.dtype) for name, array in inputs.items()}
     ids, number = tf.TensorSpec((None, None), tf.int32), tf.TensorSpec((), tf.float32)
-    return compiled(score, [arrays, ids, number, number])
+    return Compiled(score, [arrays, ids, number, number])

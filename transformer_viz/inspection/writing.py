@@ -9,7 +9,7 @@ import tensorflow as tf
 
 from transformer_viz.analysis import possible
 from transformer_viz.inspection.explorer import Explorer
-from transformer_viz.inspection.forward import compiled
+from transformer_viz.inspection.forward import Compiled
 from transformer_viz.language import Problem
 from transformer_viz.values.config import never_written
 from transformer_viz.values.growing import sized, up_to
@@ -150,6 +150,6 @@ class _Steps:
             logits, past = model.extend(token_ids, taken, *memory)
             return tf.nn.log_softmax(logits), past
 
-        self.read = compiled(read, [ids])
+        self.read = Compiled(read, [ids])
         signature = [ids, rows, past, memory if config.has_encoder else []]
-        self.extend = compiled(extend, signature)
+        self.extend = Compiled(extend, signature)

@@ -7,7 +7,7 @@ import numpy as np
 
 from transformer_viz.inspection.decode import generate_all
 from transformer_viz.inspection.explorer import Explorer
-from transformer_viz.inspection.forward import compiled
+from transformer_viz.inspection.forward import Compiled
 from transformer_viz.inspection.head_roles import NoChoiceError, head_roles
 from transformer_viz.inspection.typical_words import typical_words
 from transformer_viz.network.model import Transformer
@@ -38,7 +38,7 @@ class Evaluator:
             name="training",
         )
         self._objective = dataset.objective(settings)
-        self._measure = compiled(self._evaluate_batch, dataset.signature)
+        self._measure = Compiled(self._evaluate_batch, dataset.signature)
 
     def set_parameters(self, parameters: dict[str, np.ndarray]) -> None:
         """Set the parameters to evaluate: name -> array."""

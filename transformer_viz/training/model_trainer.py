@@ -8,7 +8,7 @@ import keras
 import numpy as np
 import tensorflow as tf
 
-from transformer_viz.inspection.forward import compiled
+from transformer_viz.inspection.forward import Compiled
 from transformer_viz.network.model import Transformer
 from transformer_viz.runs import RunError, TrainingSettings
 from transformer_viz.training.dataset import Dataset, Inputs
@@ -58,7 +58,7 @@ class ModelTrainer:
                     variable.trainable = False
             self.optimizer = optimizer(settings, self._count)
             self.optimizer.build(self.model.trainable_variables)
-        self._train = compiled(self._train_step, dataset.signature)
+        self._train = Compiled(self._train_step, dataset.signature)
 
     def set_parameters(self, parameters: Mapping[str, np.ndarray]) -> None:
         """Set some parameters before the first step: name -> array."""
