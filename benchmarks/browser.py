@@ -5,7 +5,7 @@ click, as the server is not involved; a sentence from the button press until two
 its new height; a head that is switched off until two frames after both runs and their difference are there;
 a click without a change until the last message of the run; another page until two frames after its
 last picture. Then a training is started on the Train page, and the first two are measured again in another
-window.
+window. At last a head is switched off in each included model, on its own example.
 """
 
 import os
@@ -15,7 +15,7 @@ import tempfile
 import time
 
 from playwright.sync_api import sync_playwright
-from server import processor_seconds, running_app
+from server import ROOT, processor_seconds, running_app
 
 CHROMIUM = os.environ.get("CHROMIUM") or shutil.which("chromium") or shutil.which("google-chrome")
 CLICKS = 10
@@ -92,6 +92,7 @@ def main():
         measure_comparisons(page)
         measure_pages(page)
         measure_training(browser, page, f"http://localhost:{port}/train?task=addition")
+        measure_models(page, f"http://localhost:{port}")
         browser.close()
 
 
@@ -133,13 +134,32 @@ def measure_comparisons(page):
         for text, kept in (("Not bad.", []), (SENTENCE + "?" * (i + 1), sentences)):
             page.locator(".st-key-sentence input").fill(text)
             kept.append(click(page, page.get_by_role("button", name="Enter"), PAINTED))
-        taken.append(click(page, lens.locator(".power").nth(i), SWITCHED))
-        lens.locator("[data-key^=chip]").first.click()  # takes it back
-        lens.locator("[data-key^=chip]").first.wait_for(state="detached")
-        lens.locator("[data-key^=compare]").click()
-        lens.locator(".panels:not(.compared)").wait_for()
+        taken.append(switch_off(page, lens.locator(".power").nth(i)))
     first, painted = statistics.median(taken), statistics.median(sentences)
     print(f"a head switched off, click to painted      {first:6.0f} ms, {first / painted:.2f} of a sentence")
+
+
+def measure_models(page, address):
+    """Print the time from switching a head off to the painted comparison, for each model on its example."""
+    print("a head switched off, click to painted, on the model's own example:")
+    for model in sorted(path.parent.name for path in (ROOT / "models").glob("*/config.json")):
+        page.goto(f"{address}/?model={model}")
+        page.locator(".lens .matrix canvas").wait_for()
+        page.wait_for_timeout(2500)
+        page.evaluate(FIND)
+        powers = page.locator(".lens .power")
+        taken = [switch_off(page, powers.nth(i % powers.count())) for i in range(CLICKS + 1)]
+        print(f"  {model:<40} {statistics.median(taken[1:]):6.0f} ms")  # the first one compiles
+
+
+def switch_off(page, power):
+    """Return the milliseconds from switching a head off to the comparison; take it back."""
+    lens, taken = page.locator(".lens"), click(page, power, SWITCHED)
+    lens.locator("[data-key^=chip]").first.click()
+    lens.locator("[data-key^=chip]").first.wait_for(state="detached")
+    lens.locator("[data-key^=compare]").click()
+    lens.locator(".panels:not(.compared)").wait_for()
+    return taken
 
 
 def measure_pages(page):
