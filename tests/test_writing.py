@@ -230,6 +230,43 @@ def test_writing_in_portions_has_the_changes_in_each(reverser):
     assert written == tuple(reverser.run(request).target_ids[1:])
 
 
+GUESSES = {
+    "right": lambda ids: ids,
+    "wrong": lambda ids: [7] * len(ids),
+    "partly": lambda ids: [*ids[:2], 9, *ids[3:]],
+    "longer": lambda ids: [*ids, 5, 6],
+    "too long": lambda ids: [*ids] * 40,
+}
+
+
+@pytest.mark.parametrize("guess", GUESSES.values(), ids=GUESSES)
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"ablate": CROSS[:1]},
+        {"ablate": CROSS},
+        {"ablate": CROSS[:2], "reference": ["1 2", "3 4"]},
+        {"ablate": CROSS[:2], "reference": "own"},
+        {"scaling": False, "cut": [("decoder", 0, 1, 3, 2)]},
+        {"target_attention_mask": "window:1"},
+    ],
+)
+def test_a_guess_of_what_is_written_changes_nothing_in_it(reverser, changes, guess):
+    request = reverser.request(DIGITS, **changes)
+    ends = {"most": 12, "seconds": 60}
+    plain, finished = continue_generation(reverser, request, (), **ends)
+    expected = guess([*plain])
+    assert continue_generation(reverser, request, (), expected=expected, **ends) == (plain, finished)
+
+
+def test_one_pass_finds_a_text_that_was_guessed(reverser):
+    target = tuple(reverser.trace(DIGITS, ablate=CROSS[:1]).target_ids[1:].tolist())
+    writing = Writing(reverser, reverser.request(DIGITS, ablate=CROSS[:1]))
+    assert writing.begin(target) == (*target, END_ID)
+    assert writing.begin((*target[:2], target[0], *target[3:])) == target[:3]
+    assert Writing(reverser, reverser.request(DIGITS, target_attention_mask="window:1")).begin(target) == ()
+
+
 @pytest.mark.parametrize("changes", [{}, {"positions": "none"}, {"cross_attention_mask": "causal"}])
 def test_effects_and_gradients_are_measured_on_what_is_written_with_all_heads(reverser, changes):
     target = reverser.trace(DIGITS, **changes).target_ids[1:].tolist()

@@ -131,7 +131,13 @@ def generate(  # noqa: PLR0913  one argument per setting
 
 
 def continue_generation(
-    explorer: Explorer, request: Request, written: tuple[int, ...], *, most: int, seconds: float
+    explorer: Explorer,
+    request: Request,
+    written: tuple[int, ...],
+    *,
+    most: int,
+    seconds: float,
+    expected: Sequence[int] = (),
 ) -> tuple[tuple[int, ...], bool]:
     """Continue a greedy generation of an encoder-decoder for a limited time.
 
@@ -143,6 +149,8 @@ def continue_generation(
         written: Token ids so far, without [START].
         most: Most tokens to generate.
         seconds: Time limit, checked after each token; at least one token is generated.
+        expected: Token ids that may well be written: where they are, one pass replaces one for each. Used
+            only at the beginning.
 
     Returns:
         The token ids so far, without [START] and [END]; and whether generation has finished, with [END] or
@@ -155,9 +163,13 @@ def continue_generation(
     writing = Writing(explorer, request)
     most = min(most, writing.most)
     end = time.monotonic() + seconds
+    if expected and not written:
+        written = writing.begin(expected)[:most]
+        if written[-1:] == (writing.end_id,):
+            return written[:-1], True
     while len(written) < most:
         token = int(writing.log_probs([written]).argmax())
-        if token == explorer.config.end_id:
+        if token == writing.end_id:
             return tuple(written), True
         written = (*written, token)
         if time.monotonic() > end:

@@ -12,7 +12,7 @@ from transformer_viz.inspection.explorer import Explorer
 from transformer_viz.inspection.forward import Compiled
 from transformer_viz.language import Problem
 from transformer_viz.values.config import never_written
-from transformer_viz.values.growing import sized, up_to
+from transformer_viz.values.growing import looks_back, sized, up_to
 from transformer_viz.values.request import OWN, Request
 from transformer_viz.values.tensors import Past
 
@@ -84,13 +84,39 @@ class Writing:
         written = np.array([(*self._prompt, *row) for row in rows], np.int32)
         return self._continued.log_probs(written, [0] * len(rows))
 
+    def begin(self, expected: Sequence[int]) -> tuple[int, ...]:
+        """Return the likeliest tokens from the first one on: as many as one pass over a guess predicts.
+
+        These are the tokens in which it agrees with the guess, and the one behind them (the check of a draft
+        in speculative decoding, Leviathan et al., 2023, section 2, for greedy decoding).
+
+        Args:
+            expected: Token ids that may well be written, such as those under other changes, without [START]
+                and [END].
+
+        Returns:
+            Token ids, at least one, of which only the last may be [END]; none if a token may see those behind
+            it (`values.growing.looks_back`), or nothing can be written.
+        """
+        expected = tuple(expected)[: max(self.most - 1, 0)]
+        if not self.most or not looks_back(self._explorer.config, self._request.changes):
+            return ()
+        logits = self._logits(expected)[len(self._prompt) - 1 :]
+        likeliest = possible(logits, never_written(self._explorer.config)).argmax(axis=-1).tolist()
+        differs = (i for i, token in enumerate(expected) if token != likeliest[i])
+        return tuple(likeliest[: next(differs, len(expected)) + 1])
+
     def _changed(self, row):
         """Return the next token's log probabilities after one row, from a pass with all changes."""
+        logits = self._logits(row)[len(self._prompt) + len(row) - 1]
+        return possible(tf.nn.log_softmax(logits).numpy(), never_written(self._explorer.config))
+
+    def _logits(self, row):
+        """Return the logits of a pass with all changes over the tokens written: float32 (position, token)."""
         request = self.request(row)
         means = self._explorer.means_for(request) if request.changes.reference == OWN else self._means
         prepared = self._explorer.forward.prepare(request, means=means)
-        logits = self._explorer.compute(prepared, keep="logits").logits[len(self._prompt) + len(row) - 1]
-        return possible(tf.nn.log_softmax(logits).numpy(), never_written(self._explorer.config))
+        return self._explorer.compute(prepared, keep="logits").logits
 
 
 class Continued:

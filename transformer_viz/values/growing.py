@@ -7,7 +7,7 @@ import numpy as np
 
 from transformer_viz.values.config import TransformerConfig
 from transformer_viz.values.interventions import attention_kinds
-from transformer_viz.values.request import Changes, Request
+from transformer_viz.values.request import OWN, Changes, Request
 
 
 def with_written(config: TransformerConfig, request: Request, written: Sequence[int]) -> Request:
@@ -58,6 +58,22 @@ def sized(config: TransformerConfig, changes: Changes) -> str | None:
         if _grows(config, patch.site.split(".")) and patch.positions is None:
             return "patches"
     return None
+
+
+def looks_back(config: TransformerConfig, changes: Changes) -> bool:
+    """Return whether under these changes each token is predicted from those before it alone.
+
+    Then one pass over a whole text predicts each token as the pass over the text up to it does. A mask, a
+    pattern, or a mean over the text can let tokens see those behind them.
+
+    Args:
+        config: Of a model with a decoder.
+        changes: The changes.
+    """
+    ahead = {"patterns", "patches", "target_attention_mask", "cross_attention_mask", "target_padding"}
+    if not config.has_encoder:
+        ahead |= {"attention_mask", "padding"}
+    return changes.reference != OWN and ahead.isdisjoint(changes.given)
 
 
 def up_to(config: TransformerConfig, changes: Changes, length: int) -> Changes:

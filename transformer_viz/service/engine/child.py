@@ -132,10 +132,12 @@ def quick_trace(explorer: Any, request: Request) -> Trace | Literal[False]:
     return trace(explorer, request)
 
 
-def write(explorer: Any, request: Request, written: Sequence[int], most: int) -> tuple[tuple[int, ...], bool]:
+def write(
+    explorer: Any, request: Request, written: Sequence[int], most: int, expected: Sequence[int]
+) -> tuple[tuple[int, ...], bool]:
     """Generate another portion; return the token ids so far, and whether the model has finished."""
-    decode = load_upper_floor("inspection.decode")
-    return decode.continue_generation(explorer, request, written, most=most, seconds=PORTION)
+    decode, limits = load_upper_floor("inspection.decode"), {"most": most, "seconds": PORTION}
+    return decode.continue_generation(explorer, request, written, expected=expected, **limits)
 
 
 def search(explorer: Any, request: BeamRequest, tree: BeamTree | None) -> BeamTree:
