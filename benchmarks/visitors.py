@@ -1,11 +1,12 @@
 """Waiting times of simulated visitors on the app's websocket, and processor time of the server.
 
 `python benchmarks/visitors.py [--visitors 30] [--think 5] [--seconds 60] [--url http://127.0.0.1:8501]`.
-Without `--url` it starts the app and waits for the attention of a first visitor. Then all sessions open at
-once; when the last has its page, each types another sentence after random pauses of `--think` seconds on
-average. A wait lasts from sending the sentence to Streamlit's message that the run has ended. Processor time
-is that of the server process while they type, without its children; not measured with `--url`. Exit status 1
-if there was any error: an exception on the page, a failed run, a run without attention, a closed socket.
+Without `--url` it starts the app. It waits for the attention of a first visitor's text; then all sessions
+open at once; when the last has its page, each types another sentence after random pauses of `--think` seconds
+on average. A wait lasts from sending the sentence to Streamlit's message that the run has ended.
+Processor time is that of the server process while they type, without its children; not measured with
+`--url`. Exit status 1 if there was any error: an exception on the page, a failed run, a run without
+attention, a closed socket.
 """
 
 import asyncio
@@ -34,11 +35,13 @@ async def measure(url, options, pid=None):
 
 
 async def warm_up(address):
-    """Wait until a first visitor has received its attention."""
+    """Wait until a first visitor has received the attention of its own text: the first picture is stored."""
     until = time.monotonic() + 2 * PATIENCE
     while True:
         first = Visitor(address, 0)
         await first.arrive()
+        with first.noting_errors():
+            await first.type("A lovely film.")
         await first.leave()
         if not first.errors:
             return
