@@ -2,10 +2,11 @@
 
 `python benchmarks/writing.py [--model reviews-next] [--prompt The] [--tokens 50]`. Both predict the same
 tokens of the same text, by turns: the one keeps the keys and values of earlier tokens, the other computes
-them anew.
+them anew. Below both stands what no token can cost less than: reading every parameter once.
 """
 
 import argparse
+import importlib
 import time
 
 import numpy as np
@@ -23,17 +24,27 @@ def main():
     parser.add_argument("--tokens", type=int, default=50)
     arguments = parser.parse_args()
     explorer = load_upper_floor("inspection.explorer").load(arguments.model)
-    whole = load_upper_floor("inspection.forward").Compiled(
+    forward, ops = load_upper_floor("inspection.forward"), importlib.import_module("keras.ops")
+    whole = forward.Compiled(
         lambda inputs: explorer.model(inputs)[:, -1], [explorer.forward.signature["token_ids"]]
     )
+    read = forward.Compiled(lambda: [ops.sum(each) for each in explorer.model.weights], [])
     turns = [turn(explorer, whole, arguments.prompt, arguments.tokens) for _ in range(TURNS + 1)]
     kept, anew = np.moveaxis(turns[1:], 1, 0)  # the first one compiles
     print(f"{explorer.name}, {arguments.tokens} tokens, median of {TURNS} turns")
     for name, times in (("keys and values kept", kept), ("computed anew", anew)):
         first, last = np.median(times[:, :SPAN]), np.median(times[:, -SPAN:])
         print(f"{name:21} {first:6.2f} ms a token at first, {last:6.2f} ms at the end")
+    print(f"{'parameters read once':21} {np.median([timed(read) for _ in range(TURNS * SPAN)]):6.2f} ms")
     print(f"ratio of all tokens   {np.median(anew.sum(axis=1) / kept.sum(axis=1)):6.2f}")
     print(f"ratio at the end      {np.median(anew[:, -SPAN:] / kept[:, -SPAN:]):6.2f}")
+
+
+def timed(function):
+    """Return the ms that a function takes."""
+    begin = time.perf_counter()
+    function()
+    return 1000 * (time.perf_counter() - begin)
 
 
 def turn(explorer, whole, prompt, tokens):
