@@ -230,7 +230,7 @@ def test_writing_in_portions_has_the_changes_in_each(reverser):
     assert written == tuple(reverser.run(request).target_ids[1:])
 
 
-GUESSES = {
+DRAFTS = {
     "right": lambda ids: ids,
     "wrong": lambda ids: [7] * len(ids),
     "partly": lambda ids: [*ids[:2], 9, *ids[3:]],
@@ -239,7 +239,7 @@ GUESSES = {
 }
 
 
-@pytest.mark.parametrize("guess", GUESSES.values(), ids=GUESSES)
+@pytest.mark.parametrize("draft", DRAFTS.values(), ids=DRAFTS)
 @pytest.mark.parametrize(
     "changes",
     [
@@ -249,22 +249,27 @@ GUESSES = {
         {"ablate": CROSS[:2], "reference": "own"},
         {"scaling": False, "cut": [("decoder", 0, 1, 3, 2)]},
         {"target_attention_mask": "window:1"},
+        {"positions": "none", "order": (0, 2, 1, 3, 4)},
+        {},
     ],
 )
-def test_a_guess_of_what_is_written_changes_nothing_in_it(reverser, changes, guess):
+def test_a_draft_does_not_change_what_is_written(reverser, changes, draft):
     request = reverser.request(DIGITS, **changes)
     ends = {"most": 12, "seconds": 60}
     plain, finished = continue_generation(reverser, request, (), **ends)
-    expected = guess([*plain])
-    assert continue_generation(reverser, request, (), expected=expected, **ends) == (plain, finished)
+    assert continue_generation(reverser, request, (), draft=draft([*plain]), **ends) == (plain, finished)
 
 
-def test_one_pass_finds_a_text_that_was_guessed(reverser):
+def test_one_pass_accepts_a_draft_up_to_the_first_token_that_differs(reverser):
     target = tuple(reverser.trace(DIGITS, ablate=CROSS[:1]).target_ids[1:].tolist())
     writing = Writing(reverser, reverser.request(DIGITS, ablate=CROSS[:1]))
-    assert writing.begin(target) == (*target, END_ID)
-    assert writing.begin((*target[:2], target[0], *target[3:])) == target[:3]
-    assert Writing(reverser, reverser.request(DIGITS, target_attention_mask="window:1")).begin(target) == ()
+    assert writing.verified(target) == (*target, END_ID)
+    assert writing.verified((*target[:2], target[0], *target[3:])) == target[:3]
+
+
+@pytest.mark.parametrize("changes", [{}, {"target_attention_mask": "window:1"}])
+def test_no_draft_is_used_without_changes_or_where_later_tokens_are_seen(reverser, changes):
+    assert Writing(reverser, reverser.request(DIGITS, **changes)).verified([5, 6]) == ()
 
 
 @pytest.mark.parametrize("changes", [{}, {"positions": "none"}, {"cross_attention_mask": "causal"}])

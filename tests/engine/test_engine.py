@@ -116,6 +116,21 @@ def test_a_target_is_written_under_the_changes_as_in_this_process(engine, change
     assert_allclose(theirs.logits, ours.logits, atol=1e-5)
 
 
+def test_the_last_target_of_a_text_is_the_draft_of_the_next(engine, monkeypatch):
+    model, text, drafts, ask = str(ROOT / "models" / "reverse-digits"), "9 4 7", [], engine._ask
+
+    def spy(worker, question, request, *given, progress):
+        if question is child.write and given[0] == ():  # the first portion
+            drafts.append(given[-1])
+        return ask(worker, question, request, *given, progress=progress)
+
+    monkeypatch.setattr(engine, "_ask", spy)
+    written = engine.answer(Request(model, text)).target_ids[1:]
+    engine.answer(Request.of(model, text, ablate=CROSS[:1]))
+    engine.answer(Request(model, "3 8"))
+    assert drafts == [(), tuple(written), ()]
+
+
 def test_the_effects_of_heads_are_measured_on_the_same_written_target_in_both(engine):
     model = str(ROOT / "models" / "reverse-digits")
     theirs = engine.answer(Request(model, DIGITS, wants=EFFECTS))

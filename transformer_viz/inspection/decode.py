@@ -137,7 +137,7 @@ def continue_generation(
     *,
     most: int,
     seconds: float,
-    expected: Sequence[int] = (),
+    draft: Sequence[int] = (),
 ) -> tuple[tuple[int, ...], bool]:
     """Continue a greedy generation of an encoder-decoder for a limited time.
 
@@ -149,8 +149,9 @@ def continue_generation(
         written: Token ids so far, without [START].
         most: Most tokens to generate.
         seconds: Time limit, checked after each token; at least one token is generated.
-        expected: Token ids that may well be written: where they are, one pass replaces one for each. Used
-            only at the beginning.
+        draft: Token ids that the model wrote under other changes. As far as it writes them again, one
+            forward pass takes the place of one for each token; see `Writing.verified`. Used if nothing is
+            written yet.
 
     Returns:
         The token ids so far, without [START] and [END]; and whether generation has finished, with [END] or
@@ -163,8 +164,8 @@ def continue_generation(
     writing = Writing(explorer, request)
     most = min(most, writing.most)
     end = time.monotonic() + seconds
-    if expected and not written:
-        written = writing.begin(expected)[:most]
+    if draft and not written:
+        written = writing.verified(draft)[:most]
         if written[-1:] == (writing.end_id,):
             return written[:-1], True
     while len(written) < most:

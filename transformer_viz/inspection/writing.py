@@ -84,27 +84,28 @@ class Writing:
         written = np.array([(*self._prompt, *row) for row in rows], np.int32)
         return self._continued.log_probs(written, [0] * len(rows))
 
-    def begin(self, expected: Sequence[int]) -> tuple[int, ...]:
-        """Return the likeliest tokens from the first one on: as many as one pass over a guess predicts.
+    def verified(self, draft: Sequence[int]) -> tuple[int, ...]:
+        """Return the first tokens of the greedy text, as far as one forward pass over a draft finds them.
 
-        These are the tokens in which it agrees with the guess, and the one behind them (the check of a draft
-        in speculative decoding, Leviathan et al., 2023, section 2, for greedy decoding).
+        The pass accepts the draft up to the first token that is not the likeliest, and predicts the next one
+        itself: speculative decoding (Leviathan et al., 2023, section 2), here greedy.
 
         Args:
-            expected: Token ids that may well be written, such as those under other changes, without [START]
-                and [END].
+            draft: Token ids, without [START] and [END]: what the model wrote under other changes.
 
         Returns:
-            Token ids, at least one, of which only the last may be [END]; none if a token may see those behind
-            it (`values.growing.looks_back`), or nothing can be written.
+            Token ids, at least one, of which only the last may be [END]. None where a draft does not help:
+            without changes, as keys and values are kept, or if a token may attend to later ones
+            (`values.growing.looks_back`).
         """
-        expected = tuple(expected)[: max(self.most - 1, 0)]
-        if not self.most or not looks_back(self._explorer.config, self._request.changes):
+        config = self._explorer.config
+        if self._continued is not None or not self.most or not looks_back(config, self._request.changes):
             return ()
-        logits = self._logits(expected)[len(self._prompt) - 1 :]
-        likeliest = possible(logits, never_written(self._explorer.config)).argmax(axis=-1).tolist()
-        differs = (i for i, token in enumerate(expected) if token != likeliest[i])
-        return tuple(likeliest[: next(differs, len(expected)) + 1])
+        draft = tuple(draft)[: self.most - 1]
+        logits = self._logits(draft)[len(self._prompt) - 1 :]
+        likeliest = possible(logits, never_written(config)).argmax(axis=-1).tolist()
+        rejected = (i for i, token in enumerate(draft) if token != likeliest[i])
+        return tuple(likeliest[: next(rejected, len(draft)) + 1])
 
     def _changed(self, row):
         """Return the next token's log probabilities after one row, from a pass with all changes."""

@@ -61,10 +61,10 @@ def sized(config: TransformerConfig, changes: Changes) -> str | None:
 
 
 def looks_back(config: TransformerConfig, changes: Changes) -> bool:
-    """Return whether under these changes each token is predicted from those before it alone.
+    """Return whether, under these changes, each token is still predicted from earlier tokens alone.
 
-    Then one pass over a whole text predicts each token as the pass over the text up to it does. A mask, a
-    pattern, or a mean over the text can let tokens see those behind them.
+    Then one pass over the whole text predicts every token as a pass over the text before it does. A mask, a
+    pattern, activations of another run, or a mean over the text may bring in later tokens.
 
     Args:
         config: Of a model with a decoder.

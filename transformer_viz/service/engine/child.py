@@ -133,11 +133,11 @@ def quick_trace(explorer: Any, request: Request) -> Trace | Literal[False]:
 
 
 def write(
-    explorer: Any, request: Request, written: Sequence[int], most: int, expected: Sequence[int]
+    explorer: Any, request: Request, written: Sequence[int], most: int, draft: Sequence[int]
 ) -> tuple[tuple[int, ...], bool]:
     """Generate another portion; return the token ids so far, and whether the model has finished."""
     decode, limits = load_upper_floor("inspection.decode"), {"most": most, "seconds": PORTION}
-    return decode.continue_generation(explorer, request, written, expected=expected, **limits)
+    return decode.continue_generation(explorer, request, written, draft=draft, **limits)
 
 
 def search(explorer: Any, request: BeamRequest, tree: BeamTree | None) -> BeamTree:

@@ -210,12 +210,12 @@ class Engine:
     def _written(self, request, config, progress):
         """Return the token ids of the target that an encoder-decoder generates; the last ones are cached.
 
-        With a head off it often writes what it wrote before, which is checked in one pass.
+        The last target of the same text is the draft: with a head off, a model often writes it again.
         """
         key = request.model, store.stamp(request.model), request.text
         with self._lock:
-            expected = self._latest.get(key, ())
-        written = self._write(request, config, progress, expected)
+            draft = self._latest.get(key, ())
+        written = self._write(request, config, progress, draft)
         with self._lock:
             self._latest[key] = written
         return written
@@ -230,12 +230,12 @@ class Engine:
         except NoTokensError:
             return text, ""
 
-    def _write(self, request, config, progress, expected=()):
+    def _write(self, request, config, progress, draft=()):
         """Return the token ids of the target that an encoder-decoder generates, in portions."""
         written, finished, most = (), False, min(MAX_WRITTEN, config.target_max_len)
         while not finished:
             written, finished = self._ask(
-                self._slow, child.write, request, written, most, expected, progress=progress
+                self._slow, child.write, request, written, most, draft, progress=progress
             )
             _tell(progress, "writing", len(written), most)
         return written
