@@ -5,7 +5,7 @@ click, as the server is not involved; a sentence from the button press until two
 its new height; a head that is switched off until two frames after both runs and their difference are there;
 a click without a change until the last message of the run; another page until two frames after its
 last picture. Then a training is started on the Train page, and the first two are measured again in another
-window. At last a head is switched off in each included model, on its own example.
+window. Finally, a head is switched off in each included model, on its own example.
 """
 
 import os

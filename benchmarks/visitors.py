@@ -35,7 +35,7 @@ async def measure(url, options, pid=None):
 
 
 async def warm_up(address):
-    """Wait until a first visitor has received the attention of its own text: the first picture is stored."""
+    """Wait until the engine answers a first visitor's text; the picture on arrival is a stored one."""
     until = time.monotonic() + 2 * PATIENCE
     while True:
         first = Visitor(address, 0)

@@ -2,7 +2,7 @@
 
 `python benchmarks/writing.py [--model reviews-next] [--prompt The] [--tokens 50]`. Both predict the same
 tokens of the same text, by turns: the one keeps the keys and values of earlier tokens, the other computes
-them anew. Below both stands what no token can cost less than: reading every parameter once.
+them anew. "Parameters read once" is the least that any token costs.
 """
 
 import argparse
