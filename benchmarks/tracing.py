@@ -21,7 +21,7 @@ from transformer_viz.network.startup import load_upper_floor
 from transformer_viz.text.tokenizer import Tokenizer
 from transformer_viz.values.config import TransformerConfig
 
-ROUNDS = 15
+ROUNDS = 31
 LENGTHS = (16, 64, 128, 512)
 
 BASE = TransformerConfig(

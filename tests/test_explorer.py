@@ -46,13 +46,16 @@ def test_compiled_trace_equals_eager(explorer, small_model):
         assert_allclose(ours.attention.weights, theirs.attention.weights[0], atol=1e-6)
 
 
-def test_any_text_and_any_intervention_share_one_compilation(small_model, explorer, reviews):
+def test_any_text_and_mask_share_one_compilation_and_any_intervention_another(small_model, explorer, reviews):
     explorer = Explorer(small_model, explorer.tokenizer)
     for text in (*reviews, "film", "good " * 40):
         explorer.trace(text)
-    explorer.trace(TEXT, ablate=[(1, 2)], cut=[(0, 1, 2, 3)], positions="none")
     explorer.trace(TEXT, attention_mask=np.tril(np.ones((7, 7), bool)), positions="sinusoidal")
     assert explorer.num_compilations == 1
+    explorer.trace(TEXT, ablate=[(1, 2)], cut=[(0, 1, 2, 3)], positions="none")
+    explorer.trace("film", patterns={(0, 1): "uniform"}, scaling=False)
+    explorer.trace(reviews[0], mute=[(0, 1, 2, 3)], residual=False)
+    assert explorer.num_compilations == 2
 
 
 def test_probs_are_the_softmax_of_the_logits(explorer):

@@ -3,6 +3,7 @@ import pytest
 from numpy.testing import assert_allclose
 
 from transformer_viz.inspection.gradients import _COMPILED, gradients
+from transformer_viz.values.request import UNCHANGED
 
 TEXT, TARGET = "A lovely film, not good.", "one two three two"
 STEP = 0.02
@@ -16,11 +17,12 @@ def explored(request, explorer, translator, writer):
 
 def slope(explorer, side, name, like, place):
     """Return how steeply logit 1 rises with one number of a patch shaped as `like`, by two small steps."""
-    inputs, logits = explorer.prepare(explorer.request(TEXT, **side)).inputs, []
+    prepared, logits = explorer.prepare(explorer.request(TEXT, **side)), []
+    neutral = explorer.forward.interventions(prepared, UNCHANGED)
     for step in (STEP, -STEP):
         patch = np.zeros_like(like)
         patch[place] = step
-        logits.append(explorer.forward(inputs | {name: patch}).logits[0].numpy())
+        logits.append(explorer.forward(prepared.inputs, neutral | {name: patch}).logits[0].numpy())
     rise = np.atleast_2d(logits[0] - logits[1])[-1, 1]
     return rise / (2 * STEP)
 

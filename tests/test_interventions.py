@@ -34,13 +34,26 @@ def attention(trace, kind, layer):
     return block.self_attention if kind == "decoder" else block.cross_attention
 
 
-def test_neutral_tensors_change_nothing_at_all(ask):
-    """The compiled pass always has them; the plain layers have none."""
+def test_neutral_interventions_are_ones_and_zeros(ask):
     config = ask.explorer.config
     lengths = dict.fromkeys(config.stacks, 7)
     for change in build(config, Changes(), lengths, {}).values():
         for name, array in flatten(change).items():
             assert np.all(array == (1 if name.endswith(("gate", "residual")) else 0))
+
+
+def test_a_pass_without_interventions_equals_one_with_neutral_ones_to_the_bit(ask):
+    explorer = ask.explorer
+    mask = np.tril(np.ones((len(ask().tokens),) * 2, bool))
+    for changes in ({}, {"attention_mask": mask, "positions": "none"}):
+        target = TARGET if len(ask.kinds) == 3 else None
+        prepared = explorer.prepare(explorer.request(TEXT, target=target, **changes))
+        assert prepared.interventions == {}
+        neutral = prepared._replace(interventions=explorer.forward.interventions(prepared, Changes()))
+        without, with_neutral = flatten(explorer.compute(prepared)), flatten(explorer.compute(neutral))
+        assert without.keys() == with_neutral.keys()
+        for name, tensor in without.items():
+            assert_array_equal(tensor, with_neutral[name], err_msg=name)
 
 
 def test_every_kind_of_head_is_ablated(ask):
@@ -162,6 +175,7 @@ def test_a_patched_context_is_the_other_runs(ask):
 def test_everything_combines_and_compiles_nothing_again(ask):
     other = ask(OTHER)
     kind = ask.kinds[0]
+    ask(ablate=[(kind, 0, 0)])
     before = ask.explorer.num_compilations
     ask(
         ablate=[(kind, 0, 0)],

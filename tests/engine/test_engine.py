@@ -320,6 +320,22 @@ def test_more_models_asked_for_at_once_than_there_is_room_for_are_each_loaded_on
         shutil.rmtree(models_folder / name)
 
 
+@pytest.mark.usefixtures("loader")
+@pytest.mark.parametrize(("fixture", "passes"), [("explorer", 2), ("translator", 3), ("writer", 3)])
+def test_passes_with_interventions_are_compiled_before_anybody_changes_anything(
+    request, monkeypatch, tmp_path, fixture, passes
+):
+    model = request.getfixturevalue(fixture)
+    write(model, tmp_path)
+    monkeypatch.setenv("TRANSFORMER_VIZ_MODELS", str(tmp_path))
+    monkeypatch.setattr(child, "FIRST_LOOK", 0)
+    loaded = child._loaded(model.name, store.stamp(model.name)).result()
+    child._compiler.submit(child.ping).result()  # behind what loading has submitted
+    assert loaded.num_compilations == passes
+    loaded.trace(TEXT, target=() if fixture == "translator" else None, ablate=[(0, 1)])
+    assert loaded.num_compilations == passes
+
+
 @pytest.mark.usefixtures("models_folder")
 def test_an_error_that_is_no_sentence_of_ours_is_named_by_its_kind(explorer):
     def panics(*_):

@@ -47,7 +47,7 @@ def ablated_logits(
     for start in range(0, len(groups), size):
         changes = [request.changed(ablate=tuple(heads)).changes for heads in groups[start : start + size]]
         passes = [explorer.forward.interventions(prepared, each, means=means) for each in changes]
-        yield _COMPILED[explorer](_together(prepared.inputs, passes)).numpy()
+        yield _COMPILED[explorer](_repeated(prepared.inputs, len(passes)), _together(passes)).numpy()
 
 
 def _size(config, prepared):
@@ -62,22 +62,31 @@ def _size(config, prepared):
     return max(1, min(MOST_NUMBERS // max(numbers, 1), MOST_WORK // work))
 
 
-def _together(inputs, passes):
-    """Return the inputs of a batch: what ablation changes has a batch axis behind that of the layers."""
-    found = inputs | passes[0]
-    for name, array in found.items():
-        if name in ("token_ids", "target_ids"):
-            found[name] = np.repeat(array, len(passes), axis=0)
-        elif name.endswith(ABLATION):
-            found[name] = np.stack(np.broadcast_arrays(*(each[name] for each in passes)), axis=1)
-    return found
+def _repeated(inputs, times):
+    """Return the inputs of a batch of passes over the same texts; masks and positions broadcast."""
+    return {
+        name: np.repeat(tensor, times, axis=0) if name in ("token_ids", "target_ids") else tensor
+        for name, tensor in inputs.items()
+    }
+
+
+def _together(passes):
+    """Return the interventions of a batch: what ablation changes has a batch axis behind the layers'."""
+    return {
+        name: np.stack(np.broadcast_arrays(*(each[name] for each in passes)), axis=1)
+        if name.endswith(ABLATION)
+        else tensor
+        for name, tensor in passes[0].items()
+    }
 
 
 def _compiled(explorer):
-    """Return the compiled function from inputs to logits."""
-    signature = dict(explorer.forward.signature)
-    for name, spec in signature.items():
+    """Return the compiled function from inputs and interventions to logits."""
+    interventions = explorer.forward.interventions_signature
+    for name, spec in interventions.items():
         if name.endswith(ABLATION):
             layers, *rest = spec.shape
-            signature[name] = tf.TensorSpec((layers, None, *rest), spec.dtype)
-    return Compiled(lambda inputs: explorer.forward(inputs).logits, [signature])
+            interventions[name] = tf.TensorSpec((layers, None, *rest), spec.dtype)
+    return Compiled(
+        lambda *tensors: explorer.forward(*tensors).logits, [explorer.forward.signature, interventions]
+    )

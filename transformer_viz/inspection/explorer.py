@@ -28,11 +28,14 @@ from transformer_viz.text.tokenizer import MASK, Tokenizer
 from transformer_viz.values.growing import with_written
 from transformer_viz.values.head_roles import HeadRoles
 from transformer_viz.values.request import OWN, Request
-from transformer_viz.values.tensors import Intervention, ModelTrace, flatten, restore, weights_only
+from transformer_viz.values.tensors import Intervention, ModelTrace, logits_only, mapped, weights_only
 from transformer_viz.values.trace import Trace
 
 if TYPE_CHECKING:
     from transformer_viz.inspection.decode import Generation
+
+KEPT = {"all": lambda values: values, "weights": weights_only, "logits": logits_only}
+"""Value of `keep` of `Explorer.trace` -> what it leaves of a `ModelTrace`."""
 
 
 def load(name_or_path: str | Path) -> "Explorer":
@@ -112,12 +115,7 @@ class Explorer:
         self.card = card or {}
         self.head_roles = head_roles
         self.forward = ForwardPass(model, tokenizer, target_tokenizer)
-        signature = [self.forward.signature]
-        self._compiled_trace = {
-            "all": Compiled(lambda inputs: flatten(self.forward(inputs)), signature),
-            "weights": Compiled(lambda inputs: flatten(weights_only(self.forward(inputs))), signature),
-            "logits": Compiled(lambda inputs: {"logits": self.forward(inputs).logits}, signature),
-        }
+        self._compiled_trace = {keep: self._compiled(kept) for keep, kept in KEPT.items()}
         self._compiled_logits: dict[Intervention | None, Callable] = {}
 
     def __repr__(self):
@@ -127,8 +125,11 @@ class Explorer:
 
     @property
     def num_compilations(self) -> int:
-        """Number of compilations of `trace` so far: one for each value of `keep` in use."""
-        return sum(each.num_compilations for each in self._compiled_trace.values())
+        """Number of compilations of `trace` so far.
+
+        For each value of `keep` in use one for all requests without interventions, and one for all with some.
+        """
+        return sum(each.num_compilations for pair in self._compiled_trace.values() for each in pair)
 
     @functools.cached_property
     def labels(self) -> tuple[str, ...]:
@@ -225,10 +226,12 @@ class Explorer:
 
     def compute(self, prepared: Prepared, *, keep: str = "all") -> ModelTrace:
         """Run the compiled forward pass; return NumPy arrays without the batch axis."""
-        if keep not in self._compiled_trace:
-            raise ValueError(f"`keep` must be one of {', '.join(self._compiled_trace)}. Received: {keep!r}.")
-        tensors = self._compiled_trace[keep](prepared.inputs)
-        return restore(ModelTrace, "", {name: _array(tensor)[0] for name, tensor in tensors.items()})
+        if keep not in KEPT:
+            raise ValueError(f"`keep` must be one of {', '.join(KEPT)}. Received: {keep!r}.")
+        intact, changed = self._compiled_trace[keep]
+        given = prepared.interventions
+        values = changed(prepared.inputs, given) if given else intact(prepared.inputs)
+        return mapped(_array, values)
 
     def means_for(self, request: Request) -> dict[str, np.ndarray] | None:
         """Return the replacement of ablated contexts, as `head_means`; None: zero."""
@@ -340,6 +343,15 @@ class Explorer:
             logits[rows] = compute(pad([token_ids[row] for row in rows], self.config.pad_id)).numpy()
         return label_logits(self.config, logits)
 
+    def _compiled(self, kept):
+        """Return two compiled functions to what `kept` leaves of a trace: without and with interventions."""
+        signature = [self.forward.signature, self.forward.interventions_signature]
+
+        def run(*tensors):
+            return kept(self.forward(*tensors))
+
+        return Compiled(run, signature[:1]), Compiled(run, signature)
+
     def _probs(self, logits):
         return softmax(logits, self.config.temperature)
 
@@ -351,5 +363,5 @@ def _tensor(array):
 
 
 def _array(tensor):
-    """Return a read-only view of a tensor's memory; a copy would double the memory of a long text."""
-    return np.asarray(memoryview(tensor))
+    """Return a view of a tensor without its batch axis; a copy would double the memory of a long text."""
+    return np.asarray(memoryview(tensor))[0]

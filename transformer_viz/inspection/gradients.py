@@ -15,6 +15,7 @@ from transformer_viz.inspection.explorer import Explorer
 from transformer_viz.inspection.forward import Compiled
 from transformer_viz.values.interventions import ATTENTION_KINDS, attention_kinds
 from transformer_viz.values.one_line import one_line
+from transformer_viz.values.request import UNCHANGED
 
 _COMPILED = weakref.WeakKeyDictionary()
 
@@ -65,7 +66,9 @@ def gradients(
         raise ValueError(f"`position` must be from {-length} to {length - 1}. Received: {position}.")
     if explorer not in _COMPILED:
         _COMPILED[explorer] = _compiled_gradients(explorer)
-    logit, found = _COMPILED[explorer](prepared.inputs, tf.constant(output), tf.constant(position % length))
+    given = prepared.interventions or explorer.forward.interventions(prepared, UNCHANGED)
+    indices = tf.constant(output), tf.constant(position % length)
+    logit, found = _COMPILED[explorer](prepared.inputs, given, *indices)
     found = {name: gradient.numpy() for name, gradient in found.items()}
     sides = list(explorer.config.stacks)
     return Gradients(
@@ -78,10 +81,10 @@ def gradients(
 
 
 def _compiled_gradients(explorer):
-    """Return the compiled function (inputs, output, position) -> (logit, name -> gradient)."""
-    config, index = explorer.config, tf.TensorSpec((), tf.int32)
+    """Return the compiled function (inputs, interventions, output, position) -> (logit, name -> gradient)."""
+    config, forward, index = explorer.config, explorer.forward, tf.TensorSpec((), tf.int32)
 
-    def differentiate(inputs, output, position):
+    def differentiate(inputs, interventions, output, position):
         length = {"encoder": tf.shape(inputs["token_ids"])[1]}
         length["decoder"] = tf.shape(inputs.get("target_ids", inputs["token_ids"]))[1]
         probes = {}
@@ -95,21 +98,21 @@ def _compiled_gradients(explorer):
             probes[stack] = tf.zeros((length[stack], config.d_model))
         with tf.GradientTape() as tape:
             tape.watch(probes)
-            logits = explorer.forward(_with_probes(inputs, probes, config)).logits[0]
+            logits = forward(inputs, _with_probes(interventions, probes, config)).logits[0]
             logit = logits[position, output] if config.predicts_tokens else logits[output]
         return logit, tape.gradient(logit, probes, unconnected_gradients=tf.UnconnectedGradients.ZERO)
 
-    return Compiled(differentiate, [explorer.forward.signature, index, index])
+    return Compiled(differentiate, [forward.signature, forward.interventions_signature, index, index])
 
 
-def _with_probes(inputs, probes, config):
-    """Return the inputs with the probes added to the interventions."""
-    inputs = dict(inputs)
+def _with_probes(interventions, probes, config):
+    """Return the interventions with the probes added."""
+    interventions = dict(interventions)
     for kind in attention_kinds(config):
         field = "cross_attention" if kind == "cross" else "self_attention"
         for patch in ("weight_patch", "context_patch"):
-            inputs[f"{ATTENTION_KINDS[kind][0]}.{field}.{patch}"] += probes[f"{kind}.{patch}"]
+            interventions[f"{ATTENTION_KINDS[kind][0]}.{field}.{patch}"] += probes[f"{kind}.{patch}"]
     for stack, layers in config.stacks.items():
         first = tf.reshape(tf.one_hot(0, layers), (layers, 1, 1))
-        inputs[f"{stack}.resid_pre.value"] += first * probes[stack]
-    return inputs
+        interventions[f"{stack}.resid_pre.value"] += first * probes[stack]
+    return interventions

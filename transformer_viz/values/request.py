@@ -104,6 +104,12 @@ class Changes:
         return one_line(self, self.given)
 
     @property
+    def intervene(self) -> bool:
+        """Whether they change more than order, padding, masks and positions."""
+        given = (self.ablate, self.cut, self.mute, self.patterns, self.patches)
+        return any(given) or not (self.scaling and self.residual)
+
+    @property
     def given(self) -> tuple[str, ...]:
         """Names of the fields that are not their defaults."""
         values = {field.name: getattr(self, field.name) for field in dataclasses.fields(self)}

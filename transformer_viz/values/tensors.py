@@ -6,7 +6,7 @@ They contain backend tensors inside the model, and NumPy arrays without the batc
 import functools
 import types
 import typing
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
 from transformer_viz.values.one_line import one_line
@@ -222,6 +222,22 @@ def weights_only(values: ModelTrace) -> ModelTrace:
     stacks = {stack: tuple(map(weights, getattr(values, stack))) for stack in ("encoder", "decoder")}
     nothing: dict[str, Any] = dict.fromkeys(ModelTrace._fields)
     return ModelTrace(**nothing | {name: getattr(values, name) for name in kept} | stacks)
+
+
+def logits_only(values: ModelTrace) -> ModelTrace:
+    """Return a copy with only the logits; the rest is None."""
+    nothing: dict[str, Any] = dict.fromkeys(ModelTrace._fields)
+    return ModelTrace(**nothing | {"encoder": (), "decoder": (), "logits": values.logits})
+
+
+def mapped(function: Callable[[Tensor], Tensor], value: Any) -> Any:
+    """Return nested NamedTuples with each tensor replaced by `function(tensor)`; None stays."""
+    if value is None:
+        return None
+    if not isinstance(value, tuple):
+        return function(value)
+    parts = [mapped(function, part) for part in value]
+    return type(value)(*parts) if hasattr(value, "_fields") else tuple(parts)
 
 
 def flatten(value: Any, prefix: str = "") -> dict[str, Tensor]:

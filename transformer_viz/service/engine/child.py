@@ -1,6 +1,7 @@
 """Code of an engine child: answers one question at a time, with a cache of loaded models.
 
-A separate thread loads models, so that a missing model delays only the requests for it.
+A separate thread loads models, so that a missing model delays only the requests for it. Another one compiles
+what a first change will need, while nobody has changed anything.
 """
 
 import dataclasses
@@ -40,7 +41,11 @@ PORTION = 0.1
 SWITCH = 0.001
 """Thread switch interval in seconds, so that loading a model does not block answers."""
 
+FIRST_LOOK = 2
+"""Seconds after a model is loaded in which nobody is expected to have changed anything."""
+
 _loader = ThreadPoolExecutor(1, thread_name_prefix="loader")
+_compiler = ThreadPoolExecutor(1, thread_name_prefix="compiler")
 _models: OrderedDict[tuple[str, str], Future] = OrderedDict()
 
 
@@ -188,8 +193,18 @@ def _load(model):
     """Load a model and compile its trace, so that the first text does not wait for that."""
     explorer = load_upper_floor("inspection.explorer").load(model)
     target = None if explorer.target_tokenizer is None else ()  # an own one might take long
-    explorer.trace([UNK_ID + 1], target=target)  # an id, since a sub-word token need not be a valid text
+    request = explorer.request([UNK_ID + 1], target=target)  # a sub-word token need not be a text
+    explorer.run(request)
+    _compiler.submit(_compile_interventions, explorer, request.changed(ablate=((0, 0),)))
     return explorer
+
+
+def _compile_interventions(explorer, request):
+    """Compile the passes with interventions, while the first answer is looked at."""
+    time.sleep(FIRST_LOOK)
+    prepared = explorer.prepare(request)
+    for keep in ("all", "logits") if explorer.config.has_decoder else ("all",):
+        explorer.compute(prepared, keep=keep)
 
 
 def _sentence(error):
