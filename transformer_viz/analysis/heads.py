@@ -29,8 +29,10 @@ def row_entropy(weights: np.ndarray) -> np.ndarray:
     Args:
         weights: float (..., query, key).
     """
-    logs = np.log(weights, out=np.zeros_like(weights), where=weights > 0)
-    return -(weights * logs).sum(axis=-1)
+    parts = np.maximum(weights, np.finfo(weights.dtype).tiny)  # finite logarithms: a weight of 0 cancels them
+    np.log(parts, out=parts)
+    parts *= weights
+    return -parts.sum(axis=-1)
 
 
 def distance(weights: ArrayLike) -> np.ndarray:

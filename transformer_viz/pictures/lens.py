@@ -1,6 +1,6 @@
 """The payload of the attention views: head metrics, captions and all words shown."""
 
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
@@ -220,10 +220,11 @@ def title_of(words: Words, looks: Collection[str], kind: str) -> str:
 
 def head_metrics(kind: str, found: Attentions) -> dict[str, np.ndarray]:
     """Return metrics to sort heads by: name -> float (layer, head)."""
-    weights = np.stack([layer.weights for layer in found.layers])
-    metrics = {"entropy": entropy(weights)}
+    scores: dict[str, Callable[[np.ndarray], np.ndarray]] = {"entropy": entropy}
     if kind != "cross":
-        metrics["distance"] = distance(weights)
-        if weights.shape[-1] > 1:
-            metrics["previous"] = previous_token_score(weights)
-    return metrics
+        scores["distance"] = distance
+        if found.layers[0].weights.shape[-1] > 1:
+            scores["previous"] = previous_token_score
+    return {  # layer by layer, since temporary arrays of one fit into the cache
+        name: np.stack([score(layer.weights) for layer in found.layers]) for name, score in scores.items()
+    }

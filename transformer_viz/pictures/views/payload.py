@@ -135,7 +135,7 @@ def packed(header: dict[str, Any], arrays: "Arrays") -> bytes:
     """
     text = json.dumps(header | {"themes": THEMES}, ensure_ascii=False).encode()
     text += b" " * (-len(text) % ALIGNMENT)
-    return len(text).to_bytes(ALIGNMENT, "little") + text + bytes(arrays.data)
+    return b"".join([len(text).to_bytes(ALIGNMENT, "little"), text, arrays.data])
 
 
 def vectors_of(trace: Trace, kind: str, projected: np.ndarray | None = None) -> dict[str, np.ndarray]:
@@ -176,13 +176,13 @@ def vectors_of(trace: Trace, kind: str, projected: np.ndarray | None = None) -> 
 def _attention(kind, shown, arrays):
     """Append the arrays of one kind of attention; return its part of the header."""
     found, vectors = shown.found, shown.vectors
-    weights = np.nan_to_num(np.stack([layer.weights for layer in found.layers]))
+    weights = _weights(found)
     if shown.covered is not None:
         weights[shown.covered] = 0
     num_layers, heads, queries, keys = weights.shape
     mask = np.broadcast_to(found.mask, (*found.mask.shape[:2], queries, keys))
     if shown.before is not None:
-        before = np.nan_to_num(np.stack([layer.weights for layer in shown.before.layers]))
+        before = _weights(shown.before)
         mask, before_mask = np.broadcast_arrays(mask, shown.before.mask)
     described = {"weights": arrays.add(weights, np.float16), "mask": arrays.add(mask, np.uint8)}
     if shown.before is not None:
@@ -241,6 +241,11 @@ def _attention(kind, shown, arrays):
     }
 
 
+def _weights(found):
+    """Return the weights of all layers, converted layer by layer: float16 (layer, head, query, key)."""
+    return np.stack([np.nan_to_num(layer.weights).astype(np.float16) for layer in found.layers])
+
+
 class Arrays:
     """Aligned concatenation of arrays."""
 
@@ -250,7 +255,7 @@ class Arrays:
     def add(self, array: np.ndarray, dtype: type[np.generic]) -> dict[str, Any]:
         """Append an array; return its dtype, shape and byte offset."""
         place = len(self.data)
-        self.data += np.ascontiguousarray(array, dtype=dtype).tobytes()
+        self.data += np.ascontiguousarray(array, dtype=dtype).reshape(-1).view(np.uint8).data
         self.data += bytes(-len(self.data) % ALIGNMENT)
         return {"dtype": np.dtype(dtype).name, "shape": array.shape, "at": place}
 
