@@ -1,7 +1,8 @@
 """The cost of tracing, relative to untraced passes, stock Keras layers, and BERT in PyTorch.
 
 `python benchmarks/tracing.py [part ...]`, parts: untraced, keras, bert, sentences, effects, training, memory.
-Each measures a ratio in one run. "bert" needs PyTorch and Hugging Face's transformers.
+Each measures a ratio in one run. "bert" needs PyTorch and Hugging Face's transformers;
+OMP_NUM_THREADS=1 TF_NUM_INTRAOP_THREADS=1 in front of the command holds both to one thread.
 """
 
 import argparse
