@@ -76,6 +76,14 @@ test("a weight at the threshold is drawn", () => {
   assert.equal(shown("half", { threshold: 0.51 }).edges().length, 0);
 });
 
+test("below the lines stands how strong the strongest is, or that there is none", () => {
+  const { words } = parse(payload("half"));
+  const below = (threshold) => texts(shown("half", { threshold }).draw());
+  assert.ok(below(0.5).includes(words.strongest.replace("{weight}", "0.500")));
+  assert.ok(!below(0.5).includes(words.no_line));
+  assert.ok(below(0.51).includes(words.no_line));
+});
+
 test("in a long text only strong lines are drawn", () => {
   const found = shown("longest");
   assert.equal(found.edges().length, strong(found, [0], 0.05));

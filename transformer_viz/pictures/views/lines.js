@@ -211,7 +211,7 @@ function drawTokens(pen, tokens, x, align, highlighted, theme, layout, row) {
 }
 
 /**
- * Write what the columns are, and how strong the strongest line is.
+ * Write what the columns are, and how strong the strongest line is, or that there is none.
  *
  * @param {Pen} pen
  * @param {Attention} attention
@@ -229,6 +229,6 @@ function drawTexts(pen, { queryTitle }, words, theme, layout, width, strongest) 
   pen.textAlign = "right";
   pen.fillText(fitted(pen, words.key, width * 0.48), width, 12);
   pen.textAlign = "center";
-  const text = fill(words.strongest, { weight: strongest.toPrecision(3) });
+  const text = strongest ? fill(words.strongest, { weight: strongest.toPrecision(3) }) : words.no_line;
   pen.fillText(fitted(pen, text, width), (layout.left + layout.right) / 2, layout.height - 8);
 }
