@@ -118,6 +118,9 @@ def show_below_header(
     """Show a page about a model.
 
     Its widgets rerun only this fragment; if the header has to change, it reruns the whole script.
+    Nothing in it is a fragment of its own: a run that a component asks for before the browser has all of the
+    former one makes Streamlit drop the rest of this fragment, but not what one within it wrote, whose place
+    the browser then lacks.
     """
     if is_fragment_run() and changes_header(model):
         st.rerun()

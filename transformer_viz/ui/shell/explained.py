@@ -5,7 +5,6 @@ import streamlit as st
 from transformer_viz.ui.shell.language import t
 
 
-@st.fragment
 def show_explained(page: str, formula: str) -> None:
     """Show what a page is about once a visitor asks: until then the browser has nothing of it to lay out.
 

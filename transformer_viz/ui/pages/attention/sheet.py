@@ -30,7 +30,6 @@ PLACE = "survey-place"
 """Session key of the component that follows the views."""
 
 
-@st.fragment  # another head runs only this part of the page again
 def show_sheet(model: store.ModelSummary, survey: HeadSurvey, trace: Trace) -> None:
     """Show what the selected head does: evidence, histograms and texts."""
     kind, layer, head = place = _place(model, survey)
