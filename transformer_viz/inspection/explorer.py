@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from transformer_viz.inspection.decode import Generation
 
 KEPT = {"all": lambda values: values, "weights": weights_only, "logits": logits_only}
-"""Value of `keep` of `Explorer.trace` -> what it leaves of a `ModelTrace`."""
+"""Value of `keep` in `Explorer.trace` -> function that returns a `ModelTrace` with only those tensors."""
 
 
 def load(name_or_path: str | Path) -> "Explorer":

@@ -1,7 +1,7 @@
 """Code of an engine child: answers one question at a time, with a cache of loaded models.
 
 A separate thread loads models, so that a missing model delays only the requests for it. Another one compiles
-what a first change will need, while nobody has changed anything.
+their passes with interventions, so that the first change does not wait for that.
 """
 
 import dataclasses
@@ -42,7 +42,7 @@ SWITCH = 0.001
 """Thread switch interval in seconds, so that loading a model does not block answers."""
 
 FIRST_LOOK = 2
-"""Seconds after a model is loaded in which nobody is expected to have changed anything."""
+"""Seconds between loading a model and compiling its passes with interventions, after the first answer."""
 
 _loader = ThreadPoolExecutor(1, thread_name_prefix="loader")
 _compiler = ThreadPoolExecutor(1, thread_name_prefix="compiler")
@@ -193,14 +193,15 @@ def _load(model):
     """Load a model and compile its trace, so that the first text does not wait for that."""
     explorer = load_upper_floor("inspection.explorer").load(model)
     target = None if explorer.target_tokenizer is None else ()  # an own one might take long
-    request = explorer.request([UNK_ID + 1], target=target)  # a sub-word token need not be a text
+    some_id = UNK_ID + 1  # not a text, since a sub-word token need not be a valid one
+    request = explorer.request([some_id], target=target)
     explorer.run(request)
     _compiler.submit(_compile_interventions, explorer, request.changed(ablate=((0, 0),)))
     return explorer
 
 
 def _compile_interventions(explorer, request):
-    """Compile the passes with interventions, while the first answer is looked at."""
+    """Compile the passes with interventions, so that the first change does not wait for that."""
     time.sleep(FIRST_LOOK)
     prepared = explorer.prepare(request)
     for keep in ("all", "logits") if explorer.config.has_decoder else ("all",):
