@@ -3,13 +3,16 @@
 import multiprocessing
 import sys
 import tempfile
-from multiprocessing.context import BaseContext
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from multiprocessing.context import ForkServerContext, SpawnContext
 
 LONGEST_FOLDER = 70
 """Characters of the folder for temporary files: the path of a socket in it has at most 107."""
 
 
-def context() -> BaseContext:
+def context() -> "ForkServerContext | SpawnContext":
     """Return how children start: on Linux forked from a process that has imported Keras, elsewhere afresh.
 
     TensorFlow may be forked as long as it has only been imported: its threads start with the first operation.

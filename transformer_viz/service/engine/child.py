@@ -4,10 +4,12 @@ A separate thread loads models, so that a missing model delays only the requests
 their passes with interventions, so that the first change does not wait for that.
 """
 
+import contextlib
 import dataclasses
 import gc
 import multiprocessing
 import os
+import pickle
 import signal
 import sys
 import threading
@@ -16,6 +18,7 @@ import traceback
 from collections import OrderedDict
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
+from multiprocessing.connection import Connection
 from typing import Any, Literal
 
 from transformer_viz import store
@@ -49,13 +52,36 @@ _compiler = ThreadPoolExecutor(1, thread_name_prefix="compiler")
 _models: OrderedDict[tuple[str, str], Future] = OrderedDict()
 
 
-def start(niceness: int, environment: dict[str, str]) -> None:
-    """Initialise a new process: it ignores Ctrl-C, and ends with its parent.
+def serve(pipe: Connection, prepare: Callable[[], None], niceness: int, environment: dict[str, str]) -> None:
+    """Answer the questions of a parent until it ends, one at a time.
+
+    Each is a function with its arguments, and its answer the result and the error, one of which is None. The
+    first message says that the process is ready.
 
     Args:
-        niceness: How much it yields to other processes.
-        environment: That of its parent, which a process forked from a third one does not inherit.
+        pipe: To the parent.
+        prepare: Called first.
+        niceness: How much the process yields to others.
+        environment: That of the parent, which a process forked from a third one does not inherit.
     """
+    _begin(niceness, environment)
+    prepare()
+    pipe.send(None)
+    with contextlib.suppress(EOFError):
+        while True:
+            question, args = pipe.recv()
+            pipe.send_bytes(pickle.dumps(_result(question, args), pickle.HIGHEST_PROTOCOL))
+
+
+def _result(question, args):
+    try:
+        return question(*args), None
+    except Exception as error:
+        return None, error
+
+
+def _begin(niceness, environment):
+    """Initialise a new process: it ignores Ctrl-C, and ends with its parent."""
     os.environ.clear()
     os.environ.update(environment)
     signal.signal(signal.SIGINT, signal.SIG_IGN)
