@@ -54,11 +54,11 @@ test("a thumbnail has the colours of the matrix", () => {
   const places = Uint32Array.from({ length: 256 }, (_, place) => place);
   for (const name of ["even", "half", "masked"]) {
     const { encoder } = parse(payload(name)).attentions;
-    thumbnailsOf()(encoder, { sequential: places }).forEach(({ image }, number) => {
+    thumbnailsOf()(encoder, { sequential: places }).forEach((thumbnail, number) => {
       const [layer, head] = [Math.floor(number / encoder.heads), number % encoder.heads];
       const { data, largest } = encoder.field(layer, head, "weights");
       const limit = weightLimit(largest, encoder.seen(layer, head));
-      const drawn = new Uint32Array(image.context.image.data.buffer);
+      const drawn = new Uint32Array(thumbnail.data.buffer);
       assert.deepEqual([...drawn], [...data].map((weight) => entry(weight || 0, limit, false)), `${name} ${number}`);
     });
   }

@@ -881,24 +881,26 @@ def test_one_token_and_one_head_have_no_choice_to_make(show):
     expect(page.locator(".tip")).to_have_text("“film” → “film”: weight 1.000")
 
 
+MOUNTING = """async ([address, ...texts]) => {
+    const { mount } = await import(address);
+    document.getElementById("lens").replaceChildren();
+    const payloads = texts.map((text) => Uint8Array.from(atob(text), (letter) => letter.charCodeAt(0)));
+    window.chosen = [];
+    const start = () => ({ layer: 1, head: 2 });
+    const host = { start, remember: (choice) => window.chosen.push(choice) };
+    window.mounted = mount(document.getElementById("lens"), payloads[0], host);
+    window.next = (number) => window.mounted.update(payloads[number]);
+}"""
+
+
 def test_another_payload_takes_the_place_of_the_first_and_keeps_the_choice_in_the_same_model(show, masked):
     """What Streamlit does when a sentence is typed, another language is chosen, or another model."""
     page = show(masked)
     other = encoder_trace(["un", "deux", "trois"], seed=8)
-    mounting = """async ([address, ...texts]) => {
-        const { mount } = await import(address);
-        document.getElementById("lens").replaceChildren();
-        const payloads = texts.map((text) => Uint8Array.from(atob(text), (letter) => letter.charCodeAt(0)));
-        window.chosen = [];
-        const start = () => ({ layer: 1, head: 2 });
-        const host = { start, remember: (choice) => window.chosen.push(choice) };
-        window.mounted = mount(document.getElementById("lens"), payloads[0], host);
-        window.next = (number) => window.mounted.update(payloads[number]);
-    }"""
     model = Trace(**{**vars(other), "model": "another"})
     payloads = packed(masked), packed(other, language="zh"), packed(model, opening={"encoder": (0, 2)})
     texts_ = [base64.b64encode(text).decode() for text in payloads]
-    page.evaluate(mounting, [address_of("lens"), *texts_])
+    page.evaluate(MOUNTING, [address_of("lens"), *texts_])
     open_table(page)
     assert [row[0] for row in table(page)] == TOKENS
     head_button(page, 1).click()
@@ -925,6 +927,25 @@ def test_another_payload_takes_the_place_of_the_first_and_keeps_the_choice_in_th
     assert page.evaluate("window.chosen") == [place, place | {"model": "another", "layer": 0, "head": 2}]
     page.evaluate("window.mounted.destroy()")
     assert page.locator("#lens *").count() == 0
+
+
+def test_the_large_picture_of_another_text_is_drawn_at_once_and_its_thumbnails_after_that(show, masked):
+    page = show(masked)
+    payloads = packed(masked), packed(encoder_trace(["un", "deux", "trois"], seed=8))
+    page.evaluate(MOUNTING, [address_of("lens"), *(base64.b64encode(each).decode() for each in payloads)])
+    images = page.locator(".head > img")
+    expect(images.last).to_have_attribute("src", re.compile("^data:"))
+    former = images.evaluate_all("images => images.map(({ src }) => src)")
+    height = canvas(page, "matrix").evaluate("canvas => canvas.height")
+    seen = page.evaluate("""() => {
+        window.next(1);
+        const height = document.querySelector(".matrix canvas").height;
+        return [height, [...document.querySelectorAll(".head > img")].map(({ src }) => src)];
+    }""")
+    assert seen[0] != height
+    assert seen[1] == former
+    expect(images.first).not_to_have_attribute("src", former[0])
+    assert not set(former) & set(images.evaluate_all("images => images.map(({ src }) => src)"))
 
 
 def test_the_words_are_those_of_the_language(show, masked):

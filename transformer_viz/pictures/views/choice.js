@@ -118,7 +118,7 @@ class Choice {
   /** @param {Hovered | null} hovered */
   hover(hovered) {
     if (!hovered) return this.tip.hide();
-    const { attention, number, image, button } = hovered;
-    return this.tip.show(button, [button.offsetWidth, 0], aboutHead(attention, number, image, this.payload.words));
+    const { attention, number, thumbnail, button } = hovered;
+    return this.tip.show(button, [button.offsetWidth, 0], aboutHead(attention, number, thumbnail, this.payload.words));
   }
 }

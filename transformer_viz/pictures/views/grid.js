@@ -3,14 +3,13 @@
 import { layoutOf, LETTERS, LINE, neighbour } from "./layout.js";
 import { placeOf } from "./order.js";
 import { newRuler } from "./pen.js";
-import { thumbnailsOf } from "./thumbnails.js";
+import { canvasOf, thumbnailsOf } from "./thumbnails.js";
 
 /** @import {Layout, Placed} from "./layout.js" */
 /** @import {Pen} from "./pen.js" */
 /** @import {Selection, State} from "./selection.js" */
 /** @import {View} from "./surface.js" */
 /** @import {Look, Theme} from "./theme.js" */
-/** @import {Thumbnail} from "./thumbnails.js" */
 /** @import {Point} from "./tip.js" */
 
 /**
@@ -18,7 +17,7 @@ import { thumbnailsOf } from "./thumbnails.js";
  * @property {number} layer
  * @property {number} head
  * @property {number} number Of the head, counted over all layers.
- * @property {Thumbnail} thumbnail
+ * @property {ImageData} thumbnail
  */
 
 /**
@@ -108,9 +107,9 @@ export function grid(host) {
  * @param {Look} look
  * @param {Layout} layout
  * @param {Placed} placed
- * @param {Thumbnail} thumbnail
+ * @param {ImageData} thumbnail
  */
-function drawHead(pen, selection, { theme, heads }, { side, tall }, placed, { image, columns, rows }) {
+function drawHead(pen, selection, { theme, heads }, { side, tall }, placed, thumbnail) {
   const { attention, state } = selection;
   const { number, texts } = placed;
   const [x, y] = placed.corner;
@@ -118,7 +117,7 @@ function drawHead(pen, selection, { theme, heads }, { side, tall }, placed, { im
   const role = selection.litRole();
   const isLit = role !== null && attention.roles[number] === role;
   pen.globalAlpha = role === null || isLit ? 1 : FAINT;
-  pen.drawImage(image, 0, 0, columns, rows, x, y, side, tall);
+  pen.drawImage(canvasOf(thumbnail), 0, 0, thumbnail.width, thumbnail.height, x, y, side, tall);
   const isChosen = layer === state.layer && head === state.head;
   pen.textAlign = "center";
   texts.forEach((text, i) => {

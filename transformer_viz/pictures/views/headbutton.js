@@ -5,11 +5,11 @@ import { figureText, headTitle } from "./captions.js";
 import { element } from "./element.js";
 import { placeOf } from "./order.js";
 import { fill } from "./text.js";
+import { canvasOf } from "./thumbnails.js";
 
 /** @import {Hovered} from "./heads.js" */
 /** @import {Attention, Words} from "./payload.js" */
 /** @import {Look} from "./theme.js" */
-/** @import {Thumbnail} from "./thumbnails.js" */
 
 /**
  * What a button consists of.
@@ -52,18 +52,15 @@ export class HeadButton {
   }
 
   /**
-   * Show a head of a run.
+   * Say what a head of a run does; its thumbnail comes with `draw`.
    *
    * @param {Attention} attention
-   * @param {Thumbnail} thumbnail
    * @param {Look} look
    * @param {boolean} isOff Whether it is switched off.
    */
-  show(attention, { image }, { heads: colours }, isOff) {
+  show(attention, { heads: colours }, isOff) {
     const { roles, shares, figures } = attention;
     const place = placeOf(attention, this.number);
-    this.shown = { attention, number: this.number, image, button: this.button };
-    this.picture.src = image.toDataURL();
     this.picture.style.aspectRatio = String(1 / shapeOf(attention));
     this.button.style.setProperty("--head", colours[place.head % colours.length]);
     const effect = figures.effect ? figureText(attention, "effect", this.number) : "";
@@ -77,6 +74,12 @@ export class HeadButton {
     this.power.ariaPressed = String(isOff);
     this.power.title = fill(isOff ? onWord : offWord, { head: headTitle(attention, place) });
     this.power.ariaLabel = this.power.title;
+  }
+
+  /** Show the thumbnail of the head. @param {Attention} attention @param {ImageData} thumbnail */
+  draw(attention, thumbnail) {
+    this.shown = { attention, number: this.number, thumbnail, button: this.button };
+    this.picture.src = canvasOf(thumbnail).toDataURL();
   }
 
   /** Return the button that switches the head off, or on again; the keys reach it with O on the head itself. */

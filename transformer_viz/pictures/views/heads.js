@@ -13,7 +13,6 @@ import { thumbnailsOf } from "./thumbnails.js";
 /** @import {Attention, Words} from "./payload.js" */
 /** @import {Selection, State} from "./selection.js" */
 /** @import {Look} from "./theme.js" */
-/** @import {Thumbnail} from "./thumbnails.js" */
 
 /**
  * What the heads need from the lens.
@@ -28,7 +27,7 @@ import { thumbnailsOf } from "./thumbnails.js";
  * @property {(kind: string, layer: number, head: number) => void} [toggle] Switches a head off, or on again.
  */
 
-/** @typedef {{attention: Attention, number: number, image: HTMLCanvasElement, button: HTMLElement}} Hovered */
+/** @typedef {{attention: Attention, number: number, thumbnail: ImageData, button: HTMLElement}} Hovered */
 
 /**
  * @typedef {object} Arranged
@@ -65,6 +64,7 @@ export class Heads {
     /** @type {{built: unknown[], shown: unknown[]}} */
     this.from = { built: [], shown: [] };
     this.revealed = ""; // the head that was scrolled to
+    this.next = 0; // the frame after which the thumbnails are drawn
     this.size = { width: 0, height: 0 };
   }
 
@@ -109,16 +109,25 @@ export class Heads {
     this.element.setAttribute("aria-label", this.host.words().head);
   }
 
-  /** Show the heads of the run on their buttons. @param {string[] | null} off */
+  /** Show the heads of the run on their buttons; the thumbnails once the large picture is painted. @param {string[] | null} off */
   fill(off) {
     const { attentions } = this.host.selection;
-    const look = this.host.look();
-    /** @type {Record<string, Thumbnail[]>} */
-    const drawn = {};
     for (const each of this.buttons) {
       const { kind, number } = each;
-      drawn[kind] ??= this.drawn(attentions[kind]);
-      each.show(attentions[kind], drawn[kind][number], look, off?.includes(`${kind}-${number}`) ?? false);
+      each.show(attentions[kind], this.host.look(), off?.includes(`${kind}-${number}`) ?? false);
+    }
+    cancelAnimationFrame(this.next);
+    this.next = requestAnimationFrame(() => setTimeout(() => this.draw()));
+  }
+
+  /** Draw the thumbnails. */
+  draw() {
+    const { attentions } = this.host.selection;
+    /** @type {Record<string, ImageData[]>} */
+    const drawn = {};
+    for (const each of this.buttons) {
+      drawn[each.kind] ??= this.drawn(attentions[each.kind]);
+      each.draw(attentions[each.kind], drawn[each.kind][each.number]);
     }
   }
 
@@ -287,12 +296,12 @@ export function arrangedIn(all, { width, height }, projected = false) {
  *
  * @param {Attention} attention
  * @param {number} number Of the head, counted over all layers.
- * @param {HTMLCanvasElement} image
+ * @param {ImageData} thumbnail
  * @param {Words} words
  */
-export function aboutHead(attention, number, image, words) {
-  const picture = element("canvas", { width: image.width, height: image.height });
-  contextOf(picture).drawImage(image, 0, 0);
+export function aboutHead(attention, number, thumbnail, words) {
+  const picture = element("canvas", { width: thumbnail.width, height: thumbnail.height });
+  contextOf(picture).putImageData(thumbnail, 0, 0);
   const head = placeOf(attention, number);
   const name = element("strong", { textContent: headTitle(attention, head) });
   return [picture, name, saying(attention, head), figuresText(attention, words, number)];

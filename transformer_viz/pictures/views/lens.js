@@ -16,7 +16,7 @@ import { hasPages, openMap, pipelineOf, showIn } from "./pipeline.js";
 import { Selection } from "./selection.js";
 import { Stage } from "./stage.js";
 import { steps } from "./steps.js";
-import { surface } from "./surface.js";
+import { paintAll, surface } from "./surface.js";
 import { tableOf } from "./table.js";
 import { looks, PageTheme } from "./theme.js";
 import { tipOf } from "./tip.js";
@@ -193,6 +193,7 @@ class Lens {
     else if (!this.selection.isAt({ kind, layer, head }) || this.selection.state.pinned !== pinned) this.remember();
     this.ask();
     this.show();
+    paintAll();
   }
 
   /** Open another model on a head of its own, or a lesson on the head that it is about. @param {Partial<LessonStart>} start */
@@ -364,15 +365,15 @@ class Lens {
   /** Show an enlarged thumbnail beside its button. @param {Hovered | null} hovered */
   hoverHead(hovered) {
     if (!hovered) return this.tip.hide();
-    const { attention, number, image, button } = hovered;
-    return this.tip.show(button, [button.offsetWidth, 0], aboutHead(attention, number, image, this.words()));
+    const { attention, number, thumbnail, button } = hovered;
+    return this.tip.show(button, [button.offsetWidth, 0], aboutHead(attention, number, thumbnail, this.words()));
   }
 
   /** Show an enlarged thumbnail beside the pointer. @param {HoveredInGrid | null} hovered @param {Point} place */
   hover(hovered, place) {
     if (!hovered) return this.tip.hide();
     const { number, thumbnail } = hovered;
-    const parts = aboutHead(this.selection.attention, number, thumbnail.image, this.words());
+    const parts = aboutHead(this.selection.attention, number, thumbnail, this.words());
     return this.tip.show(this.views.grid.surface.canvas, onCanvas(place, this.factor()), parts);
   }
 

@@ -52,8 +52,8 @@ const TITLE = 20; // height of a line of text above it
 /** @type {Set<Waiting>} */
 const WAITING = new Set();
 
-/** Draw all waiting surfaces in one frame: whatever reads the style or size of the page comes first, and only once. */
-function paintAll() {
+/** Draw all waiting surfaces now, not in the next frame: whatever reads the style or size of the page comes first, and once. */
+export function paintAll() {
   const waiting = [...WAITING];
   WAITING.clear();
   for (const prepare of new Set(waiting.map(({ prepare }) => prepare))) prepare();

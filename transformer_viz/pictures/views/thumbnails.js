@@ -8,7 +8,8 @@ import { contextOf } from "./pen.js";
 /** @import {Attention} from "./payload.js" */
 /** @import {Look} from "./theme.js" */
 
-/** @typedef {{image: HTMLCanvasElement, columns: number, rows: number}} Thumbnail */
+/** @type {HTMLCanvasElement | null} */
+let shared = null; // a canvas for each thumbnail would cost more than what is drawn on it
 
 const LEAST_LIMIT = 0.02; // end of the scale of changes, so that small ones are pale
 const FINEST = 64; // pixels a side: of more tokens, each pixel is the largest weight of several
@@ -16,12 +17,12 @@ const FINEST = 64; // pixels a side: of more tokens, each pixel is the largest w
 /**
  * Return a function that returns the thumbnails of all heads, drawn once.
  *
- * @returns {(attention: Attention, ramps: Look["ramps"]) => Thumbnail[]}
+ * @returns {(attention: Attention, ramps: Look["ramps"]) => ImageData[]}
  */
 export function thumbnailsOf() {
   /** @type {unknown[]} */
   let from = [];
-  /** @type {Thumbnail[]} */
+  /** @type {ImageData[]} */
   let drawn = [];
   return (attention, ramps) => {
     if (from[0] === attention && from[1] === ramps) return drawn;
@@ -34,7 +35,7 @@ export function thumbnailsOf() {
   };
 }
 
-/** @typedef {(layer: number, head: number) => Thumbnail} Draw */
+/** @typedef {(layer: number, head: number) => ImageData} Draw */
 
 /**
  * Return a function that returns a head's weights as an image, each head with a scale of its own.
@@ -90,15 +91,21 @@ const sizeOf = ({ queries, keys }) => ({ rows: Math.min(queries, FINEST), column
  * @param {number} columns
  * @param {number} rows
  * @param {(pixel: number) => number} colour
- * @returns {Thumbnail}
+ * @returns {ImageData}
  */
 function imageOf(columns, rows, colour) {
   const pixels = new ImageData(columns, rows);
   const colours = new Uint32Array(pixels.data.buffer);
   for (let pixel = 0; pixel < colours.length; pixel++) colours[pixel] = colour(pixel);
-  const image = element("canvas", { width: columns, height: rows });
-  contextOf(image).putImageData(pixels, 0, 0);
-  return { image, columns, rows };
+  return pixels;
+}
+
+/** Return a canvas with a thumbnail on it: the same one for all, until the next call. @param {ImageData} thumbnail */
+export function canvasOf(thumbnail) {
+  shared ??= element("canvas", {});
+  [shared.width, shared.height] = [thumbnail.width, thumbnail.height];
+  contextOf(shared).putImageData(thumbnail, 0, 0);
+  return shared;
 }
 
 /**
