@@ -16,7 +16,7 @@ from urllib.parse import parse_qsl, urlencode, urlsplit
 import numpy as np
 import pytest
 from chinese import is_chinese
-from lens_page import middles, opened, page_place, settle
+from lens_page import middles, opened, page_place, settle, toggle
 from numpy.testing import assert_allclose
 from playwright.sync_api import expect
 from running_app import ROOT
@@ -74,10 +74,10 @@ def switches_off(*heads):
 
 def chooses(group, option):
     def act(page):
-        with opened(page, "change"):
-            change_menu(page).get_by_role("group", name=group, exact=True).get_by_role(
-                "button", name=option, exact=True
-            ).click()
+        toggle(page, "change", True)
+        change_menu(page).get_by_role("group", name=group, exact=True).get_by_role(
+            "button", name=option, exact=True
+        ).click()
 
     return act
 
@@ -85,8 +85,8 @@ def chooses(group, option):
 def cuts(cell, size, name):
     def act(page):
         page.mouse.click(*page_place(page, middles(page, np.ones((size, size), bool))[cell]))
-        with opened(page, "change"):
-            change_menu(page).get_by_role("button", name=name, exact=True).click()
+        toggle(page, "change", True)
+        change_menu(page).get_by_role("button", name=name, exact=True).click()
 
     return act
 
@@ -339,6 +339,21 @@ def test_both_answers_and_all_weights_are_those_of_python(new_page, home, name):
         expect_table(page, pair)
     first = {"model": FIRST_MODEL}  # which an address leaves out
     assert sides(first | dict(parse_qsl(urlsplit(page.url).query))) == sides(query_of(pair))
+
+
+def test_the_menu_of_changes_closes_once_one_is_chosen_since_it_covers_the_difference(new_page, home):
+    page, pair = new_page(), PAIRS["no residual connections"]
+    open_single(page, home, pair)
+    pair.act(page)
+    expect(chips(page)).to_have_count(1)
+    settle(page)
+    assert not change_menu(page).evaluate("menu => menu.open")
+    expect(change_menu(page).locator("summary")).to_be_focused()
+    difference = page.locator(".lens .panel.change canvas")
+    assert difference.evaluate("""canvas => {
+        const { left, top, width, height } = canvas.getBoundingClientRect();
+        return canvas.getRootNode().elementFromPoint(left + width / 2, top + height / 2) === canvas;
+    }""")
 
 
 def test_a_head_switched_off_shows_a_head_that_moved(new_page, home):

@@ -97,6 +97,12 @@ export class Controls {
     return (this.host.acts()?.chips ?? []).map(({ text, act }) => [text, () => this.host.act(act)]);
   }
 
+  /** Change the run, and close the menu, which covers what then is to be seen. @param {Act} act */
+  choose(act) {
+    this.change.close();
+    this.host.act(act);
+  }
+
   /** Show what can be changed in the run, and the button that begins or ends a comparison. */
   offerActs() {
     const acts = this.host.acts();
@@ -111,7 +117,7 @@ export class Controls {
       ...(this.host.selection.attention.hasEdges ? [this.edge(acts)] : []),
       ...acts.groups.map(({ title, choices }) => {
         const made = choices.map((each, i) =>
-          button(each.label, `act-${title}-${i}`, () => this.host.act(each.act), { pressed: each.pressed }),
+          button(each.label, `act-${title}-${i}`, () => this.choose(each.act), { pressed: each.pressed }),
         );
         return group(title, element("div", { className: "buttons" }, ...made));
       }),
@@ -124,7 +130,7 @@ export class Controls {
     const { kind, layer, head } = state;
     return heads.map(({ name, label, among }) => {
       const pressed = among.includes(`${kind}-${layer * attention.heads + head}`);
-      return button(label, `head-${name}`, () => this.host.act({ do: "head", name, kind, layer, head }), { pressed });
+      return button(label, `head-${name}`, () => this.choose({ do: "head", name, kind, layer, head }), { pressed });
     });
   }
 
@@ -138,7 +144,7 @@ export class Controls {
     if (place.query < 0 || place.key < 0) return element("span", { className: "hint", textContent: none });
     const { kind, layer, head } = state;
     const text = fill(edge, { query: attention.queryTokens[query], key: attention.keyTokens[key] });
-    return button(text, "cut", () => this.host.act({ do: "edge", kind, layer, head, ...place }), {});
+    return button(text, "cut", () => this.choose({ do: "edge", kind, layer, head, ...place }), {});
   }
 
   /** Return whether lines are shown; two runs are compared as matrices. */

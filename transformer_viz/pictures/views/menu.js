@@ -11,19 +11,22 @@ export function menuOf(kind) {
   const label = element("summary", {});
   const body = element("div", { className: "body" });
   const menu = element("details", { className: `menu ${kind}` }, label, body);
-  const close = (/** @type {Event} */ event) => {
+  const leave = (/** @type {Event} */ event) => {
     if (!event.composedPath().includes(menu)) menu.open = false;
   };
-  menu.addEventListener("keydown", ({ key }) => {
-    if (key !== "Escape" || !menu.open) return;
+  const close = () => {
     menu.open = false;
     label.focus();
+  };
+  menu.addEventListener("keydown", ({ key }) => {
+    if (key === "Escape" && menu.open) close();
   });
-  document.addEventListener("click", close);
+  document.addEventListener("click", leave);
   return {
     element: menu,
     body,
+    close,
     name: (/** @type {string} */ name) => label.replaceChildren(name),
-    destroy: () => document.removeEventListener("click", close),
+    destroy: () => document.removeEventListener("click", leave),
   };
 }
