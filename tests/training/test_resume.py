@@ -1,5 +1,6 @@
 """A run that is killed, stopped or breaks off goes on from its checkpoint as if nothing had been."""
 
+import importlib
 import random
 import signal
 import time
@@ -139,6 +140,50 @@ def test_stopped_and_resumed_ends_with_the_same_parameters(undisturbed, tmp_path
     work(run)
     for name, value in parameters(undisturbed).items():
         assert_array_equal(parameters(run)[name], value)
+
+
+LABELS = "text,label\n" + "".join(f"good film {i},fine\ndull film {i},poor\n" for i in range(30))
+PAIRS = "source,target\n" + "one two,un deux\ntwo one,deux un\n" * 20
+TEXTS = "\n".join(f"film {i} is {'very ' * (i % 9)}good" for i in range(60))
+SMALL = {"d_model": 8, "num_layers": 1, "num_heads": 2, "ffn_dim": 8, "max_len": 16, "vocab_size": 90}
+MEASURED = {
+    "labelled_texts.evaluate": (CONFIG, LABELS),
+    "text_pairs.evaluate_generation": (PRESETS["vaswani-tiny"].replace(**SMALL), PAIRS),
+    "text_pairs.translation_metrics": (PRESETS["vaswani-tiny"].replace(**SMALL), PAIRS),
+    "running_text.evaluate_texts": (PRESETS["gpt-mini"].replace(**SMALL), TEXTS),
+    "running_text.evaluate_masked_tokens": (PRESETS["bert-mini"].replace(**SMALL), TEXTS),
+}
+"""What measures a model on its test rows -> config and data of such a model."""
+
+
+@pytest.mark.parametrize("measured", MEASURED)
+def test_a_run_stops_while_its_model_is_tested_and_is_tested_once_it_goes_on(measured, tmp_path, monkeypatch):
+    config, text = MEASURED[measured]
+    data = tmp_path / ("texts.txt" if text is TEXTS else "rows.csv")
+    test = data.with_name(f"test-{data.name}")
+    data.write_text(text)
+    test.write_text(text.replace("film", "play"))
+    settings = TrainingSettings(epochs=1, batch_size=8, pack=text is TEXTS)
+    job = TrainingJob(config=config, settings=settings, data=data, test=test)
+    run = create_run(job, folder=tmp_path / "runs")
+    module = importlib.import_module(f"transformer_viz.training.{measured.split('.')[0]}")
+    measure = getattr(module, measured.split(".")[1])
+
+    def measure_as_it_is_stopped(*args, **options):
+        run.stop()
+        with pytest.raises(job_module.Stopped):
+            measure(*args, **options)
+        raise job_module.Stopped
+
+    with monkeypatch.context() as patch:
+        patch.setattr(module, measured.split(".")[1], measure_as_it_is_stopped)
+        work(run)
+    assert run.state().status == "stopped"
+    assert "test" not in store.read_model(run.model).card
+    run.queue()
+    work(run)
+    assert run.state().status == "finished"
+    assert store.read_model(run.model).card["test"]
 
 
 def test_a_run_stops_at_the_next_step(tmp_path):

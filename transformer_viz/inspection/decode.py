@@ -3,7 +3,7 @@
 import dataclasses
 import math
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -179,7 +179,12 @@ def continue_generation(
 
 
 def generate_all(
-    explorer: Explorer, texts: Iterable[str], *, max_new: int | None = None, batch_size: int = 64
+    explorer: Explorer,
+    texts: Iterable[str],
+    *,
+    max_new: int | None = None,
+    batch_size: int = 64,
+    keep_going: Callable[[], None] = lambda: None,
 ) -> list[str]:
     """Generate a text for each of many texts greedily, with an encoder-decoder.
 
@@ -188,6 +193,7 @@ def generate_all(
         texts: Input texts; one without tokens gives "".
         max_new: Most tokens to generate for each; None: limited by the model's positions.
         batch_size: Texts per batch, of similar length.
+        keep_going: Called before each token of a batch; may raise to stop.
 
     Returns:
         The generated texts, in the order of the input.
@@ -203,6 +209,7 @@ def generate_all(
         continued = Continued(explorer, pad([source[row] for row in rows], config.pad_id))
         ids = np.tile(np.array(config.target_start, np.int32), (len(rows), 1))
         while ids.shape[1] < first + most and not (ids[:, first:] == config.end_id).any(axis=-1).all():
+            keep_going()
             log_probs = continued.log_probs(ids, range(len(rows)))
             ids = np.hstack([ids, log_probs.argmax(axis=-1).astype(np.int32)[:, None]])
         for row, line in zip(rows, ids[:, first:], strict=True):

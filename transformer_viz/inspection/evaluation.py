@@ -1,6 +1,6 @@
 """Metrics of classifiers and decoders on a data set, and induction and previous-token scores."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from itertools import zip_longest
 from typing import NamedTuple
 
@@ -51,7 +51,13 @@ class Evaluation(NamedTuple):
     confusion: pd.DataFrame
 
 
-def evaluate(explorer: Explorer, rows: pd.DataFrame, *, progress: bool = False) -> Evaluation:
+def evaluate(
+    explorer: Explorer,
+    rows: pd.DataFrame,
+    *,
+    progress: bool = False,
+    keep_going: Callable[[], None] = lambda: None,
+) -> Evaluation:
     """Evaluate a classifier on labelled rows, also with uniform attention and without heads.
 
     Args:
@@ -59,6 +65,7 @@ def evaluate(explorer: Explorer, rows: pd.DataFrame, *, progress: bool = False) 
         rows: DataFrame with columns text and label; labels are the model's names, or the values of its
             training file.
         progress: Show a progress bar on standard error.
+        keep_going: Called before each batch; may raise to stop.
 
     Returns:
         `Evaluation`; the precision of a label that was never predicted is 0.
@@ -69,7 +76,7 @@ def evaluate(explorer: Explorer, rows: pd.DataFrame, *, progress: bool = False) 
     labels = pd.Index(explorer.config.labels)
     truth = labels.get_indexer(true_labels(explorer, rows))
     token_ids = explorer.encode(rows["text"].tolist())
-    logits, *controls = _class_logits(explorer, token_ids, progress)
+    logits, *controls = _class_logits(explorer, token_ids, progress, keep_going)
     uniform, headless = (each.argmax(axis=-1) == truth for each in controls)
     predicted = logits.argmax(axis=-1)
     confusion = pd.crosstab(labels[truth].to_numpy(), labels[predicted].to_numpy())
@@ -108,11 +115,12 @@ def true_labels(explorer: Explorer, rows: pd.DataFrame) -> pd.Series:
     return truth
 
 
-def _class_logits(explorer, token_ids, progress):
+def _class_logits(explorer, token_ids, progress, keep_going):
     """Return the logits of a classifier, and those with each control: float32 (3, text, class)."""
     changes = (None, UNIFORM, HEADLESS)
     logits = np.zeros((len(changes), len(token_ids), len(explorer.config.labels)), np.float32)
     for rows in tqdm(by_length(token_ids, BATCH_SIZE), unit="batch", disable=not progress):
+        keep_going()
         texts = [token_ids[row] for row in rows]
         logits[:, rows] = [explorer.class_logits(texts, intervention=change) for change in changes]
     return logits
@@ -207,7 +215,11 @@ def previous_token_scores(explorer: Explorer, texts: Iterable[str]) -> np.ndarra
 
 
 def evaluate_generation(
-    explorer: Explorer, rows: pd.DataFrame, *, batch_size: int = BATCH_SIZE
+    explorer: Explorer,
+    rows: pd.DataFrame,
+    *,
+    batch_size: int = BATCH_SIZE,
+    keep_going: Callable[[], None] = lambda: None,
 ) -> GenerationEvaluation:
     """Evaluate a decoder on pairs of text and target.
 
@@ -218,6 +230,7 @@ def evaluate_generation(
         explorer: `Explorer` of an encoder-decoder, or of a decoder.
         rows: DataFrame with columns text and target; concatenated for a decoder-only model.
         batch_size: Rows per batch.
+        keep_going: Called before each batch; may raise to stop.
 
     Raises:
         ValueError: If the model is a decoder made elsewhere, which knows no end of a target.
@@ -237,6 +250,7 @@ def evaluate_generation(
     target = [np.array([*start, *ids, end], np.int32) for ids in target]
     exact, total, nats, tokens = 0, 0, 0.0, np.zeros(3, int)
     for batch in by_length(target, batch_size):
+        keep_going()
         padded = pad([target[row] for row in batch], config.pad_id)
         before, answers = padded[:, :-1], padded[:, 1:].copy()
         answers[:, : len(start) - 1] = config.pad_id  # what a target begins with is given

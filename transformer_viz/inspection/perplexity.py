@@ -1,7 +1,7 @@
 """Perplexity and accuracy of language models on texts."""
 
 import functools
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -69,7 +69,12 @@ class MaskedTokenEvaluation(NamedTuple):
 
 
 def evaluate_texts(
-    explorer: Explorer, texts: Sequence[str], *, batch_size: int = 16, progress: bool = False
+    explorer: Explorer,
+    texts: Sequence[str],
+    *,
+    batch_size: int = 16,
+    progress: bool = False,
+    keep_going: Callable[[], None] = lambda: None,
 ) -> TextEvaluation:
     """Evaluate a decoder's next-token predictions at every position of some texts.
 
@@ -82,6 +87,7 @@ def evaluate_texts(
         texts: The texts.
         batch_size: Rows per batch.
         progress: Show a progress bar on standard error.
+        keep_going: Called before each batch; may raise to stop.
     """
     config = explorer.config
     starts = config.is_foreign and config.reads_start
@@ -89,6 +95,7 @@ def evaluate_texts(
     nats, right, tokens = 0.0, np.zeros(3, int), 0
     batches = _parts if config.is_foreign else _packed
     for inputs, targets in batches(token_ids, config, batch_size, progress):
+        keep_going()
         scores = token_scores(explorer, inputs, targets)
         nats, right = nats + scores.nats.sum(dtype=float), right + scores.right.sum(axis=(1, 2))
         tokens += int((targets != config.pad_id).sum())
@@ -99,7 +106,13 @@ def evaluate_texts(
 
 
 def evaluate_masked_tokens(
-    explorer: Explorer, texts: Sequence[str], *, batch_size: int = 16, seed: int = 0, progress: bool = False
+    explorer: Explorer,
+    texts: Sequence[str],
+    *,
+    batch_size: int = 16,
+    seed: int = 0,
+    progress: bool = False,
+    keep_going: Callable[[], None] = lambda: None,
 ) -> MaskedTokenEvaluation:
     """Evaluate a masked language model on randomly masked tokens, as in training.
 
@@ -112,11 +125,13 @@ def evaluate_masked_tokens(
         batch_size: Rows per batch.
         seed: Random seed of the masking.
         progress: Show a progress bar on standard error.
+        keep_going: Called before each batch; may raise to stop.
     """
     config, random = explorer.config, np.random.default_rng(seed)
     nats, right, places = 0.0, np.zeros(3, int), []
     batches = _between_marks if config.is_foreign else _streamed
     for rows, inputs_of, before in batches(explorer, texts, batch_size, progress):
+        keep_going()
         cloze = mask_tokens(rows, config, random)
         inputs = inputs_of(cloze.token_ids) | {"output_positions": cloze.positions}
         scores = token_scores(explorer, inputs, cloze.targets)

@@ -1,6 +1,6 @@
 """Training data: what the training loop needs of them, whatever their kind."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any, Protocol
 
 import numpy as np
@@ -75,8 +75,13 @@ class Dataset(Protocol):
         """Return metrics of what the model writes for validation texts; empty where it writes nothing."""
         return {}
 
-    def test_metrics(self, explorer: Explorer) -> dict | None:
-        """Return the metrics of the stored model on the test rows; None without test rows."""
+    def test_metrics(self, explorer: Explorer, keep_going: Callable[[], None]) -> dict | None:
+        """Return the metrics of the stored model on the test rows; None without test rows.
+
+        Args:
+            explorer: Of the stored model.
+            keep_going: Called again and again; may raise to stop.
+        """
         ...
 
 

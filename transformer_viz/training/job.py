@@ -393,7 +393,7 @@ class _Worker:
         elsewhere = self.out != self.run.model.resolve()
         if elsewhere:
             self.run.save(self.out.name, folder=self.out.parent, overwrite=self.overwrite)
-        measured = self.dataset.test_metrics(load(self.out))
+        measured = self.dataset.test_metrics(load(self.out), self._check_stop)
         self._write_best(best, test=measured, head_roles=self.evaluator.head_roles(self._check_stop))
         if elsewhere:
             self.run.save(self.out.name, folder=self.out.parent, overwrite=True)

@@ -1,6 +1,6 @@
 """Labelled texts as training data of classifiers."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 import numpy as np
 import tensorflow as tf
@@ -131,11 +131,11 @@ class LabelledTexts(Dataset):
             "calibration_error": found.best_error,
         }
 
-    def test_metrics(self, explorer: Explorer) -> dict | None:
+    def test_metrics(self, explorer: Explorer, keep_going: Callable[[], None]) -> dict | None:
         """Return the metrics of the stored model on the test rows; None without test rows."""
         if self._test is None or self._test_facts is None:
             return None
-        result = evaluate(explorer, self._test)
+        result = evaluate(explorer, self._test, keep_going=keep_going)
         return self._test_facts | {
             "accuracy": result.accuracy,
             "uniform_accuracy": result.uniform_accuracy,

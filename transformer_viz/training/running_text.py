@@ -1,7 +1,7 @@
 """Running text as training data: whole texts packed into rows, for next-token or masked-token prediction."""
 
 import math
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
@@ -107,19 +107,19 @@ class RunningText(Dataset):
         """Return the inputs and targets of some rows."""
         return rows.inputs(self.config), rows.next_ids
 
-    def test_metrics(self, explorer: Explorer) -> dict | None:
+    def test_metrics(self, explorer: Explorer, keep_going: Callable[[], None]) -> dict | None:
         """Return the metrics on the test texts beside those of n-grams of the training texts; None without a
         test.
         """
         if self._test is None or self._test_facts is None:
             return None
         texts = joined_texts(self._test)
-        found = self._metrics(explorer, texts)
+        found = self._metrics(explorer, texts, keep_going)
         found["previous_token_score"] = float(previous_token_scores(explorer, texts[:EXAMPLES]).max())
         return self._test_facts | found
 
-    def _metrics(self, explorer, texts):
-        result = evaluate_texts(explorer, texts)
+    def _metrics(self, explorer, texts, keep_going):
+        result = evaluate_texts(explorer, texts, keep_going=keep_going)
         nats = self._ngrams(explorer.tokenizer.encode_batch(texts, max_len=NO_LIMIT))
         return {
             "tokens": result.tokens,
@@ -157,8 +157,8 @@ class MaskedText(RunningText):
         inputs = rows._replace(token_ids=cloze.token_ids).inputs(self.config)
         return inputs | {"output_positions": cloze.positions}, cloze.targets
 
-    def _metrics(self, explorer, texts):
-        result = evaluate_masked_tokens(explorer, texts)
+    def _metrics(self, explorer, texts, keep_going):
+        result = evaluate_masked_tokens(explorer, texts, keep_going=keep_going)
         nats = self._ngrams(explorer.tokenizer.encode_batch(texts, max_len=NO_LIMIT))
         return {
             "tokens": result.tokens,

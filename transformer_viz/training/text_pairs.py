@@ -1,6 +1,6 @@
 """Text pairs as training data of encoder-decoders, and joined to one text, of decoders."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 import numpy as np
 import pandas as pd
@@ -136,18 +136,18 @@ class TextPairs(Dataset):
         written = generate_all(explorer, self._references.index, max_new=longest + LONGER)
         return {"bleu": bleu(written, list(self._references))[0]}
 
-    def test_metrics(self, explorer: Explorer) -> dict | None:
+    def test_metrics(self, explorer: Explorer, keep_going: Callable[[], None]) -> dict | None:
         """Return the metrics of the stored model on the test rows; None without test rows."""
         if self._test is None or self._test_facts is None:
             return None
-        result = evaluate_generation(explorer, self._test)
+        result = evaluate_generation(explorer, self._test, keep_going=keep_going)
         names = ("exact_match", "token_accuracy", "uniform_accuracy", "headless_accuracy")
         metrics = {name: getattr(result, name) for name in names}
         if not explorer.config.has_encoder:
             metrics["perplexity"] = result.perplexity
             metrics["induction_score"] = float(induction_scores(explorer).max())
         elif not self._is_task:
-            metrics |= translation_metrics(explorer, self._test)
+            metrics |= translation_metrics(explorer, self._test, keep_going)
         return self._test_facts | metrics
 
 
@@ -156,7 +156,9 @@ def references_of(rows: pd.DataFrame) -> pd.Series:
     return pd.Series(rows.groupby("text", sort=False)["target"].agg(list))
 
 
-def translation_metrics(explorer: Explorer, rows: pd.DataFrame) -> dict:
+def translation_metrics(
+    explorer: Explorer, rows: pd.DataFrame, keep_going: Callable[[], None] = lambda: None
+) -> dict:
     """Return BLEU with one reference, BLEU with all and its signature, and examples of the model's output.
 
     A text that occurs in several rows is translated once; the targets of all its rows are references, or the
@@ -165,9 +167,10 @@ def translation_metrics(explorer: Explorer, rows: pd.DataFrame) -> dict:
     Args:
         explorer: `Explorer` of an encoder-decoder.
         rows: Columns text and target.
+        keep_going: As for `generate_all`.
     """
     references = references_of(rows)
-    written = generate_all(explorer, references.index)
+    written = generate_all(explorer, references.index, keep_going=keep_going)
     score, signature = bleu(written, list(references))
     alone, _ = bleu(written, [right[:1] for right in references])
     first = zip(references.index[:EXAMPLES], references[:EXAMPLES], written[:EXAMPLES], strict=True)
