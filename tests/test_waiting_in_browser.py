@@ -7,6 +7,9 @@ from playwright.sync_api import expect
 from processes import long_work_suspended
 from small_models import write_endless
 
+PROMPT = 20_000
+"""Milliseconds that a page may take on a busy machine; a child is waited for three times as long."""
+
 
 @pytest.fixture(scope="module", autouse=True)
 def endless(translator, models_folder):
@@ -32,10 +35,27 @@ def test_writing_shows_its_progress_can_be_stopped_and_started_again(visitor, ap
     page.get_by_text("tokens so far").wait_for()
     with long_work_suspended(app[0].pid):
         page.locator("[class*=st-key-give-up] button:visible").click()
-        expect(page.get_by_text("Stopped.")).to_be_visible()
+        expect(page.get_by_text("Stopped.")).to_be_visible(timeout=PROMPT)
         expect(page.get_by_text("tokens so far")).to_have_count(0)
     page.get_by_role("button", name="Start again").click()
     page.get_by_text("tokens so far").wait_for()
+
+
+def test_the_empty_frame_is_on_a_page_just_opened_alone_and_work_stops_there_and_later(visitor, app):
+    page, frame = visitor("model=endless&text=A%20frame"), "[data-testid=stSkeletonElement]"
+    page.get_by_text("tokens so far").wait_for()
+    expect(page.locator(frame)).to_be_visible()
+    with long_work_suspended(app[0].pid):
+        page.get_by_label("Sentence").fill("")
+        page.get_by_role("button", name="Enter").click()
+        expect(page.get_by_text("Type a sentence above")).to_be_visible(timeout=PROMPT)
+    page.get_by_label("Sentence").fill("A film without a frame")
+    page.get_by_role("button", name="Enter").click()
+    page.get_by_text("tokens so far").wait_for()
+    expect(page.locator(frame)).to_have_count(0)
+    with long_work_suspended(app[0].pid):
+        page.locator("[class*=st-key-give-up] button:visible").click()
+        expect(page.get_by_text("Stopped.")).to_be_visible(timeout=PROMPT)
 
 
 def test_another_visitor_sees_attention_while_models_write_without_end(visitor, app):
@@ -58,5 +78,5 @@ def test_another_sentence_takes_the_place_of_one_that_is_being_answered(visitor,
     with long_work_suspended(app[0].pid):
         page.get_by_label("Sentence").fill("")
         page.get_by_role("button", name="Enter").click()
-        expect(page.get_by_text("Type a sentence above")).to_be_visible()
+        expect(page.get_by_text("Type a sentence above")).to_be_visible(timeout=PROMPT)
         expect(page.get_by_text("tokens so far")).to_have_count(0)

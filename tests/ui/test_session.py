@@ -22,5 +22,27 @@ def test_streamlit_still_tells_sessions_and_their_history():
     assert word != "server"
 
 
+def test_streamlit_still_tells_whether_another_run_is_asked_for():
+    def script():
+        import streamlit as st
+        from streamlit.runtime.scriptrunner import RerunData, get_script_run_ctx
+
+        from transformer_viz.ui.shell.session import give_way
+
+        give_way()
+        st.text("goes on")
+        if "asked" not in st.session_state:
+            st.session_state.asked = True
+            part = RerunData(fragment_id_queue=["a part of the page"])
+            get_script_run_ctx().script_requests.request_rerun(part)
+            give_way()
+            st.text("never")
+        st.text("ends")
+
+    app = AppTest.from_function(script).run()
+    assert not app.exception
+    assert [text.value for text in app.text] == ["goes on", "ends"]
+
+
 def test_outside_a_session_the_server_speaks():
     assert visitor() == "server"

@@ -20,6 +20,7 @@ from transformer_viz.ui.shell.journal import note
 from transformer_viz.ui.shell.language import t
 from transformer_viz.ui.shell.problems import error_text, show_problem
 from transformer_viz.ui.shell.server import opening_request, shared_engine
+from transformer_viz.ui.shell.session import give_way, is_fragment_run
 from transformer_viz.values.beams import BeamRequest, BeamTree
 from transformer_viz.values.effects import HeadEffects
 from transformer_viz.values.head_survey import HeadSurvey, SurveyRequest
@@ -137,10 +138,10 @@ def _answered(request: Request | SurveyRequest | BeamRequest, ask: Callable[...,
 
 
 class _Progress:
-    """A progress bar with a cancel button above an empty frame, once a request takes longer than `PATIENCE`.
+    """A progress bar with a cancel button, once a request takes longer than `PATIENCE`.
 
-    Until then the former answer stays on the page. Leaving the page or changing a widget cancels the request,
-    too: Streamlit ends a script as it draws the next time.
+    The former answer stays on the page below it; on a page just opened, an empty frame stands there. Leaving
+    the page or changing a widget cancels the request, too.
     """
 
     def __init__(self, request):
@@ -149,6 +150,7 @@ class _Progress:
         self.begin = time.monotonic()
 
     def __call__(self, stage: str, done: int, total: int) -> None:
+        give_way()
         if self.bar is None:
             if time.monotonic() - self.begin < PATIENCE:
                 return
@@ -162,7 +164,8 @@ class _Progress:
                         args=(self.request,),
                         key=f"give-up-{hash(self.request)}",
                     )
-                st.skeleton(height=PLOT_HEIGHT)
+                if not is_fragment_run():
+                    st.skeleton(height=PLOT_HEIGHT)
         share = done / total if total else 0.0
         self.bar.progress(share, t(f"work.{stage}", count=done, done=done, total=total))
 

@@ -1,6 +1,8 @@
 """Access to Streamlit's internals of a session; tests/ui/test_session.py fails when they change."""
 
+import streamlit as st
 from streamlit.runtime.scriptrunner import ScriptRunContext, get_script_run_ctx
+from streamlit.runtime.scriptrunner_utils.script_requests import ScriptRequestType
 
 
 def is_history_navigation() -> bool:
@@ -11,6 +13,17 @@ def is_history_navigation() -> bool:
 def is_fragment_run() -> bool:
     """Return whether only a part of the page runs again, not the whole script."""
     return bool(_context().fragment_ids_this_run)
+
+
+def give_way() -> None:
+    """End this run if the visitor has asked for another one, which then begins.
+
+    Streamlit does so by itself only for the whole script: a run of a fragment, as those of a page are, waits
+    for the end of the current one.
+    """
+    requests = _context().script_requests
+    if requests and requests._state == ScriptRequestType.RERUN:
+        st.rerun(scope="fragment" if is_fragment_run() else "app")
 
 
 def page_id() -> str:
