@@ -405,6 +405,21 @@ def test_one_of_several_changes_is_taken_back(new_page, home):
     expect_table(page, left)
 
 
+def test_a_press_on_the_middle_of_a_small_thumbnail_chooses_its_head_and_does_not_switch_it_off(
+    new_page, home
+):
+    page = new_page()
+    page.set_viewport_size({"width": 1280, "height": 720})
+    open_single(page, home, PAIRS["one head off"])
+    thumbnails = page.locator(".heads .switched > .head")
+    assert thumbnails.count() == 32
+    assert thumbnails.first.bounding_box()["width"] < 40
+    for number in range(32):
+        thumbnails.nth(number).click()
+        expect(thumbnails.nth(number)).to_have_attribute("aria-current", "true")
+    expect(chips(page)).to_have_count(0)
+
+
 def test_a_head_is_switched_off_by_a_key_and_on_again(new_page, home):
     page, pair = new_page(), PAIRS["one head off"]
     open_single(page, home, pair, layer=2, head=6)
