@@ -55,6 +55,33 @@ def test_a_limit_is_charged_to_the_asker_alone(worker, visitors):
     assert worker.restarts == restarts + 1
 
 
+@pytest.mark.parametrize(("then", "says"), [(time.sleep, "slow, seconds = 1"), (os._exit, "died")])
+def test_an_answer_of_which_half_arrives_is_late_or_none(monkeypatch, then, says):
+    monkeypatch.setattr(child, "serve", functools.partial(answer_by_half, then))
+    worker = Worker()
+    with pytest.raises(EngineError, match=says):
+        worker.ask(operator.add, 1, 1, limit=1)
+    worker.close()
+
+
+def answer_by_half(then, pipe, *_):
+    pipe.send(None)
+    pipe.recv()
+    os.write(pipe.fileno(), (1000).to_bytes(4) + b"half of an answer")  # its length, then its bytes
+    then(PLENTY)
+
+
+def test_a_question_may_raise_a_timeout_of_its_own(worker):
+    restarts = worker.restarts
+    with pytest.raises(TimeoutError, match="a file that is locked"):
+        worker.ask(raise_timeout, limit=PLENTY)
+    assert worker.restarts == restarts
+
+
+def raise_timeout():
+    raise TimeoutError("a file that is locked")
+
+
 def test_a_question_that_ends_the_child_twice_is_an_error_and_those_that_wait_are_answered(worker, visitors):
     restarts = worker.restarts
     fatal = visitors.submit(worker.ask, os._exit, 1, limit=PLENTY)

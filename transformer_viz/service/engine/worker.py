@@ -1,7 +1,9 @@
 """One child process and its queue."""
 
+import math
 import os
 import threading
+import time
 from collections.abc import Callable
 from concurrent.futures import CancelledError, Future, ThreadPoolExecutor
 from contextlib import suppress
@@ -85,6 +87,8 @@ class Worker:
         future = self.submit(question, *args, limit=limit)
         try:
             while not _is_done(future, BEAT):
+                if (running := self._child) and running.is_overdue:
+                    running.kill()  # it stopped within an answer, which the queue would wait for
                 if beat:
                     beat(self._stage(future))
             return future.result()
@@ -121,22 +125,22 @@ class Worker:
                 return ready.ask(question, args, limit)
             except _EndedError:
                 self._replace()
-            except TimeoutError:
+            except _LateError:
                 self._replace()
                 raise EngineError("slow", seconds=limit) from None
         raise EngineError(problem)
 
     def _ready_child(self):
         """Return the child once it is ready; start it unless it runs."""
-        starting = self._started()
+        starting = self._running_child()
         try:
             starting.wait_until_ready()
-        except TimeoutError:
+        except _LateError:
             self._replace()
             raise EngineError("start", seconds=START_LIMIT) from None
         return starting
 
-    def _started(self):
+    def _running_child(self):
         with self._lock:
             if self._closed:
                 raise EngineError("closed")
@@ -149,11 +153,15 @@ class Worker:
             self._child.kill()
         self._child = None
         self.restarts += 1
-        self._started()
+        self._running_child()
 
 
 class _EndedError(Exception):
-    """A child has ended, or cannot start; what it printed says why."""
+    """The child has ended, or could not start; its output says why."""
+
+
+class _LateError(Exception):
+    """The child has exceeded a time limit."""
 
 
 class _Child:
@@ -172,6 +180,12 @@ class _Child:
         end.close()  # the child has its own: when it ends, so does the pipe
         self.is_ready = False
         self.pid = self._process.pid
+        self._due = math.inf
+
+    @property
+    def is_overdue(self):
+        """Whether an answer is late; one that has begun to arrive is waited for until the child is killed."""
+        return time.monotonic() > self._due + BEAT
 
     def wait_until_ready(self):
         if not self.is_ready:
@@ -180,11 +194,14 @@ class _Child:
 
     def ask(self, question, args, limit):
         """Return the answer to a question, or raise what the question raises."""
+        self._due = time.monotonic() + limit
         try:
             self._pipe.send((question, args))
-        except ConnectionError:
-            raise _EndedError from None
-        found, error = self._receive(limit)
+            found, error = self._receive(limit)
+        except (OSError, _EndedError):
+            raise (_LateError if self.is_overdue else _EndedError) from None
+        finally:
+            self._due = math.inf
         if error:
             raise error
         return found
@@ -198,9 +215,9 @@ class _Child:
     def _receive(self, limit):
         try:
             if not self._pipe.poll(limit):
-                raise TimeoutError
+                raise _LateError
             return self._pipe.recv()
-        except (EOFError, ConnectionError):
+        except (EOFError, OSError):
             raise _EndedError from None
 
 
