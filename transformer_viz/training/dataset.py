@@ -80,7 +80,7 @@ class Dataset(Protocol):
 
         Args:
             explorer: Of the stored model.
-            keep_going: Called again and again; may raise to stop.
+            keep_going: Called before each batch; may raise to stop.
         """
         ...
 

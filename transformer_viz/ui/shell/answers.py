@@ -140,8 +140,8 @@ def _answered(request: Request | SurveyRequest | BeamRequest, ask: Callable[...,
 class _Progress:
     """A progress bar with a cancel button, once a request takes longer than `PATIENCE`.
 
-    The former answer stays on the page below it; on a page just opened, an empty frame stands there. Leaving
-    the page or changing a widget cancels the request, too.
+    Below it stays the former answer, or stands a placeholder on a page that is being opened. Leaving the page
+    or changing a widget cancels the request, too.
     """
 
     def __init__(self, request):
