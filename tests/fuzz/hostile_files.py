@@ -30,7 +30,7 @@ import targets  # noqa: E402
 from transformer_viz import store  # noqa: E402
 from transformer_viz.runs import Quota, keep_upload  # noqa: E402
 from transformer_viz.service import admission  # noqa: E402
-from transformer_viz.store.checking import LIMITS  # noqa: E402
+from transformer_viz.service.admission.check import LIMITS  # noqa: E402
 
 VISITORS = 16
 """Visitors who upload at the same time."""
@@ -92,7 +92,7 @@ def admit_models(count, seed, folder) -> int:
 
 def admit(data, folder) -> None:
     """Let one model be checked and read, and delete it."""
-    store.admit_model(data, name="guest", folder=folder)
+    admission.admit_model(data, name="guest", folder=folder)
     store.read_model("guest", folder)
     store.delete_model("guest", folder)
 

@@ -17,9 +17,10 @@ import small_models
 from model_folders import AGAIN, CONFIG, leftovers, parameters, read_names, refused, refused_with, write
 
 from transformer_viz import store
-from transformer_viz.service import admission
-from transformer_viz.store import ModelError, UnfitNameError, admit, admit_model, checking, read_model
-from transformer_viz.store.checking import Limits
+from transformer_viz.service.admission import UnfitNameError, admit, admit_model, check
+from transformer_viz.service.admission.check import Limits
+from transformer_viz.service.admission.child import problem_of
+from transformer_viz.store import ModelError, read_model
 from transformer_viz.store.pack import unpack_into
 from transformer_viz.text.tokenizer import Tokenizer
 
@@ -50,7 +51,7 @@ def children():
 
 def is_checking(process):
     try:
-        return "transformer_viz.service.admission" in process.cmdline()
+        return "transformer_viz.service.admission.child" in process.cmdline()
     except psutil.Error:
         return False
 
@@ -95,7 +96,7 @@ def test_a_model_that_takes_too_much_memory_is_refused(tmp_path, home, monkeypat
     if not watched:
         if not Path("/proc/self/status").exists():
             pytest.skip("needs the limits of Linux")
-        monkeypatch.setattr(checking.Check, "_check_usage", lambda check: None)
+        monkeypatch.setattr(check.Check, "_check_usage", lambda self: None)
     with refused(
         "Running the model on the longest text it reads takes more than 0.1 GB of memory. Choose a smaller "
         "model, or one that reads shorter texts."
@@ -294,15 +295,15 @@ def test_how_a_check_ended_is_said(tmp_path, home, stage, number, sentence):
 @pytest.mark.parametrize(
     ("error", "stage", "sentence"),
     [
-        (MemoryError(), "unpack", str(checking.too_much_memory(10**9, "unpack"))),
-        (MemoryError(), "run", str(checking.too_much_memory(10**9, "run"))),
+        (MemoryError(), "unpack", str(check.too_much_memory(10**9, "unpack"))),
+        (MemoryError(), "run", str(check.too_much_memory(10**9, "run"))),
         (KeyError("a"), "unpack", f"Reading the model failed (KeyError). {AGAIN}"),
         (KeyError("a"), "run", f"Running the model on the longest text it reads failed (KeyError). {AGAIN}"),
         (ValueError("No good."), "run", "No good."),
     ],
 )
 def test_what_no_check_foresaw_is_said_of_its_stage(error, stage, sentence):
-    assert str(admission._problem(error, 10**9, stage)) == sentence
+    assert str(problem_of(error, 10**9, stage)) == sentence
 
 
 class Left(BaseException):
@@ -349,7 +350,7 @@ def test_whoever_waits_too_long_is_told(home, monkeypatch):
 PARENT = """
 import sys
 from pathlib import Path
-from transformer_viz.store import admit_model
+from transformer_viz.service.admission import admit_model
 admit_model(Path(sys.argv[1]), folder=Path(sys.argv[2]), progress=lambda stage: print(stage, flush=True))
 """
 
@@ -411,8 +412,8 @@ def test_a_machine_without_tensorflow_says_so(tmp_path, home, monkeypatch):
 def test_how_much_memory_the_asking_process_has_is_no_matter(tmp_path, home):
     (tmp_path / "tiny.zip").write_bytes(packed(tmp_path / "there"))
     code = (
-        "import sys; from pathlib import Path; from transformer_viz.store.admit import admit_model\n"
-        "from transformer_viz.store.checking import Limits\n"
+        "import sys; from pathlib import Path; from transformer_viz.service.admission import admit_model\n"
+        "from transformer_viz.service.admission.check import Limits\n"
         "memory = bytearray(2_000_000_000); memory[::4096] = bytes(len(memory[::4096]))\n"
         "print(admit_model(Path(sys.argv[1]), folder=Path(sys.argv[2]), limits=Limits(memory=400_000_000)))"
     )

@@ -14,7 +14,9 @@ from model_folders import leftovers, put, read_names, version_of, write, write_v
 from unprivileged import modes_count
 
 from transformer_viz import store
-from transformer_viz.store import ModelError, checking, list_models, read_model
+from transformer_viz.service import admission
+from transformer_viz.service.admission import check
+from transformer_viz.store import ModelError, list_models, read_model
 from transformer_viz.store.pack import unpack_into
 
 CALLS = ("stat", "lstat", "listdir", "scandir", "mkdir", "rename", "fsync", "open", "statvfs")
@@ -154,7 +156,7 @@ OPERATIONS = {
     ),
     "admit": Operation(
         packed,
-        lambda folder, made: store.admit_model(made, folder=folder),
+        lambda folder, made: admission.admit_model(made, folder=folder),
         before=[],
         after=["tiny"],
         alone=["tiny"],
@@ -173,7 +175,7 @@ OPERATIONS = {
 CODES = (errno.EIO, errno.ENOSPC)
 
 
-class InThisProcess(checking.Check):
+class InThisProcess(check.Check):
     """Checks a model as the other process does before it runs it: what fails here is this process's disk."""
 
     def __enter__(self):
@@ -190,7 +192,7 @@ class InThisProcess(checking.Check):
 
 @pytest.fixture(autouse=True)
 def without_another_process(monkeypatch):
-    monkeypatch.setattr(store.admit, "Check", InThisProcess)
+    monkeypatch.setattr(admission.admit, "Check", InThisProcess)
 
 
 @pytest.mark.parametrize("code", CODES, ids=errno.errorcode.get)

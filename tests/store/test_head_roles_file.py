@@ -9,6 +9,7 @@ from zipping import signed
 
 import transformer_viz as tv
 from transformer_viz import store
+from transformer_viz.service import admission
 from transformer_viz.values.head_roles import HeadRoles
 from transformer_viz.values.kind_roles import KindRoles
 from transformer_viz.values.patterns import measures_of
@@ -84,7 +85,7 @@ def test_roles_of_an_uploaded_model_are_admitted_and_loaded_with_it(explorer, re
     write_small(explorer, tmp_path)
     measured = tv.head_roles(explorer, reviews)
     store.write_head_roles("small", measured, tmp_path)
-    assert store.admit_model(store.pack_model("small", tmp_path), folder=tmp_path / "admitted") == "small"
+    assert admission.admit_model(store.pack_model("small", tmp_path), folder=tmp_path / "admitted") == "small"
     assert tv.load(tmp_path / "admitted" / "small").head_roles == measured
 
 

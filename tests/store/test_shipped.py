@@ -8,6 +8,7 @@ from small_models import write as write_explorer
 
 from transformer_viz import store
 from transformer_viz.runs import runs_folder
+from transformer_viz.service import admission
 from transformer_viz.store import places
 
 KEPT = "tiny came with the app and stays as it is. Duplicate it: the copy is yours to change."
@@ -117,10 +118,10 @@ def test_an_upload_with_the_name_of_a_shipped_model_needs_another_one(shipped, o
     write_explorer(explorer, shipped)
     packed = tmp_path / "small.zip"
     packed.write_bytes(store.pack_model("small"))
-    with pytest.raises(store.UnfitNameError) as error:
-        store.admit_model(packed)
+    with pytest.raises(admission.UnfitNameError) as error:
+        admission.admit_model(packed)
     assert error.value.name == "small"
-    assert store.admit_model(packed, name="guest") == "guest"
+    assert admission.admit_model(packed, name="guest") == "guest"
     assert (own / "guest").is_dir()
 
 

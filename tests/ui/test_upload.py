@@ -9,6 +9,7 @@ from streamlit.testing.v1 import AppTest
 
 from transformer_viz import store
 from transformer_viz.language import LANGUAGES, Words
+from transformer_viz.service import admission
 from transformer_viz.ui.shell.problems import without_folders
 
 
@@ -23,13 +24,13 @@ def shelf(explorer, tmp_path, monkeypatch):
 @pytest.fixture
 def admitted(monkeypatch):
     """Count how often a model is checked; the first answers are given, then the store is asked."""
-    calls, admit = [], store.admit_model
+    calls, admit = [], admission.admit_model
 
     def counted(data, **options):
         calls.append(options["name"])
         return admit(data, **options)
 
-    monkeypatch.setattr(store, "admit_model", counted)
+    monkeypatch.setattr(admission, "admit_model", counted)
     return calls
 
 
@@ -71,7 +72,7 @@ def test_a_model_that_is_added_while_the_visitor_clicks_elsewhere_is_not_checked
         app.text_input(key="upload-to").set_value(name)
     else:
         store.rename_model("small", "other")
-    admit = store.admit_model
+    admit = admission.admit_model
 
     def admit_and_click(data, **options):
         added = admit(data, **options)
@@ -80,7 +81,7 @@ def test_a_model_that_is_added_while_the_visitor_clicks_elsewhere_is_not_checked
         context.script_requests.request_rerun(again)
         return added
 
-    monkeypatch.setattr(store, "admit_model", admit_and_click)
+    monkeypatch.setattr(admission, "admit_model", admit_and_click)
     app = press(app, "Add the model") if name else upload(app, data)
     assert admitted == ([None, "guest"] if name else [None])
     assert listed(app) == (["guest", "small"] if name else ["other", "small"])
@@ -107,7 +108,7 @@ def test_every_stage_of_the_check_is_said(shelf, monkeypatch, language):
         raise store.ModelError("It is no good.")
 
     monkeypatch.setattr("streamlit.delta_generator.DeltaGenerator.status", Status(said))
-    monkeypatch.setattr(store, "admit_model", admit)
+    monkeypatch.setattr(admission, "admit_model", admit)
     upload(open_page("models", lang=language), b"any")
     stages = ("checking", "wait", "unpack", "load", "run")
     assert said == [Words(language).sentences[f"upload.{stage}"] for stage in stages]

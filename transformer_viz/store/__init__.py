@@ -6,7 +6,6 @@ size and SHA-256 of each. Reading it never executes code. Parameters are stored 
 matrices also in eight bits (`eight_bit`); the version of the manifest then makes older programs refuse them.
 """
 
-from transformer_viz.store.admit import UnfitNameError, admit_model
 from transformer_viz.store.format import ModelError, ModelSummary, StoredModel, is_path
 from transformer_viz.store.hidden import empty_trash
 from transformer_viz.store.keras_file import keras_file, refused_files
@@ -42,9 +41,7 @@ __all__ = [
     "QuotaError",
     "SharedQuota",
     "StoredModel",
-    "UnfitNameError",
     "Usage",
-    "admit_model",
     "check_limits",
     "check_quota",
     "check_writable",

@@ -9,6 +9,7 @@ import streamlit as st
 from streamlit.runtime.uploaded_file_manager import UploadedFile
 
 from transformer_viz import store
+from transformer_viz.service import admission
 from transformer_viz.store.names import is_name, name_from
 from transformer_viz.ui.shell.classroom import keep_visitor
 from transformer_viz.ui.shell.language import escaped, t
@@ -60,7 +61,7 @@ def check(packed: UploadedFile, checked: dict[str, Any], name: str | None = None
     with place.status(t("upload.checking")) as status:
         try:
             outcome = {
-                "added": store.admit_model(
+                "added": admission.admit_model(
                     packed.getbuffer(),
                     name=name,
                     folder=home().folder,
@@ -68,7 +69,7 @@ def check(packed: UploadedFile, checked: dict[str, Any], name: str | None = None
                     progress=lambda stage: status.update(label=t(f"upload.{stage}")),
                 )
             }
-        except store.UnfitNameError as error:
+        except admission.UnfitNameError as error:
             outcome = {"unfit": error.name}
         except store.ModelError as error:
             remember_trash(error)

@@ -1,6 +1,6 @@
-"""Check of an uploaded model in a process of its own: `python -m transformer_viz.service.admission`.
+"""Check of an uploaded model in a process of its own: `python -m transformer_viz.service.admission.child`.
 
-Reads one line of JSON from `store.checking`; unpacks and checks the zip, builds the model, runs it once on
+Reads one line of JSON from `check`; unpacks and checks the zip, builds the model, runs it once on
 the longest text, and writes lines of JSON: {"stage": ...} when "unpack", "load", "run" and "done" begin, or
 {"error": ...}. The parent process measures it and ends it when it exceeds a limit.
 """
@@ -18,7 +18,7 @@ import psutil
 from transformer_viz import store
 from transformer_viz.language import Problem
 from transformer_viz.network.startup import load_upper_floor
-from transformer_viz.store.checking import too_much_memory
+from transformer_viz.service.admission.check import too_much_memory
 from transformer_viz.store.format import one_line
 from transformer_viz.store.pack import unpack_into
 from transformer_viz.store.places import command
@@ -75,7 +75,7 @@ def main() -> None:
         except store.ModelError as error:
             report(error=error.to_json())
         except Exception as error:  # a hostile model may make a library raise anything
-            problem = _problem(error, request["memory"], "run" if "load" in stages else "unpack")
+            problem = problem_of(error, request["memory"], "run" if "load" in stages else "unpack")
             report(error=problem.to_json())
         else:
             report(stage="done")
@@ -171,7 +171,7 @@ def _largest_memory():
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * (1 if sys.platform == "darwin" else 1024)
 
 
-def _problem(error, memory, stage):
+def problem_of(error, memory, stage):
     """Return the error to report for an exception in stage "unpack" or "run"."""
     if isinstance(error, MemoryError) or type(error).__name__ == "ResourceExhaustedError":
         return too_much_memory(memory, stage)

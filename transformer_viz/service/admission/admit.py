@@ -1,4 +1,4 @@
-"""Admission of uploaded models: a separate process checks and runs them first.
+"""From an uploaded zip to a model on the shelf, if a separate process has checked and run it.
 
 The app itself never parses such a zip. The checking process has limits of memory and time; it is ended when
 it exceeds them, when the caller gives up, and with this process.
@@ -11,8 +11,8 @@ import threading
 from collections.abc import Callable
 from pathlib import Path
 
+from transformer_viz.service.admission.check import LIMITS, Check, Limits
 from transformer_viz.store.atomic import check_space, move_into_place, sync_folder
-from transformer_viz.store.checking import LIMITS, Check, Limits
 from transformer_viz.store.format import ModelError, disk_errors, existing_folder, hidden_model
 from transformer_viz.store.hidden import sweep, temporary_beside
 from transformer_viz.store.names import is_name

@@ -74,7 +74,7 @@ class Check:
         hidden = {"CUDA_VISIBLE_DEVICES": "-1"}  # leave the GPU to the app
         try:
             self._process = subprocess.Popen(
-                [sys.executable, "-m", "transformer_viz.service.admission"],
+                [sys.executable, "-m", "transformer_viz.service.admission.child"],
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.DEVNULL,
