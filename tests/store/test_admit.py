@@ -1,7 +1,7 @@
 """A model from elsewhere is checked and run by a process of its own, and only then put on the shelf."""
 
-import contextlib
 import json
+import multiprocessing
 import os
 import random
 import signal
@@ -19,7 +19,7 @@ from model_folders import AGAIN, CONFIG, leftovers, parameters, read_names, refu
 from transformer_viz import store
 from transformer_viz.service.admission import UnfitNameError, admit, admit_model, check
 from transformer_viz.service.admission.check import Limits
-from transformer_viz.service.admission.child import problem_of
+from transformer_viz.service.admission.child import problem_of, too_much_memory
 from transformer_viz.store import ModelError, read_model
 from transformer_viz.store.pack import unpack_into
 from transformer_viz.text.tokenizer import Tokenizer
@@ -46,14 +46,7 @@ def packed(folder, name="tiny", **parts):
 
 def children():
     """Return the processes that check models; there may be others that other tests have started."""
-    return [child for child in psutil.Process().children() if is_checking(child)]
-
-
-def is_checking(process):
-    try:
-        return "transformer_viz.service.admission.child" in process.cmdline()
-    except psutil.Error:
-        return False
+    return [psutil.Process(each.pid) for each in multiprocessing.active_children() if each.name == check.NAME]
 
 
 @pytest.mark.parametrize("name", ["explorer", "translator", "writer"])
@@ -63,7 +56,7 @@ def test_a_good_model_is_admitted_bit_for_bit(request, tmp_path, home, name):
     stages = []
     data = store.pack_model(explorer.name, tmp_path / "there")
     assert admit_model(data, folder=home, progress=stages.append) == explorer.name
-    assert stages == ["unpack", "load", "run"]
+    assert stages == ["load", "unpack", "run"]
     for file in (tmp_path / "there" / explorer.name).iterdir():
         assert (home / explorer.name / file.name).read_bytes() == file.read_bytes()
     assert leftovers(home) == children() == []
@@ -209,13 +202,12 @@ def test_what_is_no_packed_model_is_refused_without_a_trace(home, data, problem)
     assert list(home.iterdir()) == []
 
 
-def test_a_name_that_is_taken_or_unfit_is_asked_for_before_tensorflow_is_started(tmp_path, home):
-    data = packed(tmp_path / "there")
+def test_a_name_that_is_taken_or_unfit_is_asked_for_before_the_model_has_been_run(tmp_path, home):
+    data = packed(tmp_path / "there", config=SLOW)
     write(home, "tiny")
-    stages = []
-    with pytest.raises(UnfitNameError, match="exists already") as error:
-        admit_model(data, folder=home, progress=stages.append)
-    assert (error.value.name, "run" in stages) == ("tiny", False)
+    with pytest.raises(UnfitNameError, match="exists already") as error:  # and not: takes too long
+        admit_model(data, folder=home, limits=Limits(run_seconds=2))
+    assert error.value.name == "tiny"
     for name in ("../x", "Tiny", "a\0b", ""):
         with pytest.raises(UnfitNameError, match="A model's name must be"):
             admit_model(data, name=name or "..", folder=home)
@@ -244,16 +236,26 @@ def held(folder, stage):
     return packed(folder / "there", config=SLOW if stage == "run" else CONFIG.replace(vocab_size=5))
 
 
-@pytest.mark.parametrize("stage", ["unpack", "load", "run"])
+@pytest.mark.parametrize("stage", ["unpack", "run"])
 def test_a_check_that_is_killed_is_a_sentence(tmp_path, home, stage):
     def kill(begun):
         if begun == stage:
             [child] = children()
             child.kill()
 
-    ended = "The check of the model ended before its time. Try again."
-    with refused_with(ended if stage == "load" else "GB of memory. Choose a smaller model"):
+    with refused_with("GB of memory. Choose a smaller model"):
         admit_model(held(tmp_path, stage), folder=home, progress=kill)
+    assert list(home.iterdir()) == children() == []
+
+
+def end_at_once(pipe, request):
+    os.kill(os.getpid(), signal.SIGKILL)
+
+
+def test_a_check_that_ends_before_it_has_begun_is_a_sentence(tmp_path, home, monkeypatch):
+    monkeypatch.setattr(check.child, "main", end_at_once)
+    with refused_with("The check of the model ended before its time. Try again."):
+        admit_model(packed(tmp_path / "there"), folder=home)
     assert list(home.iterdir()) == children() == []
 
 
@@ -295,8 +297,8 @@ def test_how_a_check_ended_is_said(tmp_path, home, stage, number, sentence):
 @pytest.mark.parametrize(
     ("error", "stage", "sentence"),
     [
-        (MemoryError(), "unpack", str(check.too_much_memory(10**9, "unpack"))),
-        (MemoryError(), "run", str(check.too_much_memory(10**9, "run"))),
+        (MemoryError(), "unpack", str(too_much_memory(10**9, "unpack"))),
+        (MemoryError(), "run", str(too_much_memory(10**9, "run"))),
         (KeyError("a"), "unpack", f"Reading the model failed (KeyError). {AGAIN}"),
         (KeyError("a"), "run", f"Running the model on the longest text it reads failed (KeyError). {AGAIN}"),
         (ValueError("No good."), "run", "No good."),
@@ -356,17 +358,17 @@ admit_model(Path(sys.argv[1]), folder=Path(sys.argv[2]), progress=lambda stage: 
 
 
 def test_a_check_ends_with_its_parent_and_the_next_one_tidies_up(tmp_path, home):
-    (tmp_path / "tiny.zip").write_bytes(packed(tmp_path / "there"))
+    (tmp_path / "tiny.zip").write_bytes(packed(tmp_path / "there", config=SLOW))
     command = [sys.executable, "-c", PARENT, str(tmp_path / "tiny.zip"), str(home)]
     root = Path(store.__file__).parents[2]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, cwd=root) as parent:
-        while parent.stdout.readline().strip() != "load":
+        while parent.stdout.readline().strip() != "run":
             assert parent.poll() is None
-        [child] = psutil.Process(parent.pid).children()
+        started = psutil.Process(parent.pid).children(recursive=True)
         parent.kill()
-    with contextlib.suppress(psutil.NoSuchProcess):
-        child.wait(SECONDS_TO_SEE)
-    assert not child.is_running()
+    _, left = psutil.wait_procs(started, SECONDS_TO_SEE)
+    assert started
+    assert left == []
     assert any(name.startswith(".tmp-upload") for name in leftovers(home))
     with refused_with("This is not a zip."):
         admit_model(b"", folder=home)
@@ -397,15 +399,18 @@ def test_the_process_that_admits_never_loads_keras(tmp_path, home):
     assert found.stdout.split("\n")[-2].strip() == "end"
 
 
-def test_a_machine_without_tensorflow_says_so(tmp_path, home, monkeypatch):
-    (tmp_path / "broken" / "tensorflow").mkdir(parents=True)
-    (tmp_path / "broken" / "tensorflow" / "__init__.py").write_text("raise ImportError")
-    monkeypatch.setenv("PYTHONPATH", str(tmp_path / "broken"))
-    with refused(
+def test_a_machine_without_tensorflow_says_so(tmp_path, home):
+    (tmp_path / "tensorflow").mkdir()
+    (tmp_path / "tensorflow" / "__init__.py").write_text("raise ImportError")
+    (tmp_path / "tiny.zip").write_bytes(packed(tmp_path / "there"))
+    command = [sys.executable, "-c", PARENT, str(tmp_path / "tiny.zip"), str(home)]
+    root = Path(store.__file__).parents[2]
+    paths = {"PYTHONPATH": os.pathsep.join([str(tmp_path), str(root)])}
+    found = subprocess.run(command, capture_output=True, text=True, env=os.environ | paths, check=False)
+    assert found.stderr.strip().endswith(
         "TensorFlow cannot be started to check the model (ImportError). Run "
         "`python -m transformer_viz doctor` to see what is missing."
-    ):
-        admit_model(packed(tmp_path / "there"), folder=home)
+    )
     assert list(home.iterdir()) == []
 
 

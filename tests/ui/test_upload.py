@@ -103,14 +103,14 @@ def test_every_stage_of_the_check_is_said(shelf, monkeypatch, language):
     said = []
 
     def admit(data, *, progress, **options):
-        for stage in ("wait", "unpack", "load", "run"):
+        for stage in ("wait", "load", "unpack", "run"):
             progress(stage)
         raise store.ModelError("It is no good.")
 
     monkeypatch.setattr("streamlit.delta_generator.DeltaGenerator.status", Status(said))
     monkeypatch.setattr(admission, "admit_model", admit)
     upload(open_page("models", lang=language), b"any")
-    stages = ("checking", "wait", "unpack", "load", "run")
+    stages = ("checking", "wait", "load", "unpack", "run")
     assert said == [Words(language).sentences[f"upload.{stage}"] for stage in stages]
 
 

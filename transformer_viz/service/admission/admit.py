@@ -55,7 +55,7 @@ def admit_model(
         folder: Folder of models; None: `models_folder()`. Created if necessary.
         quota: As in `write_model`.
         limits: Limits of the check.
-        progress: Called with "wait", "unpack", "load" and "run" when these stages begin.
+        progress: Called with "wait", "load", "unpack" and "run" when these stages begin.
 
     Returns:
         The model's name.
@@ -68,7 +68,7 @@ def admit_model(
     with _turn(progress), _hidden_folder(folder) as place:
         packed = _zip_of(data, place, folder / (name or "upload"), quota)
         with Check(packed, place / "model", limits, progress) as check:
-            called = check.until("load")["name"]
+            called = check.until("run")["name"]
             target = _free_place(called if name is None else name, folder)
             check.until("done")
         check_quota(target, _size(place / "model"), quota, without=place)

@@ -2,12 +2,7 @@
 
 import contextlib
 import json
-import os
-import queue
 import signal
-import subprocess
-import sys
-import threading
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -16,8 +11,9 @@ from typing import NamedTuple
 import psutil
 
 from transformer_viz.language import Phrase
+from transformer_viz.service.admission import child
+from transformer_viz.service.forking import context
 from transformer_viz.store.format import ModelError
-from transformer_viz.store.places import PACKAGE
 
 POLL_SECONDS = 0.05
 """Interval between two measurements of the process."""
@@ -25,6 +21,9 @@ POLL_SECONDS = 0.05
 MAX_WAIT_FACTOR = 6
 """Wall time of a stage as a multiple of its seconds while other processes occupy the cores."""
 
+
+NAME = "admission"
+"""Name of the checking process."""
 
 MODEL_STAGES = ("unpack", "run")
 """Stages of a check that process the model."""
@@ -65,45 +64,29 @@ class Check:
     def __init__(self, packed: Path, place: Path, limits: Limits, progress: Callable[[str], None]):
         self._request = {"zip": str(packed), "place": str(place.resolve()), **limits._asdict()}
         self._limits, self._progress = limits, progress
-        self._lines = queue.Queue()
         self._stage, self._most_memory, self._seconds = "start", None, limits.load_seconds
         self._began, self._spent = time.monotonic(), 0.0
 
     def __enter__(self):
-        paths = [str(PACKAGE.parent), *filter(None, [os.environ.get("PYTHONPATH")])]
-        hidden = {"CUDA_VISIBLE_DEVICES": "-1"}  # leave the GPU to the app
+        self._pipe, end = context().Pipe()
+        started = {"target": child.main, "args": (end, self._request), "name": NAME, "daemon": True}
+        self._process = context().Process(**started)
         try:
-            self._process = subprocess.Popen(
-                [sys.executable, "-m", "transformer_viz.service.admission.child"],
-                stdin=subprocess.PIPE,
-                stdout=subprocess.PIPE,
-                stderr=subprocess.DEVNULL,
-                env=os.environ | hidden | {"PYTHONPATH": os.pathsep.join(paths)},
-                start_new_session=True,  # Ctrl-C is for the parent
-            )
+            self._process.start()
         except OSError as error:
             raise ModelError("check.start", reason=error.strerror) from None
-        self._reader = threading.Thread(target=self._read, daemon=True)
-        self._reader.start()
-        with contextlib.suppress(OSError):  # the process has died: `until` reports it
-            if self._process.stdin:
-                self._process.stdin.write(json.dumps(self._request).encode() + b"\n")
-                self._process.stdin.flush()
+        finally:
+            end.close()  # the process has its own: when it ends, so does the pipe
         return self
 
     def __exit__(self, *error):
         with contextlib.suppress(psutil.Error, OSError):
-            for child in psutil.Process(self._process.pid).children(recursive=True):
+            for each in psutil.Process(self._process.pid).children(recursive=True):
                 with contextlib.suppress(psutil.Error, OSError):
-                    child.kill()
+                    each.kill()
         self._process.kill()
-        self._process.wait()
-        self._reader.join()
-        if self._process.stdout:
-            self._process.stdout.close()
-        with contextlib.suppress(OSError):
-            if self._process.stdin:
-                self._process.stdin.close()
+        self._process.join()
+        self._pipe.close()
 
     def until(self, stage: str) -> dict:
         """Wait for a stage and return its message; "done": for the end.
@@ -126,19 +109,13 @@ class Check:
             return ModelError.from_json(content).renamed(str(place), place.name)
         return ModelError("check.ended")
 
-    def _read(self):
-        for line in self._process.stdout or ():
-            self._lines.put(line)
-        self._lines.put(None)
-
     def _next_answer(self):
-        while True:
-            with contextlib.suppress(queue.Empty):
-                line = self._lines.get(timeout=POLL_SECONDS)
-                if line is None:
-                    raise self._exit_problem()
-                return json.loads(line)
+        while not self._pipe.poll(POLL_SECONDS):
             self._check_usage()
+        try:
+            return json.loads(self._pipe.recv_bytes())
+        except (EOFError, OSError):
+            raise self._exit_problem() from None
 
     def _begin_stage(self, answer):
         self._stage, memory = answer["stage"], answer.get("memory")
@@ -158,7 +135,7 @@ class Check:
         with contextlib.suppress(psutil.Error, OSError):
             memory = psutil.Process(self._process.pid).memory_info().rss
             if self._most_memory is not None and memory > self._most_memory:
-                raise too_much_memory(self._limits.memory, self._stage)
+                raise child.too_much_memory(self._limits.memory, self._stage)
 
     def _processor_seconds(self):
         with contextlib.suppress(psutil.Error, OSError):
@@ -168,13 +145,14 @@ class Check:
 
     def _exit_problem(self):
         """Return the error for a process that ended without a message."""
-        code = self._process.wait()
+        self._process.join()
+        code = self._process.exitcode
         if code == -getattr(signal, "SIGXCPU", 0):
             return self._too_slow()
         if self._stage not in MODEL_STAGES or not code:
             return ModelError("check.ended")
         if code in MEMORY_REFUSED:
-            return too_much_memory(self._limits.memory, self._stage)
+            return child.too_much_memory(self._limits.memory, self._stage)
         how = Phrase("check.signal", number=-code) if code < 0 else Phrase("check.exit", number=code)
         return ModelError(f"check.crash.{self._stage}", how=how)
 
@@ -182,8 +160,3 @@ class Check:
         if self._stage in MODEL_STAGES:
             return ModelError(f"check.slow.{self._stage}", seconds=self._seconds)
         return ModelError("check.late")
-
-
-def too_much_memory(limit: int, stage: str) -> ModelError:
-    """Return the error for a model that exceeds a limit in bytes, in stage "unpack" or "run"."""
-    return ModelError(f"check.memory.{stage}", limit=limit / 1e9)

@@ -1,8 +1,8 @@
-"""Check of an uploaded model in a process of its own: `python -m transformer_viz.service.admission.child`.
+"""Code of the process that checks an uploaded model.
 
-Reads one line of JSON from `check`; unpacks and checks the zip, builds the model, runs it once on
-the longest text, and writes lines of JSON: {"stage": ...} when "unpack", "load", "run" and "done" begin, or
-{"error": ...}. The parent process measures it and ends it when it exceeds a limit.
+It unpacks and checks the zip, builds the model, runs it once on the longest text, and reports {"stage": ...}
+when "load", "unpack", "run" and "done" begin, or {"error": ...}. `check` measures it, and ends it when it
+exceeds a limit.
 """
 
 import contextlib
@@ -10,6 +10,7 @@ import json
 import os
 import sys
 import threading
+from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -18,7 +19,6 @@ import psutil
 from transformer_viz import store
 from transformer_viz.language import Problem
 from transformer_viz.network.startup import load_upper_floor
-from transformer_viz.service.admission.check import too_much_memory
 from transformer_viz.store.format import one_line
 from transformer_viz.store.pack import unpack_into
 from transformer_viz.store.places import command
@@ -56,48 +56,50 @@ class Runnable(Protocol):
         ...
 
 
-def main() -> None:
-    """Check the model named in the first line of standard input."""
-    with os.fdopen(os.dup(1), "w", encoding="utf-8") as messages:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)  # keeps the output of libraries apart
+def main(pipe: Connection, request: dict[str, Any]) -> None:
+    """Check a model, and report each stage as it begins.
 
-        stages = []
+    Args:
+        pipe: To the parent, as bytes of JSON, which cannot do anything there.
+        request: Paths "zip" and "place", and the fields of `Limits`.
+    """
+    silent = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(silent, 1)
+    os.dup2(silent, 2)  # libraries may print about a hostile model whatever they like
+    os.environ["CUDA_VISIBLE_DEVICES"] = "-1"  # leave the GPU to the app
+    threading.Thread(target=_end_with_parent, args=[pipe], daemon=True).start()
+    stages = []
 
-        def report(**facts):
-            stages.append(facts.get("stage"))
-            messages.write(json.dumps(facts) + "\n")
-            messages.flush()
+    def report(**facts):
+        stages.append(facts.get("stage"))
+        pipe.send_bytes(json.dumps(facts).encode())
 
-        request = json.loads(sys.stdin.readline())
-        threading.Thread(target=_end_with_parent, daemon=True).start()
-        try:
-            _check(request, report)
-        except store.ModelError as error:
-            report(error=error.to_json())
-        except Exception as error:  # a hostile model may make a library raise anything
-            problem = problem_of(error, request["memory"], "run" if "load" in stages else "unpack")
-            report(error=problem.to_json())
-        else:
-            report(stage="done")
-    os._exit(0)  # a thread still reads standard input; nothing needs cleaning up
+    try:
+        _check(request, report)
+    except store.ModelError as error:
+        report(error=error.to_json())
+    except Exception as error:  # a hostile model may make a library raise anything
+        report(error=problem_of(error, request["memory"], stages[-1]).to_json())
+    else:
+        report(stage="done")
+    os._exit(0)  # a thread still waits for the parent; nothing needs cleaning up
 
 
 def _check(request, report):
     """Go through the stages, reporting each with the current memory."""
     memory, place = request["memory"], Path(request["place"])
+    report(stage="load")
+    try:
+        explorer = load_upper_floor("inspection.explorer")
+    except Exception as error:
+        raise store.ModelError("check.tensorflow", kind=type(error).__name__, command=command()) from None
     report(stage="unpack", memory=_memory())
     _limit(memory, request["unpack_seconds"])
     inner = unpack_into(Path(request["zip"]), place)
     for file in place.glob("tokenizer*.json"):
         Tokenizer.from_json(file.read_text(encoding="utf-8"))
-    report(stage="load", name=inner)
-    _limit(None, None)
-    try:
-        explorer = load_upper_floor("inspection.explorer")
-    except Exception as error:
-        raise store.ModelError("check.tensorflow", kind=type(error).__name__, command=command()) from None
     before = _memory()
-    report(stage="run", memory=before)
+    report(stage="run", name=inner, memory=before)
     _limit(memory, request["run_seconds"])
     try:
         run_longest(explorer.load(place))
@@ -182,11 +184,13 @@ def problem_of(error, memory, stage):
     return store.ModelError(f"check.failed.{stage}", kind=type(error).__name__)
 
 
-def _end_with_parent():
-    """Exit when standard input closes: the parent has ended."""
-    sys.stdin.read()
+def too_much_memory(limit: int, stage: str) -> store.ModelError:
+    """Return the error for a model that exceeds a limit in bytes, in stage "unpack" or "run"."""
+    return store.ModelError(f"check.memory.{stage}", limit=limit / 1e9)
+
+
+def _end_with_parent(pipe):
+    """Exit when the pipe closes: the parent has ended, or gives the check up."""
+    with contextlib.suppress(EOFError, OSError):
+        pipe.recv_bytes()
     os._exit(1)
-
-
-if __name__ == "__main__":
-    main()
