@@ -5,7 +5,7 @@ TORCH ?= $(PYTHON)
 AUDIT = pip-audit==2.10.1
 LICENCES = pip-licenses==5.5.5
 
-.PHONY: app test test-all coverage lint bench load soak fuzz bench-ui check-hub models lock audit licences clean
+.PHONY: app test test-all coverage lint bench load soak fuzz mutants bench-ui check-hub models lock audit licences clean
 
 app: .venv/app            ## set up and open the app
 	$(BIN)/streamlit run app.py
@@ -41,6 +41,9 @@ soak: .venv/dev           ## 10,000 sentences, 500 sessions: memory and file han
 fuzz: .venv/dev           ## everything that reads foreign bytes or texts: make fuzz ARGS="--seconds 7200"
 	$(BIN)/python tests/fuzz/fuzz.py $(ARGS) && $(BIN)/python tests/fuzz/hostile_files.py && \
 	  $(BIN)/python tests/fuzz/hostile_texts.py
+
+mutants: .venv/dev browser tests/node/node_modules  ## sixty deliberate breaks: does a test catch each? make mutants ARGS="--only csv"
+	$(BIN)/python tests/mutants/run.py $(ARGS)
 
 check-hub: .venv/dev      ## five models of the hub beside transformers, which another Python has: make check-hub TORCH=...
 	$(BIN)/python tests/elsewhere/check_hub.py --torch $(TORCH) $(ARGS)
