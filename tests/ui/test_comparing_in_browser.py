@@ -2,15 +2,11 @@
 
 import csv
 import dataclasses
-import functools
 import io
 import json
 import re
 import subprocess
 import sys
-from collections.abc import Callable, Mapping
-from types import MappingProxyType
-from typing import Any, NamedTuple
 from urllib.parse import parse_qsl, urlencode, urlsplit
 
 import numpy as np
@@ -18,39 +14,12 @@ import pytest
 from chinese import is_chinese
 from lens_page import middles, opened, page_place, settle, toggle
 from numpy.testing import assert_allclose
+from pairs import MODELS, PAIRS, chips_of, compared, distribution, explorer, query_of, traces
 from playwright.sync_api import expect
 from running_app import ROOT
 
-import transformer_viz as tv
 from transformer_viz.pictures.labels import as_shown, label_of, written_text
 from transformer_viz.ui.shell.server import FIRST_MODEL
-from transformer_viz.values.request import Request
-
-MODELS = ROOT / "models"
-GOOD = "This film was good."
-NONE: Mapping[str, Any] = MappingProxyType({})
-
-
-class Pair(NamedTuple):
-    """Two runs, and how a visitor comes from the one to the other.
-
-    Attributes:
-        model: Model of A.
-        text: Text of A.
-        act: Makes the page of A that of B.
-        chips: What the page says is changed, before "Undo all".
-        other: Text of B; None: that of A.
-        changes: Changes of B.
-        other_model: Model of B; None: that of A.
-    """
-
-    model: str
-    text: str
-    act: Callable
-    chips: tuple[str, ...] = ("another text",)
-    other: str | None = None
-    changes: Mapping[str, Any] = NONE
-    other_model: str | None = None
 
 
 def types(text):
@@ -100,79 +69,15 @@ def takes_model(name):
     return act
 
 
-PAIRS = {
-    "a word added": Pair(
-        "imdb-sentiment", GOOD, types("This film was not good."), other="This film was not good."
-    ),
-    "a word replaced": Pair("imdb-sentiment", GOOD, types("This film was bad."), other="This film was bad."),
-    "Chinese": Pair("hotel-zh", "房间很干净。", types("房间不太干净。"), other="房间不太干净。"),
-    "a translator": Pair(
-        "translate-en-fr", "I love you.", types("I do not love you."), other="I do not love you."
-    ),
-    "two heads of a writer off": Pair(
-        "reviews-next",
-        "The film was",
-        switches_off(1, 26),
-        ("Layer 1, head 2 off", "Layer 4, head 3 off"),
-        changes={"ablate": [[0, 1], [3, 2]]},
-    ),
-    "one head off": Pair(
-        "imdb-sentiment",
-        GOOD,
-        switches_off(13),
-        ("Layer 2, head 6 off",),
-        changes={"ablate": [[1, 5]]},
-    ),
-    "an edge cut": Pair(
-        "imdb-sentiment",
-        GOOD,
-        cuts((4, 3), 6, "Cut “good” → “was”"),
-        ("Layer 1, head 1: “good” → “was” cut",),
-        changes={"cut": [[0, 0, 4, 3]]},
-    ),
-    "scores not divided": Pair(
-        "imdb-sentiment",
-        GOOD,
-        chooses("Scores before the softmax", "not divided"),
-        ("scores not divided by √dₖ",),
-        changes={"scaling": False},
-    ),
-    "no residual connections": Pair(
-        "imdb-sentiment",
-        GOOD,
-        chooses("Residual connections", "removed"),
-        ("no residual connections",),
-        changes={"residual": False},
-    ),
-    "no positions": Pair(
-        "imdb-sentiment",
-        GOOD,
-        chooses("Position encoding", "none"),
-        ("position encoding: none",),
-        changes={"positions": "none"},
-    ),
-    "tokens reversed": Pair(
-        "imdb-sentiment",
-        "This film was not good, it was bad.",
-        chooses("Order of the tokens", "tokens reversed"),
-        ("tokens reversed",),
-        changes={"order": "reversed"},
-    ),
-    "a causal mask": Pair(
-        "imdb-sentiment",
-        GOOD,
-        chooses("Mask over the text", "causal"),
-        ("mask: causal",),
-        changes={"attention_mask": "causal"},
-    ),
-    "a model with other heads": Pair(
-        "imdb-sentiment",
-        GOOD,
-        takes_model("single-block"),
-        ("model single-block",),
-        other_model="single-block",
-    ),
+ACTS = {
+    "a word added": types("This film was not good."),
+    "two heads of a writer off": switches_off(1, 26),
+    "one head off": switches_off(13),
+    "an edge cut": cuts((4, 3), 6, "Cut “good” → “was”"),
+    "no residual connections": chooses("Residual connections", "removed"),
+    "a model with other heads": takes_model("single-block"),
 }
+"""Pair -> how a visitor comes from its A to its B, one for each way there is."""
 
 
 @pytest.fixture
@@ -204,13 +109,6 @@ def open_address(page, address):
     page.goto(address)
     page.locator(".lens .said").wait_for()
     settle(page)
-
-
-def query_of(pair):
-    """Return what the address of A and B holds."""
-    query = {"model": pair.other_model or pair.model, "text": pair.other or pair.text}
-    query["before"] = Request(pair.model, pair.text).to_json()
-    return query | ({"changes": json.dumps(pair.changes)} if pair.changes else {})
 
 
 def sides(query):
@@ -252,30 +150,7 @@ def after(page):
 
 def texts_of(pair):
     """Return the chips of a pair as they are on the page."""
-    all_of_them = (*pair.chips, "Undo all") if len(pair.chips) > 1 else pair.chips
-    return [f"{text} ×" for text in all_of_them]
-
-
-@functools.cache
-def explorer(name):
-    return tv.load(MODELS / name)
-
-
-def traces(pair):
-    """Return A and B, worked out here."""
-    a = explorer(pair.model).trace(pair.text)
-    b = explorer(pair.other_model or pair.model).trace(pair.other or pair.text, **pair.changes)
-    return a, b
-
-
-def compared(pair):
-    """Return A and B, compared here."""
-    return tv.compare(*traces(pair), orders=(None, pair.changes.get("order")))
-
-
-def distribution(trace):
-    """Return the probabilities of the classes, or of the next token."""
-    return trace.probs if trace.probs.ndim == 1 else trace.probs[-1]
+    return [f"{text} ×" for text in chips_of(pair)]
 
 
 def expect_answers(page, pair):
@@ -323,11 +198,13 @@ def expect_table(page, pair):
     assert np.nanmax(np.abs(frame.difference)) > 1e-3
 
 
-@pytest.mark.parametrize("name", PAIRS)
+@pytest.mark.parametrize(
+    "name", ["a word added", "two heads of a writer off", "an edge cut", "a model with other heads"]
+)
 def test_both_answers_and_all_weights_are_those_of_python(new_page, home, name):
     page, pair = new_page(), PAIRS[name]
     open_single(page, home, pair)
-    pair.act(page)
+    ACTS[name](page)
     expect_answers(page, pair)
     settle(page)
     expect(chips(page)).to_have_text(texts_of(pair))
@@ -342,9 +219,10 @@ def test_both_answers_and_all_weights_are_those_of_python(new_page, home, name):
 
 
 def test_the_menu_of_changes_closes_once_one_is_chosen_since_it_covers_the_difference(new_page, home):
-    page, pair = new_page(), PAIRS["no residual connections"]
+    page, name = new_page(), "no residual connections"
+    pair = PAIRS[name]
     open_single(page, home, pair)
-    pair.act(page)
+    ACTS[name](page)
     expect(chips(page)).to_have_count(1)
     settle(page)
     assert not change_menu(page).evaluate("menu => menu.open")
@@ -357,9 +235,10 @@ def test_the_menu_of_changes_closes_once_one_is_chosen_since_it_covers_the_diffe
 
 
 def test_a_head_switched_off_shows_a_head_that_moved(new_page, home):
-    page, pair = new_page(), PAIRS["one head off"]
+    page, name = new_page(), "one head off"
+    pair = PAIRS[name]
     open_single(page, home, pair, layer=2, head=6)
-    pair.act(page)
+    ACTS[name](page)
     settle(page)
     moved = compared(pair).moved["encoder"]
     layer, head = divmod(int(moved.argmax()), moved.shape[1])
@@ -369,7 +248,7 @@ def test_a_head_switched_off_shows_a_head_that_moved(new_page, home):
     assert f"layer={layer + 1}&head={head + 1}" in page.url
 
 
-@pytest.mark.parametrize("name", PAIRS)
+@pytest.mark.parametrize("name", ["a translator", "two heads of a writer off", "tokens reversed"])
 def test_what_was_changed_can_be_taken_back_and_the_comparison_ended(new_page, home, name):
     """The address that Python writes, and the page too, opens both sides."""
     page, pair = new_page(), PAIRS[name]
@@ -421,7 +300,8 @@ def test_a_press_on_the_middle_of_a_small_thumbnail_chooses_its_head_and_does_no
 
 
 def test_a_head_is_switched_off_by_a_key_and_on_again(new_page, home):
-    page, pair = new_page(), PAIRS["one head off"]
+    page, name = new_page(), "one head off"
+    pair = PAIRS[name]
     open_single(page, home, pair, layer=2, head=6)
     page.locator(".heads [aria-current]").focus()
     page.keyboard.press("o")
@@ -433,7 +313,8 @@ def test_a_head_is_switched_off_by_a_key_and_on_again(new_page, home):
 
 
 def test_the_page_python_and_the_command_line_say_the_same(new_page, home):
-    page, pair = new_page(), PAIRS["one head off"]
+    page, name = new_page(), "one head off"
+    pair = PAIRS[name]
     open_both(page, home, pair)
     expect_answers(page, pair)
     found = compared(pair).answer()
