@@ -214,7 +214,6 @@ MODELS = {
         wordpiece,
         {"dim": 24, "n_layers": 2, "n_heads": 4, "hidden_dim": 40, "max_position_embeddings": 48},
     ),
-    "electra": ("ElectraForMaskedLM", wordpiece, SIZES | {"embedding_size": 24}),
     "electra-classes": ("ElectraForSequenceClassification", wordpiece, SIZES | {"embedding_size": 24}),
     "electra-small": ("ElectraForMaskedLM", wordpiece, SIZES | {"embedding_size": 14}),
     "albert": (
@@ -239,11 +238,6 @@ MODELS = {
     ),
     "mpnet": (
         "MPNetForMaskedLM",
-        lambda: byte_level(ROBERTA, "roberta"),
-        SIZES | {"pad_token_id": 1, "max_position_embeddings": 50},
-    ),
-    "mpnet-classes": (
-        "MPNetForSequenceClassification",
         lambda: byte_level(ROBERTA, "roberta"),
         SIZES | {"pad_token_id": 1, "max_position_embeddings": 50},
     ),
@@ -295,7 +289,6 @@ MODELS = {
         lambda: byte_level(["<pad>", *GPT]),
         SIZES | {"num_key_value_heads": 2, "head_dim": 8, "pad_token_id": 0} | LABELS,
     ),
-    "qwen3": ("Qwen3ForCausalLM", lambda: byte_level(GPT), SIZES | {"num_key_value_heads": 2, "head_dim": 8}),
     "data2vec": (
         "Data2VecTextForMaskedLM",
         lambda: byte_level(ROBERTA, "roberta"),
@@ -334,11 +327,6 @@ MODELS = {
         lambda: byte_level(ROBERTA, "roberta"),
         BART | {"decoder_layers": 3, "forced_bos_token_id": 0},
     ),
-    "mbart": (
-        "MBartForConditionalGeneration",
-        unigram,
-        BART | {"scale_embedding": True, "activation_function": "relu", "decoder_start_token_id": 2},
-    ),
     "mbart-25": (
         "MBartForConditionalGeneration",
         pieces_with_language,
@@ -348,11 +336,6 @@ MODELS = {
         "PegasusForConditionalGeneration",
         pieces_with_end,
         BART | {"scale_embedding": True, "activation_function": "relu"} | ENDS,
-    ),
-    "marian": (
-        "MarianMTModel",
-        pieces_with_end,
-        BART | {"scale_embedding": True, "activation_function": "swish"} | ENDS,
     ),
     "marian-pieces": (
         "MarianMTModel",
@@ -367,11 +350,8 @@ MODELS = {
     ),
     "t5-encoder": ("T5EncoderModel", pieces_with_end, T5 | ENDS),
     "mt5": ("MT5ForConditionalGeneration", pieces_with_end, T5 | ENDS),
-    "gemma": ("GemmaForCausalLM", llama_pieces, SIZES | {"num_key_value_heads": 1, "head_dim": 8}),
     "gemma2": ("Gemma2ForCausalLM", llama_pieces, GEMMA2),
-    "gemma3": ("Gemma3ForCausalLM", llama_pieces, GEMMA3),
-    "gemma3-scaled": ("Gemma3ForCausalLM", llama_pieces, GEMMA3 | {"rope_scaling": LINEAR}),
-    "modernbert": ("ModernBertModel", wordpiece, MODERNBERT),
+    "gemma3": ("Gemma3ForCausalLM", llama_pieces, GEMMA3 | {"rope_scaling": LINEAR}),
     "modernbert-masked": ("ModernBertForMaskedLM", wordpiece, MODERNBERT),
     "modernbert-classes": ("ModernBertForSequenceClassification", wordpiece, MODERNBERT | LABELS),
     "modernbert-mean": (

@@ -12,6 +12,8 @@ import transformer_viz as tv
 
 MODELS = Path(__file__).parent / "models"
 
+pytestmark = pytest.mark.usefixtures("no_graphs")
+
 LAYERS = ("attentions", "decoder", "cross")
 
 

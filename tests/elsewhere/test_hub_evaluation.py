@@ -12,6 +12,8 @@ from transformer_viz.data.cloze import mask_tokens
 from transformer_viz.inspection.evaluation import evaluate_generation
 from transformer_viz.inspection.perplexity import evaluate_masked_tokens, evaluate_texts
 
+pytestmark = pytest.mark.usefixtures("no_graphs")
+
 
 def cross_entropy(logits, targets):
     """Return the sum over tokens of -log p, from logits (token, choice)."""

@@ -15,7 +15,7 @@ from transformer_viz.text.foreign import tokenizer_of
 
 HERE = Path(__file__).parent
 KINDS = sorted(folder.name for folder in (HERE / "pieces").iterdir())
-RENAMED = {"camembert": "xlm-roberta"}
+RENAMED = {"camembert": "xlm-roberta", "gemma": "llama", "mbart": "mbart-25"}
 """Type of model -> the one whose recorded folder stands for it."""
 
 CONTROL, UNUSED = 3, 5
