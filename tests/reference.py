@@ -58,11 +58,17 @@ class Reference:
             rows.append(self.position(position, side))
         total = token + np.array(rows)
         if config.segments:
-            before = [list(ids[:place]).count(config.end_id) for place in range(len(ids))]
-            total = total + self.p["segment_embedding/embeddings"][np.minimum(before, config.segments - 1)]
+            total = total + self.p["segment_embedding/embeddings"][self.segments([*ids])]
         if config.embedding_norm:
             total = self.norm(total, f"{side}embedding_norm")
         return self.dense(total, f"{side}embedding_projection") if config.projects_embeddings else total
+
+    def segments(self, ids):
+        """Return the row of the segment table for each id: the first until the separator is complete."""
+        mark, pad = [*self.config.separator], self.config.pad_id
+        ends = [end for end in range(len(mark), len(ids) + 1) if mark and ids[end - len(mark) : end] == mark]
+        begin = ends[0] if ends else len(ids)
+        return [int(place >= begin and ids[place] != pad) for place in range(len(ids))]
 
     def position(self, position, side):
         config, d = self.config, self.config.embedding_dim

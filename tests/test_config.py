@@ -38,7 +38,7 @@ def valid_configs(draw):
     """Draw a small config of any architecture, every switch among those that go with it."""
     architecture = draw(st.sampled_from(CHOICES["architecture"]))
     sizes = st.integers(1, 4)
-    num_heads, num_layers = draw(sizes), draw(st.integers(1, 3))
+    num_heads, num_layers, segments = draw(sizes), draw(st.integers(1, 3)), draw(st.integers(0, 2))
     values = {
         "architecture": architecture,
         "d_model": 2 * draw(st.integers(5, 9)) * num_heads,
@@ -68,8 +68,9 @@ def valid_configs(draw):
         "rotary_base": draw(st.sampled_from([100.0, 10_000.0])),
         "window_rotary_base": draw(st.sampled_from([None, 10.0])),
         "score_cap": draw(st.sampled_from([None, 2.0])),
-        "segments": draw(st.integers(0, 2)),
-        "end_id": draw(st.integers(1, 8)),
+        "segments": segments,
+        "separator": draw(st.sampled_from([(), (3,), (1, 2)] if segments == 2 else [()])),
+        "embedding_projection": architecture == "encoder" and draw(st.booleans()),
     }
     if values["positions"] == "rotary":
         values["head_dim"] = draw(st.sampled_from([2, 4, 6]))
@@ -281,7 +282,7 @@ def test_a_file_that_is_no_config_is_refused_with_a_sentence(text, message):
 @pytest.mark.parametrize("name", PRESETS)
 def test_a_config_of_an_older_version_has_what_was_then_no_choice(name):
     fields = json.loads(PRESETS[name].to_json())
-    for version in (5, 4, 3):
+    for version in range(FORMAT_VERSION, 2, -1):
         for field in (name for name, first in ADDED.items() if first == version):
             del fields[field]
         assert (

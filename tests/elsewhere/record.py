@@ -224,7 +224,7 @@ MODELS = {
     "albert-classes": (
         "AlbertForSequenceClassification",
         lambda: unigram("[CLS]", "[SEP]", "[MASK]"),
-        SIZES | {"embedding_size": 14},
+        SIZES | {"embedding_size": 24},
     ),
     "roberta": (
         "RobertaForMaskedLM",
@@ -244,7 +244,7 @@ MODELS = {
     "xlm-roberta": (
         "XLMRobertaForMaskedLM",
         unigram,
-        SIZES | {"pad_token_id": 1, "type_vocab_size": 1, "max_position_embeddings": 50},
+        SIZES | {"pad_token_id": 1, "type_vocab_size": 2, "max_position_embeddings": 50},
     ),
     "gpt2": (
         "GPT2LMHeadModel",

@@ -1,17 +1,19 @@
-"""Writes what `transformers` answers under masks and without heads, with `record.py`'s models.
+"""Writes what `transformers` answers under masks, without heads, and to pairs, with `record.py`'s models.
 
     python tests/elsewhere/record_changes.py            all of them
     python tests/elsewhere/record_changes.py NAME...    those that are named
 
 By hand, where torch and transformers are installed: it opens the folders beside it and adds changes.npz to
-each; nothing else in them is touched.
+each, and pair.npz to some; nothing else in them is touched.
 """
 
 import functools
+import inspect
 import re
 import sys
 
 import numpy as np
+import tokenizers
 import torch
 import transformers
 from record import HERE, MODELS
@@ -24,6 +26,11 @@ ALLOWED = 0.5
 
 ABLATED = ((0, 1), (1, 2), (1, 3))
 """Layer and head that are left out; of an encoder-decoder in the encoder, decoder and cross-attention."""
+
+PAIRS = ("bert-masked", "albert-classes", "roberta", "xlm-roberta", "distilbert", "modernbert-masked")
+"""Models that are asked about a pair of texts, too: they differ in what stands between, and in segments."""
+
+PAIR = ("The film", "It was good.")
 
 WITHOUT = {
     "modernbert-mean": "pools by the mask, which must have two axes",
@@ -45,9 +52,12 @@ def main(names):
     """Add a file to the folders of some models; of all if none is named."""
     for name in names or MODELS:
         kind, folder = MODELS[name][0], HERE / name
+        model = getattr(transformers, kind).from_pretrained(folder, attn_implementation="eager").eval()
+        if name in PAIRS:
+            with torch.no_grad():
+                np.savez_compressed(folder / "pair.npz", **pair(model, folder))
         if name in WITHOUT:
             continue
-        model = getattr(transformers, kind).from_pretrained(folder, attn_implementation="eager").eval()
         with torch.no_grad():
             np.savez_compressed(folder / "changes.npz", **changes(model, np.load(folder / "answers.npz")))
         print(name)
@@ -81,6 +91,17 @@ def changes(model, answers):
         **{f"masked_{name}": array for name, array in under_masks.items()},
         **{f"ablated_{name}": array for name, array in without_heads.items()},
     }
+
+
+def pair(model, folder):
+    """Return the ids of a pair of texts, by the tokenizer's own template, and what a model answers to it."""
+    found = tokenizers.Tokenizer.from_file(str(folder / "tokenizer.json")).encode(*PAIR)
+    asked = {"input_ids": torch.tensor([found.ids])}
+    if "token_type_ids" in inspect.signature(model.forward).parameters:
+        asked["token_type_ids"] = torch.tensor([found.type_ids])
+    answer = model(**asked, output_attentions=True)
+    weights, logits = torch.cat(answer.attentions).numpy(), answer.logits[0].numpy()
+    return {"texts": PAIR, "ids": found.ids, "attentions": weights, "logits": logits}
 
 
 def added(mask):

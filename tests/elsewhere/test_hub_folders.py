@@ -12,6 +12,7 @@ from sentencepiece import sentencepiece_model_pb2
 
 import transformer_viz as tv
 from transformer_viz import store
+from transformer_viz.language import sentence_of
 from transformer_viz.network.initial import parameters_to_be_read
 from transformer_viz.network.model import Transformer
 from transformer_viz.pictures.parameters import parameters_of
@@ -151,9 +152,13 @@ LLAMA3 = {"rope_type": "llama3", "factor": 3.0, "low_freq_factor": 0.5, "high_fr
         ("gpt2", {"n_embd": 20}, "has shape (332, 24), and config.json asks for (332, 20)"),
         ("gpt-neox", {"num_attention_heads": 3}, "`rotary_width` = 5 must be even"),
         ("bert-classes", {"id2label": {"0": 1, "1": 2}}, "labels"),
-        ("bert", {"num_hidden_layers": 1}, "16 tensors inside the blocks are not understood"),
+        ("bert", {"num_hidden_layers": 1}, "16 tensors are not understood"),
         ("bert", {"intermediate_size": 41}, "has shape (24, 40), and config.json asks for (24, 41)"),
-        ("electra-classes", {"embedding_size": 12}, "has shape (155, 24), and config.json asks"),
+        (
+            "electra-classes",
+            {"embedding_size": 12},
+            "has shape (155, 24), and config.json asks",
+        ),
         ("opt", {"word_embed_proj_dim": 12}, "`word_embed_proj_dim` = 12 is not understood, only 24"),
         ("albert", {"num_hidden_groups": 2}, "`num_hidden_groups` = 2 is not understood, only 1"),
         ("llama", {"rope_parameters": {"rope_type": "llama3"}}, ROPE),
@@ -167,7 +172,7 @@ LLAMA3 = {"rope_type": "llama3", "factor": 3.0, "low_freq_factor": 0.5, "high_fr
         ("t5", {"relative_attention_num_buckets": 2}, "`relative_buckets` = 2 must be at least 4"),
         ("t5", {"relative_attention_num_buckets": 10}, "has shape (8, 4), and config.json asks for (10, 4)"),
         ("t5", {"relative_attention_max_distance": 10**9}, "relative_reach"),
-        ("t5", {"num_decoder_layers": 2}, "13 tensors inside the blocks are not understood"),
+        ("t5", {"num_decoder_layers": 2}, "13 tensors are not understood"),
         ("qwen2", {"layer_types": ["full_attention", "sliding_attention"]}, KINDS),
         ("qwen2-mixed", {"layer_types": ["full_attention", "chunked_attention", "full_attention"]}, KINDS),
         ("qwen2-mixed", {"layer_types": ["full_attention", "sliding_attention"]}, KINDS),
@@ -179,12 +184,24 @@ LLAMA3 = {"rope_type": "llama3", "factor": 3.0, "low_freq_factor": 0.5, "high_fr
         ("gemma2", {"model_type": "gemma3"}, "models of type gemma3 cannot be read"),
         ("gemma2", {"use_bidirectional_attention": True}, "`use_bidirectional_attention` = True is not"),
         ("gemma2", {"query_pre_attn_scalar": 0}, "`query_pre_attn_scalar` = 0 is not understood"),
-        ("gemma3", {"attn_logit_softcapping": 50.0}, "`attn_logit_softcapping` = 50.0 is not understood"),
-        ("gemma3", {"rope_parameters": {"full_attention": {"rope_type": "yarn", "factor": 8.0}}}, ROPE),
+        (
+            "gemma3",
+            {"attn_logit_softcapping": 50.0},
+            "`attn_logit_softcapping` = 50.0 is not understood",
+        ),
+        (
+            "gemma3",
+            {"rope_parameters": {"full_attention": {"rope_type": "yarn", "factor": 8.0}}},
+            ROPE,
+        ),
         ("gemma3", {"rope_parameters": None, "rope_scaling": {"rope_type": "longrope"}}, ROPE),
         ("llama", {"rope_parameters": {"full_attention": {}}}, ROPE),
         ("modernbert-masked", {"rope_scaling": {"rope_type": "linear", "factor": 8.0}}, "`rope_scaling` = "),
-        ("modernbert-masked", {"classifier_activation": "silu"}, "`classifier_activation` = silu is not"),
+        (
+            "modernbert-masked",
+            {"classifier_activation": "silu"},
+            "`classifier_activation` = silu is not understood",
+        ),
         ("modernbert-classes", {"classifier_pooling": "max"}, "`classifier_pooling` = max is not understood"),
         (
             "modernbert-classes",
@@ -197,7 +214,11 @@ LLAMA3 = {"rope_type": "llama3", "factor": 3.0, "low_freq_factor": 0.5, "high_fr
             "the output layer of BartForSequenceClassification is not supported",
         ),
         ("modernbert-masked", {"norm_bias": True}, "there is no tensor for embedding_norm/beta"),
-        ("modernbert-masked", {"num_hidden_layers": 6, "layer_types": None}, "no tensor for encoder_5/"),
+        (
+            "modernbert-masked",
+            {"num_hidden_layers": 6, "layer_types": None},
+            "no tensor for encoder_5/attention/",
+        ),
     ],
 )
 def test_what_is_not_understood_is_refused_with_a_sentence(copied, name, values, says):
@@ -366,6 +387,65 @@ def test_tensors_outside_the_blocks_that_are_not_read_are_named(copied):
     save_file(arrays, folder / "model.safetensors")
     assert store.read_model(folder).card["left_out"] == ["cls.seq_relationship.bias"]
     assert tv.load(folder).card["left_out"] == ["cls.seq_relationship.bias"]
+
+
+def with_tensors(folder, **arrays):
+    """Change tensors of a folder, or leave out those that are ...; return the folder."""
+    file = folder / "model.safetensors"
+    found = load_file(file) | arrays
+    save_file({name: array for name, array in found.items() if array is not ...}, file)
+    return folder
+
+
+@pytest.mark.parametrize(
+    ("name", "tensor"),
+    [
+        ("bert-masked", "bert.encoder.embedding_hidden_mapping_in.weight"),
+        ("bert-masked", "cls.predictions.transform.gate.weight"),
+        ("gpt2", "lm_head.bias"),
+        ("llama", "model.embed_positions.weight"),
+        ("t5", "encoder.proj.weight"),
+    ],
+)
+def test_a_tensor_that_is_neither_read_nor_of_another_head_is_named(copied, name, tensor):
+    folder = with_tensors(copied(name), **{tensor: np.ones(24, np.float32)})
+    with pytest.raises(ModelError, match=f"a tensor is not understood: {tensor}") as refused:
+        store.read_config(folder)
+    assert "无法理解" in sentence_of(refused.value, "zh")
+
+
+@pytest.mark.parametrize(
+    ("name", "copy", "other"),
+    [
+        ("gpt2", "lm_head.weight", "transformer.wte.weight"),
+        ("bert-masked", "cls.predictions.decoder.weight", "bert.embeddings.word_embeddings.weight"),
+        ("bart", "model.decoder.embed_tokens.weight", "model.shared.weight"),
+    ],
+)
+def test_a_tensor_that_is_shared_may_be_stored_twice_if_it_is_the_same(copied, name, copy, other):
+    folder = copied(name)
+    shared = load_file(folder / "model.safetensors")[other]
+    whole = store.read_model(HERE / "models" / name)
+    found = store.read_model(with_tensors(folder, **{copy: shared.copy()}))
+    assert found.card["left_out"] == whole.card["left_out"]
+    with_tensors(folder, **{copy: shared + np.float32(1e-3)})
+    with pytest.raises(ModelError, match=f"{copy} and {other} differ.*`tie_word_embeddings` to false"):
+        store.read_model(folder)
+
+
+def test_a_folder_says_of_its_tokenizer_whether_a_second_text_has_a_segment(copied):
+    folder = copied("bert-masked")
+    assert store.read_config(folder).separator == (3,)
+    (folder / "tokenizer_config.json").write_text('{"model_input_names": ["input_ids", "attention_mask"]}')
+    assert store.read_config(folder).separator == ()
+    assert store.read_config(HERE / "models" / "xlm-roberta").separator == ()
+    assert store.read_config(HERE / "models" / "distilbert").separator == ()  # it has no segments
+    (folder / "tokenizer_config.json").unlink()
+    content = json.loads((folder / "tokenizer.json").read_text())
+    content["post_processor"]["pair"][0]["SpecialToken"]["type_id"] = 1
+    (folder / "tokenizer.json").write_text(json.dumps(content))
+    with pytest.raises(ModelError, match="numbers the tokens of two texts in a way that is not understood"):
+        store.read_config(folder)
 
 
 def test_only_an_output_layer_of_its_own_may_lack_a_bias(copied):

@@ -196,6 +196,22 @@ def test_ids_of_the_hub_can_be_given_as_they_are(folder, explorer):
     assert trace.token_ids.tolist() == expected
 
 
+@on([folder for folder in FOLDERS if (folder / "pair.npz").exists()])
+def test_a_second_text_behind_a_typed_mark_gives_the_answer_of_transformers_to_a_pair(folder, explorer):
+    pair = np.load(folder / "pair.npz")
+    first, second = pair["texts"]
+    trace = explorer.trace(f"{first} [SEP] {second}")
+    assert trace.token_ids.tolist() == pair["ids"].tolist()
+    marks = [trace.text[begin:end] for begin, end in trace.offsets].count("[SEP]")
+    assert (
+        len(trace.tokens)
+        == len(explorer.trace(first).tokens) + len(explorer.trace(second).tokens) - 2 + marks
+    )
+    for asked in (trace, explorer.trace(pair["ids"].tolist())):
+        assert_allclose(recorded_weights(asked)["attentions"], pair["attentions"], rtol=0, atol=2e-6)
+        assert_allclose(asked.logits, pair["logits"], rtol=0, atol=2e-5)
+
+
 @on([folder for folder in FOLDERS if folder not in CHANGED])
 def test_a_head_can_be_ablated(explorer):
     texts = given(explorer)

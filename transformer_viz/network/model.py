@@ -342,9 +342,12 @@ class Transformer(keras.Model):
         return self.embedding_dropout(total), token, position, segment
 
     def _segments(self, token_ids):
-        """Return the row of the segment table for each token: the number of [SEP] before it."""
-        ends = ops.cast(ops.equal(token_ids, self.config.end_id), "int32")
-        return ops.minimum(ops.cumsum(ends, axis=-1) - ends, self.config.segments - 1)
+        """Return the row of the segment table for each token: 1 behind the first `separator`, otherwise 0."""
+        config, ends = self.config, ops.ones_like(token_ids, "int32")
+        for number in config.separator:  # 1 behind each of its first tokens
+            ends = ops.pad(ends * ops.cast(ops.equal(token_ids, number), "int32"), ((0, 0), (1, 0)))[:, :-1]
+        is_second = ops.cumsum(ends, axis=-1) > 0 if config.separator else ends == 0
+        return ops.cast(ops.logical_and(is_second, ops.not_equal(token_ids, config.pad_id)), "int32")
 
     def _rows(self, token_ids, position_ids):
         return self.position_ids(token_ids) if position_ids is None else position_ids

@@ -33,6 +33,7 @@ class ForeignTokenizer(Tokenizer):
         config: Config of the model.
         start: Ids of the tokens in front of a text, where it is asked for.
         end: Those behind it.
+        separator: Those between two texts; (): it reads one text at a time. They are typed as `SECOND`.
     """
 
     def __init__(
@@ -43,10 +44,11 @@ class ForeignTokenizer(Tokenizer):
         *,
         start: Sequence[int] = (),
         end: Sequence[int] = (),
+        separator: Sequence[int] = (),
     ):
         super().__init__(backend, growth)
         self.config = config
-        self._start, self._end = [*start], [*end]
+        self._start, self._end, self._separator = [*start], [*end], [*separator]
         self._is_byte_level = _is_byte_level(backend)
         if isinstance(backend.model, models.Unigram):
             self.kind = "bpe"
@@ -66,8 +68,10 @@ class ForeignTokenizer(Tokenizer):
         backend, growth = token_check.checked_backend(text)
         if is_target:
             return cls(backend, growth, config, start=config.target_start or ())
-        end = _special_around(backend)[1] if config.reads_end else ()
-        return cls(backend, growth, config, start=(config.start_id,), end=end)
+        around = {"start": (config.start_id,)}
+        if config.reads_end:
+            around |= {"end": _special_around(backend)[1], "separator": _pair_of(backend)[0]}
+        return cls(backend, growth, config, **around)
 
     @property
     def vocab_size(self) -> int:
@@ -106,22 +110,39 @@ class ForeignTokenizer(Tokenizer):
         text = text.encode("utf-8", "replace").decode("utf-8")
         self._check_length(text)
         with token_check.library_errors("tokenizer.text"):
-            found = self._backend.encode(text, add_special_tokens=False)
-        tokens = [*map(self.token, found.ids)]
-        offsets = [_without_space(text, *place) for place in found.offsets]
-        if tokens and self.kind == "bpe" and offsets[0][0] == 0 and not tokens[0].startswith(SPACE):
-            tokens[0] = SPACE + tokens[0]  # a word begins where the text does
+            ids, tokens, offsets = self._split(text)
         before, after = self._around(start)
         kept, cut_at = kept_positions(len(tokens), max_len - len(before) - len(after), truncation)
         end = (len(text), len(text))
         return Encoding(
             text,
-            np.array([*before, *(found.ids[i] for i in kept), *after], np.int32),
+            np.array([*before, *(ids[i] for i in kept), *after], np.int32),
             (*map(self.token, before), *(tokens[i] for i in kept), *map(self.token, after)),
             (*[(0, 0)] * len(before), *(offsets[i] for i in kept), *[end] * len(after)),
             len(tokens) - len(kept),
             None if cut_at is None else cut_at + len(before),
         )
+
+    def _split(self, text):
+        """Return ids, tokens and offsets of what stands between start and end.
+
+        Behind each typed `SECOND` another text begins, which is split by itself.
+        """
+        ids, tokens, offsets, begin = [], [], [], 0
+        marks = [*_SECOND.finditer(text)] if self._separator else []
+        for mark in (*marks, None):
+            end = len(text) if mark is None else mark.start()
+            found = self._backend.encode(text[begin:end], add_special_tokens=False)
+            part = [*map(self.token, found.ids)]
+            if part and self.kind == "bpe" and found.offsets[0][0] == 0 and not part[0].startswith(SPACE):
+                part[0] = SPACE + part[0]  # a word begins where the text does
+            ids, tokens = [*ids, *found.ids], [*tokens, *part]
+            offsets += [_without_space(text, begin + first, begin + last) for first, last in found.offsets]
+            if mark is not None:
+                ids, tokens = [*ids, *self._separator], [*tokens, *map(self.token, self._separator)]
+                offsets += [mark.span(1)] * len(self._separator)
+                begin = mark.end()
+        return ids, tokens, offsets
 
     def encode_batch(
         self, texts: Iterable[str], *, max_len: int, truncation: str = "end", start: bool = False
@@ -164,6 +185,11 @@ class ForeignTokenizer(Tokenizer):
         return SPACE + text[1:] if text.startswith(" ") else text
 
 
+SECOND = "[SEP]"
+"""What is typed between two texts, whatever tokens stand between them."""
+
+_SECOND = re.compile(rf"\s*({re.escape(SECOND)})\s*")
+
 _BYTES = decoders.ByteLevel()
 
 _BYTE = re.compile("<0x([0-7][0-9A-F])>")
@@ -189,7 +215,9 @@ def tokenizer_of(config: TransformerConfig, text: str, *, is_target: bool = Fals
 def special_fields(text: str) -> dict[str, Any]:
     """Return the fields of a config that follow from a tokenizer made elsewhere.
 
-    The special tokens that it adds around a text are found by encoding one.
+    The special tokens that it adds around a text are found by encoding one, those between two texts and the
+    segments of these by encoding two. "separator" is None if the segments are others than 0 up to the first
+    token of the second text and 1 from there on.
 
     Args:
         text: Its tokenizer.json.
@@ -202,6 +230,9 @@ def special_fields(text: str) -> dict[str, Any]:
     before, after = _special_around(backend)
     if len(before) > 1:
         raise Problem("tokenizer.around")
+    separator, first, second = _pair_of(backend)
+    if separator and ({*first}, {*second}) != ({0}, {1}):
+        separator = None if any((*first, *second)) else ()
     unknown = getattr(backend.model, "unk_token", None)
     masks = [backend.token_to_id(name) for name in MASKS]
     ids = {
@@ -215,6 +246,7 @@ def special_fields(text: str) -> dict[str, Any]:
         **{name: NO_ID if found is None else found for name, found in ids.items()},
         "reads_start": bool(before),
         "reads_end": bool(after),
+        "separator": separator,
     }
 
 
@@ -225,6 +257,21 @@ def _special_around(backend):
         bare = backend.encode("a", add_special_tokens=False)
     first = next((i for i, is_special in enumerate(found.special_tokens_mask) if not is_special), 0)
     return found.ids[:first], found.ids[first + len(bare.ids) :]
+
+
+def _pair_of(backend):
+    """Return the ids of the special tokens that a tokenizer puts between two texts.
+
+    Behind them, the segments of all tokens up to the second text, and from there on.
+    """
+    with token_check.library_errors("tokenizer.none"):
+        found = backend.encode("a", "a")
+    sides = found.sequence_ids
+    if not {0, 1} <= {*sides}:
+        return (), [], []
+    second = sides.index(1)
+    first = second - sides[second - 1 :: -1].index(0)
+    return tuple(found.ids[first:second]), found.type_ids[:second], found.type_ids[second:]
 
 
 def _is_byte_level(backend):

@@ -53,6 +53,8 @@ def check_combinations(config: "TransformerConfig") -> None:
     _check_positions_in_attention(config)
     if max(config.target_start or (0,)) >= (config.target_vocab_size or 1):
         raise Problem("config.target_start", ids=quoted(config.target_start), size=config.target_vocab_size)
+    if config.separator and (config.segments < 2 or max(config.separator) >= config.vocab_size):
+        raise Problem("config.separator", ids=quoted(config.separator), size=config.vocab_size)
     if not config.first_norm and not config.normalises_inputs:
         raise Problem("config.first_norm", norm=config.norm)
     if config.unlimited_layers:

@@ -42,7 +42,7 @@ NO_ID = -1
 DEFAULT_LABELS = "negative", "positive"
 """Class names of an encoder whose config names none."""
 
-FORMAT_VERSION = 5
+FORMAT_VERSION = 6
 """Version of `config.json`; a higher one comes from a newer release."""
 
 ADDED = {
@@ -57,6 +57,7 @@ ADDED = {
     **dict.fromkeys(("unlimited_layers", "window_rotary_base", "first_norm", "score_cap", "logit_cap"), 4),
     **dict.fromkeys(("rotary_scaling", "window_rotary_scaling"), 4),
     **dict.fromkeys(("pooled_norm", "relative_bias"), 5),
+    **dict.fromkeys(("separator", "embedding_projection"), 6),
 }
 """Field -> the version of `config.json` that first has it; older ones mean its default."""
 
@@ -139,8 +140,10 @@ class TransformerConfig:
             mean square (Zhang and Sennrich, 2019).
         norm_epsilon: Added to the variance or the mean square in normalisation.
         embedding_norm: Normalise the sum of the embeddings, as BERT does.
-        segments: Rows of a table added to the embeddings, by the number of `end_id` before the token, that
-            tell a second sentence from the first (Devlin et al., 2019); 0: none.
+        segments: Rows of a table added to the embeddings, that tell a second sentence from the first (Devlin
+            et al., 2019); 0: none.
+        separator: Token ids behind which the second sentence begins, whose tokens get the second row of that
+            table; (): all get the first.
         parallel: Attention and feed-forward layer read the same residual stream (Wang and Komatsuzaki, 2021).
         num_kv_heads: Heads of keys and values, each shared by as many query heads (Ainslie et al., 2023);
             None: `num_heads`.
@@ -158,6 +161,7 @@ class TransformerConfig:
         embedding_dim: Width of the token, position and segment embeddings. If it differs from `d_model`, a
             dense layer brings their sum to that width (Lan et al., 2020, section 3.1), and
             `output_transform` brings it back; None: `d_model`.
+        embedding_projection: Whether there is such a layer where the widths are the same, as in ALBERT.
         target_start: Token ids with which the target of an encoder-decoder begins; None: `start_id`.
         relative_bias: The bias of "relative" positions beside others, as in MPNet (Song et al., 2020).
         relative_buckets: Rows of the table of "relative" positions.
@@ -226,6 +230,7 @@ class TransformerConfig:
     norm_epsilon: float = 1e-6
     embedding_norm: bool = False
     segments: int = 0
+    separator: tuple[int, ...] = ()
     parallel: bool = False
     num_kv_heads: int = DERIVED
     output_bias: bool = DERIVED
@@ -239,6 +244,7 @@ class TransformerConfig:
     output_transform: bool = False
     vocabulary_bias: bool = False
     embedding_dim: int = DERIVED
+    embedding_projection: bool = False
     target_start: tuple[int, ...] = DERIVED
     relative_bias: bool = False
     relative_buckets: int = 32
@@ -253,7 +259,8 @@ class TransformerConfig:
     logit_cap: float | None = None
 
     def __post_init__(self):
-        for name in ("labels", "target_start", "unlimited_layers", "rotary_scaling", "window_rotary_scaling"):
+        lists = ("labels", "separator", "target_start", "unlimited_layers", "rotary_scaling")
+        for name in (*lists, "window_rotary_scaling"):
             if isinstance(getattr(self, name), list):
                 object.__setattr__(self, name, tuple(getattr(self, name)))
         check_fields(self, CHOICES)
@@ -312,7 +319,7 @@ class TransformerConfig:
     @property
     def projects_embeddings(self) -> bool:
         """Whether a dense layer brings the embeddings to the width of the residual stream."""
-        return self.embedding_dim != self.d_model
+        return self.embedding_projection or self.embedding_dim != self.d_model
 
     @property
     def is_foreign(self) -> bool:

@@ -21,7 +21,7 @@ from transformer_viz.store.format import (
     one_line,
     sentence_of,
 )
-from transformer_viz.store.hugging_face.families import BUFFERS, Family, Head
+from transformer_viz.store.hugging_face.families import BUFFERS, HEADS, Family, Head
 from transformer_viz.store.hugging_face.settings import (
     class_name,
     config_from,
@@ -30,7 +30,7 @@ from transformer_viz.store.hugging_face.settings import (
     query_scale,
 )
 from transformer_viz.store.hugging_face.tensors import Stored, stored_tensors
-from transformer_viz.store.hugging_face.tokenizer_files import tokenizers_of
+from transformer_viz.store.hugging_face.tokenizer_files import gives_segments, tokenizers_of
 from transformer_viz.text.foreign import special_fields
 from transformer_viz.values.config import TransformerConfig
 
@@ -60,6 +60,20 @@ _BLOCK = re.compile(r"(encoder|decoder)_(\d+)/")
 _PART = re.compile(r"(.*)\[(\d)(//?)(\d)\]")
 
 
+class Source(NamedTuple):
+    """A tensor that holds a parameter, or a part of it.
+
+    Attributes:
+        name: Its name.
+        part: Match of `_PART`, where the parameter is a part of it; None: it is the whole.
+        in_head: Whether it is one of the head's.
+    """
+
+    name: str
+    part: re.Match | None
+    in_head: bool
+
+
 class Contents(NamedTuple):
     """A folder, read but for its arrays.
 
@@ -70,6 +84,8 @@ class Contents(NamedTuple):
         tokenizer: Text of its tokenizer.json.
         target_tokenizer: The same of the targets of an encoder-decoder.
         tensors: Name -> tensor.
+        sources: Name of a parameter -> the tensor that holds it; of some there is none.
+        copies: Name of a tensor -> the one that it must be equal to.
         card: What can be said of it.
         query_scale: What the numbers of a head's query are multiplied by.
         zeros: Endings of the names of parameters that are zero, and of which a file has no tensors.
@@ -81,6 +97,8 @@ class Contents(NamedTuple):
     tokenizer: str
     target_tokenizer: str | None
     tensors: dict[str, Stored]
+    sources: dict[str, Source]
+    copies: dict[str, str]
     card: dict[str, Any]
     query_scale: np.ndarray
     zeros: tuple[str, ...]
@@ -125,6 +143,8 @@ def read_contents(folder: Path) -> Contents:
     tensors, head = stored_tensors(folder), head_of(family, theirs)
     try:
         special = special_fields(tokenizer)
+        if not gives_segments(folder):
+            special["separator"] = ()
         config = config_from(
             file,
             theirs,
@@ -145,12 +165,15 @@ def read_contents(folder: Path) -> Contents:
     if head is None and "For" in (kind := class_name(theirs)):
         told = {language: Words(language)("hugging.no_answer", kind=one_line(kind)) for language in LANGUAGES}
         card["limits"] = told
+    sources, copies = _sources(config, family, head, tensors)
+    used = {source.name for source in sources.values()}
+    card["left_out"] = _left_out(folder, family, head, tensors.keys() - used - copies.keys())
     writes = target_tokenizer if config.architecture == "encoder-decoder" else None
     zeros = tuple(
         ending for ending, name in family.zeros.items() if not theirs.get(name, family.defaults.get(name))
     )
     scale = query_scale(file, theirs, config)
-    return Contents(config, family, head, tokenizer, writes, tensors, card, scale, zeros)
+    return Contents(config, family, head, tokenizer, writes, tensors, sources, copies, card, scale, zeros)
 
 
 def read_folder(folder: Path, name: str) -> StoredModel:
@@ -165,10 +188,12 @@ def read_folder(folder: Path, name: str) -> StoredModel:
     free = psutil.virtual_memory().available
     if needed > free:
         raise ModelError("hugging.memory", place=folder, needed=needed / 1e9, free=free / 1e9)
-    parameters, left_out = _parameters(folder, found)
+    _check_copies(folder, found)
+    parameters = _parameters(folder, found)
     check_finite(folder, parameters)
-    card = found.card | {"left_out": left_out}
-    return StoredModel(name, folder, found.config, found.tokenizer, card, parameters, found.target_tokenizer)
+    return StoredModel(
+        name, folder, found.config, found.tokenizer, found.card, parameters, found.target_tokenizer
+    )
 
 
 def _positions(family, tensors):
@@ -223,9 +248,85 @@ def _examples(kind, config, tokenizer):
     return ["The cat sat on the mat because it was tired."]
 
 
+def _sources(config, family, head, tensors) -> tuple[dict[str, Source], dict[str, str]]:
+    """Return `Contents.sources` and `Contents.copies`."""
+    sources, copies = {}, {}
+    for name in config.parameter_shapes():
+        source, *others = [*_candidates(family, head, tensors, name)] or [None]
+        if source is not None:
+            sources[name] = source
+            copies |= {other.name: source.name for other in others}
+    embedding = sources.get("token_embedding/embeddings")
+    if config.tie_embeddings and embedding is not None:
+        for shared in ("target_token_embedding/embeddings", "output/kernel"):
+            copies |= {each.name: embedding.name for each in _candidates(family, head, tensors, shared)}
+    used = {source.name for source in sources.values()}
+    return sources, {copy: other for copy, other in copies.items() if copy not in used}
+
+
+def _candidates(family, head, tensors, name):
+    """Return the tensors that may hold a parameter; the first does."""
+    layer, _, kind = name.rpartition("/")
+    block = _BLOCK.match(layer)
+    own = _names(family.layers, _BLOCK.sub(r"\1_{}/", layer))
+    layers = [(f"{prefix}{theirs}", False) for theirs in own for prefix in family.prefixes]
+    if head:
+        layers += [(theirs, True) for theirs in _names(head.layers, layer)]
+    for each, in_head in layers:
+        theirs = each.format(block[2] if block else "")
+        part = _PART.fullmatch(theirs)
+        for suffix in SUFFIXES[kind]:
+            stored = f"{part[1] if part else theirs}{suffix}"
+            if stored in tensors:
+                yield Source(stored, part, in_head)
+
+
+def _left_out(folder, family, head, names):
+    """Return the names of tensors of heads that are not read.
+
+    Raises:
+        ModelError: If another tensor is not read: the model would be computed without it.
+    """
+    names = {name for name in names if not name.endswith(BUFFERS)}
+    used = [each for layer in (head.layers if head else ()) for each in _names(head.layers, layer)]
+    others = [
+        each
+        for other in family.heads.values()
+        for layer in other.layers
+        for each in _names(other.layers, layer)
+    ]
+    left = {
+        name
+        for name in names
+        if not _is_in(name, used) and _is_in(_without_prefix(family, name), (*HEADS, *others))
+    }
+    if unknown := sorted(names - left):
+        raise ModelError("hugging.unknown", place=folder, name=one_line(unknown[0]), count=len(unknown))
+    return [one_line(name) for name in sorted(left)[:MOST_NAMED]]
+
+
+def _is_in(name, layers):
+    """Return whether a tensor is one of some layers or of their parts."""
+    return any(name == layer or name.startswith(f"{layer}.") for layer in layers)
+
+
+def _without_prefix(family, name):
+    """Return the name of a tensor without what stands before those of the base model."""
+    return name.removeprefix(next(filter(name.startswith, family.prefixes), ""))
+
+
+def _check_copies(folder, found):
+    """Check that tensors that a model shares are equal where a folder has them twice."""
+    for copy, other in found.copies.items():
+        first, second = found.tensors[other], found.tensors[copy]
+        if first.shape != second.shape or not np.array_equal(first.read(), second.read()):
+            facts = {"name": one_line(copy), "other": one_line(other)}
+            raise ModelError("hugging.copy", place=folder, **facts)
+
+
 def _parameters(folder, found):
-    """Return name -> array of all parameters, and the names of the tensors that are left out."""
-    used, parameters = set(), {}
+    """Return name -> array of all parameters."""
+    parameters = {}
     for name, shape in found.config.parameter_shapes().items():
         try:
             theirs, array = _parameter(found, name)
@@ -240,9 +341,8 @@ def _parameters(folder, found):
         if array.shape != shape:
             facts = {"name": one_line(theirs), "found": one_line(array.shape), "expected": one_line(shape)}
             raise ModelError("hugging.shape", place=folder, **facts)
-        used.add(theirs)
         parameters[name] = array
-    return parameters, _left_out(folder, found, used)
+    return parameters
 
 
 def _left_to_compute(found, name, shape):
@@ -258,40 +358,15 @@ def _left_to_compute(found, name, shape):
     return None
 
 
-def _left_out(folder, found, used):
-    """Return the names of the tensors outside the blocks that were not read, such as those of another head.
-
-    Raises:
-        ModelError: If one of a block was not read: attention would be computed without it.
-    """
-    left = sorted(name for name in found.tensors.keys() - used if not name.endswith(BUFFERS))
-    inside = [name for name in left if re.search(r"\.\d+\.", name)]
-    if inside:
-        raise ModelError("hugging.unknown", place=folder, name=one_line(inside[0]), count=len(inside))
-    return [one_line(name) for name in left[:MOST_NAMED]]
-
-
 def _parameter(found, name) -> tuple[str, np.ndarray | None]:
     """Return the name of their tensor and our array of it; "" and None if there is no such tensor."""
-    layer, _, kind = name.rpartition("/")
-    block = _BLOCK.match(layer)
-    pattern = _BLOCK.sub(r"\1_{}/", layer)
-    own = _names(found.family.layers, pattern)
-    layers = [(f"{prefix}{theirs}", False) for theirs in own for prefix in found.family.prefixes]
-    if found.head:
-        layers += [(theirs, True) for theirs in _names(found.head.layers, layer)]
-    for each, in_head in layers:
-        theirs = each.format(block[2] if block else "")
-        part = _PART.fullmatch(theirs)
-        base = part[1] if part else theirs
-        for suffix in SUFFIXES[kind]:
-            stored = found.tensors.get(f"{base}{suffix}")
-            if stored is not None:
-                array = stored.read()
-                if kind == "kernel" and in_head:
-                    return f"{base}{suffix}", array.T
-                return f"{base}{suffix}", _converted(found, name, kind, array, part)
-    return "", None
+    source = found.sources.get(name)
+    if source is None:
+        return "", None
+    array, kind = found.tensors[source.name].read(), name.rpartition("/")[2]
+    if kind == "kernel" and source.in_head:
+        return source.name, array.T
+    return source.name, _converted(found, name, kind, array, source.part)
 
 
 def _converted(found, name, kind, array, part):

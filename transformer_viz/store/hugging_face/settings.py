@@ -162,6 +162,7 @@ def config_from(
         values["max_len"] = min(values["max_len"], LARGEST_FIELDS["max_len"])
     values |= windows(file, theirs, family, values)
     values |= {"dropout": 0.0, "embedding_dropout": 0.0, **special, **_head(file, theirs, family, head)}
+    values["separator"] = _separator(file, values)
     if values["architecture"] != "encoder":
         values["end_id"] = _first_id(theirs.get("eos_token_id"), values["end_id"])
     if values["architecture"] == "decoder" and values["start_id"] == NO_ID:
@@ -178,6 +179,16 @@ def config_from(
     except ModelError as error:
         raise ModelError("store.unusable", file=file, reason=error) from None
     return _short_enough(config)
+
+
+def _separator(file, values):
+    """Return what the tokenizer puts between two texts, if the second has a segment of its own."""
+    count, found = values.get("segments", 0), values["separator"]
+    if type(count) is not int or count < 2:
+        return ()
+    if found is None:
+        raise ModelError("hugging.pair", file=file)
+    return found
 
 
 def _activation(file, name):

@@ -33,6 +33,12 @@ def tokenizers_of(folder: Path, family: Family) -> tuple[str, str]:
     return found[0], found[1]
 
 
+def gives_segments(folder: Path) -> bool:
+    """Return whether a model is told the segments of its tokens: tokenizer_config.json may leave them out."""
+    names = _settings(folder).get("model_input_names")
+    return not isinstance(names, list) or "token_type_ids" in names
+
+
 def _tokenizer(folder, family):
     """Return the text of a folder's tokenizer.json, or of the one that an older file stands for."""
     file, vocabulary = folder / "tokenizer.json", folder / "vocab.txt"

@@ -44,7 +44,18 @@ from transformer_viz.store.hugging_face.families.family import (
     as_encoder,
 )
 
-__all__ = ["ACTIVATIONS", "BUFFERS", "CLASSES", "FAMILIES", "FULL", "SLIDING", "Family", "Head", "as_encoder"]
+__all__ = [
+    "ACTIVATIONS",
+    "BUFFERS",
+    "CLASSES",
+    "FAMILIES",
+    "FULL",
+    "HEADS",
+    "SLIDING",
+    "Family",
+    "Head",
+    "as_encoder",
+]
 
 FAMILIES = {
     "bert": BERT,
@@ -91,6 +102,14 @@ ACTIVATIONS = {
     "swish": "silu",
 }
 """Their name of an activation -> ours."""
+
+HEADS = (
+    *("cls", "pooler", "classifier", "qa_outputs", "lm_head", "score", "embed_out", "final_logits_bias"),
+    *("predictions", "sop_classifier", "generator_predictions", "generator_lm_head"),
+    *("discriminator_predictions", "sequence_summary", "classification_head", "multiple_choice_head"),
+    *("vocab_transform", "vocab_layer_norm", "vocab_projector", "pre_classifier"),
+)
+"""Names of layers behind the last block of any family: without them, attention and vectors are the same."""
 
 BUFFERS = ("position_ids", "rotary_emb.inv_freq", "attn.bias", "attn.masked_bias", "attention.bias")
 BUFFERS += ("attention.masked_bias", "EncDecAttention.relative_attention_bias.weight")

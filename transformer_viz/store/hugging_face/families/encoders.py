@@ -102,6 +102,7 @@ ALBERT = replace(
     ),
     prefixes=("albert.", ""),
     settings=BERT.settings | NARROW,
+    fixed=BERT.fixed | {"embedding_projection": True},
     defaults=BERT.defaults | {"hidden_act": "gelu_new", "embedding_size": 128},
     required={**BERT.required, "num_hidden_groups": 1, "inner_group_num": 1},
     heads={
