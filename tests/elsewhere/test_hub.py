@@ -12,6 +12,8 @@ from pathlib import Path
 
 import pytest
 
+from transformer_viz import store
+
 FOLDER = Path(__file__).parent / "models" / "bert-masked"
 COMMIT = "0123456789abcdef0123456789abcdef01234567"
 NAME = "somebody/bert-masked"
@@ -92,7 +94,10 @@ def test_a_model_is_fetched_by_its_name_and_said_before_what_it_is(hub, run, tmp
     assert done.returncode == 0, done.stderr
     assert done.stdout.startswith(f"{NAME}: 0.1 MB, apache-2.0\nWrote ")
     place = tmp_path / "models" / "bert-masked"
-    assert {file.name for file in place.iterdir()} == {"config.json", "tokenizer.json", "model.safetensors"}
+    read = {"config.json", "tokenizer.json", "model.safetensors"}
+    assert {file.name for file in place.iterdir()} == {*read, "hub.json"}
+    card = store.find_model(place.name, place.parent).card
+    assert (card["source"], card["revision"]) == (f"Hugging Face: {NAME}", COMMIT)
     assert (place / "model.safetensors").read_bytes() == (FOLDER / "model.safetensors").read_bytes()
     assert not any("pytorch_model" in path for path in asked)
     listed = run(endpoint, "-m", "transformer_viz", "models")
@@ -104,10 +109,11 @@ def test_a_model_is_fetched_by_its_name_and_said_before_what_it_is(hub, run, tmp
 
 def test_a_model_of_the_hub_opens_in_python_and_from_the_cache_without_a_network(hub, run):
     endpoint, _ = hub
-    code = f"import transformer_viz as tv; print(tv.load('hf:{NAME}').trace('The film').model)"
+    code = f"import transformer_viz as tv; found = tv.load('hf:{NAME}'); print(found.trace('The film').model)"
+    code += "; print(found.card['source'], found.card['revision'])"
     for place in (endpoint, "http://127.0.0.1:9"):  # nothing answers at the second one
         done = run(place, "-c", code)
-        assert done.stdout == "bert-masked\n", done.stderr
+        assert done.stdout == f"bert-masked\nHugging Face: {NAME} {COMMIT}\n", done.stderr
 
 
 @pytest.mark.parametrize(

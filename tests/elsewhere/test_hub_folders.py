@@ -2,6 +2,8 @@
 
 import json
 import mmap
+import shutil
+import traceback
 
 import numpy as np
 import pytest
@@ -12,6 +14,7 @@ from sentencepiece import sentencepiece_model_pb2
 
 import transformer_viz as tv
 from transformer_viz import store
+from transformer_viz.cli.main import main
 from transformer_viz.language import sentence_of
 from transformer_viz.network.initial import parameters_to_be_read
 from transformer_viz.network.model import Transformer
@@ -235,7 +238,7 @@ def test_files_that_are_missing_or_cut_off_are_named(copied):
         store.read_model(folder)
     weights.unlink()
     (folder / "pytorch_model.bin").write_bytes(b"\x80\x04 a pickle")
-    with pytest.raises(ModelError, match="files of pickles are never opened"):
+    with pytest.raises(ModelError, match=r"a pickle .* which is never opened here"):
         store.read_model(folder)
     weights.write_bytes(data)
     (folder / "tokenizer.json").unlink()
@@ -446,6 +449,107 @@ def test_a_folder_says_of_its_tokenizer_whether_a_second_text_has_a_segment(copi
     (folder / "tokenizer.json").write_text(json.dumps(content))
     with pytest.raises(ModelError, match="numbers the tokens of two texts in a way that is not understood"):
         store.read_config(folder)
+
+
+def test_what_is_read_at_most_here_is_said_and_that_a_text_is_cut(copied):
+    whole, found = (
+        tv.load(HERE / "models" / "llama"),
+        tv.load(changed(copied("llama"), max_position_embeddings=100_000)),
+    )
+    assert "tokens" not in repr(whole)
+    assert repr(found).endswith(", reads 4,096 of 100,000 tokens)")
+    assert (whole.card.get("longest"), found.card["longest"]) == (None, 100_000)
+    for keep in ("all", "weights"):
+        assert "num_dropped=3" in repr(whole.trace("good " * 49, keep=keep))
+        assert "num_dropped" not in repr(whole.trace("good", keep=keep))
+
+
+def made(folder, **files):
+    """Write files into a new folder; of names with a dot write "__"."""
+    folder.mkdir()
+    for name, text in files.items():
+        (folder / name.replace("__", ".")).write_text(text)
+    return folder
+
+
+def test_what_is_no_model_is_named_and_how_to_get_one(tmp_path):
+    base = json.dumps({"base_model_name_or_path": "somebody/base"})
+    checkpoints = made(tmp_path / "training", trainer_state__json="{}")
+    for step in (500, 1000):
+        (checkpoints / f"checkpoint-{step}").mkdir()
+    for folder, says in (
+        (
+            made(tmp_path / "lora", adapter_config__json=base),
+            r"an adapter, which changes a model \(somebody/base\)",
+        ),
+        (made(tmp_path / "q4", a__gguf="GGUF"), r"holds a GGUF \(a\.gguf\)"),
+        (checkpoints, "Give the folder of one of them: .*checkpoint-1000"),
+        ("bert-base-uncased", "is loaded as “hf:bert-base-uncased”"),
+        ("google-bert/bert-base-uncased", "is loaded as “hf:google-bert/bert-base-uncased”"),
+    ):
+        with pytest.raises(ModelError, match=says):
+            tv.load(folder)
+    with pytest.raises(ModelError) as refused:
+        tv.load("./nowhere")
+    assert "hf:" not in str(refused.value)
+
+
+def test_a_refusal_comes_with_the_lines_that_help(copied, capsys):
+    folder = changed(copied("bert"), model_type="deberta")
+    with pytest.raises(
+        ModelError, match=r"`tv\.show\(output\.attentions, tokens\)` shows its attention"
+    ) as refused:
+        store.read_config(folder)
+    assert f"name = {str(folder)!r}" in refused.value.lines
+    assert refused.value.lines in "".join(traceback.format_exception(refused.value))
+    [listed] = store.list_models(folder.parent)
+    assert listed.error.lines == refused.value.lines
+    assert main(["predict", "--model", str(folder), "--text", "a"]) == 2
+    assert refused.value.lines in capsys.readouterr().err
+    t5 = changed(copied("t5"), architectures=["T5ForSequenceClassification"])
+    with pytest.raises(ModelError) as refused:
+        store.read_config(t5)
+    assert ".get_encoder()" in refused.value.lines
+    for lines in (refused.value.lines, listed.error.lines):
+        compile(lines, "lines", "exec")
+
+
+def test_a_pickle_comes_with_the_lines_that_convert_it(copied):
+    folder = copied("bert-masked")
+    (folder / "model.safetensors").rename(folder / "pytorch_model.bin")
+    with pytest.raises(
+        ModelError, match=r"as a pickle \(pytorch_model\.bin\), which is never opened"
+    ) as refused:
+        store.read_model(folder)
+    assert refused.value.lines.splitlines() == [
+        "from transformers import AutoTokenizer, BertForMaskedLM",
+        f"BertForMaskedLM.from_pretrained({str(folder)!r}).save_pretrained('bert-masked-safetensors')",
+        f"AutoTokenizer.from_pretrained({str(folder)!r}).save_pretrained('bert-masked-safetensors')",
+    ]
+
+
+def test_files_that_are_larger_than_any_real_one_are_not_read(copied, monkeypatch):
+    for name, most in (("config.json", 2**20), ("generation_config.json", 2**20)):
+        folder = copied("gpt2")
+        content = json.loads((folder / "config.json").read_text()) | {"more": "x" * most}
+        (folder / name).write_text(json.dumps(content))
+        with pytest.raises(ModelError, match=rf"{name} has [\d,]+ bytes, more than the 1,048,576"):
+            store.read_config(folder)
+        shutil.rmtree(folder)
+    folder = copied("gpt2")
+    (folder / "model.safetensors").unlink()
+    (folder / "model.safetensors.index.json").write_text(" " * (2**25 + 1))
+    with pytest.raises(ModelError, match=r"index\.json has 33,554,433 bytes, more than the 33,554,432"):
+        store.read_config(folder)
+    empty = {"dtype": "F32", "shape": [0], "data_offsets": [0, 0]}
+    for count, says in (
+        (100_001, "has 100,001 tensors, more than the 100,000"),
+        (700_000, "the list of its tensors has"),
+    ):
+        header = json.dumps({str(number): empty for number in range(count)}).encode()
+        (folder / "model.safetensors").write_bytes(len(header).to_bytes(8, "little") + header)
+        with pytest.raises(ModelError, match=says):
+            store.read_config(folder)
 
 
 def test_only_an_output_layer_of_its_own_may_lack_a_bias(copied):

@@ -9,11 +9,13 @@ import pytest
 from numpy.testing import assert_allclose
 from pages import array, figures, open_page, shown
 from playwright.sync_api import expect
+from streamlit.testing.v1 import AppTest
 
 from transformer_viz.analysis import output_names
 from transformer_viz.inspection.explorer import load
 from transformer_viz.language import Words
 from transformer_viz.pictures.map import map_payload
+from transformer_viz.store.format import ModelSummary
 from transformer_viz.ui.pages.masks.sides import Side
 
 HERE = Path(__file__).parent / "models"
@@ -74,6 +76,37 @@ def test_every_page_shows_a_model_of_the_hub(page, address, model):
     app = open_page(page, model=model, **address)
     assert not app.error
     assert "something went wrong" not in shown(app)
+
+
+def test_the_card_names_heads_that_are_not_read_and_what_is_read_at_most(models_folder):
+    said = shown(open_page("models", show="bert"))
+    assert r"Heads of this folder that are not read: pooler\.dense." in said
+    assert "Heads of this folder" not in shown(open_page("models", show="gpt2"))
+    config = models_folder / "llama" / "config.json"
+    before = config.read_text()
+    for longest, says in ((100_000, "4,096 tokens, though it was made for 100,000"), (48, "48")):
+        config.write_text(json.dumps(json.loads(before) | {"max_position_embeddings": longest}))
+        rows = open_page("models", show="llama").table[0].value
+        assert says in rows.to_numpy().ravel().tolist()
+    config.write_text(before)
+
+
+def test_of_a_text_that_is_cut_a_page_says_what_is_read_here_and_what_could_be(uncompiled):
+    def page(trace, model):
+        from transformer_viz.ui.shell.reading import show_reading
+
+        show_reading(trace, model)
+
+    explorer = uncompiled(HERE / "gpt2")
+    trace = explorer.trace("good " * 90, keep="weights")
+    for card in ({"longest": 1024}, {}):
+        model = ModelSummary("gpt2", explorer.config, card, 1, None, HERE)
+        app = AppTest.from_function(page, kwargs={"trace": trace, "model": model}, default_timeout=60).run()
+        assert not app.exception
+        said = [caption.value for caption in app.caption]
+        assert said[0].endswith("the model read the first 48.")
+        limit = "Here this model reads at most 48 tokens, though it was made for 1,024."
+        assert (limit in said) == bool(card)
 
 
 @pytest.mark.parametrize("page", ["", "masks"])

@@ -17,6 +17,8 @@ def main(argv: list[str] | None = None) -> int:
     except (ValueError, MemoryError) as error:
         problem = error if str(error) else Problem("command.memory")
         print(f"{arguments.name}: {localized(problem)}", file=sys.stderr)
+        if isinstance(problem, Problem) and problem.lines:
+            print(f"\n{problem.lines}", file=sys.stderr)
         return 2
     except KeyboardInterrupt:
         stopped = localized(Problem("command.stopped"))

@@ -22,7 +22,7 @@ from transformer_viz.language import Problem
 from transformer_viz.network.initial import parameters_to_be_read
 from transformer_viz.network.model import Transformer
 from transformer_viz.network.startup import load_upper_floor
-from transformer_viz.store.hugging_face import PREFIX
+from transformer_viz.store.hugging_face import PREFIX, may_be_on_hub
 from transformer_viz.text.foreign import tokenizer_of
 from transformer_viz.text.tokenizer import MASK, Tokenizer
 from transformer_viz.values.growing import with_written
@@ -53,7 +53,12 @@ def load(name_or_path: str | Path) -> "Explorer":
         from transformer_viz.store.hugging_face import hub  # noqa: PLC0415  loads what speaks to the network
 
         called, name_or_path = hub.name_of(name_or_path), hub.cached_folder(name_or_path)
-    stored = store.read_model(name_or_path)
+    try:
+        stored = store.read_model(name_or_path)
+    except store.ModelError as error:
+        if error.code != "store.missing" or not may_be_on_hub(name_or_path):
+            raise
+        raise store.ModelError("store.on_hub", **error.facts, name=name_or_path) from None
     try:
         tokenizer, target = tokenizer_of(stored.config, stored.tokenizer), None
         if stored.target_tokenizer is not None:
@@ -121,7 +126,9 @@ class Explorer:
     def __repr__(self):
         config, depth = self.config, " + ".join(map(str, self.config.stacks.values()))
         size = f"{depth} layers of {config.num_heads} heads, {config.num_parameters:,} parameters"
-        return f"Explorer({self.name!r}, {config.architecture}, {size})"
+        longest = self.card.get("longest")
+        limit = f", reads {config.max_len:,} of {longest:,} tokens" if type(longest) is int else ""
+        return f"Explorer({self.name!r}, {config.architecture}, {size}{limit})"
 
     @property
     def num_compilations(self) -> int:

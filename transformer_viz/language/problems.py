@@ -67,8 +67,19 @@ class Problem(Phrase, ValueError):  # noqa: N818  also stored without being rais
 
     Attributes:
         code: Code of the sentence.
-        facts: Name -> value in the sentence.
+        facts: Name -> value in the sentence. "lines", lines of Python that are a way out, stand in none:
+            tracebacks, pages and the command line show them below it.
     """
+
+    def __init__(self, code: str, /, **facts: Any):
+        super().__init__(code, **facts)
+        if self.lines:
+            self.add_note(f"\n{self.lines}")
+
+    @property
+    def lines(self) -> str:
+        """Lines of Python that are a way out; "" if there are none."""
+        return self.facts.get("lines", "")
 
     def __reduce__(self):
         return _unpickled, (type(self), self.args, self.__dict__)

@@ -18,6 +18,7 @@ from transformer_viz.store.format import (
     name_list,
     one_line,
 )
+from transformer_viz.store.hugging_face.way_out import refusal_of
 
 
 class Digest(Protocol):
@@ -37,10 +38,11 @@ def checked_files(folder: Path) -> dict[str, str]:
     with disk_errors(folder, "read"):
         if folder.is_symlink():
             raise ModelError("store.link", place=folder)
-        sizes = {file.name: _size(file) for file in folder.iterdir() if file.name not in DESKTOP}
-    manifest = folder / "manifest.json"
-    if manifest.name not in sizes:
-        raise ModelError("manifest.missing", file=manifest)
+        names = {file.name for file in folder.iterdir()} - DESKTOP
+        manifest = folder / "manifest.json"
+        if manifest.name not in names:
+            raise refusal_of(folder) or ModelError("manifest.missing", file=manifest)
+        sizes = {name: _size(folder / name) for name in names}
     files = _manifest_files(manifest)
     for place, names in ((manifest, files.keys()), (folder, sizes.keys() - {manifest.name})):
         if names - OPTIONAL != PAYLOAD or names & OPTIONAL != files.keys() & OPTIONAL:

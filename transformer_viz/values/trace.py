@@ -66,7 +66,8 @@ class Trace:
     target_ids: np.ndarray = dataclasses.field(default_factory=lambda: np.zeros(0, np.int32))
 
     def __repr__(self):
-        return one_line(self, ("model", "text", "target_text", "encoder", "decoder", "probs"))
+        cut = ("num_dropped",) if self.num_dropped else ()
+        return one_line(self, ("model", "text", *cut, "target_text", "encoder", "decoder", "probs"))
 
     @property
     def encoder(self) -> tuple[EncoderBlockTrace, ...]:

@@ -1,8 +1,22 @@
 """Folders of the Hugging Face hub, read into the layers of this package."""
 
+import re
+from pathlib import Path
+
 from transformer_viz.store.hugging_face.folder import identity, is_hugging_face, read_contents, read_folder
 
 PREFIX = "hf:"
 """What stands before the name of a model of the hub: hf:google-bert/bert-base-uncased."""
 
-__all__ = ["PREFIX", "identity", "is_hugging_face", "read_contents", "read_folder"]
+_ON_HUB = re.compile(r"[\w-][\w.-]*(/[\w-][\w.-]*)?")
+
+__all__ = ["PREFIX", "identity", "is_hugging_face", "may_be_on_hub", "read_contents", "read_folder"]
+
+
+def may_be_on_hub(name: str | Path) -> bool:
+    """Return whether a name may be one of a model of the hub: of one part or two.
+
+    >>> may_be_on_hub("google-bert/bert-base-uncased"), may_be_on_hub("./models/mine")
+    (True, False)
+    """
+    return isinstance(name, str) and _ON_HUB.fullmatch(name) is not None

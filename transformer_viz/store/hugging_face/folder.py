@@ -17,11 +17,12 @@ from transformer_viz.store.format import (
     StoredModel,
     check_finite,
     disk_errors,
-    json_object,
     one_line,
     sentence_of,
 )
 from transformer_viz.store.hugging_face.families import BUFFERS, HEADS, Family, Head
+from transformer_viz.store.hugging_face.files import LARGEST_CONFIG, json_of
+from transformer_viz.store.hugging_face.origin import origin_of
 from transformer_viz.store.hugging_face.settings import (
     class_name,
     config_from,
@@ -31,6 +32,7 @@ from transformer_viz.store.hugging_face.settings import (
 )
 from transformer_viz.store.hugging_face.tensors import Stored, stored_tensors
 from transformer_viz.store.hugging_face.tokenizer_files import gives_segments, tokenizers_of
+from transformer_viz.store.hugging_face.way_out import with_way_out
 from transformer_viz.text.foreign import special_fields
 from transformer_viz.values.config import TransformerConfig
 
@@ -114,7 +116,8 @@ def is_hugging_face(folder: Path) -> bool:
     with disk_errors(file, "read"):
         if (folder / "manifest.json").exists() or not file.is_file():
             return False
-        return '"model_type"' in file.read_text(encoding="utf-8", errors="replace")
+        with file.open("rb") as stream:
+            return b'"model_type"' in stream.read(LARGEST_CONFIG)
 
 
 def identity(folder: Path) -> str:
@@ -134,18 +137,24 @@ def read_contents(folder: Path) -> Contents:
     Raises:
         ModelError: If a file is missing, damaged or not understood.
     """
+    theirs = json_of(folder / "config.json", LARGEST_CONFIG)
+    try:
+        return _contents(folder, theirs)
+    except ModelError as error:
+        raise with_way_out(error, folder, theirs) from None
+
+
+def _contents(folder, theirs):
     file = folder / "config.json"
-    with disk_errors(file, "read"):
-        theirs = json_object(file, file.read_text(encoding="utf-8", errors="replace"))
     family = family_of(file, theirs)
     tokenizer, target_tokenizer = tokenizers_of(folder, family)
     theirs |= {name: value for name, value in _writing_settings(folder).items() if theirs.get(name) is None}
     tensors, head = stored_tensors(folder), head_of(family, theirs)
     try:
         special = special_fields(tokenizer)
-        if not gives_segments(folder):
+        if special["separator"] and not gives_segments(folder):
             special["separator"] = ()
-        config = config_from(
+        config, longest = config_from(
             file,
             theirs,
             special,
@@ -157,11 +166,13 @@ def read_contents(folder: Path) -> Contents:
     except (ValueError, ArithmeticError) as error:
         raise ModelError("store.unusable", file=folder, reason=sentence_of(error)) from None
     card = {
-        "source": "Hugging Face",
+        **origin_of(folder),
         "family": theirs["model_type"],
         "task": _task(config),
         "examples": _examples(theirs["model_type"], config, tokenizer),
     }
+    if longest > config.max_len:
+        card["longest"] = longest
     if head is None and "For" in (kind := class_name(theirs)):
         told = {language: Words(language)("hugging.no_answer", kind=one_line(kind)) for language in LANGUAGES}
         card["limits"] = told
@@ -223,8 +234,7 @@ def _writing_settings(folder):
     file = folder / "generation_config.json"
     if not file.is_file():
         return {}
-    with disk_errors(file, "read"):
-        found = json_object(file, file.read_text(encoding="utf-8", errors="replace"))
+    found = json_of(file, LARGEST_CONFIG)
     return {name: found.get(name) for name in WRITING}
 
 

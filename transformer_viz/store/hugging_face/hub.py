@@ -21,6 +21,8 @@ from huggingface_hub.errors import (
 from transformer_viz.store.atomic import new_folder
 from transformer_viz.store.format import ModelError, checked_name, disk_errors, one_line
 from transformer_viz.store.hugging_face import PREFIX
+from transformer_viz.store.hugging_face.origin import write_origin
+from transformer_viz.store.hugging_face.way_out import PICKLES, lines_to_convert
 from transformer_viz.store.places import folder_of_models
 
 FILES = (
@@ -62,7 +64,9 @@ def hub_model(name: str) -> HubModel:
     files = {each.rfilename: each.size or 0 for each in found.siblings or ()}
     wanted = {file: size for file, size in files.items() if any(fnmatchcase(file, each) for each in FILES)}
     if not any(file.endswith(".safetensors") for file in wanted):
-        raise ModelError("hub.no_weights", name=one_line(repository))
+        is_pickle = any(pickle in files for pickle in PICKLES)
+        lines = lines_to_convert(repository, found.config or {}) if is_pickle else ""
+        raise ModelError("hub.no_weights", name=one_line(repository), lines=lines)
     licence = getattr(found.card_data, "license", None)
     return HubModel(repository, sum(wanted.values()), licence if isinstance(licence, str) else "")
 
@@ -87,6 +91,7 @@ def fetch_model(name: str, folder: Path | None = None) -> Path:
     with new_folder(place, sum(file.stat().st_size for file in files)) as temporary:
         for file in files:
             _link_or_copy(file, temporary / file.name)
+        write_origin(temporary, name.removeprefix(PREFIX), cached.name)
     return place
 
 

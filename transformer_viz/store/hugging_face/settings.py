@@ -130,8 +130,8 @@ def config_from(
     *,
     positions: int | None,
     has_output: bool,
-) -> TransformerConfig:
-    """Return the config of a model.
+) -> tuple[TransformerConfig, int]:
+    """Return the config of a model, and of how many tokens the longest text is that it could read.
 
     Args:
         file: Its config.json, for messages.
@@ -158,8 +158,9 @@ def config_from(
         values["max_len"] = positions - family.first_position
     if values["positions"] == "rotary":
         values |= rotary(file, theirs, family, values)[0]
-    if type(values["max_len"]) is int:
-        values["max_len"] = min(values["max_len"], LARGEST_FIELDS["max_len"])
+    longest = values["max_len"]
+    if type(longest) is int:
+        values["max_len"] = min(longest, LARGEST_FIELDS["max_len"])
     values |= windows(file, theirs, family, values)
     values |= {"dropout": 0.0, "embedding_dropout": 0.0, **special, **_head(file, theirs, family, head)}
     values["separator"] = _separator(file, values)
@@ -178,7 +179,7 @@ def config_from(
         check_sizes(config)
     except ModelError as error:
         raise ModelError("store.unusable", file=file, reason=error) from None
-    return _short_enough(config)
+    return _short_enough(config), longest
 
 
 def _separator(file, values):

@@ -8,13 +8,15 @@ from typing import NamedTuple
 
 import numpy as np
 
-from transformer_viz.store.format import ModelError, disk_errors, json_object, one_line
+from transformer_viz.store.format import ModelError, disk_errors, one_line
+from transformer_viz.store.hugging_face.files import LARGEST_INDEX, json_of
+from transformer_viz.store.hugging_face.way_out import refusal_of
 
 INDEX = "model.safetensors.index.json"
 SINGLE = "model.safetensors"
 
-MAX_HEADER = 2**27
-"""Bytes of a file's header, which lists its tensors."""
+MAX_TENSORS = 100_000
+"""Most tensors of a file."""
 
 TYPES = {"F64": np.float64, "F32": np.float32, "F16": np.float16, "BF16": np.uint16}
 """Types that are read; those of bfloat16 are the upper halves of float32."""
@@ -67,9 +69,8 @@ def stored_tensors(folder: Path) -> dict[str, Stored]:
         return _in_file(folder / SINGLE)
     index = folder / INDEX
     if not index.is_file():
-        raise ModelError("hugging.no_weights", place=folder, file=SINGLE)
-    with disk_errors(index, "read"):
-        listed = json_object(index, index.read_text(encoding="utf-8", errors="replace")).get("weight_map")
+        raise refusal_of(folder) or ModelError("hugging.no_weights", place=folder, file=SINGLE)
+    listed = json_of(index, LARGEST_INDEX).get("weight_map")
     names = {*map(str, listed.values())} if isinstance(listed, dict) else set()
     if not names or any(Path(name).name != name for name in names):
         raise ModelError("hugging.index", file=index)
@@ -85,14 +86,20 @@ def _in_file(file):
     with disk_errors(file, "read"), file.open("rb") as stream:
         size = file.stat().st_size
         start = stream.read(8)
-        length = struct.unpack("<Q", start)[0] if len(start) == 8 else MAX_HEADER
-        if length > min(MAX_HEADER, size - 8):
+        length = struct.unpack("<Q", start)[0] if len(start) == 8 else size
+        if length > size - 8:
             raise ModelError("hugging.shard", file=file)
+        if length > LARGEST_INDEX:
+            raise ModelError("hugging.header", file=file, size=length, most=LARGEST_INDEX)
         header = stream.read(length)
     try:
         listed = json.loads(header)
         listed.pop("__metadata__", None)
+        if len(listed) > MAX_TENSORS:
+            raise ModelError("hugging.tensors", file=file, found=len(listed), most=MAX_TENSORS)
         return {name: _stored(file, name, entry, 8 + length, size) for name, entry in listed.items()}
+    except ModelError:
+        raise
     except (ValueError, TypeError, KeyError, AttributeError, RecursionError):
         raise ModelError("hugging.shard", file=file) from None
 

@@ -3,13 +3,11 @@
 import contextlib
 from pathlib import Path
 
-from transformer_viz.store.format import ModelError, disk_errors, json_object, sentence_of
+from transformer_viz.store.format import ModelError, disk_errors, sentence_of
 from transformer_viz.store.hugging_face.families import Family
+from transformer_viz.store.hugging_face.files import LARGEST_TOKENIZER, checked_size, json_of, text_of
 from transformer_viz.text.sentence_pieces import unigram_json
 from transformer_viz.text.wordpiece import wordpiece_json
-
-LARGEST_TOKENIZER = 2**26
-"""Bytes of a file of a tokenizer."""
 
 
 def tokenizers_of(folder: Path, family: Family) -> tuple[str, str]:
@@ -24,12 +22,12 @@ def tokenizers_of(folder: Path, family: Family) -> tuple[str, str]:
     file = folder / "vocab.json"
     if not file.is_file():
         raise ModelError("hugging.no_tokenizer", place=folder)
-    ids, found = json_object(file, _text(file)), []
+    ids, found = json_of(file, LARGEST_TOKENIZER), []
     for side in (folder / "source.spm", folder / "target.spm"):
         if not side.is_file():
             raise ModelError("hugging.no_pieces", place=folder, name=side.name)
         with disk_errors(side, "read"), _unusable(side):
-            found.append(unigram_json(_checked_size(side).read_bytes(), ids))
+            found.append(unigram_json(checked_size(side, LARGEST_TOKENIZER).read_bytes(), ids))
     return found[0], found[1]
 
 
@@ -43,14 +41,16 @@ def _tokenizer(folder, family):
     """Return the text of a folder's tokenizer.json, or of the one that an older file stands for."""
     file, vocabulary = folder / "tokenizer.json", folder / "vocab.txt"
     if file.is_file():
-        return _text(file)
+        return text_of(file, LARGEST_TOKENIZER)
     if family.wordpiece and vocabulary.is_file():
-        lines = _text(vocabulary).removesuffix("\n").split("\n")
+        lines = text_of(vocabulary, LARGEST_TOKENIZER).removesuffix("\n").split("\n")
         with _unusable(vocabulary):
             return wordpiece_json(lines, lower=_settings(folder).get("do_lower_case") is not False)
     if family.pieces is not None and (pieces := folder / family.pieces.file).is_file():
         with disk_errors(pieces, "read"), _unusable(pieces):
-            return family.pieces.convert(_checked_size(pieces).read_bytes(), _settings(folder))
+            return family.pieces.convert(
+                checked_size(pieces, LARGEST_TOKENIZER).read_bytes(), _settings(folder)
+            )
     raise ModelError("hugging.no_tokenizer", place=folder)
 
 
@@ -59,7 +59,7 @@ def _settings(folder):
     found = {}
     for name in ("config.json", "tokenizer_config.json"):
         file = folder / name
-        found |= json_object(file, _text(file)) if file.is_file() else {}
+        found |= json_of(file, LARGEST_TOKENIZER) if file.is_file() else {}
     return found
 
 
@@ -72,15 +72,3 @@ def _unusable(file):
         raise
     except ValueError as error:
         raise ModelError("store.unusable", file=file, reason=sentence_of(error)) from None
-
-
-def _text(file):
-    with disk_errors(file, "read"):
-        return _checked_size(file).read_text(encoding="utf-8", errors="replace")
-
-
-def _checked_size(file):
-    """Return a file of a tokenizer, if it is not too large."""
-    if file.stat().st_size > LARGEST_TOKENIZER:
-        raise ModelError("store.size", file=file, size=file.stat().st_size, most=LARGEST_TOKENIZER)
-    return file

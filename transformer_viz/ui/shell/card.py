@@ -62,11 +62,13 @@ def show_card(model: store.ModelSummary) -> None:
     show_averaging(head_roles_of(model.reference), config_of(model))
     if limits := limits_of(model.card):
         st.markdown(escaped(limits))
+    if left_out := left_out_of(model.card):
+        st.caption(t("card.left_out", names=escaped(left_out)))
     show_training(model)
     left, right = st.columns(2, gap="large")
     with left:
         show_heading(t("card.architecture"))
-        show_rows(architecture(config_of(model)) | calibration_of(model))
+        show_rows(architecture(config_of(model)) | longest_of(model) | calibration_of(model))
     with right:
         show_heading(t("card.data"))
         show_rows(origin(model.card))
@@ -208,6 +210,21 @@ def architecture(config: TransformerConfig) -> dict[str, str]:
     return rows | {t("config.pooling"): pooling, t("config.labels"): labels}
 
 
+def longest_of(model: store.ModelSummary) -> dict[str, str]:
+    """Return of how many tokens the longest text is, as name -> value, if a model could read longer ones."""
+    longest = count_in(model.card, "longest")
+    here = f"{config_of(model).max_len:,}"
+    return {t("config.longest"): t("card.longest", here=here, longest=longest)} if longest else {}
+
+
+def left_out_of(card: dict) -> str:
+    """Return the layers of heads that are in a folder of the hub and are not read; "" if there are none."""
+    names = card.get("left_out")
+    listed = names if isinstance(names, list) else []
+    layers = (name.removesuffix(".weight").removesuffix(".bias") for name in listed if isinstance(name, str))
+    return ", ".join(dict.fromkeys(layers))
+
+
 def limits_of(card: dict) -> str:
     """Return the model's limits as its card states them, in the visitor's language; "" if it states none."""
     written = part(card, "limits")
@@ -235,6 +252,7 @@ def origin(card: dict) -> dict[str, str]:
         t("card.trained"): trained_layers_of(card),
         t("card.state"): epoch_of(card),
         t("card.source"): source_of(card),
+        t("card.revision"): text_in(card, "revision")[:MAX_NAME],
         t("card.file"): text_in(data, "file") or files_of(data),
         t("card.rows"): count_in(data, "rows"),
         "sha256": text_in(data, "sha256")[:16],

@@ -3,7 +3,9 @@
 import numpy as np
 import streamlit as st
 
+from transformer_viz import store
 from transformer_viz.text.tokenizer import visible
+from transformer_viz.ui.shell.card_facts import config_of, count_in
 from transformer_viz.ui.shell.language import escaped, t
 from transformer_viz.values.trace import Trace
 
@@ -18,7 +20,7 @@ def show_order(trace: Trace) -> None:
     st.markdown(t("reading.order", text=escaped(" ".join(words[:MAX_WORDS])) + more))
 
 
-def show_reading(trace: Trace) -> None:
+def show_reading(trace: Trace, model: store.ModelSummary) -> None:
     """Show how a text was truncated and which words are unknown to the model."""
     if trace.num_dropped and trace.cut_at is not None:
         total = len(trace.tokens) + trace.num_dropped
@@ -32,6 +34,8 @@ def show_reading(trace: Trace) -> None:
                 tail=len(trace.tokens) - trace.cut_at,
             )
         )
+        if longest := count_in(model.card, "longest"):
+            st.caption(t("reading.limit", most=f"{config_of(model).max_len:,}", longest=longest))
     if trace.unknown.all():
         st.caption(t("reading.all_unknown"))
         return

@@ -70,7 +70,7 @@ def show_text(model: store.ModelSummary, lesson: Lesson | None) -> None:
         show_answer(model, trace, asked)
     if request.changes.order:
         show_order(trace)
-    show_reading(trace)
+    show_reading(trace, model)
     with asked.options:
         looks, wants_effects = choose_changes(model, trace, changed=bool(request.changes.ablate))
     effects = head_effects(request) if wants_effects else None
@@ -121,7 +121,7 @@ def show_comparison(
     """
     if request.changes.order:
         show_order(comparison.b)
-    show_reading(comparison.b)
+    show_reading(comparison.b, model)
     if before == request:
         st.caption(t("compare.nothing"))
     opened = lesson_view(lesson, comparison.b, request) if lesson else None

@@ -44,7 +44,7 @@ def show_map(model: store.ModelSummary, open_heads: Callable[[], None]) -> None:
     if run is None:
         return
     _, request, trace, before = run
-    show_reading(trace)
+    show_reading(trace, model)
     show_chips(model, request, before, trace)
     try:
         payload = _payload(trace, words(), config_of(model), request, store.stamp(model.reference))

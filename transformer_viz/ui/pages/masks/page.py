@@ -49,7 +49,7 @@ def show(model: store.ModelSummary, open_attention: Callable[[], None]) -> None:
     unchanged = answer(request)
     if unchanged is None:
         return
-    show_reading(unchanged)
+    show_reading(unchanged, model)
     heads, beside = beside_heads()
     with heads:
         kind, layer, head = choose_head(

@@ -17,7 +17,7 @@ from transformer_viz.ui.shell.card import headline, show_card, size_text, task_o
 from transformer_viz.ui.shell.card_facts import config_of
 from transformer_viz.ui.shell.classroom import is_classroom, keep_visitor
 from transformer_viz.ui.shell.language import escaped, t
-from transformer_viz.ui.shell.problems import error_text
+from transformer_viz.ui.shell.problems import error_text, without_folders
 from transformer_viz.ui.shell.shelf import home, is_own, name_problem, shown_models
 
 NAME_WIDTH = 130
@@ -67,6 +67,8 @@ def show_shelf(models: list[store.ModelSummary], names: list[str], open_model: C
         show_actions(model, names, open_model)
     if model.error:
         st.error(error_text(model.error), icon=":material/broken_image:")
+        if model.error.lines:
+            st.code(without_folders(model.error.lines), language="python", wrap_lines=True)
     else:
         show_card(model)
 

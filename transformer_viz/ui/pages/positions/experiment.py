@@ -95,7 +95,7 @@ def show_change(
     order = order_of(changed, before)
     if order:
         show_order(after)
-    show_reading(before)
+    show_reading(before, model)
     show_weights(model, before, after, order, layer, head)
     with st.container(horizontal=True, gap="medium", vertical_alignment="center"):
         with st.container(width=WORDS_WIDTH):

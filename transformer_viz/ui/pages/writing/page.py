@@ -43,7 +43,7 @@ def show(model: store.ModelSummary, open_attention: Callable[[], None]) -> None:
     trace = answer(request_of(model.reference, asked.text, room, steps))
     if trace is None:
         return
-    show_reading(trace)
+    show_reading(trace, model)
     VIEWS[view](Shown(model, asked.text, room, steps, trace))
     show_explained("writing", r"p_i = \frac{e^{z_i / T}}{\sum_j e^{z_j / T}}")
 
