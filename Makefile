@@ -5,7 +5,7 @@ TORCH ?= $(PYTHON)
 AUDIT = pip-audit==2.10.1
 LICENCES = pip-licenses==5.5.5
 
-.PHONY: app test test-all coverage lint bench load soak fuzz mutants bench-ui check-hub models lock audit licences clean
+.PHONY: app test test-all coverage lint bench load soak fuzz mutants bench-ui check-hub check-hub-types models lock audit licences clean
 
 app: .venv/app            ## set up and open the app
 	$(BIN)/streamlit run app.py
@@ -47,6 +47,9 @@ mutants: .venv/dev browser tests/node/node_modules  ## sixty deliberate breaks: 
 
 check-hub: .venv/dev      ## five models of the hub beside transformers, which another Python has: make check-hub TORCH=...
 	$(BIN)/python tests/elsewhere/check_hub.py --torch $(TORCH) $(ARGS)
+
+check-hub-types: .venv/dev ## small folders of all model types, made by another Python: make check-hub-types TORCH=...
+	$(BIN)/python tests/elsewhere/check_hub_types.py --torch $(TORCH) $(ARGS)
 
 models: .venv/dev         ## train every model of the shelf: make models DATA=folder
 	sh models/train.sh $(DATA)

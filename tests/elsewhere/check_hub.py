@@ -115,7 +115,7 @@ def compared(name, explorer, answers, text):
     tokens = explorer.encode([text])[0].tolist() == ids
     trace = explorer.trace(ids, **target)
     weights = max(difference(ours, answers[kind]) for kind, ours in weights_of(trace).items())
-    kind = "logits" if "logits" in answers else "hidden"
+    kind = "logits" if "logits" in answers and explorer.config.num_outputs else "hidden"
     logits = difference(trace.logits if kind == "logits" else trace.values.final, answers[kind])
     most = LOGITS * max(10, np.abs(answers[kind]).max())
     wrong = {"tokens": not tokens, "weights": not weights <= WEIGHTS, kind: not logits <= most}

@@ -169,6 +169,7 @@ LLAMA3 = {"rope_type": "llama3", "factor": 3.0, "low_freq_factor": 0.5, "high_fr
         ("stablelm", {"use_parallel_residual": True}, "`use_parallel_residual` = True is not understood"),
         ("bart", {"decoder_attention_heads": 2}, "`decoder_attention_heads` = 2 is not understood, only 4"),
         ("marian-pieces", {"add_final_layer_norm": True}, "`add_final_layer_norm` = True is not understood"),
+        ("marian-pieces", {"share_encoder_decoder_embeddings": False}, "_embeddings` = False is not"),
         ("marian-pieces", {"decoder_start_token_id": 10**6}, "`target_start` = (1000000,) names a token"),
         ("mpnet", {"relative_attention_num_buckets": 16}, "`relative_attention_num_buckets` = 16 is not"),
         ("t5", {"feed_forward_proj": "gated-mish"}, "the activation mish is not known"),
@@ -434,6 +435,26 @@ def test_a_tensor_that_is_shared_may_be_stored_twice_if_it_is_the_same(copied, n
     with_tensors(folder, **{copy: shared + np.float32(1e-3)})
     with pytest.raises(ModelError, match=f"{copy} and {other} differ.*`tie_word_embeddings` to false"):
         store.read_model(folder)
+
+
+def test_where_nothing_is_shared_each_layer_reads_its_own_tensor(copied):
+    folder = changed(copied("bert-masked"), tie_word_embeddings=False)
+    arrays = load_file(folder / "model.safetensors")
+    kernel = arrays["bert.embeddings.word_embeddings.weight"] + 1
+    bias = arrays["cls.predictions.bias"] + 2
+    own = {"cls.predictions.decoder.weight": kernel, "cls.predictions.decoder.bias": bias}
+    found = store.read_model(with_tensors(folder, **own))
+    assert_array_equal(found.parameters["output/kernel"], kernel.T)
+    assert_array_equal(found.parameters["output/bias"], bias)
+    assert found.card["left_out"] == store.read_model(HERE / "models" / "bert-masked").card["left_out"]
+    folder = changed(copied("bart"), tie_word_embeddings=False)
+    shared = load_file(folder / "model.safetensors")["model.shared.weight"]
+    names = ("model.encoder.embed_tokens.weight", "model.decoder.embed_tokens.weight", "lm_head.weight")
+    own = {name: shared + np.float32(number) for number, name in enumerate(names, 1)}
+    found = store.read_model(with_tensors(folder, **own))
+    for number, name in enumerate(("token_embedding/embeddings", "target_token_embedding/embeddings"), 1):
+        assert_array_equal(found.parameters[name], shared + np.float32(number))
+    assert_array_equal(found.parameters["output/kernel"], (shared + np.float32(3)).T)
 
 
 def test_a_folder_says_of_its_tokenizer_whether_a_second_text_has_a_segment(copied):

@@ -51,7 +51,7 @@ SUFFIXES = {
     "scale": (".weight",),
     "gamma": (".weight", ".gamma"),
     "beta": (".bias", ".beta"),
-    "bias": (".bias", ".decoder.bias", ""),
+    "bias": (".decoder.bias", ".bias", ""),
 }
 """Kind of a parameter -> endings of the names of their tensors."""
 
@@ -176,9 +176,9 @@ def _contents(folder, theirs):
     if head is None and "For" in (kind := class_name(theirs)):
         told = {language: Words(language)("hugging.no_answer", kind=one_line(kind)) for language in LANGUAGES}
         card["limits"] = told
-    sources, copies = _sources(config, family, head, tensors)
+    sources, copies, others = _sources(config, family, head, tensors)
     used = {source.name for source in sources.values()}
-    card["left_out"] = _left_out(folder, family, head, tensors.keys() - used - copies.keys())
+    card["left_out"] = _left_out(folder, family, head, tensors.keys() - used - copies.keys() - others)
     writes = target_tokenizer if config.architecture == "encoder-decoder" else None
     zeros = tuple(
         ending for ending, name in family.zeros.items() if not theirs.get(name, family.defaults.get(name))
@@ -258,8 +258,11 @@ def _examples(kind, config, tokenizer):
     return ["The cat sat on the mat because it was tired."]
 
 
-def _sources(config, family, head, tensors) -> tuple[dict[str, Source], dict[str, str]]:
-    """Return `Contents.sources` and `Contents.copies`."""
+def _sources(config, family, head, tensors) -> tuple[dict[str, Source], dict[str, str], set[str]]:
+    """Return `Contents.sources`, `Contents.copies`, and tensors that such a model itself does not use.
+
+    Where nothing is shared, a tensor that would be, such as BART's "shared", is stored for nothing.
+    """
     sources, copies = {}, {}
     for name in config.parameter_shapes():
         source, *others = [*_candidates(family, head, tensors, name)] or [None]
@@ -271,7 +274,8 @@ def _sources(config, family, head, tensors) -> tuple[dict[str, Source], dict[str
         for shared in ("target_token_embedding/embeddings", "output/kernel"):
             copies |= {each.name: embedding.name for each in _candidates(family, head, tensors, shared)}
     used = {source.name for source in sources.values()}
-    return sources, {copy: other for copy, other in copies.items() if copy not in used}
+    copies = {copy: other for copy, other in copies.items() if copy not in used}
+    return (sources, copies, set()) if config.tie_embeddings else (sources, {}, {*copies})
 
 
 def _candidates(family, head, tensors, name):

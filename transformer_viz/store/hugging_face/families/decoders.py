@@ -183,7 +183,7 @@ LLAMA = Family(
             },
         ),
     },
-    prefixes=("model.",),
+    prefixes=("model.", "transformer.", ""),
     settings=SIZES
     | {
         "activation": "hidden_act",

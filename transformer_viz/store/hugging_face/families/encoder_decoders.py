@@ -22,7 +22,7 @@ def _stack(stack: str, layers: Layers) -> Layers:
 
 BART = Family(
     layers={
-        "token_embedding": ("shared", "encoder.embed_tokens"),
+        "token_embedding": ("encoder.embed_tokens", "shared"),
         "target_token_embedding": ("decoder.embed_tokens", "shared"),
         "position_embedding": "encoder.embed_positions",
         "target_position_embedding": "decoder.embed_positions",
@@ -80,7 +80,12 @@ PEGASUS = replace(
 MARIAN = replace(
     BART,
     fixed=BART.fixed | {"embedding_norm": False},
-    required={"normalize_before": False, "normalize_embedding": False, "add_final_layer_norm": False},
+    required={
+        "normalize_before": False,
+        "normalize_embedding": False,
+        "add_final_layer_norm": False,
+        "share_encoder_decoder_embeddings": True,
+    },
     heads={"MTModel": BART.heads["ForConditionalGeneration"]},
     sentence_pieces=True,
     first_position=0,
@@ -89,7 +94,7 @@ MARIAN = replace(
 
 T5 = Family(
     layers={
-        "token_embedding": ("shared", "encoder.embed_tokens"),
+        "token_embedding": ("encoder.embed_tokens", "shared"),
         "target_token_embedding": ("decoder.embed_tokens", "shared"),
         "encoder_norm": "encoder.final_layer_norm",
         "decoder_norm": "decoder.final_layer_norm",
