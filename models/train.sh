@@ -19,7 +19,8 @@ train() { # name, then the arguments of `train`
     name=$1
     shift
     wants "$name" || return 0
-    "$PYTHON" -m transformer_viz train --out "models/$name" --overwrite "$@"
+    # shellcheck disable=SC2086
+    "$PYTHON" ${SCRIPT:--m transformer_viz train} --out "models/$name" --overwrite "$@"
 }
 
 IMDB="IMDB Large Movie Review Dataset, Maas et al., ACL 2011; 25,000 training and 25,000 test reviews"

@@ -5,6 +5,11 @@ import json
 from transformer_viz.values.head_roles import HeadRoles
 
 
+def third_version(found: HeadRoles) -> str:
+    """Return roles as version 3 wrote them: it did not tell how long the texts are."""
+    return json.dumps(_without_lengths(found))
+
+
 def second_version(found: HeadRoles) -> str:
     """Return roles as version 2 wrote them: it did not measure what is nearby."""
     return json.dumps(_without_nearby(found))
@@ -19,8 +24,14 @@ def first_version(found: HeadRoles) -> str:
     return json.dumps(content | {"format_version": 1})
 
 
-def _without_nearby(found):
+def _without_lengths(found):
     content = json.loads(found.to_json())
+    del content["tokens"], content["short"]
+    return content | {"format_version": 3}
+
+
+def _without_nearby(found):
+    content = _without_lengths(found)
     for kind in content["kinds"].values():
         if "nearby" in kind["names"]:
             place = kind["names"].index("nearby")

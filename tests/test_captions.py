@@ -1,5 +1,6 @@
 """What is said of heads, in both languages: of one text, and with evidence from many."""
 
+import dataclasses
 import json
 
 import numpy as np
@@ -33,12 +34,11 @@ def heads_of(*weights, kind="encoder", possible=ROLES, tokens=TOKENS, typical=No
     return HeadsInText(kind, Attentions([layer], mask, tokens, tokens), [frozenset(possible)], typical)
 
 
-def said(weights, role=None, language="en", **options):
-    """Return the caption of one head."""
-    usual = role and [[role]]
-    return captions_of(Words(language), heads_of(weights, **options), options.get("tokens", TOKENS), usual)[
-        0
-    ][0]
+def said(weights, role=None, language="en", measured=None, **options):
+    """Return the caption of one head; `measured`: tokens of the texts that show its usual role."""
+    usual, labels = role and [[role]], options.get("tokens", TOKENS)
+    found = captions_of(Words(language), heads_of(weights, **options), labels, usual, tokens=measured)
+    return found[0][0]
 
 
 def usual(name, share=0.62, support=1.0, held=97, texts=100):
@@ -160,6 +160,21 @@ def test_with_evidence_a_caption_says_what_is_usual_in_how_many_texts_and_how_it
     )
     assert said(previous, usual("previous"), "zh") == (
         "通常关注前一个词元（占权重的 62%，100 段文本中的 97 段如此）；本例中为 58%。"
+    )
+
+
+@pytest.mark.parametrize(("tokens", "shown"), [(7, "7"), (16, "16"), (258, "260"), (1_249, "1,200")])
+def test_what_is_usual_is_said_of_texts_of_about_so_many_tokens(tokens, shown):
+    previous = half(np.eye(SIZE, k=-1))
+    assert said(previous, usual("previous"), measured=tokens) == (
+        "Usually attends to the previous token (62% of its weight, in 97 of 100 texts of about "
+        f"{shown} tokens); here 58%."
+    )
+    assert said(previous, usual("previous"), "zh", tokens) == (
+        f"通常关注前一个词元（占权重的 62%，100 段约 {shown} 个词元的文本中的 97 段如此）；本例中为 58%。"
+    )
+    assert said(EVEN, usual("mixed", np.nan), measured=tokens).startswith(
+        f"No usual pattern (measured over 100 texts of about {shown} tokens). "
     )
 
 
@@ -301,9 +316,9 @@ def test_captions_and_names_of_a_payload_rest_on_the_evidence_unless_the_matrix_
     text = payload_of(trace, Words("en"), head_roles=found).decode("utf-8", "replace")
     for role in (role for layer in roles for role in layer):
         count = (
-            "No usual pattern (measured over 6 texts)."
+            f"No usual pattern (measured over 6 texts of about {found.tokens} tokens)."
             if role.name == "mixed"
-            else f"in {role.held} of {role.texts} texts"
+            else f"in {role.held} of {role.texts} texts of about {found.tokens} tokens"
         )
         assert count in text
     named = [role for layer in roles for role in layer]
@@ -313,9 +328,11 @@ def test_captions_and_names_of_a_payload_rest_on_the_evidence_unless_the_matrix_
     assert f'"roles": [{quoted}]' in text
     shares = ", ".join('""' if np.isnan(role.share) else f'"{role.share:.0%}"' for role in named)
     assert f'"shares": [{shares}]' in text
+    assert f"Patterns over {{texts}} texts of about {found.tokens} tokens" in text
     for plain in (
         payload_of(trace, Words("en")),
         payload_of(trace, Words("en"), ("mean",), head_roles=found),
+        payload_of(trace, Words("en"), head_roles=dataclasses.replace(found, tokens=999)),
     ):
         header = json.loads(plain[8 : 8 + int.from_bytes(plain[:8], "little")])
         (shown,) = header["attentions"]

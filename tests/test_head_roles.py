@@ -1,16 +1,18 @@
 """Roles of heads over many texts: averages by hand, the usual role, the JSON form and what it refuses."""
 
+import dataclasses
 import json
 import re
 
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
-from old_roles import first_version, second_version
+from old_roles import first_version, second_version, third_version
 
 import transformer_viz as tv
 from transformer_viz.analysis import pattern_shares, text_patterns
 from transformer_viz.analysis.pattern_totals import PatternTotals
+from transformer_viz.text.sentences import one_sentence
 from transformer_viz.values.head_roles import HeadRoles
 from transformer_viz.values.patterns import MEASURES
 
@@ -189,7 +191,38 @@ def classified(explorer, reviews):
     return tv.head_roles(explorer, reviews, words=WORDS)
 
 
-@pytest.mark.parametrize("kind", ["found", "classified"])
+@pytest.fixture(scope="module")
+def long(explorer, reviews):
+    """Measured in texts of six sentences of 7 to 10 tokens."""
+    return tv.head_roles(explorer, [" ".join(np.roll(reviews, step)) for step in range(5)], words=WORDS)
+
+
+def test_in_texts_much_longer_than_their_sentences_the_heads_are_measured_in_both(explorer, long, reviews):
+    assert (long.texts, long.tokens) == (5, len(explorer.trace(" ".join(reviews)).tokens))
+    random = np.random.default_rng(0)
+    sentences = [one_sentence(" ".join(np.roll(reviews, step)), random) for step in range(5)]
+    assert set(sentences) < set(reviews)
+    assert long.short == tv.head_roles(explorer, sentences, words=WORDS)
+    assert long.short.tokens == np.median([len(explorer.trace(text).tokens) for text in sentences])
+    assert long.short.short is None
+    assert tv.head_roles(explorer, reviews).short is None
+
+
+def test_of_both_lengths_the_nearer_one_is_used_and_none_for_a_text_far_from_both(long):
+    both = dataclasses.replace(long, tokens=260, short=dataclasses.replace(long.short, tokens=20))
+    expected = {6: None, 7: both.short, 60: both.short, 65: None, 87: both, 780: both, 781: None}
+    assert {tokens: both.nearest(tokens) for tokens in expected} == expected
+    assert long.short.nearest(9) is long.short
+    unknown = dataclasses.replace(long, tokens=None, short=None)
+    assert unknown.nearest(9_999) is unknown
+
+
+def test_the_head_shown_first_is_that_of_short_texts(long):
+    assert long.opening("encoder") == long.short.kinds["encoder"].opening()
+    assert long.short.opening("encoder") == long.opening("encoder")
+
+
+@pytest.mark.parametrize("kind", ["found", "classified", "long"])
 def test_json_and_back_is_the_same(kind, request):
     found = request.getfixturevalue(kind)
     text = found.to_json()
@@ -199,6 +232,11 @@ def test_json_and_back_is_the_same(kind, request):
     assert again.to_frame().equals(found.to_frame())
     assert again.words == found.words
     assert again != "anything else"
+
+
+def test_roles_of_version_3_are_read_and_of_texts_of_unknown_length(long):
+    again = HeadRoles.from_json(third_version(long))
+    assert again == dataclasses.replace(long, tokens=None, short=None)
 
 
 def test_roles_of_version_1_are_read_and_have_no_words(found):
@@ -301,6 +339,13 @@ DAMAGE = {
     "a ratio below 0": lambda top, kind: kind["ratio"][0][0].__setitem__(0, -0.1),
     "an endless ratio": lambda top, kind: kind["ratio"][0][0].__setitem__(0, float("inf")),
     "a ratio too few": lambda top, kind: kind["ratio_spread"][0][0].pop(),
+    "texts without a token": lambda top, kind: top.update(tokens=0),
+    "half a token": lambda top, kind: top.update(tokens=7.5),
+    "no lengths": lambda top, kind: top.pop("tokens"),
+    "short texts without heads": lambda top, kind: top.update(short={"texts": 3, "tokens": 5, "kinds": {}}),
+    "still shorter texts": lambda top, kind: top.update(
+        short={"texts": 6, "tokens": 5, "kinds": top["kinds"], "short": None}
+    ),
     "no words": lambda top, kind: top.pop("words"),
     "no version": lambda top, kind: top.pop("format_version"),
     "a version of half": lambda top, kind: top.update(format_version=1.5),
@@ -325,9 +370,9 @@ def test_more_text_than_any_model_needs_is_not_read(found):
 
 
 def test_roles_of_a_newer_version_are_told_from_damaged_ones(found):
-    newer = damaged(found, lambda top, kind: top.update(format_version=4))
+    newer = damaged(found, lambda top, kind: top.update(format_version=5))
     with refused(
-        "The roles of heads have format version 4, made by a newer version of Transformer Viz; this one "
-        "reads up to 3. Update the program."
+        "The roles of heads have format version 5, made by a newer version of Transformer Viz; this one "
+        "reads up to 4. Update the program."
     ):
         HeadRoles.from_json(newer)

@@ -9,6 +9,7 @@ from numpy.testing import assert_array_equal
 
 from transformer_viz.text import tokenizer as module
 from transformer_viz.text import unicode
+from transformer_viz.text.sentences import one_sentence, sentences_of
 from transformer_viz.text.tokenizer import PAD, TOKEN_KINDS, UNK, Tokenizer, clean_text, visible
 from transformer_viz.values.config import CHOICES, MASK_ID
 
@@ -35,6 +36,18 @@ def test_html_line_breaks_are_white_space(mark):
     encoding = TOKENIZER.encode(f"film{mark}plot", max_len=9)
     assert encoding.tokens == ("film", "plot")
     assert surface(encoding) == ["film", "plot"]
+
+
+def test_one_sentence_of_a_text_is_drawn_and_what_is_not_divided_is_cut_after_20_words():
+    random = np.random.default_rng(3)
+    text = 'One "good." Two<br />Three! 3.5 (four?) ... 五。“六！”'
+    sentences = ['One "good."', "Two", "Three!", "3.5 (four?)", "五。", "“六！”"]
+    assert sentences_of(text) == sentences
+    assert {one_sentence(text, random) for _ in range(99)} == set(sentences)
+    words = [f"word{number}" for number in range(30)]
+    assert one_sentence(" ".join(words), random) == " ".join(words[:20])
+    assert one_sentence("好" * 30, random) == "好" * 20
+    assert [one_sentence(whole, random) for whole in ("Just this.", "", "...")] == ["Just this.", "", "..."]
 
 
 def test_ids_begin_with_padding_and_unknown_and_follow_frequency():

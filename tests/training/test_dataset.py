@@ -62,13 +62,17 @@ def test_roles_are_measured_over_at_most_300_texts_in_the_form_the_model_reads(
 
 def test_the_texts_for_roles_are_drawn_from_all_of_a_hundred_or_more_and_always_the_same():
     texts = [f"text {number}" for number in range(1000)]
-    chosen = choose_role_texts(texts)
+    rows, config = pd.DataFrame({"text": texts}), TransformerConfig()
+    chosen = choose_role_texts(config, rows)
     places = np.array([texts.index(text) for text in chosen])
     assert len(set(chosen)) == 300
     assert abs(places.mean() - 499.5) < 50  # three standard errors
-    assert choose_role_texts(texts) == chosen
-    assert choose_role_texts(texts[:100]) == texts[:100]
-    assert choose_role_texts(texts[:99]) == []
+    assert choose_role_texts(config, rows) == chosen
+    assert choose_role_texts(config, rows[:100]) == texts[:100]
+    assert choose_role_texts(config, rows[:99]) == []
+    first = rows.assign(is_first=rows.index % 5 == 0)
+    assert choose_role_texts(config, first) == texts[::5]
+    assert choose_role_texts(config, first[:400], 100) != texts[:400:5]  # too few of the first file
 
 
 @pytest.mark.parametrize(
@@ -184,7 +188,7 @@ def test_rows_that_are_only_trained_on_reach_neither_validation_nor_test(tmp_pat
     more = LabelledTexts(job(paths["rows"], test=paths["test"], train_only=[paths["guesses"]]))
     assert (more.num_rows, more.num_validation) == (alone.num_rows + 60, alone.num_validation)
     assert more.probes == alone.probes
-    assert more._test.equals(alone._test)
+    assert more.test.equals(alone.test)
     trained = {
         word
         for ids in more._train[0]
@@ -207,11 +211,14 @@ def test_rows_that_are_only_trained_on_have_no_label_of_their_own(tmp_path):
 
 
 class Explorer:
-    """Gives the same logits to all texts, and counts them."""
+    """The longer a text, the surer it is that it is bad; counts the texts."""
+
+    def encode(self, texts):
+        return [text.split() for text in texts]
 
     def class_logits(self, token_ids):
         self.texts = len(token_ids)
-        return np.tile([1.0, 0.0], (self.texts, 1))
+        return np.array([[0.5 * len(words), 0.0] for words in token_ids])
 
 
 def test_the_temperature_is_fitted_to_the_validation_rows_of_the_first_file(tmp_path):
@@ -225,6 +232,30 @@ def test_the_temperature_is_fitted_to_the_validation_rows_of_the_first_file(tmp_
     facts = dataset.calibrate(explorer)
     assert dataset.num_validation == 240
     assert 100 <= facts["rows"] == explorer.texts < 150
-    labels = dataset._validation[1][dataset._is_first]
+    labels = dataset._own[1]
     assert facts["temperature"] == pytest.approx(1 / np.log(1 / labels.mean() - 1), rel=1e-3)
     assert dataset.config.temperature == facts["temperature"]
+    assert all(text.startswith("reviews") for text in dataset.role_texts)
+    assert set(dataset.labelled["text"].str.split().str[0]) == {"reviews"}
+    assert "sentences" not in facts
+
+
+def test_of_texts_much_longer_than_their_sentences_the_temperature_is_that_of_both(tmp_path):
+    path = tmp_path / "rows"
+    said = "First one. Then two. Now three. Last {}.,{}"
+    rows = (said.format(number, "bad" if number % 5 else "good") for number in range(1_200))
+    path.write_text("text,label\n" + "\n".join(rows))
+    dataset, explorer = LabelledTexts(job(path, settings=TrainingSettings(validation=0.1))), Explorer()
+    facts, bad = dataset.calibrate(explorer), 1 - dataset._own[1].mean()
+
+    def loss(temperature):
+        sure = 1 / (1 + np.exp(-np.array([4, 1]) / temperature))
+        return -(bad * np.log(sure) + (1 - bad) * np.log(1 - sure)).mean()
+
+    found = facts["temperature"]
+    assert loss(found) < min(loss(1.05 * found), loss(found / 1.05))
+    for side, tokens in ((facts, 8), (facts["sentences"], 2)):
+        assert side["tokens"] == tokens
+        for name, temperature in (("calibration_error_before", 1), ("calibration_error", found)):
+            gap = abs(1 / (1 + np.exp(-tokens / 2 / temperature)) - bad)
+            assert side[name] == pytest.approx(gap, abs=1e-6)

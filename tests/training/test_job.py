@@ -1,5 +1,7 @@
 import dataclasses
 import json
+import sys
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -18,6 +20,10 @@ from transformer_viz.training.job import run_job
 from transformer_viz.training.labelled_texts import LabelledTexts
 from transformer_viz.values.config import PAD_ID
 from transformer_viz.values.presets import PRESETS
+
+sys.path.append(str(Path(__file__).parents[2] / "models"))
+
+from measure import main as measure
 
 CONFIG = PRESETS["single-block"].replace(d_model=16, num_heads=2, ffn_dim=8)
 
@@ -120,6 +126,26 @@ def test_the_roles_of_its_heads_are_those_in_texts_it_was_not_trained_on(noisy):
     measured = head_roles(explorer, texts)
     assert list(kept.to_frame()["role"]) == list(measured.to_frame()["role"])
     np.testing.assert_allclose(kept.kinds["encoder"].share, measured.kinds["encoder"].share, atol=2e-3)
+
+
+def test_what_is_measured_again_is_what_the_training_measured(noisy, tmp_path):
+    job, card, explorer = noisy
+    stored, unknown = store.read_model(job.out), {"rows": 0}
+    parts = {"tokenizer": stored.tokenizer, "parameters": stored.parameters, "folder": tmp_path}
+    spoilt = card | {"calibration": unknown, "test": card["test"] | {"calibration_error": 0.9}}
+    store.write_model("again", config=stored.config.replace(temperature=9.0), card=spoilt, **parts)
+    rows = f"--data {job.data} --test {job.test} --validation 0.3 --preset six-layers-learned"
+    measure(f"{rows} --out {tmp_path / 'again'}".split())
+    again = store.read_model(tmp_path / "again")
+    assert again.card.keys() == card.keys()
+    assert again.card["calibration"] == pytest.approx(card["calibration"], rel=2e-2)
+    assert again.config.temperature == again.card["calibration"]["temperature"]
+    before, after = (each["test"]["calibration_error"] for each in (card, again.card))
+    assert after == pytest.approx(before, rel=0.05)
+    assert again.head_roles.to_frame()["role"].equals(explorer.head_roles.to_frame()["role"])
+    assert again.head_roles.words == explorer.head_roles.words
+    for name, value in again.parameters.items():
+        np.testing.assert_array_equal(value, stored.parameters[name])
 
 
 def test_the_words_typical_of_each_label_are_those_of_the_training_texts(tmp_path):

@@ -54,7 +54,7 @@ def test_each_model_opens_on_a_head_with_a_pattern_unless_it_has_none(name):
     opened = header["attentions"][-1]
     assert opened["kind"] == ("cross" if explorer.target_tokenizer else explorer.config.architecture)
     layer, head = opened["opening"]
-    usual = explorer.head_roles.usual(opened["kind"])
+    usual = (explorer.head_roles.short or explorer.head_roles).usual(opened["kind"])
     none = {"mixed", "even"}
     assert usual[layer][head].name not in none or {role.name for each in usual for role in each} <= none
 

@@ -575,6 +575,12 @@ def test_the_card_tells_the_temperature_and_what_it_did(small_config, tmp_path):
     facts = {"calibration_error_before": 0.0461, "calibration_error": 0.0209, "temperature": 1.372}
     fitted = "1.37 (calibration error on the validation set: 4.6% before, 2.1% after)"
     assert told({"calibration": facts}, temperature=1.372) == {"Temperature": fitted}
+    short = {"tokens": 24, "calibration_error_before": 0.1, "calibration_error": 0.034}
+    both = facts | {"tokens": 1258, "sentences": short}
+    assert told({"calibration": both}, temperature=1.372) == {
+        "Temperature": "1.37 (calibration error on the validation set: in texts of about 1,258 tokens 4.6% "
+        "before, 2.1% after; in sentences of about 24 tokens 10.0% before, 3.4% after)"
+    }
     assert told({"calibration": {"calibration_error": "x"}}, temperature=2) == {"Temperature": "2"}
     assert told({}) == {"Temperature": "1 (not calibrated)"}
     assert told({}, architecture="decoder", labels=None, causal=None) == {}

@@ -41,10 +41,12 @@ class MeasuredText(NamedTuple):
 
     Attributes:
         kinds: Kind of attention -> its heads; only kinds in which some query can choose between two keys.
+        tokens: Number of tokens of the text that the model reads; of an encoder-decoder, of the source.
         cut: Whether the model reads only a part of the text.
     """
 
     kinds: dict[str, MeasuredHeads]
+    tokens: int
     cut: bool = False
 
 
@@ -93,7 +95,7 @@ class SurveyTotals:
         self.texts = tuple(texts)
         self._words = words
         self.cut = np.zeros(len(texts), bool)
-        self._is_counted = np.zeros(len(texts), bool)
+        self._tokens: list[int] = []
         self._patterns = pattern_totals(config, words)
         self._shares, self._histograms = {}, {}
         for kind, totals in self._patterns.items():
@@ -108,8 +110,9 @@ class SurveyTotals:
     def add(self, number: int, found: MeasuredText) -> None:
         """Add the text of this index."""
         self.cut[number] = found.cut
+        if found.kinds:
+            self._tokens.append(found.tokens)
         for kind, heads in found.kinds.items():
-            self._is_counted[number] = True
             totals = self._patterns[kind]
             totals.add(heads.layers)
             can = totals.is_possible[:, None]
@@ -124,7 +127,7 @@ class SurveyTotals:
         Raises:
             NoChoiceError: If no text counts. It is a `ValueError`.
         """
-        roles = roles_of_totals(self._patterns, int(self._is_counted.sum()), self._words)
+        roles = roles_of_totals(self._patterns, self._tokens, self._words)
         histograms: dict[str, dict[str, np.ndarray]] = {}
         for kind, bins in self._histograms.items():
             for name, total in bins.items():
@@ -132,15 +135,16 @@ class SurveyTotals:
         return HeadSurvey(roles, self.texts, self.cut, self._shares, **histograms)
 
 
-def roles_of_totals(patterns: Mapping, count: int, words: Typical) -> HeadRoles:
-    """Return the roles of heads over `count` texts; `words` are those typical of each label.
+def roles_of_totals(patterns: Mapping, tokens: Sequence[int], words: Typical) -> HeadRoles:
+    """Return the roles of heads over texts of so many tokens each; `words` are those typical of each label.
 
     Raises:
-        NoChoiceError: If there is none.
+        NoChoiceError: If there is no text.
     """
-    if not count:
+    if not tokens:
         raise NoChoiceError("head_roles.no_texts")
-    return HeadRoles(count, {kind: each.result() for kind, each in patterns.items()}, words)
+    kinds = {kind: each.result() for kind, each in patterns.items()}
+    return HeadRoles(len(tokens), kinds, words, round(float(np.median(tokens))))
 
 
 def _normalised(total):

@@ -22,6 +22,7 @@ from transformer_viz.data import (
 from transformer_viz.data.tasks import TASKS
 from transformer_viz.language import Problem, Words
 from transformer_viz.network.startup import load_upper_floor
+from transformer_viz.pictures.captions import counted_texts
 from transformer_viz.values.config import TransformerConfig
 from transformer_viz.values.head_roles import HeadRoles
 
@@ -50,7 +51,7 @@ def roles(arguments: Namespace) -> None:
     words = _typical_words(explorer, arguments.data, columns(arguments.columns))
     measure = load_upper_floor("inspection.head_roles").head_roles
     with tqdm(total=len(texts), unit="text", disable=not sys.stderr.isatty()) as bar:
-        found = measure(explorer, texts, words=words, progress=lambda _: bar.update())
+        found = measure(explorer, texts, words=words, progress=lambda done: bar.update(done - bar.n))
     _print(found)
     if arguments.save:
         is_path = store.is_path(arguments.model)
@@ -104,7 +105,14 @@ def _typical_words(explorer, data, names):
 
 
 def _print(found: HeadRoles) -> None:
-    """Print a table of the usual roles; layers and heads are counted from 0."""
+    """Print a table of the usual roles, and one of those in short texts; layers and heads count from 0."""
+    for measured in filter(None, (found, found.short)):
+        _print_table(measured)
+    for label, typical in found.words.items():
+        print(f"Words typical of {label}: {', '.join(typical[:SHOWN])}")
+
+
+def _print_table(found):
     frame, words = found.to_frame(), Words("en")
     has_role = frame["role"] != "mixed"
     frame["role"] = [role if role == "words" else words(f"role_name.{role}") for role in frame["role"]]
@@ -114,6 +122,4 @@ def _print(found: HeadRoles) -> None:
     frame["texts"] = pd.Series(held).where(has_role, "")
     shown = ["kind", "layer", "head", "role", "share", "spread", "texts", *["words"] * bool(found.words)]
     print(frame[shown].to_string(index=False))
-    print(f"Usual roles in {found.texts:,} texts.")
-    for label, typical in found.words.items():
-        print(f"Words typical of {label}: {', '.join(typical[:SHOWN])}")
+    print(f"Usual roles in {counted_texts(words, f'{found.texts:,}', found.tokens)}.")

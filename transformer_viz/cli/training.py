@@ -41,6 +41,16 @@ UNFINISHED = {"stopped": "Stopped", "queued": "Queued behind a run of another ow
 
 def train(arguments: Namespace) -> None:
     """Train a model in a new run, with a progress bar, and print its metrics."""
+    job = job_of(arguments)
+    if job.data in NAMED:
+        check_named(job.data)
+    if _is_file(job.data):
+        show_encodings(filter(None, (job.data, *job.more_data, *job.train_only, job.test)))
+    _train_run(create_run(job))
+
+
+def job_of(arguments: Namespace) -> TrainingJob:
+    """Return the training that the arguments of `train` describe."""
     recipe = _recipe(arguments)
     preset = arguments.preset or (recipe and recipe.preset)
     job = TrainingJob(
@@ -68,12 +78,7 @@ def train(arguments: Namespace) -> None:
         overwrite=arguments.overwrite,
         columns=columns(arguments.columns),
     )
-    job = dataclasses.replace(job, **_tokens(arguments, job))
-    if job.data in NAMED:
-        check_named(job.data)
-    if _is_file(job.data):
-        show_encodings(filter(None, (job.data, *job.more_data, *job.train_only, job.test)))
-    _train_run(create_run(job))
+    return dataclasses.replace(job, **_tokens(arguments, job))
 
 
 def show_encodings(paths: Iterable[str]) -> None:

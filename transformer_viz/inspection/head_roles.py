@@ -1,12 +1,13 @@
 """Roles of heads over many texts."""
 
-from collections.abc import Callable, Iterable, Iterator
-from itertools import islice
+import dataclasses
+from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from transformer_viz.analysis.pattern_totals import pattern_totals
 from transformer_viz.analysis.survey import NoChoiceError, roles_of_totals
 from transformer_viz.inspection.explorer import Explorer
 from transformer_viz.inspection.head_survey import measured_texts
+from transformer_viz.inspection.sentences import short_texts
 from transformer_viz.values.head_roles import HeadRoles, Typical, kept_words
 from transformer_viz.values.head_survey import Text, length_order
 
@@ -26,7 +27,8 @@ def head_roles(
     """Return what each head of a model usually does, measured over many texts: some hundreds are enough.
 
     Texts of similar length share a forward pass. Texts in which no token can choose between two keys are left
-    out.
+    out. If the texts are much longer than their sentences, the same is measured in a sentence of each, too:
+    `HeadRoles.short`.
 
     Args:
         explorer: `Explorer`.
@@ -34,25 +36,38 @@ def head_roles(
             which is slower.
         words: The words typical of each label of a classifier, as `typical_words` returns them; None: those
             that are kept with the model, if there are any.
-        progress: Called after each text with the number of texts read so far.
+        progress: Called after each text with the number of texts read so far, and after each sentence with
+            the number of all texts.
 
     Raises:
         NoChoiceError: If no text is left. It is a `ValueError`.
     """
-    words = kept_words(explorer.head_roles) if words is None else words
-    totals = pattern_totals(explorer.config, words)
-    count = 0
+    texts, words = list(texts), kept_words(explorer.head_roles) if words is None else words
+    report = progress or (lambda number: None)
+    found = _measured(explorer, texts, words, report)
+    plain = [text for text in texts if isinstance(text, str)]
+    short = [] if explorer.target_tokenizer or len(plain) < len(texts) else short_texts(explorer, plain)
+    try:
+        measured = _measured(explorer, short, words, lambda number: report(len(texts)))
+    except NoChoiceError:
+        return found
+    return dataclasses.replace(found, short=measured)
+
+
+def _measured(explorer, texts: Sequence[Text], words, report):
+    """Return what the heads do in these texts alone."""
+    totals, tokens = pattern_totals(explorer.config, words), []
     for number, found in enumerate(measured_texts(explorer, _by_length(texts), words), start=1):
         for kind, heads in found.kinds.items():
             totals[kind].add(heads.layers)
-        count += bool(found.kinds)
-        if progress is not None:
-            progress(number)
-    return roles_of_totals(totals, count, words)
+        if found.kinds:
+            tokens.append(found.tokens)
+        report(number)
+    return roles_of_totals(totals, tokens, words)
 
 
 def _by_length(texts) -> Iterator[Text]:
     """Yield the texts, a chunk at a time, the longest of each first."""
-    every = iter(texts)
-    while chunk := list(islice(every, CHUNK)):
+    for start in range(0, len(texts), CHUNK):
+        chunk = texts[start : start + CHUNK]
         yield from (chunk[number] for number in length_order(chunk))

@@ -55,7 +55,7 @@ def measured_texts(explorer: Explorer, texts: Iterable[Text], words: Typical) ->
         measured = ((kind, measure_heads(kind, found, keys)) for kind, found in attention.items())
         kinds = {kind: found for kind, found in measured if found is not None}
         cut = text is not None and bool(text.source.num_dropped or (text.target and text.target.num_dropped))
-        yield MeasuredText(kinds, cut)
+        yield MeasuredText(kinds, 0 if read is None else len(read.ids), cut)
 
 
 def _prepared(explorer, each):

@@ -14,7 +14,7 @@ from transformer_viz.analysis import (
 )
 from transformer_viz.language import Words, joined
 from transformer_viz.text.tokenizer import visible
-from transformer_viz.values.kind_roles import UsualRole, WordsRead
+from transformer_viz.values.kind_roles import UsualRole
 from transformer_viz.values.patterns import NEARBY, ROLES, WORDS, possible_patterns
 from transformer_viz.values.special import EDGES
 from transformer_viz.values.tensors import Attentions
@@ -162,6 +162,7 @@ def captions_of(
     usual: list[list[UsualRole]] | None = None,
     effects: list[list[str]] | None = None,
     preferences: Sequence[str] = (),
+    tokens: int | None = None,
 ) -> list[list[str]]:
     """Return a caption for each head: its role, the words it prefers, and the effect of ablating it.
 
@@ -173,6 +174,7 @@ def captions_of(
         effects: A sentence for each head, as `effect_texts` returns it; None: unknown.
         preferences: A sentence for each head of the first layer, as `preference_texts` returns it, which
             those without a role have instead; empty: unknown.
+        tokens: Median number of tokens of the texts that show what is usual; None: unknown.
     """
     captions = []
     for layer, roles in enumerate(heads.roles):
@@ -180,7 +182,7 @@ def captions_of(
         for head, role in enumerate(roles):
             sentences = [role_text(words, role, labels)]
             if usual is not None:
-                sentences = [usual_text(words, usual[layer][head], heads, layer, head)]
+                sentences = [usual_text(words, usual[layer][head], heads, layer, head, tokens)]
                 if usual[layer][head].name in ("token", "mixed"):
                     sentences.append(role_text(words, role, labels))
             for name, (share, support) in heads.of_repeated(layer, head).items():
@@ -252,7 +254,9 @@ def role_text(words: Words, role: Role, labels: Sequence[str]) -> str:
     )
 
 
-def usual_text(words: Words, role: UsualRole, heads: HeadsInText, layer: int, head: int) -> str:
+def usual_text(
+    words: Words, role: UsualRole, heads: HeadsInText, layer: int, head: int, tokens: int | None = None
+) -> str:
     """Return a head's usual role as a sentence, and how far it has it in the text that is shown.
 
     Args:
@@ -261,14 +265,23 @@ def usual_text(words: Words, role: UsualRole, heads: HeadsInText, layer: int, he
         heads: The heads in this text.
         layer: Layer of the head, 0-based.
         head: Head, 0-based.
+        tokens: Median number of tokens of the texts that show what is usual; None: unknown.
     """
+    counted = counted_texts(words, f"{role.texts:,}", tokens)
     if role.name == "mixed":
-        return words("usual.mixed", texts=f"{role.texts:,}")
+        return words("usual.mixed", counted=counted)
     if role.name == "words":
         read = role.words[:LABELS_SAID]
         return joined(
             *(
-                _words_text(words, each, heads.ratio(layer, head, each.label), is_first=each == read[0])
+                words(
+                    "usual.words" if each == read[0] else "usual.words_also",
+                    label=each.label,
+                    ratio=f"{each.ratio:.1f}",
+                    spread=f"{each.spread:.1f}",
+                    counted=counted_texts(words, f"{each.texts:,}", tokens),
+                    here=_ratio_here(words, heads.ratio(layer, head, each.label)),
+                )
                 for each in read
             )
         )
@@ -276,23 +289,28 @@ def usual_text(words: Words, role: UsualRole, heads: HeadsInText, layer: int, he
         f"usual.{role.name}",
         percent=f"{role.share:.0%}",
         support=f"{role.support:.0%}",
-        held=f"{role.held:,}",
-        texts=f"{role.texts:,}",
+        often=words("usual.often", held=f"{role.held:,}", counted=counted),
         places=NEARBY,
     )
     here = heads.share(layer, head, role.name)
     return said + (words("usual.nowhere") if np.isnan(here) else words("usual.here", percent=f"{here:.0%}"))
 
 
-def _words_text(words, read: WordsRead, here, *, is_first):
-    """Return how much a head reads the words typical of a label as a sentence."""
-    return words(
-        "usual.words" if is_first else "usual.words_also",
-        label=read.label,
-        ratio=f"{read.ratio:.1f}",
-        spread=f"{read.spread:.1f}",
-        texts=f"{read.texts:,}",
-        here=words("usual.words_nowhere")
-        if np.isnan(here)
-        else words("usual.words_here", ratio=f"{here:.1f}"),
+def counted_texts(words: Words, texts: str, tokens: int | None) -> str:
+    """Return how many texts of which length were measured; the length is rounded to two digits.
+
+    Args:
+        words: Sentences of the visitor's language.
+        texts: Their number, or a mark that stands for it.
+        tokens: Their median number of tokens; None: unknown.
+    """
+    if tokens is None:
+        return words("usual.texts", texts=texts)
+    return words("usual.texts_of", texts=texts, tokens=f"{int(float(f'{tokens:.2g}')):,}")
+
+
+def _ratio_here(words, ratio):
+    """Return how many times an even share the words of a label get in this text."""
+    return (
+        words("usual.words_nowhere") if np.isnan(ratio) else words("usual.words_here", ratio=f"{ratio:.1f}")
     )

@@ -3,7 +3,7 @@
 import numpy as np
 
 from transformer_viz.language import Words
-from transformer_viz.pictures.captions import HeadsInText, measure_name
+from transformer_viz.pictures.captions import HeadsInText, counted_texts, measure_name
 from transformer_viz.pictures.views import Evidence
 from transformer_viz.text.tokenizer import visible
 from transformer_viz.values.head_roles import HeadRoles, Typical, kept_words
@@ -35,6 +35,11 @@ def evidence_of(words: Words, heads: HeadsInText, usual: HeadRoles | None = None
         texts=texts,
         numbers=np.stack([mean, spread, held, uniform, here]),
     )
+
+
+def evidence_title(words: Words, usual: HeadRoles) -> str:
+    """Return the title of the evidence over many texts, with {texts} unreplaced."""
+    return words("usual.evidence", counted=counted_texts(words, "{texts}", usual.tokens))
 
 
 def meaning_of(words: Words, measure: str, typical: Typical) -> str:

@@ -25,7 +25,7 @@ from transformer_viz.pictures.captions import (
     share_texts,
 )
 from transformer_viz.pictures.effects import effect_texts
-from transformer_viz.pictures.evidence import evidence_of
+from transformer_viz.pictures.evidence import evidence_of, evidence_title
 from transformer_viz.pictures.labels import axis_labels
 from transformer_viz.pictures.lessons import LessonView
 from transformer_viz.pictures.looks import ONE_HEAD, apply_looks
@@ -85,14 +85,16 @@ def payload_of(
         effects: Effect of ablating each head, as `head_effects` returns it; None: unknown.
         projected: Kind of attention -> result of `projected_contexts`; None: unknown.
         head_roles: What the model's heads usually do; None: unknown. The views open on the head with the
-            strongest evidence. After a transformation, which changes the matrices, only this text is
-            described.
+            strongest evidence. After a transformation, which changes the matrices, and of a text much longer
+            or shorter than those measured, only this text is described.
         preferences: The words that the heads of the first layer prefer, as `preferences_of` returns them.
         around: What the page around the views adds.
     """
     labels = words.under("lens")
     if looks:
         labels["too_long"] = words("steps.changed")
+    elif measured := _nearest(head_roles, trace):
+        labels["evidence"] = evidence_title(words, measured)
     acts, lesson, pipeline, vectors_later = around
     shown = described(
         trace, words, looks, effects, None if vectors_later else projected or {}, head_roles, preferences
@@ -153,7 +155,7 @@ def described(
     """
     if set(looks) & set(ONE_HEAD):
         effects = None
-    measured = None if looks else head_roles
+    measured = None if looks else _nearest(head_roles, trace)
     preferred = [] if looks else preference_texts(words, preferences)
     typical = typical_keys(trace.text, trace.offsets, trace.tokens, kept_words(measured))
     counted = words("looks.counted") if "words" in looks else ""
@@ -164,7 +166,8 @@ def described(
         usual = measured and measured.usual(kind)
         named = heads.roles if usual is None else usual
         said = None if effects is None else effect_texts(words, trace, effects, kind)
-        captions = captions_of(words, heads, labels, usual, said, () if shown else preferred)
+        texts = measured and measured.tokens
+        captions = captions_of(words, heads, labels, usual, said, () if shown else preferred, texts)
         metrics = head_metrics(kind, look.found) | {"role": role_order(named)}
         if effects is not None:
             metrics["effect"] = effects.log_odds[kind]
@@ -182,11 +185,16 @@ def described(
             sentences=(look.rows.sentences, look.columns.sentences),
             evidence=evidence_of(words, heads, measured),
             shares=None if usual is None else share_texts(usual),
-            opening=heads.clearest if head_roles is None else head_roles.kinds[kind].opening(),
+            opening=heads.clearest if head_roles is None else head_roles.opening(kind),
             has_edges=not looks,
             cap=None if trace.values.score_cap is None else float(trace.values.score_cap),
         )
     return shown
+
+
+def _nearest(head_roles, trace):
+    """Return what the heads usually do in texts about as long as this one; None if that is unknown."""
+    return head_roles and head_roles.nearest(len(trace.tokens))
 
 
 def projected_contexts(trace: Trace, kind: str, model: str) -> np.ndarray | None:

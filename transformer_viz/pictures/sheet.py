@@ -7,7 +7,7 @@ import numpy as np
 from transformer_viz.analysis import typical_keys
 from transformer_viz.language import Words
 from transformer_viz.pictures.captions import HeadsInText, patterns_of_trace, role_name, usual_text
-from transformer_viz.pictures.evidence import evidence_of
+from transformer_viz.pictures.evidence import evidence_of, evidence_title
 from transformer_viz.values.head_survey import DISTANCES, FAR, HeadSurvey
 from transformer_viz.values.kind_roles import FEWEST_TEXTS
 from transformer_viz.values.trace import Trace
@@ -40,7 +40,7 @@ def evidence_sheet(words: Words, survey: HeadSurvey, trace: Trace, place: Place)
         "place": {"kind": kind, "layer": layer, "head": head},
         "measured": measured,
         "role": "" if role is None else role_name(words, role),
-        "words": words.under("lens"),
+        "words": words.under("lens") | {"evidence": evidence_title(words, survey.roles)},
     }
 
 
@@ -50,7 +50,7 @@ def sheet_text(words: Words, survey: HeadSurvey, trace: Trace, place: Place) -> 
     role = survey.usual(*place)
     if role is None:
         return words("survey.few", fewest=FEWEST_TEXTS)
-    return usual_text(words, role, _heads_here(survey, trace, kind), layer, head)
+    return usual_text(words, role, _heads_here(survey, trace, kind), layer, head, survey.roles.tokens)
 
 
 def patterns_of_sheet(survey: HeadSurvey, place: Place) -> list[str]:

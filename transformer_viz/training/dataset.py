@@ -36,6 +36,7 @@ class Dataset(Protocol):
         probes: (text, target) pairs whose attention is recorded; the target of an encoder is None.
         role_texts: Validation texts over which the roles of heads are measured, of an encoder-decoder
             (text, target) pairs; empty if there are too few.
+        test: Test rows; None: there are none.
         labelled: Training rows with columns text and label, by the config's names, that tell which words are
             typical of each label; None for a model without labels.
     """
@@ -48,6 +49,7 @@ class Dataset(Protocol):
     signature: Any
     probes: list[tuple[str, str | None]]
     role_texts: list[str] | list[tuple[str, str]]
+    test: pd.DataFrame | None
     labelled: pd.DataFrame | None = None
 
     def objective(self, settings: TrainingSettings) -> objectives.Objective:

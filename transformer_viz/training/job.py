@@ -31,6 +31,7 @@ from transformer_viz.runs.errors import failure, write_errors
 from transformer_viz.runs.quota import bytes_in
 from transformer_viz.training.checkpoint import Progress, read_checkpoint, write_checkpoint
 from transformer_viz.training.cluster import Cluster
+from transformer_viz.training.dataset import Dataset
 from transformer_viz.training.disk_quota import DiskQuota
 from transformer_viz.training.errors import explained
 from transformer_viz.training.evaluator import Evaluator, Totals
@@ -187,7 +188,7 @@ class _Worker:
         self.overwrite = self.job.overwrite or not wanted or self.run.has_saved(self.out)
         store.check_writable(self.out.name, folder=self.out.parent, overwrite=self.overwrite)
         parent = store.read_model(self.run.parent) if self.job.parent else None
-        self.dataset = _dataset(self.job, parent)
+        self.dataset = dataset_of(self.job, parent)
         store.check_limits(self.dataset.config)
         self.steps_per_epoch = self.settings.steps_per_epoch(self.dataset.num_rows)
         self.log_event("data", **self._data_facts())
@@ -420,7 +421,7 @@ class _Worker:
         )
 
 
-def _dataset(job, parent):
+def dataset_of(job: TrainingJob, parent: store.StoredModel | None) -> Dataset:
     """Return the dataset that the job describes, with the tokenizers of its parent, if it has one."""
     if job.settings.pack:
         return MaskedText(job, parent) if job.config.fills_in else RunningText(job, parent)

@@ -5,11 +5,12 @@ from collections.abc import Callable, Iterator
 import numpy as np
 import tensorflow as tf
 
-from transformer_viz.analysis import calibration
+from transformer_viz.analysis import best_temperature, calibration_error, softmax
 from transformer_viz.data import DataError, read_labelled, split
 from transformer_viz.data.batches import by_length, pad, shuffled_by_length
 from transformer_viz.inspection.evaluation import evaluate
 from transformer_viz.inspection.explorer import Explorer
+from transformer_viz.inspection.sentences import median_tokens, short_texts
 from transformer_viz.inspection.typical_words import labelled_sample
 from transformer_viz.runs import TrainingJob, TrainingSettings
 from transformer_viz.store import StoredModel
@@ -22,12 +23,11 @@ from transformer_viz.training.rows import (
     describe_source,
     describe_test,
     load_rows,
+    of_first_file,
     split_rows,
     tokenizer_options,
 )
-
-MIN_CALIBRATION_ROWS = 100
-"""Fewest validation rows that a temperature is fitted to: a handful of errors does not determine it."""
+from transformer_viz.values.kind_roles import FEWEST_TEXTS
 
 SHORTEST_CROP = 8
 """Tokens of the shortest crop."""
@@ -46,7 +46,7 @@ class LabelledTexts(Dataset):
     def __init__(self, job: TrainingJob, parent: StoredModel | None = None):
         rows, test = load_rows(job, read_labelled, ["text", "label"])
         names = _label_names(sorted(rows["label"].unique()), job.label_names)
-        train, validation, self._test = split_rows(job, read_labelled, split, rows, test)
+        train, validation, self.test = split_rows(job, read_labelled, split, rows, test)
         if strange := set(train["label"]) - set(names):
             raise DataError("rows.strange_label", label=min(strange), labels=", ".join(names))
         if parent:
@@ -61,14 +61,15 @@ class LabelledTexts(Dataset):
         self.num_rows, self.num_validation = len(train), len(validation)
         watched = choose_probes(job, sorted(validation["text"], key=len))
         self.probes = [(text, None) for text, _ in watched]
-        self.role_texts = choose_role_texts(validation["text"].tolist())
-        self.labelled = labelled_sample(train.assign(label=[names[label] for label in train["label"]]))
+        self.role_texts = choose_role_texts(self.config, validation)
+        labelled = of_first_file(train)
+        self.labelled = labelled_sample(labelled.assign(label=[names[each] for each in labelled["label"]]))
         self.card = {
             "task": "classification",
             "label_values": {name: value for value, name in names.items()},
             "data": describe_source(job, job.data, rows),
         }
-        self._test_facts = describe_test(job, self._test)
+        self._test_facts = describe_test(job, self.test)
 
         def prepare(frame):
             token_ids = tokenizer.encode_batch(
@@ -80,8 +81,8 @@ class LabelledTexts(Dataset):
             return token_ids, frame["label"].map(list(names).index).to_numpy(np.int32)
 
         self._train, self._validation = prepare(train), prepare(validation)
-        first = validation["is_first"] if "is_first" in validation else np.ones(len(validation))
-        self._is_first = np.asarray(first, bool)
+        own = of_first_file(validation)
+        self._own = own["text"].tolist(), own["label"].map(list(names).index).to_numpy(np.int32)
 
     def objective(self, settings: TrainingSettings) -> objectives.Objective:
         """Return the loss and its metrics."""
@@ -113,29 +114,34 @@ class LabelledTexts(Dataset):
     def calibrate(self, explorer: Explorer) -> dict | None:
         """Set the temperature of the config to the best one for the validation rows of the first file, which
         has the texts that the model is for; for all of them, if these are few.
+
+        If the texts are much longer than their sentences, it is the best one for both: people type sentences.
         """
-        token_ids, label_ids = self._validation
-        if self._is_first.sum() >= MIN_CALIBRATION_ROWS:
-            token_ids = [ids for ids, is_first in zip(token_ids, self._is_first, strict=True) if is_first]
-            label_ids = label_ids[self._is_first]
-        if len(label_ids) < MIN_CALIBRATION_ROWS:
+        texts, label_ids = self._own
+        if len(texts) < FEWEST_TEXTS:  # a handful of errors does not determine it
             return None
-        found = calibration(explorer.class_logits(token_ids), label_ids, self.config.temperature)
-        if found.best_temperature is None:
+        sides = {"": texts, "sentences": short_texts(explorer, texts)}
+        token_ids = {side: explorer.encode(each) for side, each in sides.items() if each}
+        logits = {side: explorer.class_logits(each) for side, each in token_ids.items()}
+        best = best_temperature(np.concatenate([*logits.values()]), np.tile(label_ids, len(logits)))
+        if best is None:
             return None
-        self.config = self.config.replace(temperature=found.best_temperature)
-        return {
-            "rows": len(label_ids),
-            "temperature": self.config.temperature,
-            "calibration_error_before": found.error,
-            "calibration_error": found.best_error,
+        former, self.config = self.config.temperature, self.config.replace(temperature=best)
+        facts = {
+            side: {
+                "tokens": median_tokens(token_ids[side]),
+                "calibration_error_before": calibration_error(softmax(found, former), label_ids),
+                "calibration_error": calibration_error(softmax(found, best), label_ids),
+            }
+            for side, found in logits.items()
         }
+        return {"rows": len(texts), "temperature": best} | facts.pop("") | facts
 
     def test_metrics(self, explorer: Explorer, keep_going: Callable[[], None]) -> dict | None:
         """Return the metrics of the stored model on the test rows; None without test rows."""
-        if self._test is None or self._test_facts is None:
+        if self.test is None or self._test_facts is None:
             return None
-        result = evaluate(explorer, self._test, keep_going=keep_going)
+        result = evaluate(explorer, self.test, keep_going=keep_going)
         return self._test_facts | {
             "accuracy": result.accuracy,
             "uniform_accuracy": result.uniform_accuracy,

@@ -1,10 +1,10 @@
 """Training, validation and test rows of a job, and their description in the model card."""
 
 import hashlib
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from itertools import islice
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -12,12 +12,11 @@ import pandas as pd
 from transformer_viz.data import NAMED, DataError, Split, text_keys
 from transformer_viz.data.tasks import TASKS
 from transformer_viz.runs import TrainingJob
+from transformer_viz.values.config import TransformerConfig
 from transformer_viz.values.kind_roles import FEWEST_TEXTS
 
 Reader = Callable[..., pd.DataFrame]
 """`read_labelled` or another reader of `data`."""
-
-RoleText = TypeVar("RoleText", str, tuple[str, str])
 
 TEST_ROWS = 1_000
 """Test rows generated for a built-in task."""
@@ -102,16 +101,37 @@ def choose_probes(job: TrainingJob, validation: Iterable) -> list[tuple[str, str
     return [(probe, None) if isinstance(probe, str) else tuple(probe) for probe in watched]
 
 
-def choose_role_texts(validation: Sequence[RoleText]) -> list[RoleText]:
-    """Return the validation texts over which the roles of heads are measured, drawn at random.
+def of_first_file(rows: pd.DataFrame) -> pd.DataFrame:
+    """Return the rows of the first file, which has the texts that the model is for.
 
-    Empty if there are fewer than `FEWEST_TEXTS`.
+    All rows if those are fewer than `FEWEST_TEXTS`, or none is from a file.
     """
-    if len(validation) < FEWEST_TEXTS:
+    if "is_first" not in rows:
+        return rows
+    first = rows.loc[rows["is_first"].eq(True)]
+    return first if len(first) >= FEWEST_TEXTS else rows
+
+
+def choose_role_texts(
+    config: TransformerConfig, rows: pd.DataFrame, most: int = ROLE_TEXTS
+) -> list[str] | list[tuple[str, str]]:
+    """Return the texts over which the roles of heads are measured, drawn at random.
+
+    They are of the first file, as `of_first_file`; empty if there are fewer than `FEWEST_TEXTS`.
+
+    Args:
+        config: Config of the model; an encoder-decoder gets (text, target) pairs.
+        rows: Rows that it was not trained on.
+        most: Most texts.
+    """
+    rows = of_first_file(rows)
+    if len(rows) < FEWEST_TEXTS:
         return []
-    random = np.random.default_rng(0)
-    chosen = random.choice(len(validation), min(ROLE_TEXTS, len(validation)), replace=False)
-    return [validation[row] for row in sorted(chosen)]
+    chosen = np.random.default_rng(0).choice(len(rows), min(most, len(rows)), replace=False)
+    rows = rows.iloc[sorted(chosen)]
+    if config.architecture == "encoder-decoder":
+        return list(zip(rows["text"], rows["target"], strict=True))
+    return (joined_texts(rows) if "target" in rows else rows["text"]).tolist()
 
 
 def describe_test(job: TrainingJob, test: pd.DataFrame | None) -> dict | None:

@@ -60,7 +60,7 @@ class RunningText(Dataset):
     def __init__(self, job: TrainingJob, parent: StoredModel | None = None):
         rows, test = load_rows(job, read_for_decoder, ["text", "target"])
         rows, known = _without_test_texts(rows, test)
-        train, validation, self._test = split_rows(job, read_for_decoder, split_texts, rows, test)
+        train, validation, self.test = split_rows(job, read_for_decoder, split_texts, rows, test)
         if parent:
             tokenizer = Tokenizer.from_json(parent.tokenizer)
             if job.config.fills_in and not parent.config.fills_in:
@@ -78,11 +78,11 @@ class RunningText(Dataset):
         tokens = sum(len(ids) + 1 for ids in self._train)
         self.num_rows, self.num_validation = math.ceil(tokens / self.config.max_len), len(validation)
         self.probes = choose_probes(job, joined_texts(validation).to_numpy())
-        self.role_texts = choose_role_texts(joined_texts(validation).tolist())
+        self.role_texts = choose_role_texts(self.config, validation)
         facts = {"tokens": tokens, "packed_rows": self.num_rows}
         facts |= {"left_out_as_in_test": known} if known else {}
         self.card = {"task": self.task, "data": describe_source(job, job.data, rows) | facts}
-        self._test_facts = describe_test(job, self._test)
+        self._test_facts = describe_test(job, self.test)
 
     def objective(self, settings: TrainingSettings) -> objectives.Objective:
         """Return the loss and its metrics."""
@@ -111,9 +111,9 @@ class RunningText(Dataset):
         """Return the metrics on the test texts beside those of n-grams of the training texts; None without a
         test.
         """
-        if self._test is None or self._test_facts is None:
+        if self.test is None or self._test_facts is None:
             return None
-        texts = joined_texts(self._test)
+        texts = joined_texts(self.test)
         found = self._metrics(explorer, texts, keep_going)
         found["previous_token_score"] = float(previous_token_scores(explorer, texts[:EXAMPLES]).max())
         return self._test_facts | found

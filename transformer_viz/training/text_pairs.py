@@ -50,7 +50,7 @@ class TextPairs(Dataset):
         read = read_pairs if job.config.has_encoder else read_for_decoder
         rows, test = load_rows(job, read, ["text", "target"])
         self._is_task = job.data in TASKS
-        train, validation, self._test = split_rows(job, read, split_pairs, rows, test)
+        train, validation, self.test = split_rows(job, read, split_pairs, rows, test)
         if parent:
             source = Tokenizer.from_json(parent.tokenizer)
             target, sizes = Tokenizer.from_json(parent.target_tokenizer or parent.tokenizer), {}
@@ -65,13 +65,12 @@ class TextPairs(Dataset):
         self.num_rows, self.num_validation = len(train), len(validation)
         probes = validation[["text", "target"]] if translates else joined_texts(validation)
         self.probes = choose_probes(job, probes.to_numpy())
-        pairs = list(zip(validation["text"], validation["target"], strict=True))
-        self.role_texts = choose_role_texts(pairs if translates else joined_texts(validation).tolist())
+        self.role_texts = choose_role_texts(self.config, validation)
         self.card = {
             "task": "sequence to sequence" if translates else "next token",
             "data": describe_source(job, job.data, rows),
         }
-        self._test_facts = describe_test(job, self._test)
+        self._test_facts = describe_test(job, self.test)
 
         def encode(tokenizer, texts, most):
             return tokenizer.encode_batch(texts, max_len=most, truncation=self.config.truncation)
@@ -138,16 +137,16 @@ class TextPairs(Dataset):
 
     def test_metrics(self, explorer: Explorer, keep_going: Callable[[], None]) -> dict | None:
         """Return the metrics of the stored model on the test rows; None without test rows."""
-        if self._test is None or self._test_facts is None:
+        if self.test is None or self._test_facts is None:
             return None
-        result = evaluate_generation(explorer, self._test, keep_going=keep_going)
+        result = evaluate_generation(explorer, self.test, keep_going=keep_going)
         names = ("exact_match", "token_accuracy", "uniform_accuracy", "headless_accuracy")
         metrics = {name: getattr(result, name) for name in names}
         if not explorer.config.has_encoder:
             metrics["perplexity"] = result.perplexity
             metrics["induction_score"] = float(induction_scores(explorer).max())
         elif not self._is_task:
-            metrics |= translation_metrics(explorer, self._test, keep_going)
+            metrics |= translation_metrics(explorer, self.test, keep_going)
         return self._test_facts | metrics
 
 

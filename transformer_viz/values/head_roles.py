@@ -17,16 +17,24 @@ from transformer_viz.values.kind_roles import KindRoles, UsualRole
 from transformer_viz.values.one_line import one_line
 from transformer_viz.values.patterns import MEASURES, SELF_PATTERNS, WORDS, measures_of
 
-FORMAT_VERSION = 3
+FORMAT_VERSION = 4
 """Version of the JSON form; a higher one was written by a newer program. Version 1 has no words,
-and version 2 does not measure what is nearby.
+version 2 does not measure what is nearby, and version 3 does not tell how long the texts are.
 """
 
 MAX_CHARS = 2**20
 """Longest JSON text; 12 x 12 heads take 40,000 characters."""
 
 MAX_TEXTS = 10**9
-"""Most texts."""
+"""Most texts, and most tokens of one."""
+
+LONGER = 2
+"""Least ratio of the tokens of texts to those of their sentences for heads to be measured in both."""
+
+FAR = 3
+"""Texts more than this many times as long as those that were measured, or as short, are unlike them: whether
+a head attends to nearby tokens, the first one or one of all depends on how many there are.
+"""
 
 MAX_RATIO = 10**6
 """Most times an even share, which is no smaller than one token of the longest text."""
@@ -57,11 +65,15 @@ class HeadRoles:
         texts: Number of texts.
         kinds: Kind of attention ("encoder", "decoder", "cross") -> `KindRoles`.
         words: The words typical of each label, as `typical_words` returns them; empty: none were known.
+        tokens: Median number of tokens of the texts, of an encoder-decoder of the sources; None: unknown.
+        short: The same in short texts, a sentence of each; None: the texts are hardly longer.
     """
 
     texts: int
     kinds: Mapping[str, KindRoles]
     words: Typical = field(default_factory=dict)
+    tokens: int | None = None
+    short: "HeadRoles | None" = None
 
     def __repr__(self):
         return one_line(self)
@@ -70,8 +82,28 @@ class HeadRoles:
         """Return the usual role of each head of a kind of attention, by layer."""
         return self.kinds[kind].roles
 
+    def opening(self, kind: str) -> tuple[int, int]:
+        """Return layer and head, 0-based, that are shown first: in short texts, as people type them."""
+        return (self.short or self).kinds[kind].opening()
+
+    def nearest(self, tokens: int) -> "HeadRoles | None":
+        """Return what was measured in texts about as long as one of so many tokens.
+
+        None if all were more than `FAR` times as long or as short.
+        """
+        known = [each for each in (self, self.short) if each is not None and each.tokens is not None]
+        if not known:
+            return self
+        found = min(known, key=lambda each: each._ratio(tokens))
+        return found if found._ratio(tokens) <= FAR else None
+
+    def _ratio(self, tokens):
+        """Return how many times as long as the other the longer is: a text of so many tokens, or these."""
+        own = self.tokens or 1
+        return max(tokens, own) / max(min(tokens, own), 1)
+
     def to_frame(self) -> pd.DataFrame:
-        """Return a data frame with one row per head.
+        """Return a data frame with one row per head, without the measurement in short texts.
 
         Returns:
             Columns kind, layer, head (0-based), role, and share, spread, support, held, texts and words as in
@@ -94,22 +126,18 @@ class HeadRoles:
         """
         layers = config.stacks | ({"cross": config.num_decoder_layers} if len(config.stacks) == 2 else {})
         expected = {kind: (layers[kind], config.num_heads) for kind in attention_kinds(config)}
-        found = {kind: each.share.shape[:2] for kind, each in self.kinds.items()}
-        if found != expected:
-            raise Problem("head_roles.fit", found=_sizes(found), expected=_sizes(expected))
+        for measured in filter(None, (self, self.short)):
+            found = {kind: each.share.shape[:2] for kind, each in measured.kinds.items()}
+            if found != expected:
+                raise Problem("head_roles.fit", found=_sizes(found), expected=_sizes(expected))
         if not self.words.keys() <= set(config.labels):
             raise Problem("head_roles.labels", found=listed(self.words), expected=listed(config.labels))
 
     def to_json(self) -> str:
         """Return the roles as JSON, with three decimals."""
-        kinds = {
-            kind: {"names": list(each.names)}
-            | {name: _lists(getattr(each, name)) for name in (*_BY_HEAD, *_BY_LABEL, "support")}
-            | {"texts": each.texts.tolist()}
-            for kind, each in self.kinds.items()
-        }
         words = {label: list(words) for label, words in self.words.items()}
-        content = {"format_version": FORMAT_VERSION, "texts": self.texts, "words": words, "kinds": kinds}
+        short = self.short and _measured(self.short)
+        content = {"format_version": FORMAT_VERSION, "words": words, **_measured(self), "short": short}
         return json.dumps(content, separators=(",", ":")) + "\n"
 
     @classmethod
@@ -162,6 +190,17 @@ def _words_text(words):
     return ", ".join(f"{label} {ratio:.1f} ± {spread:.1f}" for label, ratio, spread, _ in words)
 
 
+def _measured(roles):
+    """Return one measurement for `to_json`: the texts, and the evidence about each kind of attention."""
+    kinds = {
+        kind: {"names": list(each.names)}
+        | {name: _lists(getattr(each, name)) for name in (*_BY_HEAD, *_BY_LABEL, "support")}
+        | {"texts": each.texts.tolist()}
+        for kind, each in roles.kinds.items()
+    }
+    return {"texts": roles.texts, "tokens": roles.tokens, "kinds": kinds}
+
+
 def _lists(array):
     """Return nested lists of rounded numbers, None for NaN."""
     if isinstance(array, np.ndarray):
@@ -197,25 +236,38 @@ def _with_nearby(content):
     return content | {"kinds": kinds}
 
 
-_UPGRADES = (_with_words, _with_nearby)
+def _with_lengths(content):
+    """Return the content of version 3 as version 4: of texts of unknown length."""
+    return content | {"tokens": None, "short": None}
+
+
+_UPGRADES = (_with_words, _with_nearby, _with_lengths)
 """What makes version 2 of version 1, and so on."""
 
 
 def _read(content: Any) -> HeadRoles:
     """Return the roles of parsed JSON; whatever differs from the result of `to_json` is an error."""
-    texts, kinds = content["texts"], content["kinds"]
     words = {label: _read_words(each) for label, each in content["words"].items()}
-    if (
-        content.keys() != {"format_version", "texts", "words", "kinds"}
-        or len(words) > MOST_LABELS
-        or not kinds
-        or not kinds.keys() <= MEASURES.keys()
-    ):
+    if content.keys() != {"format_version", "texts", "tokens", "words", "kinds", "short"}:
         raise ValueError
-    if not _is_count(texts, MAX_TEXTS) or not texts:
+    if len(words) > MOST_LABELS:
+        raise ValueError
+    found, short = _read_measured(content, words), content["short"]
+    if short is None:
+        return found
+    if short.keys() != {"texts", "tokens", "kinds"} or short["kinds"].keys() != content["kinds"].keys():
+        raise ValueError
+    return dataclasses.replace(found, short=_read_measured(short, words))
+
+
+def _read_measured(content, words):
+    texts, tokens, kinds = content["texts"], content["tokens"], content["kinds"]
+    if not kinds or not kinds.keys() <= MEASURES.keys():
+        raise ValueError
+    if not all(count and _is_count(count, MAX_TEXTS) for count in (texts, 1 if tokens is None else tokens)):
         raise ValueError
     read = {kind: _read_kind(measures_of(kind, words), each, texts) for kind, each in kinds.items()}
-    return HeadRoles(texts, read, words)
+    return HeadRoles(texts, read, words, tokens)
 
 
 def _read_words(words):

@@ -4,7 +4,8 @@ from itertools import groupby
 
 import streamlit as st
 
-from transformer_viz.ui.shell.language import t
+from transformer_viz.pictures.captions import counted_texts
+from transformer_viz.ui.shell.language import t, words
 from transformer_viz.values.config import TransformerConfig
 from transformer_viz.values.head_roles import HeadRoles
 from transformer_viz.values.patterns import MIN_AVERAGING
@@ -29,7 +30,8 @@ def averaging_text(roles: HeadRoles | None, config: TransformerConfig) -> str:
         return ""
     total = sum(each.share[..., 0].size for each in roles.kinds.values())
     places = " · ".join(_place(kind, heads, config) for kind, heads in found.items() if heads)
-    facts = {"total": total, "places": places, "texts": roles.texts, "share": f"{MIN_AVERAGING:.0%}"}
+    counted = counted_texts(words(), f"{roles.texts:,}", roles.tokens)
+    facts = {"total": total, "places": places, "counted": counted, "share": f"{MIN_AVERAGING:.0%}"}
     return "  \n".join((t("averaging.heads", count=count, **facts), t("averaging.means"), _advice(config)))
 
 

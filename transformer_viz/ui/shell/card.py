@@ -232,16 +232,29 @@ def limits_of(card: dict) -> str:
 
 
 def calibration_of(model: store.ModelSummary) -> dict[str, str]:
-    """Return the temperature of a classifier and its calibration error before and after, as name -> value."""
+    """Return the temperature of a classifier and its calibration error before and after, as name -> value.
+
+    If it was measured in whole texts and in their sentences, the errors of both.
+    """
     if config_of(model).predicts_tokens or config_of(model).output == "none":
         return {}
     temperature, facts = f"{config_of(model).temperature:.3g}", part(model.card, "calibration")
+    whole, short = _calibration_errors(facts), _calibration_errors(part(facts, "sentences"))
+    if not whole:
+        return {t("card.temperature"): t("card.temperature.none") if temperature == "1" else temperature}
+    if not short:
+        return {t("card.temperature"): t("card.temperature.fitted", temperature=temperature, **whole)}
+    both = {f"short_{name}": fact for name, fact in short.items()}
+    return {t("card.temperature"): t("card.temperature.both", temperature=temperature, **whole, **both)}
+
+
+def _calibration_errors(facts):
+    """Return the errors before and after, and how many tokens the texts have; empty if they are unknown."""
     errors = [facts.get(name) for name in ("calibration_error_before", "calibration_error")]
     if not all(isinstance(error, float) for error in errors):
-        return {t("card.temperature"): t("card.temperature.none") if temperature == "1" else temperature}
+        return {}
     before, after = (f"{error:.1%}" for error in errors)
-    text = t("card.temperature.fitted", temperature=temperature, before=before, after=after)
-    return {t("card.temperature"): text}
+    return {"before": before, "after": after, "tokens": count_in(facts, "tokens") or "?"}
 
 
 def origin(card: dict) -> dict[str, str]:

@@ -56,7 +56,7 @@ def stamp_of(model: str) -> str:
 def opening_of(model: str, kind: str) -> tuple[int, int]:
     """Return the layer and the head, 0-based, that the views of a kind of attention show first."""
     roles = head_roles_of(model)
-    return (0, 0) if roles is None else roles.kinds[kind].opening()
+    return (0, 0) if roles is None else roles.opening(kind)
 
 
 def forget_other_model(model: str) -> None:

@@ -67,7 +67,7 @@ def show_step(shown: Shown) -> None:
         if here is None:
             return
     roles = head_roles_of(model.reference)
-    opening = {} if roles is None else {kind: found.opening() for kind, found in roles.kinds.items()}
+    opening = {} if roles is None else {kind: roles.opening(kind) for kind in roles.kinds}
     written = Written(trace, here, room.begin, steps.ids, steps.step, note, never_written(config))
     own = {"settings": kept_settings(), "undo": can_undo()}
     component("writing", "writing")(
