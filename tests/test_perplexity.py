@@ -1,6 +1,9 @@
 import numpy as np
+import pandas as pd
 from numpy.testing import assert_allclose
 
+from transformer_viz.inspection.evaluation import evaluate_generation
+from transformer_viz.inspection.explorer import Explorer
 from transformer_viz.inspection.perplexity import evaluate_texts, perplexity_metrics
 from transformer_viz.values.config import END_ID
 
@@ -23,6 +26,27 @@ def test_a_decoder_is_measured_on_texts_as_it_predicts_them(writer):
         assert_allclose(result.perplexity, np.exp(nats / tokens), rtol=1e-5)
         assert_allclose(result.bits_per_byte, nats / np.log(2) / num_bytes, rtol=1e-5)
         assert result.token_accuracy == right / tokens
+
+
+def test_a_model_trained_on_texts_alone_is_measured_on_them_alone_and_cut_as_in_its_training(writer):
+    """In packed rows, the parts of the long text would be read without what stands before them."""
+    texts = ["a lovely film", "not good at all and not funny " * 9, "dull"]
+    trained = Explorer(writer.model, writer.tokenizer, card={"settings": {"pack": False}})
+    found, packed = evaluate_texts(trained, texts), evaluate_texts(writer, texts)
+    nats, tokens, most = 0.0, 0, writer.config.max_len - 1
+    for text in texts:
+        ids = writer.tokenizer.encode(text, max_len=999).ids
+        read = writer.trace([int(each) for each in ids[:most]])
+        after = [*ids[:most], END_ID]
+        log_probs = read.logits - np.logaddexp.reduce(read.logits, axis=-1, keepdims=True)
+        nats -= sum(log_probs[place, token] for place, token in enumerate(after))
+        tokens += len(after)
+    assert len(ids) < most < len(writer.tokenizer.encode(texts[1], max_len=999).ids)
+    assert found.tokens == tokens < packed.tokens
+    assert_allclose(found.perplexity, np.exp(nats / tokens), rtol=1e-5)
+    rows = pd.DataFrame({"text": texts, "target": ""})
+    assert_allclose(found.perplexity, evaluate_generation(trained, rows).perplexity, rtol=1e-6)
+    assert not np.isclose(found.perplexity, packed.perplexity, rtol=1e-3)
 
 
 def test_a_model_that_knows_nothing_is_as_perplexed_as_its_vocabulary_is_large():

@@ -2,11 +2,14 @@ import math
 from types import SimpleNamespace
 
 import numpy as np
+import pandas as pd
 import pytest
 import sacrebleu
 
+from transformer_viz.data.tasks import TASKS
 from transformer_viz.inspection.evaluation import evaluate_generation
 from transformer_viz.inspection.explorer import load
+from transformer_viz.inspection.perplexity import evaluate_texts
 from transformer_viz.runs import RunError, TrainingJob, TrainingSettings
 from transformer_viz.training import text_pairs
 from transformer_viz.training.job import run_job
@@ -42,10 +45,6 @@ def test_a_job_on_a_built_in_task_learns_it(copier):
 
 
 def test_what_evaluation_calls_exact_is_what_generation_writes(copier):
-    import pandas as pd
-
-    from transformer_viz.data.tasks import TASKS
-
     explorer, pairs = load(copier[0]), TASKS["copy"].pairs(25, seed=9)
     written = [explorer.generate(text, keep="weights") for text, _ in pairs]
     right = [
@@ -58,9 +57,8 @@ def test_what_evaluation_calls_exact_is_what_generation_writes(copier):
 def test_a_decoder_alone_learns_to_go_on(tmp_path):
     config = PRESETS["gpt-mini"].replace(**SMALL | {"num_layers": 2})
     settings = TrainingSettings(epochs=1, batch_size=32, learning_rate=0.005)
-    card = run_job(
-        TrainingJob(config=config, settings=settings, data="repeat", out=tmp_path / "repeat", rows=1000)
-    )
+    job = TrainingJob(config=config, settings=settings, data="repeat", out=tmp_path / "repeat", rows=1000)
+    card = run_job(job)
     assert card["task"] == "next token"
     assert card["test"]["token_accuracy"] > 1 / 26
     [epoch] = card["history"]
@@ -68,7 +66,10 @@ def test_a_decoder_alone_learns_to_go_on(tmp_path):
     assert card["validation"]["perplexity"] == epoch["val_perplexity"] < 2 * 26
     assert card["test"]["perplexity"] == pytest.approx(epoch["val_perplexity"], rel=0.1)
     assert 0 <= card["test"]["induction_score"] <= 1
-    assert load(tmp_path / "repeat").generate("a b c a b", max_new=2).steps
+    explorer = load(tmp_path / "repeat")
+    assert explorer.generate("a b c a b", max_new=2).steps
+    evaluated = evaluate_texts(explorer, text_pairs.TextPairs(job).test["text"].tolist())
+    assert evaluated.perplexity == pytest.approx(card["test"]["perplexity"], rel=1e-6)
 
 
 def test_pairs_from_a_file(tmp_path):

@@ -93,8 +93,10 @@ def evaluate(arguments: Namespace) -> None:
     if explorer.config.has_decoder:
         read = read_pairs if explorer.config.has_encoder else read_for_decoder
         rows = read(arguments.data, columns(arguments.columns))
-        if not any(rows["target"]):
-            _evaluate_texts(explorer, rows["text"])
+        perplexity = load_upper_floor("inspection.perplexity")
+        is_text = not any(rows["target"]) or perplexity.is_packed(explorer)
+        if not explorer.config.has_encoder and is_text:
+            _evaluate_texts(explorer, (rows["text"] + " " + rows["target"]).str.strip())
             return
         result = load_upper_floor("inspection.evaluation").evaluate_generation(explorer, rows)
         print(f"rows            {result.rows:,}\nexact match     {result.exact_match:.4f}")

@@ -239,14 +239,19 @@ def evaluate_generation(
     start, end = [*(config.target_start or (START_ID,))], config.end_id if config.has_encoder else END_ID
     if config.has_encoder:
         first = config.is_foreign and config.reads_start
-        source = explorer.tokenizer.encode_batch(rows["text"], max_len=config.max_len, start=first)
+        source = explorer.tokenizer.encode_batch(
+            rows["text"], max_len=config.max_len, truncation=config.truncation, start=first
+        )
         most = config.target_max_len - len(start)
-        target = explorer.output_tokenizer.encode_batch(rows["target"], max_len=most)
+        target = explorer.output_tokenizer.encode_batch(
+            rows["target"], max_len=most, truncation=config.truncation
+        )
     elif config.is_foreign:
         raise Problem("model.foreign_tokens", model=explorer.name)
     else:
         whole = (rows["text"] + " " + rows["target"]).str.strip()
-        source, target = None, explorer.tokenizer.encode_batch(whole, max_len=config.max_len - 1)
+        source, most = None, config.max_len - 1
+        target = explorer.tokenizer.encode_batch(whole, max_len=most, truncation=config.truncation)
     target = [np.array([*start, *ids, end], np.int32) for ids in target]
     exact, total, nats, tokens = 0, 0, 0.0, np.zeros(3, int)
     for batch in by_length(target, batch_size):

@@ -12,6 +12,7 @@ from transformer_viz.data.cloze import mask_tokens
 from transformer_viz.data.packing import NO_LIMIT, Stream
 from transformer_viz.inspection.explorer import Explorer
 from transformer_viz.inspection.token_scores import token_scores
+from transformer_viz.values.config import END_ID, START_ID
 from transformer_viz.values.one_line import one_line
 
 
@@ -78,9 +79,10 @@ def evaluate_texts(
 ) -> TextEvaluation:
     """Evaluate a decoder's next-token predictions at every position of some texts.
 
-    The texts are packed as in training: every token counts once, and its context is the part of its own text
-    in the same row of `max_len` tokens. A model made elsewhere reads each text, or each part of a longer one,
-    in a row of its own.
+    It reads them as it did in its training. If that packed them (`is_packed`), every token counts once, and
+    its context is the part of its own text in the same row of `max_len` tokens. Otherwise each text has a row
+    of its own, and is cut after `max_len` - 1 tokens. A model made elsewhere reads each text, or each part of
+    a longer one, in a row of its own.
 
     Args:
         explorer: `Explorer` of a decoder.
@@ -91,9 +93,13 @@ def evaluate_texts(
     """
     config = explorer.config
     starts = config.is_foreign and config.reads_start
-    token_ids = explorer.tokenizer.encode_batch(texts, max_len=NO_LIMIT, start=starts)
+    batches, most = (_parts if config.is_foreign else _packed), NO_LIMIT
+    if not (config.is_foreign or is_packed(explorer)):
+        batches, most = _alone, config.max_len - 1
+    token_ids = explorer.tokenizer.encode_batch(
+        texts, max_len=most, truncation=config.truncation, start=starts
+    )
     nats, right, tokens = 0.0, np.zeros(3, int), 0
-    batches = _parts if config.is_foreign else _packed
     for inputs, targets in batches(token_ids, config, batch_size, progress):
         keep_going()
         scores = token_scores(explorer, inputs, targets)
@@ -103,6 +109,12 @@ def evaluate_texts(
     num_bytes = sum(len(explorer.tokenizer.decode(ids).encode()) for ids in token_ids)
     figures = perplexity_metrics(nats, tokens, num_bytes)
     return TextEvaluation(len(token_ids), tokens, num_bytes, **figures, **_accuracies(right, tokens))
+
+
+def is_packed(explorer: Explorer) -> bool:
+    """Return whether a model was trained on packed texts, by its card; True if that does not say."""
+    settings = explorer.card.get("settings")
+    return not isinstance(settings, dict) or bool(settings.get("pack"))
 
 
 def evaluate_masked_tokens(
@@ -185,6 +197,14 @@ def _parts(token_ids, config, size, progress):
     parts = [ids[begin : begin + most + 1] for ids in token_ids for begin in range(0, len(ids) - 1, most)]
     for rows in tqdm(by_length(parts, size), disable=not progress, unit="batch"):
         padded = pad([parts[row] for row in rows], config.pad_id)
+        yield {"token_ids": padded[:, :-1]}, padded[:, 1:]
+
+
+def _alone(token_ids, config, size, progress):
+    """Yield the same of texts, each of which stands alone between [START] and [END]."""
+    whole = [[START_ID, *ids, END_ID] for ids in token_ids]
+    for rows in tqdm(by_length(whole, size), disable=not progress, unit="batch"):
+        padded = pad([whole[row] for row in rows])
         yield {"token_ids": padded[:, :-1]}, padded[:, 1:]
 
 
