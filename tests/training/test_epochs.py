@@ -47,10 +47,29 @@ def test_its_card_says_which_epoch_and_nothing_of_the_best_one(trained, tmp_path
     )
     assert saved.card["epoch"] == 1
     assert saved.card["history"] == best.card["history"][:1]
-    assert {"test", "validation", "best_epoch"} <= best.card.keys()
-    assert not {"test", "validation", "best_epoch"} & saved.card.keys()
+    assert {"test", "best_epoch"} <= best.card.keys()
+    assert not {"test", "best_epoch", "calibration"} & saved.card.keys()
+    rows, [epoch] = best.card["validation"]["rows"], saved.card["history"]
+    assert saved.card["validation"] == {"rows": rows, "accuracy": epoch["val_accuracy"]}
+    untrained = store.read_model(trained.save("untrained", folder=tmp_path, epoch=0))
+    assert "validation" not in untrained.card
     assert saved.head_roles is None
     assert saved.tokenizer == best.tokenizer
+
+
+def test_the_temperature_of_the_best_one_is_given_to_no_other(trained, tmp_path):
+    best = store.read_model(trained.model)
+    kept = {"folder": trained.path, "overwrite": True, "dtype": "float32", "tokenizer": best.tokenizer}
+    kept |= {"parameters": best.parameters, "card": best.card | {"calibration": {"temperature": 1.7}}}
+    store.write_model("model", config=best.config.replace(temperature=1.7), **kept)
+    first, again = (
+        store.read_model(trained.save(name, folder=tmp_path, epoch=epoch))
+        for name, epoch in (("first", 1), ("again", None))
+    )
+    store.write_model("model", config=best.config, **kept | {"card": best.card})
+    assert (again.config.temperature, again.card["calibration"]["temperature"]) == (1.7, 1.7)
+    assert first.config.temperature == 1
+    assert "calibration" not in first.card
 
 
 def test_the_best_one_is_saved_as_before(trained, tmp_path):

@@ -262,6 +262,9 @@ class TrainingRun:
     ) -> Path:
         """Write the best model so far, or that of another epoch, to `models/<name>`.
 
+        The temperature of the best model is not that of another epoch, which is saved without any; its card
+        has the validation metrics of that epoch.
+
         Args:
             name: The model's name.
             folder: Folder of models; None: `store.models_folder()`.
@@ -277,9 +280,10 @@ class TrainingRun:
         best, roles = store.read_model(self.model), store.read_head_roles(self.model)
         if epoch is not None:
             parameters, roles = store.read_model(self.epochs / str(epoch)).parameters, None
-            kept = {fact: value for fact, value in best.card.items() if fact not in OF_BEST}
-            facts = kept | {"epoch": epoch, "history": best.card["history"][:epoch]}
-            best = dataclasses.replace(best, parameters=parameters, card=facts)
+            config = best.config.replace(temperature=1.0)
+            best = dataclasses.replace(
+                best, parameters=parameters, config=config, card=_card_of_epoch(best.card, epoch)
+            )
         return store.write_model(
             name,
             config=best.config,
@@ -327,3 +331,17 @@ class TrainingRun:
 
     def _is_worked_on(self):
         return is_at_work(self._claim)
+
+
+def _card_of_epoch(card, epoch):
+    """Return the card of the best model as that of another epoch."""
+    kept = {fact: value for fact, value in card.items() if fact not in OF_BEST}
+    history = card["history"][:epoch]
+    measured = {
+        name.removeprefix("val_"): value
+        for each in history[-1:]
+        for name, value in each.items()
+        if name.startswith("val_") and name != "val_loss"
+    }
+    validation = {"validation": {"rows": card["validation"]["rows"], **measured}} if measured else {}
+    return kept | validation | {"epoch": epoch, "history": history}
