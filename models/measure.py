@@ -9,7 +9,6 @@ heads and the temperature, the test rows for the calibration error of the card. 
 import dataclasses
 import json
 import sys
-from argparse import Namespace
 from pathlib import Path
 
 import numpy as np
@@ -17,7 +16,7 @@ import numpy as np
 from transformer_viz import store
 from transformer_viz.analysis import calibration_error, softmax
 from transformer_viz.cli.parser import build_parser
-from transformer_viz.cli.training import job_of
+from transformer_viz.cli.training import job_of, settings_of
 from transformer_viz.inspection.evaluation import true_labels
 from transformer_viz.inspection.explorer import load
 from transformer_viz.runs import TrainingJob
@@ -56,18 +55,12 @@ def job_of_model(argv: list[str]) -> TrainingJob:
     """Return the training of a model from the arguments of `train`, as a model made from itself: with its own
     tokenizer and config, and without a temperature.
     """
-    arguments = arguments_of(argv)
-    parent = store.read_config(arguments.out).replace(temperature=1.0)
-    return dataclasses.replace(job_of(arguments), config=parent)
-
-
-def arguments_of(argv: list[str]) -> Namespace:
-    """Return the arguments of `train` without those that make a model and not its rows."""
     arguments = build_parser().parse_args(["train", *argv])
-    arguments.argv = argv
+    arguments.argv, config = argv, store.read_config(arguments.out).replace(temperature=1.0)
+    settings = dataclasses.replace(settings_of(arguments, config), same_token_heads=0)
     vars(arguments).update(preset=None, parent=arguments.out, set=[], train_only=[])
     vars(arguments).update(tokens=None, target_tokens=None, keep_case=False, same_token_heads=None)
-    return arguments
+    return dataclasses.replace(job_of(arguments), config=config, settings=settings)
 
 
 def test_error(dataset: Dataset, job: TrainingJob, temperature: float) -> float:

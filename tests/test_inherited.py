@@ -2,8 +2,9 @@
 
 import numpy as np
 import pytest
-from numpy.testing import assert_array_equal
+from numpy.testing import assert_allclose, assert_array_equal
 
+from transformer_viz.analysis import label_logits, softmax
 from transformer_viz.values.config import TransformerConfig
 from transformer_viz.values.fine_tuning import child_config, inherited, inherited_values, trained_parameters
 
@@ -62,10 +63,32 @@ def test_a_model_that_goes_on_with_its_task_takes_over_everything(parent):
 def test_a_classifier_keeps_its_head_for_the_same_labels_alone():
     same = child_config(CLASSIFIER, classifies=True, labels=("no", "yes"))
     assert inherited(CLASSIFIER, same).keys() == CLASSIFIER.parameter_shapes().keys()
-    for labels in (("yes", "no"), ("no", "yes", "perhaps")):
+    for labels in (("yes", "nope"), ("no", "yes", "perhaps")):
         other = child_config(CLASSIFIER, classifies=True, labels=labels)
         new = other.parameter_shapes().keys() - inherited(CLASSIFIER, other).keys()
         assert new == {"classifier/kernel", "classifier/bias"}
+
+
+@pytest.mark.parametrize(
+    ("output", "labels", "order"), [("softmax", ("a", "b", "c"), "cab"), ("sigmoid", ("a", "b"), "ba")]
+)
+def test_for_the_same_labels_in_another_order_each_keeps_its_probability(output, labels, order):
+    parent = CLASSIFIER.replace(output=output, labels=labels, temperature=1.7)
+    child = child_config(parent, classifies=True, labels=tuple(order))
+    assert (child.output, child.temperature) == (output, 1.0)
+    random = np.random.default_rng(3)
+    before = {name: random.normal(size=shape) for name, shape in parent.parameter_shapes().items()}
+    after, hidden = inherited_values(before, parent, child), random.normal(size=(4, parent.d_model))
+    assert after.keys() == before.keys()
+
+    def probs(values, config):
+        logits = hidden @ values["classifier/kernel"] + values["classifier/bias"]
+        return dict(zip(config.labels, softmax(label_logits(config, logits)).T, strict=True))
+
+    expected, found = probs(before, parent), probs(after, child)
+    assert list(found) == list(order)
+    for label in labels:
+        assert_allclose(found[label], expected[label], atol=1e-6)
 
 
 def test_shorter_texts_take_over_the_first_of_the_learned_positions():

@@ -18,7 +18,9 @@ from unprivileged import read_only_folder
 
 from transformer_viz import store
 from transformer_viz.analysis import entropy
-from transformer_viz.data import named
+from transformer_viz.cli.parser import build_parser
+from transformer_viz.cli.training import job_of
+from transformer_viz.data import named, preview
 from transformer_viz.inspection.explorer import load
 from transformer_viz.language import Words
 from transformer_viz.runs import (
@@ -32,8 +34,11 @@ from transformer_viz.runs import (
     open_run,
     uploads,
 )
+from transformer_viz.runs.recipes import RECIPES, file_defaults
 from transformer_viz.ui.pages.train import forming
 from transformer_viz.ui.pages.train.data import what_is_missing
+from transformer_viz.ui.pages.train.material import Material
+from transformer_viz.ui.pages.train.parent import config_from
 from transformer_viz.ui.shell.language import escaped
 from transformer_viz.ui.shell.server import shared_trainer
 from transformer_viz.ui.shell.titles import title_of, titles_of
@@ -149,6 +154,25 @@ def test_sentences_to_watch_are_short():
     assert widget(app.text_area, "Sentences to track").max_chars == 1000
 
 
+def typed_job(*argv):
+    """Return the job of a `train` command."""
+    arguments = build_parser().parse_args(["train", *argv])
+    arguments.argv = argv
+    return job_of(arguments)
+
+
+def test_on_a_file_a_model_is_fine_tuned_from_the_command_line_as_from_the_page(runs, explorer, tmp_path):
+    small_models.write(explorer, runs / "models")
+    data = tmp_path / "reviews.csv"
+    small_models.labelled_reviews(40).to_csv(data, index=False)
+    typed = typed_job("--from", "small", "--out", "x", "--data", str(data))
+    likely = file_defaults("labels", preview(data))
+    facts = Material(str(data), "labels", 40, [], 9, 9.0, {}, {"max_len": likely.max_len})
+    assert typed.config == config_from(explorer.config, facts, RECIPES["labels"])
+    assert typed.config.max_len == explorer.config.max_len < likely.max_len  # learned positions
+    assert typed.settings == RECIPES["labels"].training(learning_rate=0.0003)
+
+
 def test_a_model_is_fine_tuned_with_its_own_sizes_from_the_page(runs, explorer):
     config = explorer.config
     small_models.write(explorer, runs / "models")
@@ -169,6 +193,9 @@ def test_a_model_is_fine_tuned_with_its_own_sizes_from_the_page(runs, explorer):
     [run] = list_runs()
     assert (run.job.parent, run.job.trainable_layers) == ("small", 0)
     assert run.job.config == child_config(config, classifies=True)
+    options = ["--data", "parity", "--epochs", "1"]
+    typed = typed_job("--from", "small", "--out", "x", *options)
+    assert (typed.settings, typed.config, typed.rows) == (run.job.settings, run.job.config, run.job.rows)
     until(app, "· finished")
     assert store.read_model(run.model).card["parent"]["name"] == "small"
     assert "preset" not in store.read_model(run.model).card

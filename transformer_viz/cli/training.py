@@ -31,8 +31,9 @@ from transformer_viz.runs import (
     open_run,
     runs_folder,
 )
-from transformer_viz.runs.recipes import RECIPES, Recipe, file_defaults, recipe_name
-from transformer_viz.values.fine_tuning import child_config
+from transformer_viz.runs.recipes import FINE_TUNING_RATE, RECIPES, Recipe, file_defaults, recipe_name
+from transformer_viz.values.config import TransformerConfig
+from transformer_viz.values.fine_tuning import child_config, longest_text
 from transformer_viz.values.presets import PRESETS
 
 UNFINISHED = {"stopped": "Stopped", "queued": "Queued behind a run of another owner"}
@@ -51,11 +52,11 @@ def train(arguments: Namespace) -> None:
 
 def job_of(arguments: Namespace) -> TrainingJob:
     """Return the training that the arguments of `train` describe."""
-    recipe = _recipe(arguments)
-    preset = arguments.preset or (recipe and recipe.preset)
+    recipe, config = recipe_of(arguments), config_of(arguments)
+    preset = arguments.preset or (recipe.preset if recipe and not arguments.parent else None)
     job = TrainingJob(
-        config=_config(arguments, recipe),
-        settings=_settings(arguments, recipe),
+        config=config,
+        settings=settings_of(arguments, config),
         data=arguments.data[0],
         more_data=arguments.data[1:],
         train_only=arguments.train_only,
@@ -119,9 +120,9 @@ def list_all_runs(arguments: Namespace) -> None:
     print(pd.DataFrame(rows, columns=["run", "status", "steps", "best"]).to_string(index=False))
 
 
-def _recipe(arguments):
-    """Return the recipe for the data, as on the Train page; None if a preset or a parent is given."""
-    if arguments.preset or arguments.parent:
+def recipe_of(arguments: Namespace) -> Recipe | None:
+    """Return the recipe for the data, as on the Train page; None if a preset is given."""
+    if arguments.preset:
         return None
     name = recipe_name(arguments.data[0], columns(arguments.columns))
     if not _is_file(arguments.data[0]):
@@ -133,27 +134,35 @@ def _recipe(arguments):
     return dataclasses.replace(RECIPES[name], changes=RECIPES[name].changes | changes)
 
 
-def _settings(arguments, recipe):
+def settings_of(arguments: Namespace, config: TransformerConfig) -> TrainingSettings:
     """Return the training settings: those given, else those of the recipe, else the defaults."""
+    recipe = recipe_of(arguments)
     given = {field.name: getattr(arguments, field.name) for field in dataclasses.fields(TrainingSettings)}
     chosen: dict[str, Any] = {"test_share": 0.0} if arguments.test else {}
+    if arguments.parent:
+        chosen |= {"learning_rate": FINE_TUNING_RATE, "pack": config.fills_in}
     chosen |= {name: value for name, value in given.items() if value is not None}
     return recipe.training(**chosen) if recipe else TrainingSettings(**chosen)
 
 
-def _config(arguments, recipe):
+def config_of(arguments: Namespace) -> TransformerConfig:
     """Return the config: of a preset, of a recipe, or of a model fine-tuned from another."""
-    changes = dict(map(assignment, arguments.set))
-    if arguments.target_tokens and not arguments.parent:
-        changes.setdefault("tie_embeddings", False)
-    if recipe:
-        return recipe.config(**changes)
-    if arguments.preset:
-        return PRESETS[arguments.preset].replace(**changes)
+    changes, recipe = dict(map(assignment, arguments.set)), recipe_of(arguments)
+    if recipe is None:
+        return PRESETS[arguments.preset].replace(**_untied(arguments) | changes)
+    if not arguments.parent:
+        return recipe.config(**_untied(arguments) | changes)
     if arguments.tokens or arguments.target_tokens or arguments.keep_case:
         raise Problem("command.tokens")
     parent = store.read_config(arguments.parent)
+    if "max_len" in recipe.changes and _is_file(arguments.data[0]):
+        changes.setdefault("max_len", longest_text(parent, recipe.changes["max_len"]))
     return child_config(parent, classifies=_classifies(parent, arguments), **changes)
+
+
+def _untied(arguments):
+    """Return the changes of a config by which a target with tokens of its own has its own vocabulary."""
+    return {"tie_embeddings": False} if arguments.target_tokens else {}
 
 
 def _tokens(arguments, job):

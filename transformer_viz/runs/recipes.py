@@ -13,6 +13,9 @@ from transformer_viz.text.scripts import UNSPACED
 from transformer_viz.values.config import TransformerConfig
 from transformer_viz.values.presets import PRESETS
 
+FINE_TUNING_RATE = 0.0003
+"""Peak learning rate of fine-tuning: lower than for a new model, so that parameters change little."""
+
 
 @dataclass(frozen=True)
 class Recipe:

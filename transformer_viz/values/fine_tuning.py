@@ -31,6 +31,9 @@ CHOSEN = {
 }
 """Fields that may differ from those of the parent; all others belong to its parameters."""
 
+CLASSIFIER = ("classifier/kernel", "classifier/bias")
+"""Parameters of a classifier's outputs."""
+
 HEADS = ("pooling", "classifier", "output")
 """Layers after the stack: the output head."""
 
@@ -39,8 +42,9 @@ def child_config(parent: TransformerConfig, *, classifies: bool, **changes: Any)
     """Return the config of a model fine-tuned from a parent.
 
     A classifier made from a language model keeps its mask and the [START] at the beginning of each text; its
-    output is a softmax over the labels unless `changes` has another. With the output "tokens", a decoder
-    becomes a masked language model, with one more token: [MASK].
+    output is a softmax over the labels, one made from a classifier has the output of that, unless `changes`
+    has another. With the output "tokens", a decoder becomes a masked language model, with one more token:
+    [MASK]. The temperature is 1: that of the parent belongs to other parameters.
 
     Args:
         parent: Config of the model to fine-tune.
@@ -50,14 +54,15 @@ def child_config(parent: TransformerConfig, *, classifies: bool, **changes: Any)
     Raises:
         ValueError: If the parent cannot become such a model, or a field is fixed by its parameters.
     """
-    fields: dict[str, Any] = {}
+    fields: dict[str, Any] = {"temperature": 1.0}
     if classifies:
-        fields = {"architecture": "encoder", "output": "softmax", "labels": None, "tie_embeddings": False}
+        output = parent.output if parent.output in ("sigmoid", "softmax") else "softmax"
+        fields |= {"architecture": "encoder", "output": output, "labels": None, "tie_embeddings": False}
         fields |= {"causal": parent.causal, "reads_start": parent.reads_start}
     elif not parent.predicts_tokens:
         raise Problem("parent.classifier")
     elif parent.architecture == "decoder" and changes.get("output") == "tokens":
-        fields = {"architecture": "encoder", "vocab_size": parent.vocab_size + 1}
+        fields |= {"architecture": "encoder", "vocab_size": parent.vocab_size + 1}
     if classifies and parent.architecture == "encoder-decoder":
         raise Problem("parent.translator")
     child = parent.replace(**fields | changes)
@@ -65,10 +70,16 @@ def child_config(parent: TransformerConfig, *, classifies: bool, **changes: Any)
     return child
 
 
+def longest_text(parent: TransformerConfig, tokens: int) -> int:
+    """Return `max_len` of a child for texts of so many tokens: at most the number of learned positions."""
+    return min(tokens, parent.max_len) if parent.positions == "learned" else tokens
+
+
 def inherited(parent: TransformerConfig, child: TransformerConfig) -> dict[str, str]:
     """Return name -> the parent's name of each parameter that a child inherits; its others are new.
 
-    The output head is inherited only if its outputs have the same meaning: the same labels, or tokens.
+    The output head is inherited only if its outputs have the same meaning: the same labels, in any order, or
+    tokens.
 
     Raises:
         ValueError: If the child's config does not fit the parent's.
@@ -93,6 +104,7 @@ def inherited_values(
     """Return name -> array of the parameters that a child inherits.
 
     Of learned positions these are the first ones. The embedding of a new [MASK] is the mean of all others.
+    The outputs of a classifier follow the order of the child's labels.
 
     Args:
         parameters: Name -> array of the parent.
@@ -107,6 +119,8 @@ def inherited_values(
     if child.fills_in and not parent.fills_in:
         tokens = found["token_embedding/embeddings"]
         found["token_embedding/embeddings"] = np.insert(tokens, MASK_ID, tokens.mean(axis=0), axis=0)
+    if parent.labels != child.labels:
+        found |= {name: _reordered(found[name], parent, child) for name in found if name in CLASSIFIER}
     return {name: array[: shapes[name][0]] for name, array in found.items()}
 
 
@@ -142,7 +156,7 @@ def _check_fits(parent, child):
     elif parent.architecture == "decoder" and child.fills_in:
         free = free | {"architecture"}
         parent = parent.replace(vocab_size=parent.vocab_size + 1)
-    names = [field.name for field in dataclasses.fields(parent) if field.name not in free]
+    names = [field.name for field in dataclasses.fields(parent) if field.name not in free | {"temperature"}]
     if fixed := [name for name in names if getattr(parent, name) != getattr(child, name)]:
         raise Problem("parent.fixed", fields=listed(fixed), free=listed(CHOSEN))
     for name in ("max_len", "target_max_len") if parent.positions == "learned" else ():
@@ -151,8 +165,13 @@ def _check_fits(parent, child):
 
 
 def _same_outputs(parent, child):
-    return (parent.predicts_tokens, parent.output, parent.labels) == (
-        child.predicts_tokens,
-        child.output,
-        child.labels,
-    )
+    if (parent.predicts_tokens, parent.output) != (child.predicts_tokens, child.output):
+        return False
+    return sorted(parent.labels or ()) == sorted(child.labels or ())
+
+
+def _reordered(array, parent, child):
+    """Return the parameters of a classifier's outputs in the order of the child's labels."""
+    if child.output == "sigmoid":  # one logit, of the second of two labels
+        return -array
+    return array[..., [parent.labels.index(label) for label in child.labels]]

@@ -10,16 +10,13 @@ from transformer_viz.ui.pages.train.material import Material
 from transformer_viz.ui.shell.language import escaped, t
 from transformer_viz.ui.shell.shelf import shown_models
 from transformer_viz.values.config import UNK_ID, TransformerConfig
-from transformer_viz.values.fine_tuning import child_config
+from transformer_viz.values.fine_tuning import child_config, longest_text
 
 MANY_UNKNOWN = 0.2
 """Share of unknown tokens above which the page warns."""
 
 LONGEST = 1_000
 """Maximum number of tokens of a text that are looked up."""
-
-RATE = 0.0003
-"""Default peak learning rate: lower than for a new model, so that the parent's parameters change little."""
 
 
 def ask_parent(material: Material, recipe: Recipe) -> store.ModelSummary | None:
@@ -63,8 +60,8 @@ def unknown_share(model: str, stamp: str, texts: tuple[str, ...]) -> float:
 def config_from(parent: TransformerConfig, material: Material, recipe: Recipe) -> TransformerConfig:
     """Return the config of a model fine-tuned from a parent on these data, with its vocabularies."""
     changes = {name: value for name, value in material.changes.items() if name != "tie_embeddings"}
-    if "max_len" in changes and parent.positions == "learned":
-        changes["max_len"] = min(changes["max_len"], parent.max_len)
+    if "max_len" in changes:
+        changes["max_len"] = longest_text(parent, changes["max_len"])
     return child_config(parent, classifies=recipe.classifies, **changes)
 
 

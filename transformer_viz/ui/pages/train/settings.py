@@ -9,10 +9,9 @@ import streamlit as st
 
 from transformer_viz.runs import PRECISIONS, SCHEDULES, TrainingJob, TrainingSettings
 from transformer_viz.runs.job import LONGEST_PROBE
-from transformer_viz.runs.recipes import RECIPES, Recipe, presets_for
+from transformer_viz.runs.recipes import FINE_TUNING_RATE, RECIPES, Recipe, presets_for
 from transformer_viz.ui.pages.train.file import WIDTH
 from transformer_viz.ui.pages.train.material import Material
-from transformer_viz.ui.pages.train.parent import RATE as FINE_TUNING_RATE
 from transformer_viz.ui.pages.train.parent import ask_layers, ask_parent, config_from, show_fit
 from transformer_viz.ui.shell.card_facts import config_of
 from transformer_viz.ui.shell.classroom import owner
