@@ -6,14 +6,16 @@ import shutil
 import numpy as np
 import pytest
 from faults import no_file_beyond
+from filelock import FileLock
 from unprivileged import modes_count
 
 from transformer_viz.cli.main import main
+from transformer_viz.cli.training import Waiting
 from transformer_viz.runs import Quota, RunError, TrainingJob, TrainingSettings, create_run
 from transformer_viz.runs.quota import bytes_in
 from transformer_viz.store import read_model
 from transformer_viz.training.job import RESERVE, SMALL_FILES, work
-from transformer_viz.training.worker import work_off_queue
+from transformer_viz.training.worker import training_lock, work_off_queue
 from transformer_viz.values.config import TransformerConfig
 
 CONFIG = TransformerConfig(d_model=8, num_heads=2, ffn_dim=8, norm="pre", max_len=32)
@@ -115,6 +117,47 @@ def test_a_run_that_gives_up_its_turn_on_the_command_line_is_a_sentence(monkeypa
         "Queued behind a run of another owner at step 1. The best model so far: none yet.",
     ]
     assert run.status == "queued"
+
+
+@pytest.mark.parametrize(
+    ("language", "said"),
+    [
+        ("en_US.UTF-8", "Waiting for run {}, which is being trained (step 3 of 4) ..."),
+        ("zh_CN.UTF-8", "正在等待训练 {} 结束（第 3 步，共 4 步）……"),
+    ],
+)
+def test_a_training_that_waits_says_once_for_which_and_how_far_that_is(
+    runs, monkeypatch, capsys, language, said
+):
+    monkeypatch.setenv("LC_ALL", language)
+    monkeypatch.setattr("transformer_viz.training.worker.WAIT_SECONDS", 0.05)
+    other, run, looks = create_run(JOB), create_run(JOB), []
+    with FileLock(runs / ".lock") as held, Waiting(run) as waiting:
+
+        def look():
+            waiting.look()
+            looks.append(capsys.readouterr().out)
+            if len(looks) == 1:
+                other.claim()
+                other.append("started", step=0, device="CPU")
+                other.append("data", total_steps=4)
+                other.append("step", step=3, loss=1.0)
+            if len(looks) == 3:
+                held.release()
+
+        with training_lock(look):
+            assert looks[0].startswith(("Waiting for another process", "正在等待另一个训练进程"))
+            assert looks[1:] == [said.format(other.id) + "\n", ""]
+
+
+def test_a_run_that_is_stopped_while_it_waits_waits_no_longer(runs, monkeypatch):
+    monkeypatch.setattr("transformer_viz.training.worker.WAIT_SECONDS", 0.05)
+    run = create_run(JOB)
+    run.stop()
+    held, raised = FileLock(runs / ".lock"), pytest.raises(KeyboardInterrupt)
+    with held, Waiting(run) as waiting, raised, training_lock(waiting.look):
+        pass
+    assert run.status == "stopped"
 
 
 def quota_with(room, runs):

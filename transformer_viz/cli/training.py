@@ -25,6 +25,7 @@ from transformer_viz.network.startup import load_upper_floor
 from transformer_viz.runs import (
     RunError,
     TrainingJob,
+    TrainingRun,
     TrainingSettings,
     create_run,
     list_runs,
@@ -201,9 +202,11 @@ def _train_run(run):
     """Train a run in this process; Ctrl-C stops it between two steps."""
     worker, job = load_upper_floor("training.worker"), load_upper_floor("training.job")
     print(f"Run {run.id}; stop it with Ctrl-C, resume it with: {program()} resume {run.id}")
-    with worker.training_lock(), worker.stopped_by_signals(run), Progress() as progress:
+    with worker.stopped_by_signals(run), Waiting(run) as waiting, worker.training_lock(waiting.look):
+        waiting.end()
         if run.status == "queued":  # another process may have trained it in the meantime
-            job.work(run, watch=progress.watch)
+            with Progress() as progress:
+                job.work(run, watch=progress.watch)
     state = run.state()
     if state.status == "failed":
         raise state.problem or RunError("runs.was_stopped", run=run.id)
@@ -218,6 +221,51 @@ def _train_run(run):
         if kind in card:
             figures = ", ".join(f"{name} {value:.4f}" for name, value in headline_metrics(card[kind]).items())
             print(f"{kind} {figures}, {card[kind]['rows']:,} rows")
+
+
+class Waiting:
+    """The run that another process trains, said once, and its progress as a bar on a terminal.
+
+    Args:
+        run: The run that waits.
+    """
+
+    def __init__(self, run: TrainingRun):
+        self._run, self._other, self._bar = run, None, tqdm(disable=True)
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *error):
+        self.end()
+
+    def end(self) -> None:
+        """Remove the bar."""
+        self._bar.close()
+
+    def look(self) -> None:
+        """Show what is trained now.
+
+        Raises:
+            KeyboardInterrupt: If the run that waits was stopped.
+        """
+        if self._run.stop_requested:
+            raise KeyboardInterrupt
+        at_work = next((run for run in list_runs() if run.status == "running"), None)
+        if at_work is None:  # the other process has just begun, or is about to end
+            if self._other is None:
+                print(localized(Phrase("command.waits_for_other")), flush=True)
+            self._other = self._other or ""
+            return
+        state = at_work.state()
+        total = state.facts.get("total_steps") or None
+        if at_work.id != self._other:
+            self.end()
+            facts = {"run": at_work.id, "step": state.step, "total": total or "?"}
+            print(localized(Phrase("command.waits", **facts)), flush=True)
+            self._bar = tqdm(total=total, unit="step", leave=False, disable=not sys.stderr.isatty())
+        self._other, self._bar.total = at_work.id, total
+        self._bar.update(state.step - self._bar.n)
 
 
 class Progress:

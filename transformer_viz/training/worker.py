@@ -12,7 +12,7 @@ import signal
 import sys
 from collections.abc import Callable, Iterator
 
-from filelock import FileLock
+from filelock import FileLock, Timeout
 
 from transformer_viz.network.startup import load_upper_floor
 from transformer_viz.runs import RunError, TrainingRun, check_runs_folder, queued_runs, runs_folder
@@ -21,6 +21,9 @@ from transformer_viz.runs.listing import QUOTA
 
 NICENESS = 5
 """Nice value of this process: pages stay responsive while it trains."""
+
+WAIT_SECONDS = 1
+"""Seconds between two looks at whether another process still trains."""
 
 
 def main() -> None:
@@ -49,10 +52,13 @@ def work_off_queue(work: Callable[[TrainingRun], None]) -> None:
 
 
 @contextlib.contextmanager
-def training_lock() -> Iterator[None]:
+def training_lock(waiting: Callable[[], None] = lambda: None) -> Iterator[None]:
     """Wait until no other process trains here: two at once would each take more than twice as long.
 
     Processes that train one model together (TF_CONFIG) skip the lock: they would wait for each other forever.
+
+    Args:
+        waiting: Called every `WAIT_SECONDS` while another one trains; may raise to wait no longer.
 
     Raises:
         UnwritableError: If the folder of runs cannot be written.
@@ -62,12 +68,21 @@ def training_lock() -> Iterator[None]:
         return
     check_runs_folder()
     lock = FileLock(runs_folder() / ".lock")
-    with write_errors(runs_folder()):
-        lock.acquire()
+    while not _is_acquired(lock):
+        waiting()
     try:
         yield
     finally:
         lock.release()
+
+
+def _is_acquired(lock):
+    with write_errors(runs_folder()):
+        try:
+            lock.acquire(timeout=WAIT_SECONDS)
+        except Timeout:
+            return False
+    return True
 
 
 @contextlib.contextmanager
