@@ -209,6 +209,34 @@ def test_of_two_clicks_at_once_one_starts_a_training_where_each_may_have_one(tmp
     create_run(of("ann"), folder=tmp_path, one_at_a_time=True)
 
 
+def test_no_more_than_so_many_runs_wait_in_a_class(tmp_path, monkeypatch):
+    monkeypatch.setattr("transformer_viz.runs.listing.MOST_QUEUED", 2)
+    runs = [create_run(of(owner), folder=tmp_path, one_at_a_time=True) for owner in ("ann", "bob")]
+    with pytest.raises(RunError, match=r"^2 trainings are waiting already, and no more are taken\."):
+        create_run(of("cem"), folder=tmp_path, one_at_a_time=True)
+    create_run(of("cem"), folder=tmp_path)
+    for run in runs:
+        run.stop()
+    create_run(of("dan"), folder=tmp_path, one_at_a_time=True)
+
+
+def test_a_folder_of_runs_is_looked_through_again_only_when_it_has_changed(tmp_path, monkeypatch):
+    first = create_run(of("ann"), folder=tmp_path)
+    assert list_runs(tmp_path) == [first]
+    second = create_run(of("bob"), folder=tmp_path)  # perhaps at the same time of the clock
+    assert list_runs(tmp_path) == [second, first]
+    os.utime(tmp_path, (10**9, 10**9))
+    assert list_runs(tmp_path) == [second, first]
+    with monkeypatch.context() as patch:
+        patch.setattr("transformer_viz.runs.listing.is_name", None)
+        assert list_runs(tmp_path) == [second, first]
+        assert list_runs(tmp_path, owner="ann") == [first]
+        first.stop()
+        assert queued_runs(tmp_path) == [second]
+    second.delete()
+    assert list_runs(tmp_path) == [first]
+
+
 def test_of_two_tabs_at_once_one_goes_on_where_each_owner_may_have_one_run(tmp_path, monkeypatch):
     runs = [create_run(of("ann"), folder=tmp_path) for _ in range(4)]
     for run in runs:

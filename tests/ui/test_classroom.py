@@ -202,11 +202,36 @@ def test_who_waits_sees_how_many_come_before(shelf):
     assert progress.proto.text == "Queued behind 2 training runs …"
 
 
-def test_each_visitor_has_one_training_at_a_time(shelf):
-    run_of("ann")
-    app = press(visit("ann", "train"), "Start training")
+@pytest.fixture
+def ann(monkeypatch):
+    """Return a visitor whose browser has sent the cookie of the class."""
+    monkeypatch.setattr(type(st.context), "cookies", {classroom.COOKIE: "a" * 32})
+    return "a" * 32
+
+
+def test_each_visitor_has_one_training_at_a_time(shelf, ann):
+    run_of(ann)
+    app = press(visit(ann, "train"), "Start training")
     assert "not ended yet" in app.error[0].value
     assert len(list_runs()) == 1
+
+
+def test_the_queue_of_a_class_has_an_end(shelf, ann, monkeypatch):
+    monkeypatch.setattr("transformer_viz.runs.listing.MOST_QUEUED", 2)
+    runs = [run_of("bob"), run_of("cem")]
+    app = press(visit(ann, "train"), "Start training")
+    assert app.error[0].value.startswith("2 trainings are waiting already")
+    runs[0].stop()
+    press(visit(ann, "train"), "Start training")
+    assert list_runs()[0].owner == classroom.owner_of(ann)
+
+
+@pytest.mark.parametrize("cookie", [None, "", "made up"])
+def test_no_training_is_started_without_a_cookie_that_came_back(shelf, monkeypatch, cookie):
+    monkeypatch.setattr(type(st.context), "cookies", {} if cookie is None else {classroom.COOKIE: cookie})
+    app = press(visit("ann", "train"), "Start training")
+    assert app.error[0].value.startswith("Trainings are started only by browsers that keep cookies")
+    assert list_runs() == []
 
 
 def test_the_teachers_page_opens_with_the_word_alone(shelf):

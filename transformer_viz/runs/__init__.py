@@ -14,6 +14,7 @@ from transformer_viz.runs.job import LOWER_IS_BETTER, TrainingJob
 from transformer_viz.runs.listing import (
     check_runs_folder,
     create_run,
+    is_busy,
     list_runs,
     open_run,
     queue_run,
@@ -47,6 +48,7 @@ __all__ = [
     "create_run",
     "estimate",
     "file_stamp",
+    "is_busy",
     "keep_upload",
     "list_runs",
     "open_run",

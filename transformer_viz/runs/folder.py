@@ -4,6 +4,7 @@ import contextlib
 import dataclasses
 import os
 from pathlib import Path
+from typing import NamedTuple
 
 from transformer_viz import store
 from transformer_viz.language import Phrase, Problem
@@ -23,6 +24,20 @@ OF_BEST = ("best_epoch", "validation", "calibration", "test", "seconds")
 """Facts of a card that hold for the best epoch alone."""
 
 
+class Standing(NamedTuple):
+    """What the order of the queue depends on.
+
+    Attributes:
+        owner: Owner of the run; "" if it is shared or broken.
+        status: As `RunState.status`.
+        last_worked: Time at which a process last started or ended work on the run; 0 if never.
+    """
+
+    owner: str
+    status: str
+    last_worked: float
+
+
 class TrainingRun:
     """The folder of one run; a handle without state of its own.
 
@@ -34,6 +49,7 @@ class TrainingRun:
     def __init__(self, path: str | Path):
         self.path = Path(path)
         self.id = self.path.name
+        self._job_file, self._log = self.path / "job.json", self.path / "events.jsonl"
 
     def __eq__(self, other):
         return isinstance(other, TrainingRun) and self.path == other.path
@@ -110,16 +126,17 @@ class TrainingRun:
     @property
     def last_worked(self) -> float:
         """Time at which a process last started or ended work on the run; 0 if never."""
-        return read_outline(self._log).last_worked
+        return self.standing().last_worked
+
+    def standing(self) -> Standing:
+        """Return what the order of the queue depends on; of files that have not changed, nothing is read."""
+        (job, problem), outline = self._job, read_outline(self._log)
+        status = "broken" if problem else run_status(outline.last, self._is_worked_on)
+        return Standing(job.owner if job else "", status, outline.last_worked)
 
     @property
     def _job(self):
-        path = self.path / "job.json"
-        return read_job(path, file_stamp(path))
-
-    @property
-    def _log(self):
-        return self.path / "events.jsonl"
+        return read_job(self._job_file, file_stamp(self._job_file))
 
     def append(self, event: str, **facts: object) -> None:
         """Append an event with its time to the log.
@@ -137,7 +154,7 @@ class TrainingRun:
     @property
     def status(self) -> str:
         """Status of the run, as `RunState.status`, without reading the whole log."""
-        return "broken" if self.problem else run_status(read_outline(self._log).last, self._is_worked_on)
+        return self.standing().status
 
     def state(self) -> RunState:
         """Return the current state of the run."""

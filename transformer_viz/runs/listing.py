@@ -5,6 +5,7 @@ import contextlib
 import datetime
 import os
 import secrets
+import time
 from pathlib import Path
 
 from filelock import FileLock
@@ -29,6 +30,12 @@ LONGEST_TITLE = 24
 
 QUOTA = Quota(total=20 * 10**9, owner=400 * 10**6)
 """Bytes for all runs that a server starts, and for those of one owner."""
+
+SETTLED = 2 * 10**9
+"""Nanoseconds after which a folder is taken to have got another time by any further change."""
+
+MOST_QUEUED = 60
+"""Most runs that wait in a class."""
 
 LOCK_SECONDS = 60
 """Longest wait for other processes that add to the queue."""
@@ -68,11 +75,12 @@ def create_run(
         title: A word for its id: the task or the file.
         folder: Folder of runs; None: `runs_folder()`.
         quota: Disk quota of all runs; None: unlimited.
-        one_at_a_time: Refuse it while another run of its owner is queued or active.
+        one_at_a_time: Refuse it while another run of its owner is queued or active, or `MOST_QUEUED` are
+            queued.
 
     Raises:
         RunError: If the folder cannot be written, the data file is gone, the job's parent cannot be used,
-            the quota is exceeded, or the owner has a run already.
+            the quota is exceeded, the owner has a run already, or too many are queued.
     """
     folder = Path(folder or runs_folder())
     parent = _parent_files(job)
@@ -128,17 +136,32 @@ def list_runs(folder: str | Path | None = None, *, owner: str | None = None) -> 
         folder: Folder of runs; None: `runs_folder()`.
         owner: Only the runs of this owner; "": shared ones; None: all.
     """
-    folder = Path(folder or runs_folder())
+    runs = _runs_in(Path(folder or runs_folder()))
+    return [run for run in runs if owner is None or run.owner == owner]
+
+
+def _runs_in(folder):
+    """Return the runs of a folder, the newest first; they are looked for again when the folder has changed.
+
+    A folder that changed a moment ago is not remembered: it may change again at the same time of the clock.
+    """
     try:
-        found = [
-            entry
-            for entry in folder.iterdir()
-            if is_name(entry.name) and any(os.path.exists(entry / name) for name in SIGNS)
-        ]
+        stamp = os.stat(folder).st_mtime_ns
+        known, runs = _known.get(folder, (None, []))
+        if known != stamp:
+            names = sorted((name for name in os.listdir(folder) if is_name(name)), reverse=True)
+            paths = (folder / name for name in names)
+            runs = [TrainingRun(path) for path in paths if any(os.path.exists(path / sign) for sign in SIGNS)]
+            _known.clear()
+            if abs(time.time_ns() - stamp) > SETTLED:
+                _known[folder] = stamp, runs
     except OSError:
         return []
-    runs = [TrainingRun(path) for path in sorted(found, reverse=True)]
-    return [run for run in runs if owner is None or run.owner == owner]
+    return runs
+
+
+_known: dict[Path, tuple[int, list[TrainingRun]]] = {}
+"""The runs of the folder that was listed last, by the time of its last change."""
 
 
 def all_job_bytes(folder: Path) -> list[bytes]:
@@ -158,9 +181,10 @@ def queued_runs(folder: str | Path | None = None) -> list[TrainingRun]:
     """
     runs, worked, waiting = list_runs(folder), {}, {}
     for run in reversed(runs):
-        worked[run.owner] = max(worked.get(run.owner, (0, 0.0)), (0, run.last_worked))
-        if run.status == "queued":
-            waiting.setdefault(run.owner, collections.deque()).append(run)
+        owner, status, last_worked = run.standing()
+        worked[owner] = max(worked.get(owner, (0, 0.0)), (0, last_worked))
+        if status == "queued":
+            waiting.setdefault(owner, collections.deque()).append(run)
     order = []
     while waiting:
         owner = min(waiting, key=lambda owner: (worked[owner], waiting[owner][0].id))
@@ -169,6 +193,11 @@ def queued_runs(folder: str | Path | None = None) -> list[TrainingRun]:
         if not waiting[owner]:
             del waiting[owner]
     return order
+
+
+def is_busy(folder: str | Path | None = None) -> bool:
+    """Return whether a run is queued or being trained."""
+    return any(run.status in ("queued", "running") for run in list_runs(folder))
 
 
 def runs_ahead(run: TrainingRun) -> int:
@@ -211,9 +240,12 @@ def _admission(owner, folder, quota, one_at_a_time, size=0):
         return
     with FileLock(folder / ".creating.lock", timeout=LOCK_SECONDS):
         if one_at_a_time:
-            for run in list_runs(folder, owner=owner):
-                if run.status in ("queued", "running"):
-                    raise BusyError(run.id)
+            standings = {run.id: run.standing() for run in list_runs(folder)}
+            for run, standing in standings.items():
+                if standing.owner == owner and standing.status in ("queued", "running"):
+                    raise BusyError(run)
+            if sum(standing.status == "queued" for standing in standings.values()) >= MOST_QUEUED:
+                raise RunError("runs.full", most=MOST_QUEUED)
         if quota:
             check_quota(quota, run_sizes(folder), owner, what="trainings", more=size)
         yield

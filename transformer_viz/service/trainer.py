@@ -106,8 +106,7 @@ class Trainer:
     def _notify_child(self):
         """Send the idle child to the queue, unless one is training, which will see new runs itself."""
         with self._lock:
-            queued = self._queued_runs()
-            if self._working_child is not None or self._closed or not queued:
+            if self._working_child is not None or self._closed or not (queued := self._queued_runs()):
                 return
             child, self._child = self._ready_child(), None
             self._working_child = child

@@ -63,6 +63,16 @@ def owner() -> str:
     return owner_of(token)
 
 
+def is_known() -> bool:
+    """Return whether the visitor can be told from others: by a login, or a cookie that came back.
+
+    A program that keeps no cookie would be a new visitor with each session.
+    """
+    if not is_classroom():
+        return True
+    return bool(account() or _TOKEN.fullmatch(st.context.cookies.get(COOKIE) or ""))
+
+
 def owner_of(token: str) -> str:
     """Return the opaque id of a cookie or an account, which reveals neither; it names folders."""
     return hashlib.sha256(token.encode()).hexdigest()[:16]

@@ -10,15 +10,14 @@ from transformer_viz.runs import (
     TrainingJob,
     TrainingRun,
     estimate,
-    list_runs,
-    queued_runs,
+    is_busy,
 )
 from transformer_viz.ui.pages.train.data import ask_material, choose_task
 from transformer_viz.ui.pages.train.material import Material
 from transformer_viz.ui.pages.train.run import show_run
 from transformer_viz.ui.pages.train.settings import ask_settings, pictures_of, steps_of
 from transformer_viz.ui.shell.address import from_address, to_address
-from transformer_viz.ui.shell.classroom import is_classroom, keep_visitor, own_runs
+from transformer_viz.ui.shell.classroom import is_classroom, is_known, keep_visitor, own_runs
 from transformer_viz.ui.shell.language import t, time_of
 from transformer_viz.ui.shell.lesson_strip import beside_lesson
 from transformer_viz.ui.shell.problems import error_text, show_problem
@@ -118,7 +117,7 @@ def ask_start(job: TrainingJob, can_start: bool) -> None:
         args=(job,),
         disabled=not can_start,
     )
-    if queued_runs() or any(run.status == "running" for run in list_runs()):
+    if is_busy():
         st.caption(t("train.queued_behind"))
 
 
@@ -157,6 +156,9 @@ def vocabulary_sizes(config: TransformerConfig, material: Material) -> dict[str,
 
 def start(job: TrainingJob) -> None:
     """Start a run and show it."""
+    if not is_known():
+        st.session_state.refused = RunError("runs.no_cookie")
+        return
     keep_visitor()
     try:
         st.session_state.run = shared_trainer().start(job, one_at_a_time=is_classroom()).id
