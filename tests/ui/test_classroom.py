@@ -5,6 +5,7 @@ import shutil
 import time
 from http.cookies import SimpleCookie
 from pathlib import Path
+from types import SimpleNamespace
 
 import pages
 import pytest
@@ -272,17 +273,63 @@ def test_the_teacher_may_change_the_shelf(shelf):
     assert "for-all" in listed(visit("ann"))
 
 
-def test_what_nobody_comes_back_to_goes(shelf):
+@pytest.fixture
+def clock(monkeypatch):
+    """Return a function that sets the clock of the class so many days ahead."""
+
+    def set_clock(days):
+        ahead = SimpleNamespace(time=lambda: time.time() + days * 24 * 60 * 60)
+        monkeypatch.setattr(classroom, "time", ahead)
+
+    return set_clock
+
+
+def test_what_nobody_comes_back_to_is_put_away_and_goes_after_as_long_again(shelf, clock):
     duplicate(visit("ann"), "mine")
-    duplicate(visit("bob"), "his")
     run, kept = run_of("ann"), run_of("bob")
-    long_ago = time.time() - (classroom.KEPT_DAYS + 1) * 24 * 60 * 60
-    os.utime(classroom.visitors_folder() / classroom.owner_of("ann"), (long_ago, long_ago))
+    home = classroom.visitors_folder() / classroom.owner_of("ann")
+    clock(classroom.KEPT_DAYS + 1)
     visit("cem")
-    assert [run.id for run in list_runs()] == [kept.id]
-    assert not run.path.exists()
-    assert listed(visit("ann")) == ["small"]
-    assert listed(visit("bob")) == ["his", "small"]
+    assert list_runs() == [kept]  # there is no folder of bob, who has never been here
+    assert not home.exists()
+    [away] = home.parent.glob(".away-*")
+    assert (away / "runs" / run.id / "job.json").exists()
+    assert (away / "models" / "mine").exists()
+    clock(2 * classroom.KEPT_DAYS)
+    visit("dan")
+    assert away.exists()
+    clock(2 * classroom.KEPT_DAYS + 2)
+    visit("eve")
+    assert not away.exists()
+
+
+def test_a_clock_that_runs_ahead_once_costs_nobody_anything(shelf, clock):
+    duplicate(visit("ann"), "mine")
+    run, home = run_of("ann"), classroom.visitors_folder() / classroom.owner_of("ann")
+    clock(classroom.KEPT_DAYS + 1)
+    visit("cem")
+    assert list_runs() == []
+    clock(0)
+    assert listed(visit("ann")) == ["mine", "small"]
+    assert list_runs() == [run]
+    assert run.owner == classroom.owner_of("ann")
+    assert sorted(place.name for place in home.iterdir()) == ["models"]
+    assert list(home.parent.glob(".away-*")) == []
+
+
+def test_what_comes_back_replaces_nothing_that_is_there(shelf, clock):
+    duplicate(visit("ann"), "mine")
+    home = classroom.visitors_folder() / classroom.owner_of("ann")
+    clock(classroom.KEPT_DAYS + 1)
+    visit("cem")
+    [away] = home.parent.glob(".away-*")
+    shutil.copytree(away / "models", home / "models")
+    (home / "models" / "mine" / "card.json").write_text("{}")
+    shutil.copytree(away / "models" / "mine", away / "models" / "other")
+    classroom.bring_back(classroom.owner_of("ann"))
+    assert {place.name for place in (home / "models").iterdir()} == {"mine", "other"}
+    assert (home / "models" / "mine" / "card.json").read_text() == "{}"
+    assert (away / "models" / "mine" / "card.json").read_text() != "{}"
 
 
 def test_who_comes_back_keeps_everything(shelf):

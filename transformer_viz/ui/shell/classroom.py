@@ -18,7 +18,7 @@ from pathlib import Path
 
 import streamlit as st
 
-from transformer_viz.runs import RunError, TrainingRun, list_runs, runs_folder
+from transformer_viz.runs import TrainingRun, list_runs, runs_folder
 from transformer_viz.ui.shell.login import account
 
 COOKIE = "transformer-viz-visitor"
@@ -28,13 +28,20 @@ DAYS = 180
 """Lifetime of the cookie after each visit, in days."""
 
 KEPT_DAYS = 30
-"""Days without a visit after which a visitor's training runs and models are removed."""
+"""Days without a visit after which a visitor's training runs and models are put away, and days after which
+they are then removed.
+"""
+
+RUNS = "runs"
+"""Folder within a visitor's that has been put away: the visitor's training runs."""
 
 SHORT = 4
 """Characters of the id that pages show for a visitor."""
 
 TEACHER = "teacher"
 """URL parameter with the teacher's secret."""
+
+_AWAY = re.compile(r"\.away-([0-9a-f]+)-(\d+)")
 
 _TOKEN = re.compile("[0-9a-f]{32}")
 """A cookie value that the server has set."""
@@ -109,33 +116,74 @@ def keep_visitor() -> None:
 
 
 def record_visit() -> None:
-    """At the start of a session, record the visit, and remove the folders of absent visitors."""
+    """At the start of a session, record the visit, and put the things of absent visitors away."""
     if not is_classroom() or "greeted" in st.session_state:
         return
     st.session_state.greeted = True
+    bring_back(owner())
     with contextlib.suppress(OSError):
         os.utime(visitors_folder() / owner())
     sweep_visitors()
 
 
 def sweep_visitors() -> None:
-    """Remove the training runs and models of visitors absent for `KEPT_DAYS`; raises nothing."""
+    """Put away the training runs and models of visitors absent for `KEPT_DAYS`; raises nothing.
+
+    They are removed after another `KEPT_DAYS`: a clock that runs ahead once must not cost anybody anything.
+    """
     places = []
     with contextlib.suppress(OSError):
         places = list(visitors_folder().iterdir())
+    now, kept = time.time(), KEPT_DAYS * 24 * 60 * 60
     for place in places:
         with contextlib.suppress(OSError):
-            if time.time() - place.stat().st_mtime >= KEPT_DAYS * 24 * 60 * 60:
-                remove_visitor(place)
+            if away := _AWAY.fullmatch(place.name):
+                if now - int(away[2]) >= kept:
+                    shutil.rmtree(place, ignore_errors=True)
+            elif now - place.stat().st_mtime >= kept:
+                put_away(place)
 
 
-def remove_visitor(place: Path) -> None:
-    """Remove the training runs of a visitor and, once none is left, the visitor's folder."""
-    for run in list_runs(owner=place.name):
-        with contextlib.suppress(RunError):
-            run.delete()
-    if not list_runs(owner=place.name):
-        shutil.rmtree(place, ignore_errors=True)
+def put_away(place: Path) -> None:
+    """Move the training runs of a visitor into the visitor's folder, and that one into the trash beside it.
+
+    A visitor whose training is at work is left alone.
+
+    Raises:
+        OSError: If something cannot be moved; the next sweep goes on with it.
+    """
+    runs = list_runs(owner=place.name)
+    if any(run.status == "running" for run in runs):
+        return
+    (place / RUNS).mkdir(exist_ok=True)
+    for run in runs:
+        os.rename(run.path, place / RUNS / run.id)
+    os.rename(place, place.with_name(f".away-{place.name}-{int(time.time())}"))
+
+
+def bring_back(owner: str) -> None:
+    """Move what was put away of a visitor back to where it was, as far as possible; raises nothing."""
+    home = visitors_folder() / owner
+    with contextlib.suppress(OSError):
+        for place in sorted(visitors_folder().glob(f".away-{owner}-*")):
+            _move_into(place, home, depth=1)
+        _move_into(home / RUNS, Path(runs_folder()))
+
+
+def _move_into(place, folder, depth=0):
+    """Move what is in a folder into another, and remove the folder if nothing is left in it.
+
+    What has the name of something there stays; of folders in the first `depth` levels, the content is moved.
+    """
+    folder.mkdir(exist_ok=True)
+    for each in sorted(place.iterdir()):
+        target = folder / each.name
+        if not target.exists():
+            os.rename(each, target)
+        elif depth:
+            _move_into(each, target, depth - 1)
+    with contextlib.suppress(OSError):
+        place.rmdir()
 
 
 def is_teacher() -> bool:

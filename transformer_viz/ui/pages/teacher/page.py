@@ -99,7 +99,7 @@ def visitors_models() -> list[store.ModelSummary]:
     """Return the models of all visitors of the class, by visitor and name."""
     homes = []
     with contextlib.suppress(OSError):
-        homes = sorted(visitors_folder().iterdir())
+        homes = sorted(visitors_folder().glob("[!.]*"))
     found = []
     for place in homes:
         with contextlib.suppress(store.ModelError):
