@@ -15,7 +15,11 @@ wants() { # name
     case " $WANTED " in *" all "* | *" $1 "*) ;; *) return 1 ;; esac
 }
 
-train() { # name, then the arguments of `train`
+makes() { # name
+    test -z "${SCRIPT:-}" && wants "$1"
+}
+
+train() { # name, then the arguments of `train`, or of SCRIPT, which takes the same (models/measure.py)
     name=$1
     shift
     wants "$name" || return 0
@@ -111,7 +115,7 @@ STEPS=.cache/steps
 # The first of these trainings would take a day on two cores. The shipped models were made with these settings in PyTorch
 # on a GPU, but for the last step of imdb-sentiment; reviews-masked from an earlier reviews-next, without same-token heads
 # (docs/models.md). The test figures of reviews-next and reviews-masked are those of the first 2,500 test reviews.
-if wants reviews-next; then
+if makes reviews-next; then
     mkdir -p "$STEPS"
     "$PYTHON" models/repeat_words.py "$DATA/imdb/train.csv.gz" "$STEPS/repeats.csv.gz"
 fi
@@ -147,7 +151,7 @@ SENTIMENT="--batch-size 32 --learning-rate 0.0002 --weight-decay 0.05 --clip-nor
 --word-dropout 0.1 --precision bfloat16 --seed 1 --test-share 0 --label-names 0=negative 1=positive \
 --set max_len=512 truncation=middle pooling=mean embedding_dropout=0.1"
 LABELLED="$DATA/imdb/train.csv.gz $DATA/sst2/train.csv.gz"
-if wants imdb-sentiment; then
+if makes imdb-sentiment; then
     mkdir -p "$STEPS"
     # shellcheck disable=SC2086
     "$PYTHON" -m transformer_viz train --out "$STEPS/imdb-labelled" --overwrite --from models/reviews-masked \
@@ -171,4 +175,4 @@ train imdb-sentiment --from "$STEPS/imdb-guessed" --data $LABELLED --train-only 
     "It is not perfect, but it is a wonderful film." \
     --limits "en=It understands “not good” and “not bad”, but not every negation: of 30 sentences and their negations, it reads both rightly in 26. On single sentences about films (SST-2, validation set) its accuracy is 87.0%, its calibration error 4.2%." \
         "zh=“not good”和“not bad”它都能理解，但并非所有否定句都行：30 个句子及其否定句中，两句都判对的有 26 对。在关于电影的单句（SST-2 验证集）上，准确率为 87.0%，校准误差为 4.2%。"
-if wants reviews-next; then "$PYTHON" models/keep_opening.py; fi
+if makes reviews-next; then "$PYTHON" models/keep_opening.py; fi

@@ -9,7 +9,7 @@ from numpy.testing import assert_array_equal
 
 from transformer_viz.text import tokenizer as module
 from transformer_viz.text import unicode
-from transformer_viz.text.sentences import one_sentence, sentences_of
+from transformer_viz.text.sentences import passages_of, sentences_of, some_passages
 from transformer_viz.text.tokenizer import PAD, TOKEN_KINDS, UNK, Tokenizer, clean_text, visible
 from transformer_viz.values.config import CHOICES, MASK_ID
 
@@ -38,16 +38,21 @@ def test_html_line_breaks_are_white_space(mark):
     assert surface(encoding) == ["film", "plot"]
 
 
-def test_one_sentence_of_a_text_is_drawn_and_what_is_not_divided_is_cut_after_20_words():
+def test_some_sentences_of_a_text_are_drawn_and_of_what_is_not_divided_passages_of_20_words():
     random = np.random.default_rng(3)
     text = 'One "good." Two<br />Three! 3.5 (four?) ... 五。“六！”'
     sentences = ['One "good."', "Two", "Three!", "3.5 (four?)", "五。", "“六！”"]
     assert sentences_of(text) == sentences
-    assert {one_sentence(text, random) for _ in range(99)} == set(sentences)
-    words = [f"word{number}" for number in range(30)]
-    assert one_sentence(" ".join(words), random) == " ".join(words[:20])
-    assert one_sentence("好" * 30, random) == "好" * 20
-    assert [one_sentence(whole, random) for whole in ("Just this.", "", "...")] == ["Just this.", "", "..."]
+    assert passages_of(text) == sentences
+    drawn = [some_passages(text, 2, random) for _ in range(99)]
+    assert {passage for pair in drawn for passage in pair} == set(sentences)
+    assert all(sentences.index(first) < sentences.index(second) for first, second in drawn)
+    assert some_passages(text, 9, random) == sentences
+    words = [f"word{number}" for number in range(50)]
+    assert passages_of(" ".join(words)) == [" ".join(words[:20]), " ".join(words[20:40])]
+    assert passages_of("好" * 30) == ["好" * 20]
+    for whole in ("Just this.", "", "...", "好" * 19):
+        assert passages_of(whole) == [whole]
 
 
 def test_ids_begin_with_padding_and_unknown_and_follow_frequency():

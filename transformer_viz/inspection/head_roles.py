@@ -13,6 +13,9 @@ from transformer_viz.values.head_survey import Text, length_order
 
 __all__ = ["NoChoiceError", "head_roles"]
 
+SENTENCES = 4
+"""Most sentences of a text: some hundred must have words typical of a label, which are in few of them."""
+
 CHUNK = 256
 """Texts that are sorted by length together."""
 
@@ -27,7 +30,7 @@ def head_roles(
     """Return what each head of a model usually does, measured over many texts: some hundreds are enough.
 
     Texts of similar length share a forward pass. Texts in which no token can choose between two keys are left
-    out. If the texts are much longer than their sentences, the same is measured in a sentence of each, too:
+    out. If the texts are much longer than their sentences, the same is measured in `SENTENCES` of each, too:
     `HeadRoles.short`.
 
     Args:
@@ -46,7 +49,8 @@ def head_roles(
     report = progress or (lambda number: None)
     found = _measured(explorer, texts, words, report)
     plain = [text for text in texts if isinstance(text, str)]
-    short = [] if explorer.target_tokenizer or len(plain) < len(texts) else short_texts(explorer, plain)
+    is_divided = explorer.target_tokenizer is None and len(plain) == len(texts)
+    short = short_texts(explorer, plain, SENTENCES) if is_divided else []
     try:
         measured = _measured(explorer, short, words, lambda number: report(len(texts)))
     except NoChoiceError:

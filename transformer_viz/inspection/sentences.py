@@ -5,18 +5,23 @@ from collections.abc import Sequence
 import numpy as np
 
 from transformer_viz.inspection.explorer import Explorer
-from transformer_viz.text.sentences import one_sentence
+from transformer_viz.text.sentences import some_passages
 from transformer_viz.values.head_roles import LONGER
 
 
-def short_texts(explorer: Explorer, texts: Sequence[str]) -> list[str]:
-    """Return a random sentence of each text, always the same one, as `one_sentence`.
+def short_texts(explorer: Explorer, texts: Sequence[str], count: int = 1) -> list[str]:
+    """Return random sentences of each text, always the same ones, as `some_passages`.
 
     None at all if the texts are hardly longer: their median number of tokens is below `LONGER` times that of
     the sentences.
+
+    Args:
+        explorer: `Explorer`.
+        texts: The texts.
+        count: Most sentences of each; with 1, it is one of each.
     """
     random = np.random.default_rng(0)
-    sentences = [one_sentence(text, random) for text in texts]
+    sentences = [passage for text in texts for passage in some_passages(text, count, random)]
     whole, short = (median_tokens(explorer.encode(each)) for each in (texts, sentences))
     return sentences if whole >= LONGER * short else []
 

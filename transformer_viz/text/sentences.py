@@ -1,4 +1,4 @@
-"""Sentences of a text, and one of them, as short as what people type."""
+"""Sentences of a text: passages as short as what people type."""
 
 import re
 
@@ -6,8 +6,8 @@ import numpy as np
 
 from transformer_viz.text.kinds import LINE_BREAK
 
-BEGINNING = 20
-"""Words, or Chinese characters, that are read of a text without sentences."""
+PASSAGE = 20
+"""Words, or Chinese characters, of a passage of a text that has no sentences."""
 
 _LINE = re.compile(rf"{LINE_BREAK}|[\r\n]+")
 
@@ -28,10 +28,17 @@ def sentences_of(text: str) -> list[str]:
     return [part for part in parts if any(map(str.isalnum, part))]
 
 
-def one_sentence(text: str, random: np.random.Generator) -> str:
-    """Return a random sentence of a text, or the first `BEGINNING` words of one that is not divided."""
+def passages_of(text: str) -> list[str]:
+    """Return the sentences of a text, in order; of one that is not divided, passages of `PASSAGE` words."""
     sentences = sentences_of(text)
     if len(sentences) > 1:
-        return sentences[random.integers(len(sentences))]
+        return sentences
     units = [*_UNIT.finditer(text)]
-    return text[: units[BEGINNING - 1].end()] if len(units) > BEGINNING else text
+    ends = [(first, first + PASSAGE - 1) for first in range(0, len(units) - PASSAGE + 1, PASSAGE)]
+    return [text[units[first].start() : units[last].end()] for first, last in ends] or [text]
+
+
+def some_passages(text: str, count: int, random: np.random.Generator) -> list[str]:
+    """Return random passages of a text, in order: so many, or all if there are fewer."""
+    passages = passages_of(text)
+    return [passages[number] for number in sorted(random.permutation(len(passages))[:count])]

@@ -66,7 +66,7 @@ class HeadRoles:
         kinds: Kind of attention ("encoder", "decoder", "cross") -> `KindRoles`.
         words: The words typical of each label, as `typical_words` returns them; empty: none were known.
         tokens: Median number of tokens of the texts, of an encoder-decoder of the sources; None: unknown.
-        short: The same in short texts, a sentence of each; None: the texts are hardly longer.
+        short: The same in short texts, some sentences of each; None: the texts are hardly longer.
     """
 
     texts: int
