@@ -53,7 +53,8 @@ def train(arguments: Namespace) -> None:
 
 def job_of(arguments: Namespace) -> TrainingJob:
     """Return the training that the arguments of `train` describe."""
-    recipe, config = recipe_of(arguments), config_of(arguments)
+    config = config_of(arguments)
+    recipe = recipe_of(arguments)
     preset = arguments.preset or (recipe.preset if recipe and not arguments.parent else None)
     job = TrainingJob(
         config=config,
@@ -148,17 +149,25 @@ def settings_of(arguments: Namespace, config: TransformerConfig) -> TrainingSett
 
 def config_of(arguments: Namespace) -> TransformerConfig:
     """Return the config: of a preset, of a recipe, or of a model fine-tuned from another."""
-    changes, recipe = dict(map(assignment, arguments.set)), recipe_of(arguments)
-    if recipe is None:
-        return PRESETS[arguments.preset].replace(**_untied(arguments) | changes)
-    if not arguments.parent:
-        return recipe.config(**_untied(arguments) | changes)
+    changes = dict(map(assignment, arguments.set))
+    if arguments.parent:
+        return _child(arguments, changes)
+    recipe = recipe_of(arguments)
+    start_from = PRESETS[arguments.preset] if recipe is None else recipe.config()
+    return start_from.replace(**_untied(arguments) | changes)
+
+
+def _child(arguments, changes):
+    """Return the config of a model fine-tuned from another; on a file, for texts as long as on the page."""
     if arguments.tokens or arguments.target_tokens or arguments.keep_case:
         raise Problem("command.tokens")
     parent = store.read_config(arguments.parent)
-    if "max_len" in recipe.changes and _is_file(arguments.data[0]):
-        changes.setdefault("max_len", longest_text(parent, recipe.changes["max_len"]))
-    return child_config(parent, classifies=_classifies(parent, arguments), **changes)
+    child = child_config(parent, classifies=_classifies(parent, arguments), **changes)
+    recipe = recipe_of(arguments)
+    longest = recipe.changes.get("max_len") if recipe else None
+    if longest is None or "max_len" in changes or not _is_file(arguments.data[0]):
+        return child
+    return child.replace(max_len=longest_text(parent, longest))
 
 
 def _untied(arguments):
