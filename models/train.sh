@@ -173,6 +173,6 @@ train imdb-sentiment --from "$STEPS/imdb-guessed" --data $LABELLED --train-only 
     "The plot is thin, but the acting is wonderful and I loved every minute." \
     "The acting is wonderful, but the plot is thin and I was bored." \
     "It is not perfect, but it is a wonderful film." \
-    --limits "en=It understands “not good” and “not bad”, but not every negation: of 30 sentences and their negations, it reads both rightly in 26. On single sentences about films (SST-2, validation set) its accuracy is 87.0%, its calibration error 4.2%." \
-        "zh=“not good”和“not bad”它都能理解，但并非所有否定句都行：30 个句子及其否定句中，两句都判对的有 26 对。在关于电影的单句（SST-2 验证集）上，准确率为 87.0%，校准误差为 4.2%。"
+    --limits "en=It understands “not good” and “not bad”, but not every negation: of 30 sentences and their negations, it reads both rightly in 26. On single sentences about films (SST-2, validation set) its accuracy is 87.0%, its calibration error 2.7%." \
+        "zh=“not good”和“not bad”它都能理解，但并非所有否定句都行：30 个句子及其否定句中，两句都判对的有 26 对。在关于电影的单句（SST-2 验证集）上，准确率为 87.0%，校准误差为 2.7%。"
 if makes reviews-next; then "$PYTHON" models/keep_opening.py; fi
