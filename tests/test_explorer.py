@@ -1,3 +1,6 @@
+import gc
+import weakref
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -7,7 +10,11 @@ from small_models import with_random_parameters, write
 from test_config import valid_configs
 
 from transformer_viz.analysis import in_original_order, shuffled_order
+from transformer_viz.inspection.effects import head_effects
 from transformer_viz.inspection.explorer import Explorer, load
+from transformer_viz.inspection.gradients import gradients
+from transformer_viz.inspection.head_survey import head_survey
+from transformer_viz.inspection.perplexity import evaluate_texts
 from transformer_viz.store import ModelError, write_model
 from transformer_viz.text.tokenizer import Tokenizer
 from transformer_viz.values.request import Request
@@ -56,6 +63,20 @@ def test_any_text_and_mask_share_one_compilation_and_any_intervention_another(sm
     explorer.trace("film", patterns={(0, 1): "uniform"}, scaling=False)
     explorer.trace(reviews[0], mute=[(0, 1, 2, 3)], residual=False)
     assert explorer.num_compilations == 2
+
+
+def test_an_explorer_that_nobody_holds_is_freed_with_all_that_was_compiled_for_it(writer, reviews):
+    model = with_random_parameters(writer.config)
+    explorer = Explorer(model, writer.tokenizer)
+    head_effects(explorer, TEXT)
+    gradients(explorer, TEXT, output=5)
+    evaluate_texts(explorer, reviews)
+    head_survey(explorer, reviews)
+    explorer.generate(TEXT, max_new=2)
+    held = weakref.ref(explorer), weakref.ref(model)
+    del explorer, model
+    gc.collect()
+    assert [each() for each in held] == [None, None]
 
 
 def test_probs_are_the_softmax_of_the_logits(explorer):

@@ -1,6 +1,5 @@
 """Forward passes that differ in the ablated heads alone, several at once."""
 
-import weakref
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 import numpy as np
@@ -20,8 +19,6 @@ MOST_WORK = 6_000_000_000
 ABLATION = ("head_gate", "context_patch")
 """Endings of the names of the inputs that ablation changes."""
 
-_COMPILED = weakref.WeakKeyDictionary()
-
 
 def ablated_logits(
     explorer: Explorer,
@@ -40,14 +37,13 @@ def ablated_logits(
     Yields:
         float32 (group, ...), each as `Trace.logits`.
     """
-    if explorer not in _COMPILED:
-        _COMPILED[explorer] = _compiled(explorer)
+    compute = explorer.compiled("ablated", lambda: _compiled(explorer))
     prepared = explorer.forward.prepare(request)
     groups, size = list(groups), _size(explorer.config, prepared)
     for start in range(0, len(groups), size):
         changes = [request.changed(ablate=tuple(heads)).changes for heads in groups[start : start + size]]
         passes = [explorer.forward.interventions(prepared, each, means=means) for each in changes]
-        yield _COMPILED[explorer](_repeated(prepared.inputs, len(passes)), _together(passes)).numpy()
+        yield compute(_repeated(prepared.inputs, len(passes)), _together(passes)).numpy()
 
 
 def _size(config, prepared):

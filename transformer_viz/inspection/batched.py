@@ -1,6 +1,5 @@
 """The attention of many texts, several in one forward pass."""
 
-import weakref
 from collections.abc import Iterable, Iterator
 from typing import Any
 
@@ -23,8 +22,6 @@ MOST_WEIGHTS = 8_000_000
 """Most attention weights of a batch over all layers and heads, unless it is a single text."""
 
 ops: Any = keras.ops  # its functions have no annotations, and the types inferred for them are wrong
-
-_COMPILED = weakref.WeakKeyDictionary()
 
 
 def batched_attention(
@@ -71,9 +68,8 @@ def _run(explorer, batch):
     sides: list[list[Encoding]] = [[text.source for text in texts]]
     if texts[0].target is not None:
         sides.append([text.target for text in texts])
-    if explorer not in _COMPILED:
-        _COMPILED[explorer] = _compiled(explorer.model)
-    tensors = _COMPILED[explorer](*(pad([each.ids for each in side], pad_id) for side in sides))
+    attend = explorer.compiled("batched attention", lambda: _compiled(explorer.model))
+    tensors = attend(*(pad([each.ids for each in side], pad_id) for side in sides))
     arrays = {name: tensor.numpy() for name, tensor in tensors.items()}
     found = iter(range(len(texts)))
     for text in batch:

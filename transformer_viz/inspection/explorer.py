@@ -3,7 +3,8 @@
 import dataclasses
 import functools
 import math
-from collections.abc import Callable, Iterable, Sequence
+import threading
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -120,8 +121,8 @@ class Explorer:
         self.card = card or {}
         self.head_roles = head_roles
         self.forward = ForwardPass(model, tokenizer, target_tokenizer)
-        self._compiled_trace = {keep: self._compiled(kept) for keep, kept in KEPT.items()}
-        self._compiled_logits: dict[Intervention | None, Callable] = {}
+        self._compiled: dict[Hashable, Compiled] = {}
+        self._compiling = threading.Lock()
 
     def __repr__(self):
         config, depth = self.config, " + ".join(map(str, self.config.stacks.values()))
@@ -132,11 +133,12 @@ class Explorer:
 
     @property
     def num_compilations(self) -> int:
-        """Number of compilations of `trace` so far.
+        """Number of compilations so far, of everything that was asked.
 
-        For each value of `keep` in use one for all requests without interventions, and one for all with some.
+        `trace` needs for each value of `keep` in use one for all requests without interventions, and one for
+        all with some.
         """
-        return sum(each.num_compilations for pair in self._compiled_trace.values() for each in pair)
+        return sum(each.num_compilations for each in [*self._compiled.values()])
 
     @functools.cached_property
     def labels(self) -> tuple[str, ...]:
@@ -235,10 +237,9 @@ class Explorer:
         """Run the compiled forward pass; return NumPy arrays without the batch axis."""
         if keep not in KEPT:
             raise ValueError(f"`keep` must be one of {', '.join(KEPT)}. Received: {keep!r}.")
-        intact, changed = self._compiled_trace[keep]
-        given = prepared.interventions
-        values = changed(prepared.inputs, given) if given else intact(prepared.inputs)
-        return mapped(_array, values)
+        given = (prepared.interventions,) if prepared.interventions else ()
+        run = self.compiled(("trace", keep, bool(given)), lambda: self._pass(KEPT[keep], bool(given)))
+        return mapped(_array, run(prepared.inputs, *given))
 
     def means_for(self, request: Request) -> dict[str, np.ndarray] | None:
         """Return the replacement of ablated contexts, as `head_means`; None: zero."""
@@ -340,24 +341,33 @@ class Explorer:
         Returns:
             float32 (text, class); the first of a sigmoid is 0.
         """
-        if intervention not in self._compiled_logits:
-            self._compiled_logits[intervention] = Compiled(
-                with_intervention(self.model, intervention), [tf.TensorSpec((None, None), tf.int32)]
-            )
-        compute = self._compiled_logits[intervention]
+        ids = tf.TensorSpec((None, None), tf.int32)
+        compute = self.compiled(
+            ("logits", intervention), lambda: Compiled(with_intervention(self.model, intervention), [ids])
+        )
         logits = np.zeros((len(token_ids), self.config.num_outputs), dtype=np.float32)
         for rows in tqdm(by_length(token_ids, batch_size), unit="batch", disable=not progress):
             logits[rows] = compute(pad([token_ids[row] for row in rows], self.config.pad_id)).numpy()
         return label_logits(self.config, logits)
 
-    def _compiled(self, kept):
-        """Return two compiled functions to what `kept` leaves of a trace: without and with interventions."""
-        signature = [self.forward.signature, self.forward.interventions_signature]
+    def compiled(self, name: Hashable, build: Callable[[], Compiled]) -> Compiled:
+        """Return what is compiled for this model under a name; built once, freed with the explorer.
 
-        def run(*tensors):
-            return kept(self.forward(*tensors))
+        Args:
+            name: Begins with what it computes.
+            build: Called for a new name.
+        """
+        with self._compiling:
+            if name not in self._compiled:
+                self._compiled[name] = build()
+            return self._compiled[name]
 
-        return Compiled(run, signature[:1]), Compiled(run, signature)
+    def _pass(self, kept, intervenes):
+        """Return the compiled function to what `kept` leaves of a trace."""
+        signature = [self.forward.signature]
+        if intervenes:
+            signature.append(self.forward.interventions_signature)
+        return Compiled(lambda *tensors: kept(self.forward(*tensors)), signature)
 
     def _probs(self, logits):
         return softmax(logits, self.config.temperature)

@@ -4,7 +4,6 @@ Interventions add tensors to weights, contexts and the residual stream; the grad
 zero is the gradient with respect to the tensor itself, so the model needs no hooks.
 """
 
-import weakref
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
@@ -16,8 +15,6 @@ from transformer_viz.inspection.forward import Compiled
 from transformer_viz.values.interventions import ATTENTION_KINDS, attention_kinds
 from transformer_viz.values.one_line import one_line
 from transformer_viz.values.request import UNCHANGED
-
-_COMPILED = weakref.WeakKeyDictionary()
 
 
 class Gradients(NamedTuple):
@@ -64,11 +61,10 @@ def gradients(
         raise ValueError(f"`output` must be from 0 to {explorer.config.num_outputs - 1}. Received: {output}.")
     if explorer.config.predicts_tokens and not -length <= position < length:
         raise ValueError(f"`position` must be from {-length} to {length - 1}. Received: {position}.")
-    if explorer not in _COMPILED:
-        _COMPILED[explorer] = _compiled_gradients(explorer)
+    differentiate = explorer.compiled("gradients", lambda: _compiled_gradients(explorer))
     given = prepared.interventions or explorer.forward.interventions(prepared, UNCHANGED)
     indices = tf.constant(output), tf.constant(position % length)
-    logit, found = _COMPILED[explorer](prepared.inputs, given, *indices)
+    logit, found = differentiate(prepared.inputs, given, *indices)
     found = {name: gradient.numpy() for name, gradient in found.items()}
     sides = list(explorer.config.stacks)
     return Gradients(

@@ -1,7 +1,6 @@
 """Which tokens a model predicts, as it is and with each control; one compiled graph for all of them."""
 
-import weakref
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import NamedTuple
 
 import numpy as np
@@ -12,8 +11,6 @@ from transformer_viz.inspection.cross_entropy import token_cross_entropy
 from transformer_viz.inspection.explorer import Explorer
 from transformer_viz.inspection.forward import Compiled
 from transformer_viz.network.model import Transformer
-
-_COMPILED = weakref.WeakKeyDictionary()
 
 
 class TokenScores(NamedTuple):
@@ -37,16 +34,14 @@ def token_scores(explorer: Explorer, inputs: Mapping[str, np.ndarray], targets: 
         inputs: Arguments of `Transformer.trace`.
         targets: int32 (row, position), the tokens to predict; `pad_id` of the config where there is none.
     """
-    graphs = _COMPILED.setdefault(explorer, {})
-    if (names := frozenset(inputs)) not in graphs:
-        graphs[names] = _compiled(explorer.model, inputs)
+    score = explorer.compiled(("token scores", frozenset(inputs)), lambda: _compiled(explorer.model, inputs))
     controls = (INTACT, UNIFORM, HEADLESS)
     real, ids = targets != explorer.config.pad_id, np.maximum(targets, 0)
-    found = [graphs[names](inputs, ids, change.head_gate, change.score_gate) for change in controls]
+    found = [score(inputs, ids, change.head_gate, change.score_gate) for change in controls]
     return TokenScores(np.where(real, found[0][0], 0), real & np.stack([right for _, right in found]))
 
 
-def _compiled(model: Transformer, inputs: Mapping[str, np.ndarray]) -> Callable[..., tuple]:
+def _compiled(model: Transformer, inputs: Mapping[str, np.ndarray]) -> Compiled:
     """Return the compiled function (inputs, targets, head gate, score gate) -> `token_cross_entropy`."""
 
     def score(inputs, targets, head_gate, score_gate):

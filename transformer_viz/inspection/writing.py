@@ -1,7 +1,6 @@
 """What a model writes next, under all changes of a request: the one place where changes meet writing."""
 
 import dataclasses
-import weakref
 from collections.abc import Sequence
 
 import numpy as np
@@ -15,8 +14,6 @@ from transformer_viz.values.config import never_written
 from transformer_viz.values.growing import looks_back, sized, up_to
 from transformer_viz.values.request import OWN, Request
 from transformer_viz.values.tensors import Past
-
-_COMPILED = weakref.WeakKeyDictionary()
 
 
 class Writing:
@@ -132,13 +129,16 @@ class Continued:
     """
 
     def __init__(self, explorer: Explorer, sources: np.ndarray):
-        if explorer not in _COMPILED:
-            _COMPILED[explorer] = _Steps(explorer.model)
-        self._steps: _Steps = _COMPILED[explorer]
-        self._never = never_written(explorer.config)
-        self._read = self._steps.read(sources) if explorer.config.has_encoder else ()
+        config, model = explorer.config, explorer.model
+        self._never = never_written(config)
+        self._extend = explorer.compiled("extend", lambda: _extending(model))
+        self._read = ()
+        if config.has_encoder:
+            self._read = explorer.compiled("read", lambda: _reading(model))(sources)
+        layers, sizes = len(model.decoder), (config.head_dim, config.value_dim)
+        self._nothing = Past(*(tf.zeros((layers, 1, config.num_heads, 0, size)) for size in sizes))
         self._rows: dict[tuple[int, ...], int] = {}
-        self._past = self._steps.nothing
+        self._past = self._nothing
 
     def log_probs(self, written: np.ndarray, of: Sequence[int]) -> np.ndarray:
         """Return the next token's log probabilities: float32 (row, token); -inf for [PAD] and [START].
@@ -150,33 +150,33 @@ class Continued:
         names = [(source, *row) for source, row in zip(of, written.tolist(), strict=True)]
         parents = [self._rows.get(name[:-1]) for name in names]
         known = None not in parents
-        new, past = (written[:, -1:], self._past) if known else (written, self._steps.nothing)
+        new, past = (written[:, -1:], self._past) if known else (written, self._nothing)
         parents = np.array(parents if known else [0] * len(names), np.int32)
         memory = [tf.gather(each, np.array(of, np.int32)) for each in self._read]
-        log_probs, self._past = self._steps.extend(new, parents, past, memory)
+        log_probs, self._past = self._extend(new, parents, past, memory)
         self._rows = {name: row for row, name in enumerate(names)}
         return possible(log_probs.numpy(), self._never)
 
 
-class _Steps:
-    """The compiled functions of a decoder that writes."""
+def _reading(model):
+    """Return the compiled function from encoder inputs to what the decoder attends to."""
+    return Compiled(
+        lambda sources: (model.memory(sources), model.readable(sources)),
+        [tf.TensorSpec((None, None), tf.int32)],
+    )
 
-    def __init__(self, model):
-        config = model.config
-        layers, heads, sizes = len(model.decoder), config.num_heads, (config.head_dim, config.value_dim)
-        self.nothing = Past(*(tf.zeros((layers, 1, heads, 0, size)) for size in sizes))
-        past = Past(*(tf.TensorSpec((layers, None, heads, None, size)) for size in sizes))
-        ids, rows = tf.TensorSpec((None, None), tf.int32), tf.TensorSpec((None,), tf.int32)
-        memory = [tf.TensorSpec((None, None, config.d_model)), tf.TensorSpec((None, 1, 1, None), tf.bool)]
 
-        def read(sources):
-            return model.memory(sources), model.readable(sources)
+def _extending(model):
+    """Return the compiled function (new token ids, rows they continue, past, memory) -> (log probs, past)."""
+    config = model.config
+    layers, heads, sizes = len(model.decoder), config.num_heads, (config.head_dim, config.value_dim)
+    past = Past(*(tf.TensorSpec((layers, None, heads, None, size)) for size in sizes))
+    ids, rows = tf.TensorSpec((None, None), tf.int32), tf.TensorSpec((None,), tf.int32)
+    memory = [tf.TensorSpec((None, None, config.d_model)), tf.TensorSpec((None, 1, 1, None), tf.bool)]
 
-        def extend(token_ids, parents, past, memory):
-            taken = Past(*(tf.gather(each, parents, axis=1) for each in past))
-            logits, past = model.extend(token_ids, taken, *memory)
-            return tf.nn.log_softmax(logits), past
+    def extend(token_ids, parents, past, memory):
+        taken = Past(*(tf.gather(each, parents, axis=1) for each in past))
+        logits, past = model.extend(token_ids, taken, *memory)
+        return tf.nn.log_softmax(logits), past
 
-        self.read = Compiled(read, [ids])
-        signature = [ids, rows, past, memory if config.has_encoder else []]
-        self.extend = Compiled(extend, signature)
+    return Compiled(extend, [ids, rows, past, memory if config.has_encoder else []])
