@@ -133,6 +133,18 @@ def test_log_odds_are_exact_where_the_probability_is_1():
     assert_allclose(found.log_odds, 60 - np.logaddexp(0, 1), rtol=1e-14)
 
 
+@pytest.mark.parametrize(("fixture", "padding"), [("writer", "padding"), ("translator", "target_padding")])
+def test_padding_behind_the_text_counts_as_no_answer(request, fixture, padding):
+    explorer = request.getfixturevalue(fixture)
+    target = {"target": TARGET} if fixture == "translator" else {}
+    alone, padded = (head_effects(explorer, TEXT, **target, **each) for each in ({}, {padding: 6}))
+    for kind, effects in alone.log_odds.items():
+        assert_allclose(padded.log_odds[kind], effects, atol=1e-5)
+    heads = [("decoder", 0, 0), ("decoder", 1, 2)]
+    together = [joint_effect(explorer, TEXT, heads, **target, **each) for each in ({}, {padding: 6})]
+    assert_allclose(together[1].together, together[0].together, atol=1e-5)
+
+
 def test_nothing_is_compiled_anew_for_a_head(explorer):
     head_effects(explorer, TEXT, reference="own")
     compiled = explorer.num_compilations

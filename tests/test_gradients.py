@@ -77,6 +77,17 @@ def test_an_ablated_head_has_no_influence_through_its_weights(explorer):
     assert found.weights["encoder"][1, 1].any()
 
 
+@pytest.mark.parametrize(("fixture", "padding"), [("writer", "padding"), ("translator", "target_padding")])
+def test_a_position_from_the_end_is_that_of_the_last_token_that_is_not_pad(request, fixture, padding):
+    explorer = request.getfixturevalue(fixture)
+    target = {"target": "one two three"} if fixture == "translator" else {}
+    for position in (-1, -3):
+        alone = gradients(explorer, TEXT, output=5, position=position, **target)
+        padded = gradients(explorer, TEXT, output=5, position=position, **target, **{padding: 4})
+        assert_allclose(padded.logit, alone.logit, rtol=1e-5)
+        assert_allclose(padded.weights["decoder"][..., :-4, :-4], alone.weights["decoder"], atol=1e-6)
+
+
 def test_another_text_is_not_compiled_again(explorer):
     gradients(explorer, TEXT, output=0)
     compiled = explorer.num_compilations

@@ -20,7 +20,8 @@ def head_effects(explorer: Explorer, text: str | Sequence[int], **changes: Any) 
 
     The answer is the model's prediction with all heads: the class; for a decoder, the likeliest token after
     each position; for a masked language model, the likeliest token at each [MASK], or at each position if
-    there is none. This takes one forward pass per head and two more, several at once in short texts.
+    there is none; [PAD] never counts. This takes one forward pass per head and two more, several at once in
+    short texts.
 
     For an encoder-decoder the target is held fixed, so that all heads are measured on the same tokens: the
     given target, or the one that the model writes with all heads, under the other changes. What it would
@@ -93,8 +94,7 @@ def certainties(
             "`ablate` cannot be given: each head is left out in turn. Use `trace` with `ablate`."
         )
     config, end, means = explorer.config, time.monotonic() + seconds, explorer.means_for(request)
-    gaps = masked(explorer.forward.prepare(request).source.tokens) if config.fills_in else ()
-    where = gaps if len(gaps) else np.s_[:]
+    where = _answering(config, explorer.forward.prepare(request))
     [[intact]] = ablated_logits(explorer, request, [()], means)
     answer = label_logits(config, intact)[where].argmax(axis=-1)
     for batch in ablated_logits(explorer, request, groups, means):
@@ -103,6 +103,14 @@ def certainties(
             yield certainty(logits.astype(np.float64) / config.temperature, answer)
         if time.monotonic() > end:
             return
+
+
+def _answering(config, prepared):
+    """Return the index of the logits whose answers count: those of each [MASK], or of all but [PAD]."""
+    if not config.predicts_tokens:
+        return np.s_[:]
+    gaps = masked(prepared.source.tokens) if config.fills_in else ()
+    return gaps if len(gaps) else np.flatnonzero((prepared.target or prepared.source).read)
 
 
 def certainty(logits: np.ndarray, answer: np.ndarray) -> Certainty:

@@ -49,21 +49,24 @@ def gradients(
         explorer: `Explorer`.
         text: Text or token ids.
         output: Index of the logit: a class, or a token.
-        position: Position of the logit, for models that predict tokens; negative: from the end.
+        position: Position of the logit, for models that predict tokens; negative: from the last token that
+            is not [PAD].
         **changes: As for `Explorer.trace`.
 
     Raises:
         ValueError: If there is no such logit; also as `Explorer.trace`.
     """
     prepared = explorer.prepare(explorer.with_target(explorer.request(text, **changes)))
-    length = len((prepared.target or prepared.source).ids)
+    read = (prepared.target or prepared.source).read
+    length, real = len(read), np.flatnonzero(read)
     if not 0 <= output < explorer.config.num_outputs:
         raise ValueError(f"`output` must be from 0 to {explorer.config.num_outputs - 1}. Received: {output}.")
-    if explorer.config.predicts_tokens and not -length <= position < length:
-        raise ValueError(f"`position` must be from {-length} to {length - 1}. Received: {position}.")
+    if explorer.config.predicts_tokens and not -len(real) <= position < length:
+        raise ValueError(f"`position` must be from {-len(real)} to {length - 1}. Received: {position}.")
     differentiate = explorer.compiled("gradients", lambda: _compiled_gradients(explorer))
     given = prepared.interventions or explorer.forward.interventions(prepared, UNCHANGED)
-    indices = tf.constant(output), tf.constant(position % length)
+    at = int(real[position]) if explorer.config.predicts_tokens and position < 0 else position
+    indices = tf.constant(output), tf.constant(at)
     logit, found = differentiate(prepared.inputs, given, *indices)
     found = {name: gradient.numpy() for name, gradient in found.items()}
     sides = list(explorer.config.stacks)

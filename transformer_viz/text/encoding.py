@@ -38,6 +38,11 @@ class Encoding(NamedTuple):
     def __repr__(self):
         return one_line(self)
 
+    @property
+    def read(self) -> np.ndarray:
+        """Which tokens are not [PAD]: bool (position,)."""
+        return np.array([token != PAD for token in self.tokens], bool)
+
     def padded(self, count: int, *, max_len: int, pad_id: int = PAD_ID) -> Self:
         """Return a copy with `count` [PAD] appended, as in a batch with a longer text.
 
