@@ -79,6 +79,14 @@ def test_an_explorer_that_nobody_holds_is_freed_with_all_that_was_compiled_for_i
     assert [each() for each in held] == [None, None]
 
 
+def test_a_model_that_is_loaded_again_has_no_new_names_of_variables(explorer, tmp_path):
+    config = explorer.config.replace(dropout=0.1, embedding_dropout=0.2)
+    write(Explorer(with_random_parameters(config), explorer.tokenizer, name="again"), tmp_path)
+    first, second = (load(tmp_path / "again").model for _ in range(2))
+    assert len(first.variables) > len(first.weights)  # with the seeds of dropout
+    assert [each.path for each in second.variables] == [each.path for each in first.variables]
+
+
 def test_probs_are_the_softmax_of_the_logits(explorer):
     trace = explorer.trace(TEXT)
     assert_allclose(trace.probs, np.exp(trace.logits) / np.exp(trace.logits).sum(), rtol=1e-5)

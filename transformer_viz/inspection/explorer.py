@@ -68,7 +68,7 @@ def load(name_or_path: str | Path) -> "Explorer":
         reason = error if isinstance(error, Problem) else str(error)
         raise store.ModelError("store.unusable", file=stored.path, reason=reason) from None
     with parameters_to_be_read():
-        model = Transformer(stored.config)
+        model = Transformer(stored.config, name="transformer")  # see `network.layers.Dropout`
     for name, variable in model.parameters().items():
         variable.assign(_tensor(stored.parameters[name]))
     kept = {"name": called or stored.name, "card": stored.card, "head_roles": stored.head_roles}

@@ -5,7 +5,7 @@ from typing import Any
 import keras
 
 from transformer_viz.network.attention import Shape, capped, dense, masked_score, project
-from transformer_viz.network.layers import ACTIVATIONS, normalisation
+from transformer_viz.network.layers import ACTIVATIONS, Dropout, normalisation
 from transformer_viz.values.config import TransformerConfig
 from transformer_viz.values.tensors import Tensor
 
@@ -30,7 +30,7 @@ class ClassHead(keras.layers.Layer):
     def __init__(self, config: TransformerConfig, *, name: str | None = None):
         super().__init__(name=name)
         self.config = config
-        self.dropout = keras.layers.Dropout(config.dropout)
+        self.dropout = Dropout(config.dropout, name="dropout")
         self.classifier = dense(config.num_outputs, bias=True, name="classifier")
         self.pooling = self.pooled = self.pooled_norm = None
         if config.pooling == "attention":

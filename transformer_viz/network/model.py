@@ -10,7 +10,7 @@ from transformer_viz.analysis import position_table
 from transformer_viz.network.attention import NO_PLACES, Places, Shape, dense, project
 from transformer_viz.network.head import ClassHead, VocabularyHead
 from transformer_viz.network.initial import initial
-from transformer_viz.network.layers import DecoderBlock, EncoderBlock, normalisation
+from transformer_viz.network.layers import DecoderBlock, Dropout, EncoderBlock, normalisation
 from transformer_viz.network.masks import causal_mask, padding_mask, window_mask
 from transformer_viz.network.relative import relative_bias
 from transformer_viz.network.rotary import rotation
@@ -69,7 +69,7 @@ class Transformer(keras.Model):
         self.embedding_projections = {
             side: dense(config.d_model, bias=True, name=f"{side}embedding_projection") for side in projected
         }
-        self.embedding_dropout = keras.layers.Dropout(config.embedding_dropout)
+        self.embedding_dropout = Dropout(config.embedding_dropout, name="embedding_dropout")
         stacks = depth if config.has_relative_bias else ()
         self.relative_biases = {
             stack: keras.layers.Embedding(
