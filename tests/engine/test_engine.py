@@ -26,6 +26,7 @@ from transformer_viz.inspection.effects import head_effects
 from transformer_viz.inspection.explorer import Explorer, load
 from transformer_viz.inspection.head_roles import head_roles
 from transformer_viz.inspection.head_survey import head_survey
+from transformer_viz.inspection.vocabulary import word_preferences
 from transformer_viz.service.engine import MAX_WRITTEN, EngineError, child
 from transformer_viz.service.engine.cost import seems_quick
 from transformer_viz.store import ModelError
@@ -34,6 +35,7 @@ from transformer_viz.values.beams import BeamRequest
 from transformer_viz.values.config import TransformerConfig
 from transformer_viz.values.head_survey import SurveyRequest
 from transformer_viz.values.patterns import MEASURES
+from transformer_viz.values.preferences import PreferenceRequest
 from transformer_viz.values.request import EFFECTS, Request
 
 TEXT, DIGITS = "A lovely film, not good.", "1 2 3 4 5"
@@ -472,6 +474,12 @@ def test_a_beam_search_is_the_one_made_in_this_process_and_says_how_far_it_is(
     assert [node.fate for node in found.nodes] == [node.fate for node in expected.nodes]
     assert told[-1] == ("writing", expected.steps, expected.most)
     shutil.rmtree(models_folder / "translator")
+
+
+def test_the_words_that_heads_prefer_are_those_found_in_this_process(engine):
+    model = str(ROOT / "models" / "attention-only")
+    assert engine.preferences(PreferenceRequest(model, "not")) == word_preferences(load(model), "not") != ()
+    assert engine.preferences(PreferenceRequest("small")) == ()
 
 
 def test_a_text_of_token_ids_is_answered_as_that_text(engine, explorer):

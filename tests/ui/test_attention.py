@@ -21,7 +21,7 @@ from transformer_viz import store
 from transformer_viz.inspection.effects import head_effects
 from transformer_viz.language import Words
 from transformer_viz.pictures.effects import together_text
-from transformer_viz.pictures.vocabulary import preferences_of
+from transformer_viz.ui.shell.answers import word_preferences
 from transformer_viz.values.config import END_ID
 
 pytestmark = pytest.mark.usefixtures("engine")
@@ -430,7 +430,7 @@ def test_the_words_that_heads_prefer_are_listed_where_they_are_the_same_in_every
     box.selectbox[0].set_value("not").run()
     [box] = [box for box in app.expander if box.label == PREFERRED]
     for text, head in zip(
-        box.table[0].value["Least weight"], preferences_of("attention-only", "not"), strict=True
+        box.table[0].value["Least weight"], word_preferences("attention-only", "not"), strict=True
     ):
         assert text.startswith(f"{head.words[-1]}\u00a0×{head.ratios[-1]:.2f}")
     assert PREFERRED not in {box.label for box in open_page(model="hotel-zh").expander}

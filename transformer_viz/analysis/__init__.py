@@ -60,7 +60,6 @@ from transformer_viz.analysis.sampling import distribution, possible
 from transformer_viz.analysis.softmax import label_logits, sigmoid, softmax
 from transformer_viz.analysis.stream import Place, output_names, read_out, settled_at, stream_places
 from transformer_viz.analysis.typical_words import typical_keys, typical_words, words_of
-from transformer_viz.analysis.vocabulary import has_fixed_scores, vocabulary_weights
 from transformer_viz.values.order import named_order, shuffled_order
 
 __all__ = [
@@ -81,7 +80,6 @@ __all__ = [
     "distribution",
     "entropy",
     "future_share",
-    "has_fixed_scores",
     "held_patterns",
     "in_original_order",
     "induction_score",
@@ -130,7 +128,6 @@ __all__ = [
     "text_patterns",
     "typical_keys",
     "typical_words",
-    "vocabulary_weights",
     "window_mask",
     "word_of_token",
     "words_at",

@@ -30,10 +30,11 @@ from transformer_viz.pictures.labels import axis_labels
 from transformer_viz.pictures.lessons import LessonView
 from transformer_viz.pictures.looks import ONE_HEAD, apply_looks
 from transformer_viz.pictures.parameters import parameters_of
-from transformer_viz.pictures.vocabulary import Preferences, preference_texts
+from transformer_viz.pictures.vocabulary import preference_texts
 from transformer_viz.values.config import TransformerConfig
 from transformer_viz.values.effects import HeadEffects
 from transformer_viz.values.head_roles import HeadRoles, kept_words
+from transformer_viz.values.preferences import Preferences
 from transformer_viz.values.tensors import Attentions
 from transformer_viz.values.trace import Trace
 
@@ -87,7 +88,7 @@ def payload_of(
         head_roles: What the model's heads usually do; None: unknown. The views open on the head with the
             strongest evidence. After a transformation, which changes the matrices, and of a text much longer
             or shorter than those measured, only this text is described.
-        preferences: The words that the heads of the first layer prefer, as `preferences_of` returns them.
+        preferences: The words that the heads of the first layer prefer, as `word_preferences` returns them.
         around: What the page around the views adds.
     """
     labels = words.under("lens")

@@ -312,6 +312,14 @@ class TransformerConfig:
         return self.positions in ("rotary", "relative")
 
     @property
+    def has_fixed_scores(self) -> bool:
+        """Whether the score of two words in the first layer is the same in every text.
+
+        Without positions and segments its queries and keys follow from the two tokens alone.
+        """
+        return self.positions == "none" and not self.has_relative_bias and not self.segments
+
+    @property
     def normalises_inputs(self) -> bool:
         """Whether sub-layers read normalised vectors."""
         return self.norm in ("pre", "sandwich")

@@ -32,11 +32,15 @@ from transformer_viz.values.effects import Certainty, Head
 from transformer_viz.values.head_roles import Typical
 from transformer_viz.values.head_survey import SurveyRequest, Text
 from transformer_viz.values.likeliest import narrowed
+from transformer_viz.values.preferences import PreferenceRequest, Preferences
 from transformer_viz.values.request import Request
 from transformer_viz.values.trace import Trace
 
 MODELS_KEPT = 8
 """Models in the memory of a child."""
+
+Asked = Request | SurveyRequest | BeamRequest | PreferenceRequest
+"""What names a model, and what is asked of it."""
 
 PORTION = 0.1
 """Seconds of one portion of long work, plus the rest of its current pass."""
@@ -99,7 +103,7 @@ def _begin(niceness, environment):
 
 def import_keras() -> None:
     """Import the modules that questions need, and exclude them from later garbage collections."""
-    for module in ("explorer", "decode", "effects", "head_survey"):
+    for module in ("explorer", "decode", "effects", "head_survey", "vocabulary"):
         load_upper_floor(f"inspection.{module}")
     gc.collect()
     gc.freeze()
@@ -114,12 +118,12 @@ def begin_to_load(model: str) -> None:
     _loaded(model, store.stamp(model))
 
 
-def answer(question: Callable, request: Request | SurveyRequest | BeamRequest, stamp: str, *args: Any) -> Any:
+def answer(question: Callable, request: Asked, stamp: str, *args: Any) -> Any:
     """Return `question(explorer, request, *args)`; None if the model is still loading.
 
     Args:
         question: A function of this module.
-        request: `Request`, `SurveyRequest` or `BeamRequest`.
+        request: The request.
         stamp: Of the model; it changes when its folder is rewritten.
         *args: Further arguments of the question.
 
@@ -169,6 +173,11 @@ def write(
     """Generate another portion; return the token ids so far, and whether the model has finished."""
     decode, limits = load_upper_floor("inspection.decode"), {"most": most, "seconds": PORTION}
     return decode.continue_generation(explorer, request, written, draft=draft, **limits)
+
+
+def preferences(explorer: Any, request: PreferenceRequest) -> tuple[Preferences, ...]:
+    """Return which words each head of the first layer prefers."""
+    return load_upper_floor("inspection.vocabulary").word_preferences(explorer, request.query)
 
 
 def search(explorer: Any, request: BeamRequest, tree: BeamTree | None) -> BeamTree:

@@ -25,6 +25,7 @@ from transformer_viz.values.effects import HeadEffects, ablations
 from transformer_viz.values.growing import with_written
 from transformer_viz.values.head_roles import kept_words
 from transformer_viz.values.head_survey import HeadSurvey, SurveyRequest, length_order
+from transformer_viz.values.preferences import PreferenceRequest, Preferences
 from transformer_viz.values.request import EFFECTS, Request
 from transformer_viz.values.trace import Trace
 
@@ -141,6 +142,22 @@ class Engine:
                 left, part = left[len(found) :], part[len(found) :]
                 tell("working", 0, 0)
         return totals.result()
+
+    def preferences(self, request: PreferenceRequest) -> tuple[Preferences, ...]:
+        """Return which words each head of the first layer prefers, in any text.
+
+        Args:
+            request: The model, and which word attends.
+
+        Returns:
+            Empty if the scores of two words depend on the text, or the word is not in the vocabulary.
+
+        Raises:
+            EngineError, ModelError: As `answer`.
+        """
+        if not _config(request.model, store.stamp(request.model)).has_fixed_scores:
+            return ()
+        return self._ask(self._quick, child.preferences, request, progress=None)
 
     def search(self, request: BeamRequest, *, progress: Progress | None = None) -> BeamTree:
         """Search for the likeliest continuation of a text, in portions; at most `MAX_WRITTEN` steps.

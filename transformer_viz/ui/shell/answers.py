@@ -24,6 +24,7 @@ from transformer_viz.ui.shell.session import give_way, is_fragment_run
 from transformer_viz.values.beams import BeamRequest, BeamTree
 from transformer_viz.values.effects import HeadEffects
 from transformer_viz.values.head_survey import HeadSurvey, SurveyRequest
+from transformer_viz.values.preferences import PreferenceRequest, Preferences
 from transformer_viz.values.request import EFFECTS, Request
 from transformer_viz.values.trace import Trace
 
@@ -73,6 +74,29 @@ def head_survey(request: SurveyRequest) -> HeadSurvey | None:
     It is not cached: the texts are the visitor's own.
     """
     return _answered(request, _surveyed)
+
+
+def word_preferences(model: str, query: str | None = None) -> tuple[Preferences, ...]:
+    """Return which words each head of the first layer prefers, in any text.
+
+    Args:
+        model: The model.
+        query: Token that attends; None: all compared words, on average.
+
+    Returns:
+        Empty if the scores of two words depend on the text, the query is not in the vocabulary, or there is
+        no answer: what is shown beside them says why.
+    """
+    try:
+        return _preferred(PreferenceRequest(model, query), store.stamp(model))
+    except (EngineError, store.ModelError):
+        return ()
+
+
+@cached(LRUCache(16), key=lambda request, stamp: (request, stamp), lock=threading.Lock())
+def _preferred(request, stamp):
+    """Return the preferences, shared by all visitors; a rewritten model has another stamp."""
+    return shared_engine().preferences(request)
 
 
 _ANSWERS: LRUCache[Any, Trace | HeadEffects | BeamTree] = LRUCache(

@@ -14,7 +14,7 @@ from transformer_viz.pictures.compared import compared_payload
 from transformer_viz.pictures.lens import Around, payload_of, projected_contexts
 from transformer_viz.pictures.lessons import LessonView
 from transformer_viz.pictures.pipeline import pipeline_of
-from transformer_viz.pictures.vocabulary import preferences_of
+from transformer_viz.ui.shell.answers import word_preferences
 from transformer_viz.ui.shell.changing import act
 from transformer_viz.ui.shell.components import component
 from transformer_viz.ui.shell.heads import forget_other_model, head_roles_of, stamp_of
@@ -129,7 +129,7 @@ def _payload(trace, words: Words, looks, effects, config, asked, lesson, *, vect
     kinds = () if looks or vectors_later else trace.kinds()
     projected = {kind: projected_contexts(trace, kind, model) for kind in kinds}
     acts = acts_of(words, config, request, before, trace)
-    known = head_roles_of(model), preferences_of(model)
+    known = head_roles_of(model), word_preferences(model)
     return payload_of(
         trace,
         words,

@@ -4,7 +4,7 @@ import streamlit as st
 
 from transformer_viz import store
 from transformer_viz.pictures.labels import shown_tokens
-from transformer_viz.pictures.vocabulary import preferences_of
+from transformer_viz.ui.shell.answers import word_preferences
 from transformer_viz.ui.shell.language import escaped, t
 from transformer_viz.values.trace import Trace
 
@@ -14,7 +14,7 @@ SHOWN = 10
 
 def show_preferences(model: store.ModelSummary, trace: Trace) -> None:
     """Show a table of these words for each head, if they are the same in every text."""
-    every = preferences_of(model.reference)
+    every = word_preferences(model.reference)
     if not every:
         return
     with st.expander(t("vocabulary.title"), icon=":material/dictionary:"):
@@ -27,7 +27,7 @@ def show_preferences(model: store.ModelSummary, trace: Trace) -> None:
             key=f"preferences-{model.reference}",
             width=340,
         )
-        found = preferences_of(model.reference, asked) if asked else every
+        found = word_preferences(model.reference, asked) if asked else every
         if not found:
             st.caption(t("vocabulary.unknown", token=escaped(tokens[asked] if asked else "")))
             return
