@@ -6,6 +6,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 from transformer_viz.analysis import distribution
 from transformer_viz.inspection.decode import continue_generation, generate, search
+from transformer_viz.inspection.explorer import Explorer
 from transformer_viz.values.beams import DROPPED, FINISHED, KEPT, LENGTH_PENALTY, ROOT, BeamRequest
 from transformer_viz.values.config import END_ID, START_ID
 
@@ -89,6 +90,16 @@ def test_a_seed_repeats_its_sample_and_a_low_temperature_takes_the_likeliest(spe
     greedy = generate(speaker, "a lovely film", max_new=5)
     cold = generate(speaker, "a lovely film", temperature=1e-6, seed=1, max_new=5)
     assert cold.token_ids.tolist() == greedy.token_ids.tolist()
+
+
+def test_a_step_is_traced_when_it_is_looked_at_and_not_kept(writer):
+    explorer = Explorer(writer.model, writer.tokenizer)
+    steps = generate(explorer, "a lovely film", max_new=3).steps
+    before = explorer.num_compilations
+    assert steps[0] == steps[0]
+    assert steps[0] is not steps[0]
+    assert explorer.num_compilations == before + 1
+    assert [len(step.tokens) for step in steps[1:]] == [len(steps[0].tokens) + more for more in (1, 2)]
 
 
 def test_every_step_is_the_pass_that_chose_its_token(speaker):

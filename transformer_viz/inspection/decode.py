@@ -4,7 +4,7 @@ import dataclasses
 import math
 import time
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, overload
 
 import numpy as np
 
@@ -29,6 +29,38 @@ from transformer_viz.values.request import Request
 from transformer_viz.values.trace import Trace
 
 
+class Steps(Sequence[Trace]):
+    """The traces of a generation, one per token; each is computed when it is looked at, and not kept.
+
+    Those of a hundred tokens of GPT-2 would take 7 GB together.
+
+    Args:
+        explorer: `Explorer` that generated the text.
+        requests: The request of each step.
+        keep: As in `Explorer.trace`.
+    """
+
+    def __init__(self, explorer: Explorer, requests: Sequence[Request], keep: str):
+        self._explorer, self._requests, self._keep = explorer, tuple(requests), keep
+
+    def __len__(self):
+        return len(self._requests)
+
+    @overload
+    def __getitem__(self, index: int) -> Trace: ...
+
+    @overload
+    def __getitem__(self, index: slice) -> "Steps": ...
+
+    def __getitem__(self, index):
+        if isinstance(index, slice):
+            return Steps(self._explorer, self._requests[index], self._keep)
+        return self._explorer.run(self._requests[index], keep=self._keep)
+
+    def __repr__(self):
+        return f"{len(self)} × Trace" if len(self) else "()"
+
+
 class Generation(NamedTuple):
     """A generated text.
 
@@ -37,15 +69,15 @@ class Generation(NamedTuple):
         token_ids: int32 (token,), without [START] and [END].
         score: Sum of the log probabilities of the tokens, [END] included, divided by the length penalty.
         finished: Whether generation ended with [END], not at the maximum length.
-        steps: One `Trace` per token, [END] included: the forward pass, under the same changes, with the
-            token's probability in the last row of `probs` that is not of [PAD].
+        steps: One `Trace` per token, [END] included, computed when it is looked at: the forward pass, under
+            the same changes, with the token's probability in the last row of `probs` that is not of [PAD].
     """
 
     text: str
     token_ids: np.ndarray
     score: float
     finished: bool
-    steps: tuple[Trace, ...]
+    steps: Steps
 
     def __repr__(self):
         return one_line(self)
@@ -120,13 +152,13 @@ def generate(  # noqa: PLR0913  one argument per setting
         ids, log_prob = tree.ids(best), tree.log_prob(best)
     finished = bool(ids) and ids[-1] == explorer.config.end_id
     written = ids[:-1] if finished else ids
-    passes = range(len(ids)) if keep else ()
+    requests = [writing.request(written[:length]) for length in range(len(ids))] if keep else []
     return Generation(
         explorer.output_tokenizer.decode(written),
         np.array(written, np.int32),
         penalised(log_prob, len(ids), length_penalty),
         finished,
-        tuple(explorer.run(writing.request(written[:length]), keep=keep or "all") for length in passes),
+        Steps(explorer, requests, keep or "all"),
     )
 
 
