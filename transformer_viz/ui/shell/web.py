@@ -1,11 +1,12 @@
 """HTTP additions to Streamlit: security headers, a health check, the views, no requests to other servers."""
 
+import asyncio
 import base64
 import hashlib
 import re
+from concurrent.futures import ThreadPoolExecutor
 from importlib import resources
 
-from starlette.concurrency import run_in_threadpool
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.middleware import Middleware
 from starlette.requests import Request
@@ -51,6 +52,9 @@ CLOSED = ("/_stcore/metrics",)
 HEALTH = "/health"
 """200 if the engine responds, 503 if not; Streamlit's own health check covers only the server."""
 
+KEPT_SECONDS = 2
+"""For how long the result of a health check is that of all others."""
+
 
 class GuardedResponses:
     """ASGI middleware: adds `HEADERS` and `POLICY` to every response, answers 404 on routes in `CLOSED`."""
@@ -83,13 +87,37 @@ _NO_PAGES = ("/_stcore/", "/static/", "/media/", "/component/", "/views/", HEALT
 _INLINE = re.compile(r"<script>(.*?)</script>", re.DOTALL)
 
 
-async def health(_request: Request) -> PlainTextResponse:
-    """Return whether the engine responds."""
+class Health:
+    """Whether the engine responds: one check at a time, whoever asks, in a thread of its own.
+
+    The threads of the server also read the files of the pages, and are not to wait for the engine.
+    """
+
+    def __init__(self):
+        self._thread = ThreadPoolExecutor(1, thread_name_prefix="health")
+        self._check: asyncio.Future[str | None] | None = None
+        self._until = 0.0
+
+    async def answer(self, _request: Request) -> PlainTextResponse:
+        """Answer a request."""
+        loop = asyncio.get_running_loop()
+        if self._check is None or (self._check.done() and loop.time() > self._until):
+            self._check = loop.run_in_executor(self._thread, _trouble)
+            self._check.add_done_callback(self._keep)
+        trouble = await asyncio.shield(self._check)
+        return PlainTextResponse(f"engine: {trouble}", 503) if trouble else PlainTextResponse("ok")
+
+    def _keep(self, check):
+        self._until = check.get_loop().time() + KEPT_SECONDS
+
+
+def _trouble():
+    """Return the code of the error with which the engine answers; None: it responds."""
     try:
-        await run_in_threadpool(shared_engine().check)
+        shared_engine().check()
     except EngineError as error:
-        return PlainTextResponse(f"engine: {error.code}", 503)
-    return PlainTextResponse("ok")
+        return error.code
+    return None
 
 
 def stay_offline() -> None:
@@ -118,5 +146,5 @@ def _hashes():
 _SERVED = f"/{{base:path}}{MODULES}"
 """Path of a module of the views; base: `server.baseUrlPath`."""
 
-ROUTES = [Route(HEALTH, health), Route(_SERVED, served_module)]
+ROUTES = [Route(HEALTH, Health().answer), Route(_SERVED, served_module)]
 MIDDLEWARE = [Middleware(GuardedResponses)]
