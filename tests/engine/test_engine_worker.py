@@ -8,6 +8,7 @@ import time
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
+from processes import suspended
 
 from transformer_viz.service.engine import EngineError, child
 from transformer_viz.service.engine.worker import BEAT, Worker
@@ -53,6 +54,16 @@ def test_a_limit_is_charged_to_the_asker_alone(worker, visitors):
     assert (caught.value.code, caught.value.facts) == ("slow", {"seconds": 1})
     assert [each.result() for each in others] == [1, 2, 3, 4, 5]
     assert worker.restarts == restarts + 1
+
+
+def test_a_cheap_question_that_is_late_is_asked_again_of_a_new_child(worker):
+    restarts = worker.restarts
+    with suspended(worker.pid):
+        assert worker.ask(operator.add, 1, 1, limit=3, is_cheap=True) == 2
+    assert worker.restarts == restarts + 1
+    with pytest.raises(EngineError, match=r"busy, seconds = 0\.5"):
+        worker.ask(time.sleep, PLENTY, limit=0.5, is_cheap=True)
+    assert worker.restarts == restarts + 3
 
 
 @pytest.mark.parametrize(("then", "says"), [(time.sleep, "slow, seconds = 1"), (os._exit, "died")])

@@ -1,7 +1,7 @@
 """Code of an engine child: answers one question at a time, with a cache of loaded models.
 
-A separate thread loads models, so that a missing model delays only the requests for it. Another one compiles
-their passes with interventions, so that the first change does not wait for that.
+Each model is loaded by a thread of its own, so that a missing one delays only the requests for it. Another
+thread compiles their passes with interventions, so that the first change does not wait for that.
 """
 
 import contextlib
@@ -15,9 +15,9 @@ import sys
 import threading
 import time
 import traceback
-from collections import OrderedDict
+import weakref
 from collections.abc import Callable, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor
 from multiprocessing.connection import Connection
 from typing import Any, Literal
 
@@ -26,6 +26,7 @@ from transformer_viz.analysis.survey import MeasuredText
 from transformer_viz.network.startup import load_upper_floor
 from transformer_viz.service.engine.cost import is_quick
 from transformer_viz.service.engine.errors import EngineError
+from transformer_viz.service.engine.models import Models
 from transformer_viz.values.beams import BeamRequest, BeamTree
 from transformer_viz.values.config import UNK_ID
 from transformer_viz.values.effects import Certainty, Head
@@ -36,8 +37,8 @@ from transformer_viz.values.preferences import PreferenceRequest, Preferences
 from transformer_viz.values.request import Request
 from transformer_viz.values.trace import Trace
 
-MODELS_KEPT = 8
-"""Models in the memory of a child."""
+COMPILED_BYTES = 30 * 2**20
+"""Memory of a model beside its parameters: its vocabulary, and what is compiled for it."""
 
 Asked = Request | SurveyRequest | BeamRequest | PreferenceRequest
 """What names a model, and what is asked of it."""
@@ -51,9 +52,7 @@ SWITCH = 0.001
 FIRST_LOOK = 2
 """Seconds between loading a model and compiling its passes with interventions, after the first answer."""
 
-_loader = ThreadPoolExecutor(1, thread_name_prefix="loader")
 _compiler = ThreadPoolExecutor(1, thread_name_prefix="compiler")
-_models: OrderedDict[tuple[str, str], Future] = OrderedDict()
 
 
 def serve(pipe: Connection, prepare: Callable[[], None], niceness: int, environment: dict[str, str]) -> None:
@@ -115,7 +114,7 @@ def ping() -> None:
 
 def begin_to_load(model: str) -> None:
     """Load a model in advance."""
-    _loaded(model, store.stamp(model))
+    _models.get(model, store.stamp(model))
 
 
 def answer(question: Callable, request: Asked, stamp: str, *args: Any) -> Any:
@@ -128,12 +127,12 @@ def answer(question: Callable, request: Asked, stamp: str, *args: Any) -> Any:
         *args: Further arguments of the question.
 
     Raises:
-        EngineError: If an unexpected error occurs.
+        EngineError: If the model has been loading for too long, or an unexpected error occurs.
         ValueError: If the model or the request is invalid; says why and how to fix it.
     """
     try:
-        found = _loaded(request.model, stamp)
-        return question(found.result(), request, *args) if found.done() else None
+        explorer = _models.get(request.model, stamp)
+        return None if explorer is None else question(explorer, request, *args)
     except BaseException as error:
         raise _sentence(error) from None
 
@@ -203,27 +202,6 @@ def survey(
     return found
 
 
-def _loaded(model, stamp) -> Future:
-    """Return a future of the model, evicting the least recently used of the loaded models.
-
-    A model that is still loading is never evicted: its request would only repeat, and with more models than
-    capacity no request would ever be answered.
-    """
-    key = (model, stamp)
-    if key not in _models:
-        for outdated in [other for other in _models if other[0] == model]:
-            _models.pop(outdated).cancel()
-        _models[key] = _loader.submit(_load, model)
-    found = _models[key]
-    _models.move_to_end(key)
-    in_memory = [other for other, load in _models.items() if load.done()]
-    for oldest in in_memory[:-MODELS_KEPT]:
-        del _models[oldest]
-    if found.done() and found.exception():  # reported once; the next request loads it again
-        del _models[key]
-    return found
-
-
 def _load(model):
     """Load a model and compile its trace, so that the first text does not wait for that."""
     explorer = load_upper_floor("inspection.explorer").load(model)
@@ -231,20 +209,35 @@ def _load(model):
     some_id = UNK_ID + 1  # not a text, since a sub-word token need not be a valid one
     request = explorer.request([some_id], target=target)
     explorer.run(request)
-    _compiler.submit(_compile_interventions, explorer, request.changed(ablate=((0, 0),)))
+    request, due = request.changed(ablate=((0, 0),)), time.monotonic() + FIRST_LOOK
+    _compiler.submit(_compile_interventions, weakref.ref(explorer), request, due)
     return explorer
 
 
-def _compile_interventions(explorer, request):
-    """Compile the passes with interventions, so that the first change does not wait for that."""
-    time.sleep(FIRST_LOOK)
+def _compile_interventions(reference, request, due):
+    """Compile the passes with interventions, so that the first change does not wait for that.
+
+    A model that has left the memory by then is not held for it.
+    """
+    time.sleep(max(due - time.monotonic(), 0))
+    if (explorer := reference()) is None:
+        return
     prepared = explorer.prepare(request)
     for keep in ("all", "logits") if explorer.config.has_decoder else ("all",):
         explorer.compute(prepared, keep=keep)
 
 
+def _bytes(model):
+    """Return the memory that a model will take; 0 if it cannot be loaded, which loading explains."""
+    with contextlib.suppress(store.ModelError):
+        return 4 * store.read_config(model).num_parameters + COMPILED_BYTES
+    return 0
+
+
 def _sentence(error):
     """Return the error to report: errors of this package unchanged."""
+    if isinstance(error, EngineError):
+        return error
     if isinstance(error, MemoryError) or type(error).__name__ == "ResourceExhaustedError":
         return EngineError("memory")
     last = [frame for frame, _ in traceback.walk_tb(error.__traceback__)][-1]
@@ -252,3 +245,6 @@ def _sentence(error):
     if isinstance(error, ValueError) and module.startswith("transformer_viz."):
         return error
     return EngineError("unexpected", kind=type(error).__name__, where=f"{module}:{last.f_lineno}")
+
+
+_models = Models(_load, _bytes)

@@ -35,6 +35,9 @@ MAX_WRITTEN = 256
 MAX_TARGETS = 256
 """Cached generated targets: the next request about the same text reuses them."""
 
+LABELS_KEPT = 8
+"""Models whose labels are kept."""
+
 QUICK_LIMIT, SLOW_LIMIT = 30, 60
 """Seconds allowed for one portion; far more than needed, except on a very busy machine."""
 
@@ -59,7 +62,7 @@ class Engine:
         self._quick, self._slow = Worker(), Worker(niceness=YIELDING)
         self._targets, self._lock = LRUCache(MAX_TARGETS), threading.Lock()
         self._latest: LRUCache[tuple, tuple[int, ...]] = LRUCache(MAX_TARGETS)
-        self._labels: LRUCache[tuple[str, str], tuple[str, ...]] = LRUCache(child.MODELS_KEPT)
+        self._labels: LRUCache[tuple[str, str], tuple[str, ...]] = LRUCache(LABELS_KEPT)
 
     @property
     def restarts(self) -> int:
@@ -181,7 +184,7 @@ class Engine:
         Raises:
             EngineError: If it does not.
         """
-        self._quick.ask(child.ping, limit=QUICK_LIMIT)
+        self._quick.ask(child.ping, limit=QUICK_LIMIT, is_cheap=True)
 
     def close(self) -> None:
         """End the children immediately."""
@@ -261,12 +264,16 @@ class Engine:
         """Send a question to a child, repeatedly while the model is loading."""
         stamp = store.stamp(request.model)
         limit = QUICK_LIMIT if worker is self._quick else SLOW_LIMIT
+        is_cheap = worker is self._quick or (
+            isinstance(request, Request) and seems_quick(_config(request.model, stamp), request)
+        )
+        asked = {"limit": limit, "is_cheap": is_cheap}
 
         def beat(stage):
             _tell(progress, stage, 0, 0)
 
         while (
-            answer := worker.ask(child.answer, question, request, stamp, *args, limit=limit, beat=beat)
+            answer := worker.ask(child.answer, question, request, stamp, *args, **asked, beat=beat)
         ) is None:
             _tell(progress, "loading", 0, 0)
             time.sleep(POLL)

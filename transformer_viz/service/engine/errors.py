@@ -5,7 +5,8 @@ class EngineError(RuntimeError):
     """The engine could not answer.
 
     Attributes:
-        code: "slow" (took longer than `seconds`), "died" (the child ended twice during this question),
+        code: "slow" (took longer than `seconds`), "busy" (a cheap question, twice), "loading" (the model has
+            been loading for `seconds`), "died" (the child ended twice during this question),
             "start" (the child does not start), "memory", "closed" (the app is ending), or "unexpected" (an
             error of type `kind` at `where`). Pages translate it.
         facts: The names above and their values.

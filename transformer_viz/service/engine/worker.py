@@ -56,18 +56,25 @@ class Worker:
             raise EngineError("closed")
         return self._queue.submit(self._ready_child)
 
-    def submit(self, question: Callable, *args: Any, limit: float) -> Future:
+    def submit(self, question: Callable, *args: Any, limit: float, is_cheap: bool = False) -> Future:
         """Queue a question.
 
         Args:
             question: A function of `child`.
             *args: Its arguments.
             limit: Seconds the child may take.
+            is_cheap: Whether the question itself takes no time: if there is no answer within the limit, it is
+                asked once more, of another child.
         """
-        return self._queue.submit(self._answer, question, args, limit)
+        return self._queue.submit(self._answer, question, args, limit, is_cheap)
 
     def ask(
-        self, question: Callable, *args: Any, limit: float, beat: Callable[[str], None] | None = None
+        self,
+        question: Callable,
+        *args: Any,
+        limit: float,
+        is_cheap: bool = False,
+        beat: Callable[[str], None] | None = None,
     ) -> Any:
         """Return the answer to a question.
 
@@ -75,16 +82,17 @@ class Worker:
             question: A function of `child`.
             *args: Its arguments.
             limit: Seconds the child may take.
+            is_cheap: As for `submit`.
             beat: Called every `BEAT` seconds while there is no answer: with "starting" while the child
                 starts, "working" if it works on this question, "waiting" if on others. If it raises, the
                 question is removed from the queue.
 
         Raises:
             EngineError: If the child cannot start, ended twice during this question, or took longer than
-                `limit`.
+                `limit`; with a cheap question twice.
             Exception: Anything the question raises.
         """
-        future = self.submit(question, *args, limit=limit)
+        future = self.submit(question, *args, limit=limit, is_cheap=is_cheap)
         try:
             while not _is_done(future, BEAT):
                 if (running := self._child) and running.is_overdue:
@@ -116,19 +124,22 @@ class Worker:
             return "starting"
         return "working" if future.running() else "waiting"
 
-    def _answer(self, question, args, limit):
+    def _answer(self, question, args, limit, is_cheap):
+        problem = None
         for _ in range(2):
-            problem = "start"
+            problem = EngineError("start")
             try:
                 ready = self._ready_child()
-                problem = "died"
+                problem = EngineError("died")
                 return ready.ask(question, args, limit)
             except _EndedError:
                 self._replace()
             except _LateError:
                 self._replace()
-                raise EngineError("slow", seconds=limit) from None
-        raise EngineError(problem)
+                problem = EngineError("busy" if is_cheap else "slow", seconds=limit)
+                if not is_cheap:
+                    break
+        raise problem
 
     def _ready_child(self):
         """Return the child once it is ready; start it unless it runs."""
