@@ -2,10 +2,11 @@ PYTHON ?= python3
 BIN = .venv/bin
 export PYTHONPATH := $(CURDIR)
 TORCH ?= $(PYTHON)
+HUB ?= $(PYTHON)
 AUDIT = pip-audit==2.10.1
 LICENCES = pip-licenses==5.5.5
 
-.PHONY: app test test-all coverage lint bench load soak fuzz mutants bench-ui check-hub check-hub-types models lock audit licences clean
+.PHONY: app test test-all coverage lint bench load soak fuzz mutants bench-ui check-hub check-keras-hub check-hub-types models lock audit licences clean
 
 app: .venv/app            ## set up and open the app
 	$(BIN)/streamlit run app.py
@@ -50,6 +51,9 @@ check-hub: .venv/dev      ## five models of the hub beside transformers, which a
 
 check-hub-types: .venv/dev ## small folders of all model types, made by another Python: make check-hub-types TORCH=...
 	$(BIN)/python tests/elsewhere/check_hub_types.py --torch $(TORCH) $(ARGS)
+
+check-keras-hub: .venv/dev ## the attention of KerasHub's backbones under three backends, which another Python has: HUB=...
+	$(BIN)/python tests/elsewhere/check_keras_hub.py --python $(HUB)
 
 models: .venv/dev         ## train every model of the shelf: make models DATA=folder
 	sh models/train.sh $(DATA)

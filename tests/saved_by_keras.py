@@ -45,6 +45,13 @@ def nested():
     return keras.Model(inputs, plain, name="outer")
 
 
+def with_classes():
+    """Return a model of one layer and a distribution over classes for every token."""
+    inputs = keras.Input((LENGTH, WIDTH))
+    first = keras.layers.MultiHeadAttention(3, 4, name="first")(inputs, inputs)
+    return keras.Model(inputs, keras.layers.Dense(5, activation="softmax", name="classes")(first))
+
+
 def registered():
     """Return a model of a class, a layer and a function of one's own."""
     inputs = keras.Input((LENGTH, WIDTH))

@@ -37,6 +37,17 @@ def test_a_file_gives_the_weights_of_its_model_bit_for_bit(make, inputs, file):
         np.testing.assert_array_equal(found[name], weights, strict=True)
 
 
+def test_a_file_is_called_with_all_that_is_given_and_lists_what_it_left_out(file):
+    saved_by_keras.with_classes().save(file)
+    found = tv.attention_of(file, BATCH, training=False, trusted=True)
+    assert list(found) == ["first"]
+    assert str(found.left_out["classes"]) == (
+        "shape (2, 6, 5): it has fewer than four axes, and the last two are no sequences of the inputs"
+    )
+    with pytest.raises(ValueError, match=r"layer named second\. These were: first \(2, 3, 6, 6\), classes"):
+        tv.attention_of(file, BATCH, layers=["second"], trusted=True)
+
+
 def test_code_in_a_file_is_run_on_the_users_word_alone_and_elsewhere(file, tmp_path):
     trap = tmp_path / "trap"
     saved_by_keras.with_trap(str(trap)).save(file)
@@ -120,6 +131,8 @@ ANSWERS = {
     "names without weights": b'{"names": ["a", "b"]}',
     "no names": b"{}",
     "a failure without a reason": b'{"failed": "open"}',
+    "a failure that is no sentence": b'{"failed": "none", "problem": 3}',
+    "reasons that are none": b'{"names": [], "left_out": [1]}',
     "too long": b'{"names": []}' + b" " * keras_process.LONGEST_ANSWER,
     "deep": b"[" * 100_000,
 }
@@ -130,7 +143,7 @@ WRONG = np.ones((2, 3)), np.ones((1, 1, 1, 1), "f8"), np.array([[[[{}]]]], objec
 def test_an_answer_that_is_none_is_not_believed(file, name, monkeypatch):
     saved_by_keras.functional().save(file)
     array = np.ones((1, 1, 1, 1), "f4") if name in ANSWERS else WRONG[name]
-    content = ANSWERS.get(name, b'{"names": ["a"]}')
+    content = ANSWERS.get(name, b'{"names": ["a"], "left_out": {}}')
 
     def run(request, folder):
         np.savez(folder / "weights.npz", array)
@@ -147,7 +160,7 @@ def test_an_answer_that_is_none_is_not_believed(file, name, monkeypatch):
 def test_a_model_without_attention_and_inputs_that_are_none_are_told_as_for_a_live_one(file, monkeypatch):
     def run(request, folder):
         np.savez(folder / "weights.npz")
-        (folder / "answer.json").write_text(json.dumps({"names": []}))
+        (folder / "answer.json").write_text(json.dumps({"names": [], "left_out": {}}))
         return 0
 
     saved_by_keras.functional().save(file)

@@ -1,38 +1,47 @@
 """The attention weights of any Keras model, recorded while it computes."""
 
+import inspect
+import math
 import os
-import threading
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import ExitStack, contextmanager
+from collections.abc import Callable, Collection, Sequence
 from typing import Any
 
 import keras
 import numpy as np
-import tensorflow as tf
 
-from transformer_viz.inspection.keras_process import attention_in_file
-from transformer_viz.language import Problem
+from transformer_viz.inspection.softmaxes import Softmax, every_softmax, float32
+from transformer_viz.language import Phrase, Problem
+from transformer_viz.values.recorded_attention import NoAttentionError, RecordedAttention
 
-_LOCK = threading.Lock()
-"""Held while the layers of Keras record: they are shared by all threads."""
-
-
-class NoAttentionError(Problem):
-    """A model has computed without an attention layer of Keras."""
+LISTED = 8
+"""Most softmaxes that a sentence names."""
 
 
 def attention_of(
-    model: Callable[..., Any] | str | os.PathLike[str], inputs: Any, *, trusted: bool = False
-) -> dict[str, np.ndarray]:
+    model: Callable[..., Any] | str | os.PathLike[str],
+    *inputs: Any,
+    layers: str | Sequence[str] | None = None,
+    trusted: bool = False,
+    **options: Any,
+) -> RecordedAttention:
     """Return the attention weights of all attention layers of a Keras model for some inputs.
 
-    The layers are `keras.layers.MultiHeadAttention`, `GroupQueryAttention`, `Attention` and
-    `AdditiveAttention`, and those derived from them that keep their way to compute, wherever they are: in
-    functional, subclassed and nested models, also within a `tf.function`. Neither the model nor what it
-    predicts changes.
+    These are, wherever they are, in functional, subclassed and nested models, also within a `tf.function`:
+
+    - the weights of `keras.layers.MultiHeadAttention`, `GroupQueryAttention`, `Attention` and
+      `AdditiveAttention`, of layers derived from them, and of `keras.ops.dot_product_attention`;
+    - any other softmax over the last axis of four or more, as in attention layers of one's own:
+      `keras.layers.Softmax`, `keras.ops.softmax`, `keras.activations.softmax`, and that of the backend
+      (`tf.nn.softmax`, `jax.nn.softmax`, `torch.softmax`);
+    - a softmax of three axes, the last two of which are as long as sequences of the inputs.
+
+    What the model itself returns is none: the probabilities of classes or pixels. Only beside another result,
+    and with two axes as long as sequences, it is, as models of tutorials return their weights.
 
         weights = tv.attention_of(model, token_ids[None])
         tv.show(weights, tokens)
+
+    Neither the model nor what it predicts changes. It runs under the backends TensorFlow, JAX and PyTorch.
 
     A `.keras` file is opened in a process of its own, for opening it can run code in it; nothing but the
     weights comes back.
@@ -40,111 +49,151 @@ def attention_of(
         weights = tv.attention_of("model.keras", token_ids[None], trusted=True)
 
     Args:
-        model: A Keras model or layer, which is called once, not in training mode; or the path of a file.
-        inputs: What it is called with; of a file arrays, or lists, tuples and dicts of them.
+        model: A Keras model or layer, or a function that calls some; it is called once, not in training mode.
+            Or the path of a file.
+        *inputs: What it is called with; of a file arrays, or lists, tuples and dicts of them.
+        layers: Paths of the layers whose softmaxes are wanted, or the ends of these paths; None: all that
+            are attention by the rules above. One that is named is taken whatever its axes are, with the axis
+            over which it sums to 1 as the last.
         trusted: That you trust whoever made the file; without it, only what `config.json` says is told.
+        **options: What it is called with by name.
 
     Returns:
-        Path of each layer -> float32 (batch, head, query, key), in the order of computation; rows sum to 1.
-        A layer that computes several times has " (2)" and so on behind its path. A layer without heads has
-        one. Several attention axes are one, row by row.
+        Path of each layer -> float32 (batch, head, query, key), in the order of computation; rows sum to 1,
+        or to 0 if all keys are masked. A layer that computes several times has " (2)" and so on behind its
+        path. A layer without heads has one. Several attention axes are one, row by row. Axes before the heads
+        of an attention layer of Keras are of the batch; of another softmax, all between the first and the
+        last two are heads. What else was seen is in its `left_out`.
 
     Raises:
         NoAttentionError: If there is no such layer. It is a `ValueError`, as the others are.
         NotTrustedError: If the file was not opened as `trusted` is not True; says what is in it.
         OpeningError: If the file cannot be opened, say, without the code of its own classes, or called.
         ModelError: If it is no file of Keras 3, or damaged.
+        ValueError: If a name in `layers` is that of no softmax.
     """
+    wanted = (layers,) if isinstance(layers, str) else layers
     if isinstance(model, str | os.PathLike):
-        return _not_empty(attention_in_file(model, inputs, trusted=trusted))
-    found: dict[str, np.ndarray] = {}
+        from transformer_viz.inspection.keras_process import attention_in_file  # noqa: PLC0415  also loads `store`
 
-    def record(layer, weights, axes=1):
-        if not tf.executing_eagerly():  # a model that is built as it is called does this with shapes alone
-            return
-        array = np.asarray(weights, np.float32)
-        batch, heads, *rest = array.shape if array.ndim > 3 else (len(array), 1, *array.shape[1:])
-        name, count = layer.path or layer.name, 1
-        while (key := name if count == 1 else f"{name} ({count})") in found:
+        return attention_in_file(model, inputs, options, layers=wanted, trusted=trusted)
+    found = _Found(_sequence_lengths((inputs, options)), wanted)
+    if _takes_training(model):
+        options = {"training": False} | options
+    with every_softmax(found.add):
+        result = model(*inputs, **options)
+    return found.attention([each for each in keras.tree.flatten(result) if hasattr(each, "shape")])
+
+
+class _Found:
+    """The softmaxes that a model has computed so far.
+
+    Args:
+        lengths: Of the sequences of the inputs.
+        wanted: Names of layers; None: those that are attention.
+    """
+
+    def __init__(self, lengths: Collection[int], wanted: Sequence[str] | None):
+        self._lengths = lengths
+        self._wanted = wanted
+        self._taken: dict[str, Softmax] = {}
+        self._shapes: dict[str, tuple[int, ...]] = {}
+        self._left_out: dict[str, Phrase] = {}
+
+    def add(self, softmax: Softmax) -> None:
+        """Take one more, or say why it is left out."""
+        name, count = softmax.layer, 1
+        while (key := name if count == 1 else f"{name} ({count})") in self._shapes:
             count += 1
-        found[key] = array.reshape(batch, heads, int(np.prod(rest[:axes])), int(np.prod(rest[axes:])))
+        self._shapes[key] = tuple(softmax.values.shape)
+        reason = self._reason(softmax) if self._wanted is None else _unless_named((key, name), self._wanted)
+        if reason is None:
+            self._taken[key] = softmax._replace(values=float32(softmax.values))
+        else:
+            self._left_out[key] = Phrase(reason, shape=str(self._shapes[key]))
 
-    with _LOCK, _recording(record), _eager_functions():
-        model(inputs, training=False)
-    return _not_empty(found)
+    def attention(self, results: Sequence[Any]) -> RecordedAttention:
+        """Return the weights, given what the model has returned.
 
+        Raises:
+            NoAttentionError: If there are none.
+            ValueError: If a layer that is wanted has computed none.
+        """
+        for wanted in self._wanted or ():
+            if not any(_is_named(key, wanted) for key in self._taken):
+                raise Problem("attention_of.unknown", name=wanted, found=self._listed())
+        if self._wanted is None:
+            for key in [key for key, each in self._taken.items() if self._is_result(each, results)]:
+                self._left_out[key] = Phrase("attention_of.result", shape=str(self._shapes[key]))
+                del self._taken[key]
+        if not self._shapes:
+            raise NoAttentionError("attention_of.none")
+        if not self._taken:
+            raise NoAttentionError("attention_of.left_out", found=self._listed())
+        return RecordedAttention({key: _weights(each) for key, each in self._taken.items()}, self._left_out)
 
-def _not_empty(found):
-    if not found:
-        raise NoAttentionError("attention_of.none")
-    return found
+    def _reason(self, softmax):
+        """Return the code of why a softmax is not attention, or None."""
+        if softmax.is_attention:
+            return None
+        count, over = len(softmax.values.shape), len(softmax.axes)
+        if softmax.axes != tuple(range(count - over, count)):
+            return "attention_of.axis"
+        if count < 2 * over + 2 and not (count == 3 and self._are_sequences(softmax)):
+            return "attention_of.axes"
+        return None
 
+    def _are_sequences(self, softmax):
+        return all(size in self._lengths for size in softmax.values.shape[-2:])
 
-@contextmanager
-def _recording(record) -> Iterator[None]:
-    """Let the attention layers record their weights, besides computing as they do."""
-    layers = keras.layers
-    parts: Mapping[tuple[type, str], Callable] = {
-        (layers.MultiHeadAttention, "_compute_attention"): _projected,
-        (layers.GroupQueryAttention, "_compute_attention"): _projected,
-        (layers.Attention, "_apply_scores"): _scored,
-    }
-    with ExitStack() as stack:
-        for (kind, method), recorded in parts.items():
-            own = getattr(kind, method)
-            stack.enter_context(_replaced(kind, method, recorded(own, record)))
-        yield
+    def _is_result(self, softmax, results):
+        """Return whether a softmax is what the model returns; beside it, it may return its weights."""
+        if softmax.is_attention or (len(results) > 1 and self._are_sequences(softmax)):
+            return False
+        alike = [each for each in results if tuple(each.shape) == softmax.values.shape]
+        return any(np.array_equal(float32(each), softmax.values) for each in alike)
 
-
-def _projected(compute, record):
-    def recorded(self, query, key, value, attention_mask=None, *args, **options):
-        result = compute(self, query, key, value, attention_mask, *args, **options)
-        weights = result[1]
-        if weights is None:  # a faster kernel has computed, which may make a causal mask by itself
-            if attention_mask is None and options.get("use_causal_mask"):
-                attention_mask = self._compute_causal_mask(query, value)
-            weights = _returned_weights(compute, self, query, key, value, attention_mask)
-        record(self, weights, len(getattr(self, "_attention_axes", (1,))))
-        return result
-
-    return recorded
-
-
-def _returned_weights(compute, layer, *inputs):
-    """Return the weights that a layer computes without a faster kernel."""
-    with _replaced(layer, "_flash_attention", False):
-        if not isinstance(layer, keras.layers.GroupQueryAttention):
-            return compute(layer, *inputs, training=False, return_attention_scores=True)[1]
-        with _replaced(layer, "_return_attention_scores", True):
-            return compute(layer, *inputs, training=False)[1]
-
-
-def _scored(apply, record):
-    def recorded(self, *args, **options):
-        result = apply(self, *args, **options)
-        record(self, result[1])
-        return result
-
-    return recorded
+    def _listed(self):
+        names = [f"{key} {shape}" for key, shape in self._shapes.items()]
+        return ", ".join(names[:LISTED]) + (", ..." if len(names) > LISTED else "")
 
 
-@contextmanager
-def _replaced(owner: Any, name: str, value: object) -> Iterator[None]:
-    """Give an attribute another value."""
-    before = getattr(owner, name)
-    setattr(owner, name, value)
+def _is_named(path, name):
+    """Return whether a path, or its end, is a name."""
+    return path == name or path.endswith(f"/{name}")
+
+
+def _unless_named(paths, wanted):
+    """Return the code of why a softmax is not taken unless one of its paths is wanted."""
+    named = any(_is_named(path, name) for path in paths for name in wanted)
+    return None if named else "attention_of.not_wanted"
+
+
+def _sequence_lengths(inputs) -> set[int]:
+    """Return the lengths of the second axis of all arrays: (batch, position) and (batch, position, width)."""
+    shapes = [getattr(each, "shape", ()) for each in keras.tree.flatten(inputs)]
+    return {shape[1] for shape in shapes if len(shape) > 1}
+
+
+def _takes_training(model) -> bool:
+    """Return whether a model is called with `training`."""
+    if isinstance(model, keras.Layer):
+        return True
     try:
-        yield
-    finally:
-        setattr(owner, name, before)
+        arguments = inspect.signature(model).parameters.values()
+    except (TypeError, ValueError):  # of a function that is not written in Python
+        return False
+    return any(each.name == "training" or each.kind is each.VAR_KEYWORD for each in arguments)
 
 
-@contextmanager
-def _eager_functions() -> Iterator[None]:
-    """Let every `tf.function` compute step by step."""
-    before = tf.config.functions_run_eagerly()
-    tf.config.run_functions_eagerly(True)
-    try:
-        yield
-    finally:
-        tf.config.run_functions_eagerly(before)
+def _weights(softmax) -> np.ndarray:
+    """Return values as weights: float32 (batch, head, query, key)."""
+    over = len(softmax.axes)
+    values = np.moveaxis(softmax.values, softmax.axes, range(-over, 0))
+    while values.ndim < 2 * over + 1:  # one query, without an axis of its own
+        values = np.expand_dims(values, -over - 1)
+    before, queries, keys = values.shape[: -2 * over], values.shape[-2 * over : -over], values.shape[-over:]
+    heads = before[1:]
+    if softmax.is_attention:
+        heads = heads[-1:]
+    return values.reshape(-1, math.prod(heads), math.prod(queries), math.prod(keys))

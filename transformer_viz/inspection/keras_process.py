@@ -9,6 +9,7 @@ import os
 import subprocess
 import sys
 import tempfile
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +23,7 @@ from transformer_viz.store.keras_file import contents
 from transformer_viz.store.places import PACKAGE
 from transformer_viz.values.keras_file import KerasFile
 from transformer_viz.values.nested_arrays import taken_apart
+from transformer_viz.values.recorded_attention import NoAttentionError, RecordedAttention
 from transformer_viz.values.zips import read_arrays
 
 PROGRAM = "from transformer_viz.inspection import opened_file; opened_file.main()"
@@ -50,25 +52,31 @@ class OpeningError(Problem):
     """A `.keras` file could not be opened, or its model could not be called."""
 
 
-def attention_in_file(path: str | os.PathLike[str], inputs: Any, *, trusted: bool) -> dict[str, np.ndarray]:
+def attention_in_file(
+    path: str | os.PathLike[str],
+    inputs: Sequence[Any],
+    options: Mapping[str, Any],
+    *,
+    layers: Sequence[str] | None,
+    trusted: bool,
+) -> RecordedAttention:
     """Return the attention weights of the model in a `.keras` file; arguments as for `attention_of`.
 
-    Returns:
-        Path of each layer -> float32 (batch, head, query, key); empty if the model used none.
-
     Raises:
+        NoAttentionError: If the model used none.
         NotTrustedError: If `trusted` is not True.
         OpeningError: If the file cannot be opened, or its model cannot be called on these inputs.
-        ValueError: If it is no file of Keras, or the inputs are no arrays.
+        ValueError: If it is no file of Keras, the inputs are no arrays, or a layer is unknown.
     """
     found = store.keras_file(path)
     if trusted is not True:
         raise NotTrustedError(found)
-    structure, arrays = taken_apart(inputs)
+    structure, arrays = taken_apart((list(inputs), dict(options)))
     with tempfile.TemporaryDirectory(prefix="transformer-viz-", ignore_cleanup_errors=True) as place:
         folder = Path(place)
         np.savez(folder / "inputs.npz", *arrays)
         request = {"folder": place, "file": os.path.abspath(found.path), "inputs": structure}
+        request["layers"] = None if layers is None else list(layers)
         return _answer(found, folder, _run(request, folder))
 
 
@@ -87,32 +95,38 @@ def _run(request, folder) -> int:
         ).returncode
 
 
-def _answer(found, folder, status) -> dict[str, np.ndarray]:
+def _answer(found, folder, status) -> RecordedAttention:
     """Return the weights that the process has written; nothing of its answer is taken on trust."""
     try:
         if (folder / "answer.json").stat().st_size > LONGEST_ANSWER:
             raise ValueError("too long")
         answer = json.loads((folder / "answer.json").read_bytes())
-        if "failed" in answer:
-            raise _failure(found, answer["failed"], one_line(answer["reason"]))
-        arrays = read_arrays(folder / "weights.npz")
-        weights = {str(name): arrays[f"arr_{place}"] for place, name in enumerate(answer["names"])}
-        if any(each.dtype != np.float32 or each.ndim != 4 for each in weights.values()):
-            raise ValueError("no weights")
-    except OpeningError:
-        raise
-    except (OSError, ValueError, KeyError, TypeError, RecursionError):
+        result = _failure(found, answer) if "failed" in answer else _weights(folder, answer)
+    except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError):
         raise OpeningError("keras_file.ended", file=found.path, how=_end(folder, status)) from None
-    return weights
+    if isinstance(result, Problem):
+        raise result
+    return result
 
 
-def _failure(found, how, reason) -> OpeningError:
+def _weights(folder, answer) -> RecordedAttention | Problem:
+    arrays = read_arrays(folder / "weights.npz")
+    weights = {str(name): arrays[f"arr_{place}"] for place, name in enumerate(answer["names"])}
+    if any(each.dtype != np.float32 or each.ndim != 4 for each in weights.values()):
+        raise ValueError("no weights")
+    left_out = {str(name): Phrase.from_json(reason) for name, reason in answer["left_out"].items()}
+    return RecordedAttention(weights, left_out) if weights else NoAttentionError("attention_of.none")
+
+
+def _failure(found, answer) -> Problem:
+    how = answer["failed"]
+    if how in ("none", "layers"):
+        return (NoAttentionError if how == "none" else Problem).from_json(answer["problem"])
     if how == "class" and found.own_classes:
         names = ", ".join(found.own_classes[:NAMED]) + (", ..." if len(found.own_classes) > NAMED else "")
         return OpeningError("keras_file.class", file=found.path, names=names)
-    return OpeningError(
-        "keras_file.call" if how == "call" else "keras_file.open", file=found.path, reason=reason
-    )
+    code, reason = "keras_file.call" if how == "call" else "keras_file.open", one_line(answer["reason"])
+    return OpeningError(code, file=found.path, reason=reason)
 
 
 def _end(folder, status) -> Phrase:
