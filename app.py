@@ -7,10 +7,12 @@ if __name__ == "__main__":  # run by Streamlit for each session
 elif __name__ != "__mp_main__":  # the server, which starts the engine before the first session
     import streamlit as st
 
+    from transformer_viz.network.startup import choose_tensorflow
     from transformer_viz.ui.shell.server import lifespan
     from transformer_viz.ui.shell.unexpected import show_unexpected
     from transformer_viz.ui.shell.web import MIDDLEWARE, ROUTES, stay_offline
 
+    choose_tensorflow()
     stay_offline()
     app = st.App(
         __file__,

@@ -8,6 +8,7 @@ import sys
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
+from running_app import ROOT
 
 from transformer_viz.values.config import TransformerConfig
 from transformer_viz.values.tensors import flatten
@@ -97,3 +98,32 @@ def test_tensorflow_starts_without_jax_which_can_be_imported_afterwards():
         [sys.executable, "-c", code], capture_output=True, text=True, env=environment, check=True
     )
     assert done.stdout.splitlines() == ["True False", "3.0"]
+
+
+OTHER_BACKEND = """
+import os
+import transformer_viz as tv
+try:
+    tv.load("imdb-sentiment")
+except ValueError as error:
+    print(error)
+import app
+print(os.environ["KERAS_BACKEND"])
+os.environ["KERAS_BACKEND"] = "torch"
+from transformer_viz.cli.main import main
+main(["predict", "--model", "imdb-sentiment", "--text", "good"])
+"""
+
+
+def test_under_another_backend_python_is_told_so_and_programs_work():
+    environment = os.environ | {"KERAS_BACKEND": "torch", "PYTHONPATH": str(ROOT)}
+    done = subprocess.run(
+        [sys.executable, "-c", OTHER_BACKEND], capture_output=True, text=True, env=environment, check=True
+    )
+    told, of_the_app, *answer = done.stdout.splitlines()
+    assert told == (
+        "Models are computed with TensorFlow, but Keras computes with torch here: start Python again with "
+        "KERAS_BACKEND=tensorflow. Only tv.attention_of and tv.Transformer work under every backend."
+    )
+    assert of_the_app == "tensorflow"
+    assert "positive" in "".join(answer)

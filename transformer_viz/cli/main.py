@@ -5,12 +5,14 @@ import sys
 from transformer_viz.cli.parser import build_parser
 from transformer_viz.cli.program import localized
 from transformer_viz.language import Problem
+from transformer_viz.network.startup import choose_tensorflow
 
 
 def main(argv: list[str] | None = None) -> int:
     """Run a command, or open the app; return the exit status, 2 for a user error."""
     argv = sys.argv[1:] if argv is None else argv
     arguments = build_parser().parse_args(argv)
+    choose_tensorflow()
     arguments.argv = argv
     try:
         return arguments.command(arguments) or 0

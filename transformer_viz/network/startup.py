@@ -1,4 +1,4 @@
-"""Importing modules that need Keras, without TensorFlow's start-up messages."""
+"""Importing modules that need Keras, under the right backend and without TensorFlow's start-up messages."""
 
 import contextlib
 import importlib
@@ -7,6 +7,16 @@ import os
 import sys
 import tempfile
 from types import ModuleType
+
+from transformer_viz.language import Problem
+
+UNDER_ANY_BACKEND = ("network.model", "inspection.attention_of")
+"""Modules that compute under any backend of Keras; all others need TensorFlow."""
+
+
+def choose_tensorflow() -> None:
+    """Let Keras compute with TensorFlow in a program of our own, whatever `KERAS_BACKEND` says to others."""
+    os.environ["KERAS_BACKEND"] = "tensorflow"
 
 
 def load_upper_floor(name: str) -> ModuleType:
@@ -17,8 +27,15 @@ def load_upper_floor(name: str) -> ModuleType:
 
     Args:
         name: Module in this package: "inspection.explorer", "training.job".
+
+    Raises:
+        ValueError: If it needs TensorFlow, and Keras has another backend.
     """
-    os.environ.setdefault("KERAS_BACKEND", "tensorflow")
+    backend = os.environ.setdefault("KERAS_BACKEND", "tensorflow")
+    if "keras" in sys.modules:  # which may have chosen by its own file
+        backend = sys.modules["keras"].backend.backend()
+    if backend != "tensorflow" and name not in UNDER_ANY_BACKEND:
+        raise Problem("backend", backend=backend)
     os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
     os.environ.setdefault("TF_FORCE_GPU_ALLOW_GROWTH", "true")  # several processes share a GPU
     logging.getLogger("tensorflow").setLevel(logging.ERROR)  # it warns of one compilation per model
