@@ -1,11 +1,15 @@
 """The locks: every pin of the .in files, every package by its hash, no known hole, no strange licence."""
 
+import ast
 import re
+import sys
 import tomllib
+from importlib import metadata
 from pathlib import Path
 
 import pytest
 from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
 
 ROOT = Path(__file__).parent.parent
 NAMES = ("requirements", "requirements-gpu", "requirements-dev")
@@ -50,6 +54,26 @@ def test_what_is_pinned_is_what_the_package_asks_for():
     assert asked.keys() == pinned.keys()
     assert not [name for name, version in pinned.items() if not asked[name].contains(version)]
     assert not [name for name, specifier in asked.items() if "==" in str(specifier)]
+
+
+def test_every_library_that_is_imported_is_asked_for():
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    asked = {canonicalize_name(Requirement(each).name) for each in project["dependencies"]}
+    nodes = (
+        node
+        for path in (ROOT / "transformer_viz").rglob("*.py")
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+    )
+    found = set()
+    for node in nodes:
+        if isinstance(node, ast.Import | ast.ImportFrom):
+            names = [node.module] if isinstance(node, ast.ImportFrom) else [each.name for each in node.names]
+            found |= {name.partition(".")[0] for name in names}
+    found -= sys.stdlib_module_names | {"transformer_viz"}
+    distributions = metadata.packages_distributions()
+    missing = [name for name in found if not asked & set(map(canonicalize_name, distributions[name]))]
+    assert found >= {"numpy", "google"}
+    assert not missing
 
 
 def test_the_locks_agree():
