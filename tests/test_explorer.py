@@ -281,7 +281,7 @@ def test_a_decoder_begins_with_start_and_has_no_cross_attention(writer):
 
 
 def test_predict_refuses_a_model_that_writes(writer):
-    with pytest.raises(ValueError, match=r"writer predicts tokens, not classes\. Use `trace`\."):
+    with pytest.raises(ValueError, match=r"writer predicts tokens, not classes\. Use `generate`\."):
         writer.predict([TEXT])
 
 

@@ -83,6 +83,16 @@ def test_what_needs_keras_is_loaded_when_first_touched():
     assert found.stdout.strip() == "True", found.stderr
 
 
+def test_what_the_package_offers_is_what_it_has():
+    found = run("import transformer_viz as tv; print(*dir(tv)); print(tv.store.keras_file.__name__)")
+    import transformer_viz
+
+    offered, function = found.stdout.splitlines()
+    assert set(offered.split()) == {*transformer_viz.__all__, "__version__", "store"}, found.stderr
+    assert function == "keras_file"
+    assert all(hasattr(transformer_viz, name) for name in offered.split())
+
+
 def test_an_unknown_name_of_the_package_is_an_attribute_error():
     import transformer_viz
 

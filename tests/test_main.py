@@ -9,6 +9,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pandas as pd
 import pytest
 from small_models import labelled_reviews
 
@@ -16,7 +17,7 @@ import transformer_viz as tv
 from transformer_viz import PRESETS, Trace, store
 from transformer_viz.cli.main import main
 from transformer_viz.cli.program import EXAMPLES
-from transformer_viz.runs import TrainingJob, TrainingSettings, create_run
+from transformer_viz.runs import TrainingJob, TrainingSettings, create_run, list_runs
 from transformer_viz.runs.recipes import RECIPES
 
 ROOT = Path(__file__).parent.parent
@@ -81,6 +82,31 @@ def test_trace_writes_a_file_that_loads(run, models_folder, tmp_path):
     assert (done.returncode, done.stderr) == (0, "")
     assert Trace.load(tmp_path / "t.npz").tokens == ("a", "lovely", "film", ".")
     assert done.stdout.startswith("a lovely film .\n")
+
+
+def test_a_trace_in_a_table_has_a_row_for_each_weight(run, models_folder, tmp_path):
+    asked = ("trace", "--model", models_folder / "small", "--text", "A lovely film.")
+    assert run(*asked, "--out", tmp_path / "t.csv").returncode == 0
+    frame = pd.read_csv(tmp_path / "t.csv")
+    assert len(frame) == 2 * 3 * 4 * 4
+    assert {"layer", "head", "query_token", "key_token", "weight"} <= set(frame)
+
+
+def test_two_prompts_are_sampled_independently_and_one_as_before(run, models_folder, tmp_path):
+    asked = ("generate", "--model", ROOT / "models" / "reviews-next", "--temperature", "1", "--max-new", "8")
+    lines = run(*asked, "--text", "the film", "the film").stdout.splitlines()
+    assert lines[0] != lines[1]
+    assert run(*asked, "--text", "the film").stdout.splitlines() == lines[:1]
+
+
+@pytest.mark.parametrize("out", ["Wrong Name", "small"])
+def test_a_name_that_cannot_be_taken_leaves_no_run(models_folder, tmp_path, monkeypatch, capsys, out):
+    monkeypatch.setenv("TRANSFORMER_VIZ_RUNS", str(tmp_path / "runs"))
+    data = tmp_path / "a.csv"
+    labelled_reviews().to_csv(data, index=False)
+    assert main(["train", "--preset", "single-block", "--data", str(data), "--out", out]) == 2
+    assert out in capsys.readouterr().err
+    assert not list_runs()
 
 
 def test_a_trace_without_a_target_is_of_the_generated_one(run, tmp_path):
@@ -486,6 +512,9 @@ MISTAKES = {
     ),
     "There is no folder nowhere to write t.npz to.": (
         *("trace", "--model", "small", "--text", "a", "--out", "nowhere/t.npz"),
+    ),
+    "t.txt is no name for a trace: let it end with .npz, for all tensors, or with .csv, for a table": (
+        *("trace", "--model", "small", "--text", "a", "--out", "t.txt"),
     ),
     "`target` belongs to an encoder-decoder; this model reads one text.": (
         *("trace", "--model", "small", "--text", "a", "--target", "b", "--out", "t.npz"),

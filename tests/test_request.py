@@ -1,13 +1,18 @@
 """A request is a value: a cache key, and the same after a way through JSON."""
 
+import dataclasses
+import inspect
+
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_array_equal
 
+import transformer_viz as tv
+from transformer_viz.inspection.decode import generate
 from transformer_viz.values.interventions import ActivationPatch
-from transformer_viz.values.request import EFFECTS, Changes, Request
+from transformer_viz.values.request import EFFECTS, ChangeArguments, Changes, Request
 
 HEADS = st.lists(st.tuples(st.sampled_from(["encoder", "cross"]), st.integers(0, 3), st.integers(0, 7)))
 MASKS = st.none() | st.sampled_from(["none", "causal", "window:2+causal", "painted:8cef"])
@@ -49,6 +54,19 @@ def test_only_what_is_changed_is_written():
         '{"model": "m", "text": "好", "target": "x", '
         '"changes": {"ablate": [[0, 1]], "attention_mask": "causal"}}'
     )
+
+
+def test_functions_that_take_changes_name_them_in_their_signatures():
+    fields = [field.name for field in dataclasses.fields(Changes)]
+    assert [*ChangeArguments.__annotations__] == fields
+    takes = [tv.Explorer.trace, tv.Explorer.request, tv.Explorer.fill_in, tv.head_effects, tv.joint_effect]
+    for function in (*takes, tv.gradients, generate, Request.of, Request.changed):
+        names = list(inspect.signature(function).parameters)
+        assert names[-len(fields) :] == fields, function
+    ours, theirs = (inspect.signature(each).parameters for each in (tv.Explorer.generate, generate))
+    assert [*ours.values()][1:] == [*theirs.values()][1:]
+    config = tv.PRESETS["single-block"]
+    assert {"d_model", "num_heads"} <= inspect.signature(config.replace).parameters.keys()
 
 
 def test_lists_and_tuples_make_the_same_cache_key():

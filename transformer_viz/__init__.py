@@ -88,7 +88,12 @@ if TYPE_CHECKING:
     from transformer_viz.pictures.notebook import show
 else:  # hidden from type checkers, which would accept every name
 
+    def __dir__() -> list[str]:
+        return sorted([*__all__, "__version__", "store"])
+
     def __getattr__(name: str) -> Any:
+        if name == "store":
+            return importlib.import_module("transformer_viz.store")
         if name in _ON_FIRST_USE:
             return getattr(importlib.import_module(f"transformer_viz.{_ON_FIRST_USE[name]}"), name)
         if name not in _NEEDS_KERAS:

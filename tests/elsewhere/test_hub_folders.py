@@ -6,6 +6,7 @@ import shutil
 import traceback
 
 import numpy as np
+import pandas as pd
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from recorded import HERE, TEXTS, changed
@@ -15,6 +16,7 @@ from sentencepiece import sentencepiece_model_pb2
 import transformer_viz as tv
 from transformer_viz import store
 from transformer_viz.cli.main import main
+from transformer_viz.inspection.evaluation import evaluate
 from transformer_viz.language import sentence_of
 from transformer_viz.network.initial import parameters_to_be_read
 from transformer_viz.network.model import Transformer
@@ -85,21 +87,26 @@ def test_layers_that_all_are_alike_are_no_mixture(copied):
 
 
 def test_a_model_with_another_head_opens_without_it(copied):
-    for name, kind, left_out in (
-        ("gpt2-classes", "GPT2ForTokenClassification", "score.weight"),
-        ("mistral", "MistralForQuestionAnswering", "lm_head.weight"),
-        ("llama", "LlamaModel", "lm_head.weight"),
-        ("bert-classes", "BertForTokenClassification", "classifier.weight"),
+    for name, kind, left_out, told in (
+        (
+            "gpt2-classes",
+            "GPT2ForTokenClassification",
+            "score.weight",
+            "This model gives every token a class",
+        ),
+        ("mistral", "MistralForQuestionAnswering", "lm_head.weight", "This model marks the answer"),
+        ("llama", "LlamaModel", "lm_head.weight", "This model has no output layer"),
+        ("bert-classes", "BertForTokenClassification", "classifier.weight", "This model gives every token a"),
+        ("bert", "BertForNextSentencePrediction", "cls.predictions.bias", "This model has an output layer"),
     ):
         folder = changed(copied(name), architectures=[kind])
         config = store.read_config(folder)
         assert (config.architecture, config.output) == ("encoder", "none")
-        assert config.causal == (name != "bert-classes")
+        assert config.causal == (not name.startswith("bert"))
         card = store.read_model(folder).card
-        assert left_out in card["left_out"]
-        told = f"The output layer of this model ({kind}) is not read"
-        assert ("limits" in card) == ("For" in kind)
-        assert card.get("limits", {"en": told})["en"].startswith(told)
+        assert left_out in card["left_out"] or name == "bert"
+        assert card["limits"]["en"].startswith(told)
+        assert (f"({kind})" in card["limits"]["en"]) == ("For" in kind)
 
 
 @pytest.mark.parametrize("name", ["bert-classes", "gpt2-classes"])
@@ -108,9 +115,49 @@ def test_a_classifier_that_does_not_choose_one_label_opens_without_its_answer(co
     folder = changed(copied(name), problem_type=kind)
     whole, found = tv.load(HERE / "models" / name), tv.load(folder)
     assert (found.config.output, found.config.labels) == ("none", ())
-    assert "不读取该模型的输出层" in found.card["limits"]["zh"]
+    what = {"regression": "用数值给文本评分", "multi_label_classification": "多个标签"}[kind]
+    assert what in found.card["limits"]["zh"]
     ours, theirs = (each.trace(TEXTS[0]).encoder[-1] for each in (found, whole))
     assert_array_equal(ours.attention.weights, theirs.attention.weights)
+
+
+def test_a_model_without_an_answer_says_what_it_has_to_whoever_asks_for_one(copied, capsys):
+    folder = changed(copied("bert-classes"), architectures=["BertForQuestionAnswering"])
+    explorer = tv.load(folder)
+    trace = explorer.trace(TEXTS[0])
+    rows = pd.DataFrame({"text": TEXTS[:1], "label": ["a"]})
+    for ask in (
+        lambda: explorer.predict(TEXTS[:1]),
+        lambda: tv.head_effects(explorer, TEXTS[0]),
+        lambda: tv.joint_effect(explorer, TEXTS[0], [(0, 1)]),
+        lambda: tv.gradients(explorer, TEXTS[0], output=0),
+        lambda: tv.logit_lens(explorer, trace),
+        lambda: evaluate(explorer, rows),
+    ):
+        with pytest.raises(
+            ValueError, match=r"^This model marks the answer .*\(BertForQuestionAnswering\)\."
+        ):
+            ask()
+    assert main(["predict", "--model", str(folder), "--text", "a"]) == 2
+    assert "This model marks the answer to a question" in capsys.readouterr().err
+    assert main(["trace", "--model", str(folder), "--text", "a", "--out", str(folder / "t.npz")]) == 0
+    assert "This model marks the answer to a question" in capsys.readouterr().out
+
+
+def test_a_token_beyond_the_embeddings_is_named(copied):
+    folder = copied("bert")
+    content = json.loads((folder / "tokenizer.json").read_text())
+    rows = store.read_config(folder).vocab_size
+    added = {"id": rows, "content": "<new>", "special": False}
+    flags = dict.fromkeys(("single_word", "lstrip", "rstrip", "normalized"), False)
+    content["added_tokens"].append(added | flags)
+    (folder / "tokenizer.json").write_text(json.dumps(content))
+    explorer = tv.load(folder)
+    assert explorer.trace("a film").tokens
+    with pytest.raises(ValueError, match=rf"token {rows}, but the model has embeddings for {rows:,} tokens"):
+        explorer.trace("a <new> film")
+    with pytest.raises(ValueError, match=rf"^Token ids must be whole numbers from 0 to {rows - 1}\."):
+        explorer.trace([rows])
 
 
 KINDS = "kinds of attention that are not understood"

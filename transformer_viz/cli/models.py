@@ -1,6 +1,8 @@
 """The commands that list, run and evaluate models."""
 
 from argparse import Namespace
+from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pandas as pd
@@ -11,9 +13,17 @@ from transformer_viz.cli.program import example, localized
 from transformer_viz.data import NAMED, read_for_decoder, read_labelled, read_pairs
 from transformer_viz.language import Phrase, Problem
 from transformer_viz.network.startup import load_upper_floor
+from transformer_viz.values.no_answer import why_no_answer
+from transformer_viz.values.trace import Trace
 
 LIKELIEST = 5
 """Number of classes or tokens that `trace` prints."""
+
+SAVED_AS: dict[str, Callable[[Trace, Path], None]] = {
+    ".npz": Trace.save,
+    ".csv": lambda trace, path: trace.to_frame().to_csv(path, index=False),
+}
+"""Suffix of a file -> function that writes a trace to it: all tensors, or a row for each weight."""
 
 
 def list_models(arguments: Namespace) -> None:
@@ -51,16 +61,16 @@ def predict(arguments: Namespace) -> None:
 
 
 def generate(arguments: Namespace) -> None:
-    """Print the text that a decoder generates for each text."""
+    """Print the text that a decoder generates for each text; sampled ones are drawn independently."""
     explorer = _load(arguments.model)
-    for text in arguments.text:
+    for number, text in enumerate(arguments.text):
         written = explorer.generate(
             text,
             beam_size=arguments.beam_size,
             temperature=arguments.temperature,
             top_k=arguments.top_k,
             top_p=arguments.top_p,
-            seed=arguments.seed,
+            seed=arguments.seed + number,
             max_new=arguments.max_new,
             keep=None,
         )
@@ -71,9 +81,12 @@ def trace(arguments: Namespace) -> None:
     """Write a trace; print the tokens and the likeliest classes or tokens."""
     if not arguments.out.parent.is_dir():
         raise Problem("command.no_folder", folder=arguments.out.parent, file=arguments.out.name)
-    result = _load(arguments.model).trace(arguments.text, target=arguments.target)
+    if arguments.out.suffix not in SAVED_AS:
+        raise Problem("command.trace_suffix", file=arguments.out.name)
+    explorer = _load(arguments.model)
+    result = explorer.trace(arguments.text, target=arguments.target)
     try:
-        result.save(arguments.out)
+        SAVED_AS[arguments.out.suffix](result, arguments.out)
     except OSError as error:
         raise Problem("command.unwritable", file=arguments.out, reason=error.strerror) from None
     print(" ".join(result.tokens))
@@ -81,9 +94,12 @@ def trace(arguments: Namespace) -> None:
         print(" ".join(result.target_tokens))
     if result.num_dropped:
         print(f"{len(result.tokens)} of {len(result.tokens) + result.num_dropped} tokens were read.")
-    probs = result.answer_probs
-    likeliest = probs.argsort()[::-1][:LIKELIEST]
-    print(", ".join(f"{result.labels[i]} {probs[i]:.4f}" for i in likeliest))
+    if result.labels:
+        probs = result.answer_probs
+        likeliest = probs.argsort()[::-1][:LIKELIEST]
+        print(", ".join(f"{result.labels[i]} {probs[i]:.4f}" for i in likeliest))
+    else:
+        print(localized(why_no_answer(explorer.card)))
     print(f"Wrote {arguments.out} ({arguments.out.stat().st_size / 1e3:,.0f} kB).")
 
 

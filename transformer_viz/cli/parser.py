@@ -92,11 +92,20 @@ def _add_model_commands(add):
     text = "Generate text with a decoder: translate a text, or continue it."
     _add_generate(add("generate", models.generate, text))
 
-    sub = add("trace", models.trace, "Save every tensor of a forward pass to an .npz file.")
+    sub = add(
+        "trace",
+        models.trace,
+        "Save every tensor of a forward pass to an .npz file, or its weights to a .csv.",
+    )
     sub.add_argument("--model", required=True, help="a name on the shelf, or a folder")
     sub.add_argument("--text", required=True, help="the text, in quotes")
     sub.add_argument("--target", help="decoder input of an encoder-decoder; default: the generated text")
-    sub.add_argument("--out", required=True, type=Path, help="the .npz file to write")
+    sub.add_argument(
+        "--out",
+        required=True,
+        type=Path,
+        help="the file to write: .npz, all tensors; .csv, a row for each weight",
+    )
 
     text = "Compare two runs: their answers, and the weight that moved in each head."
     sub = add("compare", comparing.compare, text)

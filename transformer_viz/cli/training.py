@@ -44,6 +44,7 @@ UNFINISHED = {"stopped": "Stopped", "queued": "Queued behind a run of another ow
 def train(arguments: Namespace) -> None:
     """Train a model in a new run, with a progress bar, and print its metrics."""
     job = job_of(arguments)
+    store.check_writable(Path(job.out).name, folder=Path(job.out).parent, overwrite=job.overwrite)
     if job.data in NAMED:
         check_named(job.data)
     if _is_file(job.data):

@@ -26,7 +26,8 @@ def attention_of(
 ) -> RecordedAttention:
     """Return the attention weights of all attention layers of a Keras model for some inputs.
 
-    These are, wherever they are, in functional, subclassed and nested models, also within a `tf.function`:
+    These are, in functional, subclassed and nested models, within a `tf.function` too, but not in what JAX
+    compiles:
 
     - the weights of `keras.layers.MultiHeadAttention`, `GroupQueryAttention`, `Attention` and
       `AdditiveAttention`, of layers derived from them, and of `keras.ops.dot_product_attention`;

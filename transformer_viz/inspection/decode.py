@@ -4,7 +4,7 @@ import dataclasses
 import math
 import time
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any, NamedTuple, overload
+from typing import NamedTuple, Unpack, overload
 
 import numpy as np
 
@@ -25,7 +25,7 @@ from transformer_viz.values.beams import (
     penalised,
 )
 from transformer_viz.values.one_line import one_line
-from transformer_viz.values.request import Request
+from transformer_viz.values.request import ChangeArguments, Request, names_changes
 from transformer_viz.values.trace import Trace
 
 
@@ -83,6 +83,7 @@ class Generation(NamedTuple):
         return one_line(self)
 
 
+@names_changes
 def generate(  # noqa: PLR0913  one argument per setting
     explorer: Explorer,
     text: str | Sequence[int],
@@ -95,7 +96,7 @@ def generate(  # noqa: PLR0913  one argument per setting
     max_new: int | None = None,
     length_penalty: float = LENGTH_PENALTY,
     keep: str | None = "all",
-    **changes: Any,
+    **changes: Unpack[ChangeArguments],
 ) -> Generation:
     """Generate text with a decoder: greedily, by beam search, or by sampling.
 

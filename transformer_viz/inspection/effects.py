@@ -3,7 +3,7 @@
 import math
 import time
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Any
+from typing import Unpack
 
 import numpy as np
 
@@ -11,11 +11,14 @@ from transformer_viz.analysis import label_logits, sigmoid
 from transformer_viz.inspection.ablated import ablated_logits
 from transformer_viz.inspection.explorer import Explorer
 from transformer_viz.values.effects import Certainty, Head, HeadEffects, JointEffect, ablations
-from transformer_viz.values.request import Request
+from transformer_viz.values.request import ChangeArguments, Request, names_changes, several
 from transformer_viz.values.special import masked
 
 
-def head_effects(explorer: Explorer, text: str | Sequence[int], **changes: Any) -> HeadEffects:
+@names_changes
+def head_effects(
+    explorer: Explorer, text: str | Sequence[int], **changes: Unpack[ChangeArguments]
+) -> HeadEffects:
     """Return how much less probable the answer is without each head (Michel et al., 2019, section 3).
 
     The answer is the model's prediction with all heads: the class; for a decoder, the likeliest token after
@@ -51,21 +54,22 @@ def head_effects(explorer: Explorer, text: str | Sequence[int], **changes: Any) 
     return HeadEffects.of(explorer.config, certainties(explorer, request, ablations(explorer.config)))
 
 
+@names_changes
 def joint_effect(
-    explorer: Explorer, text: str | Sequence[int], heads: Iterable[Head], **changes: Any
+    explorer: Explorer, text: str | Sequence[int], heads: Iterable[Head], **changes: Unpack[ChangeArguments]
 ) -> JointEffect:
     """Return how much less probable the answer is without several heads together; see `head_effects`.
 
     Args:
         explorer: `Explorer`.
         text: Text or token ids.
-        heads: (layer, head) of each head, or (kind, layer, head).
+        heads: (layer, head) of each head, or (kind, layer, head); of one alone without a list.
         **changes: As for `Explorer.trace`, except `ablate`.
 
     Raises:
         ValueError: If there is no such head, or `ablate` is among the changes; also as `Explorer.trace`.
     """
-    heads = tuple(dict.fromkeys(map(tuple, heads)))
+    heads = tuple(dict.fromkeys(map(tuple, several("ablate", heads))))
     groups = [(), heads, *((head,) for head in heads)] if heads else [()]
     request = explorer.with_target(explorer.request(text, **changes))
     answer, *without = certainties(explorer, request, groups)
@@ -87,12 +91,13 @@ def certainties(
         seconds: Time limit, checked after each batch of groups; those left over are left out.
 
     Raises:
-        ValueError: If the request already ablates heads.
+        ValueError: If the request already ablates heads, or the model gives no answer.
     """
     if request.changes.ablate:
         raise ValueError(
             "`ablate` cannot be given: each head is left out in turn. Use `trace` with `ablate`."
         )
+    explorer.check_answers()
     config, end, means = explorer.config, time.monotonic() + seconds, explorer.means_for(request)
     where = _answering(config, explorer.forward.prepare(request))
     [[intact]] = ablated_logits(explorer, request, [()], means)

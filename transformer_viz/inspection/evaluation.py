@@ -23,6 +23,7 @@ from transformer_viz.inspection.explorer import Explorer
 from transformer_viz.inspection.token_scores import token_scores
 from transformer_viz.language import Problem
 from transformer_viz.values.config import END_ID, START_ID
+from transformer_viz.values.texts import each_text
 
 BATCH_SIZE = 64
 """Texts per batch."""
@@ -73,9 +74,10 @@ def evaluate(
     Raises:
         DataError: If a label is not one of the model's.
     """
+    explorer.check_answers()
     labels = pd.Index(explorer.config.labels)
     truth = labels.get_indexer(true_labels(explorer, rows))
-    token_ids = explorer.encode(rows["text"].tolist())
+    token_ids = explorer.encode(rows["text"])
     logits, *controls = _class_logits(explorer, token_ids, progress, keep_going)
     uniform, headless = (each.argmax(axis=-1) == truth for each in controls)
     predicted = logits.argmax(axis=-1)
@@ -208,7 +210,7 @@ def previous_token_scores(explorer: Explorer, texts: Iterable[str]) -> np.ndarra
         float (layer, head): the mean `previous_token_score`, from 0 to 1.
     """
     scores = []
-    for text in texts:
+    for text in each_text(texts):
         trace = explorer.trace(text, keep="weights")
         scores.append([previous_token_score(layer.weights) for _, _, _, layer, *_ in trace.attentions()])
     return np.mean(scores, axis=0)

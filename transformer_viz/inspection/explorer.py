@@ -6,7 +6,7 @@ import math
 import threading
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Unpack
 
 import numpy as np
 import pandas as pd
@@ -26,10 +26,13 @@ from transformer_viz.network.startup import load_upper_floor
 from transformer_viz.store.hugging_face import PREFIX, may_be_on_hub
 from transformer_viz.text.foreign import tokenizer_of
 from transformer_viz.text.tokenizer import MASK, Tokenizer
+from transformer_viz.values.beams import LENGTH_PENALTY
 from transformer_viz.values.growing import with_written
 from transformer_viz.values.head_roles import HeadRoles
-from transformer_viz.values.request import OWN, Request
+from transformer_viz.values.no_answer import why_no_answer
+from transformer_viz.values.request import OWN, ChangeArguments, Request, names_changes
 from transformer_viz.values.tensors import Intervention, ModelTrace, logits_only, mapped, weights_only
+from transformer_viz.values.texts import each_text
 from transformer_viz.values.trace import Trace
 
 if TYPE_CHECKING:
@@ -152,28 +155,35 @@ class Explorer:
         """Tokenizer of the predicted tokens: the target's, if there is one."""
         return self.target_tokenizer or self.tokenizer
 
+    @names_changes
     def request(
-        self, text: str | Sequence[int], *, target: str | Sequence[int] | None = None, **changes: Any
+        self,
+        text: str | Sequence[int],
+        *,
+        target: str | Sequence[int] | None = None,
+        **changes: Unpack[ChangeArguments],
     ) -> Request:
         """Return a request to this model; arguments as for `trace`."""
         return Request.of(self.name, text, target, **changes)
 
+    @names_changes
     def trace(
         self,
         text: str | Sequence[int],
         *,
         target: str | Sequence[int] | None = None,
         keep: str = "all",
-        **changes: Any,
+        **changes: Unpack[ChangeArguments],
     ) -> Trace:
         """Run one forward pass over a text and return its tensors.
 
         Args:
-            text: Text or token ids; truncated to `config.max_len` tokens, see `Trace.num_dropped`.
+            text: Text or token ids, of any framework, without those that the model puts around a text or
+                with them; truncated to `config.max_len` tokens, see `Trace.num_dropped`.
             target: Decoder input of an encoder-decoder, as text or token ids without [START]; None: the model
                 writes it, greedily and under the same changes, see `generate`.
             keep: "all"; "weights": only attention weights, masks and logits; "logits": only logits.
-            **changes: Attributes of `Changes`: ablate, cut, attention_mask, positions, ...
+            **changes: Attributes of `Changes`, which says what each is.
 
         Raises:
             NoTokensError: If the text has no tokens.
@@ -258,14 +268,43 @@ class Explorer:
         Returns:
             Kind of attention -> float32 (layer, head, value_dim).
         """
-        pairs = ((each, None) if isinstance(each, str) else each for each in texts)
+        pairs = ((each, None) if isinstance(each, str) else each for each in each_text(texts, pairs=True))
         return mean_contexts(self.config, (self.trace(text, target=target) for text, target in pairs))
 
-    def generate(self, text: str | Sequence[int], **settings: Any) -> "Generation":
+    @names_changes
+    def generate(  # noqa: PLR0913  one argument per setting
+        self,
+        text: str | Sequence[int],
+        *,
+        beam_size: int = 1,
+        temperature: float = 0.0,
+        top_k: int | None = None,
+        top_p: float = 1.0,
+        seed: int = 0,
+        max_new: int | None = None,
+        length_penalty: float = LENGTH_PENALTY,
+        keep: str | None = "all",
+        **changes: Unpack[ChangeArguments],
+    ) -> "Generation":
         """Generate text with a decoder, also under changes; see `decode.generate`."""
-        return load_upper_floor("inspection.decode").generate(self, text, **settings)
+        return load_upper_floor("inspection.decode").generate(
+            self,
+            text,
+            beam_size=beam_size,
+            temperature=temperature,
+            top_k=top_k,
+            top_p=top_p,
+            seed=seed,
+            max_new=max_new,
+            length_penalty=length_penalty,
+            keep=keep,
+            **changes,
+        )
 
-    def fill_in(self, text: str | Sequence[int], *, likeliest: int = 5, **changes: Any) -> pd.DataFrame:
+    @names_changes
+    def fill_in(
+        self, text: str | Sequence[int], *, likeliest: int = 5, **changes: Unpack[ChangeArguments]
+    ) -> pd.DataFrame:
         """Predict the tokens behind each [MASK] with a masked language model.
 
         Args:
@@ -295,7 +334,7 @@ class Explorer:
         """Classify texts.
 
         Args:
-            texts: Any number of strings.
+            texts: Any number of strings, or one.
             batch_size: Texts per batch, of similar length.
             progress: Show a progress bar on standard error.
 
@@ -303,11 +342,13 @@ class Explorer:
             Columns text, label, and prob_<label> for each label; one row per text, in order.
 
         Raises:
-            ValueError: If the model predicts tokens, not classes.
+            ValueError: If the model predicts tokens, not classes, or nothing.
         """
         if self.config.predicts_tokens:
-            raise Problem("model.no_classes", model=self.name)
-        texts = list(texts)
+            use = "fill_in" if self.config.fills_in else "generate"
+            raise Problem("model.no_classes", model=self.name, use=use)
+        self.check_answers()
+        texts = list(each_text(texts))
         probs = self._probs(self.class_logits(self.encode(texts), batch_size=batch_size, progress=progress))
         labels = np.array(self.config.labels, dtype=object)[probs.argmax(axis=-1)]
         frame = pd.DataFrame({"text": texts, "label": labels})
@@ -315,7 +356,17 @@ class Explorer:
             frame[f"prob_{label}"] = column
         return frame
 
-    def encode(self, texts: Sequence[str]) -> list[np.ndarray]:
+    def check_answers(self) -> None:
+        """Check that the model has an output layer, whose answer can be asked for.
+
+        Raises:
+            ValueError: If it has none; says what it has, and what to do instead.
+        """
+        if not self.config.num_outputs:
+            why = why_no_answer(self.card)
+            raise Problem(why.code, **why.facts)
+
+    def encode(self, texts: Iterable[str]) -> list[np.ndarray]:
         """Return the token ids of texts, truncated as the config says."""
         config = self.config
         return self.tokenizer.encode_batch(

@@ -221,10 +221,8 @@ class ForwardPass:
         return source, target.padded(changes.target_padding, max_len=longest, pad_id=config.pad_id)
 
     def _encode(self, tokenizer, text, max_len, *, start):
-        if isinstance(text, str):
-            encoding = tokenizer.encode(text, max_len=max_len, truncation=self.config.truncation, start=start)
-        else:
-            encoding = tokenizer.encoding(text, start=start)
+        read = tokenizer.encode if isinstance(text, str) else tokenizer.encoding
+        encoding = read(text, max_len=max_len, truncation=self.config.truncation, start=start)
         if len(encoding.ids) <= (start and not self.config.predicts_tokens):
             raise NoTokensError("text.no_words")
         return encoding

@@ -5,7 +5,7 @@ zero is the gradient with respect to the tensor itself, so the model needs no ho
 """
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple, Unpack
 
 import numpy as np
 import tensorflow as tf
@@ -14,7 +14,7 @@ from transformer_viz.inspection.explorer import Explorer
 from transformer_viz.inspection.forward import Compiled
 from transformer_viz.values.interventions import ATTENTION_KINDS, attention_kinds
 from transformer_viz.values.one_line import one_line
-from transformer_viz.values.request import UNCHANGED
+from transformer_viz.values.request import UNCHANGED, ChangeArguments, names_changes
 
 
 class Gradients(NamedTuple):
@@ -40,8 +40,14 @@ class Gradients(NamedTuple):
         return one_line(self)
 
 
+@names_changes
 def gradients(
-    explorer: Explorer, text: str | Sequence[int], *, output: int, position: int = -1, **changes: Any
+    explorer: Explorer,
+    text: str | Sequence[int],
+    *,
+    output: int,
+    position: int = -1,
+    **changes: Unpack[ChangeArguments],
 ) -> Gradients:
     """Compute the gradients of one logit, in one compiled call.
 
@@ -56,6 +62,7 @@ def gradients(
     Raises:
         ValueError: If there is no such logit; also as `Explorer.trace`.
     """
+    explorer.check_answers()
     prepared = explorer.prepare(explorer.with_target(explorer.request(text, **changes)))
     read = (prepared.target or prepared.source).read
     length, real = len(read), np.flatnonzero(read)

@@ -10,6 +10,7 @@ from transformer_viz.inspection.head_survey import measured_texts
 from transformer_viz.inspection.sentences import short_texts
 from transformer_viz.values.head_roles import HeadRoles, Typical, kept_words
 from transformer_viz.values.head_survey import Text, length_order
+from transformer_viz.values.texts import each_text
 
 __all__ = ["NoChoiceError", "head_roles"]
 
@@ -45,7 +46,8 @@ def head_roles(
     Raises:
         NoChoiceError: If no text is left. It is a `ValueError`.
     """
-    texts, words = list(texts), kept_words(explorer.head_roles) if words is None else words
+    texts = list(each_text(texts, pairs=True))
+    words = kept_words(explorer.head_roles) if words is None else words
     report = progress or (lambda number: None)
     found = _measured(explorer, texts, words, report)
     plain = [text for text in texts if isinstance(text, str)]

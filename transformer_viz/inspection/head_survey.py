@@ -1,6 +1,6 @@
 """Surveys of heads: what each head of a model does in each of many texts."""
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 
 from transformer_viz.analysis import typical_keys
 from transformer_viz.analysis.survey import MeasuredText, SurveyTotals, measure_heads
@@ -10,10 +10,11 @@ from transformer_viz.text.tokenizer import NoTokensError
 from transformer_viz.values.head_roles import Typical, kept_words
 from transformer_viz.values.head_survey import HeadSurvey, Text, length_order
 from transformer_viz.values.request import Request
+from transformer_viz.values.texts import each_text
 
 
 def head_survey(
-    explorer: Explorer, texts: Sequence[Text], *, progress: Callable[[int], None] | None = None
+    explorer: Explorer, texts: Iterable[Text], *, progress: Callable[[int], None] | None = None
 ) -> HeadSurvey:
     """Return what each head of a model does in each of many texts, and on average.
 
@@ -29,7 +30,7 @@ def head_survey(
     Raises:
         NoChoiceError: If no text is left. It is a `ValueError`.
     """
-    words = kept_words(explorer.head_roles)
+    texts, words = list(each_text(texts, pairs=True)), kept_words(explorer.head_roles)
     totals = SurveyTotals(explorer.config, texts, words)
     order = length_order(texts)
     measured = measured_texts(explorer, [texts[number] for number in order], words)

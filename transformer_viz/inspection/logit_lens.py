@@ -22,6 +22,7 @@ def logit_lens(explorer: Explorer, trace: Trace) -> pd.DataFrame:
         "self_norm", ...), position, token, answer (the likeliest label), probability, and length (the
         Euclidean norm of the stream).
     """
+    explorer.check_answers()
     config, arrays = explorer.config, flatten(trace.values)
     variables = explorer.model.parameters()
     parameters = {name: np.asarray(variables[name]) for name in output_names(config)}

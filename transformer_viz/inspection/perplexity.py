@@ -1,7 +1,7 @@
 """Perplexity and accuracy of language models on texts."""
 
 import functools
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable
 from typing import NamedTuple
 
 import numpy as np
@@ -14,6 +14,7 @@ from transformer_viz.inspection.explorer import Explorer
 from transformer_viz.inspection.token_scores import token_scores
 from transformer_viz.values.config import END_ID, START_ID
 from transformer_viz.values.one_line import one_line
+from transformer_viz.values.texts import each_text
 
 
 class TextEvaluation(NamedTuple):
@@ -71,7 +72,7 @@ class MaskedTokenEvaluation(NamedTuple):
 
 def evaluate_texts(
     explorer: Explorer,
-    texts: Sequence[str],
+    texts: Iterable[str],
     *,
     batch_size: int = 16,
     progress: bool = False,
@@ -119,7 +120,7 @@ def is_packed(explorer: Explorer) -> bool:
 
 def evaluate_masked_tokens(
     explorer: Explorer,
-    texts: Sequence[str],
+    texts: Iterable[str],
     *,
     batch_size: int = 16,
     seed: int = 0,
@@ -139,7 +140,7 @@ def evaluate_masked_tokens(
         progress: Show a progress bar on standard error.
         keep_going: Called before each batch; may raise to stop.
     """
-    config, random = explorer.config, np.random.default_rng(seed)
+    texts, config, random = list(each_text(texts)), explorer.config, np.random.default_rng(seed)
     nats, right, places = 0.0, np.zeros(3, int), []
     batches = _between_marks if config.is_foreign else _streamed
     for rows, inputs_of, before in batches(explorer, texts, batch_size, progress):

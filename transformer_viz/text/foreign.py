@@ -18,6 +18,7 @@ from transformer_viz.text.sentence_pieces import HIDDEN
 from transformer_viz.text.tokenizer import Tokenizer
 from transformer_viz.values.config import NO_ID, TransformerConfig
 from transformer_viz.values.special import MASKS, SPACE
+from transformer_viz.values.texts import each_text
 
 
 class ForeignTokenizer(Tokenizer):
@@ -111,6 +112,8 @@ class ForeignTokenizer(Tokenizer):
         self._check_length(text)
         with token_check.library_errors("tokenizer.text"):
             ids, tokens, offsets = self._split(text)
+        if beyond := next((i for i in ids if i >= self.vocab_size), None):
+            raise Problem("tokenizer.beyond", token=self.token(beyond), id=beyond, rows=self.vocab_size)
         before, after = self._around(start)
         kept, cut_at = kept_positions(len(tokens), max_len - len(before) - len(after), truncation)
         end = (len(text), len(text))
@@ -149,24 +152,7 @@ class ForeignTokenizer(Tokenizer):
     ) -> list[np.ndarray]:
         """Return the ids of many texts; arguments as for `Tokenizer.encode_batch`."""
         cut = {"max_len": max_len, "truncation": truncation, "start": start}
-        return [self.encode(text, **cut).ids for text in texts]
-
-    def encoding(self, token_ids: Sequence[int] | np.ndarray, *, start: bool = False) -> Encoding:
-        """Return the `Encoding` of token ids, with those around a text if they are missing.
-
-        Raises:
-            ValueError: If an id is not an integer, or not in the vocabulary.
-        """
-        inner, (before, after) = [*token_ids], self._around(start)
-        inner = inner[len(before) if inner[: len(before)] == before else 0 :]
-        inner = inner[: len(inner) - (len(after) if inner[-len(after) :] == after else 0)]
-        found = super().encoding(inner)
-        ids, offsets, end = found.ids, found.offsets, (len(found.text),) * 2
-        return found._replace(
-            ids=np.concatenate([before, ids, after]).astype(np.int32),
-            tokens=(*map(self.token, before), *found.tokens, *map(self.token, after)),
-            offsets=(*[(0, 0)] * len(before), *offsets, *[end] * len(after)),
-        )
+        return [self.encode(text, **cut).ids for text in each_text(texts)]
 
     def decode(self, token_ids: Iterable[int]) -> str:
         """Return the text of token ids, without special tokens."""
@@ -174,7 +160,6 @@ class ForeignTokenizer(Tokenizer):
         return text.replace(HIDDEN, "")
 
     def _around(self, start):
-        """Return the ids before and behind a text."""
         return self._start * start, self._end
 
     def _shown(self, token):

@@ -27,6 +27,7 @@ from transformer_viz.text.kinds import (
 )
 from transformer_viz.text.unicode import clean_text, visible
 from transformer_viz.values.config import END_ID, MASK_ID, PAD_ID, START_ID, UNK_ID
+from transformer_viz.values.texts import each_text
 
 __all__ = ["END", "MASK", "PAD", "START", "TOKEN_KINDS", "UNK", "Encoding", "NoTokensError", "Tokenizer"]
 __all__ += ["clean_text", "visible"]
@@ -92,7 +93,7 @@ class Tokenizer:
             ValueError: If there is no such kind, or `vocab_size` is too small for the special tokens.
         """
         backend = train_backend(
-            (clean_text(text) for text in texts),
+            map(clean_text, each_text(texts)),
             vocab_size,
             kind=kind,
             lowercase=lowercase,
@@ -226,25 +227,54 @@ class Tokenizer:
             end += len(part)
         return ids, tokens, offsets
 
-    def encoding(self, token_ids: Sequence[int] | np.ndarray, *, start: bool = False) -> Encoding:
+    def encoding(
+        self,
+        token_ids: Sequence[int] | np.ndarray,
+        *,
+        max_len: int | None = None,
+        truncation: str = "end",
+        start: bool = False,
+    ) -> Encoding:
         """Return the `Encoding` of token ids; its text is that of `decode`.
+
+        Args:
+            token_ids: The ids; those that are put around a text may be among them.
+            max_len: Most tokens to keep; None: all.
+            truncation: As for `encode`.
+            start: As for `encode`.
 
         Raises:
             ValueError: If an id is not an integer, or not in the vocabulary.
         """
-        last = self.vocab_size - 1
         listed: list[Any] = list(token_ids) if np.iterable(token_ids) else [None]
+        last = self.vocab_size - 1
         if not all(_is_whole(token_id) and 0 <= token_id <= last for token_id in listed):
             received = ", ".join(map(repr, listed[:MAX_LISTED])) + ", ..." * (len(listed) > MAX_LISTED)
-            raise ValueError(f"Token ids must be whole numbers from 0 to {last}. Received: {received}.")
-        ids = np.array([START_ID, *listed] if start else listed, dtype=np.int32)
-        tokens = tuple(self.token(int(token_id)) for token_id in ids)
-        text, offsets = "", [(0, 0)] if start else []
-        for gap, piece in pieces(self.kind, tokens[start:]):
+            raise Problem("tokenizer.ids", last=last, received=received)
+        before, after = self._around(start)
+        inner = listed[len(before) if listed[: len(before)] == before else 0 :]
+        inner = inner[: len(inner) - (len(after) if inner[-len(after) :] == after else 0)]
+        tokens = [*map(self.token, inner)]
+        text, offsets = "", []
+        for gap, piece in pieces(self.kind, tokens):
             begin = len(text) + len(gap)
             text += gap + piece
             offsets.append((begin, len(text)))
-        return Encoding(text, ids, tokens, tuple(offsets), 0, None)
+        most = len(inner) if max_len is None else max_len - len(before) - len(after)
+        kept, cut_at = kept_positions(len(inner), most, truncation)
+        end = (len(text), len(text))
+        return Encoding(
+            text,
+            np.array([*before, *(inner[i] for i in kept), *after], np.int32),
+            (*map(self.token, before), *(tokens[i] for i in kept), *map(self.token, after)),
+            (*[(0, 0)] * len(before), *(offsets[i] for i in kept), *[end] * len(after)),
+            len(inner) - len(kept),
+            None if cut_at is None else cut_at + len(before),
+        )
+
+    def _around(self, start) -> tuple[list[int], list[int]]:
+        """Return the ids before and behind a text."""
+        return [START_ID] * start, []
 
     def decode(self, token_ids: Iterable[int]) -> str:
         """Return the text of token ids.
@@ -270,7 +300,7 @@ class Tokenizer:
         self, texts: Iterable[str], *, max_len: int, truncation: str = "end", start: bool = False
     ) -> list[np.ndarray]:
         """Return the ids of many texts: one int32 (position,) each; arguments as in `encode`."""
-        rows, cleaned, first = [], map(clean_text, texts), np.full(int(start), START_ID, np.int32)
+        rows, cleaned, first = [], map(clean_text, each_text(texts)), np.full(int(start), START_ID, np.int32)
         most = max_len - start
         while batch := list(islice(cleaned, BATCH)):
             self._check_length(*batch)

@@ -13,6 +13,7 @@ from typing import Any
 from transformer_viz.language import Problem, json_reason
 from transformer_viz.values.checks import check_combinations, check_fields, listed, quoted
 from transformer_viz.values.shapes import parameter_shapes
+from transformer_viz.values.signatures import with_fields
 
 CHOICES = {
     "architecture": ("encoder", "encoder-decoder", "decoder"),
@@ -422,3 +423,6 @@ class TransformerConfig:
             "window_rotary_base": lambda: self.rotary_base,
             "window_rotary_scaling": lambda: self.rotary_scaling,
         }
+
+
+with_fields(TransformerConfig)(TransformerConfig.replace)

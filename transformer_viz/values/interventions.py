@@ -157,14 +157,17 @@ def _expanded(tensors, field, shape):
 
 def _index(where, what, shapes):
     """Return kind of attention and index of "(layer, head)" or "(kind, layer, head)"."""
-    kind, index = next(iter(shapes)), tuple(where)
+    kind, index = next(iter(shapes)), tuple(where) if isinstance(where, list | tuple) else (where,)
     if index and isinstance(index[0], str):
         kind, index = index[0], index[1:]
         if kind not in shapes:
             raise ValueError(f"There is no attention {kind!r} in this model. It has: {', '.join(shapes)}.")
     names = ("layer", "head", "query", "key")[: {"head": 2, "edge": 4}[what]]
     shape = shapes[kind][: len(names)]
-    if len(index) != len(shape) or not all(0 <= i < size for i, size in zip(index, shape, strict=True)):
+    exists = len(index) == len(shape) and all(
+        isinstance(i, int | np.integer) and 0 <= i < size for i, size in zip(index, shape, strict=True)
+    )
+    if not exists:
         sizes = ", ".join(f"{name} 0 to {size - 1}" for name, size in zip(names, shape, strict=True))
         raise ValueError(f"There is no {what} {index}: it must be ({', '.join(names)}) with {sizes}.")
     return kind, index

@@ -2,13 +2,16 @@
 
 import dataclasses
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Self
+from typing import Any, Self, TypedDict, Unpack
 
 import numpy as np
 
+from transformer_viz.language import Problem
 from transformer_viz.values.one_line import one_line
+from transformer_viz.values.signatures import with_fields
+from transformer_viz.values.texts import text_or_ids
 
 TRACE, EFFECTS = "trace", "effects"
 """Kinds of result: the whole forward pass, or the effect of ablating each head."""
@@ -26,14 +29,47 @@ def _as_tuples(value: Any) -> Any:
     return tuple(map(_as_tuples, value))
 
 
+EXAMPLES = {
+    "ablate": "[(0, 3)]",
+    "cut": "[(0, 3, 5, 2)]",
+    "mute": "[(0, 3, 5, 2)]",
+    "patches": '[ActivationPatch(trace, "encoder.0.resid_mid")]',
+}
+"""Field of `Changes` that is a list -> one such list."""
+
+
+def several(name: str, given: Any) -> tuple:
+    """Return several heads, edges or patches as a tuple; one alone stands for itself.
+
+    Args:
+        name: Of the field, in `EXAMPLES`.
+        given: What is given for it.
+
+    Raises:
+        ValueError: If it is neither.
+
+    >>> several("ablate", (0, 3)), several("ablate", [("cross", 0, 3), (1, 2)])
+    (((0, 3),), (('cross', 0, 3), (1, 2)))
+    """
+    if isinstance(given, np.ndarray):
+        given = given.tolist()
+    if hasattr(given, "site"):
+        return (given,)
+    if isinstance(given, str) or not isinstance(given, Iterable):
+        raise Problem("changes.list", name=name, example=EXAMPLES[name], received=repr(given))
+    found = tuple(given)
+    is_one = bool(found) and isinstance(found[0], str | int | np.integer)
+    return (found,) if is_one else found
+
+
 @dataclass(frozen=True)
 class Changes:
     """All changes to a model's computation, also while it writes; none by default.
 
     Heads are (layer, head), edges (layer, head, query, key), 0-based, in the self-attention of the first
-    stack, or in another kind of attention with "encoder", "decoder" or "cross" in front. Lists become tuples,
-    and a dict the tuple of its items. Changes are hashable unless they contain an array or an activation
-    patch.
+    stack, or in another kind of attention with "encoder", "decoder" or "cross" in front. One alone
+    needs no list. Lists become tuples, and a dict the tuple of its items. Changes are hashable unless they
+    contain an array or an activation patch.
 
     Attributes:
         ablate: Ablated heads.
@@ -95,8 +131,8 @@ class Changes:
                 raise ValueError(f"`{name}` must be True or False. Received: {getattr(self, name)!r}.")
         if type(self.shift) is not int or self.shift < 0:
             raise ValueError(f"`shift` must be a whole number from 0. Received: {self.shift!r}.")
-        for name in ("ablate", "cut", "mute", "patches"):
-            object.__setattr__(self, name, tuple(getattr(self, name)))
+        for name in EXAMPLES:
+            object.__setattr__(self, name, several(name, getattr(self, name)))
         for field in dataclasses.fields(self):
             object.__setattr__(self, field.name, _as_tuples(getattr(self, field.name)))
 
@@ -133,6 +169,32 @@ class Changes:
 UNCHANGED = Changes()
 
 
+class ChangeArguments(TypedDict, total=False):
+    """The attributes of `Changes` as arguments of a function: `**changes: Unpack[ChangeArguments]`."""
+
+    ablate: Sequence
+    reference: Sequence | str
+    cut: Sequence
+    mute: Sequence
+    patterns: Sequence | Mapping
+    patches: Sequence
+    scaling: bool
+    residual: bool
+    attention_mask: Any
+    target_attention_mask: Any
+    cross_attention_mask: Any
+    positions: Any
+    position_ids: Sequence[int] | np.ndarray | None
+    shift: int
+    order: str | Sequence[int] | None
+    padding: int
+    target_padding: int
+
+
+names_changes = with_fields(Changes)
+"""Decorator: shows these arguments in the signature of a function that takes them."""
+
+
 @dataclass(frozen=True)
 class Request:
     """A request to a model; the key of every cache.
@@ -156,17 +218,20 @@ class Request:
         return one_line(self)
 
     @classmethod
+    @names_changes
     def of(
         cls,
         model: str,
         text: str | Sequence[int],
         target: str | Sequence[int] | None = None,
-        **changes: Any,
+        **changes: Unpack[ChangeArguments],
     ) -> Self:
         """Return a request for a trace; `changes` are attributes of `Changes`."""
-        return cls(model, _as_tuples(text), _as_tuples(target), Changes(**changes))
+        arguments: Any = changes  # lists, which become tuples
+        return cls(model, text_or_ids(text), text_or_ids(target), Changes(**arguments))
 
-    def changed(self, **changes: Any) -> Self:
+    @names_changes
+    def changed(self, **changes: Unpack[ChangeArguments]) -> Self:
         """Return a copy with further changes."""
         return dataclasses.replace(self, changes=dataclasses.replace(self.changes, **changes))
 

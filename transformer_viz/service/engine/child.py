@@ -206,8 +206,8 @@ def _load(model):
     """Load a model and compile its trace, so that the first text does not wait for that."""
     explorer = load_upper_floor("inspection.explorer").load(model)
     target = None if explorer.target_tokenizer is None else ()  # an own one might take long
-    some_id = UNK_ID + 1  # not a text, since a sub-word token need not be a valid one
-    request = explorer.request([some_id], target=target)
+    some_ids = [UNK_ID] * 3  # no text; the first and the last may be those that are put around one
+    request = explorer.request(some_ids, target=target)
     explorer.run(request)
     request, due = request.changed(ablate=((0, 0),)), time.monotonic() + FIRST_LOOK
     _compiler.submit(_compile_interventions, weakref.ref(explorer), request, due)

@@ -11,7 +11,8 @@ from typing import Any, NamedTuple
 import numpy as np
 import psutil
 
-from transformer_viz.language import LANGUAGES, Words
+from transformer_viz import language
+from transformer_viz.language import LANGUAGES
 from transformer_viz.store.format import (
     ModelError,
     StoredModel,
@@ -35,6 +36,7 @@ from transformer_viz.store.hugging_face.tokenizer_files import gives_segments, t
 from transformer_viz.store.hugging_face.way_out import with_way_out
 from transformer_viz.text.foreign import special_fields
 from transformer_viz.values.config import TransformerConfig
+from transformer_viz.values.no_answer import described_output, why_no_answer
 
 NEEDED = 1.5
 """Bytes of memory for a byte of parameters: the model, and the tensors of a text."""
@@ -173,9 +175,10 @@ def _contents(folder, theirs):
     }
     if longest > config.max_len:
         card["longest"] = longest
-    if head is None and "For" in (kind := class_name(theirs)):
-        told = {language: Words(language)("hugging.no_answer", kind=one_line(kind)) for language in LANGUAGES}
-        card["limits"] = told
+    if config.output == "none":
+        card["other_output"] = described_output(one_line(class_name(theirs)), theirs.get("problem_type"))
+        why = why_no_answer(card)
+        card["limits"] = {reader: language.sentence_of(why, reader) for reader in LANGUAGES}
     sources, copies, others = _sources(config, family, head, tensors)
     used = {source.name for source in sources.values()}
     card["left_out"] = _left_out(folder, family, head, tensors.keys() - used - copies.keys() - others)

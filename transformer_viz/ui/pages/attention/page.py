@@ -96,7 +96,7 @@ def show_answer(model: store.ModelSummary, trace: Trace, asked: Asked) -> None:
     """Show what the model answers."""
     with asked.answer:
         if config_of(model).architecture == "encoder" and not config_of(model).fills_in:
-            show_prediction(trace)
+            show_prediction(model, trace)
         elif config_of(model).has_decoder:
             show_writing(model, trace, own=asked.target is None)
     if config_of(model).fills_in:

@@ -10,6 +10,8 @@ from transformer_viz import store
 from transformer_viz.pictures.labels import label_of, written_text
 from transformer_viz.text.foreign import tokenizer_of
 from transformer_viz.ui.shell.language import escaped, t
+from transformer_viz.ui.shell.problems import error_text
+from transformer_viz.values.no_answer import why_no_answer
 from transformer_viz.values.special import SPACE, SPECIAL
 from transformer_viz.values.trace import Trace
 
@@ -26,10 +28,10 @@ MAX_OFFERED = 4
 """Number of tokens offered as buttons."""
 
 
-def show_prediction(trace: Trace) -> None:
-    """Show the prediction, with the probabilities of the likeliest labels, or that there are no labels."""
+def show_prediction(model: store.ModelSummary, trace: Trace) -> None:
+    """Show the prediction, with the probabilities of the likeliest labels, or why there is none."""
     if not trace.labels:
-        st.caption(t("prediction.none"), width="content")
+        st.caption(error_text(why_no_answer(model.card)), width="content")
         return
     best = int(trace.probs.argmax())
     likeliest = sorted(np.argsort(-trace.probs)[:MAX_BARS])

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 import streamlit as st
 
+from transformer_viz import store
 from transformer_viz.analysis import blocked_rows, future_share, padding_share
 from transformer_viz.pictures.labels import label_of, written_text
 from transformer_viz.text.kinds import shown_piece
@@ -12,7 +13,9 @@ from transformer_viz.text.tokenizer import visible
 from transformer_viz.ui.pages.masks.sides import Head, Side, writings
 from transformer_viz.ui.shell.bars import show_bars
 from transformer_viz.ui.shell.language import escaped, t
+from transformer_viz.ui.shell.problems import error_text
 from transformer_viz.values.config import TransformerConfig
+from transformer_viz.values.no_answer import why_no_answer
 from transformer_viz.values.special import is_spaced
 
 MAX_BARS = 4
@@ -63,14 +66,14 @@ def percent(shares: Sequence[float]) -> dict[str, str]:
     return {"share": f"{shares[0]:.1%}", "other": f"{shares[1]:.1%}"}
 
 
-def show_prediction(chosen: Side, other: Side) -> None:
+def show_prediction(model: store.ModelSummary, chosen: Side, other: Side) -> None:
     """Show how the prediction changes, with the probabilities before and after."""
     st.markdown(f"**{t('masks.prediction_title')}**", help=t("masks.prediction_help"))
     if chosen.equals(other):
         st.markdown(t("masks.hides_nothing"))
         return
     if not chosen.trace.labels:
-        st.caption(t("prediction.none"))
+        st.caption(error_text(why_no_answer(model.card)))
         return
     trace, before = chosen.trace, other.trace.probs
     after = trace.probs

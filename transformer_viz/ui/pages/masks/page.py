@@ -26,7 +26,6 @@ from transformer_viz.ui.shell.pipeline import show_pipeline
 from transformer_viz.ui.shell.reading import show_reading
 from transformer_viz.ui.shell.sentence import ask_texts
 from transformer_viz.ui.shell.title_row import show_title_row
-from transformer_viz.values.config import TransformerConfig
 from transformer_viz.values.request import Request
 from transformer_viz.values.trace import Trace
 
@@ -58,7 +57,7 @@ def show(model: store.ModelSummary, open_attention: Callable[[], None]) -> None:
     with place:
         show_pipeline(model, *PARTS.get(kind, (kind, "self")))
     with beside:
-        sides = show_masked(view, request, unchanged, config, kind, (layer, head))
+        sides = show_masked(view, request, unchanged, model, kind, (layer, head))
         if sides and (runs := on_attention(sides, config, request, unchanged)):
             offer_comparison(*runs, open_attention)
     show_explained("masks", r"\mathrm{weights}_{ij} = \frac{M_{ij}\, e^{s_{ij}}}{\sum_k M_{ik}\, e^{s_{ik}}}")
@@ -68,7 +67,7 @@ def show_masked(
     view: str,
     request: Request,
     unchanged: Trace,
-    config: TransformerConfig,
+    model: store.ModelSummary,
     kind: str,
     place: tuple[int, int],
 ) -> tuple[Side, Side] | None:
@@ -78,14 +77,14 @@ def show_masked(
         view: A name in `VIEWS`.
         request: What is asked.
         unchanged: Its answer, with the model's own mask.
-        config: Of the model.
+        model: The model.
         kind: Kind of attention.
         place: Layer and head, 1-based.
 
     Returns:
         The runs with the chosen mask and with the reference; None if either has no answer.
     """
-    found = unchanged.kinds()[kind]
+    config, found = config_of(model), unchanged.kinds()[kind]
     size = max(len(found.query_tokens), len(found.key_tokens))
     with st.container():  # keeps the elements below in place, however many runs are requested
         choice = ask_mask(size, room_for_padding(unchanged, config, kind), ordered=kind != "cross")
@@ -104,7 +103,7 @@ def show_masked(
             with st.container(border=True, height="stretch"):
                 show_meters(meters)
         with st.container(border=True, height="stretch"):
-            show_prediction(*sides)
+            show_prediction(model, *sides)
             if request.target is None and unchanged.target_ids.size:
                 show_writing(sides, config)
     return sides
