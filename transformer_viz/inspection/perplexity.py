@@ -203,7 +203,7 @@ def _parts(token_ids, config, size, progress):
 
 def _alone(token_ids, config, size, progress):
     """Yield the same of texts, each of which stands alone between [START] and [END]."""
-    whole = [[START_ID, *ids, END_ID] for ids in token_ids]
+    whole = [np.array([START_ID, *ids, END_ID], np.int32) for ids in token_ids]
     for rows in tqdm(by_length(whole, size), disable=not progress, unit="batch"):
         padded = pad([whole[row] for row in rows])
         yield {"token_ids": padded[:, :-1]}, padded[:, 1:]

@@ -63,9 +63,9 @@ def vocabulary_weights(explorer: Explorer, keys: Sequence[int], queries: Sequenc
         float32 (head, key), with mean 1 over the keys: the mean over the queries.
     """
     attend_to = explorer.compiled("words", lambda: _compiled(explorer.model))
-    queries, keys = (np.reshape(each, (-1, 1)) for each in (queries, keys))
-    parts = [queries[start : start + AT_ONCE] for start in range(0, len(queries), AT_ONCE)]
-    return sum(attend_to(part, keys).numpy() for part in parts) * len(keys) / len(queries)
+    asking, asked = (np.reshape(each, (-1, 1)) for each in (queries, keys))
+    parts = [asking[start : start + AT_ONCE] for start in range(0, len(asking), AT_ONCE)]
+    return np.sum([attend_to(part, asked).numpy() for part in parts], axis=0) * len(asked) / len(asking)
 
 
 def _compiled(model):

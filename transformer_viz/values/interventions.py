@@ -155,7 +155,7 @@ def _expanded(tensors, field, shape):
     return tensors[field]
 
 
-def _index(where, what, shapes):
+def _index(where, what, shapes) -> tuple[str, tuple]:
     """Return kind of attention and index of "(layer, head)" or "(kind, layer, head)"."""
     kind, index = next(iter(shapes)), tuple(where) if isinstance(where, list | tuple) else (where,)
     if index and isinstance(index[0], str):

@@ -125,7 +125,7 @@ class Worker:
         return "working" if future.running() else "waiting"
 
     def _answer(self, question, args, limit, is_cheap):
-        problem = None
+        problem = EngineError("start")
         for _ in range(2):
             problem = EngineError("start")
             try:

@@ -268,10 +268,10 @@ def _sources(config, family, head, tensors) -> tuple[dict[str, Source], dict[str
     """
     sources, copies = {}, {}
     for name in config.parameter_shapes():
-        source, *others = [*_candidates(family, head, tensors, name)] or [None]
-        if source is not None:
-            sources[name] = source
-            copies |= {other.name: source.name for other in others}
+        for source in _candidates(family, head, tensors, name):
+            first = sources.setdefault(name, source)
+            if source is not first:
+                copies[source.name] = first.name
     embedding = sources.get("token_embedding/embeddings")
     if config.tie_embeddings and embedding is not None:
         for shared in ("target_token_embedding/embeddings", "output/kernel"):

@@ -1,7 +1,7 @@
 """The two runs that the Masks page compares: with the chosen mask and with a reference mask."""
 
 import dataclasses
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -141,17 +141,17 @@ def compare(
         translates: Whether the model is an encoder-decoder.
     """
     field, padding = _fields(kind, translates=translates)
-    request = request.changed(**{padding: choice.padding})
+    request = _with(request, padding, choice.padding)
     own = _side("own", kind, request)
     if own is None:
         return None
     name = name_of(choice, own.mask_of(layer), own.key_ids, ordered=kind != "cross")
     chosen = own
     if name is not None:
-        chosen = _side(choice.kind, kind, request.changed(**{field: name}))
+        chosen = _side(choice.kind, kind, _with(request, field, name))
     other = own
     if chosen is not None and chosen.equals(own):
-        other = _side("none", kind, request.changed(**{field: "none"}))
+        other = _side("none", kind, _with(request, field, "none"))
     return None if chosen is None or other is None else (chosen, other)
 
 
@@ -162,6 +162,12 @@ def _fields(kind, *, translates):
     if kind == "decoder" and translates:
         return "target_attention_mask", "target_padding"
     return "attention_mask", "padding"
+
+
+def _with(request, field, value):
+    """Return a copy of a request with a field of `Changes` changed."""
+    changes: dict[str, Any] = {field: value}
+    return request.changed(**changes)
 
 
 def _side(name, kind, request) -> Side | None:
