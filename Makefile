@@ -14,7 +14,7 @@ app: .venv/app            ## set up and open the app
 test: .venv/dev browser tests/node/node_modules  ## set up and pass the tests
 	$(BIN)/python -m pytest
 
-test-all: .venv/dev browser tests/node/node_modules  ## and those that repeat random trials at length
+test-all: .venv/dev browser tests/node/node_modules  ## and those that take long: random trials, wheel, container, login
 	$(BIN)/python -m pytest -m ""
 
 coverage: .venv/dev browser tests/node/node_modules  ## which lines the tests run

@@ -92,6 +92,7 @@ def container(tmp_path_factory):
     log.close()
 
 
+@pytest.mark.thorough
 def test_the_app_answers_and_can_train_as_the_user_of_the_image(browser, container):
     address, folder, home = container
     page = browser.new_page()
@@ -107,6 +108,7 @@ def test_the_app_answers_and_can_train_as_the_user_of_the_image(browser, contain
     assert "Traceback" not in (home / "out").read_text()
 
 
+@pytest.mark.thorough
 def test_nothing_outside_of_models_and_runs_was_written(container):
     _, folder, _ = container
     own = {

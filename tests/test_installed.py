@@ -20,6 +20,8 @@ import pytest
 from playwright.sync_api import expect
 from running_app import ROOT, free_port, wait_for_health
 
+pytestmark = pytest.mark.thorough
+
 SOURCES = (
     "transformer_viz",
     "models",

@@ -29,6 +29,7 @@ def address(models_folder, tmp_path_factory):
         app.wait()
 
 
+@pytest.mark.thorough
 def test_only_who_has_logged_in_sees_the_app(new_visitor, address):
     page = new_visitor()
     page.goto(f"{address}/?model=small")
