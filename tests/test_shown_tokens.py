@@ -17,6 +17,11 @@ from transformer_viz.text.kinds import shown_piece
         (["un", "##happy", "film", "##.", "好"], ("un", "-happy", "film", ".", "好")),
         (["▁房间", "很", "。"], ("房间", "很", "。")),
         (["#", "##", "a"], ("#", "##", "a")),
+        (["The", "▁film", "s"], ("The", "film", "-s")),
+        (["▁a", "\n", "The", "▁b"], ("a", "␊", "The", "b")),
+        (["<|im_start|>", "user", "\n", "Hi", "▁b", "s"], ("<|im_start|>", "user", "␊", "Hi", "b", "-s")),
+        (["</s>", "<mask>", "s", "▁b"], ("</s>", "<mask>", "-s", "b")),
+        (["▁▁▁▁", "▁x", " ", "  "], ("␣␣␣␣", "x", "␣", "␣␣")),
     ],
 )
 def test_tokens_are_shown_without_marks(tokens, shown):

@@ -11,7 +11,7 @@ from transformer_viz.pictures.captions import HeadsInText, captions_of, role_nam
 from transformer_viz.pictures.evidence import evidence_of
 from transformer_viz.pictures.labels import shown_tokens
 from transformer_viz.pictures.lens import head_metrics
-from transformer_viz.text.kinds import with_characters
+from transformer_viz.text.byte_level import with_characters
 from transformer_viz.values.attention_arrays import is_causal
 from transformer_viz.values.patterns import possible_patterns
 from transformer_viz.values.tensors import Attentions

@@ -5,9 +5,9 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from transformer_viz.text.kinds import shown_piece
+from transformer_viz.text.kinds import shown_piece, shown_pieces
 from transformer_viz.text.tokenizer import visible
-from transformer_viz.values.special import EDGES, is_spaced
+from transformer_viz.values.special import EDGES
 from transformer_viz.values.trace import Trace
 
 GAP = "⋯"
@@ -22,8 +22,7 @@ GUESS = 0.2
 
 def axis_tokens(trace: Trace, tokens: Sequence[str]) -> list[str]:
     """Return tokens as labels: no subword marks, unknown words as typed, a gap where the text was cut."""
-    spaced = is_spaced(tokens)
-    labels = [shown_piece(token, spaced) for token in tokens]
+    labels = shown_pieces(tokens)
     if tokens is not trace.tokens:
         return labels
     for number, (word, unknown) in enumerate(zip(trace.words, trace.unknown, strict=True)):
@@ -39,8 +38,7 @@ def axis_tokens(trace: Trace, tokens: Sequence[str]) -> list[str]:
 
 def shown_tokens(tokens: Sequence[str]) -> tuple[str, ...]:
     """Return tokens without the marks of sub-words."""
-    spaced = is_spaced(tokens)
-    return tuple(visible(shown_piece(token, spaced)) for token in tokens)
+    return tuple(map(visible, shown_pieces(tokens)))
 
 
 def as_shown(trace: Trace) -> Trace:

@@ -12,6 +12,7 @@ from tokenizers import decoders, models
 
 from transformer_viz.language import Problem
 from transformer_viz.text import check as token_check
+from transformer_viz.text.byte_level import from_fallback
 from transformer_viz.text.encoding import Encoding, kept_positions
 from transformer_viz.text.kinds import PAD
 from transformer_viz.text.sentence_pieces import HIDDEN
@@ -164,8 +165,7 @@ class ForeignTokenizer(Tokenizer):
 
     def _shown(self, token):
         if not self._is_byte_level:
-            byte = _BYTE.fullmatch(token)
-            return chr(int(byte[1], 16)) if byte else token.removesuffix(HIDDEN)
+            return from_fallback(token).removesuffix(HIDDEN)
         text = _BYTES.decode([token])
         return SPACE + text[1:] if text.startswith(" ") else text
 
@@ -176,9 +176,6 @@ SECOND = "[SEP]"
 _SECOND = re.compile(rf"\s*({re.escape(SECOND)})\s*")
 
 _BYTES = decoders.ByteLevel()
-
-_BYTE = re.compile("<0x([0-7][0-9A-F])>")
-"""A byte that is a character of its own, where bytes stand for what a vocabulary lacks; others are parts."""
 
 
 def tokenizer_of(config: TransformerConfig, text: str, *, is_target: bool = False) -> Tokenizer:

@@ -9,7 +9,7 @@ import tokenizers
 from tokenizers import Regex, decoders, models, normalizers, pre_tokenizers, trainers
 
 from transformer_viz.language import Problem
-from transformer_viz.values.special import MASKS, SPACE, SPECIAL
+from transformer_viz.values.special import MASKS, SPACE, SPECIAL, UNKNOWN, is_spaced, is_special
 
 TOKEN_KINDS = ("words", "characters", "bpe", "wordpiece")
 """Kinds of tokens; see `Tokenizer.train`."""
@@ -21,9 +21,6 @@ START, END = "[START]", "[END]"
 
 MASK = "[MASK]"
 """Placeholder of a masked token."""
-
-BYTE_SPACE = "Ġ"
-"""A space at the beginning of a token of byte-level BPE (Radford et al., 2019)."""
 
 CONTINUATION = "##"
 """Prefix of a WordPiece token that continues a word."""
@@ -70,9 +67,27 @@ _UNSPACED = re.compile(
 )
 """Chinese characters and punctuation, written without spaces."""
 
+_SPACES = re.compile(f"^[ {SPACE}]+|{SPACE}")
+
+
+def shown_pieces(tokens: Sequence[str]) -> list[str]:
+    """Return the display forms of the tokens of a text, without the marks of their vocabulary.
+
+    A token that continues a word has a hyphen in front; the first of a text, and one after a line break or a
+    special token, continues none.
+
+    >>> shown_pieces(["<s>", "The", "▁film", "s", "▁", "▁▁▁", "x"]), shown_pieces(["un", "##happy"])
+    (['<s>', 'The', 'film', '-s', '␣', '␣␣␣', '-x'], ['un', '-happy'])
+    """
+    spaced = is_spaced(tokens)
+    before = ["\n", *tokens]
+    return [
+        shown_piece(token, spaced and not _begins(last)) for last, token in zip(before, tokens, strict=False)
+    ]
+
 
 def shown_piece(token: str, spaced: bool) -> str:
-    """Return the display form of a subword token, without the mark of its vocabulary.
+    """Return the display form of one subword token, without the mark of its vocabulary.
 
     Args:
         token: Token of a vocabulary.
@@ -81,31 +96,22 @@ def shown_piece(token: str, spaced: bool) -> str:
     >>> [shown_piece(token, True) for token in ("▁film", "s", "▁", "en_XX")], shown_piece("##s", False)
     (['film', '-s', '␣', 'en_XX'], '-s')
     """
-    if token == SPACE:
-        return BLANK
+    if token and not token.strip(f" {SPACE}"):
+        return BLANK * len(token)
     if token.startswith(SPACE):
-        return token.removeprefix(SPACE)
+        return _SPACES.sub(lambda run: BLANK * len(run[0]), token.removeprefix(SPACE))
     if token.startswith(CONTINUATION) and len(token) > len(CONTINUATION):
         return _continued(token.removeprefix(CONTINUATION))
     return _continued(token) if spaced and token not in SPECIAL else token
 
 
+def _begins(before):
+    """Return whether a word begins after a token, wherever spaces are."""
+    return before.endswith("\n") or (is_special(before) and before not in UNKNOWN and before not in MASKS)
+
+
 def _continued(piece):
-    return f"-{piece}" if piece[0].isalnum() and not _UNSPACED.match(piece) else piece
-
-
-def with_characters(tokens: Sequence[str]) -> list[str]:
-    """Return tokens, those of byte-level BPE with the characters that their bytes stand for, and `SPACE` for
-    a space in front. A part of a character is a replacement character.
-
-    >>> with_characters(["Ġä½łå¥½", "ä½"]), with_characters(["▁film"])
-    (['▁你好', '�'], ['▁film'])
-    """
-    if not any(token.startswith(BYTE_SPACE) for token in tokens):
-        return list(tokens)
-    decoder = decoders.ByteLevel()
-    texts = [decoder.decode([token]) for token in tokens]
-    return [SPACE + text[1:] if text.startswith(" ") else text for text in texts]
+    return f"-{piece}" if piece[:1].isalnum() and not _UNSPACED.match(piece) else piece
 
 
 _MODELS = {

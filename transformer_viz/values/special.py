@@ -1,5 +1,6 @@
 """Names of special tokens, in vocabularies made here and elsewhere."""
 
+import re
 from collections.abc import Iterable
 
 import numpy as np
@@ -39,6 +40,18 @@ SPACE = "▁"
 
 SPECIAL = UNKNOWN | EDGES | {PADDING, PADDING_ELSEWHERE, *MASKS}
 """All special tokens."""
+
+_NAMED = re.compile(r"<[|｜][^<>]*[|｜]>|</?[a-z_]+\d*>|\[[A-Z]+\d*\]")
+"""How vocabularies write special tokens: <|im_start|>, <end_of_turn>, </s>, [CLS]."""
+
+
+def is_special(token: str) -> bool:
+    """Return whether a token is special by its name, in any vocabulary.
+
+    >>> [is_special(token) for token in ("[CLS]", "<|im_start|>", "<start_of_turn>", "en_XX", "<", "[a]")]
+    [True, True, True, True, False, False]
+    """
+    return token in SPECIAL or _NAMED.fullmatch(token) is not None
 
 
 def masked(tokens: Iterable[str]) -> np.ndarray:

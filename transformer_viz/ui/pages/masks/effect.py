@@ -7,16 +7,13 @@ import streamlit as st
 
 from transformer_viz import store
 from transformer_viz.analysis import blocked_rows, future_share, padding_share
-from transformer_viz.pictures.labels import label_of, written_text
-from transformer_viz.text.kinds import shown_piece
-from transformer_viz.text.tokenizer import visible
+from transformer_viz.pictures.labels import label_of, shown_tokens, written_text
 from transformer_viz.ui.pages.masks.sides import Head, Side, writings
 from transformer_viz.ui.shell.bars import show_bars
 from transformer_viz.ui.shell.language import escaped, t
 from transformer_viz.ui.shell.problems import error_text
 from transformer_viz.values.config import TransformerConfig
 from transformer_viz.values.no_answer import why_no_answer
-from transformer_viz.values.special import is_spaced
 
 MAX_BARS = 4
 """Maximum number of labels with probability bars."""
@@ -155,7 +152,7 @@ def most_changed(
             count=int(differs.sum()),
             total=len(real),
             old=escaped(label_of(trace, old)),
-            token=escaped(visible(shown_piece(tokens[position], is_spaced(tokens)))),
+            token=escaped(shown_tokens(tokens)[position]),
             new=escaped(label_of(trace, new)),
             before=f"{one[old]:.1%}",
             after=f"{other[new]:.1%}",
