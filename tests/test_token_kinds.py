@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from numpy.testing import assert_array_equal
 
 from transformer_viz.store.format import check_vocabulary
-from transformer_viz.text.kinds import TOKEN_KINDS
+from transformer_viz.text.kinds import EMOJI, TOKEN_KINDS
 from transformer_viz.text.tokenizer import END, MASK, PAD, START, UNK, Tokenizer, clean_text
 
 ANY_TEXT = st.text(alphabet=st.characters(exclude_categories=()))
@@ -169,12 +169,43 @@ def test_an_emoji_with_its_modifiers_is_one_token(kind, digits):
     assert [found.text[start:end] for start, end in found.offsets] == [*emoji, "!", "🇨", "👍", "‍", "a"]
 
 
+@pytest.mark.parametrize("text", ["می\u200cخواهم", "क्\u200dष", "न्\u200d"])
+def test_a_joiner_belongs_to_its_word(text):
+    for kind in ("words", "bpe", "wordpiece"):
+        for digits in (False, True):
+            tokenizer = Tokenizer.train([f"{text} {text}"] * 9, 99, kind=kind, split_digits=digits)
+            [token] = tokenizer.encode(text, max_len=9).tokens
+            assert token.removeprefix("▁") == text
+    letters = Tokenizer.train([text], 99, kind="characters").encode(text, max_len=9)
+    assert "".join(letters.tokens) == text
+    assert all(letter[0] not in "\u200c\u200d" for letter in letters.tokens)
+
+
 def test_a_tokenizer_that_cuts_an_emoji_in_two_is_still_read():
     content = json.loads(BY_KIND["characters"].to_json())
     content["pre_tokenizer"]["pattern"] = {"Regex": r"\S\p{M}*"}
     former = Tokenizer.from_json(json.dumps(content))
     assert former.kind == "characters"
     assert len(former.encode("👍🏻", max_len=9).ids) == 2
+
+
+FORMER = {
+    ("words", False): r"\w+(?:'\w+)*|{EMOJI}|[^\w\s]",
+    ("words", True): r"\d|[^\W\d]+(?:'[^\W\d]+)*|{EMOJI}|[^\w\s]",
+    ("characters", False): r"{EMOJI}|\S\p{M}*",
+    ("bpe", False): r"▁?(?:\w+(?:'\w+)*|[^\w▁])|▁",
+    ("wordpiece", True): r"\p{Han}|\d|[[^\W\d]&&[^\p{Han}]]+(?:'[[^\W\d]&&[^\p{Han}]]+)*|[^\w\s]",
+}
+
+
+@pytest.mark.parametrize(("kind", "digits"), FORMER)
+def test_a_tokenizer_that_takes_a_joiner_for_a_token_reads_texts_as_it_did(kind, digits):
+    tokenizer = Tokenizer.train(["می خواهم \u200c"] * 9, 99, kind=kind, split_digits=digits)
+    content = json.loads(tokenizer.to_json())
+    [*_, splitter] = content["pre_tokenizer"].get("pretokenizers", [content["pre_tokenizer"]])
+    splitter["pattern"] = {"Regex": FORMER[kind, digits].replace("{EMOJI}", EMOJI)}
+    former = Tokenizer.from_json(json.dumps(content)).encode("می\u200cخواهم", max_len=19)
+    assert "\u200c" in [former.text[start:end] for start, end in former.offsets]
 
 
 def test_bpe_marks_where_a_word_begins_and_knows_its_parts():

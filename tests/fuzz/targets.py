@@ -10,6 +10,7 @@ import functools
 import io
 import itertools
 import os
+import re
 import shutil
 import tempfile
 import traceback
@@ -348,6 +349,6 @@ def _saved_trace():
 
 
 def _is_harmless(shown):
-    """Return whether a text has nothing invisible but joiners between the parts of an emoji or a word."""
-    joined = shown.split("\u200d")
-    return all(map(str.isprintable, joined)) and (all(joined) or not shown)
+    """Return whether a text has nothing invisible but single joiners beside parts of an emoji or a word."""
+    joined = re.split("[\u200c\u200d]", shown)
+    return all(map(str.isprintable, joined)) and all(joined[1:-1]) and (any(joined) or not shown)

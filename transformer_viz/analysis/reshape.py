@@ -11,6 +11,9 @@ from numpy.typing import ArrayLike
 SENTENCE_END = re.compile(r"[.!?]+[\"'”’)\]]*(?=\s|$)|[。！？]+[”’」』）]*|\n")
 """The end of a sentence; not a point within a number or a word."""
 
+JOINERS = "\u200c\u200d"
+"""Zero-width non-joiner and joiner, which shape the letters of a word."""
+
 
 def word_of_token(
     text: str, offsets: Sequence[tuple[int, int]], words: Iterable[tuple[int, int]] = ()
@@ -116,4 +119,6 @@ def rollout(weights: ArrayLike) -> np.ndarray:
 
 
 def _is_letter(character):
-    return character.isalnum() and unicodedata.east_asian_width(character) not in "WF"
+    """Return whether a character is within a word: letters, digits, their marks, and joiners."""
+    is_part = character.isalnum() or character in JOINERS or unicodedata.category(character)[0] == "M"
+    return is_part and unicodedata.east_asian_width(character) not in "WF"

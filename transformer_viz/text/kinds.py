@@ -28,16 +28,17 @@ CONTINUATION = "##"
 BLANK = "␣"
 """Shown for a token of white space."""
 
-CHARACTER = r"\S\p{M}*"
-"""A visible character with its combining marks."""
+JOINERS = r"\x{200C}\x{200D}"
+"""A zero-width non-joiner and joiner: within words of Persian, Hindi and others they shape the letters."""
+
+CHARACTER = rf"\S[\p{{M}}{JOINERS}]*"
+"""A visible character with its combining marks and joiners."""
 
 SIGN = r"[^\w\s]"
 """A punctuation mark or another sign."""
 
-WORD = rf"\w+(?:'\w+)*|{SIGN}"
-"""A word with the apostrophes inside it, or one punctuation mark."""
-
-WORD_WITHOUT_DIGITS = rf"[^\W\d]+(?:'[^\W\d]+)*|{SIGN}"
+LETTER, NO_DIGIT = r"\w", r"[^\W\d]"
+"""What words are made of: letters with their marks and digits, or no digits."""
 
 _PICTURE = r"\p{Extended_Pictographic}[\p{M}\x{1F3FB}-\x{1F3FF}\x{E0020}-\x{E007F}]*"
 
@@ -46,9 +47,6 @@ r"""A flag, or pictures with their modifiers that are joined to one (Unicode Tec
 
 Not \X, which takes quadratic time for flags, and the space after an Arabic number sign.
 """
-
-FORMER_PATTERNS = {CHARACTER, WORD, rf"\d|{WORD_WITHOUT_DIGITS}"}
-"""Those of older tokenizers of characters and words, for which each part of an emoji is a token."""
 
 LINE_BREAK = r"(?i)<br\s*/?>"
 """HTML line breaks, as in the IMDB reviews; treated as white space."""
@@ -211,20 +209,42 @@ def _normalizer(kind, lowercase):
     return normalizers.Sequence(steps)
 
 
-def _pattern(kind, split_digits):
+def _word(letter):
+    """Return the pattern of a word, with the apostrophes and joiners inside it."""
+    return rf"{letter}+(?:'{letter}+|[{JOINERS}]{letter}*)*"
+
+
+def _word_without_joiners(letter):
+    return rf"{letter}+(?:'{letter}+)*"
+
+
+def _pattern(kind, split_digits, word=_word):
     """Return the regular expression that splits a text into pre-tokens."""
-    word = rf"\d|{WORD_WITHOUT_DIGITS}" if split_digits else WORD
     if kind == "characters":
         return rf"{EMOJI}|{CHARACTER}"
+    letter, digit = (NO_DIGIT, r"\d|") if split_digits else (LETTER, "")
     if kind == "words":
-        return word.replace(SIGN, f"{EMOJI}|{SIGN}")
+        return rf"{digit}{word(letter)}|{EMOJI}|{SIGN}"
     if kind == "wordpiece":  # as in BERT, each Chinese character is a word
-        other = word.replace(r"\w+", r"[\w&&[^\p{Han}]]+")
-        return r"\p{Han}|" + other.replace(r"[^\W\d]+", r"[[^\W\d]&&[^\p{Han}]]+")
-    if kind == "bpe":
-        return rf"{SPACE}?(?:{word.replace(chr(92) + 's', SPACE)})|{SPACE}"
-    return word
+        other = rf"[{letter}&&[^\p{{Han}}]]"
+        return rf"\p{{Han}}|{digit}{word(other)}|{SIGN}"
+    return rf"{SPACE}?(?:{digit}{word(letter)}|{SIGN.replace(chr(92) + 's', SPACE)})|{SPACE}"
 
+
+FORMER_PATTERNS = {
+    r"\S\p{M}*",
+    rf"{EMOJI}|\S\p{{M}}*",
+    *(
+        rf"{digit}{_word_without_joiners(letter)}|{SIGN}"
+        for letter, digit in ((LETTER, ""), (NO_DIGIT, r"\d|"))
+    ),
+    *(
+        _pattern(kind, digits, _word_without_joiners)
+        for kind in ("words", "bpe", "wordpiece")
+        for digits in (False, True)
+    ),
+}
+"""Those of older tokenizers, for which each part of an emoji, or each joiner, is a token."""
 
 PATTERNS = {
     LINE_BREAK,

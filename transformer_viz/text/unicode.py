@@ -11,11 +11,14 @@ MAX_MARKS = 4
 """Most consecutive combining marks of a displayed token."""
 
 INVISIBLE = re.compile(
-    "[\x00-\x1f\x7f-\x9f\xad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b\u200c\u200e\u200f"
+    "[\x00-\x1f\x7f-\x9f\xad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b\u200e\u200f"
     "\u2028-\u202f\u2060-\u206f\u3164\ufeff\uffa0\ufff0-\ufffb\ud800-\udfff\U000e0000-\U000e0fff]"
-    "|(?<![^\x00-\u02ff\u200d])\u200d|\u200d(?![^\x00-\u02ff\u200d])"
+    "|(?<![^\x00-\u02ff\u200c\u200d])[\u200c\u200d](?![^\x00-\u02ff\u200c\u200d])"
+    "|(?<=[\u200c\u200d])[\u200c\u200d]"
 )
-"""Invisible characters and bidirectional controls; a zero-width joiner only where it joins nothing."""
+"""Invisible characters and bidirectional controls. A zero-width joiner or non-joiner is none beside a letter
+that it shapes, as in Persian and Hindi, or a picture that it joins, unless there are several in a row.
+"""
 
 
 def clean_text(text: str) -> str:
